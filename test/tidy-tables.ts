@@ -1,0 +1,103 @@
+/**
+ * What may import what: the layers of src, and the one place of each runtime dependency.
+ *
+ * Tables only; tidy.ts reads them. A new layer or dependency begins with a row here.
+ *
+ * @module
+ */
+
+/** The folders of src. */
+export const FOLDERS: readonly string[] = [
+  'protocol',
+  'domain',
+  'storage',
+  'keyring',
+  'service',
+  'http',
+  'stdio',
+  'mcp',
+  'verify',
+  'client',
+  'cli',
+  'console',
+  'testing',
+];
+
+/** The files that stand at the root of src. */
+export const ROOT_FILES: readonly string[] = ['index.ts', 'config.ts', 'keyring.ts', 'log.ts'];
+
+const SERVICE_SEES = ['protocol', 'domain', 'storage', 'keyring', 'log'];
+const TRANSPORT_SEES = [...SERVICE_SEES, 'config', 'service'];
+const AUTHORS_SEE = [...TRANSPORT_SEES, 'http', 'stdio', 'mcp', 'verify', 'client'];
+
+/**
+ * For each layer, the other layers it may import; `type x` allows only imports that vanish when
+ * compiled. Transports do not know each other, and what a browser runs sees nothing of the service.
+ */
+export const LAYERS: Readonly<Record<string, readonly string[]>> = {
+  protocol: [],
+  domain: ['protocol'],
+  storage: ['protocol', 'domain'],
+  keyring: ['protocol', 'domain'],
+  log: [],
+  config: ['protocol', 'domain'],
+  verify: ['protocol', 'domain'],
+  service: [...SERVICE_SEES, 'type config'],
+  http: TRANSPORT_SEES,
+  stdio: TRANSPORT_SEES,
+  mcp: TRANSPORT_SEES,
+  client: ['protocol', 'domain', 'verify'],
+  console: ['protocol', 'domain', 'client', 'verify'],
+  index: [...AUTHORS_SEE, 'testing'],
+  testing: [...AUTHORS_SEE, 'index'],
+  cli: [...AUTHORS_SEE, 'index', 'testing', 'console'],
+};
+
+/** A configuration file is named by its user, so its import cannot be written down. */
+export const COMPUTED_IMPORTS_IN: readonly string[] = ['src/config.ts'];
+
+interface Place {
+  /** Path prefixes. */
+  readonly in: readonly string[];
+  readonly why: string;
+}
+
+/** Every runtime dependency, where it may be imported, and why we have it. */
+export const DEPENDENCIES: Readonly<Record<string, Place>> = {
+  '@photostructure/sqlite': {
+    in: ['src/storage/'],
+    why: 'SQLite with its binaries in the package: Node 20 has no finished one, and nothing compiles',
+  },
+  canonicalize: {
+    in: ['src/domain/canonical.ts'],
+    why: 'RFC 8785 decides how numbers and keys are written; one canonicaliser signs and verifies',
+  },
+  fastify: {
+    in: ['src/http/'],
+    why: 'routing, limits and orderly shutdown of HTTP, and requests without a socket in tests',
+  },
+  jose: {
+    in: ['src/service/oidc.ts'],
+    why: 'external identity tokens come in many shapes; our own tokens never pass through it',
+  },
+  pg: {
+    in: ['src/storage/'],
+    why: 'the PostgreSQL protocol; the SQL is written by hand',
+  },
+  pino: {
+    in: ['src/log.ts'],
+    why: 'structured lines that do not slow down the calls they tell of',
+  },
+  'prom-client': {
+    in: ['src/http/'],
+    why: 'the text format of metrics, with a registry per service',
+  },
+  yaml: {
+    in: ['src/config.ts'],
+    why: 'configuration files that people write by hand',
+  },
+  zod: {
+    in: ['src/protocol/', 'src/config.ts'],
+    why: 'one schema gives the type, the parser and the JSON Schema of what travels or is configured',
+  },
+};

@@ -1,0 +1,40 @@
+import { defaultServerConditions } from 'vite';
+import { defineConfig } from 'vitest/config';
+
+// biome-ignore lint/style/noDefaultExport: vitest reads the default export.
+export default defineConfig({
+  // Our own packages' names mean the sources. Tests run on the server side of vite, which does not
+  // read `resolve.conditions`.
+  ssr: { resolve: { conditions: ['writ-source', ...defaultServerConditions] } },
+  test: {
+    // One PostgreSQL for the whole run, whichever projects take part.
+    globalSetup: ['test/global-setup.ts'],
+    // Only to end a test that hangs: a busy machine must not fail one that is merely slow.
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+          exclude: ['test/**/*.process.test.ts'],
+          // Shared workers are ten times as fast; in return no test may keep state of the process.
+          pool: 'threads',
+          isolate: false,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'process',
+          include: ['test/**/*.process.test.ts'],
+          // These start and kill processes, so each file has its own, and they take turns.
+          pool: 'forks',
+          isolate: true,
+          fileParallelism: false,
+        },
+      },
+    ],
+  },
+});
