@@ -1,0 +1,137 @@
+/**
+ * Approvals: the pending record, the decision, and the signed grant.
+ *
+ * Requests are strict: a misspelt bound of a grant must never be dropped.
+ *
+ * @module
+ */
+
+import * as z from 'zod';
+import { GrantPolicy, GrantType } from './failure.ts';
+import {
+  ApprovalRequestId,
+  CallerId,
+  CapabilityName,
+  Cursor,
+  DetachedJws,
+  Digest,
+  GrantId,
+  ID_LENGTH_MAX,
+  InvocationId,
+  JsonObject,
+  optional,
+  Principal,
+  pageSize,
+  Reason,
+  Scope,
+  SemanticVersion,
+  Timestamp,
+} from './primitives.ts';
+
+/** A page of requests carries parameters and previews, so it is smaller than a page of entries. */
+export const APPROVAL_PAGE_MAX = 100;
+const APPROVAL_PAGE_DEFAULT = 50;
+
+/** Longer waits are cut: proxies between us and the caller give up after about a minute. */
+export const WAIT_SECONDS_MAX = 60;
+
+export const ApprovalStatus = z.enum(['pending', 'approved', 'denied', 'expired']);
+export type ApprovalStatus = z.infer<typeof ApprovalStatus>;
+
+export const Approval = z.object({ approver: Principal, approved_at: Timestamp });
+export type Approval = z.infer<typeof Approval>;
+
+/** Texts as they were sent, and with every hidden or misleading character made visible. */
+export const SafeForm = z.object({ parameters: JsonObject, preview: JsonObject.nullable() });
+
+export const ApprovalRequest = z.object({
+  approval_request_id: ApprovalRequestId,
+  capability: CapabilityName,
+  scope: z.array(Scope),
+  requester: z.object({ subject: Principal, root_principal: Principal }),
+  invocation_id: InvocationId,
+  parameters: JsonObject,
+  requested_parameters_digest: Digest,
+  preview: JsonObject.nullable(),
+  preview_digest: Digest.nullable(),
+  grant_policy: GrantPolicy,
+  approvals_required: z.int().positive(),
+  approvals: z.array(Approval),
+  status: ApprovalStatus,
+  created_at: Timestamp,
+  expires_at: Timestamp,
+  decided_at: Timestamp.nullable(),
+  decided_by: Principal.nullable(),
+  reason: z.string().nullable(),
+  contract_version: SemanticVersion,
+  grant_id: GrantId.nullable().optional(),
+  safe: SafeForm.optional(),
+});
+export type ApprovalRequest = z.infer<typeof ApprovalRequest>;
+
+/** Reserved for what the policy decides at run time, so positivity is all that syntax can ask. */
+export const GrantRequest = z.strictObject({
+  approval_request_id: z.string().min(1).max(ID_LENGTH_MAX),
+  grant_type: GrantType,
+  session_id: optional(CallerId),
+  expires_in_seconds: optional(z.number().positive()),
+  max_uses: optional(z.int().positive()),
+});
+export type GrantRequest = z.output<typeof GrantRequest>;
+
+export const Grant = z.object({
+  grant_id: GrantId,
+  approval_request_id: ApprovalRequestId,
+  capability: CapabilityName,
+  contract_version: SemanticVersion,
+  scope: z.array(Scope),
+  requester: z.object({ subject: Principal, root_principal: Principal }),
+  parameters_digest: Digest,
+  preview_digest: Digest.nullable(),
+  grant_type: GrantType,
+  session_id: CallerId.nullable(),
+  approved_by: z.array(Principal).min(1),
+  issued_at: Timestamp,
+  expires_at: Timestamp,
+  max_uses: z.int().positive(),
+  signature: DetachedJws,
+});
+export type Grant = z.infer<typeof Grant>;
+
+/** Below the quorum an approver gets the state so far instead of a grant, with status 202. */
+export const QuorumAnswer = z.object({
+  approval_request_id: ApprovalRequestId,
+  status: z.literal('pending'),
+  approvals_required: z.int().positive(),
+  approvals: z.array(Approval),
+});
+export type QuorumAnswer = z.infer<typeof QuorumAnswer>;
+
+export const GrantAnswer = z.union([Grant, QuorumAnswer]);
+export type GrantAnswer = z.infer<typeof GrantAnswer>;
+
+export const ApprovalListRequest = z.strictObject({
+  status: optional(ApprovalStatus),
+  limit: pageSize(APPROVAL_PAGE_MAX, APPROVAL_PAGE_DEFAULT),
+  cursor: optional(Cursor),
+});
+export type ApprovalListRequest = z.output<typeof ApprovalListRequest>;
+
+export const ApprovalListAnswer = z.object({
+  approval_requests: z.array(ApprovalRequest),
+  next_cursor: Cursor.nullable(),
+});
+export type ApprovalListAnswer = z.infer<typeof ApprovalListAnswer>;
+
+/** `prefer` is the header of RFC 7240; anything but `wait=<seconds>` in it is ignored. */
+export const ApprovalReadRequest = z.strictObject({
+  approval_request_id: z.string().min(1).max(ID_LENGTH_MAX),
+  prefer: optional(z.string().max(256)),
+});
+export type ApprovalReadRequest = z.output<typeof ApprovalReadRequest>;
+
+export const DenyRequest = z.strictObject({
+  approval_request_id: z.string().min(1).max(ID_LENGTH_MAX),
+  reason: Reason,
+});
+export type DenyRequest = z.output<typeof DenyRequest>;

@@ -1,0 +1,179 @@
+/**
+ * The log as it is read: entries, queries, checkpoints and proofs.
+ *
+ * @module
+ */
+
+import * as z from 'zod';
+import { FailureType } from './failure.ts';
+import { StreamSummary } from './invocation.ts';
+import {
+  ApprovalRequestId,
+  CallerId,
+  CheckpointId,
+  Cursor,
+  DetachedJws,
+  Digest,
+  EntryId,
+  GrantId,
+  HexHash,
+  ID_LENGTH_MAX,
+  InvocationId,
+  Money,
+  optional,
+  Principal,
+  pageSize,
+  Timestamp,
+  TokenId,
+} from './primitives.ts';
+
+/** A larger page would hold the store longer than one answer is worth. */
+export const AUDIT_PAGE_MAX = 1_000;
+const AUDIT_PAGE_DEFAULT = 50;
+
+export const CHECKPOINT_PAGE_MAX = 100;
+const CHECKPOINT_PAGE_DEFAULT = 20;
+
+export const EventClass = z.enum([
+  'low_risk_success',
+  'high_risk_success',
+  'low_risk_failure',
+  'high_risk_failure',
+]);
+export type EventClass = z.infer<typeof EventClass>;
+
+export const EntryType = z.enum([
+  'invocation',
+  'replay',
+  'dry_run',
+  'settlement',
+  'compensation',
+  'issuance',
+  'revocation',
+  'approval_request',
+  'approval_decision',
+  'operator',
+]);
+export type EntryType = z.infer<typeof EntryType>;
+
+/** `refused`: nothing ran. `failed`: it ran and its failure is known. `indeterminate`: nobody knows. */
+export const EntryState = z.enum(['completed', 'failed', 'refused', 'indeterminate']);
+export type EntryState = z.infer<typeof EntryState>;
+
+export const AuditEntry = z.object({
+  entry_id: EntryId,
+  sequence: z.int().nonnegative(),
+  entry_type: EntryType,
+  invocation_id: InvocationId.nullable(),
+  capability: z.string().nullable(),
+  actor_key: Principal,
+  root_principal: Principal,
+  event_class: EventClass,
+  success: z.boolean(),
+  state: EntryState,
+  failure_type: FailureType.nullable(),
+  client_reference_id: CallerId.nullable(),
+  task_id: CallerId.nullable(),
+  parent_invocation_id: InvocationId.nullable(),
+  upstream_service: CallerId.nullable(),
+  approval_request_id: ApprovalRequestId.nullable(),
+  approval_grant_id: GrantId.nullable(),
+  token_id: TokenId.nullable(),
+  parameters_digest: Digest.nullable(),
+  cost_actual: Money.nullable(),
+  stream_summary: StreamSummary.nullable(),
+  detail: z.record(z.string(), z.unknown()).nullable(),
+  timestamp: Timestamp,
+  leaf_hash: HexHash,
+  leaf: z.base64().optional(),
+});
+export type AuditEntry = z.infer<typeof AuditEntry>;
+
+export const AuditQuery = z.object({
+  capability: optional(z.string().max(ID_LENGTH_MAX)),
+  since: optional(z.iso.datetime({ offset: true })).transform(
+    (since) => since && new Date(since).toISOString(),
+  ),
+  invocation_id: optional(z.string().max(ID_LENGTH_MAX)),
+  client_reference_id: optional(CallerId),
+  task_id: optional(CallerId),
+  parent_invocation_id: optional(z.string().max(ID_LENGTH_MAX)),
+  entry_type: optional(EntryType),
+  include: optional(z.literal('leaf')),
+  limit: pageSize(AUDIT_PAGE_MAX, AUDIT_PAGE_DEFAULT),
+  cursor: optional(Cursor),
+});
+export type AuditQuery = z.output<typeof AuditQuery>;
+
+export const AuditAnswer = z.object({
+  entries: z.array(AuditEntry),
+  count: z.int().nonnegative(),
+  next_cursor: Cursor.nullable(),
+});
+export type AuditAnswer = z.infer<typeof AuditAnswer>;
+
+export const Checkpoint = z.object({
+  checkpoint_id: CheckpointId,
+  sequence: z.int().nonnegative(),
+  merkle_root: Digest,
+  entry_count: z.int().nonnegative(),
+  created_at: Timestamp,
+  timestamp: Timestamp,
+  signature: DetachedJws,
+});
+export type Checkpoint = z.infer<typeof Checkpoint>;
+
+export const InclusionProof = z.object({
+  leaf_index: z.int().nonnegative(),
+  tree_size: z.int().positive(),
+  leaf_hash: HexHash,
+  hashes: z.array(HexHash),
+});
+export type InclusionProof = z.infer<typeof InclusionProof>;
+
+export const ConsistencyProof = z.object({
+  from_size: z.int().nonnegative(),
+  to_size: z.int().nonnegative(),
+  hashes: z.array(HexHash),
+});
+export type ConsistencyProof = z.infer<typeof ConsistencyProof>;
+
+export const CheckpointDetail = Checkpoint.extend({
+  tree_size: z.int().nonnegative(),
+  tree_head: z.string(),
+  inclusion_proof: InclusionProof.optional(),
+  consistency_proof: ConsistencyProof.optional(),
+});
+export type CheckpointDetail = z.infer<typeof CheckpointDetail>;
+
+export const CheckpointListRequest = z.object({
+  limit: pageSize(CHECKPOINT_PAGE_MAX, CHECKPOINT_PAGE_DEFAULT),
+  cursor: optional(Cursor),
+});
+export type CheckpointListRequest = z.output<typeof CheckpointListRequest>;
+
+export const CheckpointListAnswer = z.object({
+  checkpoints: z.array(Checkpoint),
+  next_cursor: Cursor.nullable(),
+});
+export type CheckpointListAnswer = z.infer<typeof CheckpointListAnswer>;
+
+const LeafIndex = z.union([
+  z.int().nonnegative(),
+  z
+    .string()
+    .regex(/^(?:0|[1-9]\d{0,14})$/, 'expected a leaf index')
+    .transform(Number),
+]);
+
+const Flag = z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')]);
+
+export const CheckpointReadRequest = z.object({
+  checkpoint_id: z.string().min(1).max(ID_LENGTH_MAX),
+  include_proof: optional(Flag).transform((asked) => asked ?? false),
+  leaf_index: optional(LeafIndex),
+  leaf_hash: optional(HexHash),
+  invocation_id: optional(InvocationId),
+  consistency_from: optional(z.string().min(1).max(ID_LENGTH_MAX)),
+});
+export type CheckpointReadRequest = z.output<typeof CheckpointReadRequest>;

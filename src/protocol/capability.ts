@@ -1,0 +1,213 @@
+/**
+ * Capability declarations: what a service says it can do, as its manifest publishes it.
+ *
+ * Strict, so that a misspelt field of a declaration stops the start instead of being dropped. Rules
+ * that look at two fields or two capabilities are the catalog's (`domain/catalog.ts`).
+ *
+ * @module
+ */
+
+import * as z from 'zod';
+import { Composition } from './composition.ts';
+import { GrantPolicy } from './failure.ts';
+import {
+  Amount,
+  CapabilityName,
+  Currency,
+  Duration,
+  FieldName,
+  PrincipalClass,
+  Scope,
+  SemanticVersion,
+  ServiceId,
+} from './primitives.ts';
+
+export const ResolutionMode = z.enum([
+  'closed_values',
+  'backend_resolved',
+  'actor_policy',
+  'actor_policy_or_explicit',
+  'app_selected',
+  'explicit_only',
+  'clarify',
+]);
+export type ResolutionMode = z.infer<typeof ResolutionMode>;
+
+export const ResolutionBehavior = z.enum([
+  'clarify',
+  'use_default',
+  'use_actor_scope',
+  'app_select_or_clarify',
+  'deny',
+  'deny_or_clarify',
+  'omit',
+]);
+export type ResolutionBehavior = z.infer<typeof ResolutionBehavior>;
+
+/** An identifier of a catalog or resolver: a name, never a place for a secret. */
+export const Reference = z
+  .string()
+  .regex(/^[A-Za-z][A-Za-z0-9_.:/-]{0,127}$/, 'expected an identifier, not a value');
+
+export const InputResolution = z.strictObject({
+  mode: ResolutionMode,
+  resolver_ref: Reference.optional(),
+  on_missing: ResolutionBehavior.optional(),
+  on_ambiguous: ResolutionBehavior.optional(),
+  on_unresolved: ResolutionBehavior.optional(),
+});
+export type InputResolution = z.infer<typeof InputResolution>;
+
+export const Input = z.strictObject({
+  name: FieldName,
+  type: z.string().min(1),
+  required: z.boolean().default(true),
+  default: z.unknown().optional(),
+  description: z.string().optional(),
+  semantic_type: z.string().optional(),
+  entity_reference: z.boolean().optional(),
+  allowed_values: z.array(z.unknown()).min(1).optional(),
+  catalog_ref: Reference.optional(),
+  input_meanings: z.record(z.string(), z.unknown()).optional(),
+  resolution: InputResolution.optional(),
+});
+export type Input = z.infer<typeof Input>;
+
+export const Output = z.strictObject({
+  type: z.string().min(1),
+  fields: z.array(FieldName),
+});
+
+export const SideEffectType = z.enum(['read', 'write', 'transactional', 'irreversible']);
+export type SideEffectType = z.infer<typeof SideEffectType>;
+
+export const SideEffect = z.strictObject({
+  type: SideEffectType,
+  rollback_window: Duration.optional(),
+  compensation: CapabilityName.optional(),
+});
+export type SideEffect = z.infer<typeof SideEffect>;
+
+export const CostCertainty = z.enum(['fixed', 'estimated', 'dynamic']);
+export type CostCertainty = z.infer<typeof CostCertainty>;
+
+export const FinancialCost = z.strictObject({
+  currency: Currency,
+  amount: Amount.optional(),
+  upper_bound: Amount.optional(),
+  range_min: Amount.optional(),
+  range_max: Amount.optional(),
+  typical: Amount.optional(),
+});
+
+export const Cost = z.strictObject({
+  certainty: CostCertainty,
+  financial: FinancialCost.optional(),
+  // The resource hints are the author's own words, so their names are open.
+  compute: z.looseObject({ expected_duration: Duration.optional() }).optional(),
+  determined_by: z.string().optional(),
+});
+export type Cost = z.infer<typeof Cost>;
+
+export const BindingRequirement = z.strictObject({
+  type: z.string().min(1),
+  field: FieldName,
+  source_capability: CapabilityName.optional(),
+  max_age: Duration.optional(),
+});
+export type BindingRequirement = z.infer<typeof BindingRequirement>;
+
+export const ControlRequirementType = z.enum(['cost_ceiling', 'stronger_delegation_required']);
+export type ControlRequirementType = z.infer<typeof ControlRequirementType>;
+
+export const ControlRequirement = z.strictObject({
+  type: ControlRequirementType,
+  enforcement: z.literal('reject').default('reject'),
+});
+export type ControlRequirement = z.infer<typeof ControlRequirement>;
+
+export const ServiceCapabilityRef = z.strictObject({
+  service: ServiceId,
+  capability: CapabilityName,
+});
+export type ServiceCapabilityRef = z.infer<typeof ServiceCapabilityRef>;
+
+export const CrossService = z.strictObject({
+  handoff_to: z.array(ServiceCapabilityRef).optional(),
+  refresh_via: z.array(ServiceCapabilityRef).optional(),
+  verify_via: z.array(ServiceCapabilityRef).optional(),
+  followup_via: z.array(ServiceCapabilityRef).optional(),
+});
+export type CrossService = z.infer<typeof CrossService>;
+
+/** When approval is needed: always, above an amount (of the cost, or of an input), or a condition in words. */
+export const ApprovalCondition = z.union([
+  z.literal('always'),
+  z.strictObject({ amount_above: Amount, input: FieldName.optional() }),
+  z.strictObject({ condition: z.string().min(1) }),
+]);
+export type ApprovalCondition = z.infer<typeof ApprovalCondition>;
+
+/** The public part of an approval policy. */
+export const ApprovalDeclaration = z.strictObject({
+  when: ApprovalCondition,
+  grant_policy: GrantPolicy,
+  approvals_required: z.int().positive().default(1),
+});
+export type ApprovalDeclaration = z.infer<typeof ApprovalDeclaration>;
+
+export const RateLimit = z.strictObject({ limit: z.int().positive(), window: Duration });
+export type RateLimit = z.infer<typeof RateLimit>;
+
+export const Observability = z.strictObject({
+  logged: z.boolean().optional(),
+  retention: Duration.optional(),
+  fields_logged: z.array(FieldName).optional(),
+});
+export type Observability = z.infer<typeof Observability>;
+
+export const ResponseMode = z.enum(['unary', 'streaming']);
+export type ResponseMode = z.infer<typeof ResponseMode>;
+
+export const CapabilityDeclaration = z.strictObject({
+  description: z.string().min(1),
+  contract_version: SemanticVersion,
+  inputs: z.array(Input),
+  output: Output,
+  side_effect: SideEffect,
+  minimum_scope: z.array(Scope),
+  cost: Cost.optional(),
+  requires: z
+    .array(z.strictObject({ capability: CapabilityName, reason: z.string().min(1) }))
+    .optional(),
+  kind: z.enum(['atomic', 'composed']).default('atomic'),
+  composition: Composition.optional(),
+  business_effects: z
+    .strictObject({
+      produces: z.array(z.string()).default([]),
+      does_not_produce: z.array(z.string()).default([]),
+    })
+    .optional(),
+  requires_binding: z.array(BindingRequirement).optional(),
+  control_requirements: z.array(ControlRequirement).optional(),
+  response_modes: z.array(ResponseMode).min(1).default(['unary']),
+  observability: Observability.optional(),
+  refresh_via: z.array(CapabilityName).optional(),
+  verify_via: z.array(CapabilityName).optional(),
+  cross_service: CrossService.optional(),
+  delegable: z.boolean().default(true),
+  principal_classes: z.array(PrincipalClass).min(1).optional(),
+  max_delegation_depth: z.int().nonnegative().optional(),
+  rate_limit: RateLimit.optional(),
+  approval: ApprovalDeclaration.optional(),
+});
+export type CapabilityDeclaration = z.infer<typeof CapabilityDeclaration>;
+/** As an author writes it: what has a default may be left out. */
+export type DeclaredCapability = z.input<typeof CapabilityDeclaration>;
+export type DeclaredInput = z.input<typeof Input>;
+export type DeclaredApproval = z.input<typeof ApprovalDeclaration>;
+
+/** A declaration together with the name it stands under in the manifest. */
+export interface Capability extends CapabilityDeclaration {
+  readonly name: string;
+}

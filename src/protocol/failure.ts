@@ -1,0 +1,153 @@
+/**
+ * The failure object as it travels, and the closed sets its fields are drawn from.
+ *
+ * @module
+ */
+
+import * as z from 'zod';
+import {
+  ApprovalRequestId,
+  CallerId,
+  Digest,
+  FieldName,
+  InvocationId,
+  Principal,
+} from './primitives.ts';
+
+export const FailureType = z.enum([
+  'invalid_parameters',
+  'streaming_not_supported',
+  'streaming_required',
+  'binding_missing',
+  'authentication_required',
+  'invalid_token',
+  'token_expired',
+  'scope_insufficient',
+  'scope_escalation',
+  'not_entitled',
+  'approver_not_authorized',
+  'purpose_mismatch',
+  'non_delegable_action',
+  'delegation_depth_exceeded',
+  'budget_exceeded',
+  'budget_currency_mismatch',
+  'budget_not_enforceable',
+  'control_requirement_unsatisfied',
+  'binding_invalid',
+  'approval_required',
+  'approval_grant_invalid',
+  'grant_policy_violation',
+  'input_denied',
+  'frozen',
+  'unknown_capability',
+  'not_found',
+  'method_not_allowed',
+  'binding_stale',
+  'concurrent_branch_busy',
+  'idempotency_in_progress',
+  'approval_request_decided',
+  'approval_request_expired',
+  'request_too_large',
+  'unsupported_media_type',
+  'clarification_required',
+  'idempotency_mismatch',
+  'composition_child_failed',
+  'composition_empty_result',
+  'rate_limited',
+  'internal_error',
+  'service_unavailable',
+  'outcome_unknown',
+]);
+export type FailureType = z.infer<typeof FailureType>;
+
+export const RecoveryClass = z.enum([
+  'retry_now',
+  'wait_then_retry',
+  'refresh_then_retry',
+  'redelegation_then_retry',
+  'revalidate_then_retry',
+  'terminal',
+]);
+export type RecoveryClass = z.infer<typeof RecoveryClass>;
+
+export const ResolutionAction = z.enum([
+  'retry_now',
+  'provide_credentials',
+  'wait_and_retry',
+  'revalidate_state',
+  'check_manifest',
+  'request_new_delegation',
+  'request_broader_scope',
+  'request_capability_binding',
+  'request_budget_increase',
+  'request_budget_bound_delegation',
+  'obtain_matching_currency',
+  'obtain_quote_first',
+  'obtain_binding',
+  'refresh_binding',
+  'request_approval',
+  'invoke_as_root_principal',
+]);
+export type ResolutionAction = z.infer<typeof ResolutionAction>;
+
+export const FailureResolution = z.object({
+  action: ResolutionAction,
+  recovery_class: RecoveryClass,
+  requires: z.array(z.string()).optional(),
+  grantable_by: Principal.optional(),
+  estimated_availability: z.string().optional(),
+});
+export type FailureResolution = z.infer<typeof FailureResolution>;
+
+export const GrantType = z.enum(['one_time', 'session_bound']);
+export type GrantType = z.infer<typeof GrantType>;
+
+/** The bounds within which an approver may grant. Travels in the failure and in the manifest. */
+export const GrantPolicy = z.strictObject({
+  allowed_grant_types: z.array(GrantType).min(1),
+  default_grant_type: GrantType,
+  expires_in_seconds: z.int().positive(),
+  max_uses: z.int().positive(),
+});
+export type GrantPolicy = z.infer<typeof GrantPolicy>;
+
+/** One input that a person or an application has to settle before the call can run. */
+export const Clarification = z.object({
+  input: FieldName,
+  reason: z.enum(['missing', 'ambiguous', 'unresolved']),
+  candidates: z.array(z.unknown()).optional(),
+});
+export type Clarification = z.infer<typeof Clarification>;
+
+export const Failure = z
+  .object({
+    type: FailureType,
+    detail: z.string(),
+    retry: z.boolean(),
+    resolution: FailureResolution,
+    approval_request_id: ApprovalRequestId.optional(),
+    preview_digest: Digest.optional(),
+    requested_parameters_digest: Digest.optional(),
+    grant_policy: GrantPolicy.optional(),
+    clarify: z.array(Clarification).optional(),
+  })
+  .refine(({ retry, resolution }) => !(retry && resolution.recovery_class === 'terminal'), {
+    message: 'a terminal failure is never retried',
+    path: ['retry'],
+  })
+  .refine(
+    (found) =>
+      found.type !== 'approval_required' ||
+      (found.approval_request_id && found.requested_parameters_digest && found.grant_policy),
+    { message: 'approval_required names its request, digest and policy', path: ['type'] },
+  );
+export type Failure = z.infer<typeof Failure>;
+
+/** Every answer outside 2xx, on every endpoint. The ids are there where an invocation failed. */
+export const FailureAnswer = z.object({
+  success: z.literal(false),
+  invocation_id: InvocationId.optional(),
+  client_reference_id: CallerId.optional(),
+  failure: Failure,
+});
+export type FailureAnswer = z.infer<typeof FailureAnswer>;

@@ -1,0 +1,139 @@
+/**
+ * Invocations: the call, its answer in one piece or as a stream, and the dry run.
+ *
+ * @module
+ */
+
+import * as z from 'zod';
+import { CostCertainty, ResponseMode } from './capability.ts';
+import { Failure, GrantPolicy } from './failure.ts';
+import {
+  Amount,
+  CallerId,
+  CapabilityName,
+  Currency,
+  Digest,
+  EntryId,
+  HexHash,
+  ID_LENGTH_MAX,
+  InvocationId,
+  JsonObject,
+  Money,
+  optional,
+  Timestamp,
+} from './primitives.ts';
+
+/** What a dry run takes: the call itself, without the fields that only matter when it runs. */
+export const TestRequest = z.object({
+  // Any text: what no capability can be called is answered like what none is called.
+  capability: z.string().max(ID_LENGTH_MAX),
+  parameters: JsonObject,
+  client_reference_id: optional(CallerId),
+  task_id: optional(CallerId),
+  parent_invocation_id: optional(InvocationId),
+  upstream_service: optional(CallerId),
+  approval_grant: optional(z.string().min(1).max(ID_LENGTH_MAX)),
+  stream: optional(z.boolean()).transform((stream) => stream ?? false),
+});
+export type TestRequest = z.output<typeof TestRequest>;
+
+export const InvokeRequest = TestRequest.extend({
+  idempotency_key: optional(
+    z.string().regex(/^[\x21-\x7e]{1,255}$/, 'expected 1 to 255 visible ASCII characters'),
+  ),
+});
+export type InvokeRequest = z.output<typeof InvokeRequest>;
+
+export const BudgetContext = z.object({
+  budget_max: Amount,
+  budget_currency: Currency,
+  cost_check_amount: Amount,
+  cost_certainty: CostCertainty,
+  budget_spent: Amount.optional(),
+  budget_reserved: Amount.optional(),
+  budget_remaining: Amount.optional(),
+});
+export type BudgetContext = z.infer<typeof BudgetContext>;
+
+/** Names the entry that this answer left in the log, so that it can be looked for later. */
+export const Receipt = z.object({ entry_id: EntryId, leaf_hash: HexHash });
+export type Receipt = z.infer<typeof Receipt>;
+
+/** The ids that every answer and every event of one invocation carries. */
+export const InvocationIds = z.object({
+  invocation_id: InvocationId,
+  client_reference_id: CallerId.optional(),
+  task_id: CallerId.optional(),
+  parent_invocation_id: InvocationId.optional(),
+  upstream_service: CallerId.optional(),
+});
+export type InvocationIds = z.infer<typeof InvocationIds>;
+
+export const StreamSummary = z.object({
+  response_mode: ResponseMode,
+  events_emitted: z.int().nonnegative(),
+  events_delivered: z.int().nonnegative(),
+  duration_ms: z.number().nonnegative(),
+  client_disconnected: z.boolean(),
+});
+export type StreamSummary = z.infer<typeof StreamSummary>;
+
+export const InvokeSuccess = InvocationIds.extend({
+  success: z.literal(true),
+  result: JsonObject,
+  cost_actual: Money.optional(),
+  budget_context: BudgetContext.optional(),
+  audit: Receipt.optional(),
+  stream_summary: StreamSummary.optional(),
+});
+export type InvokeSuccess = z.infer<typeof InvokeSuccess>;
+
+export const InvokeFailure = InvocationIds.extend({
+  success: z.literal(false),
+  failure: Failure,
+  budget_context: BudgetContext.optional(),
+  audit: Receipt.optional(),
+  stream_summary: StreamSummary.optional(),
+});
+export type InvokeFailure = z.infer<typeof InvokeFailure>;
+
+export const InvokeAnswer = z.discriminatedUnion('success', [InvokeSuccess, InvokeFailure]);
+export type InvokeAnswer = z.infer<typeof InvokeAnswer>;
+
+const EventBase = InvocationIds.extend({ timestamp: Timestamp });
+
+export const StreamEvent = z.discriminatedUnion('event', [
+  z.object({ event: z.literal('started'), data: EventBase }),
+  z.object({ event: z.literal('progress'), data: EventBase.extend({ progress: z.unknown() }) }),
+  z.object({
+    event: z.literal('completed'),
+    data: InvokeSuccess.extend({ timestamp: Timestamp, stream_summary: StreamSummary }),
+  }),
+  z.object({
+    event: z.literal('failed'),
+    data: InvokeFailure.extend({ timestamp: Timestamp, stream_summary: StreamSummary }),
+  }),
+]);
+export type StreamEvent = z.infer<typeof StreamEvent>;
+
+/** `would_be_admitted` speaks of the checks: a handler may still fail, and state may change meanwhile. */
+export const TestAnswer = InvocationIds.extend({
+  would_be_admitted: z.boolean(),
+  capability: CapabilityName,
+  resolved_parameters: JsonObject.optional(),
+  parameters_digest: Digest.optional(),
+  cost_check: z
+    .object({ currency: Currency, amount: Amount.nullable(), certainty: CostCertainty })
+    .optional(),
+  budget_context: BudgetContext.optional(),
+  approval: z
+    .object({
+      required: z.boolean(),
+      grant_policy: GrantPolicy.optional(),
+      approvals_required: z.int().positive().optional(),
+    })
+    .optional(),
+  failure: Failure.optional(),
+  audit: Receipt.optional(),
+});
+export type TestAnswer = z.infer<typeof TestAnswer>;

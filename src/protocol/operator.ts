@@ -1,0 +1,120 @@
+/**
+ * Operators' requests: the kill switch, unknown outcomes, sealing now, and deliveries.
+ *
+ * Strict: an operator acts under pressure, and a misspelt target must not freeze something else.
+ *
+ * @module
+ */
+
+import * as z from 'zod';
+import { Checkpoint } from './audit.ts';
+import {
+  ApprovalRequestId,
+  CapabilityName,
+  ID_LENGTH_MAX,
+  InvocationId,
+  Money,
+  optional,
+  Principal,
+  Reason,
+  Timestamp,
+  TokenId,
+} from './primitives.ts';
+
+export const FreezeTarget = z.enum(['root_principal', 'capability', 'service']);
+export type FreezeTarget = z.infer<typeof FreezeTarget>;
+
+const Target = {
+  what: FreezeTarget,
+  target: optional(
+    z
+      .string()
+      .min(1)
+      .max(2 * ID_LENGTH_MAX),
+  ),
+};
+
+/** The whole service has no name to give; everything smaller must be named. */
+function namesItsTarget({ what, target }: { what: FreezeTarget; target?: string | undefined }) {
+  return (what === 'service') === (target === undefined);
+}
+const TARGET_RULE = {
+  message: 'expected a target for a root_principal or a capability, and none for the service',
+  path: ['target'],
+};
+
+export const FreezeRequest = z
+  .strictObject({ ...Target, reason: Reason, until: optional(Timestamp) })
+  .refine(namesItsTarget, TARGET_RULE);
+export type FreezeRequest = z.output<typeof FreezeRequest>;
+
+export const UnfreezeRequest = z
+  .strictObject({ ...Target, reason: Reason })
+  .refine(namesItsTarget, TARGET_RULE);
+export type UnfreezeRequest = z.output<typeof UnfreezeRequest>;
+
+export const Freeze = z.object({
+  what: FreezeTarget,
+  target: z.string().nullable(),
+  reason: z.string(),
+  frozen_by: Principal,
+  frozen_at: Timestamp,
+  until: Timestamp.nullable(),
+});
+export type Freeze = z.infer<typeof Freeze>;
+
+export const FrozenAnswer = z.object({ frozen: z.array(Freeze) });
+export type FrozenAnswer = z.infer<typeof FrozenAnswer>;
+
+export const UnfreezeAnswer = z.object({ lifted: z.boolean() });
+export type UnfreezeAnswer = z.infer<typeof UnfreezeAnswer>;
+
+/** A call that was admitted and whose outcome nobody recorded. Its money stays charged. */
+export const IndeterminateInvocation = z.object({
+  invocation_id: InvocationId,
+  capability: CapabilityName,
+  root_principal: Principal,
+  subject: Principal,
+  token_id: TokenId,
+  charged: Money.nullable(),
+  admitted_at: Timestamp,
+});
+export type IndeterminateInvocation = z.infer<typeof IndeterminateInvocation>;
+
+export const IndeterminateAnswer = z.object({ indeterminate: z.array(IndeterminateInvocation) });
+export type IndeterminateAnswer = z.infer<typeof IndeterminateAnswer>;
+
+export const ReconcileRequest = z.strictObject({
+  invocation_id: InvocationId,
+  outcome: z.enum(['executed', 'not_executed']),
+  reason: Reason,
+});
+export type ReconcileRequest = z.output<typeof ReconcileRequest>;
+
+export const ReconcileAnswer = z.object({
+  invocation_id: InvocationId,
+  outcome: z.enum(['executed', 'not_executed']),
+  refunded: Money.nullable(),
+});
+export type ReconcileAnswer = z.infer<typeof ReconcileAnswer>;
+
+export const SealAnswer = z.object({ checkpoint: Checkpoint });
+export type SealAnswer = z.infer<typeof SealAnswer>;
+
+export const DeliveryState = z.enum(['pending', 'delivered', 'failed']);
+
+export const Delivery = z.object({
+  delivery_id: z.string(),
+  event: z.enum(['requested', 'granted', 'denied', 'expired']),
+  approval_request_id: ApprovalRequestId,
+  target: z.string(),
+  state: DeliveryState,
+  attempts: z.int().nonnegative(),
+  last_error: z.string().nullable(),
+  next_attempt_at: Timestamp.nullable(),
+  delivered_at: Timestamp.nullable(),
+});
+export type Delivery = z.infer<typeof Delivery>;
+
+export const DeliveriesAnswer = z.object({ deliveries: z.array(Delivery) });
+export type DeliveriesAnswer = z.infer<typeof DeliveriesAnswer>;

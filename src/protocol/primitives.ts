@@ -1,0 +1,151 @@
+/**
+ * Wire primitives: the forms that names, times, amounts and ids take wherever they travel.
+ *
+ * A form is syntax only. Whether a principal may act, a scope covers another or a currency exists
+ * is decided in `domain/`.
+ *
+ * @module
+ */
+
+import * as z from 'zod';
+
+/** Decision of the limits page: ids of callers are counted in code points, not UTF-16 units. */
+export const ID_LENGTH_MAX = 256;
+
+/** A scope longer than this is no name any more, and tokens carry up to 64 of them in a header. */
+export const SCOPE_LENGTH_MAX = 128;
+
+/** Keeps a token below the 8 KiB that a header may take. */
+export const SCOPES_PER_TOKEN_MAX = 64;
+
+/** Long enough for a sentence about one decision; the log keeps it for good. */
+export const REASON_LENGTH_MAX = 1_000;
+
+/** An optional field of a request. Decision 0002: `null` means the same as leaving it out. */
+export function optional<Schema extends z.ZodType>(schema: Schema) {
+  return schema.nullish().transform((value) => value ?? undefined);
+}
+
+export const Timestamp = z.iso.datetime();
+
+/** Syntax only; `domain/duration.ts` reads the length. */
+export const Duration = z
+  .string()
+  .regex(
+    /^(?:P(?=[\dT])[\dDTHMSW.]+|\d+(?:ms|s|m|h|d))$/,
+    'expected a duration such as "PT15M" or "24h"',
+  );
+
+/** RFC 6749 scope-token: printable ASCII without space, quote and backslash. */
+export const Scope = z
+  .string()
+  .max(SCOPE_LENGTH_MAX)
+  .regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'expected scope characters (RFC 6749), no spaces');
+
+/** Syntax only; `domain/principal.ts` knows which names are admissible. */
+export const Principal = z
+  .string()
+  .max(2 * ID_LENGTH_MAX)
+  .regex(
+    /^(?:human|agent|service|oidc):./,
+    'expected "human:", "agent:", "service:" or "oidc:" and a name',
+  );
+
+export const PrincipalClass = z.enum(['human', 'agent', 'service', 'oidc']);
+export type PrincipalClass = z.infer<typeof PrincipalClass>;
+
+/** The named classes; an issuer may configure others, and an unknown one sees what `default` sees. */
+export const CallerClass = z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, 'expected a lower-case word');
+
+/** A correlation id that a caller makes up: kept, echoed, never interpreted. */
+export const CallerId = z
+  .string()
+  .min(1)
+  .refine((text) => text.length <= ID_LENGTH_MAX || [...text].length <= ID_LENGTH_MAX, {
+    message: `expected at most ${ID_LENGTH_MAX} characters`,
+  });
+
+/** Names a capability in paths, scopes (`approver:<capability>`) and tool lists. */
+export const CapabilityName = z
+  .string()
+  .regex(
+    /^[A-Za-z][A-Za-z0-9_.-]{0,127}$/,
+    'expected a letter, then letters, digits, "_", "." or "-"',
+  );
+
+/** A name of an input, an output field or a composition step. */
+export const FieldName = z
+  .string()
+  .regex(/^[A-Za-z][A-Za-z0-9_-]{0,63}$/, 'expected a letter, then letters, digits, "_" or "-"');
+
+export const ServiceId = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9_.:/-]{0,127}$/,
+    'expected letters, digits, "_", ".", ":", "/" or "-"',
+  );
+
+/** Semantic version 2.0.0, without build metadata: two builds of one contract are one contract. */
+export const SemanticVersion = z
+  .string()
+  .max(64)
+  .regex(
+    /^(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)(?:-[0-9A-Za-z.-]+)?$/,
+    'expected "1.2.3"',
+  );
+
+export const Digest = z
+  .string()
+  .regex(/^sha256:[0-9a-f]{64}$/, 'expected "sha256:" and 64 hex digits');
+export const HexHash = z.string().regex(/^[0-9a-f]{64}$/, 'expected 64 lower-case hex digits');
+
+/** Detached compact JWS: header, nothing, ES256 signature. */
+export const DetachedJws = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{2,512}\.\.[A-Za-z0-9_-]{86}$/, 'expected a detached ES256 signature');
+
+export const InvocationId = z
+  .string()
+  .regex(/^inv-[0-9a-f]{12}$/, 'expected "inv-" and 12 hex digits');
+export const TokenId = z.string().regex(/^tok_[0-9a-f]{32}$/, 'expected a token id');
+export const ApprovalRequestId = z
+  .string()
+  .regex(/^apr_[0-9a-f]{32}$/, 'expected an approval request id');
+export const GrantId = z.string().regex(/^gnt_[0-9a-f]{32}$/, 'expected a grant id');
+export const CheckpointId = z.string().regex(/^ckpt-[0-9a-f]{32}$/, 'expected a checkpoint id');
+export const EntryId = z.string().regex(/^ent_[0-9a-f]{32}$/, 'expected an entry id');
+
+/** ISO 4217 form; `domain/money.ts` knows which codes exist. */
+export const Currency = z.string().regex(/^[A-Z]{3}$/, 'expected an ISO 4217 code such as "USD"');
+
+/** Syntax only; the decimals a currency has are checked by `domain/money.ts`. */
+export const Amount = z.number().nonnegative();
+
+export const Money = z.strictObject({ currency: Currency, amount: Amount });
+export type Money = z.infer<typeof Money>;
+
+export const Budget = z.strictObject({ currency: Currency, max_amount: Amount });
+export type Budget = z.infer<typeof Budget>;
+
+/** Any JSON object whose keys we do not name. */
+export const JsonObject = z.record(z.string(), z.unknown());
+export type JsonObject = z.infer<typeof JsonObject>;
+
+export const Reason = z.string().trim().min(1).max(REASON_LENGTH_MAX);
+
+/** A request without fields. What else is sent is ignored. */
+export const Nothing = z.object({});
+
+/** A page size: a positive whole number, as a number or as a query's text, cut to `most`. */
+export function pageSize(most: number, fallback: number) {
+  const digits = z.string().regex(/^[1-9]\d{0,14}$/, 'expected a positive whole number');
+  return optional(z.union([z.int().positive(), digits.transform(Number)])).transform((limit) =>
+    Math.min(limit ?? fallback, most),
+  );
+}
+
+/** An opaque place in a listing, as an earlier page gave it. */
+export const Cursor = z
+  .string()
+  .max(ID_LENGTH_MAX)
+  .regex(/^[A-Za-z0-9_-]+$/, 'expected a cursor of an earlier page');

@@ -1,0 +1,153 @@
+/**
+ * Delegation tokens: what a caller asks for, what it gets, and what the signed text claims.
+ *
+ * Requests are strict: authority is made here, and a misspelt constraint must never be dropped.
+ *
+ * @module
+ */
+
+import * as z from 'zod';
+import {
+  Amount,
+  Budget,
+  CallerClass,
+  CallerId,
+  CapabilityName,
+  ID_LENGTH_MAX,
+  JsonObject,
+  optional,
+  Principal,
+  SCOPES_PER_TOKEN_MAX,
+  Scope,
+  ServiceId,
+  Timestamp,
+  TokenId,
+} from './primitives.ts';
+
+export const TTL_HOURS_DEFAULT = 2;
+
+/** Purpose travels inside the token, and a token has to fit into a header of 8 KiB. */
+const PURPOSE_LENGTH_MAX = 2_048;
+
+export const ConcurrentBranches = z.enum(['allowed', 'exclusive']);
+export type ConcurrentBranches = z.infer<typeof ConcurrentBranches>;
+
+const ScopeList = z
+  .array(Scope)
+  .min(1)
+  .max(SCOPES_PER_TOKEN_MAX)
+  .refine((scopes) => new Set(scopes).size === scopes.length, { message: 'a scope stands twice' });
+
+/** Opaque but for the two keys that rules read. A key that is null is left out (decision 0002). */
+export const Purpose = JsonObject.transform((purpose) =>
+  Object.fromEntries(Object.entries(purpose).filter(([, value]) => value !== null)),
+).superRefine((purpose, context) => {
+  for (const key of ['task_id', 'session_id']) {
+    if (CallerId.optional().safeParse(purpose[key]).success) continue;
+    const message = `expected text of 1 to ${ID_LENGTH_MAX} characters`;
+    context.addIssue({ code: 'custom', path: [key], message });
+  }
+  if (JSON.stringify(purpose).length <= PURPOSE_LENGTH_MAX) return;
+  context.addIssue({
+    code: 'custom',
+    message: `expected at most ${PURPOSE_LENGTH_MAX} characters`,
+  });
+});
+
+export const IssueRequest = z.strictObject({
+  scope: ScopeList,
+  capability: optional(CapabilityName),
+  subject: optional(Principal),
+  parent_token: optional(z.string().min(1).max(ID_LENGTH_MAX)),
+  purpose_parameters: optional(Purpose),
+  budget: optional(Budget),
+  caller_class: optional(CallerClass),
+  concurrent_branches: optional(ConcurrentBranches),
+  ttl_hours: optional(z.number().positive()),
+  max_delegation_depth: optional(z.int().nonnegative()),
+  session_id: optional(CallerId),
+});
+export type IssueRequest = z.output<typeof IssueRequest>;
+
+export const IssueAnswer = z.object({
+  issued: z.literal(true),
+  token_id: TokenId,
+  token: z.string(),
+  scope: z.array(Scope),
+  capability: CapabilityName.nullable(),
+  task_id: CallerId.nullable(),
+  budget: Budget.nullable(),
+  expires_at: Timestamp,
+  expires: Timestamp,
+});
+export type IssueAnswer = z.infer<typeof IssueAnswer>;
+
+/** A NumericDate of ours: whole seconds. */
+const Seconds = z.int().nonnegative();
+
+/** The claims of the JWT. Strict: a claim that we did not write is a forgery or a defect. */
+export const DelegationClaims = z.strictObject({
+  iss: ServiceId,
+  aud: ServiceId,
+  sub: Principal,
+  jti: TokenId,
+  iat: Seconds,
+  exp: Seconds,
+  expires: Timestamp,
+  scope: z.array(Scope),
+  capability: CapabilityName.optional(),
+  purpose: JsonObject.optional(),
+  constraints: z.strictObject({
+    budget: Budget.optional(),
+    max_delegation_depth: z.int().nonnegative(),
+  }),
+  concurrent_branches: ConcurrentBranches,
+  caller_class: CallerClass,
+  parent_token_id: TokenId.optional(),
+  root_principal: Principal,
+  session_id: CallerId.optional(),
+});
+export type DelegationClaims = z.infer<typeof DelegationClaims>;
+
+export const RevokeRequest = z.strictObject({ token_id: z.string().min(1).max(ID_LENGTH_MAX) });
+export type RevokeRequest = z.output<typeof RevokeRequest>;
+
+/** `ended` counts the tokens that were alive until now: this one and its descendants. */
+export const RevokeAnswer = z.object({
+  revoked: z.literal(true),
+  token_id: TokenId,
+  ended: z.int().nonnegative(),
+  revoked_at: Timestamp,
+});
+export type RevokeAnswer = z.infer<typeof RevokeAnswer>;
+
+export const TokenRequest = z.object({ token_id: z.string().min(1).max(ID_LENGTH_MAX) });
+
+export const TokenState = z.enum(['active', 'expired', 'revoked']);
+
+/** What a holder, an ancestor's holder or an operator sees of a stored token. Never its text. */
+export const TokenView = z.object({
+  token_id: TokenId,
+  state: TokenState,
+  subject: Principal,
+  root_principal: Principal,
+  parent_token_id: TokenId.nullable(),
+  depth: z.int().nonnegative(),
+  scope: z.array(Scope),
+  capability: CapabilityName.nullable(),
+  purpose: JsonObject.nullable(),
+  budget: Budget.nullable(),
+  budget_spent: Amount.nullable(),
+  budget_reserved: Amount.nullable(),
+  budget_remaining: Amount.nullable(),
+  max_delegation_depth: z.int().nonnegative(),
+  concurrent_branches: ConcurrentBranches,
+  caller_class: CallerClass,
+  session_id: CallerId.nullable(),
+  issued_at: Timestamp,
+  expires_at: Timestamp,
+  revoked_at: Timestamp.nullable(),
+  children: z.array(TokenId),
+  children_count: z.int().nonnegative(),
+});
+export type TokenView = z.infer<typeof TokenView>;

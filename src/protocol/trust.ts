@@ -1,0 +1,149 @@
+/**
+ * The trust surface: what anyone may fetch without a credential, and verify.
+ *
+ * @module
+ */
+
+import * as z from 'zod';
+import { CapabilityDeclaration, SideEffectType } from './capability.ts';
+import {
+  CallerClass,
+  CapabilityName,
+  Duration,
+  ID_LENGTH_MAX,
+  optional,
+  Scope,
+  SemanticVersion,
+  ServiceId,
+  Timestamp,
+} from './primitives.ts';
+
+export const PROTOCOL_VERSION = '0.24';
+export const PROTOCOL = `svc/${PROTOCOL_VERSION}`;
+
+export const Trust = z.object({
+  level: z.enum(['declarative', 'signed', 'anchored']),
+  anchoring: z.object({ cadence: Duration }).optional(),
+});
+export type Trust = z.infer<typeof Trust>;
+
+export const DisclosureLevel = z.enum(['full', 'reduced', 'redacted']);
+export type DisclosureLevel = z.infer<typeof DisclosureLevel>;
+
+const ClassDisclosure = z.object({ caller_class: CallerClass, failure_detail: DisclosureLevel });
+
+export const CapabilitySummary = z.object({
+  description: z.string(),
+  side_effect: z.object({ type: SideEffectType }),
+  minimum_scope: z.array(Scope),
+  financial: z.boolean(),
+});
+export type CapabilitySummary = z.infer<typeof CapabilitySummary>;
+
+const Path = z.string().regex(/^\/\S*$/, 'expected a path');
+
+export const Discovery = z.object({
+  version: z.string(),
+  protocol: z.string(),
+  service_id: ServiceId,
+  endpoints: z.record(z.string(), Path),
+  capabilities: z.record(CapabilityName, CapabilitySummary),
+  trust: Trust,
+  metadata_disclosure: ClassDisclosure.extend({ classes: z.array(ClassDisclosure) }).optional(),
+});
+export type Discovery = z.infer<typeof Discovery>;
+
+export const DiscoveryAnswer = z.object({ svc_discovery: Discovery });
+export type DiscoveryAnswer = z.infer<typeof DiscoveryAnswer>;
+
+const Coordinate = z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'expected 32 bytes in base64url');
+
+export const PublicKey = z.object({
+  kty: z.literal('EC'),
+  crv: z.literal('P-256'),
+  x: Coordinate,
+  y: Coordinate,
+  kid: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
+  use: z.literal('sig'),
+  alg: z.literal('ES256'),
+});
+export type PublicKey = z.infer<typeof PublicKey>;
+
+export const Jwks = z.object({ keys: z.array(PublicKey).min(1) });
+export type Jwks = z.infer<typeof Jwks>;
+
+export const Manifest = z.object({
+  manifest_metadata: z.object({
+    version: z.string(),
+    sha256: z.string().regex(/^[0-9a-f]{64}$/),
+    issued_at: Timestamp,
+    expires_at: Timestamp,
+  }),
+  service_identity: z.object({
+    id: ServiceId,
+    jwks_uri: z.string(),
+    issuer_mode: z.literal('self'),
+  }),
+  trust: Trust,
+  capabilities: z.record(CapabilityName, CapabilityDeclaration),
+});
+export type Manifest = z.infer<typeof Manifest>;
+
+export const GraphEdgeType = z.enum([
+  'requires',
+  'composition',
+  'compensation',
+  'refresh',
+  'verify',
+  'cross_service',
+]);
+
+/** `service` is set on the nodes of other services that our capabilities point to. */
+export const GraphNode = z.object({
+  capability: CapabilityName,
+  service: ServiceId.optional(),
+  side_effect: SideEffectType.optional(),
+  kind: z.enum(['atomic', 'composed']).optional(),
+});
+
+export const GraphEdge = z.object({
+  type: GraphEdgeType,
+  from: CapabilityName,
+  to: CapabilityName,
+  service: ServiceId.optional(),
+  relation: z.string().optional(),
+  reason: z.string().optional(),
+});
+export type GraphEdge = z.infer<typeof GraphEdge>;
+
+export const Graph = z.object({ nodes: z.array(GraphNode), edges: z.array(GraphEdge) });
+export type Graph = z.infer<typeof Graph>;
+
+export const GraphRequest = z.object({ capability: z.string().max(ID_LENGTH_MAX) });
+
+/** More names than a service has capabilities is no question about that service. */
+const HANDSHAKE_CAPABILITIES_MAX = 1_000;
+
+const VersionRange = z.string().min(1).max(256);
+
+export const HandshakeRequest = z.object({
+  protocol_versions: optional(z.array(z.string().max(64)).max(64)),
+  capabilities: optional(
+    z
+      .record(CapabilityName, VersionRange)
+      .refine((asked) => Object.keys(asked).length <= HANDSHAKE_CAPABILITIES_MAX, {
+        message: `expected at most ${HANDSHAKE_CAPABILITIES_MAX} capabilities`,
+      }),
+  ),
+});
+export type HandshakeRequest = z.output<typeof HandshakeRequest>;
+
+export const HandshakeAnswer = z.object({
+  compatible: z.boolean(),
+  protocol_version: z.string(),
+  capabilities: z.record(
+    CapabilityName,
+    z.object({ compatible: z.boolean(), contract_version: SemanticVersion.nullable() }),
+  ),
+});
+export type HandshakeAnswer = z.infer<typeof HandshakeAnswer>;
