@@ -1,0 +1,89 @@
+/**
+ * Authorization: the rules that need only a token and the catalog, one defect each.
+ *
+ * Invocation applies them in order and stops at the first; permissions applies the same functions to
+ * every capability, so what an agent is told and what then happens cannot differ.
+ *
+ * @module
+ */
+
+import type { Capability, ControlRequirement } from '../protocol/capability.ts';
+import type { Failure } from '../protocol/failure.ts';
+import { failure } from './failure.ts';
+import type { Authority } from './narrowing.ts';
+import { parsePrincipal } from './principal.ts';
+import { covers, uncovered } from './scope-pattern.ts';
+
+/** The capability admits neither this class of principal, or nobody but the root principal. */
+export function inadmissiblePrincipal(
+  token: Authority,
+  capability: Capability,
+): Failure | undefined {
+  const { principal_classes: classes } = capability;
+  const held = parsePrincipal(token.subject)?.class;
+  if (classes && !(held && classes.includes(held))) {
+    const detail = `Cannot invoke "${capability.name}" as "${token.subject}": it is for ${classes.join(' or ')} principals`;
+    return failure('non_delegable_action', detail);
+  }
+  // A deeper token may carry the root principal's name and still be in somebody else's hands.
+  const isRoot = token.depth === 0 && token.subject === token.root_principal;
+  if (capability.delegable || isRoot) return undefined;
+  const detail = `Cannot invoke "${capability.name}" with a delegated token: only the root principal may`;
+  return failure('non_delegable_action', detail, { grantable_by: token.root_principal });
+}
+
+export function missingScope(token: Authority, capability: Capability): Failure | undefined {
+  const missing = uncovered(token.scope, capability.minimum_scope);
+  if (missing.length === 0) return undefined;
+  const detail = `Cannot invoke "${capability.name}": the token lacks scope "${missing.join('", "')}"`;
+  return failure('scope_insufficient', detail, {
+    requires: missing,
+    grantable_by: token.root_principal,
+  });
+}
+
+export function otherBinding(token: Authority, capability: Capability): Failure | undefined {
+  if (token.capability === undefined || token.capability === capability.name) return undefined;
+  const detail = `Cannot invoke "${capability.name}": the token is bound to "${token.capability}"`;
+  return failure('purpose_mismatch', detail, { grantable_by: token.root_principal });
+}
+
+/** Spec, Tokens rule 6: an invocation may omit task_id but not contradict it. */
+export function otherTask(token: Authority, taskId: string | undefined): Failure | undefined {
+  const held = token.purpose.task_id;
+  if (held === undefined || taskId === undefined || taskId === held) return undefined;
+  const detail = `Cannot work on task "${taskId}": the token is for task "${held}"`;
+  return failure('purpose_mismatch', detail, { grantable_by: token.root_principal });
+}
+
+export function excessiveDepth(token: Authority, capability: Capability): Failure | undefined {
+  const most = capability.max_delegation_depth;
+  if (most === undefined || token.depth <= most) return undefined;
+  const detail = `Cannot invoke "${capability.name}" at delegation depth ${token.depth}: it admits ${most}`;
+  return failure('delegation_depth_exceeded', detail, { grantable_by: token.root_principal });
+}
+
+/** The control requirements that the token does not meet. */
+export function unmetControls(token: Authority, capability: Capability): ControlRequirement[] {
+  return (capability.control_requirements ?? []).filter(({ type }) => {
+    if (type === 'cost_ceiling') return token.budget === undefined;
+    return token.capability !== capability.name;
+  });
+}
+
+export function unmetControl(token: Authority, capability: Capability): Failure | undefined {
+  const [unmet] = unmetControls(token, capability);
+  if (!unmet) return undefined;
+  const needs = unmet.type === 'cost_ceiling' ? 'a budget' : 'a binding to this capability';
+  const detail = `Cannot invoke "${capability.name}": control "${unmet.type}" needs a token with ${needs}`;
+  return failure('control_requirement_unsatisfied', detail, {
+    control: unmet.type,
+    requires: [unmet.type],
+    grantable_by: token.root_principal,
+  });
+}
+
+/** The scopes of a token that a capability's requirements are met by. */
+export function matchingScopes(token: Authority, capability: Capability): string[] {
+  return token.scope.filter((held) => capability.minimum_scope.some((each) => covers(held, each)));
+}

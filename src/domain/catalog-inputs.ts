@@ -1,0 +1,131 @@
+/**
+ * Rules on the inputs of a declaration: names, defaults, closed sets, and how a value is resolved.
+ *
+ * @module
+ */
+
+import type { Capability, Input, ResolutionBehavior } from '../protocol/capability.ts';
+import { canonicalJson } from './canonical.ts';
+import { type Fault, type FaultRule, fault, repeated } from './catalog-fault.ts';
+import { wrongType } from './input-type.ts';
+
+/** Names that carry continuation data on some transports; a handler never gets one. */
+export const RESERVED_INPUT_PREFIX = 'svc_';
+
+export const inputFaults: FaultRule = (capability) => [
+  ...repeated(capability.inputs.map(({ name }) => name)).map((name) =>
+    fault(capability.name, 'inputs', `"${name}" stands twice`),
+  ),
+  ...capability.inputs.flatMap((input, index) =>
+    INPUT_RULES.flatMap((rule) => rule(input)).map(([field, found]) =>
+      fault(capability.name, [`inputs[${index}]`, field].filter(Boolean).join('.'), found),
+    ),
+  ),
+  ...unusableThreshold(capability),
+];
+
+type Found = [field: string, found: string];
+type InputRule = (input: Input) => Found[];
+
+const reservedName: InputRule = ({ name }) =>
+  name.startsWith(RESERVED_INPUT_PREFIX)
+    ? [['name', `"${RESERVED_INPUT_PREFIX}" is reserved`]]
+    : [];
+
+const unusableDefault: InputRule = (input) => {
+  if (input.default === undefined) return [];
+  const wrong = wrongType(input.type, input.default);
+  if (wrong) return [['default', wrong]];
+  if (!input.allowed_values || includesJson(input.allowed_values, input.default)) return [];
+  return [['default', `${JSON.stringify(input.default)} is not among allowed_values`]];
+};
+
+const unusableAllowedValues: InputRule = (input) => {
+  const values = input.allowed_values ?? [];
+  return [
+    ...values.flatMap((value): Found[] => {
+      const wrong = wrongType(input.type, value);
+      return wrong ? [['allowed_values', wrong]] : [];
+    }),
+    ...repeated(values.map(canonicalJson)).map(
+      (text): Found => ['allowed_values', `${text} stands twice`],
+    ),
+  ];
+};
+
+const unusableResolution: InputRule = (input) => {
+  const { resolution } = input;
+  if (!resolution) return [];
+  const found: Found[] = [];
+  if (resolution.mode === 'closed_values' && !input.allowed_values) {
+    found.push(['allowed_values', 'mode "closed_values" needs them']);
+  }
+  if (resolution.mode === 'backend_resolved' && !resolution.resolver_ref && !input.catalog_ref) {
+    found.push(['resolution', 'mode "backend_resolved" needs a resolver_ref or a catalog_ref']);
+  }
+  if (input.default === undefined) {
+    for (const [field] of behaviors(input).filter(([, behavior]) => behavior === 'use_default')) {
+      found.push([`resolution.${field}`, '"use_default" needs a default']);
+    }
+  }
+  return found;
+};
+
+/** An identifier is short and readable; what looks like a key or a password is neither. */
+const secretReference: InputRule = (input) => {
+  const references: [field: string, text: string | undefined][] = [
+    ['catalog_ref', input.catalog_ref],
+    ['resolution.resolver_ref', input.resolution?.resolver_ref],
+  ];
+  return references
+    .filter(([, text]) => text !== undefined && looksSecret(text))
+    .map(([field]): Found => [field, 'it looks like secret material, not like an identifier']);
+};
+
+const INPUT_RULES: readonly InputRule[] = [
+  reservedName,
+  unusableDefault,
+  unusableAllowedValues,
+  unusableResolution,
+  secretReference,
+];
+
+/** An approval threshold on an input needs a number to compare; on the cost, a cost. */
+function unusableThreshold(capability: Capability): Fault[] {
+  const when = capability.approval?.when;
+  if (typeof when !== 'object' || !('amount_above' in when)) return [];
+  const at = 'approval.when';
+  if (when.input === undefined) {
+    return capability.cost?.financial
+      ? []
+      : [fault(capability.name, at, 'there is no cost to compare')];
+  }
+  const input = capability.inputs.find(({ name }) => name === when.input);
+  if (input?.type === 'number' || input?.type === 'integer') return [];
+  return [fault(capability.name, `${at}.input`, `"${when.input}" is no input of type number`)];
+}
+
+function behaviors({ resolution }: Input): [string, ResolutionBehavior | undefined][] {
+  return [
+    ['on_missing', resolution?.on_missing],
+    ['on_ambiguous', resolution?.on_ambiguous],
+    ['on_unresolved', resolution?.on_unresolved],
+  ];
+}
+
+function includesJson(values: readonly unknown[], value: unknown): boolean {
+  const text = canonicalJson(value);
+  return values.some((each) => canonicalJson(each) === text);
+}
+
+/** Prefixes under which well-known issuers hand out keys. */
+const KEY_PREFIX = /^(?:sk|pk|rk)[-_](?:live|test|proj|ant)[-_]|^gh[pousr]_|^AKIA|^xox[abp]|^eyJ/;
+
+function looksSecret(reference: string): boolean {
+  if (KEY_PREFIX.test(reference)) return true;
+  if (/(?:password|passwd|secret|api[-_.]?key|bearer)[-_.:/][^/.:]{8,}/i.test(reference))
+    return true;
+  return reference
+    .split(/[./:_-]/)
+    .some((part) => part.length >= 20 && /\d/.test(part) && /[A-Za-z]/.test(part));
+}

@@ -1,0 +1,249 @@
+/**
+ * The catalog: a whole set of capability declarations, validated together.
+ *
+ * A service starts with a catalog that keeps every rule of the specification, or it does not start.
+ * All faults are reported at once, each with its capability and field, so that an author mends a
+ * declaration in one pass. Knows nothing of handlers or resolvers: those are the service's.
+ *
+ * @module
+ */
+
+import { type Capability, CapabilityDeclaration } from '../protocol/capability.ts';
+import { CapabilityName } from '../protocol/primitives.ts';
+import { canonicalJson } from './canonical.ts';
+import { compositionFaults } from './catalog-composition.ts';
+import { costFaults } from './catalog-cost.ts';
+import { type Fault, type FaultRule, fault, issueFaults, repeated } from './catalog-fault.ts';
+import { inputFaults } from './catalog-inputs.ts';
+import { parseDuration } from './duration.ts';
+
+/** Keeps the manifest readable by a person and its signature cheap. */
+export const CAPABILITIES_MAX = 1_000;
+
+export interface Catalog {
+  readonly capabilities: ReadonlyMap<string, Capability>;
+}
+
+export type CatalogResult = { catalog: Catalog } | { faults: readonly Fault[] };
+
+/** Names in, validated declarations with all defaults filled in out. */
+export function createCatalog(declarations: Readonly<Record<string, unknown>>): CatalogResult {
+  const capabilities = new Map<string, Capability>();
+  const faults: Fault[] = [];
+  for (const [name, declared] of Object.entries(declarations)) {
+    const named = CapabilityName.safeParse(name);
+    if (!named.success) faults.push(...issueFaults(name, named.error, 'name'));
+    const parsed = CapabilityDeclaration.safeParse(declared);
+    const found = parsed.success
+      ? unwritableValues(name, parsed.data)
+      : issueFaults(name, parsed.error);
+    if (parsed.success && found.length === 0) capabilities.set(name, { name, ...parsed.data });
+    else faults.push(...found);
+  }
+  if (Object.keys(declarations).length > CAPABILITIES_MAX) {
+    faults.push(fault('', 'capabilities', `more than ${CAPABILITIES_MAX} are declared`));
+  }
+  // A name whose declaration does not parse is still declared: it must not cause faults elsewhere.
+  const known = new Set(Object.keys(declarations));
+  for (const capability of capabilities.values()) {
+    faults.push(...RULES.flatMap((rule) => rule(capability, { capabilities, known })));
+  }
+  return faults.length > 0 ? { faults } : { catalog: { capabilities } };
+}
+
+/** The schema leaves these values open, but the manifest is JSON, and the rules compare them as such. */
+function unwritableValues(name: string, declared: CapabilityDeclaration): Fault[] {
+  const open: [field: string, value: unknown][] = [
+    ...declared.inputs.flatMap((input, index): [string, unknown][] => [
+      [`inputs[${index}].default`, input.default],
+      [`inputs[${index}].allowed_values`, input.allowed_values],
+      [`inputs[${index}].input_meanings`, input.input_meanings],
+    ]),
+    ['cost.compute', declared.cost?.compute],
+    ['composition.empty_result_output', declared.composition?.empty_result_output],
+  ];
+  return open
+    .filter(([, value]) => value !== undefined && !isJson(value))
+    .map(([field]) => fault(name, field, 'it has no JSON form'));
+}
+
+function isJson(value: unknown): boolean {
+  try {
+    canonicalJson(value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const unknownNames: FaultRule = (capability, { known }) => {
+  const named: [field: string, name: string | undefined][] = [
+    ...(capability.requires ?? []).map((required, index): [string, string] => [
+      `requires[${index}].capability`,
+      required.capability,
+    ]),
+    ...(capability.refresh_via ?? []).map((name, i): [string, string] => [
+      `refresh_via[${i}]`,
+      name,
+    ]),
+    ...(capability.verify_via ?? []).map((name, i): [string, string] => [`verify_via[${i}]`, name]),
+    ...(capability.requires_binding ?? []).map((binding, index): [string, string | undefined] => [
+      `requires_binding[${index}].source_capability`,
+      binding.source_capability,
+    ]),
+    ['side_effect.compensation', capability.side_effect.compensation],
+  ];
+  return named.flatMap(([field, name]) => {
+    if (name === undefined) return [];
+    if (!known.has(name)) return [fault(capability.name, field, `"${name}" is not declared here`)];
+    if (name === capability.name) return [fault(capability.name, field, 'it names itself')];
+    return [];
+  });
+};
+
+const unreadableDurations: FaultRule = (capability) => {
+  const durations: [field: string, text: string | undefined][] = [
+    ['side_effect.rollback_window', capability.side_effect.rollback_window],
+    ['cost.compute.expected_duration', capability.cost?.compute?.expected_duration],
+    ['observability.retention', capability.observability?.retention],
+    ['rate_limit.window', capability.rate_limit?.window],
+    ...(capability.requires_binding ?? []).map((binding, index): [string, string | undefined] => [
+      `requires_binding[${index}].max_age`,
+      binding.max_age,
+    ]),
+  ];
+  return durations
+    .filter(([, text]) => text !== undefined && !((parseDuration(text) ?? 0) > 0))
+    .map(([field, text]) => fault(capability.name, field, `"${text}" is no positive duration`));
+};
+
+const repeatedNames: FaultRule = (capability) => {
+  const lists: [field: string, names: readonly string[]][] = [
+    ['output.fields', capability.output.fields],
+    ['minimum_scope', capability.minimum_scope],
+    ['response_modes', capability.response_modes],
+    ['principal_classes', capability.principal_classes ?? []],
+    ['control_requirements', (capability.control_requirements ?? []).map(({ type }) => type)],
+    ['requires_binding', (capability.requires_binding ?? []).map(({ field }) => field)],
+    ['approval.grant_policy.allowed_grant_types', grantTypes(capability)],
+  ];
+  return lists.flatMap(([field, names]) =>
+    repeated(names).map((name) => fault(capability.name, field, `"${name}" stands twice`)),
+  );
+};
+
+const misplacedSideEffect: FaultRule = (capability) => {
+  const { type, ...rest } = capability.side_effect;
+  if (type === 'transactional') return [];
+  return (['rollback_window', 'compensation'] as const)
+    .filter((field) => rest[field] !== undefined)
+    .map((field) =>
+      fault(
+        capability.name,
+        `side_effect.${field}`,
+        `only a transactional effect has it, not "${type}"`,
+      ),
+    );
+};
+
+/** A compensation runs without its caller, so nothing about it may need one. */
+const unusableCompensation: FaultRule = (capability, { capabilities }) => {
+  const compensation = capabilities.get(capability.side_effect.compensation ?? '');
+  if (!compensation || compensation.name === capability.name) return [];
+
+  const field = 'side_effect.compensation';
+  const offered = new Set([
+    ...capability.output.fields,
+    ...capability.inputs.map(({ name }) => name),
+  ]);
+  const faults = compensation.inputs
+    .filter((input) => input.required && input.default === undefined && !offered.has(input.name))
+    .map(({ name }) =>
+      fault(
+        capability.name,
+        field,
+        `"${compensation.name}" needs "${name}", which neither output nor inputs have`,
+      ),
+    );
+  if (compensation.kind === 'composed') {
+    faults.push(fault(capability.name, field, `"${compensation.name}" is composed`));
+  }
+  if (compensation.approval) {
+    faults.push(fault(capability.name, field, `"${compensation.name}" may need approval`));
+  }
+  return faults;
+};
+
+const unusableBinding: FaultRule = (capability) =>
+  (capability.requires_binding ?? []).flatMap(({ field }, index) => {
+    const input = capability.inputs.find(({ name }) => name === field);
+    if (input?.type === 'string') return [];
+    const found = input
+      ? `input "${field}" is "${input.type}", not "string"`
+      : `"${field}" is no input`;
+    return [fault(capability.name, `requires_binding[${index}].field`, found)];
+  });
+
+const unknownLoggedFields: FaultRule = (capability) => {
+  const fields = new Set([
+    ...capability.inputs.map(({ name }) => name),
+    ...capability.output.fields,
+  ]);
+  return (capability.observability?.fields_logged ?? [])
+    .filter((field) => !fields.has(field))
+    .map((field) =>
+      fault(
+        capability.name,
+        'observability.fields_logged',
+        `"${field}" is neither input nor output`,
+      ),
+    );
+};
+
+const unusableGrantPolicy: FaultRule = (capability) => {
+  const policy = capability.approval?.grant_policy;
+  if (!policy) return [];
+  const faults: Fault[] = [];
+  const at = 'approval.grant_policy';
+  if (!policy.allowed_grant_types.includes(policy.default_grant_type)) {
+    faults.push(
+      fault(
+        capability.name,
+        `${at}.default_grant_type`,
+        `"${policy.default_grant_type}" is not allowed`,
+      ),
+    );
+  }
+  if (policy.max_uses > 1 && !policy.allowed_grant_types.includes('session_bound')) {
+    faults.push(fault(capability.name, `${at}.max_uses`, 'a one_time grant has one use'));
+  }
+  return faults;
+};
+
+/** Where the kind says composed there is a composition, and nowhere else. */
+const misplacedComposition: FaultRule = (capability) => {
+  if ((capability.kind === 'composed') === (capability.composition !== undefined)) return [];
+  const found = capability.composition
+    ? 'only a composed capability has one'
+    : 'a composed capability needs one';
+  return [fault(capability.name, 'composition', found)];
+};
+
+function grantTypes(capability: Capability): readonly string[] {
+  return capability.approval?.grant_policy.allowed_grant_types ?? [];
+}
+
+const RULES: readonly FaultRule[] = [
+  unknownNames,
+  repeatedNames,
+  unreadableDurations,
+  misplacedSideEffect,
+  unusableCompensation,
+  unusableBinding,
+  unknownLoggedFields,
+  unusableGrantPolicy,
+  misplacedComposition,
+  inputFaults,
+  costFaults,
+  compositionFaults,
+];

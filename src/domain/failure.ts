@@ -1,0 +1,229 @@
+/**
+ * Failures: every way the service refuses, and what a caller can do about each.
+ *
+ * A failure is a value. A rule returns the failure it found, or `undefined`; `refuse` turns a found
+ * failure into control flow. Nothing outside this file writes a retry flag, an action or a recovery
+ * class, so the guidance for one failure cannot differ between two endpoints. An action decides its
+ * recovery class alone, so one action never means two things.
+ *
+ * @module
+ */
+
+import type { ControlRequirementType } from '../protocol/capability.ts';
+import type {
+  Failure,
+  FailureResolution,
+  FailureType,
+  RecoveryClass,
+  ResolutionAction,
+} from '../protocol/failure.ts';
+
+export const RECOVERY = {
+  retry_now: 'retry_now',
+  provide_credentials: 'retry_now',
+  wait_and_retry: 'wait_then_retry',
+  request_approval: 'wait_then_retry',
+  revalidate_state: 'revalidate_then_retry',
+  check_manifest: 'revalidate_then_retry',
+  obtain_quote_first: 'refresh_then_retry',
+  obtain_binding: 'refresh_then_retry',
+  refresh_binding: 'refresh_then_retry',
+  request_new_delegation: 'redelegation_then_retry',
+  request_broader_scope: 'redelegation_then_retry',
+  request_capability_binding: 'redelegation_then_retry',
+  request_budget_increase: 'redelegation_then_retry',
+  request_budget_bound_delegation: 'redelegation_then_retry',
+  obtain_matching_currency: 'redelegation_then_retry',
+  invoke_as_root_principal: 'terminal',
+} as const satisfies Record<ResolutionAction, RecoveryClass>;
+
+interface Guidance {
+  readonly retry: boolean;
+  readonly action: ResolutionAction;
+  /** When, in words: the failures page and the API description print it. */
+  readonly when: string;
+}
+
+/** A failure type without a row does not compile. */
+export const GUIDANCE = {
+  invalid_parameters: stop(
+    'check_manifest',
+    'the request is malformed, of the wrong type or form, or names an unknown parameter',
+  ),
+  streaming_not_supported: stop(
+    'check_manifest',
+    'a stream was asked of a capability that does not stream',
+  ),
+  streaming_required: stop(
+    'check_manifest',
+    'one answer was asked of a capability that only streams',
+  ),
+  binding_missing: stop('obtain_binding', 'a required binding is absent from the parameters'),
+  authentication_required: again(
+    'provide_credentials',
+    'nothing was presented, or a credential nobody knows',
+  ),
+  invalid_token: stop(
+    'request_new_delegation',
+    'the token is malformed, forged, unknown or revoked',
+  ),
+  token_expired: stop('request_new_delegation', 'the token has expired'),
+  scope_insufficient: stop(
+    'request_broader_scope',
+    'the token lacks a scope that the capability needs',
+  ),
+  scope_escalation: stop(
+    'request_broader_scope',
+    'a child token was asked to carry a scope its parent lacks',
+  ),
+  not_entitled: stop('request_broader_scope', 'the identity may not put this into a token'),
+  approver_not_authorized: stop(
+    'request_broader_scope',
+    'the caller may not decide this approval request',
+  ),
+  purpose_mismatch: stop(
+    'request_capability_binding',
+    'the token is bound to another capability, task, purpose or session',
+  ),
+  non_delegable_action: stop(
+    'invoke_as_root_principal',
+    'only the root principal, or another class of principal, may do this',
+  ),
+  delegation_depth_exceeded: stop(
+    'request_new_delegation',
+    'the token stands too deep in its lineage',
+  ),
+  budget_exceeded: stop('request_budget_increase', 'the cost is above what the budget leaves'),
+  budget_currency_mismatch: stop(
+    'obtain_matching_currency',
+    'budget and cost are in different currencies',
+  ),
+  budget_not_enforceable: stop(
+    'obtain_quote_first',
+    'nothing pins the cost that the budget should be compared with',
+  ),
+  control_requirement_unsatisfied: stop(
+    'request_capability_binding',
+    'the token does not meet a declared control requirement',
+  ),
+  binding_invalid: stop(
+    'refresh_binding',
+    'the binding is forged, foreign or for another capability',
+  ),
+  approval_required: stop('request_approval', 'a person has to approve this call first'),
+  approval_grant_invalid: stop(
+    'request_approval',
+    'the approval grant does not fit this call, has expired or is used up',
+  ),
+  grant_policy_violation: stop('check_manifest', 'the grant asked for lies outside the policy'),
+  input_denied: stop('check_manifest', 'the policy of an input refuses its value or its absence'),
+  frozen: again(
+    'wait_and_retry',
+    'an operator has frozen the principal, the capability or the service',
+  ),
+  unknown_capability: stop('check_manifest', 'the service has no such capability'),
+  not_found: stop('check_manifest', 'there is no such thing, or it is not for this caller'),
+  method_not_allowed: stop('check_manifest', 'the path exists, but not with this method'),
+  binding_stale: again('refresh_binding', 'the binding is older than its max_age'),
+  concurrent_branch_busy: again(
+    'wait_and_retry',
+    'another invocation runs under the exclusive token',
+  ),
+  idempotency_in_progress: again('wait_and_retry', 'the first call with this key is still running'),
+  approval_request_decided: stop('revalidate_state', 'the approval request was decided already'),
+  approval_request_expired: stop('revalidate_state', 'the approval request has expired'),
+  request_too_large: stop('check_manifest', 'the request is larger than the limit'),
+  unsupported_media_type: stop('check_manifest', 'the body is not plain JSON'),
+  clarification_required: stop(
+    'revalidate_state',
+    'an input is missing, ambiguous or not resolvable, and its policy asks for clarification',
+  ),
+  idempotency_mismatch: stop(
+    'revalidate_state',
+    'the key was used for a call with other parameters',
+  ),
+  composition_child_failed: stop('revalidate_state', 'a step of a composed capability failed'),
+  composition_empty_result: stop(
+    'revalidate_state',
+    'a step of a composed capability found nothing',
+  ),
+  rate_limited: again('wait_and_retry', 'the principal or the capability is over its rate limit'),
+  // The effect may have happened before the defect, so the caller must look before trying again.
+  internal_error: stop('revalidate_state', 'the service or a handler has a defect'),
+  service_unavailable: again(
+    'wait_and_retry',
+    'store or log cannot be written, or the service is overloaded; nothing ran',
+  ),
+  outcome_unknown: stop(
+    'revalidate_state',
+    'the handler may have acted, and its outcome is not recorded',
+  ),
+} as const satisfies Record<FailureType, Guidance>;
+
+/** What an unmet control requirement asks for depends on the requirement. */
+export const CONTROL_ACTION = {
+  cost_ceiling: 'request_budget_bound_delegation',
+  stronger_delegation_required: 'request_capability_binding',
+} as const satisfies Record<ControlRequirementType, ResolutionAction>;
+
+/** What a rule knows beyond the type. Everything that guides a caller's next step comes from the tables. */
+export interface FailureFacts
+  extends Pick<FailureResolution, 'requires' | 'grantable_by' | 'estimated_availability'>,
+    Pick<
+      Failure,
+      | 'approval_request_id'
+      | 'preview_digest'
+      | 'requested_parameters_digest'
+      | 'grant_policy'
+      | 'clarify'
+    > {
+  /** Which requirement is unmet; only for `control_requirement_unsatisfied`. */
+  readonly control?: ControlRequirementType;
+}
+
+/** Builds a failure; the type (and the control requirement) alone decides the guidance. */
+export function failure(type: FailureType, detail: string, facts: FailureFacts = {}): Failure {
+  const { requires, grantable_by, estimated_availability, control, ...fields } = facts;
+  const { retry } = GUIDANCE[type];
+  const unmet = type === 'control_requirement_unsatisfied' ? control : undefined;
+  const action = unmet ? CONTROL_ACTION[unmet] : GUIDANCE[type].action;
+  return {
+    type,
+    detail,
+    retry,
+    resolution: {
+      action,
+      recovery_class: RECOVERY[action],
+      ...(requires && { requires }),
+      ...(grantable_by && { grantable_by }),
+      ...(estimated_availability && { estimated_availability }),
+    },
+    ...fields,
+  };
+}
+
+/** Carries a failure up to the operation that will answer with it. Caught once per operation. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly failure: Failure;
+
+  constructor(found: Failure, options?: ErrorOptions) {
+    super(found.detail, options);
+    this.failure = found;
+  }
+}
+
+/** Ends the operation if a rule found something wrong. */
+export function refuse(found: Failure | undefined): void {
+  if (found) throw new Refusal(found);
+}
+
+/** The same call can never succeed as it stands. */
+function stop<Action extends ResolutionAction>(action: Action, when: string) {
+  return { retry: false, action, when } as const;
+}
+
+/** The same call may succeed later, or with what `action` brings. */
+function again<Action extends ResolutionAction>(action: Action, when: string) {
+  return { retry: true, action, when } as const;
+}

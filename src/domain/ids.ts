@@ -1,0 +1,77 @@
+/**
+ * Ids: how they look, and a type for each so that one cannot be passed for another.
+ *
+ * Random bytes are a parameter: where they come from is not known here. All ids but one carry 128
+ * random bits and cannot be guessed. An invocation id keeps the specified 48 bits, so it names an
+ * invocation and is never a secret and never authority.
+ *
+ * @module
+ */
+
+import { toHex } from './hash.ts';
+
+declare const kind: unique symbol;
+type Id<Kind extends string> = string & { readonly [kind]: Kind };
+
+export type TokenId = Id<'token'>;
+export type ApprovalRequestId = Id<'approval_request'>;
+export type GrantId = Id<'grant'>;
+export type CheckpointId = Id<'checkpoint'>;
+export type InvocationId = Id<'invocation'>;
+export type BindingId = Id<'binding'>;
+export type EntryId = Id<'entry'>;
+
+/** Which prefix makes which id. */
+export interface IdKinds {
+  tok_: TokenId;
+  apr_: ApprovalRequestId;
+  gnt_: GrantId;
+  'ckpt-': CheckpointId;
+  'inv-': InvocationId;
+  bnd_: BindingId;
+  ent_: EntryId;
+}
+export type IdPrefix = keyof IdKinds;
+
+export const ID_PATTERNS = {
+  tok_: /^tok_[0-9a-f]{32}$/,
+  apr_: /^apr_[0-9a-f]{32}$/,
+  gnt_: /^gnt_[0-9a-f]{32}$/,
+  'ckpt-': /^ckpt-[0-9a-f]{32}$/,
+  'inv-': /^inv-[0-9a-f]{12}$/,
+  bnd_: /^bnd_[0-9a-f]{32}$/,
+  ent_: /^ent_[0-9a-f]{32}$/,
+} as const satisfies Record<IdPrefix, RegExp>;
+
+/** Random bytes each id takes. */
+export const ID_BYTES = {
+  tok_: 16,
+  apr_: 16,
+  gnt_: 16,
+  'ckpt-': 16,
+  'inv-': 6,
+  bnd_: 16,
+  ent_: 16,
+} as const satisfies Record<IdPrefix, number>;
+
+/** Makes an id of exactly the bytes given: fewer would be guessable, so they are a defect. */
+export function idOf<Prefix extends IdPrefix>(prefix: Prefix, bytes: Uint8Array): IdKinds[Prefix] {
+  if (bytes.length !== ID_BYTES[prefix]) {
+    throw new RangeError(
+      `Cannot make id "${prefix}": ${bytes.length} random bytes, it takes ${ID_BYTES[prefix]}`,
+    );
+  }
+  return `${prefix}${toHex(bytes)}` as IdKinds[Prefix];
+}
+
+/** True for the form of this kind of id; whether such an id exists is the store's to say. */
+export function isId<Prefix extends IdPrefix>(
+  prefix: Prefix,
+  text: unknown,
+): text is IdKinds[Prefix] {
+  return typeof text === 'string' && ID_PATTERNS[prefix].test(text);
+}
+
+export function isInvocationId(text: unknown): text is InvocationId {
+  return isId('inv-', text);
+}

@@ -1,0 +1,77 @@
+/**
+ * Principals: who acts. A class, a colon and a name, compared as exact strings.
+ *
+ * Decides which texts are principals, so that no two look alike or swap class: normalised (NFC),
+ * no character that is invisible or reorders text, and no name that begins like a class. Knows
+ * nothing about credentials or entitlements.
+ *
+ * @module
+ */
+
+export const PRINCIPAL_CLASSES = ['human', 'agent', 'service', 'oidc'] as const;
+export type PrincipalClass = (typeof PRINCIPAL_CLASSES)[number];
+
+export interface Principal {
+  readonly class: PrincipalClass;
+  readonly name: string;
+}
+
+/** Code points of a name: the bound that every id has. */
+export const PRINCIPAL_NAME_MAX = 256;
+
+/** Reads a principal. Text that is not in NFC is none: it would equal another only to the eye. */
+export function parsePrincipal(text: unknown): Principal | undefined {
+  if (typeof text !== 'string') return undefined;
+  const colon = text.indexOf(':');
+  const found = PRINCIPAL_CLASSES.find((candidate) => candidate === text.slice(0, colon));
+  const name = text.slice(colon + 1);
+  if (colon < 0 || found === undefined || !isName(name)) return undefined;
+  return name === name.normalize('NFC') ? { class: found, name } : undefined;
+}
+
+export function isPrincipal(text: unknown): text is string {
+  return parsePrincipal(text) !== undefined;
+}
+
+/** Makes a principal from an outside name, in NFC, or undefined when the name cannot be one. */
+export function principalOf(principalClass: PrincipalClass, name: string): string | undefined {
+  // Before normalising, because a hostile name can be long: at most four code units become one.
+  if (name.length > PRINCIPAL_NAME_MAX * 4) return undefined;
+  const text = `${principalClass}:${name.normalize('NFC')}`;
+  return isPrincipal(text) ? text : undefined;
+}
+
+/**
+ * Whether a configured pattern means this principal: the exact text, or one star anywhere after the
+ * class that stands for at least one character. A star never reaches into the class.
+ */
+export function matchesPrincipal(pattern: string, principal: string): boolean {
+  if (!isPrincipal(principal)) return false;
+  if (pattern === principal) return true;
+
+  const star = pattern.indexOf('*');
+  const colon = pattern.indexOf(':');
+  if (colon < 0 || star < colon) return false;
+
+  // A second star is taken literally and so finds nothing: no principal has one.
+  const [before, after] = [pattern.slice(0, star), pattern.slice(star + 1)];
+  return (
+    principal.length > before.length + after.length &&
+    principal.startsWith(before) &&
+    principal.endsWith(after)
+  );
+}
+
+/**
+ * Refused: all of category C (control, format, surrogate, private, unassigned) and Z (spaces and
+ * separators), whatever else is drawn as nothing (fillers, variation selectors), and the star,
+ * because a name that holds one would read as a pattern.
+ */
+const NAME = /^[^\p{C}\p{Z}\p{Default_Ignorable_Code_Point}*]{1,256}$/u;
+
+const CLASS_PREFIX = /^(?:human|agent|service|oidc):/i;
+
+/** The class is looked for in compatibility form, so that full-width letters do not hide it. */
+function isName(name: string): boolean {
+  return NAME.test(name) && !CLASS_PREFIX.test(name.normalize('NFKC'));
+}

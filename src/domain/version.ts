@@ -1,0 +1,125 @@
+/**
+ * Semantic versions: order, and whether a version lies in a range that a caller was built for.
+ *
+ * Ranges are the common subset: `1.2.3`, `^1.2.3`, `~1.2`, `>=1.2 <2`, `1.x`, `*`, joined by `||`.
+ * What cannot be read admits nothing, so a caller with a strange range is told that it does not fit.
+ *
+ * @module
+ */
+
+/** Enough for any range a person writes; a longer one is not read. */
+const RANGE_LENGTH_MAX = 256;
+
+interface Version {
+  readonly numbers: readonly [number, number, number];
+  readonly prerelease: string;
+}
+
+export function satisfies(version: string, range: string): boolean {
+  const parsed = parseVersion(version);
+  if (!parsed || range.length > RANGE_LENGTH_MAX) return false;
+  return range.split('||').some((part) => {
+    const words = part.trim().split(/\s+/).filter(Boolean);
+    if (words.length === 0) return range.trim() === '';
+    return words.every((word) => admits(word, parsed));
+  });
+}
+
+function admits(word: string, version: Version): boolean {
+  const match = /^(\^|~|>=|<=|>|<|=)?v?(.*)$/.exec(word);
+  const [, sign = '', text = ''] = match ?? [];
+  const wanted = parsePartial(text);
+  if (!wanted) return false;
+  // A prerelease is a promise of nothing: only a range that names one admits one.
+  if (version.prerelease && !wanted.prerelease && sign !== '') return false;
+  const order = compare(version, wanted);
+  switch (sign) {
+    case '>=':
+      return order >= 0;
+    case '>':
+      return wanted.given === 3 ? order > 0 : compare(version, nextOf(wanted, wanted.given)) >= 0;
+    case '<':
+      return order < 0;
+    case '<=':
+      return wanted.given === 3 ? order <= 0 : compare(version, nextOf(wanted, wanted.given)) < 0;
+    case '^':
+      return order >= 0 && compare(version, nextOf(wanted, caretPlaces(wanted))) < 0;
+    case '~':
+      return order >= 0 && compare(version, nextOf(wanted, Math.min(wanted.given, 2))) < 0;
+    default:
+      if (wanted.given === 3) return order === 0;
+      return order >= 0 && compare(version, nextOf(wanted, wanted.given)) < 0;
+  }
+}
+
+interface Partial extends Version {
+  /** How many of the three numbers were written. */
+  readonly given: number;
+}
+
+function parsePartial(text: string): Partial | undefined {
+  if (text === '*' || text === '' || text === 'x') {
+    return { numbers: [0, 0, 0], prerelease: '', given: 0 };
+  }
+  const match =
+    /^(0|[1-9]\d{0,9})(?:\.(?:(0|[1-9]\d{0,9})|[x*]))?(?:\.(?:(0|[1-9]\d{0,9})|[x*]))?(?:-([0-9A-Za-z.-]+))?$/.exec(
+      text,
+    );
+  if (!match) return undefined;
+  const [, major, minor, patch, prerelease = ''] = match;
+  const given = minor === undefined ? 1 : patch === undefined ? 2 : 3;
+  if (prerelease && given < 3) return undefined;
+  const numbers = [major, minor, given === 3 ? patch : undefined].map((part) => Number(part ?? 0));
+  return { numbers: numbers as [number, number, number], prerelease, given };
+}
+
+function parseVersion(text: string): Version | undefined {
+  const parsed = parsePartial(text);
+  return parsed?.given === 3 ? parsed : undefined;
+}
+
+/** `^0.2.3` allows patches only: below 1.0.0 every minor version may break. */
+function caretPlaces({ numbers: [major, minor], given }: Partial): number {
+  if (given === 0) return 0;
+  if (major > 0) return 1;
+  if (minor > 0) return 2;
+  return Math.min(given, 3);
+}
+
+/** The first version past everything that shares the first `places` numbers. */
+function nextOf({ numbers }: Version, places: number): Version {
+  if (places === 0) return { numbers: [Number.POSITIVE_INFINITY, 0, 0], prerelease: '' };
+  const next = numbers.map((part, index) => (index < places ? part : 0));
+  next[places - 1] = (next[places - 1] ?? 0) + 1;
+  // The earliest prerelease of the next version is already past the range.
+  return { numbers: next as [number, number, number], prerelease: '0' };
+}
+
+function compare(one: Version, other: Version): number {
+  for (const [index, part] of one.numbers.entries()) {
+    const difference = part - (other.numbers[index] as number);
+    if (difference !== 0) return difference;
+  }
+  if (one.prerelease === other.prerelease) return 0;
+  if (!one.prerelease) return 1;
+  if (!other.prerelease) return -1;
+  return comparePrerelease(one.prerelease.split('.'), other.prerelease.split('.'));
+}
+
+function comparePrerelease(one: readonly string[], other: readonly string[]): number {
+  for (const [index, part] of one.entries()) {
+    const rival = other[index];
+    if (rival === undefined) return 1;
+    if (part === rival) continue;
+    const [a, b] = [numeric(part), numeric(rival)];
+    if (a !== undefined && b !== undefined) return a - b;
+    if (a !== undefined) return -1;
+    if (b !== undefined) return 1;
+    return part < rival ? -1 : 1;
+  }
+  return one.length - other.length;
+}
+
+function numeric(text: string): number | undefined {
+  return /^\d+$/.test(text) ? Number(text) : undefined;
+}
