@@ -1,0 +1,157 @@
+/**
+ * ES256: one P-256 key, and what can be done with it.
+ *
+ * Decides whether a key is what it says it is: the right curve, a public half that belongs to the
+ * private one, the name that its content gives it. Knows nothing about where a key comes from or
+ * when it may be used.
+ *
+ * Invariant: no message made here contains a value of a key. Those of the platform may, so they are
+ * not passed on.
+ *
+ * @module
+ */
+
+import {
+  createECDH,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type JsonWebKey,
+  type KeyObject,
+  sign,
+  verify,
+} from 'node:crypto';
+import { sha256 } from '../domain/hash.ts';
+import type { PublicKey } from '../protocol/trust.ts';
+import { decoded, toBase64url } from './wire.ts';
+
+export interface PrivateJwk {
+  readonly kty: 'EC';
+  readonly crv: 'P-256';
+  readonly x: string;
+  readonly y: string;
+  readonly d: string;
+}
+
+export interface SigningKey {
+  readonly kid: string;
+  readonly privateKey: KeyObject;
+  readonly publicKey: KeyObject;
+  /** The public half as it is published. */
+  readonly jwk: PublicKey;
+}
+
+export type KeyReading = { readonly key: SigningKey } | { readonly fault: string };
+
+export function generateJwk(): PrivateJwk {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  return privateKey.export({ format: 'jwk' }) as unknown as PrivateJwk;
+}
+
+/**
+ * Makes a key of a private JWK. The fault completes a sentence that begins with the key's place.
+ */
+export function readPrivateJwk(jwk: unknown): KeyReading {
+  if (!isJwk(jwk)) return { fault: 'the key is not an EC key on curve P-256 with x, y and d' };
+  if (!isForSigning(jwk)) return { fault: 'the key says that it is not for signing with ES256' };
+  if (!isPair(jwk)) return { fault: 'the private and public halves of the key do not match' };
+
+  const kid = thumbprintOf(jwk);
+  if (jwk.kid !== undefined && jwk.kid !== kid) {
+    return { fault: 'kid does not match the key, it must be the RFC 7638 thumbprint' };
+  }
+  const { kty, crv, x, y, d } = jwk;
+  const privateKey = createPrivateKey({ key: { kty, crv, x, y, d }, format: 'jwk' });
+  return {
+    key: {
+      kid,
+      privateKey,
+      publicKey: createPublicKey(privateKey),
+      jwk: { kty, crv, x, y, kid, use: 'sig', alg: 'ES256' },
+    },
+  };
+}
+
+/** Makes a key of one PKCS#8 block. */
+export function readPrivatePem(pem: string): KeyReading {
+  const jwk = jwkOf(pem);
+  return jwk ? readPrivateJwk(jwk) : { fault: 'the block is not a PKCS#8 key on curve P-256' };
+}
+
+/** RFC 7638: the digest of the required members in their one order, so equal keys have one name. */
+export function thumbprintOf({ crv, kty, x, y }: Pick<PrivateJwk, 'crv' | 'kty' | 'x' | 'y'>) {
+  return toBase64url(sha256(Buffer.from(JSON.stringify({ crv, kty, x, y }))));
+}
+
+/** Signs on this thread: handing so small a task to another costs nearly as much again. */
+export function signBytes({ privateKey }: SigningKey, bytes: Uint8Array): Uint8Array {
+  return sign('sha256', bytes, { key: privateKey, dsaEncoding: 'ieee-p1363' });
+}
+
+export function isSignature(
+  publicKey: KeyObject,
+  bytes: Uint8Array,
+  signature: Uint8Array,
+): boolean {
+  return verify('sha256', bytes, { key: publicKey, dsaEncoding: 'ieee-p1363' }, signature);
+}
+
+/**
+ * Members beyond the key itself, which others' tools write. Unknown ones mean nothing (RFC 7517).
+ */
+interface DescribedJwk extends PrivateJwk {
+  readonly kid?: unknown;
+  readonly use?: unknown;
+  readonly alg?: unknown;
+  readonly key_ops?: unknown;
+}
+
+function isJwk(jwk: unknown): jwk is DescribedJwk {
+  if (typeof jwk !== 'object' || jwk === null) return false;
+  const { kty, crv, x, y, d } = jwk as Record<string, unknown>;
+  return kty === 'EC' && crv === 'P-256' && [x, y, d].every(isCoordinate);
+}
+
+/** 32 bytes in the one spelling they have; another would give the same key a second name. */
+function isCoordinate(value: unknown): boolean {
+  return typeof value === 'string' && decoded(value)?.length === COORDINATE_BYTES;
+}
+const COORDINATE_BYTES = 32;
+
+function isForSigning({ use, alg, key_ops }: DescribedJwk): boolean {
+  const operations = key_ops ?? ['sign'];
+  return (
+    (use === undefined || use === 'sig') &&
+    (alg === undefined || alg === 'ES256') &&
+    Array.isArray(operations) &&
+    operations.includes('sign')
+  );
+}
+
+/**
+ * Computes the public half, because the platform believes whatever stands beside the private one.
+ */
+function isPair({ x, y, d }: PrivateJwk): boolean {
+  const curve = createECDH('prime256v1');
+  try {
+    curve.setPrivateKey(d, 'base64url');
+  } catch {
+    return false;
+  }
+  const point = Buffer.concat([
+    Buffer.of(UNCOMPRESSED_POINT),
+    Buffer.from(x, 'base64url'),
+    Buffer.from(y, 'base64url'),
+  ]);
+  return curve.getPublicKey().equals(point);
+}
+/** SEC 1: the byte that stands before both coordinates. */
+const UNCOMPRESSED_POINT = 0x04;
+
+function jwkOf(pem: string): JsonWebKey | undefined {
+  try {
+    return createPrivateKey({ key: pem, format: 'pem' }).export({ format: 'jwk' });
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,172 @@
+/**
+ * The key folder: one file per generation of each use, shared by all replicas.
+ *
+ * The files are the only state. Which key signs follows from the time written in them, so a
+ * rotation is one new file, and replicas agree once they have read it. Knows nothing about
+ * signatures.
+ *
+ * Invariant: a reading never loses a key because of a file that is broken at the moment; it keeps
+ * the one it knew under that name and says what is wrong.
+ *
+ * @module
+ */
+
+import { mkdirSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { generateJwk, thumbprintOf } from './es256.ts';
+import {
+  codeOf,
+  GENERATION_MAX,
+  type KeyFile,
+  keyFileName,
+  keyFileOf,
+  readKeyFile,
+  writeKeyFile,
+} from './key-file.ts';
+import { KEY_USES, type KeyUse } from './wire.ts';
+
+/** How often replicas look for new keys: soon against a rotation's lead, rare against its cost. */
+export const REREAD_MS = 5_000;
+
+/** How long a verifier may use a JWKS it has fetched: the `max-age` it is served with. */
+const JWKS_MAX_AGE_MS = 300_000;
+
+/** For clocks that differ, a slow share, and a re-reading that failed and is being mended. */
+const ROTATION_MARGIN_MS = 295_000;
+
+/**
+ * From publishing a key to signing with it. Before that every replica has read it and no verifier
+ * still uses a JWKS without it, so nobody meets a signature of a key he does not know.
+ */
+export const ROTATION_LEAD_MS = JWKS_MAX_AGE_MS + REREAD_MS + ROTATION_MARGIN_MS;
+
+/** Files by name, in the order of their names, which is that of generations. */
+export type KeyFiles = ReadonlyMap<string, KeyFile>;
+
+export interface FolderReading {
+  readonly files: KeyFiles;
+  /** Whole sentences, one for each thing that is wrong. */
+  readonly faults: readonly string[];
+}
+
+export interface Rotation {
+  readonly file: string;
+  readonly kid: string;
+  readonly signFrom: Date;
+}
+
+/**
+ * Makes the folder and the first generation of each use where they are missing. Of several
+ * processes that start at once one makes each file, and all use that one.
+ */
+export function prepareKeyFolder(folder: string, now: Date): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+  } catch (cause) {
+    throw new Error(`Cannot make key folder "${folder}": ${codeOf(cause)}`, { cause });
+  }
+  refuseSharedFolder(folder);
+
+  const uses = new Set(readdirSync(folder).map((name) => keyFileOf(name)?.use));
+  for (const use of KEY_USES) {
+    if (!uses.has(use)) writeGeneration({ folder, use, generation: 1 }, { now, signFrom: now });
+  }
+}
+
+/** Reads all key files; `known` are those of the last reading, which are kept where one fails. */
+export function readKeyFolder(folder: string, known: KeyFiles = new Map()): FolderReading {
+  const listed = namesIn(folder);
+  if ('fault' in listed) return { files: known, faults: [listed.fault] };
+
+  const files = new Map<string, KeyFile>();
+  const faults = KEY_USES.flatMap((use) => {
+    const own = listed.names.filter((name) => keyFileOf(name)?.use === use);
+    if (own.length === 0) {
+      keepKnown(files, known, use);
+      return [`Cannot find a ${use} key: "${folder}" has no file like "${keyFileName(use, 1)}"`];
+    }
+    return own.flatMap((name) => {
+      return addFile(files, { path: join(folder, name), name, use }, known.get(name)) ?? [];
+    });
+  });
+  return { files, faults };
+}
+
+/**
+ * Writes the next generation. It is published as soon as it is read and signs after the lead,
+ * except that a lead of 0 changes keys at once: for a key that is compromised, when waiting is
+ * worse than a few minutes in which verifiers with an old JWKS refuse what we sign.
+ */
+export function rotateKey(
+  folder: string,
+  use: KeyUse,
+  { now, leadMs = ROTATION_LEAD_MS }: { now: Date; leadMs?: number | undefined },
+): Rotation {
+  if (!Number.isFinite(leadMs) || leadMs < 0) {
+    throw new RangeError(`Cannot rotate the ${use} key: a lead of ${leadMs} ms is none`);
+  }
+  const { files, faults } = readKeyFolder(folder);
+  // A folder that is not in order is no place to add to, and a mistyped one must not become one.
+  if (faults.length > 0) throw new Error(faults.join('\n'));
+
+  const own = [...files.keys()].map(keyFileOf).filter((file) => file?.use === use);
+  const generation = Math.max(...own.map((file) => file?.generation ?? 0)) + 1;
+  if (generation > GENERATION_MAX) {
+    throw new Error(`Cannot rotate the ${use} key: "${folder}" has ${GENERATION_MAX} generations`);
+  }
+  const signFrom = new Date(now.getTime() + leadMs);
+  const written = writeGeneration({ folder, use, generation }, { now, signFrom });
+  if (written !== undefined) return written;
+  const name = keyFileName(use, generation);
+  throw new Error(`Cannot rotate the ${use} key: another process has just written "${name}"`);
+}
+
+/** Whoever can write here can put a signing key of his own in place. */
+function refuseSharedFolder(folder: string): void {
+  const mode = statSync(folder).mode & 0o777;
+  if ((mode & OTHERS_WRITE) === 0) return;
+  const octal = mode.toString(8).padStart(4, '0');
+  const state = `others may write to it (mode ${octal}); run: chmod 700 "${folder}"`;
+  throw new Error(`Cannot use key folder "${folder}": ${state}`);
+}
+const OTHERS_WRITE = 0o022;
+
+function namesIn(folder: string): { names: string[] } | { fault: string } {
+  try {
+    return { names: readdirSync(folder).sort() };
+  } catch (error) {
+    return { fault: `Cannot read key folder "${folder}": ${codeOf(error)}` };
+  }
+}
+
+function keepKnown(files: Map<string, KeyFile>, known: KeyFiles, use: KeyUse): void {
+  for (const [name, file] of known) if (file.use === use) files.set(name, file);
+}
+
+/** Adds a file, or the one known by its name when it cannot be used. Returns what is wrong. */
+function addFile(
+  files: Map<string, KeyFile>,
+  { path, name, use }: { path: string; name: string; use: KeyUse },
+  known: KeyFile | undefined,
+): string | undefined {
+  const reading = readKeyFile(path, use, known);
+  const file = 'file' in reading ? reading.file : known;
+  const twin = [...files].find(([, other]) => other.key.kid === file?.key.kid);
+  if (file !== undefined && twin === undefined) files.set(name, file);
+
+  if ('fault' in reading) return reading.fault;
+  if (twin === undefined) return undefined;
+  return `Cannot use key file "${path}": "${twin[0]}" has the same key; move one of them away`;
+}
+
+function writeGeneration(
+  { folder, use, generation }: { folder: string; use: KeyUse; generation: number },
+  { now, signFrom }: { now: Date; signFrom: Date },
+): Rotation | undefined {
+  const jwk = generateJwk();
+  const kid = thumbprintOf(jwk);
+  const name = keyFileName(use, generation);
+  const created_at = now.toISOString();
+  const content = { use, kid, created_at, sign_from: signFrom.toISOString(), jwk };
+  return writeKeyFile(folder, name, content) ? { file: name, kid, signFrom } : undefined;
+}

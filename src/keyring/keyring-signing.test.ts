@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { CompactSign, compactVerify, createLocalJWKSet, importJWK } from 'jose';
+import { test } from 'vitest';
+import { Jwks } from '../protocol/trust.ts';
+import { generateJwk } from './es256.ts';
+import { type Keyring, openKeyring } from './keyring.ts';
+import { ARTEFACTS, type KeyUse, PAYLOAD_BYTES_MAX } from './wire.ts';
+
+const CLAIMS = Buffer.from('{"sub":"agent:a"}');
+const { delegation, checkpoint } = ARTEFACTS;
+const tokenJwk = generateJwk();
+const logJwk = generateJwk();
+
+test('sign() writes exactly three header members', () => {
+  const keyring = open();
+  const [header = ''] = sign(keyring, 'token').split('.');
+
+  const expected = `{"alg":"ES256","kid":"${keyring.kid('token')}","typ":"svc-delegation+jwt"}`;
+  assert.equal(Buffer.from(header, 'base64url').toString(), expected);
+});
+
+test('sign() makes what another implementation verifies with the published keys', async () => {
+  const keyring = open();
+  const keys = createLocalJWKSet(keyring.jwks());
+
+  for (const use of ['token', 'log'] as const) {
+    const { payload, protectedHeader } = await compactVerify(sign(keyring, use), keys);
+    assert.deepEqual(Buffer.from(payload), CLAIMS);
+    assert.equal(protectedHeader.kid, keyring.kid(use));
+  }
+});
+
+test('signDetached() makes what another implementation verifies with its payload', async () => {
+  const keyring = open();
+  const text = keyring.signDetached('log', checkpoint.typ, CLAIMS);
+
+  const whole = text.replace('..', `.${CLAIMS.toString('base64url')}.`);
+  const { payload } = await compactVerify(whole, createLocalJWKSet(keyring.jwks()));
+  assert.deepEqual(Buffer.from(payload), CLAIMS);
+});
+
+test('verify() accepts what another implementation has signed with our key', async () => {
+  const keyring = open();
+  const kid = keyring.kid('token');
+  const text = await new CompactSign(CLAIMS)
+    .setProtectedHeader({ alg: 'ES256', kid, typ: delegation.typ })
+    .sign(await importJWK({ ...tokenJwk }, 'ES256'));
+
+  assert.deepEqual(
+    Buffer.from(keyring.verify('token', delegation.typ, text)?.payload ?? []),
+    CLAIMS,
+  );
+});
+
+test('jwks() is what the protocol says, and holds no private half', () => {
+  const keyring = open();
+
+  assert.deepEqual(Jwks.parse(keyring.jwks()), keyring.jwks());
+  assert.equal(JSON.stringify(keyring.jwks()).includes('"d"'), false);
+  assert.deepEqual(
+    keyring.jwks().keys.map(({ kid }) => kid),
+    [keyring.kid('token'), keyring.kid('log')],
+  );
+});
+
+for (const length of [0, PAYLOAD_BYTES_MAX + 1]) {
+  test(`sign() refuses a payload of ${length} bytes, which nobody could verify`, () => {
+    const keyring = open();
+
+    assert.throws(
+      () => keyring.sign('token', delegation.typ, new Uint8Array(length)),
+      new RangeError(
+        `Cannot sign "svc-delegation+jwt": the payload has ${length} bytes, 1 to 4500 fit`,
+      ),
+    );
+  });
+}
+
+test('verify() hands out a payload that its caller may change', () => {
+  const keyring = open();
+  const token = sign(keyring, 'token');
+  for (let i = 0; i < 3; i += 1) {
+    const verified = keyring.verify('token', delegation.typ, token);
+
+    assert.deepEqual(Buffer.from(verified?.payload ?? []), CLAIMS);
+    verified?.payload.fill(0);
+  }
+});
+
+test('verify() refuses the token of another service', () => {
+  const theirs = open(generateJwk());
+
+  assert.equal(open().verify('token', delegation.typ, sign(theirs, 'token')), undefined);
+});
+
+function open(jwk = tokenJwk): Keyring {
+  const source = { tokenKeys: JSON.stringify([jwk]), logKeys: JSON.stringify([logJwk]) };
+  return openKeyring(source, { now: () => new Date(0), onWarning: assert.fail });
+}
+
+function sign(keyring: Keyring, use: KeyUse): string {
+  const typ = use === 'token' ? delegation.typ : checkpoint.typ;
+  return keyring.sign(use, typ, CLAIMS);
+}

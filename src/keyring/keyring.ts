@@ -1,0 +1,219 @@
+/**
+ * The keyring: signs what the service says, and tells what the service has said.
+ *
+ * The only holder of private keys. Decides which key signs, which are published, and whether a text
+ * is ours; what the text means, and whether it still counts, is decided from the store. Time is
+ * asked of the one clock it is given.
+ *
+ * Invariant: a text is accepted only if its exact form, its artefact, the use of its key and its
+ * signature are right, and that key is published at this moment, whatever was verified before.
+ *
+ * @module
+ */
+
+import type { Jwks } from '../protocol/trust.ts';
+import { isSignature, signBytes } from './es256.ts';
+import { type KeyFiles, prepareKeyFolder, REREAD_MS, readKeyFolder } from './key-folder.ts';
+import { readKeyLists } from './key-list.ts';
+import {
+  currentKey,
+  type DatedKey,
+  isPublished,
+  type PublishedKey,
+  type Timeline,
+  timelineOf,
+} from './timeline.ts';
+import { createVerifiedTexts } from './verified-texts.ts';
+import {
+  type ArtefactTyp,
+  headerOf,
+  KEY_USES,
+  type KeyUse,
+  PAYLOAD_BYTES_MAX,
+  payloadOf,
+  readCompact,
+  readDetached,
+  signedBytes,
+  toBase64url,
+} from './wire.ts';
+
+export interface Keyring {
+  /** The published keys: token keys, then log keys, each from the oldest to the newest. */
+  jwks(): Jwks;
+  /** Grows when the published set changes, by a new file or by the passing of time. */
+  revision(): number;
+  /** The key that signs now. Throws when every key of this use is compromised, as signing does. */
+  kid(use: KeyUse): string;
+  /** A compact JWS. Throws when the payload is empty or would not fit: no such text verifies. */
+  sign(use: KeyUse, typ: ArtefactTyp, payload: Uint8Array): string;
+  /** `header..signature` over a payload of any length that travels elsewhere. */
+  signDetached(use: KeyUse, typ: ArtefactTyp, payload: Uint8Array): string;
+  /** The payload is a copy, the caller's own. */
+  verify(
+    use: KeyUse,
+    typ: ArtefactTyp,
+    text: string,
+  ): { payload: Uint8Array; kid: string } | undefined;
+  verifyDetached(
+    use: KeyUse,
+    typ: ArtefactTyp,
+    text: string,
+    payload: Uint8Array,
+  ): { kid: string } | undefined;
+  /** Reads the folder now. Never throws: what cannot be read is reported, and the old keys stay. */
+  refresh(): void;
+  /** Stops the re-reading. The keys in memory stay usable. */
+  close(): void;
+}
+
+/** A folder of key files, or the texts of `WRIT_TOKEN_KEYS` and `WRIT_LOG_KEYS`. */
+export type KeySource =
+  | { readonly folder: string }
+  | { readonly tokenKeys: string; readonly logKeys: string };
+
+export interface KeyringOptions {
+  readonly now: () => Date;
+  /** Told what is wrong with the folder, once for as long as the same things are. */
+  readonly onWarning: (message: string) => void;
+  /** A token key is published for this long after its last signature. */
+  readonly tokenLifetimeMaxMs?: number | undefined;
+  readonly rereadMs?: number | undefined;
+}
+
+/** The longest lifetime of a token when nothing else is configured: 720 hours. */
+export const TOKEN_LIFETIME_MAX_MS = 720 * 3_600_000;
+
+/**
+ * Opens the keys. Throws, with every fault, when one cannot be used: no start beats a wrong one.
+ */
+export function openKeyring(source: KeySource, options: KeyringOptions): Keyring {
+  const { tokenLifetimeMaxMs = TOKEN_LIFETIME_MAX_MS } = options;
+  if (!Number.isFinite(tokenLifetimeMaxMs) || tokenLifetimeMaxMs < 0) {
+    throw new RangeError(`Cannot keep keys for a token lifetime of ${tokenLifetimeMaxMs} ms`);
+  }
+  return 'folder' in source
+    ? folderKeyring(source.folder, options, tokenLifetimeMaxMs)
+    : listKeyring(source, options.now, tokenLifetimeMaxMs);
+}
+
+function listKeyring(
+  { tokenKeys, logKeys }: { tokenKeys: string; logKeys: string },
+  now: () => Date,
+  lifetimeMs: number,
+): Keyring {
+  const timeline = timelineOf(readKeyLists({ token: tokenKeys, log: logKeys }), lifetimeMs);
+  const fixed = { refresh: () => {}, close: () => {} };
+  return { ...keyringOf(() => timeline, now), ...fixed };
+}
+
+function folderKeyring(
+  folder: string,
+  { now, onWarning, rereadMs = REREAD_MS }: KeyringOptions,
+  lifetimeMs: number,
+): Keyring {
+  prepareKeyFolder(folder, now());
+  const first = readKeyFolder(folder);
+  const faults = [...first.faults, ...missingSigners(folder, first.files)];
+  if (faults.length > 0) throw new Error(faults.join('\n'));
+
+  let { files } = first;
+  let timeline = timelineOf(keysOf(files), lifetimeMs);
+  let reported = '';
+  const refresh = () => {
+    const reading = readKeyFolder(folder, files);
+    files = reading.files;
+    timeline = timelineOf(keysOf(files), lifetimeMs);
+
+    const warning = [...reading.faults, ...missingSigners(folder, files)].join('\n');
+    // A fault lasts until somebody mends it; saying it every few seconds would bury the rest.
+    if (warning !== '' && warning !== reported) onWarning(warning);
+    reported = warning;
+  };
+  const timer = setInterval(refresh, rereadMs).unref();
+  return { ...keyringOf(() => timeline, now), refresh, close: () => clearInterval(timer) };
+}
+
+/** A compromised key is treated as if it were not there: it neither signs nor verifies. */
+function keysOf(files: KeyFiles): DatedKey[] {
+  return [...files.values()]
+    .filter(({ compromised }) => !compromised)
+    .map(({ key, use, signFrom }) => ({ ...key, use, signFrom }));
+}
+
+function missingSigners(folder: string, files: KeyFiles): string[] {
+  return KEY_USES.filter((use) => {
+    const own = [...files.values()].filter((file) => file.use === use);
+    return own.length > 0 && own.every(({ compromised }) => compromised);
+  }).map((use) => {
+    const state = `every one in "${folder}" is compromised; rotate with a lead of 0`;
+    return `Cannot sign with a ${use} key: ${state}`;
+  });
+}
+
+function keyringOf(timeline: () => Timeline, now: () => Date): Omit<Keyring, 'refresh' | 'close'> {
+  const verified = createVerifiedTexts();
+  let revision = 0;
+  let revised = '';
+
+  const published = () => timeline().keys.filter((key) => isPublished(key, now()));
+  const current = (use: KeyUse) => {
+    const key = currentKey(timeline(), use, now());
+    if (key === undefined) throw new Error(`Cannot sign: no ${use} key may be used`);
+    return key;
+  };
+  const keyFor = (use: KeyUse, kid: string): PublishedKey | undefined => {
+    const key = timeline().byKid.get(kid);
+    return key?.use === use && isPublished(key, now()) ? key : undefined;
+  };
+
+  return {
+    jwks: () => ({ keys: published().map(({ jwk }) => jwk) }),
+    revision: () => {
+      const names = published()
+        .map(({ kid }) => kid)
+        .join(' ');
+      if (names !== revised) revision += 1;
+      revised = names;
+      return revision;
+    },
+    kid: (use) => current(use).kid,
+    sign: (use, typ, payload) => {
+      if (payload.length === 0 || payload.length > PAYLOAD_BYTES_MAX) {
+        const state = `the payload has ${payload.length} bytes, 1 to ${PAYLOAD_BYTES_MAX} fit`;
+        throw new RangeError(`Cannot sign "${typ}": ${state}`);
+      }
+      const encoded = toBase64url(payload);
+      const { header, signature } = signatureOf(current(use), typ, encoded);
+      return `${header}.${encoded}.${signature}`;
+    },
+    signDetached: (use, typ, payload) => {
+      const { header, signature } = signatureOf(current(use), typ, toBase64url(payload));
+      return `${header}..${signature}`;
+    },
+    verify: (use, typ, text) => {
+      const before = verified.get(text);
+      if (before !== undefined) {
+        // Its header names one artefact, so for any other the whole check would refuse it too.
+        const isSame = before.use === use && before.typ === typ;
+        const isKept = isSame && keyFor(use, before.kid) !== undefined;
+        return isKept ? { payload: payloadOf(text), kid: before.kid } : undefined;
+      }
+      const read = readCompact(text, typ);
+      const key = read && keyFor(use, read.kid);
+      if (!key || !isSignature(key.publicKey, read.signed, read.signature)) return undefined;
+      verified.add(text, { kid: key.kid, use, typ });
+      return { payload: read.payload, kid: key.kid };
+    },
+    verifyDetached: (use, typ, text, payload) => {
+      const read = readDetached(text, typ, payload);
+      const key = read && keyFor(use, read.kid);
+      if (!key || !isSignature(key.publicKey, read.signed, read.signature)) return undefined;
+      return { kid: key.kid };
+    },
+  };
+}
+
+function signatureOf(key: PublishedKey, typ: ArtefactTyp, payload: string) {
+  const header = headerOf(key.kid, typ);
+  return { header, signature: toBase64url(signBytes(key, signedBytes(header, payload))) };
+}

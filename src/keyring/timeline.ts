@@ -1,0 +1,73 @@
+/**
+ * Timeline: which key signs and which are published, read from the time alone.
+ *
+ * Pure. There is no state to keep in step between replicas: the same keys and the same time give
+ * the same answer everywhere. A key is published as soon as it is known, signs from its `signFrom`
+ * until the next one does, and stays for as long as something it signed may be alive.
+ *
+ * Invariant: what the current key signs is verifiable, because a key that signs is published.
+ *
+ * @module
+ */
+
+import type { SigningKey } from './es256.ts';
+import { KEY_USES, type KeyUse } from './wire.ts';
+
+/** A key with its place in time, in milliseconds since 1970. */
+export interface DatedKey extends SigningKey {
+  readonly use: KeyUse;
+  readonly signFrom: number;
+}
+
+export interface PublishedKey extends DatedKey {
+  readonly publishedUntil: number;
+}
+
+export interface Timeline {
+  /** Token keys, then log keys, each from the first to the last. */
+  readonly keys: readonly PublishedKey[];
+  readonly byKid: ReadonlyMap<string, PublishedKey>;
+}
+
+/**
+ * Replicas do not change keys in the same instant: their clocks differ. A key that stays a minute
+ * too long harms nobody; one that leaves early refuses tokens that are alive.
+ */
+export const RETIREMENT_SKEW_MS = 60_000;
+
+/**
+ * Puts the keys of both uses in order and says how long each stays. Tokens outlive their key's turn
+ * by their longest lifetime; checkpoints are verified years later, so log keys stay for good.
+ */
+export function timelineOf(keys: readonly DatedKey[], tokenLifetimeMaxMs: number): Timeline {
+  const inOrder = KEY_USES.flatMap((use) => {
+    const own = keys.filter((key) => key.use === use).sort(bySignFrom);
+    return own.map((key, index): PublishedKey => {
+      const successor = own[index + 1];
+      const stays = use === 'log' || successor === undefined;
+      const publishedUntil = stays
+        ? Number.POSITIVE_INFINITY
+        : successor.signFrom + tokenLifetimeMaxMs + RETIREMENT_SKEW_MS;
+      return { ...key, publishedUntil };
+    });
+  });
+  return { keys: inOrder, byKid: new Map(inOrder.map((key) => [key.kid, key])) };
+}
+
+/**
+ * The key that signs now: the latest whose turn has come. Before the first turn it is the first
+ * key, so that a replica whose clock is behind the one that made it can sign too.
+ */
+export function currentKey({ keys }: Timeline, use: KeyUse, now: Date): PublishedKey | undefined {
+  const own = keys.filter((key) => key.use === use);
+  return own.findLast((key) => key.signFrom <= now.getTime()) ?? own[0];
+}
+
+export function isPublished(key: PublishedKey, now: Date): boolean {
+  return now.getTime() < key.publishedUntil;
+}
+
+/** Of two keys of one instant, also of the end of time, the one listed later comes later. */
+function bySignFrom(a: DatedKey, b: DatedKey): number {
+  return a.signFrom === b.signFrom ? 0 : a.signFrom - b.signFrom;
+}
