@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { afterAll, test } from 'vitest';
+import { openSqlite } from '../storage/sqlite/store.ts';
+import { entry } from '../testing/fixtures.ts';
+import { main } from './main.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'writ-cli-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Runs the command line, and gives what it wrote and ended with. */
+async function writ(args: string[], env: Record<string, string> = {}) {
+  let out = '';
+  let err = '';
+  const status = await main(args, {
+    out: (text) => {
+      out += text;
+    },
+    err: (text) => {
+      err += text;
+    },
+    env,
+  });
+  return { status, out, err };
+}
+
+async function logOf(name: string, size: number): Promise<string> {
+  const file = join(folder, `${name}.db`);
+  const store = await openSqlite(file);
+  await store.append(Array.from({ length: size }, () => entry()));
+  await store.close();
+  return file;
+}
+
+test('writ fsck ends with 0 on a whole log, and says what it checked', async () => {
+  const file = await logOf('whole', 5);
+
+  const { status, out, err } = await writ(['fsck', '--store', `sqlite:${file}`]);
+
+  assert.equal(status, 0);
+  assert.equal(err, '');
+  assert.match(out, /^entries {6}5$/m);
+  assert.match(out, /^tree nodes {3}8$/m);
+  assert.match(out, /^checkpoints {2}0 /m);
+  assert.match(out, /^root {9}[0-9a-f]{64}$/m);
+  assert.match(out, /All is well\n$/);
+});
+
+test('writ fsck ends with 1 on a log that was changed, and names the place', async () => {
+  const file = await logOf('changed', 5);
+  const raw = new DatabaseSync(file);
+  raw.exec('DROP TRIGGER log_is_append_only');
+  raw.exec("UPDATE log SET actor_key = 'agent:thief' WHERE sequence = 2");
+  raw.close();
+
+  const { status, out } = await writ(['fsck', '--store', `sqlite:${file}`]);
+
+  assert.equal(status, 1);
+  assert.match(out, /^entry 2: column actor_key is "agent:thief", the leaf says "agent:actor"$/m);
+  assert.match(out, /Found: 1\n$/);
+});
+
+test('writ fsck reads the store from the environment when no option names one', async () => {
+  const file = await logOf('environment', 3);
+  const env = { WRIT_STORE: `sqlite:${file}` };
+
+  assert.match((await writ(['fsck'], env)).out, /^entries {6}3$/m);
+  assert.match((await writ(['fsck', '--store', 'memory:'], env)).out, /^entries {6}0$/m);
+});
+
+test('writ fsck ends with 2 on a file that is not there, and does not make it', async () => {
+  const file = join(folder, 'absent.db');
+
+  const { status, out, err } = await writ(['fsck', `--store=sqlite:${file}`]);
+
+  assert.equal(status, 2);
+  assert.equal(out, '');
+  assert.match(err, /^Cannot check the store: there is no file ".*absent\.db"\n$/);
+  assert.equal(existsSync(file), false);
+});
+
+test('writ fsck ends with 2 on a file that is no store', async () => {
+  const file = join(folder, 'text.db');
+  writeFileSync(file, 'This is no database, and never was one. '.repeat(200));
+
+  const { status, err } = await writ(['fsck', '--store', `sqlite:${file}`]);
+
+  assert.equal(status, 2);
+  assert.match(err, /^Cannot check the store: /);
+});
+
+for (const args of [
+  ['--store', 'mysql://a:secret@b/c'],
+  ['--strore', 'memory:'],
+  ['--store'],
+  ['extra'],
+]) {
+  test(`writ fsck ends with 2 on "${args.join(' ')}"`, async () => {
+    const { status, out, err } = await writ(['fsck', ...args]);
+
+    assert.equal(status, 2);
+    assert.equal(out, '');
+    assert.match(err, /^Cannot check the store: /);
+    assert.doesNotMatch(err, /secret/);
+  });
+}
+
+test('writ fsck ends with 2 on a server that does not answer, and shows no password', async () => {
+  const url = 'postgres://writ:secret@127.0.0.1:1/writ';
+
+  const { status, err } = await writ(['fsck', '--store', url]);
+
+  assert.equal(status, 2);
+  assert.match(err, /^Cannot check the store: /);
+  assert.doesNotMatch(err, /secret/);
+});
+
+test('writ fsck --help says how it ends', async () => {
+  const { status, out } = await writ(['fsck', '--help']);
+
+  assert.equal(status, 0);
+  assert.match(out, /Usage: writ fsck/);
+  assert.match(out, /Exit status: 0 .*1 .*2 /s);
+});
+
+test('writ names its commands when asked, and when none is given', async () => {
+  const asked = await writ(['--help']);
+  const lost = await writ([]);
+
+  assert.equal(asked.status, 0);
+  assert.match(asked.out, /^ {2}fsck {2}/m);
+  assert.equal(lost.status, 2);
+  assert.match(lost.err, /^ {2}fsck {2}/m);
+});
+
+for (const name of ['fcsk', 'constructor', '__proto__', '']) {
+  test(`writ ends with 2 on the unknown command "${name}"`, async () => {
+    const { status, err } = await writ([name]);
+
+    assert.equal(status, 2);
+    assert.match(err, /Cannot run/);
+  });
+}

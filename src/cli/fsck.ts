@@ -1,0 +1,87 @@
+/**
+ * `writ fsck`: checks a store and tells people what was checked and what was found.
+ *
+ * Ends with 0 when all is well, with 1 when something was found, and with 2 when the check could not
+ * be made: silence about a store that was not there would be taken for praise.
+ *
+ * @module
+ */
+
+import { existsSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { checkStore, type FsckReport } from '../storage/fsck.ts';
+import { openStore } from '../storage/open.ts';
+import { EXIT_FAILED, EXIT_FOUND, EXIT_OK } from './exit.ts';
+import type { Io } from './io.ts';
+
+const STORE_DEFAULT = 'sqlite:.writ/writ.db';
+
+export const FSCK_USAGE = `Usage: writ fsck [--store <url>]
+
+Reads the whole log, hashes every leaf again, rebuilds the tree and compares it
+with every stored node, with the head and with every checkpoint. Changes nothing.
+
+  --store <url>  memory:, sqlite:<file> or postgres://… (default: $WRIT_STORE,
+                 else ${STORE_DEFAULT})
+  --help         this text
+
+Exit status: 0 all is well, 1 something was found, 2 the check could not be made.
+`;
+
+export async function fsck(args: readonly string[], io: Io): Promise<number> {
+  try {
+    const { store, help } = optionsOf(args);
+    if (help) {
+      io.out(FSCK_USAGE);
+      return EXIT_OK;
+    }
+    const url = store ?? (io.env.WRIT_STORE || STORE_DEFAULT);
+    const report = await check(url);
+    io.out(told(report, url));
+    return report.findingsCount === 0 ? EXIT_OK : EXIT_FOUND;
+  } catch (error) {
+    io.err(`Cannot check the store: ${error instanceof Error ? error.message : String(error)}\n`);
+    return EXIT_FAILED;
+  }
+}
+
+function optionsOf(args: readonly string[]): { store?: string; help?: boolean } {
+  const options = { store: { type: 'string' }, help: { type: 'boolean', short: 'h' } } as const;
+  return parseArgs({ args: [...args], options, strict: true }).values;
+}
+
+async function check(url: string): Promise<FsckReport> {
+  // Opening would make it, and an empty store has nothing wrong with it.
+  const file = /^sqlite:(.+)$/s.exec(url)?.[1];
+  if (file !== undefined && !existsSync(file)) throw new Error(`there is no file "${file}"`);
+
+  const store = await openStore(url);
+  try {
+    return await checkStore(store);
+  } finally {
+    await store.close();
+  }
+}
+
+function told(report: FsckReport, url: string): string {
+  const { entries, erased, nodes, checkpoints, findings, findingsCount } = report;
+  const lines = [
+    `store        ${withoutPassword(url)}`,
+    `log          ${report.logId}`,
+    `entries      ${entries}${erased > 0 ? ` (${erased} erased: only their hashes)` : ''}`,
+    `tree nodes   ${nodes}`,
+    `checkpoints  ${checkpoints} (roots; signatures need the keys)`,
+    `root         ${report.root}`,
+    '',
+    ...findings.map(({ what, where, detail }) => `${what} ${where}: ${detail}`),
+  ];
+  const more = findingsCount - findings.length;
+  if (more > 0) lines.push(`and ${more} more`);
+  lines.push(findingsCount === 0 ? 'All is well' : `Found: ${findingsCount}`);
+  return `${lines.join('\n')}\n`;
+}
+
+/** A password may stand before the host, up to the last "@", or among the parameters. */
+function withoutPassword(url: string): string {
+  return url.replace(/^(\w+:\/\/[^:@/]*):.*@/, '$1:…@').replace(/([?&]password=)[^&]*/g, '$1…');
+}

@@ -1,0 +1,39 @@
+/**
+ * The command line: which command was meant, and what is said when none was.
+ *
+ * Decides nothing else: each command reads its own options and ends with a number of `exit.ts`.
+ *
+ * @module
+ */
+
+import { EXIT_FAILED, EXIT_OK } from './exit.ts';
+import { fsck } from './fsck.ts';
+import type { Command, Io } from './io.ts';
+import { token } from './token.ts';
+
+const COMMANDS: Readonly<Record<string, { run: Command; summary: string }>> = {
+  fsck: { run: fsck, summary: 'check that the log is whole and nobody changed it' },
+  token: { run: token, summary: 'show what a JWT says and whether it verifies (inspect)' },
+};
+
+export async function main(argv: readonly string[], io: Io): Promise<number> {
+  const [name, ...args] = argv;
+  if (name === '--help' || name === '-h' || name === 'help') {
+    io.out(usage());
+    return EXIT_OK;
+  }
+  const command = Object.hasOwn(COMMANDS, name ?? '') ? COMMANDS[name ?? ''] : undefined;
+  if (command === undefined) {
+    io.err(name === undefined ? usage() : `Cannot run "${name}": no such command\n\n${usage()}`);
+    return EXIT_FAILED;
+  }
+  return command.run(args, io);
+}
+
+function usage(): string {
+  const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length));
+  const lines = Object.entries(COMMANDS).map(
+    ([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`,
+  );
+  return `Usage: writ <command> [options]\n\nCommands:\n${lines.join('\n')}\n`;
+}

@@ -1,0 +1,276 @@
+/**
+ * Fsck: reads the whole log and says whether it is what it claims to be.
+ *
+ * Every leaf is hashed again, every column compared with its leaf, the tree rebuilt from the leaf
+ * hashes and compared node by node with the stored one, with the head, and with the root of every
+ * checkpoint. Reads only, through the port, so it checks any store, also while others append: what
+ * comes after its beginning is left to the next check.
+ *
+ * What a store can change without a trace here: contents that retention erased (their hash stays),
+ * and a whole history replaced by another. Against that stand the signatures, which need the keys
+ * and are checked elsewhere.
+ *
+ * @module
+ */
+
+import type { StoredEntry } from '../domain/entry.ts';
+import { equalBytes, sha256, toHex } from '../domain/hash.ts';
+import {
+  appendLeaves,
+  foldPeaks,
+  type GrownTree,
+  type Hash,
+  isTreeSize,
+  type NodeId,
+  peaksOf,
+  type TreeNode,
+} from '../domain/merkle.ts';
+import { entryFaults } from './fsck-entry.ts';
+import type { CheckpointRecord } from './records.ts';
+import { OutcomeUnknown, type Store, StoreUnavailable, type TreeHead } from './store.ts';
+
+/** Entries read at once: enough to make trips rare, few enough to hold (65 KB each at most). */
+const PAGE = 500;
+
+/** Findings that are told one by one. A log that is damaged everywhere needs no longer list. */
+export const FINDINGS_MAX = 100;
+
+export interface Finding {
+  readonly what: 'entry' | 'node' | 'head' | 'checkpoint';
+  /** Which one: its sequence, or level and index. */
+  readonly where: string;
+  readonly detail: string;
+}
+
+export interface FsckReport {
+  readonly logId: string;
+  readonly entries: number;
+  /** Entries whose contents retention erased: only their hash can be checked. */
+  readonly erased: number;
+  readonly nodes: number;
+  readonly checkpoints: number;
+  /** The root that was rebuilt, in hex. */
+  readonly root: string;
+  /** The first `FINDINGS_MAX`; empty means that all is well. */
+  readonly findings: readonly Finding[];
+  readonly findingsCount: number;
+}
+
+/** Rejects when the store cannot be read; whatever can be read is reported. */
+export async function checkStore(store: Store): Promise<FsckReport> {
+  // In this order: every checkpoint up to this one is of a tree that the head then has.
+  const last = await store.lastCheckpoint();
+  const head = await store.treeHead();
+  const check: Check = {
+    ...{ store, findings: [], findingsCount: 0, entries: 0, erased: 0, nodes: 0, checkpoints: 0 },
+    ids: createIds(),
+    tree: { size: 0, peaks: [], nodes: [] },
+  };
+
+  await checkEntries(check, head);
+  await checkIds(check, head);
+  await checkTail(check, head);
+  checkHead(check, head);
+  await checkCheckpoints(check, last);
+
+  const { entries, erased, nodes, checkpoints, findings, findingsCount } = check;
+  const root = toHex(foldPeaks(check.tree.peaks));
+  const { logId } = store;
+  return { logId, entries, erased, nodes, checkpoints, root, findings, findingsCount };
+}
+
+interface Check {
+  readonly store: Store;
+  readonly findings: Finding[];
+  findingsCount: number;
+  entries: number;
+  erased: number;
+  nodes: number;
+  checkpoints: number;
+  readonly ids: Ids;
+  /** Rebuilt so far. */
+  tree: GrownTree;
+}
+
+function report(check: Check, what: Finding['what'], where: string, detail: string): void {
+  check.findingsCount += 1;
+  if (check.findings.length < FINDINGS_MAX) check.findings.push({ what, where, detail });
+}
+
+async function checkEntries(check: Check, head: TreeHead): Promise<void> {
+  let expected = 0;
+  for await (const page of pagesOf(check.store, head.size)) {
+    for (const stored of page) {
+      checkEntry(check, stored, expected);
+      expected = stored.sequence + 1;
+    }
+    await growTree(check, page);
+  }
+}
+
+/** All entries below `end`, in order of sequence. */
+async function* pagesOf(store: Store, end: number): AsyncGenerator<readonly StoredEntry[]> {
+  for (let from = 0; from < end; ) {
+    const page = await store.scanEntries(from, PAGE);
+    const below = page.filter(({ sequence }) => sequence < end);
+    if (below.length > 0) yield below;
+    if (below.length < PAGE) return;
+    from = (below.at(-1) as StoredEntry).sequence + 1;
+  }
+}
+
+function checkEntry(check: Check, stored: StoredEntry, expected: number): void {
+  const where = `${stored.sequence}`;
+  if (stored.sequence !== expected) {
+    report(check, 'entry', where, `in its place should be ${expected}`);
+  }
+  if (stored.leaf === undefined) check.erased += 1;
+  for (const fault of entryFaults(stored)) report(check, 'entry', where, fault);
+  check.ids.add(stored.entry_id);
+  check.entries += 1;
+}
+
+async function growTree(check: Check, page: readonly StoredEntry[]): Promise<void> {
+  const hashes = page.map(({ leaf_hash }) => leaf_hash);
+  check.tree = appendLeaves(check.tree.size, check.tree.peaks, hashes);
+  const { nodes } = check.tree;
+  check.nodes += nodes.length;
+
+  const stored = await readNodes(check.store, nodes);
+  for (const [place, node] of nodes.entries()) {
+    const fault = nodeFault(node, stored[place]);
+    if (fault) report(check, 'node', `${node.level}/${node.index}`, fault);
+  }
+}
+
+function nodeFault(node: TreeNode, stored: Hash | undefined): string | undefined {
+  if (stored === undefined) return 'it is missing';
+  if (equalBytes(stored, node.hash)) return undefined;
+  return `it is ${toHex(stored)}, the leaves below it give ${toHex(node.hash)}`;
+}
+
+/** What is there. The port refuses a whole question for one missing node, so it is asked in halves. */
+async function readNodes(
+  store: Store,
+  ids: readonly NodeId[],
+): Promise<readonly (Hash | undefined)[]> {
+  try {
+    return await store.nodes(ids);
+  } catch (error) {
+    if (error instanceof StoreUnavailable || error instanceof OutcomeUnknown) throw error;
+    if (ids.length <= 1) return ids.map(() => undefined);
+    const middle = Math.ceil(ids.length / 2);
+    return [
+      ...(await readNodes(store, ids.slice(0, middle))),
+      ...(await readNodes(store, ids.slice(middle))),
+    ];
+  }
+}
+
+/** Names entries by the ids that came twice; a second reading, because the first keeps no ids. */
+async function checkIds(check: Check, head: TreeHead): Promise<void> {
+  const repeated = check.ids.repeated();
+  if (repeated.size === 0) return;
+  for await (const page of pagesOf(check.store, head.size)) {
+    for (const { sequence, entry_id } of page) {
+      if (!repeated.has(fingerprintOf(entry_id))) continue;
+      report(check, 'entry', `${sequence}`, `its id "${entry_id}" is not its own alone`);
+    }
+  }
+}
+
+/** Entries beyond the head were never put into the tree, unless the head has moved on since. */
+async function checkTail(check: Check, head: TreeHead): Promise<void> {
+  const [beyond] = await check.store.scanEntries(head.size, 1);
+  if (beyond === undefined) return;
+  const now = await check.store.treeHead();
+  if (now.size > head.size) return;
+  report(check, 'entry', `${beyond.sequence}`, `it is beyond the head, whose size is ${now.size}`);
+}
+
+function checkHead(check: Check, head: TreeHead): void {
+  const where = `${head.size}`;
+  if (head.size !== check.entries) {
+    report(check, 'head', where, `its size is ${head.size}, the log has ${check.entries} entries`);
+  }
+  if (head.peaks.length !== check.tree.peaks.length) {
+    const counts = `it has ${head.peaks.length} peaks, the log gives ${check.tree.peaks.length}`;
+    report(check, 'head', where, counts);
+    return;
+  }
+  for (const [place, peak] of check.tree.peaks.entries()) {
+    const stored = head.peaks[place] as Hash;
+    if (equalBytes(stored, peak)) continue;
+    const both = `peak ${place} is ${toHex(stored)}, the log gives ${toHex(peak)}`;
+    report(check, 'head', where, both);
+  }
+}
+
+async function checkCheckpoints(check: Check, last: CheckpointRecord | undefined): Promise<void> {
+  let later: CheckpointRecord | undefined;
+  for (let before = (last?.sequence ?? 0) + 1; before > 1; ) {
+    const page = await check.store.listCheckpoints(PAGE, before);
+    for (const checkpoint of page) {
+      await checkCheckpoint(check, checkpoint, later);
+      later = checkpoint;
+    }
+    // Below what was read, or at the end.
+    before = page.length === 0 ? 1 : (later as CheckpointRecord).sequence;
+  }
+  if ((later?.sequence ?? 1) !== 1) {
+    report(check, 'checkpoint', `${later?.sequence}`, 'those before it are missing');
+  }
+}
+
+async function checkCheckpoint(
+  check: Check,
+  checkpoint: CheckpointRecord,
+  later: CheckpointRecord | undefined,
+): Promise<void> {
+  const { sequence, size } = checkpoint;
+  check.checkpoints += 1;
+  const fail = (detail: string) => report(check, 'checkpoint', `${sequence}`, detail);
+  if (later && later.sequence !== sequence + 1) fail(`the one after it is ${later.sequence}`);
+  if (later && later.size < size) fail(`it covers ${size}, the one after it ${later.size}`);
+
+  if (!isTreeSize(size) || size > check.entries) {
+    fail(`it covers ${size} entries, the log has ${check.entries}`);
+    return;
+  }
+  // Every stored node was compared with the leaves: where one differs, that is a finding already.
+  const peaks = await readNodes(check.store, peaksOf(size));
+  const root = foldPeaks(peaks.filter((peak) => peak !== undefined));
+  if (equalBytes(root, checkpoint.root)) return;
+  fail(`its root is ${toHex(checkpoint.root)}, the log gives ${toHex(root)} at ${size}`);
+}
+
+/** Ids seen, eight bytes each: whole ones would not fit into memory for a long log. */
+interface Ids {
+  add(id: string): void;
+  repeated(): ReadonlySet<bigint>;
+}
+
+function createIds(): Ids {
+  let seen = new BigUint64Array(1_024);
+  let count = 0;
+  return {
+    add(id) {
+      if (count === seen.length) {
+        const larger = new BigUint64Array(2 * seen.length);
+        larger.set(seen);
+        seen = larger;
+      }
+      seen[count] = fingerprintOf(id);
+      count += 1;
+    },
+    repeated() {
+      const sorted = seen.slice(0, count).sort();
+      return new Set(sorted.filter((print, place) => place > 0 && print === sorted[place - 1]));
+    },
+  };
+}
+
+function fingerprintOf(id: string): bigint {
+  const digest = sha256(new TextEncoder().encode(id));
+  return new DataView(digest.buffer, digest.byteOffset).getBigUint64(0);
+}

@@ -1,0 +1,159 @@
+/**
+ * Records: what the store keeps, as the service sees it.
+ *
+ * Names that also travel keep their snake_case. Times are `Date`s with millisecond precision, amounts
+ * are minor units. A record is data; what may become of it is said by the port (`store.ts`).
+ *
+ * @module
+ */
+
+import type { BudgetState, Charge } from '../domain/budget.ts';
+import type { Authority } from '../domain/narrowing.ts';
+import type { ApprovalStatus } from '../protocol/approval.ts';
+import type { GrantPolicy, GrantType } from '../protocol/failure.ts';
+import type { FreezeTarget } from '../protocol/operator.ts';
+import type { JsonObject } from '../protocol/primitives.ts';
+
+export type { BudgetState, Charge };
+
+export interface TokenRecord extends Authority {
+  readonly token_id: string;
+  readonly parent_token_id?: string | undefined;
+  /** Ids from the root token to this one, itself included. */
+  readonly lineage: readonly string[];
+  readonly issued_at: Date;
+  /** The key that signed the text, and the digest of its claims: a text that differs is forged. */
+  readonly kid: string;
+  readonly claims_digest: string;
+}
+
+/** One token of a lineage, as far as liveness needs it. */
+export interface LineageLink {
+  readonly token_id: string;
+  readonly subject: string;
+  readonly expires_at: Date;
+  readonly revoked_at?: Date | undefined;
+  readonly exclusive: boolean;
+  readonly budget?: BudgetState | undefined;
+}
+
+export interface BindingRecord {
+  readonly binding_id: string;
+  readonly type: string;
+  readonly capability: string;
+  readonly root_principal: string;
+  readonly price?: Charge | undefined;
+  readonly data: JsonObject;
+  readonly issued_at: Date;
+}
+
+export interface ApprovalRecord {
+  readonly approval_request_id: string;
+  readonly capability: string;
+  readonly contract_version: string;
+  readonly scope: readonly string[];
+  readonly subject: string;
+  readonly root_principal: string;
+  readonly session_id?: string | undefined;
+  readonly invocation_id: string;
+  readonly parameters: JsonObject;
+  readonly parameters_digest: string;
+  readonly preview?: JsonObject | undefined;
+  readonly preview_digest?: string | undefined;
+  readonly grant_policy: GrantPolicy;
+  readonly approvals_required: number;
+  readonly approvals: readonly { approver: string; approved_at: Date }[];
+  readonly status: ApprovalStatus;
+  readonly created_at: Date;
+  readonly expires_at: Date;
+  readonly decided_at?: Date | undefined;
+  readonly decided_by?: string | undefined;
+  readonly reason?: string | undefined;
+  readonly grant_id?: string | undefined;
+}
+
+export interface GrantRecord {
+  readonly grant_id: string;
+  readonly approval_request_id: string;
+  readonly capability: string;
+  readonly contract_version: string;
+  readonly scope: readonly string[];
+  readonly subject: string;
+  readonly root_principal: string;
+  readonly parameters: JsonObject;
+  readonly parameters_digest: string;
+  readonly preview_digest?: string | undefined;
+  readonly grant_type: GrantType;
+  readonly session_id?: string | undefined;
+  readonly approved_by: readonly string[];
+  readonly issued_at: Date;
+  readonly expires_at: Date;
+  readonly max_uses: number;
+  readonly uses: number;
+  readonly signature: string;
+}
+
+/** Who a replayed answer belongs to: a key of another principal or capability is another key. */
+export interface IdempotencyScope {
+  readonly root_principal: string;
+  readonly subject: string;
+  readonly capability: string;
+  readonly key: string;
+}
+
+export interface IdempotencyRecord extends IdempotencyScope {
+  /** Digest of the parameters as they were sent. */
+  readonly fingerprint: string;
+  readonly operation_id: string;
+  /** The answer's exact bytes, once there is one. */
+  readonly answer?: Uint8Array | undefined;
+}
+
+/** An admitted call: written before the handler runs, closed by its outcome. */
+export interface IntentRecord {
+  readonly operation_id: string;
+  readonly invocation_id: string;
+  readonly token_id: string;
+  readonly subject: string;
+  readonly root_principal: string;
+  readonly capability: string;
+  readonly charge?: Charge | undefined;
+  /** Whatever the service needs to write the entry if this process does not live to do it. */
+  readonly facts: JsonObject;
+  readonly instance_id: string;
+  readonly admitted_at: Date;
+}
+
+export interface FreezeRecord {
+  readonly what: FreezeTarget;
+  /** Empty for the whole service. */
+  readonly target: string;
+  readonly reason: string;
+  readonly frozen_by: string;
+  readonly frozen_at: Date;
+  readonly until?: Date | undefined;
+}
+
+export interface DeliveryRecord {
+  readonly delivery_id: string;
+  readonly event: 'requested' | 'granted' | 'denied' | 'expired';
+  readonly approval_request_id: string;
+  readonly target: string;
+  readonly payload: JsonObject;
+  readonly state: 'pending' | 'delivered' | 'failed';
+  readonly attempts: number;
+  readonly last_error?: string | undefined;
+  readonly next_attempt_at?: Date | undefined;
+  readonly delivered_at?: Date | undefined;
+}
+
+export interface CheckpointRecord {
+  readonly checkpoint_id: string;
+  readonly sequence: number;
+  readonly size: number;
+  readonly root: Uint8Array;
+  readonly created_at: Date;
+  readonly signature: string;
+  /** The same tree head as a signed note. */
+  readonly note: string;
+}

@@ -1,0 +1,259 @@
+/**
+ * Approvals in SQLite: questions, decisions, and the grant that a full quorum makes.
+ *
+ * One writer at a time: what a decision read of its request is still so when it is written. Unique
+ * keys say it once more, so that one request never has two grants or one approver twice.
+ *
+ * @module
+ */
+
+import type { ApprovalStatus } from '../../protocol/approval.ts';
+import type { ApprovalRecord, GrantRecord } from '../records.ts';
+import type { ApprovalDecision, ApprovalQuery, ApprovalStore, Denial } from '../store.ts';
+import type { Connection } from './connection.ts';
+import { insertDeliveries } from './deliveries.ts';
+import type { LogWriter } from './log-writer.ts';
+import { approvalOf, type Row } from './rows.ts';
+
+type RequestRow = Row<Omit<ApprovalRecord, 'approvals'>>;
+
+export function requestApproval(
+  connection: Connection,
+  log: LogWriter,
+  [request, entry, deliveries]: Parameters<ApprovalStore['requestApproval']>,
+): ApprovalRecord {
+  const asked = findPending(connection, request);
+  if (asked) return asked;
+
+  insertRequest(connection, request);
+  insertDeliveries(connection, deliveries);
+  log.append(entry);
+  return request;
+}
+
+export function loadApproval(connection: Connection, id: string): ApprovalRecord | undefined {
+  const row = connection.get<RequestRow>(
+    'SELECT * FROM approval_requests WHERE approval_request_id = ?',
+    id,
+  );
+  return row && withApprovals(connection, row);
+}
+
+export function listApprovals(connection: Connection, query: ApprovalQuery): ApprovalRecord[] {
+  const { now, before } = query;
+  const rows = connection.all<RequestRow>(
+    `SELECT *, iif(status = 'pending' AND expires_at <= ?1, 'expired', status) AS status
+     FROM approval_requests
+     WHERE (?2 IS NULL
+         OR iif(status = 'pending' AND expires_at <= ?1, 'expired', status) = ?2)
+       AND (?3 IS NULL OR capability IN (SELECT value FROM json_each(?3)))
+       AND (created_at, approval_request_id) < (?4, ?5)
+     ORDER BY created_at DESC, approval_request_id DESC LIMIT ?6`,
+    now,
+    query.status,
+    query.capabilities && JSON.stringify(query.capabilities),
+    before?.created_at ?? Number.MAX_SAFE_INTEGER,
+    before?.approval_request_id ?? '',
+    query.limit,
+  );
+  return rows.map((row) => withApprovals(connection, row));
+}
+
+export function approve(
+  connection: Connection,
+  log: LogWriter,
+  decision: ApprovalDecision,
+): Awaited<ReturnType<ApprovalStore['approve']>> {
+  const { approval_request_id, approver, now, grant } = decision;
+  const request = readDecidable(connection, approval_request_id);
+  const closed = closedState(request, now);
+  if (closed) return closed;
+
+  const given = request.approvals.length;
+  const isRepeated = request.approvals.some((approval) => approval.approver === approver);
+  if (given !== decision.approvalsSeen || isRepeated) return 'stale';
+  if (given + 1 >= request.approvals_required !== (grant !== undefined)) {
+    const state = `${given + 1} of ${request.approvals_required} approvals`;
+    throw new Error(`Cannot approve request "${approval_request_id}": grant at ${state}`);
+  }
+
+  insertApproval(connection, approval_request_id, { approver, approved_at: now, place: given });
+  if (grant) completeQuorum(connection, decision, grant);
+  insertDeliveries(connection, decision.deliveries);
+  log.append(decision.entry);
+  return grant ? 'approved' : 'counted';
+}
+
+export function deny(
+  connection: Connection,
+  log: LogWriter,
+  denial: Denial,
+): 'denied' | 'decided' | 'expired' {
+  const request = readDecidable(connection, denial.approval_request_id);
+  const closed = closedState(request, denial.now);
+  if (closed) return closed;
+
+  connection.run(
+    `UPDATE approval_requests SET status = 'denied', decided_at = ?, decided_by = ?, reason = ?
+     WHERE approval_request_id = ? AND status = 'pending'`,
+    denial.now,
+    denial.decided_by,
+    denial.reason,
+    denial.approval_request_id,
+  );
+  insertDeliveries(connection, denial.deliveries);
+  log.append(denial.entry);
+  return 'denied';
+}
+
+export function expireApprovals(
+  connection: Connection,
+  log: LogWriter,
+  [now, limit, consequence]: Parameters<ApprovalStore['expireApprovals']>,
+): number {
+  const rows = connection.all<RequestRow>(
+    `SELECT * FROM approval_requests WHERE status = 'pending' AND expires_at <= ?
+     ORDER BY expires_at LIMIT ?`,
+    now,
+    limit,
+  );
+  for (const row of rows) {
+    connection.run(
+      "UPDATE approval_requests SET status = 'expired' WHERE approval_request_id = ?",
+      row.approval_request_id,
+    );
+    const request = withApprovals(connection, { ...row, status: 'expired' });
+    const { entry, deliveries } = consequence(request);
+    insertDeliveries(connection, deliveries);
+    log.append(entry);
+  }
+  return rows.length;
+}
+
+/** A question that expired unanswered, though nothing has moved it yet, does not stand for a new one. */
+function findPending(connection: Connection, request: ApprovalRecord): ApprovalRecord | undefined {
+  const row = connection.get<RequestRow>(
+    `SELECT * FROM approval_requests
+     WHERE status = 'pending' AND subject = ? AND root_principal = ? AND capability = ?
+       AND contract_version = ? AND parameters_digest = ? AND session_id IS ? AND expires_at > ?
+     LIMIT 1`,
+    request.subject,
+    request.root_principal,
+    request.capability,
+    request.contract_version,
+    request.parameters_digest,
+    request.session_id,
+    request.created_at,
+  );
+  return row && withApprovals(connection, row);
+}
+
+function withApprovals(connection: Connection, row: RequestRow): ApprovalRecord {
+  const approvals = connection.all<{ approver: string; approved_at: bigint }>(
+    'SELECT approver, approved_at FROM approvals WHERE approval_request_id = ? ORDER BY place',
+    row.approval_request_id,
+  );
+  return approvalOf(row, approvals);
+}
+
+function insertRequest(connection: Connection, request: ApprovalRecord): void {
+  connection.run(
+    `INSERT INTO approval_requests (approval_request_id, capability, contract_version, scope,
+       subject, root_principal, session_id, invocation_id, parameters, parameters_digest, preview,
+       preview_digest, grant_policy, approvals_required, status, created_at, expires_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?)`,
+    request.approval_request_id,
+    request.capability,
+    request.contract_version,
+    JSON.stringify(request.scope),
+    request.subject,
+    request.root_principal,
+    request.session_id,
+    request.invocation_id,
+    JSON.stringify(request.parameters),
+    request.parameters_digest,
+    request.preview && JSON.stringify(request.preview),
+    request.preview_digest,
+    JSON.stringify(request.grant_policy),
+    request.approvals_required,
+    request.created_at,
+    request.expires_at,
+  );
+}
+
+function readDecidable(connection: Connection, id: string): ApprovalRecord {
+  const request = loadApproval(connection, id);
+  if (!request) throw new Error(`Cannot decide approval request "${id}": it was never kept`);
+  return request;
+}
+
+function closedState(
+  { status, expires_at }: { status: ApprovalStatus; expires_at: Date },
+  now: Date,
+): 'decided' | 'expired' | undefined {
+  if (status === 'expired') return 'expired';
+  if (status !== 'pending') return 'decided';
+  return expires_at <= now ? 'expired' : undefined;
+}
+
+function insertApproval(
+  connection: Connection,
+  id: string,
+  approval: { approver: string; approved_at: Date; place: number },
+): void {
+  connection.run(
+    `INSERT INTO approvals (approval_request_id, approver, place, approved_at)
+     VALUES (?, ?, ?, ?)`,
+    id,
+    approval.approver,
+    approval.place,
+    approval.approved_at,
+  );
+}
+
+function completeQuorum(
+  connection: Connection,
+  { approval_request_id, approver, now }: ApprovalDecision,
+  grant: GrantRecord,
+): void {
+  if (grant.approval_request_id !== approval_request_id) {
+    throw new Error(`Cannot grant "${grant.grant_id}": it is for another approval request`);
+  }
+  insertGrant(connection, grant);
+  connection.run(
+    `UPDATE approval_requests
+     SET status = 'approved', decided_at = ?, decided_by = ?, grant_id = ?
+     WHERE approval_request_id = ? AND status = 'pending'`,
+    now,
+    approver,
+    grant.grant_id,
+    approval_request_id,
+  );
+}
+
+function insertGrant(connection: Connection, grant: GrantRecord): void {
+  connection.run(
+    `INSERT INTO grants (grant_id, approval_request_id, capability, contract_version, scope,
+       subject, root_principal, parameters, parameters_digest, preview_digest, grant_type,
+       session_id, approved_by, issued_at, expires_at, max_uses, uses, signature)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    grant.grant_id,
+    grant.approval_request_id,
+    grant.capability,
+    grant.contract_version,
+    JSON.stringify(grant.scope),
+    grant.subject,
+    grant.root_principal,
+    JSON.stringify(grant.parameters),
+    grant.parameters_digest,
+    grant.preview_digest,
+    grant.grant_type,
+    grant.session_id,
+    JSON.stringify(grant.approved_by),
+    grant.issued_at,
+    grant.expires_at,
+    grant.max_uses,
+    grant.uses,
+    grant.signature,
+  );
+}

@@ -1,0 +1,218 @@
+/**
+ * One SQLite connection: how it is opened, and how values go in and come out.
+ *
+ * Knows no table. A resolved write must survive a power cut, so the file keeps a write-ahead log
+ * that is flushed on each commit, or is not opened at all. Text that SQLite would cut or alter is
+ * refused, in a question as in a record: a cut id would match another row.
+ *
+ * Every integer is read as a bigint, so that no amount is out of range.
+ *
+ * @module
+ */
+
+import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import {
+  DatabaseSync,
+  type DatabaseSyncInstance,
+  type StatementSyncInstance,
+} from '@photostructure/sqlite';
+import { StoreUnavailable } from '../store.ts';
+import { isWalSafe } from './version.ts';
+
+export const IN_MEMORY = ':memory:';
+
+/**
+ * Milliseconds to wait for another process that writes the same file. The wait stops this process
+ * too; a batch of another takes a few milliseconds, so only a stopped one is ever waited out.
+ */
+export const BUSY_TIMEOUT_MS = 5_000;
+
+export type Value = string | number | bigint | boolean | Date | Uint8Array | null | undefined;
+
+export interface Connection {
+  /** Executes a statement whose effect is certain. */
+  run(sql: string, ...values: Value[]): void;
+  /** Executes a conditional statement. Returns how many rows met its condition. */
+  change(sql: string, ...values: Value[]): number;
+  get<Row>(sql: string, ...values: Value[]): Row | undefined;
+  all<Row>(sql: string, ...values: Value[]): Row[];
+  /** Executes a script that takes no values. */
+  script(sql: string): void;
+  /** False once SQLite itself has rolled back, as it does when the disk fails. */
+  inTransaction(): boolean;
+  close(): void;
+}
+
+/** Opens the file, making it and its folder when they are missing. */
+export function openConnection(path: string): Connection {
+  try {
+    const database = openDatabase(path);
+    try {
+      configure(database, path === IN_MEMORY);
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+    return connectionOn(database);
+  } catch (error) {
+    if (error instanceof StoreUnavailable) throw error;
+    throw new StoreUnavailable(`Cannot open the store: "${path}" ${reasonOf(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+/**
+ * What a failure means to the caller. A failure of the store itself is `StoreUnavailable`; anything
+ * else, such as a broken constraint, is a defect and stays as it is.
+ */
+export function failureOf(error: unknown): unknown {
+  if (error instanceof StoreUnavailable) return error;
+  if (!UNAVAILABLE_CODES.has(primaryCode(error)) && !isClosed(error)) return error;
+  return new StoreUnavailable(`Cannot use the store: it ${reasonOf(error)}`, { cause: error });
+}
+
+/** Ends a transaction that failed, if SQLite has not ended it. */
+export function rollBack(connection: Connection): void {
+  try {
+    if (connection.inTransaction()) connection.run('ROLLBACK');
+  } catch {
+    // A connection that cannot even roll back is lost: the failure that led here is what the caller
+    // is told, and the next BEGIN fails by itself.
+  }
+}
+
+function openDatabase(path: string): DatabaseSyncInstance {
+  const options = { timeout: BUSY_TIMEOUT_MS, readBigInts: true, defensive: true };
+  if (path === IN_MEMORY) return new DatabaseSync(IN_MEMORY, options);
+
+  // Absolute, so that no name is taken for a URI with options of its own.
+  const file = resolve(path);
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  makePrivate(file);
+  return new DatabaseSync(file, options);
+}
+
+/** SQLite gives its log the permissions of the file, so those of the file decide for both. */
+function makePrivate(file: string): void {
+  try {
+    closeSync(openSync(file, 'wx', 0o600));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+}
+
+function configure(database: DatabaseSyncInstance, isInMemory: boolean): void {
+  if (!isInMemory) startWriteAheadLog(database);
+  // After the log is on, since turning it on may change what FULL was; macOS flushes only if asked.
+  database.exec(`
+    PRAGMA synchronous = FULL;
+    PRAGMA fullfsync = ON;
+    PRAGMA checkpoint_fullfsync = ON;
+    PRAGMA foreign_keys = ON;
+    PRAGMA recursive_triggers = ON;
+    PRAGMA trusted_schema = OFF;
+    PRAGMA cell_size_check = ON;
+  `);
+}
+
+function startWriteAheadLog(database: DatabaseSyncInstance): void {
+  const { version } = database.prepare('SELECT sqlite_version() AS version').get();
+  if (!isWalSafe(version)) {
+    throw new StoreUnavailable(
+      `Cannot open the store: SQLite ${version} can damage a write-ahead log, 3.51.3 does not`,
+    );
+  }
+  const mode = database.prepare('PRAGMA journal_mode = WAL').get().journal_mode;
+  if (mode !== 'wal') {
+    throw new StoreUnavailable(`Cannot open the store: its journal is "${mode}", not "wal"`);
+  }
+}
+
+function connectionOn(database: DatabaseSyncInstance): Connection {
+  // As many as there are statements in this folder: their texts are constants, and those of queries
+  // are made of a fixed set of conditions.
+  const statements = new Map<string, StatementSyncInstance>();
+  const prepared = (sql: string) => {
+    let statement = statements.get(sql);
+    if (!statement) {
+      statement = database.prepare(sql);
+      statements.set(sql, statement);
+    }
+    return statement;
+  };
+  return {
+    // `get` makes no result object, which is half of the cost of a small statement.
+    run: (sql, ...values) => void prepared(sql).get(...bound(values)),
+    change: (sql, ...values) => Number(prepared(sql).run(...bound(values)).changes),
+    get: (sql, ...values) => prepared(sql).get(...bound(values)),
+    all: (sql, ...values) => prepared(sql).all(...bound(values)),
+    script: (sql) => database.exec(sql),
+    inTransaction: () => database.isTransaction,
+    close: () => {
+      // The driver cannot finalise a statement: the file is let go when the last of them is collected.
+      statements.clear();
+      database.close();
+    },
+  };
+}
+
+/** Converts in place: the array is the caller's rest parameter and nobody else has it. */
+function bound(values: Value[]): Value[] {
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i];
+    if (typeof value === 'string') refuseAltered(value);
+    else if (value === undefined) values[i] = null;
+    else if (typeof value === 'boolean') values[i] = value ? 1 : 0;
+    else if (value instanceof Date) values[i] = millisecondsOf(value);
+  }
+  return values;
+}
+
+/** SQLite cuts text at U+0000, and half of a surrogate pair does not survive UTF-8. */
+function refuseAltered(text: string): void {
+  if (!text.includes('\0') && (text as WellFormedText).isWellFormed()) return;
+  throw new Error(`Cannot keep the text ${JSON.stringify(text.slice(0, 64))}: it would be altered`);
+}
+
+/** In every Node we run on, and a year ahead of the library we compile against. */
+type WellFormedText = string & { isWellFormed(): boolean };
+
+function millisecondsOf(time: Date): number {
+  const milliseconds = time.getTime();
+  if (Number.isNaN(milliseconds)) throw new Error('Cannot keep a time: it is no time');
+  return milliseconds;
+}
+
+/** Primary result codes of SQLite by which the store, not the statement, has failed. */
+const REASONS = new Map<number | undefined, string>([
+  [5, 'is locked by another process'],
+  [6, 'is locked'],
+  [7, 'is out of memory'],
+  [8, 'is read-only'],
+  [9, 'was interrupted'],
+  [10, 'cannot be read or written'],
+  [11, 'is damaged'],
+  [13, 'is full'],
+  [14, 'cannot be opened'],
+  [15, 'is locked by another process'],
+  [26, 'is no database'],
+]);
+const UNAVAILABLE_CODES: ReadonlySet<number | undefined> = new Set(REASONS.keys());
+
+function reasonOf(error: unknown): string {
+  if (isClosed(error)) return 'is closed';
+  const reason = REASONS.get(primaryCode(error));
+  return reason ?? `cannot be opened: ${(error as Error).message}`;
+}
+
+/** The low byte of an extended result code. */
+function primaryCode(error: unknown): number | undefined {
+  const { errcode } = error as { errcode?: number };
+  return errcode === undefined ? undefined : errcode % 256;
+}
+
+function isClosed(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ERR_INVALID_STATE';
+}

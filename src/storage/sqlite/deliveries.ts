@@ -1,0 +1,82 @@
+/**
+ * Notifications in SQLite: which are due, who sends them, how it ended.
+ *
+ * A lease keeps two processes from sending one notification at the same time. Nothing more: when a
+ * process dies after sending and before saying so, it is sent again.
+ *
+ * @module
+ */
+
+import type { DeliveryRecord } from '../records.ts';
+import type { DeliveryResult } from '../store.ts';
+import type { Connection } from './connection.ts';
+import { deliveryOf, type Row } from './rows.ts';
+
+const COLUMNS = `delivery_id, event, approval_request_id, target, payload, state, attempts,
+  last_error, next_attempt_at, delivered_at`;
+
+export function insertDeliveries(
+  connection: Connection,
+  deliveries: readonly DeliveryRecord[],
+): void {
+  for (const delivery of deliveries) {
+    connection.run(
+      `INSERT INTO deliveries (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      delivery.delivery_id,
+      delivery.event,
+      delivery.approval_request_id,
+      delivery.target,
+      JSON.stringify(delivery.payload),
+      delivery.state,
+      delivery.attempts,
+      delivery.last_error,
+      delivery.next_attempt_at,
+      delivery.delivered_at,
+    );
+  }
+}
+
+/** Those due longest first. One without a time is due at once. */
+export function takeDeliveries(
+  connection: Connection,
+  now: Date,
+  leaseUntil: Date,
+  limit: number,
+): DeliveryRecord[] {
+  const rows = connection.all<Row<DeliveryRecord> & { place: bigint }>(
+    `SELECT place, ${COLUMNS} FROM deliveries
+     WHERE state = 'pending' AND (next_attempt_at IS NULL OR next_attempt_at <= ?1)
+       AND (leased_until IS NULL OR leased_until <= ?1)
+     ORDER BY next_attempt_at, place LIMIT ?2`,
+    now,
+    limit,
+  );
+  return rows.map(({ place, ...row }) => {
+    connection.run('UPDATE deliveries SET leased_until = ? WHERE place = ?', leaseUntil, place);
+    return deliveryOf(row);
+  });
+}
+
+/** A late word on a notification that has ended changes nothing. */
+export function finishDelivery(connection: Connection, result: DeliveryResult): void {
+  connection.run(
+    `UPDATE deliveries
+     SET state = ?, attempts = attempts + 1, last_error = ?, next_attempt_at = ?,
+       delivered_at = ?, leased_until = NULL
+     WHERE delivery_id = ? AND state = 'pending'`,
+    result.state,
+    result.error,
+    result.nextAttempt,
+    result.state === 'delivered' ? result.now : undefined,
+    result.delivery_id,
+  );
+}
+
+/** Newest first. */
+export function listDeliveries(connection: Connection, limit: number): DeliveryRecord[] {
+  const rows = connection.all<Row<DeliveryRecord>>(
+    `SELECT ${COLUMNS} FROM deliveries ORDER BY place DESC LIMIT ?`,
+    limit,
+  );
+  return rows.map(deliveryOf);
+}

@@ -1,0 +1,57 @@
+/**
+ * The kill switch in SQLite: what is frozen, and until when.
+ *
+ * A freeze whose time has passed is as good as none, whether or not its row is still there.
+ *
+ * @module
+ */
+
+import type { EntryRecord } from '../../domain/entry.ts';
+import type { FreezeRecord } from '../records.ts';
+import type { Connection } from './connection.ts';
+import type { LogWriter } from './log-writer.ts';
+import { freezeOf, type Row } from './rows.ts';
+
+export function freeze(
+  connection: Connection,
+  log: LogWriter,
+  record: FreezeRecord,
+  entry: EntryRecord,
+): void {
+  connection.run(
+    `INSERT OR REPLACE INTO freezes (what, target, reason, frozen_by, frozen_at, until)
+     VALUES (?, ?, ?, ?, ?, ?)`,
+    record.what,
+    record.target,
+    record.reason,
+    record.frozen_by,
+    record.frozen_at,
+    record.until,
+  );
+  log.append(entry);
+}
+
+/** Returns whether the target was frozen at `now`. */
+export function unfreeze(
+  connection: Connection,
+  log: LogWriter,
+  { what, target }: Pick<FreezeRecord, 'what' | 'target'>,
+  { entry, now }: { entry: EntryRecord; now: Date },
+): boolean {
+  const row = connection.get<{ until: bigint | null }>(
+    'DELETE FROM freezes WHERE what = ? AND target = ? RETURNING until',
+    what,
+    target,
+  );
+  log.append(entry);
+  return row !== undefined && (row.until === null || row.until > now.getTime());
+}
+
+export function frozen(connection: Connection, now: Date): FreezeRecord[] {
+  const rows = connection.all<Row<FreezeRecord>>(
+    `SELECT * FROM freezes WHERE until IS NULL OR until > ?
+     ORDER BY frozen_at DESC, what, target`,
+    now,
+  );
+  return rows.map(freezeOf);
+}

@@ -1,0 +1,151 @@
+/**
+ * Group commit: transitions that were asked for in one turn of the event loop share one flush.
+ *
+ * Each runs in a savepoint of its own, in the order of asking, so that one that fails is undone alone
+ * and the next sees what those before it did. Nothing is told before COMMIT has returned; if COMMIT
+ * fails, nothing of the batch has happened and every caller of it is told so. Knows no table.
+ *
+ * @module
+ */
+
+import { setImmediate } from 'node:timers';
+import { StoreUnavailable } from '../store.ts';
+import { type Connection, failureOf, rollBack } from './connection.ts';
+
+/** Transitions in one transaction. More would only hold the event loop longer: a flush is shared by
+ * 256 already. */
+export const BATCH_MAX = 256;
+
+/** Transitions that wait. About two seconds of work; beyond it callers are better told at once. */
+export const WAITING_MAX = 10_000;
+
+/** What takes part in each transaction beside the transitions. */
+export interface BatchWork {
+  /** The transaction has begun. */
+  begin(): void;
+  /** A point to which `rewind` can return, when the transition after it is undone. */
+  mark(): number;
+  rewind(mark: number): void;
+  /** The last writes before COMMIT. */
+  finish(): void;
+}
+
+export interface GroupCommit {
+  /**
+   * Runs a synchronous transition in the next transaction and resolves with its value once that is
+   * durable. When it throws, or returns what `isRefusal` says is one, all it wrote is undone.
+   */
+  submit<Result>(
+    transition: () => Result,
+    isRefusal?: (result: Result) => boolean,
+  ): Promise<Result>;
+  waiting(): number;
+  /** Commits what was accepted. Refuses what comes later. */
+  close(): void;
+}
+
+export interface GroupCommitLimits {
+  readonly batchMax: number;
+  readonly waitingMax: number;
+}
+
+export function createGroupCommit(
+  connection: Connection,
+  work: BatchWork,
+  limits: GroupCommitLimits = { batchMax: BATCH_MAX, waitingMax: WAITING_MAX },
+): GroupCommit {
+  const queue: Waiting[] = [];
+  let isScheduled = false;
+  let isClosed = false;
+
+  function schedule(): void {
+    if (isScheduled || queue.length === 0) return;
+    isScheduled = true;
+    setImmediate(() => {
+      isScheduled = false;
+      commitTogether(connection, work, queue.splice(0, limits.batchMax));
+      schedule();
+    });
+  }
+
+  return {
+    submit(transition, isRefusal) {
+      if (isClosed)
+        return Promise.reject(new StoreUnavailable('Cannot use the store: it is closed'));
+      if (queue.length >= limits.waitingMax) {
+        const state = `${queue.length} changes are waiting`;
+        return Promise.reject(new StoreUnavailable(`Cannot use the store: ${state}`));
+      }
+      return new Promise((resolve, reject) => {
+        // The queue holds transitions of every type; each pair of functions fits its own.
+        queue.push({ transition, isRefusal, resolve, reject } as Waiting);
+        schedule();
+      });
+    },
+    waiting: () => queue.length,
+    close() {
+      isClosed = true;
+      while (queue.length > 0) {
+        commitTogether(connection, work, queue.splice(0, limits.batchMax));
+      }
+    },
+  };
+}
+
+interface Waiting {
+  readonly transition: () => unknown;
+  readonly isRefusal: ((result: unknown) => boolean) | undefined;
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Tells one caller what became of its transition. */
+type Telling = () => void;
+
+function commitTogether(connection: Connection, work: BatchWork, batch: readonly Waiting[]): void {
+  if (batch.length === 0) return;
+  try {
+    connection.run('BEGIN IMMEDIATE');
+    work.begin();
+    const tellings = batch.map((waiting) => attempt(connection, work, waiting));
+    work.finish();
+    connection.run('COMMIT');
+    for (const tell of tellings) tell();
+  } catch (error) {
+    const lost = unavailable(error);
+    rollBack(connection);
+    for (const { reject } of batch) reject(lost);
+  }
+}
+
+/** Throws only when the whole transaction is lost. */
+function attempt(connection: Connection, work: BatchWork, waiting: Waiting): Telling {
+  const { transition, isRefusal, resolve, reject } = waiting;
+  const mark = work.mark();
+  connection.run('SAVEPOINT transition');
+  try {
+    const result = transition();
+    if (isRefusal?.(result)) undo(connection, work, mark);
+    connection.run('RELEASE transition');
+    return () => resolve(result);
+  } catch (error) {
+    // On some failures of the disk SQLite gives up the transaction, and the savepoint with it.
+    if (!connection.inTransaction()) throw error;
+    undo(connection, work, mark);
+    connection.run('RELEASE transition');
+    const failure = failureOf(error);
+    return () => reject(failure);
+  }
+}
+
+function undo(connection: Connection, work: BatchWork, mark: number): void {
+  connection.run('ROLLBACK TO transition');
+  work.rewind(mark);
+}
+
+/** Whatever made the transaction fail, those who wait learn that nothing happened. */
+function unavailable(error: unknown): StoreUnavailable {
+  const failure = failureOf(error);
+  if (failure instanceof StoreUnavailable) return failure;
+  return new StoreUnavailable('Cannot use the store: its transaction failed', { cause: error });
+}

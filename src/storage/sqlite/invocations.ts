@@ -1,0 +1,103 @@
+/**
+ * What is read about calls in SQLite: all that one call is judged by, and calls left open.
+ *
+ * @module
+ */
+
+import type { BindingRecord, IdempotencyRecord, IntentRecord, TokenRecord } from '../records.ts';
+import type { Loaded, LoadRequest } from '../store.ts';
+import { readFreezes, readGrant } from './admission.ts';
+import type { Connection } from './connection.ts';
+import {
+  type BindingRow,
+  bindingOf,
+  type IntentRow,
+  idempotencyOf,
+  intentOf,
+  linkOf,
+  type Row,
+} from './rows.ts';
+import { readToken } from './tokens.ts';
+
+const INTENT_COLUMNS = `operation_id, invocation_id, token_id, subject, root_principal, capability,
+  charge_currency, charge_amount, facts, instance_id, admitted_at`;
+
+export function load(connection: Connection, request: LoadRequest, now: Date): Loaded {
+  const { tokenId, capability, grantId, bindingIds = [], idempotency } = request;
+  const found = readToken(connection, tokenId);
+  const root_principal = found?.token.root_principal;
+  return {
+    token: found?.token,
+    lineage: found?.lineage.map(linkOf) ?? [],
+    freezes: readFreezes(connection, now, { capability, root_principal }),
+    grant: grantId === undefined ? undefined : readGrant(connection, grantId),
+    bindings: readBindings(connection, bindingIds),
+    idempotency:
+      found && idempotency ? readKey(connection, found.token, idempotency, now) : undefined,
+  };
+}
+
+export function heartbeat(connection: Connection, instanceId: string, now: Date): void {
+  connection.run(
+    `INSERT INTO instances (instance_id, seen_at) VALUES (?, ?)
+     ON CONFLICT (instance_id) DO UPDATE SET seen_at = max(seen_at, excluded.seen_at)`,
+    instanceId,
+    now,
+  );
+}
+
+export function abandonedIntents(
+  connection: Connection,
+  silentSince: Date,
+  limit: number,
+): IntentRecord[] {
+  const rows = connection.all<IntentRow>(
+    `SELECT ${INTENT_COLUMNS} FROM intents i
+     WHERE state = 'admitted' AND NOT EXISTS (
+       SELECT 1 FROM instances WHERE instance_id = i.instance_id AND seen_at > ?
+     )
+     ORDER BY admitted_at, operation_id LIMIT ?`,
+    silentSince,
+    limit,
+  );
+  return rows.map(intentOf);
+}
+
+export function indeterminate(connection: Connection, limit: number): IntentRecord[] {
+  const rows = connection.all<IntentRow>(
+    `SELECT ${INTENT_COLUMNS} FROM intents
+     WHERE outcome = 'indeterminate' AND reconciled_at IS NULL
+     ORDER BY admitted_at, operation_id LIMIT ?`,
+    limit,
+  );
+  return rows.map(intentOf);
+}
+
+/** In the order asked, without those that do not exist. */
+function readBindings(connection: Connection, ids: readonly string[]): BindingRecord[] {
+  return ids.flatMap((id) => {
+    const row = connection.get<BindingRow>('SELECT * FROM bindings WHERE binding_id = ?', id);
+    return row ? [bindingOf(row)] : [];
+  });
+}
+
+/** A key that admission would give to a new call is no longer this call's. */
+function readKey(
+  connection: Connection,
+  { root_principal, subject }: TokenRecord,
+  { capability, key }: { capability: string; key: string },
+  now: Date,
+): IdempotencyRecord | undefined {
+  const row = connection.get<Row<IdempotencyRecord>>(
+    `SELECT k.root_principal, k.subject, k.capability, key, fingerprint, operation_id, answer
+     FROM idempotency k JOIN intents i USING (operation_id)
+     WHERE k.root_principal = ? AND k.subject = ? AND k.capability = ? AND key = ?
+       AND (keep_until > ? OR i.state = 'admitted')`,
+    root_principal,
+    subject,
+    capability,
+    key,
+    now,
+  );
+  return row && idempotencyOf(row);
+}

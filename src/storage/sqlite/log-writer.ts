@@ -1,0 +1,116 @@
+/**
+ * Writes entries into the log and grows the tree, in the transaction of the act they tell of.
+ *
+ * An entry gets its place when its transition runs, and gives it back when that is undone, so places
+ * are contiguous. The tree grows once for the whole batch, before COMMIT. The head is read again in
+ * each transaction: another process may have written since.
+ *
+ * @module
+ */
+
+import type { EntryRecord } from '../../domain/entry.ts';
+import { appendLeaves } from '../../domain/merkle.ts';
+import type { TreeHead } from '../store.ts';
+import type { Connection } from './connection.ts';
+import type { BatchWork } from './group-commit.ts';
+
+const HASH_BYTES = 32;
+
+/**
+ * Entries between two marks. A query by time reads at most about this many entries too many; fewer
+ * would make the marks themselves a cost of each batch.
+ */
+export const MARK_SPACING = 1_024;
+
+export interface LogWriter extends BatchWork {
+  /** Keeps one entry at the next place. Only inside a transition. */
+  append(entry: EntryRecord): void;
+}
+
+export function createLogWriter(connection: Connection): LogWriter {
+  // Both are of the transaction under way and mean nothing outside it.
+  let head: TreeHead | undefined;
+  const leaves: Uint8Array[] = [];
+
+  return {
+    begin() {
+      head = undefined;
+      leaves.length = 0;
+    },
+    mark: () => leaves.length,
+    rewind(mark) {
+      leaves.length = mark;
+    },
+    append(entry) {
+      head ??= readHead(connection);
+      insertEntry(connection, head.size + leaves.length, entry);
+      leaves.push(entry.leaf_hash);
+    },
+    finish() {
+      if (head && leaves.length > 0) grow(connection, head, leaves);
+    },
+  };
+}
+
+export function readHead(connection: Connection): TreeHead {
+  const row = connection.get<{ size: bigint; peaks: Uint8Array }>('SELECT size, peaks FROM head');
+  if (!row) throw new Error('Cannot read the tree: it has no head');
+  const peaks: Uint8Array[] = [];
+  for (let start = 0; start < row.peaks.length; start += HASH_BYTES) {
+    peaks.push(row.peaks.slice(start, start + HASH_BYTES));
+  }
+  return { size: Number(row.size), peaks };
+}
+
+function insertEntry(connection: Connection, sequence: number, entry: EntryRecord): void {
+  connection.run(
+    `INSERT INTO log (sequence, entry_id, entry_type, root_principal, actor_key, capability,
+       invocation_id, client_reference_id, task_id, parent_invocation_id, event_class, state,
+       timestamp, leaf, leaf_hash)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    sequence,
+    entry.entry_id,
+    entry.entry_type,
+    entry.root_principal,
+    entry.actor_key,
+    entry.capability,
+    entry.invocation_id,
+    entry.client_reference_id,
+    entry.task_id,
+    entry.parent_invocation_id,
+    entry.event_class,
+    entry.state,
+    entry.timestamp,
+    entry.leaf,
+    entry.leaf_hash,
+  );
+}
+
+function grow(connection: Connection, head: TreeHead, leaves: readonly Uint8Array[]): void {
+  const grown = appendLeaves(head.size, head.peaks, leaves);
+  for (const { level, index, hash } of grown.nodes) {
+    // A leaf's own node is the leaf hash in the log.
+    if (level === 0) continue;
+    connection.run('INSERT INTO nodes (level, "index", hash) VALUES (?, ?, ?)', level, index, hash);
+  }
+  const peaks = Buffer.concat(grown.peaks);
+  connection.run('UPDATE head SET size = ?, peaks = ?', grown.size, peaks);
+  markTime(connection, grown.size);
+}
+
+/** Notes how late the entries so far are, when enough came since the last note. */
+function markTime(connection: Connection, size: number): void {
+  const last = connection.get<{ sequence: bigint; latest: bigint }>(
+    'SELECT sequence, latest FROM marks ORDER BY sequence DESC LIMIT 1',
+  );
+  const since = Number(last?.sequence ?? 0);
+  if (size - since < MARK_SPACING) return;
+
+  connection.run(
+    `INSERT INTO marks (sequence, latest)
+     SELECT ?, max(?, max(timestamp)) FROM log WHERE sequence >= ?`,
+    size,
+    last?.latest ?? Number.MIN_SAFE_INTEGER,
+    since,
+  );
+}

@@ -1,0 +1,232 @@
+/**
+ * Rows as SQLite returns them, and the records they are.
+ *
+ * Integers come as bigints and become times, counts or amounts here and nowhere else.
+ *
+ * @module
+ */
+
+import type { StoredEntry } from '../../domain/entry.ts';
+import { fromMinor } from '../../domain/money.ts';
+import type {
+  ApprovalRecord,
+  BindingRecord,
+  BudgetState,
+  Charge,
+  CheckpointRecord,
+  DeliveryRecord,
+  FreezeRecord,
+  GrantRecord,
+  IdempotencyRecord,
+  IntentRecord,
+  LineageLink,
+  TokenRecord,
+} from '../records.ts';
+
+/** A record as a row: text and bytes stay, everything else is an integer or JSON, absent is null. */
+export type Row<Kept> = {
+  readonly [Field in keyof Kept]-?: Column<Kept[Field]>;
+};
+type Column<Kept> = [Exclude<Kept, undefined>] extends [string | Uint8Array | bigint]
+  ? OrNull<Kept, Exclude<Kept, undefined>>
+  : [Exclude<Kept, undefined>] extends [Date | number]
+    ? OrNull<Kept, bigint>
+    : OrNull<Kept, string>;
+type OrNull<Kept, Stored> = undefined extends Kept ? Stored | null : Stored;
+
+/** Columns of a token and, after a left join, of its budget. */
+export type TokenRow = Row<Omit<TokenRecord, 'budget'>> &
+  BudgetColumns & { readonly children: bigint; readonly revoked_at: bigint | null };
+
+interface BudgetColumns {
+  readonly token_id: string;
+  readonly currency: string | null;
+  readonly max: bigint | null;
+  readonly reserved: bigint | null;
+  readonly consumed: bigint | null;
+}
+
+export interface LinkRow extends BudgetColumns {
+  readonly subject: string;
+  readonly lineage: string;
+  readonly concurrent_branches: string;
+  readonly expires_at: bigint;
+  readonly revoked_at: bigint | null;
+}
+
+export function tokenOf(row: TokenRow): TokenRecord {
+  return {
+    token_id: row.token_id,
+    parent_token_id: row.parent_token_id ?? undefined,
+    lineage: JSON.parse(row.lineage),
+    subject: row.subject,
+    root_principal: row.root_principal,
+    scope: JSON.parse(row.scope),
+    capability: row.capability ?? undefined,
+    purpose: JSON.parse(row.purpose),
+    budget: tokenBudgetOf(row),
+    caller_class: row.caller_class,
+    concurrent_branches: row.concurrent_branches,
+    depth: Number(row.depth),
+    max_delegation_depth: Number(row.max_delegation_depth),
+    session_id: row.session_id ?? undefined,
+    issued_at: timeOf(row.issued_at),
+    expires_at: timeOf(row.expires_at),
+    kid: row.kid,
+    claims_digest: row.claims_digest,
+  };
+}
+
+export function linkOf(row: Omit<LinkRow, 'lineage'>): LineageLink {
+  return {
+    token_id: row.token_id,
+    subject: row.subject,
+    expires_at: timeOf(row.expires_at),
+    revoked_at: optionalTime(row.revoked_at),
+    exclusive: row.concurrent_branches === 'exclusive',
+    budget: budgetOf(row),
+  };
+}
+
+export function budgetOf(row: BudgetColumns): BudgetState | undefined {
+  const { token_id, currency, max, reserved, consumed } = row;
+  if (currency === null || max === null || reserved === null || consumed === null) return undefined;
+  return { token_id, currency, max, reserved, consumed };
+}
+
+export function freezeOf(row: Row<FreezeRecord>): FreezeRecord {
+  return { ...row, frozen_at: timeOf(row.frozen_at), until: optionalTime(row.until) };
+}
+
+export type BindingRow = Row<Omit<BindingRecord, 'price'>> & {
+  readonly price_currency: string | null;
+  readonly price_amount: bigint | null;
+};
+
+export function bindingOf(row: BindingRow): BindingRecord {
+  return {
+    binding_id: row.binding_id,
+    type: row.type,
+    capability: row.capability,
+    root_principal: row.root_principal,
+    price: chargeOf(row.price_currency, row.price_amount),
+    data: JSON.parse(row.data),
+    issued_at: timeOf(row.issued_at),
+  };
+}
+
+export function grantOf(row: Row<GrantRecord>): GrantRecord {
+  return {
+    ...row,
+    scope: JSON.parse(row.scope),
+    parameters: JSON.parse(row.parameters),
+    preview_digest: row.preview_digest ?? undefined,
+    session_id: row.session_id ?? undefined,
+    approved_by: JSON.parse(row.approved_by),
+    issued_at: timeOf(row.issued_at),
+    expires_at: timeOf(row.expires_at),
+    max_uses: Number(row.max_uses),
+    uses: Number(row.uses),
+  };
+}
+
+export function idempotencyOf(row: Row<IdempotencyRecord>): IdempotencyRecord {
+  return { ...row, answer: row.answer ?? undefined };
+}
+
+export type IntentRow = Row<Omit<IntentRecord, 'charge'>> & {
+  readonly charge_currency: string | null;
+  readonly charge_amount: bigint | null;
+};
+
+export function intentOf(row: IntentRow): IntentRecord {
+  return {
+    operation_id: row.operation_id,
+    invocation_id: row.invocation_id,
+    token_id: row.token_id,
+    subject: row.subject,
+    root_principal: row.root_principal,
+    capability: row.capability,
+    charge: chargeOf(row.charge_currency, row.charge_amount),
+    facts: JSON.parse(row.facts),
+    instance_id: row.instance_id,
+    admitted_at: timeOf(row.admitted_at),
+  };
+}
+
+/** The approvals come from their own table, in the order they were given. */
+export function approvalOf(
+  row: Row<Omit<ApprovalRecord, 'approvals'>>,
+  approvals: readonly { approver: string; approved_at: bigint }[],
+): ApprovalRecord {
+  return {
+    ...row,
+    scope: JSON.parse(row.scope),
+    session_id: row.session_id ?? undefined,
+    parameters: JSON.parse(row.parameters),
+    preview: row.preview === null ? undefined : JSON.parse(row.preview),
+    preview_digest: row.preview_digest ?? undefined,
+    grant_policy: JSON.parse(row.grant_policy),
+    approvals_required: Number(row.approvals_required),
+    approvals: approvals.map(({ approver, approved_at }) => {
+      return { approver, approved_at: timeOf(approved_at) };
+    }),
+    created_at: timeOf(row.created_at),
+    expires_at: timeOf(row.expires_at),
+    decided_at: optionalTime(row.decided_at),
+    decided_by: row.decided_by ?? undefined,
+    reason: row.reason ?? undefined,
+    grant_id: row.grant_id ?? undefined,
+  };
+}
+
+export function deliveryOf(row: Row<DeliveryRecord>): DeliveryRecord {
+  return {
+    ...row,
+    payload: JSON.parse(row.payload),
+    attempts: Number(row.attempts),
+    last_error: row.last_error ?? undefined,
+    next_attempt_at: optionalTime(row.next_attempt_at),
+    delivered_at: optionalTime(row.delivered_at),
+  };
+}
+
+export function entryOf(row: Row<StoredEntry>): StoredEntry {
+  return {
+    ...row,
+    sequence: Number(row.sequence),
+    capability: row.capability ?? undefined,
+    invocation_id: row.invocation_id ?? undefined,
+    client_reference_id: row.client_reference_id ?? undefined,
+    task_id: row.task_id ?? undefined,
+    parent_invocation_id: row.parent_invocation_id ?? undefined,
+    timestamp: timeOf(row.timestamp),
+    leaf: row.leaf ?? undefined,
+  };
+}
+
+export function checkpointOf(row: Row<CheckpointRecord>): CheckpointRecord {
+  return {
+    ...row,
+    sequence: Number(row.sequence),
+    size: Number(row.size),
+    created_at: timeOf(row.created_at),
+  };
+}
+
+export function timeOf(milliseconds: bigint): Date {
+  return new Date(Number(milliseconds));
+}
+
+export function optionalTime(milliseconds: bigint | null): Date | undefined {
+  return milliseconds === null ? undefined : timeOf(milliseconds);
+}
+
+function tokenBudgetOf({ currency, max }: BudgetColumns): TokenRecord['budget'] {
+  if (currency === null || max === null) return undefined;
+  return { currency, max_amount: fromMinor(max, currency) };
+}
+
+function chargeOf(currency: string | null, amount: bigint | null): Charge | undefined {
+  return currency === null || amount === null ? undefined : { currency, amount };
+}

@@ -1,0 +1,176 @@
+/**
+ * Settlement in SQLite: how an admitted call is closed, once, and what an operator may still do.
+ *
+ * The money a call reserved lies on every budget of its token's lineage, and each of them is changed
+ * by the same amount; a lineage never changes, so it need not be remembered. What was consumed is
+ * kept with the intent, since that is what a refund gives back.
+ *
+ * @module
+ */
+
+import type { BindingRecord, IntentRecord } from '../records.ts';
+import type { InvocationStore, Settlement } from '../store.ts';
+import type { Connection } from './connection.ts';
+import type { LogWriter } from './log-writer.ts';
+import { type IntentRow, intentOf } from './rows.ts';
+
+/** Where the money of a call lies. */
+interface Charged {
+  readonly lineage: string;
+  readonly charge_currency: string | null;
+}
+
+interface OpenIntent extends Charged {
+  readonly reserved: bigint | null;
+  readonly leases: bigint;
+  readonly state: 'admitted' | 'settled';
+  readonly entry_id: string | null;
+}
+
+export function settle(
+  connection: Connection,
+  log: LogWriter,
+  settlement: Settlement,
+): 'settled' | 'superseded' {
+  const { operation_id, outcome, entry } = settlement;
+  const intent = readIntent(connection, operation_id);
+  if (!intent) throw new Error(`Cannot settle operation "${operation_id}": it was never admitted`);
+  if (intent.state === 'settled') {
+    return intent.entry_id === entry.entry_id ? 'settled' : 'superseded';
+  }
+  if (outcome !== 'indeterminate' && !holdsLeases(connection, operation_id, intent)) {
+    return 'superseded';
+  }
+
+  const consumed = consumedBy(settlement, intent.reserved);
+  close(connection, settlement, consumed);
+  moveMoney(connection, intent, -(intent.reserved ?? 0n), consumed);
+  releaseLeases(connection, operation_id, intent);
+  for (const binding of settlement.bindings) insertBinding(connection, binding);
+  connection.run(
+    'UPDATE idempotency SET answer = ? WHERE operation_id = ?',
+    settlement.answer,
+    operation_id,
+  );
+  log.append(entry);
+  return 'settled';
+}
+
+export function renewLeases(connection: Connection, operationId: string, until: Date): boolean {
+  const intent = readIntent(connection, operationId);
+  if (intent?.state !== 'admitted' || !holdsLeases(connection, operationId, intent)) return false;
+  connection.run('UPDATE leases SET until = ? WHERE operation_id = ?', until, operationId);
+  return true;
+}
+
+export function reconcile(
+  connection: Connection,
+  log: LogWriter,
+  [invocationId, refund, entry]: Parameters<InvocationStore['reconcile']>,
+  now: Date,
+): IntentRecord | undefined {
+  const row = connection.get<IntentRow & Charged & { consumed: bigint }>(
+    `SELECT i.*, t.lineage FROM intents i JOIN tokens t USING (token_id)
+     WHERE invocation_id = ? AND outcome = 'indeterminate' AND reconciled_at IS NULL
+     ORDER BY admitted_at, operation_id LIMIT 1`,
+    invocationId,
+  );
+  if (!row) return undefined;
+
+  const refunded = refund ? row.consumed : 0n;
+  connection.run(
+    'UPDATE intents SET reconciled_at = ?, consumed = consumed - ? WHERE operation_id = ?',
+    now,
+    refunded,
+    row.operation_id,
+  );
+  moveMoney(connection, row, 0n, -refunded);
+  const intent = intentOf(row);
+  log.append(entry(intent));
+  return intent;
+}
+
+function readIntent(connection: Connection, operationId: string): OpenIntent | undefined {
+  return connection.get<OpenIntent>(
+    `SELECT lineage, charge_currency, reserved, leases, state, entry_id
+     FROM intents JOIN tokens USING (token_id) WHERE operation_id = ?`,
+    operationId,
+  );
+}
+
+/** A lease that ran out is still held until another call takes it. */
+function holdsLeases(connection: Connection, operationId: string, { leases }: OpenIntent): boolean {
+  if (leases === 0n) return true;
+  const row = connection.get<{ held: bigint }>(
+    'SELECT count(*) AS held FROM leases WHERE operation_id = ?',
+    operationId,
+  );
+  return row?.held === leases;
+}
+
+/** How much of the reservation is spent for good. */
+function consumedBy(
+  { operation_id, outcome, actual }: Settlement,
+  reserved: bigint | null,
+): bigint {
+  const most = reserved ?? 0n;
+  if (actual !== undefined && (actual < 0n || actual > most)) {
+    throw new Error(`Cannot settle operation "${operation_id}": spent ${actual} of ${most}`);
+  }
+  if (outcome === 'no_effect') return 0n;
+  return outcome === 'indeterminate' ? most : (actual ?? most);
+}
+
+function close(connection: Connection, settlement: Settlement, consumed: bigint): void {
+  connection.run(
+    `UPDATE intents SET state = 'settled', outcome = ?, consumed = ?, entry_id = ?, settled_at = ?
+     WHERE operation_id = ? AND state = 'admitted'`,
+    settlement.outcome,
+    consumed,
+    settlement.entry.entry_id,
+    settlement.now,
+    settlement.operation_id,
+  );
+}
+
+/** Changes every budget of the lineage alike. */
+function moveMoney(
+  connection: Connection,
+  { lineage, charge_currency }: Charged,
+  reserved: bigint,
+  consumed: bigint,
+): void {
+  if (reserved === 0n && consumed === 0n) return;
+  for (const tokenId of JSON.parse(lineage) as string[]) {
+    connection.run(
+      `UPDATE budgets SET reserved = reserved + ?, consumed = consumed + ?
+       WHERE token_id = ? AND currency = ?`,
+      reserved,
+      consumed,
+      tokenId,
+      charge_currency,
+    );
+  }
+}
+
+/** The row stays, so that the fence never falls back. */
+function releaseLeases(connection: Connection, operationId: string, { leases }: OpenIntent): void {
+  if (leases === 0n) return;
+  connection.run('UPDATE leases SET operation_id = NULL WHERE operation_id = ?', operationId);
+}
+
+export function insertBinding(connection: Connection, binding: BindingRecord): void {
+  connection.run(
+    `INSERT INTO bindings (binding_id, type, capability, root_principal, price_currency,
+       price_amount, data, issued_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    binding.binding_id,
+    binding.type,
+    binding.capability,
+    binding.root_principal,
+    binding.price?.currency,
+    binding.price?.amount,
+    JSON.stringify(binding.data),
+    binding.issued_at,
+  );
+}

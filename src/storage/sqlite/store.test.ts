@@ -1,0 +1,240 @@
+import assert from 'node:assert/strict';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, test } from 'vitest';
+import { appendLeaves } from '../../domain/merkle.ts';
+import {
+  admission,
+  at,
+  cents,
+  entry,
+  keep,
+  keyOf,
+  rootToken,
+  settlement,
+  usd,
+} from '../../testing/fixtures.ts';
+import { type Store, StoreUnavailable } from '../store.ts';
+import { type Connection, openConnection } from './connection.ts';
+import { createSqliteStore, openSqlite } from './store.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'writ-sqlite-store-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let files = 0;
+function newPath(): string {
+  files += 1;
+  return join(folder, `${files}.db`);
+}
+
+test('openSqlite() finds everything again, under the same log id', async () => {
+  const path = newPath();
+  const first = await openSqlite(path);
+  const token = await keep(first, rootToken({ budget: cents(100) }));
+  const call = admission(token, { charge: usd(30n), idempotency: keyOf(token, 'key') });
+  await first.admit(call);
+  await first.settle(settlement(call));
+  const entries = await first.scanEntries(0, 10);
+  const head = await first.treeHead();
+  await first.close();
+
+  const second = await openSqlite(path);
+
+  assert.equal(second.logId, first.logId);
+  assert.deepEqual(await second.scanEntries(0, 10), entries);
+  assert.deepEqual(await second.treeHead(), head);
+  const described = await second.describeToken(token.token_id, 0);
+  assert.equal(described?.lineage[0]?.budget?.consumed, 30n);
+  await second.close();
+});
+
+test('openSqlite() begins a new log in each new store', async () => {
+  const stores = await Promise.all([openSqlite(':memory:'), openSqlite(':memory:')]);
+
+  assert.notEqual(stores[0].logId, stores[1].logId);
+  await Promise.all(stores.map((store) => store.close()));
+});
+
+test('openSqlite() takes its time from the clock it is given', async () => {
+  const store = await openSqlite(':memory:', { clock: () => at(7) });
+
+  assert.deepEqual(store.now(), at(7));
+  await store.close();
+});
+
+test('openSqlite() refuses a store of a newer program', async () => {
+  const path = newPath();
+  await (await openSqlite(path)).close();
+  const raw = openConnection(path);
+  raw.script('PRAGMA user_version = 99');
+  raw.close();
+
+  await assert.rejects(openSqlite(path), {
+    message: 'Cannot open the store: it was written by version 99, this program knows 1',
+  });
+});
+
+test('close() folds the log into the file, so that a copy of the file is the store', async () => {
+  const path = newPath();
+  const copy = newPath();
+  const store = await openSqlite(path);
+  const kept = entry();
+  await store.append([kept]);
+
+  await store.close();
+  copyFileSync(path, copy);
+
+  const again = await openSqlite(copy);
+  const [found] = await again.scanEntries(0, 1);
+  assert.equal(found?.entry_id, kept.entry_id);
+  await again.close();
+});
+
+test('close() finishes what was accepted, and does nothing the second time', async () => {
+  const path = newPath();
+  const store = await openSqlite(path);
+  const accepted = store.append([entry()]);
+
+  await store.close();
+  await store.close();
+
+  await accepted;
+  const again = await openSqlite(path);
+  assert.equal((await again.treeHead()).size, 1);
+  await again.close();
+});
+
+const CALLS: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
+  admit: (store) => store.admit(admission(rootToken())),
+  append: (store) => store.append([entry()]),
+  load: (store) => store.load({ tokenId: 'tok_' }),
+  queryEntries: (store) => store.queryEntries({ limit: 1 }),
+  sequence: (store) => store.sequence(),
+  probe: (store) => store.probe(),
+};
+
+for (const [name, call] of Object.entries(CALLS)) {
+  test(`${name}() rejects with StoreUnavailable after close()`, async () => {
+    const store = await openSqlite(':memory:');
+    await store.close();
+
+    await assert.rejects(call(store), StoreUnavailable);
+  });
+}
+
+test('a full disk refuses the change, keeps what was, and is over when there is room', async () => {
+  const connection = openConnection(newPath());
+  const store = createSqliteStore(connection);
+  await store.append([entry()]);
+  const pages = connection.get<{ page_count: bigint }>('PRAGMA page_count')?.page_count;
+  connection.script(`PRAGMA max_page_count = ${pages}`);
+  const large = () => entry({ detail: { text: 'x'.repeat(60_000) } });
+
+  const results = await Promise.allSettled([
+    store.append([large()]),
+    store.append([large(), large()]),
+  ]);
+
+  for (const result of results) {
+    assert.ok(result.status === 'rejected' && result.reason instanceof StoreUnavailable);
+    assert.equal(result.reason.message, 'Cannot use the store: it is full');
+  }
+  assert.equal((await store.treeHead()).size, 1);
+  connection.script('PRAGMA max_page_count = 1000000');
+  await store.append([large()]);
+  assert.equal((await store.treeHead()).size, 2);
+  await store.close();
+});
+
+test('a store that turned read-only fails its probe and every change, and still answers', async () => {
+  const connection = openConnection(newPath());
+  const store = createSqliteStore(connection);
+  await store.probe();
+  connection.script('PRAGMA query_only = ON');
+
+  await assert.rejects(store.probe(), StoreUnavailable);
+  await assert.rejects(store.append([entry()]), {
+    name: 'StoreUnavailable',
+    message: 'Cannot use the store: it is read-only',
+  });
+  assert.equal((await store.treeHead()).size, 0);
+  await store.close();
+});
+
+test('a store whose file another process holds for writing refuses changes and still answers', async () => {
+  const path = newPath();
+  const other = openConnection(path);
+  const connection = openConnection(path);
+  const store = createSqliteStore(connection);
+  connection.script('PRAGMA busy_timeout = 0');
+  other.script('BEGIN IMMEDIATE');
+
+  await assert.rejects(store.append([entry()]), {
+    name: 'StoreUnavailable',
+    message: 'Cannot use the store: it is locked by another process',
+  });
+  assert.equal((await store.treeHead()).size, 0);
+
+  other.script('COMMIT');
+  other.close();
+  await store.append([entry()]);
+  await store.close();
+});
+
+test('two stores on one file write one log without gaps, and one budget', async () => {
+  const path = newPath();
+  const stores = [await openSqlite(path), await openSqlite(path)] as const;
+  const token = await keep(stores[0], rootToken({ budget: cents(10) }));
+
+  const results = await Promise.all(
+    Array.from({ length: 40 }, async (_, i) => {
+      const store = stores[i % 2] as Store;
+      const call = admission(token, { charge: usd(1n) });
+      const { admitted } = await store.admit(call);
+      if (admitted) await (stores[(i + 1) % 2] as Store).settle(settlement(call));
+      return admitted;
+    }),
+  );
+
+  assert.equal(results.filter(Boolean).length, 10);
+  const entries = await stores[1].scanEntries(0, 100);
+  assert.deepEqual(
+    entries.map(({ sequence }) => sequence),
+    Array.from({ length: 11 }, (_, i) => i),
+  );
+  const { size, peaks } = appendLeaves(
+    0,
+    [],
+    entries.map(({ leaf_hash }) => leaf_hash),
+  );
+  assert.deepEqual(await stores[0].treeHead(), { size, peaks });
+  await Promise.all(stores.map((store) => store.close()));
+});
+
+test('a store refuses text that SQLite would cut, and keeps nothing of the change', async () => {
+  const store = await openSqlite(':memory:');
+  const token = rootToken({ session_id: 'a\0b' });
+
+  await assert.rejects(store.insertRoot(token, entry()), /Cannot keep the text/);
+
+  assert.equal(await store.describeToken(token.token_id, 0), undefined);
+  assert.equal((await store.treeHead()).size, 0);
+  await store.close();
+});
+
+test('a budget cannot be made to hold more than its bound, by any statement', async () => {
+  const connection: Connection = openConnection(':memory:');
+  const store = createSqliteStore(connection);
+  await keep(store, rootToken({ budget: cents(10) }));
+
+  for (const sql of [
+    'UPDATE budgets SET reserved = 11',
+    'UPDATE budgets SET reserved = 5, consumed = 6',
+    'UPDATE budgets SET consumed = -1',
+    'UPDATE budgets SET reserved = -1',
+  ]) {
+    assert.throws(() => connection.script(sql), /CHECK constraint failed/, sql);
+  }
+  await store.close();
+});

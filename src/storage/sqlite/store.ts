@@ -1,0 +1,218 @@
+/**
+ * The store in one SQLite file, or in memory.
+ *
+ * One connection. A change runs with others of its turn in one durable transaction; a question is
+ * answered at once, from one snapshot, between transactions. Entries get their place in the tree in
+ * the transaction that makes them, so nothing ever waits for a sequencer.
+ *
+ * Several processes may share the file: each change is decided under the file's write lock, and
+ * nothing is remembered from one transaction to the next.
+ *
+ * @module
+ */
+
+import { type Store, StoreUnavailable } from '../store.ts';
+import { admit } from './admission.ts';
+import * as approvals from './approvals.ts';
+import * as checkpoints from './checkpoints.ts';
+import { type Connection, failureOf, openConnection, rollBack } from './connection.ts';
+import * as deliveries from './deliveries.ts';
+import * as freezes from './freezes.ts';
+import { createGroupCommit, type GroupCommit, WAITING_MAX } from './group-commit.ts';
+import * as invocations from './invocations.ts';
+import { findLeaf, queryEntries, readNodes, scanEntries } from './log-reader.ts';
+import { createLogWriter, type LogWriter, readHead } from './log-writer.ts';
+import { migrate } from './migrations.ts';
+import * as settlement from './settlement.ts';
+import * as tokens from './tokens.ts';
+
+export interface SqliteOptions {
+  /** The clock of the rules; the system's when left out. */
+  readonly clock?: (() => Date) | undefined;
+}
+
+export async function openSqlite(path: string, options: SqliteOptions = {}): Promise<Store> {
+  const connection = openConnection(path);
+  try {
+    return createSqliteStore(connection, options);
+  } catch (error) {
+    connection.close();
+    throw failureOf(error);
+  }
+}
+
+/** The store on a connection that is already open. The store closes it. */
+export function createSqliteStore(connection: Connection, options: SqliteOptions = {}): Store {
+  migrate(connection);
+  const log = createLogWriter(connection);
+  const commits = createGroupCommit(connection, log);
+  const parts: Parts = { connection, log, commits, now: options.clock ?? (() => new Date()) };
+  return {
+    ...lifeOf(parts),
+    ...tokenStore(parts),
+    ...invocationStore(parts),
+    ...approvalStore(parts),
+    ...operatorStore(parts),
+    ...logStore(parts),
+  };
+}
+
+interface Parts {
+  readonly connection: Connection;
+  readonly log: LogWriter;
+  readonly commits: GroupCommit;
+  readonly now: () => Date;
+}
+
+type Part<Method extends keyof Store> = Pick<Store, Method>;
+
+function lifeOf({ connection, commits, now }: Parts): Part<'logId' | 'now' | 'probe' | 'close'> {
+  const row = connection.get<{ log_id: string }>('SELECT log_id FROM store');
+  if (!row) throw new Error('Cannot open the store: it has no log id');
+  let isClosed = false;
+  return {
+    logId: row.log_id,
+    now,
+    probe: () => {
+      return commits.submit(() => {
+        connection.run('INSERT OR REPLACE INTO probes (id, at) VALUES (1, ?)', now());
+      });
+    },
+    close: async () => {
+      if (isClosed) return;
+      isClosed = true;
+      commits.close();
+      closeConnection(connection);
+    },
+  };
+}
+
+/** The log is folded into the file first, so that a copy of the file alone is the store. */
+function closeConnection(connection: Connection): void {
+  try {
+    connection.run('PRAGMA wal_checkpoint(TRUNCATE)');
+  } catch (error) {
+    // What was committed is in the log and is read from there at the next opening.
+    if (!(failureOf(error) instanceof StoreUnavailable)) throw error;
+  } finally {
+    connection.close();
+  }
+}
+
+function tokenStore({ connection, log, commits }: Parts) {
+  return {
+    insertRoot: (token, entry) => {
+      return commits.submit(() => tokens.insertRoot(connection, log, token, entry));
+    },
+    insertChild: (...child) => commits.submit(() => tokens.insertChild(connection, log, child)),
+    revokeToken: (...revocation) => {
+      return commits.submit(() => tokens.revokeToken(connection, log, revocation));
+    },
+    describeToken: (id, childrenMax) => {
+      return read(connection, () => tokens.describeToken(connection, id, childrenMax));
+    },
+  } satisfies Partial<Store>;
+}
+
+function invocationStore({ connection, log, commits, now }: Parts) {
+  return {
+    load: (request) => read(connection, () => invocations.load(connection, request, now())),
+    admit: (admission) => {
+      return commits.submit(
+        () => admit(connection, admission),
+        ({ admitted }) => !admitted,
+      );
+    },
+    settle: (closing) => commits.submit(() => settlement.settle(connection, log, closing)),
+    append: (entries, bindings = []) => {
+      return commits.submit(() => {
+        for (const binding of bindings) settlement.insertBinding(connection, binding);
+        for (const entry of entries) log.append(entry);
+      });
+    },
+    renewLeases: (id, until) => {
+      return commits.submit(() => settlement.renewLeases(connection, id, until));
+    },
+    heartbeat: (id, at) => commits.submit(() => invocations.heartbeat(connection, id, at)),
+    abandonedIntents: (silentSince, limit) => {
+      return read(connection, () => invocations.abandonedIntents(connection, silentSince, limit));
+    },
+    indeterminate: (limit) => read(connection, () => invocations.indeterminate(connection, limit)),
+    reconcile: (...word) => {
+      return commits.submit(() => settlement.reconcile(connection, log, word, now()));
+    },
+  } satisfies Partial<Store>;
+}
+
+function approvalStore({ connection, log, commits }: Parts) {
+  return {
+    requestApproval: (...question) => {
+      return commits.submit(() => approvals.requestApproval(connection, log, question));
+    },
+    loadApproval: (id) => read(connection, () => approvals.loadApproval(connection, id)),
+    listApprovals: (query) => read(connection, () => approvals.listApprovals(connection, query)),
+    approve: (decision) => commits.submit(() => approvals.approve(connection, log, decision)),
+    deny: (denial) => commits.submit(() => approvals.deny(connection, log, denial)),
+    expireApprovals: (...expiry) => {
+      return commits.submit(() => approvals.expireApprovals(connection, log, expiry));
+    },
+    takeDeliveries: (at, leaseUntil, limit) => {
+      return commits.submit(() => deliveries.takeDeliveries(connection, at, leaseUntil, limit));
+    },
+    finishDelivery: (result) => {
+      return commits.submit(() => deliveries.finishDelivery(connection, result));
+    },
+    listDeliveries: (limit) => read(connection, () => deliveries.listDeliveries(connection, limit)),
+  } satisfies Partial<Store>;
+}
+
+function operatorStore({ connection, log, commits, now }: Parts) {
+  return {
+    freeze: (record, entry) => {
+      return commits.submit(() => freezes.freeze(connection, log, record, entry));
+    },
+    unfreeze: (target, entry) => {
+      return commits.submit(() => freezes.unfreeze(connection, log, target, { entry, now: now() }));
+    },
+    frozen: (at) => read(connection, () => freezes.frozen(connection, at)),
+  } satisfies Partial<Store>;
+}
+
+function logStore({ connection, commits }: Parts) {
+  const treeHead = () => read(connection, () => readHead(connection));
+  return {
+    // An entry that was acknowledged has its place already.
+    sequence: treeHead,
+    treeHead,
+    backlog: () => {
+      const waiting = commits.waiting();
+      return { waiting, overloaded: waiting >= WAITING_MAX };
+    },
+    queryEntries: (query) => read(connection, () => queryEntries(connection, query)),
+    scanEntries: (from, limit) => read(connection, () => scanEntries(connection, from, limit)),
+    findLeaf: (by) => read(connection, () => findLeaf(connection, by)),
+    nodes: (ids) => read(connection, () => readNodes(connection, ids)),
+    insertCheckpoint: (checkpoint) => {
+      return commits.submit(() => checkpoints.insertCheckpoint(connection, checkpoint));
+    },
+    lastCheckpoint: () => read(connection, () => checkpoints.lastCheckpoint(connection)),
+    loadCheckpoint: (id) => read(connection, () => checkpoints.loadCheckpoint(connection, id)),
+    listCheckpoints: (limit, before) => {
+      return read(connection, () => checkpoints.listCheckpoints(connection, limit, before));
+    },
+    lead: (...bid) => commits.submit(() => checkpoints.lead(connection, bid)),
+  } satisfies Partial<Store>;
+}
+
+/** Answers from one snapshot: another process may write between two statements. */
+async function read<Result>(connection: Connection, question: () => Result): Promise<Result> {
+  try {
+    connection.run('BEGIN');
+    const answer = question();
+    connection.run('COMMIT');
+    return answer;
+  } catch (error) {
+    rollBack(connection);
+    throw failureOf(error);
+  }
+}

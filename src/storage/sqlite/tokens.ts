@@ -1,0 +1,197 @@
+/**
+ * Tokens in SQLite: issuance, delegation, revocation, description.
+ *
+ * A token lives while no token of its lineage is revoked or expired; only its own row is ever
+ * marked. All of this runs under the one write lock, so what was read is still so when it is written.
+ *
+ * @module
+ */
+
+import type { EntryRecord } from '../../domain/entry.ts';
+import { toMinor } from '../../domain/money.ts';
+import type { TokenRecord } from '../records.ts';
+import type { TokenDescription, TokenStore } from '../store.ts';
+import type { Connection } from './connection.ts';
+import type { LogWriter } from './log-writer.ts';
+import { type LinkRow, linkOf, type TokenRow, timeOf, tokenOf } from './rows.ts';
+
+const LINK = `
+  SELECT t.token_id, t.subject, t.lineage, t.concurrent_branches, t.expires_at, t.revoked_at,
+    b.currency, b.max, b.reserved, b.consumed
+  FROM tokens t LEFT JOIN budgets b USING (token_id) WHERE t.token_id = ?`;
+
+const TOKEN = `
+  SELECT t.*, b.currency, b.max, b.reserved, b.consumed
+  FROM tokens t LEFT JOIN budgets b USING (token_id) WHERE t.token_id = ?`;
+
+/** A token and those above it, root first. */
+export function readLineage(connection: Connection, tokenId: string): LinkRow[] {
+  const own = connection.get<LinkRow>(LINK, tokenId);
+  return own ? lineageOf(connection, own) : [];
+}
+
+export function readToken(
+  connection: Connection,
+  tokenId: string,
+): { token: TokenRecord; row: TokenRow; lineage: LinkRow[] } | undefined {
+  const row = connection.get<TokenRow>(TOKEN, tokenId);
+  return row && { token: tokenOf(row), row, lineage: lineageOf(connection, row) };
+}
+
+/** Why these tokens give no authority at `now`. A revocation anywhere comes before any expiry. */
+export function deadLink(
+  lineage: readonly LinkRow[],
+  now: Date,
+): { token_id: string; reason: 'revoked' | 'expired' } | undefined {
+  const time = now.getTime();
+  const revoked = lineage.find(({ revoked_at }) => revoked_at !== null);
+  if (revoked) return { token_id: revoked.token_id, reason: 'revoked' };
+  const expired = lineage.find(({ expires_at }) => expires_at <= time);
+  return expired && { token_id: expired.token_id, reason: 'expired' };
+}
+
+export function insertRoot(
+  connection: Connection,
+  log: LogWriter,
+  token: TokenRecord,
+  entry: EntryRecord,
+): void {
+  if (token.parent_token_id !== undefined) {
+    throw new Error(`Cannot keep root token "${token.token_id}": it has a parent`);
+  }
+  insertToken(connection, token, []);
+  log.append(entry);
+}
+
+export function insertChild(
+  connection: Connection,
+  log: LogWriter,
+  [token, entry, bounds]: Parameters<TokenStore['insertChild']>,
+): Awaited<ReturnType<TokenStore['insertChild']>> {
+  const lineage = readLineage(connection, token.parent_token_id ?? '');
+  if (lineage.length === 0) return 'parent_unknown';
+
+  const dead = deadLink(lineage, bounds.now);
+  if (dead) return `parent_${dead.reason}`;
+
+  const counted = connection.change(
+    'UPDATE tokens SET children = children + 1 WHERE token_id = ? AND children < ?',
+    token.parent_token_id,
+    bounds.childrenMax,
+  );
+  if (counted === 0) return 'too_many';
+
+  insertToken(connection, token, lineage);
+  log.append(entry);
+  return 'inserted';
+}
+
+export function revokeToken(
+  connection: Connection,
+  log: LogWriter,
+  [tokenId, now, entry]: Parameters<TokenStore['revokeToken']>,
+): Awaited<ReturnType<TokenStore['revokeToken']>> {
+  const lineage = readLineage(connection, tokenId);
+  const own = lineage.at(-1);
+  if (!own) return undefined;
+
+  const ended = deadLink(lineage, now) ? 0 : countLiving(connection, tokenId, now);
+  connection.run(
+    'UPDATE tokens SET revoked_at = ? WHERE token_id = ? AND revoked_at IS NULL',
+    now,
+    tokenId,
+  );
+  log.append(entry(ended));
+  return { ended, revoked_at: own.revoked_at === null ? now : timeOf(own.revoked_at) };
+}
+
+export function describeToken(
+  connection: Connection,
+  tokenId: string,
+  childrenMax: number,
+): TokenDescription | undefined {
+  const found = readToken(connection, tokenId);
+  if (!found) return undefined;
+  const children = connection.all<{ token_id: string }>(
+    'SELECT token_id FROM tokens WHERE parent_token_id = ? ORDER BY token_id LIMIT ?',
+    tokenId,
+    childrenMax,
+  );
+  return {
+    token: found.token,
+    lineage: found.lineage.map(linkOf),
+    children: children.map(({ token_id }) => token_id),
+    childrenCount: Number(found.row.children),
+  };
+}
+
+function lineageOf(connection: Connection, own: LinkRow): LinkRow[] {
+  const ids: string[] = JSON.parse(own.lineage);
+  return ids.map((id) => {
+    const link = id === own.token_id ? own : connection.get<LinkRow>(LINK, id);
+    if (!link) throw new Error(`Cannot read token "${own.token_id}": its ancestor "${id}" is gone`);
+    return link;
+  });
+}
+
+function insertToken(connection: Connection, token: TokenRecord, above: readonly LinkRow[]): void {
+  const lineage = JSON.stringify(token.lineage);
+  if (lineage !== JSON.stringify([...above.map(({ token_id }) => token_id), token.token_id])) {
+    throw new Error(`Cannot keep token "${token.token_id}": its lineage is not its parent's`);
+  }
+  connection.run(
+    `INSERT INTO tokens (token_id, parent_token_id, lineage, subject, root_principal, scope,
+       capability, purpose, caller_class, concurrent_branches, depth, max_delegation_depth,
+       session_id, issued_at, expires_at, kid, claims_digest)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    token.token_id,
+    token.parent_token_id,
+    lineage,
+    token.subject,
+    token.root_principal,
+    JSON.stringify(token.scope),
+    token.capability,
+    JSON.stringify(token.purpose),
+    token.caller_class,
+    token.concurrent_branches,
+    token.depth,
+    token.max_delegation_depth,
+    token.session_id,
+    token.issued_at,
+    token.expires_at,
+    token.kid,
+    token.claims_digest,
+  );
+  insertBudget(connection, token);
+}
+
+function insertBudget(connection: Connection, { token_id, budget }: TokenRecord): void {
+  if (!budget) return;
+  const max = toMinor(budget.max_amount, budget.currency);
+  if (max === undefined) {
+    const amount = `${budget.max_amount} ${budget.currency}`;
+    throw new Error(`Cannot keep token "${token_id}": its budget is ${amount}`);
+  }
+  connection.run(
+    'INSERT INTO budgets (token_id, currency, max) VALUES (?, ?, ?)',
+    token_id,
+    budget.currency,
+    max,
+  );
+}
+
+/** A living token and what lives below it: nothing lives below a token that does not. */
+function countLiving(connection: Connection, tokenId: string, now: Date): number {
+  const row = connection.get<{ living: bigint }>(
+    `WITH RECURSIVE living (token_id) AS (
+       VALUES (?)
+       UNION ALL
+       SELECT t.token_id FROM living l JOIN tokens t ON t.parent_token_id = l.token_id
+       WHERE t.revoked_at IS NULL AND t.expires_at > ?
+     )
+     SELECT count(*) AS living FROM living`,
+    tokenId,
+    now,
+  );
+  return Number(row?.living);
+}

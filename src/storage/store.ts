@@ -1,0 +1,383 @@
+/**
+ * The storage port: what the service needs kept, and which changes must be atomic.
+ *
+ * Methods are transitions, not tables. Each either happens whole and is durable when its promise
+ * resolves, or did not happen. A transition that makes or ends authority takes the entry that tells
+ * of it and keeps both or neither, so nothing changes without an entry. A contested change is decided
+ * in the store, by commit order, over all processes that share it; a caller that lost is told so.
+ *
+ * A method rejects only when the store itself fails (`StoreUnavailable`: nothing happened;
+ * `OutcomeUnknown`: nobody could find out) or on a defect. Every implementation passes the contract
+ * in `testing/store-contract.ts`.
+ *
+ * @module
+ */
+
+import type { EntryRecord, StoredEntry } from '../domain/entry.ts';
+import type { NodeId } from '../domain/merkle.ts';
+import type { ApprovalStatus } from '../protocol/approval.ts';
+import type { EntryType } from '../protocol/audit.ts';
+
+import type {
+  ApprovalRecord,
+  BindingRecord,
+  BudgetState,
+  Charge,
+  CheckpointRecord,
+  DeliveryRecord,
+  FreezeRecord,
+  GrantRecord,
+  IdempotencyRecord,
+  IdempotencyScope,
+  IntentRecord,
+  LineageLink,
+  TokenRecord,
+} from './records.ts';
+
+/** Nothing happened: the store refused, is overloaded, full, read-only or out of reach. */
+export class StoreUnavailable extends Error {
+  override readonly name = 'StoreUnavailable';
+}
+
+/** The change may have happened, and the store could not be asked in time. */
+export class OutcomeUnknown extends Error {
+  override readonly name = 'OutcomeUnknown';
+}
+
+export interface Store extends TokenStore, InvocationStore, ApprovalStore, OperatorStore, LogStore {
+  /** Made with the store and never changed: a new store, also an in-memory one, is a new log. */
+  readonly logId: string;
+
+  /**
+   * The one clock of the rules. Where replicas share a database it is the database's, so that they
+   * agree on what has expired.
+   */
+  now(): Date;
+
+  /** Proves with a real write that the store can keep something now. Rejects when it cannot. */
+  probe(): Promise<void>;
+
+  /** Finishes what was accepted, then lets go. Calls after it reject with `StoreUnavailable`. */
+  close(): Promise<void>;
+}
+
+export interface TokenStore {
+  /** Keeps a root token, its budget and its entry. */
+  insertRoot(token: TokenRecord, entry: EntryRecord): Promise<void>;
+
+  /**
+   * Keeps a child token if, at that moment, every token of the parent's lineage is neither revoked
+   * nor expired at `now` and the parent has fewer than `childrenMax` children. A revocation that was
+   * acknowledged before is always seen; one that comes at the same time either is seen or ends the
+   * child too.
+   */
+  insertChild(
+    token: TokenRecord,
+    entry: EntryRecord,
+    bounds: { now: Date; childrenMax: number },
+  ): Promise<'inserted' | 'parent_unknown' | 'parent_revoked' | 'parent_expired' | 'too_many'>;
+
+  /**
+   * Marks one token. From the moment it is acknowledged no admission and no delegation under the
+   * token succeeds in any process. `ended` counts what lived until now, the token and all below it;
+   * a second revocation ends nothing and keeps the first time.
+   */
+  revokeToken(
+    tokenId: string,
+    now: Date,
+    entry: (ended: number) => EntryRecord,
+  ): Promise<{ ended: number; revoked_at: Date } | undefined>;
+
+  /** A token with its lineage (root first), its spending and its first children by id. */
+  describeToken(tokenId: string, childrenMax: number): Promise<TokenDescription | undefined>;
+}
+
+export interface TokenDescription {
+  readonly token: TokenRecord;
+  readonly lineage: readonly LineageLink[];
+  readonly children: readonly string[];
+  readonly childrenCount: number;
+}
+
+export interface InvocationStore {
+  /**
+   * Everything one call needs to be judged, from one snapshot, in one round trip. Concurrent calls
+   * may share the trip; a result is never older than the call that asked for it.
+   */
+  load(request: LoadRequest): Promise<Loaded>;
+
+  /**
+   * The one step between the last rule and the handler. All of this, or nothing: every token of the
+   * lineage is alive at `now`; nothing that applies is frozen; the charge is reserved on the token
+   * and on each ancestor with a budget; one use of the grant is taken; the lease of every exclusive
+   * token in the lineage is taken; the idempotency key is claimed; the intent is durable.
+   */
+  admit(request: Admission): Promise<Admitted | Refused>;
+
+  /**
+   * Closes an admitted call once: the reservation becomes the actual cost (never more than was
+   * reserved) on every token it was reserved on, leases are let go, bindings, the answer and the
+   * entry are kept. Repeating it with the same entry is the same as doing it once.
+   * `superseded`: another outcome was recorded before, or (unless the outcome is `indeterminate`) a
+   * lease was lost to another call meanwhile; nothing changed.
+   */
+  settle(settlement: Settlement): Promise<'settled' | 'superseded'>;
+
+  /**
+   * Keeps entries of calls that were not admitted (refusals, reads, replays, dry runs) together with
+   * the bindings such a call issued.
+   */
+  append(entries: readonly EntryRecord[], bindings?: readonly BindingRecord[]): Promise<void>;
+
+  /** Extends the leases of a running call. False when one was lost; the call must not claim success. */
+  renewLeases(operationId: string, until: Date): Promise<boolean>;
+
+  /** Says that this process lives. Calls admitted by a process that stopped saying so are abandoned. */
+  heartbeat(instanceId: string, now: Date): Promise<void>;
+
+  /** Open intents whose process has not been heard of since `silentSince`, oldest first. */
+  abandonedIntents(silentSince: Date, limit: number): Promise<readonly IntentRecord[]>;
+
+  /** Calls that were settled as indeterminate and not reconciled, oldest first. */
+  indeterminate(limit: number): Promise<readonly IntentRecord[]>;
+
+  /**
+   * An operator's word on an indeterminate call. `refund` gives the charge back on every token it
+   * was taken from. Happens once: `undefined` when the call is unknown or was reconciled before.
+   */
+  reconcile(
+    invocationId: string,
+    refund: boolean,
+    entry: (intent: IntentRecord) => EntryRecord,
+  ): Promise<IntentRecord | undefined>;
+}
+
+export interface LoadRequest {
+  readonly tokenId: string;
+  readonly capability?: string | undefined;
+  readonly grantId?: string | undefined;
+  readonly bindingIds?: readonly string[] | undefined;
+  readonly idempotency?: { capability: string; key: string } | undefined;
+}
+
+export interface Loaded {
+  readonly token?: TokenRecord | undefined;
+  /** Root first, the token itself last. Empty when the token is unknown. */
+  readonly lineage: readonly LineageLink[];
+  /** In force at the store's time: on the service, the capability, or the token's root principal. */
+  readonly freezes: readonly FreezeRecord[];
+  readonly grant?: GrantRecord | undefined;
+  readonly bindings: readonly BindingRecord[];
+  /** Scoped to the token's own root principal and subject. */
+  readonly idempotency?: IdempotencyRecord | undefined;
+}
+
+export interface Admission {
+  readonly intent: IntentRecord;
+  readonly now: Date;
+  readonly charge?: Charge | undefined;
+  readonly grant?: GrantUse | undefined;
+  /** Taken on every exclusive token of the lineage, when there is one. */
+  readonly leaseUntil: Date;
+  readonly idempotency?: (IdempotencyScope & { fingerprint: string; keepUntil: Date }) | undefined;
+}
+
+/** What a grant must be for, in full: a use is taken only if every part is equal. */
+export interface GrantUse {
+  readonly grant_id: string;
+  readonly capability: string;
+  readonly contract_version: string;
+  readonly parameters_digest: string;
+  readonly subject: string;
+  readonly root_principal: string;
+  readonly session_id?: string | undefined;
+}
+
+export interface Admitted {
+  readonly admitted: true;
+  /** Root first: the budgets after the reservation. */
+  readonly budgets: readonly BudgetState[];
+}
+
+/** Which part of the step was lost. Nothing was taken. */
+export type Refused = { readonly admitted: false } & (
+  | { readonly reason: 'revoked' | 'expired' | 'unknown_token'; readonly token_id: string }
+  | { readonly reason: 'frozen'; readonly freeze: FreezeRecord }
+  | { readonly reason: 'budget' | 'currency'; readonly budget: BudgetState }
+  | { readonly reason: 'grant'; readonly grant?: GrantRecord | undefined }
+  | { readonly reason: 'busy'; readonly token_id: string; readonly until: Date }
+  | { readonly reason: 'key'; readonly record: IdempotencyRecord }
+);
+
+export interface Settlement {
+  readonly operation_id: string;
+  /** `no_effect` gives everything back but the grant use; `indeterminate` keeps all of it charged. */
+  readonly outcome: 'completed' | 'failed' | 'no_effect' | 'indeterminate';
+  /** What was really spent; more than was reserved is a defect of the caller. */
+  readonly actual?: bigint | undefined;
+  readonly bindings: readonly BindingRecord[];
+  /** Kept for replay where the call had a key. */
+  readonly answer: Uint8Array;
+  readonly entry: EntryRecord;
+  readonly now: Date;
+}
+
+export interface ApprovalStore {
+  /**
+   * Keeps a pending request with its entry and notifications. While an equal question (subject, root,
+   * capability, contract version, digest, session) is pending and not expired at the new one's
+   * `created_at`, that one is returned instead and nothing is kept; two that ask at once get the
+   * same request.
+   */
+  requestApproval(
+    request: ApprovalRecord,
+    entry: EntryRecord,
+    deliveries: readonly DeliveryRecord[],
+  ): Promise<ApprovalRecord>;
+
+  loadApproval(approvalRequestId: string): Promise<ApprovalRecord | undefined>;
+
+  /** Newest first; `capabilities` undefined means all. A pending one past its expiry is `expired`. */
+  listApprovals(query: ApprovalQuery): Promise<readonly ApprovalRecord[]>;
+
+  /**
+   * Adds one approver and, with the last one needed, the grant and the transition to `approved`: all
+   * in one step, so one request never yields two grants. `approvalsSeen` is what the caller decided
+   * on; `stale` means that another approver came first and the caller has to look again.
+   */
+  approve(
+    decision: ApprovalDecision,
+  ): Promise<'approved' | 'counted' | 'stale' | 'decided' | 'expired'>;
+
+  /** Denies a pending request. `decided` or `expired` when it is not pending any more. */
+  deny(decision: Denial): Promise<'denied' | 'decided' | 'expired'>;
+
+  /** Moves pending requests past their expiry to `expired`, each once, with entry and notifications. */
+  expireApprovals(
+    now: Date,
+    limit: number,
+    consequence: (request: ApprovalRecord) => {
+      entry: EntryRecord;
+      deliveries: readonly DeliveryRecord[];
+    },
+  ): Promise<number>;
+
+  /** Claims due notifications until `leaseUntil`, so that one process at a time sends each. */
+  takeDeliveries(now: Date, leaseUntil: Date, limit: number): Promise<readonly DeliveryRecord[]>;
+
+  /** Records how one attempt ended: delivered, to be tried again at `nextAttempt`, or given up. */
+  finishDelivery(result: DeliveryResult): Promise<void>;
+
+  listDeliveries(limit: number): Promise<readonly DeliveryRecord[]>;
+}
+
+export interface ApprovalQuery {
+  readonly now: Date;
+  readonly status?: ApprovalStatus | undefined;
+  readonly capabilities?: readonly string[] | undefined;
+  readonly limit: number;
+  /** Continue after the request with this place. */
+  readonly before?: { created_at: Date; approval_request_id: string } | undefined;
+}
+
+export interface ApprovalDecision {
+  readonly approval_request_id: string;
+  readonly approver: string;
+  readonly now: Date;
+  readonly approvalsSeen: number;
+  /** Present exactly when this approval completes the quorum. */
+  readonly grant?: GrantRecord | undefined;
+  readonly entry: EntryRecord;
+  readonly deliveries: readonly DeliveryRecord[];
+}
+
+export interface Denial {
+  readonly approval_request_id: string;
+  readonly decided_by: string;
+  readonly reason: string;
+  readonly now: Date;
+  readonly entry: EntryRecord;
+  readonly deliveries: readonly DeliveryRecord[];
+}
+
+export interface DeliveryResult {
+  readonly delivery_id: string;
+  readonly state: 'pending' | 'delivered' | 'failed';
+  readonly error?: string | undefined;
+  readonly nextAttempt?: Date | undefined;
+  readonly now: Date;
+}
+
+export interface OperatorStore {
+  /** Effective for every admission after it is acknowledged. Freezing again replaces the reason. */
+  freeze(freeze: FreezeRecord, entry: EntryRecord): Promise<void>;
+
+  /** False when nothing was frozen; the entry is kept all the same. */
+  unfreeze(target: Pick<FreezeRecord, 'what' | 'target'>, entry: EntryRecord): Promise<boolean>;
+
+  /** Those in force at `now`, newest first. */
+  frozen(now: Date): Promise<readonly FreezeRecord[]>;
+}
+
+export interface LogStore {
+  /**
+   * Gives every durable entry its contiguous place in the tree and resolves when all entries that
+   * were acknowledged before the call have one. One process at a time does the work.
+   */
+  sequence(): Promise<TreeHead>;
+
+  /** Entries waiting for their place, and whether that is so many that work must be refused. */
+  backlog(): { waiting: number; overloaded: boolean };
+
+  /** Newest first. */
+  queryEntries(query: EntryQuery): Promise<readonly StoredEntry[]>;
+
+  /** In order of `sequence`, from `from`, for export and for rebuilding the tree. */
+  scanEntries(from: number, limit: number): Promise<readonly StoredEntry[]>;
+
+  /** The place of a leaf, by its hash or by the entry of an invocation. */
+  findLeaf(
+    by: { leaf_hash: Uint8Array } | { invocation_id: string },
+  ): Promise<{ sequence: number; leaf_hash: Uint8Array; root_principal: string } | undefined>;
+
+  /** Stored tree nodes, in the order asked. Rejects when one is missing: the tree is damaged. */
+  nodes(ids: readonly NodeId[]): Promise<readonly Uint8Array[]>;
+
+  treeHead(): Promise<TreeHead>;
+
+  /**
+   * Keeps a checkpoint if it is the next: its sequence follows the last one's, and its size is not
+   * smaller. False, and nothing kept, when another process was first.
+   */
+  insertCheckpoint(checkpoint: CheckpointRecord): Promise<boolean>;
+
+  lastCheckpoint(): Promise<CheckpointRecord | undefined>;
+  loadCheckpoint(checkpointId: string): Promise<CheckpointRecord | undefined>;
+
+  /** Newest first, those with a sequence below `before`. */
+  listCheckpoints(limit: number, before?: number): Promise<readonly CheckpointRecord[]>;
+
+  /** Elects one process for a periodic job. True while `holder` has it until `until`. */
+  lead(job: string, holder: string, now: Date, until: Date): Promise<boolean>;
+}
+
+export interface TreeHead {
+  readonly size: number;
+  /** The complete subtrees from left to right; their fold is the root. */
+  readonly peaks: readonly Uint8Array[];
+}
+
+export interface EntryQuery {
+  readonly rootPrincipal?: string | undefined;
+  readonly entryType?: EntryType | undefined;
+  readonly capability?: string | undefined;
+  readonly invocationId?: string | undefined;
+  readonly clientReferenceId?: string | undefined;
+  readonly taskId?: string | undefined;
+  readonly parentInvocationId?: string | undefined;
+  /** Exclusive. */
+  readonly since?: Date | undefined;
+  /** Continue below this place. */
+  readonly before?: number | undefined;
+  readonly limit: number;
+}

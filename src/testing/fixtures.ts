@@ -1,0 +1,311 @@
+/**
+ * Records for the store contract: valid, unique, and alike but for what a case changes.
+ *
+ * Times are far from any real clock, so that a store which asks its own clock where it was given a
+ * time is found out. Ids are random, so that cases never meet in one store by accident.
+ *
+ * @module
+ */
+
+import { randomBytes } from 'node:crypto';
+import { type EntryFields, type EntryRecord, entryOf, SALT_BYTES } from '../domain/entry.ts';
+import { ID_BYTES, type IdPrefix, idOf } from '../domain/ids.ts';
+import type { Budget } from '../protocol/primitives.ts';
+import type {
+  ApprovalRecord,
+  BindingRecord,
+  Charge,
+  DeliveryRecord,
+  FreezeRecord,
+  GrantRecord,
+  IntentRecord,
+  TokenRecord,
+} from '../storage/records.ts';
+import type { Admission, GrantUse, Settlement, Store } from '../storage/store.ts';
+
+const T0 = Date.parse('2030-01-01T00:00:00.000Z');
+
+export const SECOND = 1_000;
+export const HOUR = 3_600 * SECOND;
+
+/** Later than every time of every case. */
+export const FAR = new Date('2100-01-01T00:00:00.000Z');
+
+/** A time of a case, by its distance from the beginning. */
+export function at(milliseconds: number): Date {
+  return new Date(T0 + milliseconds);
+}
+
+export function newId(prefix: IdPrefix): string {
+  return idOf(prefix, randomBytes(ID_BYTES[prefix]));
+}
+
+export function usd(amount: bigint): Charge {
+  return { currency: 'USD', amount };
+}
+
+/** A budget of so many cents. */
+export function cents(amount: number): Budget {
+  return { currency: 'USD', max_amount: amount / 100 };
+}
+
+export function rootToken(changed: Partial<TokenRecord> = {}): TokenRecord {
+  const token_id = newId('tok_');
+  const principal = `human:${token_id.slice(-8)}@example.com`;
+  return {
+    token_id,
+    lineage: [token_id],
+    subject: principal,
+    root_principal: principal,
+    scope: ['travel.book', 'travel.search'],
+    purpose: {},
+    caller_class: 'default',
+    concurrent_branches: 'allowed',
+    depth: 0,
+    max_delegation_depth: 5,
+    issued_at: at(0),
+    expires_at: at(24 * HOUR),
+    kid: 'key-1',
+    claims_digest: `sha256:${'ab'.repeat(32)}`,
+    ...changed,
+  };
+}
+
+export function childToken(parent: TokenRecord, changed: Partial<TokenRecord> = {}): TokenRecord {
+  const token_id = newId('tok_');
+  return {
+    ...rootToken(),
+    token_id,
+    parent_token_id: parent.token_id,
+    lineage: [...parent.lineage, token_id],
+    subject: `agent:${token_id.slice(-8)}`,
+    root_principal: parent.root_principal,
+    depth: parent.depth + 1,
+    expires_at: parent.expires_at,
+    ...changed,
+  };
+}
+
+export function entry(changed: Partial<EntryFields> = {}): EntryRecord {
+  const fields: EntryFields = {
+    entry_id: newId('ent_'),
+    entry_type: 'invocation',
+    actor_key: 'agent:actor',
+    root_principal: 'human:root@example.com',
+    event_class: 'low_risk_success',
+    success: true,
+    state: 'completed',
+    timestamp: at(0).toISOString(),
+    ...changed,
+  };
+  return entryOf(fields, randomBytes(SALT_BYTES));
+}
+
+export function intent(token: TokenRecord, changed: Partial<IntentRecord> = {}): IntentRecord {
+  return {
+    operation_id: `op_${randomBytes(16).toString('hex')}`,
+    invocation_id: newId('inv-'),
+    token_id: token.token_id,
+    subject: token.subject,
+    root_principal: token.root_principal,
+    capability: 'book_flight',
+    facts: { task: 'trip', nested: { list: [1, 'two', null, true] } },
+    instance_id: 'instance-1',
+    admitted_at: at(SECOND),
+    ...changed,
+  };
+}
+
+/** An admission of one call. A charge is also noted in the intent, as the service does. */
+export function admission(
+  token: TokenRecord,
+  changed: Partial<Omit<Admission, 'intent'>> & { intent?: Partial<IntentRecord> } = {},
+): Admission {
+  const { intent: changedIntent, ...rest } = changed;
+  const now = rest.now ?? at(SECOND);
+  const noted = rest.charge ? { charge: rest.charge } : {};
+  return {
+    now,
+    leaseUntil: new Date(now.getTime() + 30 * SECOND),
+    ...rest,
+    intent: intent(token, { admitted_at: now, ...noted, ...changedIntent }),
+  };
+}
+
+/** The idempotency part of an admission. */
+export function keyOf(token: TokenRecord, key: string, fingerprint = 'sha256:aa') {
+  return {
+    root_principal: token.root_principal,
+    subject: token.subject,
+    capability: 'book_flight',
+    key,
+    fingerprint,
+    keepUntil: at(24 * HOUR),
+  };
+}
+
+export function settlement(
+  { intent: call }: Pick<Admission, 'intent'>,
+  changed: Partial<Settlement> = {},
+): Settlement {
+  return {
+    operation_id: call.operation_id,
+    outcome: 'completed',
+    bindings: [],
+    answer: new TextEncoder().encode(`answer of ${call.operation_id}`),
+    entry: entry({ invocation_id: call.invocation_id, root_principal: call.root_principal }),
+    now: at(2 * SECOND),
+    ...changed,
+  };
+}
+
+export function binding(token: TokenRecord, changed: Partial<BindingRecord> = {}): BindingRecord {
+  return {
+    binding_id: newId('bnd_'),
+    type: 'quote',
+    capability: 'book_flight',
+    root_principal: token.root_principal,
+    data: { flight: 'LH 400' },
+    issued_at: at(SECOND),
+    ...changed,
+  };
+}
+
+export function approval(changed: Partial<ApprovalRecord> = {}): ApprovalRecord {
+  return {
+    approval_request_id: newId('apr_'),
+    capability: 'book_flight',
+    contract_version: '1.0.0',
+    scope: ['travel.book'],
+    subject: 'agent:asker',
+    root_principal: 'human:root@example.com',
+    invocation_id: newId('inv-'),
+    parameters: { to: 'Zürich', seats: 2 },
+    parameters_digest: `sha256:${randomBytes(32).toString('hex')}`,
+    grant_policy: {
+      allowed_grant_types: ['one_time', 'session_bound'],
+      default_grant_type: 'one_time',
+      expires_in_seconds: 900,
+      max_uses: 10,
+    },
+    approvals_required: 1,
+    approvals: [],
+    status: 'pending',
+    created_at: at(0),
+    expires_at: at(24 * HOUR),
+    ...changed,
+  };
+}
+
+export function grantFor(request: ApprovalRecord, changed: Partial<GrantRecord> = {}): GrantRecord {
+  return {
+    grant_id: newId('gnt_'),
+    approval_request_id: request.approval_request_id,
+    capability: request.capability,
+    contract_version: request.contract_version,
+    scope: request.scope,
+    subject: request.subject,
+    root_principal: request.root_principal,
+    parameters: request.parameters,
+    parameters_digest: request.parameters_digest,
+    grant_type: 'one_time',
+    approved_by: ['human:approver@example.com'],
+    issued_at: at(SECOND),
+    expires_at: at(HOUR),
+    max_uses: 1,
+    uses: 0,
+    signature: 'header..signature',
+    ...changed,
+  };
+}
+
+export function useOf(grant: GrantRecord, changed: Partial<GrantUse> = {}): GrantUse {
+  return {
+    grant_id: grant.grant_id,
+    capability: grant.capability,
+    contract_version: grant.contract_version,
+    parameters_digest: grant.parameters_digest,
+    subject: grant.subject,
+    root_principal: grant.root_principal,
+    session_id: grant.session_id,
+    ...changed,
+  };
+}
+
+export function delivery(
+  request: ApprovalRecord,
+  changed: Partial<DeliveryRecord> = {},
+): DeliveryRecord {
+  return {
+    delivery_id: `dlv_${randomBytes(8).toString('hex')}`,
+    event: 'requested',
+    approval_request_id: request.approval_request_id,
+    target: 'https://hooks.example.com/approvals',
+    payload: { approval_request_id: request.approval_request_id },
+    state: 'pending',
+    attempts: 0,
+    next_attempt_at: at(0),
+    ...changed,
+  };
+}
+
+export function freezeOf(changed: Partial<FreezeRecord> = {}): FreezeRecord {
+  return {
+    what: 'service',
+    target: '',
+    reason: 'drill',
+    frozen_by: 'human:operator@example.com',
+    frozen_at: at(0),
+    ...changed,
+  };
+}
+
+/** Keeps a root and a line of children below it, one for each change after the first. */
+export async function chain(
+  store: Store,
+  changes: readonly Partial<TokenRecord>[],
+): Promise<TokenRecord[]> {
+  const tokens: TokenRecord[] = [];
+  for (const changed of changes) {
+    const parent = tokens.at(-1);
+    const token = parent ? childToken(parent, changed) : rootToken(changed);
+    await keep(store, token);
+    tokens.push(token);
+  }
+  return tokens;
+}
+
+/** Keeps one token, root or child. A parent that refuses is a defect of the case. */
+export async function keep(store: Store, token: TokenRecord): Promise<TokenRecord> {
+  const told = entry({ entry_type: 'issuance', token_id: token.token_id });
+  if (token.parent_token_id === undefined) {
+    await store.insertRoot(token, told);
+    return token;
+  }
+  const result = await store.insertChild(token, told, { now: at(0), childrenMax: 10_000 });
+  if (result !== 'inserted') throw new Error(`Cannot keep token "${token.token_id}": ${result}`);
+  return token;
+}
+
+/** A token whose requester holds an approved grant. */
+export async function granted(
+  store: Store,
+  token: TokenRecord,
+  changed: Partial<GrantRecord> = {},
+): Promise<GrantRecord> {
+  const { subject, root_principal } = token;
+  const request = approval({ subject, root_principal });
+  const grant = grantFor(request, changed);
+  await store.requestApproval(request, entry({ entry_type: 'approval_request' }), []);
+  const result = await store.approve({
+    approval_request_id: request.approval_request_id,
+    approver: 'human:approver@example.com',
+    now: at(SECOND),
+    approvalsSeen: 0,
+    grant,
+    entry: entry({ entry_type: 'approval_decision' }),
+    deliveries: [],
+  });
+  if (result !== 'approved') throw new Error(`Cannot grant: ${result}`);
+  return grant;
+}
