@@ -73,6 +73,12 @@ export function failureOf(error: unknown): unknown {
   return new StoreUnavailable(`Cannot use the store: it ${reasonOf(error)}`, { cause: error });
 }
 
+/** True when a commit that failed so has left nothing that a crash could bring back. */
+export function isUndone(error: unknown): boolean {
+  const { errcode } = error as { errcode?: number };
+  return errcode === IOERR_WRITE || UNDONE_CODES.has(primaryCode(error));
+}
+
 /** Ends a transaction that failed, if SQLite has not ended it. */
 export function rollBack(connection: Connection): void {
   try {
@@ -200,6 +206,12 @@ const REASONS = new Map<number | undefined, string>([
   [26, 'is no database'],
 ]);
 const UNAVAILABLE_CODES: ReadonlySet<number | undefined> = new Set(REASONS.keys());
+
+/** Busy, read-only, full, constraint: each is found before the frame that makes a commit is whole. */
+const UNDONE_CODES: ReadonlySet<number | undefined> = new Set([5, 8, 13, 19]);
+
+/** The extended code of a write that failed. Other failures of I/O may come after the last write. */
+const IOERR_WRITE = 778;
 
 function reasonOf(error: unknown): string {
   if (isClosed(error)) return 'is closed';

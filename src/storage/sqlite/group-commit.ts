@@ -2,15 +2,16 @@
  * Group commit: transitions that were asked for in one turn of the event loop share one flush.
  *
  * Each runs in a savepoint of its own, in the order of asking, so that one that fails is undone alone
- * and the next sees what those before it did. Nothing is told before COMMIT has returned; if COMMIT
- * fails, nothing of the batch has happened and every caller of it is told so. Knows no table.
+ * and the next sees what those before it did. Nothing is told before COMMIT has returned. If it fails,
+ * nothing of the batch has happened and every caller of it is told so; but if only its flush failed,
+ * a crash may still bring the batch back, and they are told that. Knows no table.
  *
  * @module
  */
 
 import { setImmediate } from 'node:timers';
-import { StoreUnavailable } from '../store.ts';
-import { type Connection, failureOf, rollBack } from './connection.ts';
+import { OutcomeUnknown, StoreUnavailable } from '../store.ts';
+import { type Connection, failureOf, isUndone, rollBack } from './connection.ts';
 
 /** Transitions in one transaction. More would only hold the event loop longer: a flush is shared by
  * 256 already. */
@@ -109,10 +110,10 @@ function commitTogether(connection: Connection, work: BatchWork, batch: readonly
     work.begin();
     const tellings = batch.map((waiting) => attempt(connection, work, waiting));
     work.finish();
-    connection.run('COMMIT');
+    commit(connection);
     for (const tell of tellings) tell();
   } catch (error) {
-    const lost = unavailable(error);
+    const lost = lossOf(error);
     rollBack(connection);
     for (const { reject } of batch) reject(lost);
   }
@@ -143,9 +144,22 @@ function undo(connection: Connection, work: BatchWork, mark: number): void {
   work.rewind(mark);
 }
 
-/** Whatever made the transaction fail, those who wait learn that nothing happened. */
-function unavailable(error: unknown): StoreUnavailable {
+/**
+ * A commit whose frames were written, but not flushed for certain, is undone for us: the next one
+ * writes over it. Whoever opens the file after a crash before that finds it whole, and keeps it.
+ */
+function commit(connection: Connection): void {
+  try {
+    connection.run('COMMIT');
+  } catch (cause) {
+    if (isUndone(cause)) throw cause;
+    throw new OutcomeUnknown('Cannot tell the outcome: the commit was not flushed', { cause });
+  }
+}
+
+/** Whatever else made the transaction fail, those who wait learn that nothing happened. */
+function lossOf(error: unknown): StoreUnavailable | OutcomeUnknown {
   const failure = failureOf(error);
-  if (failure instanceof StoreUnavailable) return failure;
+  if (failure instanceof StoreUnavailable || failure instanceof OutcomeUnknown) return failure;
   return new StoreUnavailable('Cannot use the store: its transaction failed', { cause: error });
 }

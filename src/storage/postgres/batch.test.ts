@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { setImmediate as turn } from 'node:timers/promises';
+import { test } from 'vitest';
+import { createBatcher } from './batch.ts';
+
+interface Trip {
+  readonly requests: readonly number[];
+  arrive(): void;
+  fail(error: Error): void;
+}
+
+/** A batcher whose trips end when the test says so. */
+function tripping(limits: { sizeMax: number; tripsMax: number }) {
+  const trips: Trip[] = [];
+  const ask = createBatcher<number, string>(limits, (requests) => {
+    return new Promise((resolve, reject) => {
+      const arrive = () => resolve(requests.map((request) => `answer ${request}`));
+      trips.push({ requests, arrive, fail: reject });
+    });
+  });
+  const trip = (place: number) => trips[place] as Trip;
+  return { ask, trips, trip };
+}
+
+test('createBatcher() sends requests of one turn together, and answers each its own', async () => {
+  const { ask, trips, trip } = tripping({ sizeMax: 10, tripsMax: 1 });
+
+  const answers = [ask(1), ask(2), ask(3)];
+  await turn();
+  trip(0).arrive();
+
+  assert.deepEqual(trips[0]?.requests, [1, 2, 3]);
+  assert.deepEqual(await Promise.all(answers), ['answer 1', 'answer 2', 'answer 3']);
+});
+
+test('createBatcher() never lets a request join a trip that has left', async () => {
+  const { ask, trips, trip } = tripping({ sizeMax: 10, tripsMax: 1 });
+
+  const first = ask(1);
+  await turn();
+  const second = ask(2);
+  const third = ask(3);
+  await turn();
+  assert.equal(trips.length, 1, 'one trip at a time');
+  trip(0).arrive();
+  await first;
+  await turn();
+  trip(1).arrive();
+  await Promise.all([second, third]);
+
+  assert.deepEqual(trips[1]?.requests, [2, 3]);
+});
+
+test('createBatcher() keeps to the size of a trip and to the number of trips', async () => {
+  const { ask, trips, trip } = tripping({ sizeMax: 2, tripsMax: 2 });
+
+  const answers = [1, 2, 3, 4, 5].map(ask);
+  await turn();
+  await turn();
+  assert.deepEqual(
+    trips.map(({ requests }) => requests),
+    [
+      [1, 2],
+      [3, 4],
+    ],
+  );
+  trip(0).arrive();
+  trip(1).arrive();
+  await Promise.all(answers.slice(0, 4));
+  await turn();
+  trip(2).arrive();
+
+  assert.deepEqual(trips[2]?.requests, [5]);
+  assert.equal(await answers[4], 'answer 5');
+});
+
+test('createBatcher() rejects all requests of a trip that fails, and none of the next', async () => {
+  const { ask, trip } = tripping({ sizeMax: 10, tripsMax: 1 });
+
+  const failed = [ask(1), ask(2)].map((answer) => assert.rejects(answer, /lost/));
+  await turn();
+  trip(0).fail(new Error('lost'));
+  await Promise.all(failed);
+  const next = ask(3);
+  await turn();
+  trip(1).arrive();
+
+  assert.equal(await next, 'answer 3');
+});
+
+test('createBatcher() lets one answer reject alone', async () => {
+  const ask = createBatcher<number, string>({ sizeMax: 10, tripsMax: 1 }, async (requests) => {
+    return requests.map((request) => {
+      return request === 2 ? Promise.reject(new Error('two')) : `answer ${request}`;
+    });
+  });
+
+  const results = await Promise.allSettled([ask(1), ask(2), ask(3)]);
+
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled'],
+  );
+});

@@ -1,0 +1,74 @@
+/**
+ * Shares one round trip among requests that come together.
+ *
+ * A request joins only a batch that has not left yet, so what it is answered is never older than
+ * itself. While all trips are under way requests gather for the next one: the busier the store, the
+ * larger the batches.
+ *
+ * @module
+ */
+
+import { StoreUnavailable } from '../store.ts';
+
+export interface BatchLimits {
+  /** Requests in one trip. */
+  readonly sizeMax: number;
+  /** Trips under way at once. */
+  readonly tripsMax: number;
+}
+
+/** Requests that wait for a trip. More than this is an overload that waiting does not cure. */
+const WAITING_MAX = 10_000;
+
+/** `run` answers in the order asked; an answer of its own may be a promise, and may reject alone. */
+export function createBatcher<Request, Answer>(
+  limits: BatchLimits,
+  run: (requests: readonly Request[]) => Promise<readonly (Answer | Promise<Answer>)[]>,
+): (request: Request) => Promise<Answer> {
+  const waiting: Waiting<Request, Answer>[] = [];
+  let trips = 0;
+  let isLeaving = false;
+
+  function leaveSoon(): void {
+    if (isLeaving || trips >= limits.tripsMax || waiting.length === 0) return;
+    isLeaving = true;
+    // After all input of this turn was read, so that what arrived together travels together.
+    setImmediate(() => {
+      isLeaving = false;
+      void travel(waiting.splice(0, limits.sizeMax));
+      leaveSoon();
+    });
+  }
+
+  async function travel(batch: readonly Waiting<Request, Answer>[]): Promise<void> {
+    trips += 1;
+    try {
+      const answers = await run(batch.map(({ request }) => request));
+      batch.forEach(({ resolve }, place) => {
+        resolve(answers[place] as Answer);
+      });
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+    } finally {
+      trips -= 1;
+      leaveSoon();
+    }
+  }
+
+  return (request) => {
+    if (waiting.length >= WAITING_MAX) {
+      const why = `${waiting.length} requests wait already`;
+      return Promise.reject(new StoreUnavailable(`Cannot use the store: ${why}`));
+    }
+    return new Promise((resolve, reject) => {
+      waiting.push({ request, resolve, reject });
+      leaveSoon();
+    });
+  };
+}
+
+interface Waiting<Request, Answer> {
+  readonly request: Request;
+  resolve(answer: Answer | Promise<Answer>): void;
+  reject(error: unknown): void;
+}

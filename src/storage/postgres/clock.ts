@@ -1,0 +1,68 @@
+/**
+ * The database's clock, read without asking it each time.
+ *
+ * Between measurements time goes on by this machine's steady clock, so that neither a wrong wall
+ * clock here nor one that is set meanwhile matters. All replicas of one database therefore agree on
+ * what has expired, to within half a round trip.
+ *
+ * @module
+ */
+
+import type { Database, Statement } from './connection.ts';
+import type { PostgresSettings } from './options.ts';
+
+/** Steady clocks drift apart by milliseconds in this time. */
+const REFRESH_MS = 10_000;
+
+/** More than this between two measurements is a clock that was set, or a machine that stood still. */
+const DRIFT_MS_MAX = 1_000;
+
+/** The quickest of a few round trips tells the time best. */
+const SAMPLES = 3;
+
+export interface Clock {
+  now(): Date;
+  stop(): void;
+}
+
+export async function startClock(database: Database, settings: PostgresSettings): Promise<Clock> {
+  const { clock } = settings;
+  if (clock) return { now: clock, stop: () => {} };
+
+  let offset = await measure(database);
+  const timer = setInterval(() => {
+    // A database that does not answer has been noticed by others; the last measurement holds.
+    measure(database).then(refresh, () => {});
+  }, REFRESH_MS);
+  timer.unref();
+
+  function refresh(measured: number): void {
+    const drift = Math.round(measured - offset);
+    offset = measured;
+    if (Math.abs(drift) <= DRIFT_MS_MAX) return;
+    settings.onWarning(`The database's clock and ours drifted apart by ${drift} ms`);
+  }
+
+  return {
+    now: () => new Date(performance.now() + offset),
+    stop: () => clearInterval(timer),
+  };
+}
+
+/** Milliseconds from our steady clock to the database's time. */
+async function measure(database: Database): Promise<number> {
+  let best = { trip: Number.POSITIVE_INFINITY, offset: 0 };
+  for (let sample = 0; sample < SAMPLES; sample++) {
+    const sent = performance.now();
+    const [row] = await database.read<{ now: number }>(NOW);
+    const trip = performance.now() - sent;
+    const offset = Number(row?.now) - (sent + trip / 2);
+    if (trip < best.trip) best = { trip, offset };
+  }
+  return best.offset;
+}
+
+const NOW: Statement = {
+  name: 'now',
+  text: 'SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now',
+};

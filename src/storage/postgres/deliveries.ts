@@ -1,0 +1,80 @@
+/**
+ * Notifications: queued with the transition they tell of, claimed by one process at a time.
+ *
+ * @module
+ */
+
+import type { DeliveryRecord } from '../records.ts';
+import type { ApprovalStore } from '../store.ts';
+import type { Database, Session, Statement } from './connection.ts';
+import { deliveryOf, type Row } from './rows.ts';
+
+type Deliveries = Pick<ApprovalStore, 'takeDeliveries' | 'finishDelivery' | 'listDeliveries'>;
+
+export function createDeliveries(database: Database): Deliveries {
+  return {
+    async takeDeliveries(now, leaseUntil, limit) {
+      const rows = await database.write<Row>(TAKE, [now, leaseUntil, limit]);
+      return rows.map(deliveryOf);
+    },
+
+    async finishDelivery({ delivery_id, state, error, nextAttempt, now }) {
+      await database.write(FINISH, [delivery_id, state, error, nextAttempt, now]);
+    },
+
+    async listDeliveries(limit) {
+      const rows = await database.read<Row>(LIST, [limit]);
+      return rows.map(deliveryOf);
+    },
+  };
+}
+
+/** A handful at most: one for each configured target. */
+export async function insertDeliveries(
+  session: Session,
+  deliveries: readonly DeliveryRecord[],
+): Promise<void> {
+  for (const delivery of deliveries) {
+    await session.run(INSERT, [
+      ...[delivery.delivery_id, delivery.event, delivery.approval_request_id, delivery.target],
+      ...[JSON.stringify(delivery.payload), delivery.state, delivery.attempts],
+      ...[delivery.last_error, delivery.next_attempt_at, delivery.delivered_at],
+    ]);
+  }
+}
+
+const COLUMNS = `delivery_id, event, approval_request_id, target, payload, state, attempts,
+  last_error, next_attempt_at, delivered_at`;
+
+const INSERT: Statement = {
+  name: 'insert_delivery',
+  text: `INSERT INTO deliveries (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+};
+
+const TAKE: Statement = {
+  name: 'take_deliveries',
+  text: `WITH due AS (
+      SELECT d.delivery_id AS due_id FROM deliveries d
+      WHERE d.state = 'pending' AND (d.next_attempt_at IS NULL OR d.next_attempt_at <= $1)
+        AND (d.leased_until IS NULL OR d.leased_until <= $1)
+      ORDER BY d.next_attempt_at, d.place LIMIT $3 FOR UPDATE SKIP LOCKED
+    ), taken AS (
+      UPDATE deliveries SET leased_until = $2 FROM due WHERE delivery_id = due_id
+      RETURNING ${COLUMNS}, place
+    )
+    SELECT ${COLUMNS} FROM taken ORDER BY next_attempt_at, place`,
+};
+
+/** A delivery that was given up or made stays so: a slow sender's word comes too late. */
+const FINISH: Statement = {
+  name: 'finish_delivery',
+  text: `UPDATE deliveries SET state = $2, last_error = $3, next_attempt_at = $4,
+      delivered_at = CASE WHEN $2 = 'delivered' THEN $5::timestamptz END,
+      attempts = attempts + 1, leased_until = NULL
+    WHERE delivery_id = $1 AND state = 'pending'`,
+};
+
+const LIST: Statement = {
+  name: 'list_deliveries',
+  text: `SELECT ${COLUMNS} FROM deliveries ORDER BY place DESC LIMIT $1`,
+};

@@ -1,0 +1,137 @@
+/**
+ * Entries on their way into the log: queued alone, or by the statement of the transition they tell of.
+ *
+ * @module
+ */
+
+import type { EntryRecord } from '../../domain/entry.ts';
+import { equalBytes } from '../../domain/hash.ts';
+import type { BindingRecord } from '../records.ts';
+import type { InvocationStore } from '../store.ts';
+import { createBatcher } from './batch.ts';
+import type { Database, Session, Statement } from './connection.ts';
+import { isStoreFailure } from './failure.ts';
+import { resolved } from './resolve.ts';
+import { column } from './rows.ts';
+import { ENTRY_COLUMNS } from './schema-log.ts';
+
+/** Calls whose entries share one commit. Entries are small; the bound is for the statement's size. */
+const APPEND_BATCH = { sizeMax: 128, tripsMax: 4 };
+
+const TYPES: Readonly<Record<string, string>> = {
+  timestamp: 'timestamptz',
+  leaf: 'bytea',
+  leaf_hash: 'bytea',
+};
+
+const typeOf = (name: string): string => TYPES[name] ?? 'text';
+
+/** Inserts the entry whose values begin at this parameter, for every row that `from` selects. */
+export function enqueueFrom(first: number, from: string): string {
+  const values = ENTRY_COLUMNS.map((name, place) => `$${first + place}::${typeOf(name)}`);
+  return `INSERT INTO queue (${ENTRY_COLUMNS.join(', ')}) SELECT ${values.join(', ')} ${from}`;
+}
+
+export function entryValues(entry: EntryRecord): unknown[] {
+  return ENTRY_COLUMNS.map((name) => entry[name]);
+}
+
+/** Queues one entry in a transaction that is under way. */
+export async function enqueue(session: Session, entry: EntryRecord): Promise<void> {
+  await session.run(ENQUEUE, entryValues(entry));
+}
+
+/**
+ * Queues entries that tell of nothing else in the store. Concurrent calls share one commit; an entry
+ * is known by its id, so that one whose answer was lost is simply queued again.
+ */
+export function createAppend(
+  database: Database,
+  resolveTimeoutMs: number,
+): InvocationStore['append'] {
+  const keep = (appended: Appended) => {
+    const attempt = () => appendOnce(database, appended);
+    return resolved(resolveTimeoutMs, attempt, attempt);
+  };
+  const append = createBatcher<Appended, void>(APPEND_BATCH, async (calls) => {
+    try {
+      await keep({
+        entries: calls.flatMap(({ entries }) => entries),
+        bindings: calls.flatMap(({ bindings }) => bindings),
+      });
+      return calls.map(() => undefined);
+    } catch (error) {
+      if (isStoreFailure(error) || calls.length === 1) throw error;
+      // One of them is at fault: the others must not suffer for it.
+      return calls.map(keep);
+    }
+  });
+  return (entries, bindings = []) => append({ entries, bindings });
+}
+
+interface Appended {
+  readonly entries: readonly EntryRecord[];
+  readonly bindings: readonly BindingRecord[];
+}
+
+async function appendOnce(database: Database, { entries, bindings }: Appended): Promise<void> {
+  const columns = ENTRY_COLUMNS.map((name) => column(entries, (entry) => entry[name]));
+  const kept = await database.write<{ entry_id: string }>(APPEND, [
+    ...columns,
+    bindingRows(bindings),
+  ]);
+  if (kept.length < entries.length) {
+    const ids = new Set(kept.map(({ entry_id }) => entry_id));
+    await refuseOthers(
+      database,
+      entries.filter(({ entry_id }) => !ids.has(entry_id)),
+    );
+  }
+}
+
+/** Bindings as one JSON value, or nothing when there are none. */
+export function bindingRows(bindings: readonly BindingRecord[]): string | null {
+  if (bindings.length === 0) return null;
+  const rows = bindings.map(({ price, ...binding }) => ({
+    ...binding,
+    currency: price?.currency,
+    amount: price?.amount.toString(),
+  }));
+  return JSON.stringify(rows);
+}
+
+/** An id that was there must be there with the same leaf: then it is a repetition, and kept. */
+async function refuseOthers(database: Database, entries: readonly EntryRecord[]): Promise<void> {
+  const ids = entries.map(({ entry_id }) => entry_id);
+  const rows = await database.read<{ entry_id: string; leaf_hash: Uint8Array }>(LEAVES, [ids]);
+  const hashes = new Map(rows.map((row) => [row.entry_id, row.leaf_hash]));
+  for (const { entry_id, leaf_hash } of entries) {
+    const kept = hashes.get(entry_id);
+    if (kept && equalBytes(kept, leaf_hash)) continue;
+    throw new Error(`Cannot keep entry "${entry_id}": another one has its id`);
+  }
+}
+
+const ENQUEUE: Statement = { name: 'enqueue', text: enqueueFrom(1, '') };
+
+const NAMES = ENTRY_COLUMNS.join(', ');
+const ARRAYS = ENTRY_COLUMNS.map((name, place) => `$${place + 1}::${typeOf(name)}[]`).join(', ');
+
+const APPEND: Statement = {
+  name: 'append',
+  text: `WITH b AS (INSERT INTO bindings
+      (binding_id, type, capability, root_principal, currency, amount, data, issued_at)
+    SELECT b.binding_id, b.type, b.capability, b.root_principal, b.currency, b.amount, b.data,
+      b.issued_at FROM jsonb_populate_recordset(NULL::bindings, $${ENTRY_COLUMNS.length + 1}) b
+    ON CONFLICT (binding_id) DO NOTHING)
+    INSERT INTO queue (${NAMES}) SELECT ${NAMES}
+    FROM unnest(${ARRAYS}) WITH ORDINALITY AS e (${NAMES}, place)
+    WHERE (SELECT l.sequence FROM log l WHERE l.entry_id = e.entry_id) IS NULL
+    ORDER BY place ON CONFLICT (entry_id) DO NOTHING RETURNING entry_id`,
+};
+
+const LEAVES: Statement = {
+  name: 'leaves',
+  text: `SELECT entry_id, leaf_hash FROM queue WHERE entry_id = ANY ($1::text[])
+    UNION ALL SELECT entry_id, leaf_hash FROM log WHERE entry_id = ANY ($1::text[])`,
+};

@@ -1,0 +1,84 @@
+/**
+ * Errors of PostgreSQL and of the way to it: what each says about the change that was asked.
+ *
+ * An answer of the server is certain: the statement was rolled back. A connection that ends without
+ * one says nothing. What is neither the store's state nor the network's is a defect and stays one.
+ *
+ * @module
+ */
+
+import pg from 'pg';
+import { OutcomeUnknown, StoreUnavailable } from '../store.ts';
+
+/** Raised by our own functions, with JSON in the detail: no error, an answer that rolls back. */
+export const REFUSED = 'WR001';
+export const SUPERSEDED = 'WR002';
+
+/** A change of nothing but reads, one that was sent, or one that was not. */
+export type Stage = 'read' | 'sent' | 'unsent';
+
+/** What to reject with. Errors that are not the database's come back as they are. */
+export function failureOf(cause: unknown, stage: Stage): unknown {
+  if (isOurs(cause)) return cause;
+  if (isConnectionLoss(cause)) {
+    const why = `the connection was lost: ${messageOf(cause)}`;
+    if (stage === 'sent') return new OutcomeUnknown(`Cannot tell the outcome: ${why}`, { cause });
+    return new StoreUnavailable(`Cannot use the store: ${why}`, { cause });
+  }
+  if (!(cause instanceof pg.DatabaseError)) return cause;
+  if (UNAVAILABLE.some((code) => cause.code?.startsWith(code))) {
+    return new StoreUnavailable(`Cannot use the store: ${cause.message}`, { cause });
+  }
+  return new Error(`Cannot run a statement: ${cause.message}`, { cause });
+}
+
+/** True when the store failed, as opposed to a defect of ours. */
+export function isStoreFailure(error: unknown): boolean {
+  return error instanceof StoreUnavailable || error instanceof OutcomeUnknown;
+}
+
+/** True when the server ended the transaction to break a tie: the same again may succeed. */
+export function isTie(error: unknown): boolean {
+  const cause = error instanceof StoreUnavailable ? error.cause : undefined;
+  return cause instanceof pg.DatabaseError && TIES.includes(cause.code ?? '');
+}
+
+/** The detail of an answer that one of our functions raised under this code. */
+export function raised(error: unknown, code: string): string | undefined {
+  return error instanceof pg.DatabaseError && error.code === code
+    ? (error.detail ?? '')
+    : undefined;
+}
+
+/** True when the connection cannot be used again, whatever the server said before. */
+export function isConnectionLoss(error: unknown): boolean {
+  if (!(error instanceof pg.DatabaseError)) return error instanceof Error && !isOurs(error);
+  const isFatal = error.severity === 'FATAL' || error.severity === 'PANIC';
+  // The server that shuts down may say so after the commit and before its answer.
+  return isFatal || /^(08|57P)/.test(error.code ?? '');
+}
+
+function isOurs(error: unknown): boolean {
+  if (isStoreFailure(error)) return true;
+  return error instanceof pg.DatabaseError && error.code?.startsWith('WR') === true;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** 40001 serialization failure, 40P01 deadlock. */
+const TIES: readonly string[] = ['40001', '40P01'];
+
+/** SQLSTATE classes and codes that tell of the store's state and not of our statement. */
+const UNAVAILABLE: readonly string[] = [
+  ...TIES,
+  '25006', // read-only transaction
+  '28', // not allowed to log in
+  '3D000', // no such database
+  '42501', // a right was taken from our role
+  '53', // disk, memory or connections used up
+  '55P03', // lock timeout
+  '57014', // statement timeout
+  '58', // the server's own I/O
+];

@@ -1,0 +1,113 @@
+/**
+ * Open calls and calls whose outcome nobody knows: who still runs, and what an operator decided.
+ *
+ * @module
+ */
+
+import type { InvocationStore } from '../store.ts';
+import type { Database, Session, Statement } from './connection.ts';
+import { enqueue } from './entries.ts';
+import { intentOf, type Row } from './rows.ts';
+
+type Intents = Pick<
+  InvocationStore,
+  'renewLeases' | 'heartbeat' | 'abandonedIntents' | 'indeterminate' | 'reconcile'
+>;
+
+export function createIntents(database: Database, now: () => Date): Intents {
+  return {
+    renewLeases: (operationId, until) =>
+      database.transaction((session) => renew(session, operationId, until)),
+
+    async heartbeat(instanceId, at) {
+      await database.write(HEARTBEAT, [instanceId, at]);
+    },
+
+    async abandonedIntents(silentSince, limit) {
+      const rows = await database.read<Row>(ABANDONED, [silentSince, limit]);
+      return rows.map(intentOf);
+    },
+
+    async indeterminate(limit) {
+      const rows = await database.read<Row>(INDETERMINATE, [limit]);
+      return rows.map(intentOf);
+    },
+
+    reconcile: (invocationId, refund, entry) =>
+      database.transaction(async (session) => {
+        const [row] = await session.run<Row>(TO_RECONCILE, [invocationId]);
+        if (row === undefined) return undefined;
+        const intent = intentOf(row);
+        if (refund) await session.run(REFUND, [intent.operation_id]);
+        await session.run(RECONCILED, [intent.operation_id, now()]);
+        await enqueue(session, entry(intent));
+        return intent;
+      }),
+  };
+}
+
+/** Holds the leases from root to leaf before it looks, so that none is lost in between. */
+async function renew(session: Session, operationId: string, until: Date): Promise<boolean> {
+  const held = await session.run<{ token_id: string }>(HELD_LEASES, [operationId]);
+  const [intent] = await session.run<{ leased: string[] }>(LEASES_TAKEN, [operationId]);
+  if (intent === undefined || held.length !== intent.leased.length) return false;
+  if (held.length > 0) await session.run(RENEW, [intent.leased, until]);
+  return true;
+}
+
+const INTENT_COLUMNS = `operation_id, invocation_id, token_id, subject, root_principal, capability,
+  currency, amount, facts, instance_id, admitted_at`;
+
+const HELD_LEASES: Statement = {
+  name: 'held_leases',
+  text: `SELECT l.token_id FROM intents i
+      JOIN leases l ON l.token_id = ANY (i.leased) AND l.operation_id = i.operation_id
+    WHERE i.operation_id = $1 ORDER BY array_position(i.leased, l.token_id) FOR UPDATE OF l`,
+};
+
+const LEASES_TAKEN: Statement = {
+  name: 'leases_taken',
+  text: `SELECT leased FROM intents WHERE operation_id = $1 AND state = 'admitted'`,
+};
+
+const RENEW: Statement = {
+  name: 'renew_leases',
+  text: 'UPDATE leases SET until = $2 WHERE token_id = ANY ($1::text[])',
+};
+
+const HEARTBEAT: Statement = {
+  name: 'heartbeat',
+  text: `INSERT INTO instances (instance_id, seen_at) VALUES ($1, $2) ON CONFLICT (instance_id)
+    DO UPDATE SET seen_at = greatest(instances.seen_at, EXCLUDED.seen_at)`,
+};
+
+const ABANDONED: Statement = {
+  name: 'abandoned_intents',
+  text: `SELECT ${INTENT_COLUMNS} FROM intents i WHERE i.state = 'admitted' AND NOT EXISTS (
+      SELECT FROM instances s WHERE s.instance_id = i.instance_id AND s.seen_at > $1)
+    ORDER BY admitted_at, operation_id LIMIT $2`,
+};
+
+const INDETERMINATE: Statement = {
+  name: 'indeterminate',
+  text: `SELECT ${INTENT_COLUMNS} FROM intents
+    WHERE outcome = 'indeterminate' AND reconciled_at IS NULL
+    ORDER BY admitted_at, operation_id LIMIT $1`,
+};
+
+const TO_RECONCILE: Statement = {
+  name: 'to_reconcile',
+  text: `SELECT ${INTENT_COLUMNS} FROM intents WHERE invocation_id = $1
+      AND outcome = 'indeterminate' AND reconciled_at IS NULL
+    ORDER BY admitted_at, operation_id LIMIT 1 FOR UPDATE`,
+};
+
+const REFUND: Statement = {
+  name: 'refund',
+  text: 'SELECT writ_spend(charged, 0, -consumed) FROM intents WHERE operation_id = $1',
+};
+
+const RECONCILED: Statement = {
+  name: 'reconciled',
+  text: 'UPDATE intents SET reconciled_at = $2 WHERE operation_id = $1',
+};

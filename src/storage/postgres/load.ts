@@ -1,0 +1,93 @@
+/**
+ * Everything one call needs to be judged, read for many calls in one statement.
+ *
+ * One statement sees one moment, so every call is judged on a state that really was. It is made of
+ * lookups by key only: what it costs does not depend on how much the store holds.
+ *
+ * @module
+ */
+
+import type { IdempotencyRecord } from '../records.ts';
+import type { Loaded, LoadRequest } from '../store.ts';
+import { createBatcher } from './batch.ts';
+import type { Database, Statement } from './connection.ts';
+import { bindingOf, column, freezeOf, grantOf, linkOf, type Row, tokenOf } from './rows.ts';
+import { LINEAGE_JSON, TOKEN_JSON } from './tokens.ts';
+
+/** Calls in one statement: enough to spare most trips, few enough to keep each short. */
+const LOAD_BATCH = { sizeMax: 64, tripsMax: 4 };
+
+export function createLoad(
+  database: Database,
+  now: () => Date,
+): (request: LoadRequest) => Promise<Loaded> {
+  return createBatcher<LoadRequest, Loaded>(LOAD_BATCH, async (requests) => {
+    const rows = await database.read<LoadRow>(LOAD, [
+      now(),
+      column(requests, ({ tokenId }) => tokenId),
+      column(requests, ({ capability }) => capability),
+      column(requests, ({ grantId }) => grantId),
+      column(requests, ({ bindingIds }) =>
+        bindingIds?.length ? JSON.stringify(bindingIds) : undefined,
+      ),
+      column(requests, ({ idempotency }) => idempotency?.capability),
+      column(requests, ({ idempotency }) => idempotency?.key),
+    ]);
+    return requests.map((request, place) => loadedOf(request, rows[place] as LoadRow));
+  });
+}
+
+interface LoadRow {
+  readonly token: Row | null;
+  readonly lineage: Row[] | null;
+  readonly freezes: Row[] | null;
+  readonly grant: Row | null;
+  readonly bindings: Row[] | null;
+  readonly idempotency: Omit<IdempotencyRecord, 'answer'> | null;
+  readonly answer: Uint8Array | null;
+}
+
+function loadedOf(request: LoadRequest, row: LoadRow): Loaded {
+  const bindings = (row.bindings ?? []).map(bindingOf);
+  const asked = request.bindingIds ?? [];
+  return {
+    ...(row.token && { token: tokenOf(row.token) }),
+    lineage: (row.lineage ?? []).map(linkOf),
+    freezes: (row.freezes ?? []).map(freezeOf),
+    ...(row.grant && { grant: grantOf(row.grant) }),
+    bindings: bindings.sort((one, other) => {
+      return asked.indexOf(one.binding_id) - asked.indexOf(other.binding_id);
+    }),
+    ...(row.idempotency && {
+      idempotency: { ...row.idempotency, ...(row.answer && { answer: row.answer }) },
+    }),
+  };
+}
+
+/** A key that admission would reclaim is as good as gone. */
+const LOAD: Statement = {
+  name: 'load',
+  text: `SELECT
+      CASE WHEN t.token_id IS NOT NULL THEN ${TOKEN_JSON} END AS token,
+      ${LINEAGE_JSON} AS lineage,
+      (SELECT jsonb_agg(to_jsonb(f) ORDER BY f.frozen_at DESC) FROM freezes f
+        WHERE (f.what, f.target) IN (('service', ''), ('capability', r.capability),
+            ('root_principal', t.root_principal))
+          AND (f.until IS NULL OR f.until > $1::timestamptz)) AS freezes,
+      (SELECT to_jsonb(g) FROM grants g WHERE g.grant_id = r.grant_id) AS grant,
+      (SELECT jsonb_agg(to_jsonb(b) || jsonb_build_object('amount', b.amount::text))
+        FROM bindings b WHERE b.binding_id = ANY (
+          ARRAY(SELECT jsonb_array_elements_text(r.binding_ids::jsonb)))) AS bindings,
+      CASE WHEN i.key IS NOT NULL THEN jsonb_build_object('root_principal', i.root_principal,
+        'subject', i.subject, 'capability', i.capability, 'key', i.key,
+        'fingerprint', i.fingerprint, 'operation_id', i.operation_id) END AS idempotency,
+      i.answer
+    FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
+      WITH ORDINALITY AS r (token_id, capability, grant_id, binding_ids, key_capability, key, place)
+    LEFT JOIN tokens t ON t.token_id = r.token_id
+    LEFT JOIN idempotency i ON i.root_principal = t.root_principal AND i.subject = t.subject
+      AND i.capability = r.key_capability AND i.key = r.key
+      AND (i.keep_until > $1::timestamptz OR EXISTS (SELECT FROM intents o
+        WHERE o.operation_id = i.operation_id AND o.state = 'admitted'))
+    ORDER BY r.place`,
+};

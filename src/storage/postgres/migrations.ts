@@ -1,0 +1,136 @@
+/**
+ * Brings a database to the version this program knows, or says why it cannot be used.
+ *
+ * Each step is one transaction under a lock that lasts as long as the transaction, so processes that
+ * start at once take turns and a crash leaves whole steps only. A step that has shipped never changes.
+ *
+ * @module
+ */
+
+import { StoreUnavailable } from '../store.ts';
+import type { Database, Session } from './connection.ts';
+import { ADMIT_FUNCTIONS, LINEAGE_FUNCTIONS, SETTLE_FUNCTIONS } from './schema-functions.ts';
+import { LOG_TABLES } from './schema-log.ts';
+import { AUTHORITY_TABLES, CALL_TABLES, TYPES } from './schema-tables.ts';
+
+/** Step n brings version n to version n + 1. */
+const STEPS: readonly string[] = [
+  [
+    TYPES,
+    AUTHORITY_TABLES,
+    CALL_TABLES,
+    LOG_TABLES,
+    LINEAGE_FUNCTIONS,
+    ADMIT_FUNCTIONS,
+    SETTLE_FUNCTIONS,
+  ].join('\n'),
+];
+
+/** Any number that no other program of the same database locks. */
+const MIGRATION_LOCK = 0x77_72_69_74_00n;
+
+/** A step over a large table takes minutes, and those that wait for it as long. */
+const STEP_TIMEOUT_MS = 30 * 60_000;
+
+/** The oldest whose behaviour we rely on that still gets corrections. */
+const SERVER_VERSION_MIN = 140_000;
+
+/** Checks, migrates, and returns the id of the log in this database. */
+export async function migrate(
+  database: Database,
+  onWarning: (message: string) => void,
+): Promise<string> {
+  await refuseUnfit(database, onWarning);
+  for (;;) {
+    const logId = await database.transaction(takeStep);
+    if (logId !== undefined) return logId;
+  }
+}
+
+/** The version this program writes. */
+export const SCHEMA_VERSION: number = STEPS.length;
+
+async function refuseUnfit(
+  database: Database,
+  onWarning: (message: string) => void,
+): Promise<void> {
+  const [server] = await database.read<ServerRow>(SERVER);
+  if (server === undefined) throw new Error('Cannot open the store: the server says nothing');
+  if (server.encoding !== 'UTF8') {
+    throw new Error(`Cannot open the store: the database encodes as "${server.encoding}"`);
+  }
+  if (server.version < SERVER_VERSION_MIN) {
+    throw new Error(`Cannot open the store: the server's version is ${server.version}`);
+  }
+  if (server.is_read_only) {
+    throw new StoreUnavailable('Cannot open the store: the database is read-only');
+  }
+  if (server.fsync !== 'on') {
+    onWarning('The database server has fsync off: a power failure can lose acknowledged entries');
+  }
+}
+
+/** Does the next step; answers the log's id when none is left. */
+async function takeStep(session: Session): Promise<string | undefined> {
+  await session.run(PATIENCE, []);
+  await session.run(LOCK, [MIGRATION_LOCK]);
+  await session.run(META_TABLE);
+  const [meta] = await session.run<MetaRow>(META);
+  const version = meta?.version ?? 0;
+  if (version > SCHEMA_VERSION) {
+    const known = `this program knows ${SCHEMA_VERSION}`;
+    throw new Error(`Cannot open the store: it was written by version ${version}, ${known}`);
+  }
+  const step = STEPS[version];
+  if (step === undefined) return meta?.log_id;
+
+  // Several statements in one text, which cannot be prepared, and are needed once.
+  await session.run({ name: '', text: step });
+  await session.run(VERSION, [version + 1]);
+  return undefined;
+}
+
+interface ServerRow {
+  readonly encoding: string;
+  readonly version: number;
+  readonly is_read_only: boolean;
+  readonly fsync: string;
+}
+
+interface MetaRow {
+  readonly version: number;
+  readonly log_id: string;
+}
+
+const SERVER = {
+  name: 'server',
+  text: `SELECT current_setting('server_encoding') AS encoding,
+    current_setting('server_version_num')::integer AS version,
+    pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on' AS is_read_only,
+    current_setting('fsync') AS fsync`,
+};
+
+const PATIENCE = {
+  name: 'migration_patience',
+  text: `SELECT set_config('lock_timeout', '${STEP_TIMEOUT_MS}', true),
+    set_config('statement_timeout', '${STEP_TIMEOUT_MS}', true)`,
+};
+
+const LOCK = { name: 'migration_lock', text: 'SELECT pg_advisory_xact_lock($1)' };
+
+const META_TABLE = {
+  name: 'migration_meta',
+  text: `CREATE TABLE IF NOT EXISTS meta (
+    one boolean PRIMARY KEY DEFAULT true CHECK (one),
+    version integer NOT NULL,
+    log_id text NOT NULL DEFAULT gen_random_uuid()::text
+  )`,
+};
+
+const META = { name: 'meta', text: 'SELECT version, log_id FROM meta' };
+
+const VERSION = {
+  name: 'migration_version',
+  text: `INSERT INTO meta (version) VALUES ($1)
+    ON CONFLICT (one) DO UPDATE SET version = EXCLUDED.version`,
+};

@@ -1,0 +1,54 @@
+/**
+ * The kill switch.
+ *
+ * @module
+ */
+
+import type { OperatorStore } from '../store.ts';
+import type { Database, Statement } from './connection.ts';
+import { enqueueFrom, entryValues } from './entries.ts';
+import { freezeOf, type Row } from './rows.ts';
+import { ENTRY_COLUMNS } from './schema-log.ts';
+
+export function createOperators(database: Database): OperatorStore {
+  return {
+    async freeze(freeze, entry) {
+      const { what, target, reason, frozen_by, frozen_at, until } = freeze;
+      const values = [what, target, reason, frozen_by, frozen_at, until];
+      await database.write(FREEZE, [...entryValues(entry), ...values]);
+    },
+
+    async unfreeze({ what, target }, entry) {
+      const rows = await database.write(UNFREEZE, [...entryValues(entry), what, target]);
+      return rows.length > 0;
+    },
+
+    async frozen(now) {
+      const rows = await database.read<Row>(FROZEN, [now]);
+      return rows.map(freezeOf);
+    },
+  };
+}
+
+const FIRST = ENTRY_COLUMNS.length + 1;
+
+const FREEZE: Statement = {
+  name: 'freeze',
+  text: `WITH entry AS (${enqueueFrom(1, '')})
+    INSERT INTO freezes (what, target, reason, frozen_by, frozen_at, until)
+    VALUES ($${FIRST}, $${FIRST + 1}, $${FIRST + 2}, $${FIRST + 3}, $${FIRST + 4}, $${FIRST + 5})
+    ON CONFLICT (what, target) DO UPDATE SET reason = EXCLUDED.reason,
+      frozen_by = EXCLUDED.frozen_by, frozen_at = EXCLUDED.frozen_at, until = EXCLUDED.until`,
+};
+
+const UNFREEZE: Statement = {
+  name: 'unfreeze',
+  text: `WITH entry AS (${enqueueFrom(1, '')})
+    DELETE FROM freezes WHERE what = $${FIRST} AND target = $${FIRST + 1} RETURNING what`,
+};
+
+const FROZEN: Statement = {
+  name: 'frozen',
+  text: `SELECT what, target, reason, frozen_by, frozen_at, until FROM freezes
+    WHERE until IS NULL OR until > $1 ORDER BY frozen_at DESC, what, target`,
+};

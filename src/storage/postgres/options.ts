@@ -1,0 +1,58 @@
+/**
+ * What can be set on the PostgreSQL store, and what holds when nothing is.
+ *
+ * @module
+ */
+
+export interface PostgresOptions {
+  /** Connections for requests. Background work has its own, so that requests cannot starve it. */
+  readonly poolSize?: number | undefined;
+  /** Replaces the database's clock, for tests. */
+  readonly clock?: (() => Date) | undefined;
+  /** How often the queue is looked after when nothing of our own asked for it. */
+  readonly sequenceIntervalMs?: number | undefined;
+  readonly connectTimeoutMs?: number | undefined;
+  readonly lockTimeoutMs?: number | undefined;
+  readonly statementTimeoutMs?: number | undefined;
+  /** How long to find out what became of a change whose answer was lost. */
+  readonly resolveTimeoutMs?: number | undefined;
+  /** Told of what an operator should know and no caller can act on. */
+  readonly onWarning?: ((message: string) => void) | undefined;
+}
+
+export type PostgresSettings = { readonly [Name in keyof PostgresOptions]-?: Setting<Name> };
+
+type Setting<Name extends keyof PostgresOptions> = Name extends 'clock'
+  ? PostgresOptions['clock']
+  : NonNullable<PostgresOptions[Name]>;
+
+export function settingsOf(options: PostgresOptions): PostgresSettings {
+  return {
+    poolSize: options.poolSize ?? POOL_SIZE,
+    clock: options.clock,
+    sequenceIntervalMs: options.sequenceIntervalMs ?? SEQUENCE_INTERVAL_MS,
+    connectTimeoutMs: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
+    lockTimeoutMs: options.lockTimeoutMs ?? LOCK_TIMEOUT_MS,
+    statementTimeoutMs: options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS,
+    resolveTimeoutMs: options.resolveTimeoutMs ?? RESOLVE_TIMEOUT_MS,
+    onWarning: options.onWarning ?? (() => {}),
+  };
+}
+
+/** Enough to keep a few cores of a database busy; six replicas stay below its usual 100. */
+const POOL_SIZE = 16;
+
+/** Another process's entries get their place within a quarter of a second. */
+const SEQUENCE_INTERVAL_MS = 250;
+
+/** For a new connection, and for a turn in the pool: a caller that waits longer is better refused. */
+const CONNECT_TIMEOUT_MS = 5_000;
+
+/** A transition holds its locks for milliseconds; one that holds them longer is stuck. */
+const LOCK_TIMEOUT_MS = 5_000;
+
+/** No statement of ours runs for seconds. Longer than a lock may take, so that is told apart. */
+const STATEMENT_TIMEOUT_MS = 10_000;
+
+/** Longer than a lock of the lost original can last; shorter than callers wait for an answer. */
+const RESOLVE_TIMEOUT_MS = 8_000;

@@ -1,0 +1,165 @@
+/**
+ * Rows of the database and the records they stand for.
+ *
+ * A column without a value is a field that is left out. Where a row came as JSON its times are text
+ * and its amounts are strings; the same readers take both forms.
+ *
+ * @module
+ */
+
+import type { StoredEntry } from '../../domain/entry.ts';
+import { fromMinor, toMinor } from '../../domain/money.ts';
+import type { Budget } from '../../protocol/primitives.ts';
+import type {
+  ApprovalRecord,
+  BindingRecord,
+  BudgetState,
+  Charge,
+  CheckpointRecord,
+  DeliveryRecord,
+  FreezeRecord,
+  GrantRecord,
+  IntentRecord,
+  LineageLink,
+  TokenRecord,
+} from '../records.ts';
+
+/** A row as the driver or JSON gives it. */
+export type Row = Readonly<Record<string, unknown>>;
+
+export function tokenOf(row: Row): TokenRecord {
+  return {
+    ...given<TokenRecord>(row, ['revoked_at', 'currency', 'max']),
+    ...times(row, ['issued_at', 'expires_at']),
+    ...optional('budget', budgetFieldOf(row)),
+  };
+}
+
+export function linkOf(row: Row): LineageLink {
+  const link = ['token_id', 'subject', 'exclusive'].map((name) => [name, row[name]]);
+  return {
+    ...(Object.fromEntries(link) as Pick<LineageLink, 'token_id' | 'subject' | 'exclusive'>),
+    ...times(row, ['expires_at', 'revoked_at']),
+    ...optional('budget', isAbsent(row.currency) ? undefined : budgetOf(row)),
+  };
+}
+
+export function budgetOf(row: Row): BudgetState {
+  return {
+    token_id: String(row.token_id),
+    currency: String(row.currency),
+    max: amountOf(row.max),
+    reserved: amountOf(row.reserved),
+    consumed: amountOf(row.consumed),
+  };
+}
+
+/** Minor units of a token's budget. One that cannot be read was never checked: a defect. */
+export function budgetMax({ currency, max_amount }: Budget): bigint {
+  const max = toMinor(max_amount, currency);
+  if (max === undefined) throw new Error(`Cannot keep a budget of ${max_amount} "${currency}"`);
+  return max;
+}
+
+export function freezeOf(row: Row): FreezeRecord {
+  return { ...given<FreezeRecord>(row), ...times(row, ['frozen_at', 'until']) };
+}
+
+export function grantOf(row: Row): GrantRecord {
+  return { ...given<GrantRecord>(row), ...times(row, ['issued_at', 'expires_at']) };
+}
+
+export function bindingOf(row: Row): BindingRecord {
+  return {
+    ...given<BindingRecord>(row, ['currency', 'amount']),
+    ...times(row, ['issued_at']),
+    ...optional('price', chargeOf(row)),
+  };
+}
+
+export function intentOf(row: Row): IntentRecord {
+  return {
+    ...given<IntentRecord>(row, ['currency', 'amount']),
+    ...times(row, ['admitted_at']),
+    ...optional('charge', chargeOf(row)),
+  };
+}
+
+export function approvalOf(row: Row): ApprovalRecord {
+  const approvals = (row.approvals ?? []) as Row[];
+  return {
+    ...given<ApprovalRecord>(row),
+    ...times(row, ['created_at', 'expires_at', 'decided_at']),
+    approvals: approvals.map((approval) => ({
+      approver: String(approval.approver),
+      approved_at: timeOf(approval.approved_at),
+    })),
+  };
+}
+
+export function deliveryOf(row: Row): DeliveryRecord {
+  return { ...given<DeliveryRecord>(row), ...times(row, ['next_attempt_at', 'delivered_at']) };
+}
+
+export function storedEntryOf(row: Row): StoredEntry {
+  return { ...given<StoredEntry>(row), sequence: Number(row.sequence) };
+}
+
+export function checkpointOf(row: Row): CheckpointRecord {
+  return {
+    ...given<CheckpointRecord>(row),
+    sequence: Number(row.sequence),
+    size: Number(row.size),
+  };
+}
+
+/** An array parameter of one column of many records. */
+export function column<Item>(
+  items: readonly Item[],
+  read: (item: Item) => unknown,
+): readonly unknown[] {
+  return items.map((item) => read(item) ?? null);
+}
+
+/** The columns that have a value, without those that are read otherwise. */
+function given<Record_>(row: Row, without: readonly string[] = []): Record_ {
+  const said = Object.entries(row).filter(
+    ([name, value]) => !isAbsent(value) && !without.includes(name),
+  );
+  return Object.fromEntries(said) as Record_;
+}
+
+function times<Name extends string>(row: Row, names: readonly Name[]): { [N in Name]: Date } {
+  const said = names.filter((name) => !isAbsent(row[name]));
+  return Object.fromEntries(said.map((name) => [name, timeOf(row[name])])) as { [N in Name]: Date };
+}
+
+function optional<Name extends string, Value>(
+  name: Name,
+  value: Value | undefined,
+): { [N in Name]?: Value } {
+  return (value === undefined ? {} : { [name]: value }) as { [N in Name]?: Value };
+}
+
+function timeOf(value: unknown): Date {
+  return value instanceof Date ? value : new Date(String(value));
+}
+
+function amountOf(value: unknown): bigint {
+  return typeof value === 'bigint' ? value : BigInt(String(value));
+}
+
+function chargeOf({ currency, amount }: Row): Charge | undefined {
+  if (isAbsent(currency)) return undefined;
+  return { currency: String(currency), amount: amountOf(amount) };
+}
+
+function budgetFieldOf({ currency, max }: Row): Budget | undefined {
+  if (isAbsent(currency)) return undefined;
+  const code = String(currency);
+  return { currency: code, max_amount: fromMinor(amountOf(max), code) };
+}
+
+function isAbsent(value: unknown): value is null | undefined {
+  return value === null || value === undefined;
+}

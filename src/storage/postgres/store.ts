@@ -1,0 +1,164 @@
+/**
+ * The store on PostgreSQL: many processes, one database, the same contract.
+ *
+ * Puts the parts together, refuses new calls once it is closing, and refuses admissions while the
+ * log is too far behind. Which statement does what is known to the parts only.
+ *
+ * @module
+ */
+
+import { setImmediate as turn } from 'node:timers/promises';
+import { type Store, StoreUnavailable } from '../store.ts';
+import { createAdmission } from './admission.ts';
+import { createApprovals } from './approvals.ts';
+import { createCheckpoints } from './checkpoints.ts';
+import { startClock } from './clock.ts';
+import { type Database, openDatabase, type Statement } from './connection.ts';
+import { createDeliveries } from './deliveries.ts';
+import { createAppend } from './entries.ts';
+import { createIntents } from './intents.ts';
+import { createLoad } from './load.ts';
+import { createLog } from './log.ts';
+import { migrate } from './migrations.ts';
+import { createOperators } from './operators.ts';
+import { type PostgresOptions, settingsOf } from './options.ts';
+import { type Sequencer, startSequencer } from './sequencer.ts';
+import { createTokens } from './tokens.ts';
+
+export type { PostgresOptions } from './options.ts';
+
+/** One for the sequencer, one for those who wait for it and for the clock. */
+const BACKGROUND_POOL_SIZE = 2;
+
+export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<Store> {
+  const settings = settingsOf(options);
+  const requests = openDatabase(url, settings, settings.poolSize);
+  const background = openDatabase(url, settings, BACKGROUND_POOL_SIZE);
+  try {
+    const logId = await migrate(background, settings.onWarning);
+    const clock = await startClock(background, settings);
+    const sequencer = startSequencer(background, settings);
+    const { resolveTimeoutMs } = settings;
+    const operations = operationsOf(requests, sequencer, { now: clock.now, resolveTimeoutMs });
+    const { run, finish } = createLifetime();
+
+    async function closeAll(): Promise<void> {
+      await finish();
+      clock.stop();
+      await sequencer.stop();
+      await Promise.all([requests.close(), background.close()]);
+    }
+    let closing: Promise<void> | undefined;
+    return {
+      logId,
+      now: clock.now,
+      backlog: sequencer.backlog,
+      ...noticed(operations, run, sequencer),
+      close() {
+        closing ??= closeAll();
+        return closing;
+      },
+    };
+  } catch (error) {
+    await Promise.all([requests.close(), background.close()]);
+    throw error;
+  }
+}
+
+type Operations = Omit<Store, 'logId' | 'now' | 'backlog' | 'close'>;
+
+function operationsOf(
+  database: Database,
+  sequencer: Sequencer,
+  { now, resolveTimeoutMs }: { now: () => Date; resolveTimeoutMs: number },
+): Operations {
+  const { admit, settle } = createAdmission(database, resolveTimeoutMs);
+  return {
+    ...createTokens(database, now),
+    ...createIntents(database, now),
+    ...createApprovals(database),
+    ...createDeliveries(database),
+    ...createOperators(database),
+    ...createLog(database, sequencer),
+    ...createCheckpoints(database),
+    load: createLoad(database, now),
+    append: createAppend(database, resolveTimeoutMs),
+    settle,
+    sequence: sequencer.sequence,
+    async admit(request) {
+      const { waiting, overloaded } = sequencer.backlog();
+      if (!overloaded) return admit(request);
+      // A caller that tries again at once must not keep the sequencer from its turn.
+      await turn();
+      throw new StoreUnavailable(
+        `Cannot admit: ${waiting} entries wait for their place in the log`,
+      );
+    },
+    async probe() {
+      await database.write(PROBE, [now()]);
+    },
+  };
+}
+
+/** How many entries a transition has queued, by its arguments and its result. */
+const ENTRIES: Readonly<Record<string, (args: readonly unknown[], result: unknown) => number>> = {
+  insertRoot: () => 1,
+  insertChild: (_, result) => (result === 'inserted' ? 1 : 0),
+  revokeToken: (_, result) => (result === undefined ? 0 : 1),
+  settle: (_, result) => (result === 'settled' ? 1 : 0),
+  append: ([entries]) => (entries as readonly unknown[]).length,
+  reconcile: (_, result) => (result === undefined ? 0 : 1),
+  requestApproval: ([request], result) => (request === result ? 1 : 0),
+  approve: (_, result) => (result === 'approved' || result === 'counted' ? 1 : 0),
+  deny: (_, result) => (result === 'denied' ? 1 : 0),
+  expireApprovals: (_, result) => Number(result),
+  freeze: () => 1,
+  unfreeze: () => 1,
+};
+
+type Operation = (...args: unknown[]) => Promise<unknown>;
+
+/** The same operations, within the store's lifetime, and with their entries told to the sequencer. */
+function noticed(operations: Operations, run: Lifetime['run'], sequencer: Sequencer): Operations {
+  const wrapped = Object.entries(operations).map(([name, operation]) => {
+    const entries = ENTRIES[name];
+    const call = async (...args: unknown[]) => {
+      const result = await (operation as Operation)(...args);
+      if (entries) sequencer.wrote(entries(args, result));
+      return result;
+    };
+    return [name, (...args: unknown[]) => run(() => call(...args))];
+  });
+  return Object.fromEntries(wrapped) as Operations;
+}
+
+interface Lifetime {
+  run<Result>(call: () => Promise<Result>): Promise<Result>;
+  /** Lets no new call in and waits for those under way. */
+  finish(): Promise<void>;
+}
+
+function createLifetime(): Lifetime {
+  const running = new Set<Promise<unknown>>();
+  let isOpen = true;
+  return {
+    run(call) {
+      if (!isOpen)
+        return Promise.reject(new StoreUnavailable('Cannot use the store: it is closed'));
+      const result = call();
+      const forget = () => running.delete(result);
+      running.add(result);
+      result.then(forget, forget);
+      return result;
+    },
+    async finish() {
+      isOpen = false;
+      await Promise.allSettled(running);
+    },
+  };
+}
+
+const PROBE: Statement = {
+  name: 'probe',
+  text: `INSERT INTO probes (at) VALUES ($1) ON CONFLICT (one) DO UPDATE SET at = EXCLUDED.at`,
+};

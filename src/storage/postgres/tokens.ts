@@ -1,0 +1,157 @@
+/**
+ * Tokens: issuance, delegation, revocation.
+ *
+ * A token's row never changes but for its revocation. A child is inserted by the same statement that
+ * holds its parent's lineage, so that no revocation comes in between.
+ *
+ * @module
+ */
+
+import type { EntryRecord } from '../../domain/entry.ts';
+import type { TokenRecord } from '../records.ts';
+import type { TokenStore } from '../store.ts';
+import type { Database, Session, Statement } from './connection.ts';
+import { enqueue, enqueueFrom, entryValues } from './entries.ts';
+import { budgetMax, linkOf, type Row, tokenOf } from './rows.ts';
+import { GATE } from './schema-functions.ts';
+import { ENTRY_COLUMNS } from './schema-log.ts';
+
+type ChildAnswer = Awaited<ReturnType<TokenStore['insertChild']>>;
+
+export function createTokens(database: Database, now: () => Date): TokenStore {
+  return {
+    async insertRoot(token, entry) {
+      await insert(database, token, entry, { now: now(), childrenMax: 0 });
+    },
+
+    insertChild: (token, entry, bounds) => insert(database, token, entry, bounds),
+
+    revokeToken: (tokenId, at, entry) =>
+      database.transaction(async (session) => {
+        const revocation = await revoke(session, tokenId, at);
+        if (revocation) await enqueue(session, entry(revocation.ended));
+        return revocation;
+      }),
+
+    async describeToken(tokenId, childrenMax) {
+      const [row] = await database.read<Row>(DESCRIBE, [tokenId, childrenMax]);
+      if (row === undefined) return undefined;
+      return {
+        token: tokenOf(row.token as Row),
+        lineage: (row.lineage as Row[]).map(linkOf),
+        children: row.children as string[],
+        childrenCount: Number(row.children_count),
+      };
+    },
+  };
+}
+
+async function insert(
+  database: Database,
+  token: TokenRecord,
+  entry: EntryRecord,
+  bounds: { now: Date; childrenMax: number },
+): Promise<ChildAnswer> {
+  const [row] = await database.write<{ answer: ChildAnswer }>(INSERT, [
+    ...entryValues(entry),
+    ...[token.token_id, token.parent_token_id, token.lineage, token.subject, token.root_principal],
+    ...[token.scope, token.capability, JSON.stringify(token.purpose), token.caller_class],
+    ...[token.concurrent_branches, token.depth, token.max_delegation_depth, token.session_id],
+    ...[token.issued_at, token.expires_at, token.kid, token.claims_digest],
+    ...[token.budget?.currency, token.budget && budgetMax(token.budget)],
+    ...[bounds.now, bounds.childrenMax],
+  ]);
+  return (row as { answer: ChildAnswer }).answer;
+}
+
+/** Marks the row; what lived is counted behind the gate, when no admission and no child is under way. */
+async function revoke(
+  session: Session,
+  tokenId: string,
+  now: Date,
+): Promise<{ ended: number; revoked_at: Date } | undefined> {
+  await session.run(CLOSE_GATE, [tokenId]);
+  const [living] = await session.run<{ ended: number }>(LIVING, [tokenId, now]);
+  const [token] = await session.run<{ revoked_at: Date }>(REVOKE, [tokenId, now]);
+  if (living === undefined || token === undefined) return undefined;
+  return { ended: living.ended, revoked_at: token.revoked_at };
+}
+
+const FIRST = ENTRY_COLUMNS.length + 1;
+const at = (place: number, type: string): string => `$${FIRST + place}::${type}`;
+
+const INSERT: Statement = {
+  name: 'insert_token',
+  text: `WITH step AS MATERIALIZED (
+      SELECT CASE WHEN ${at(1, 'text')} IS NULL THEN 'inserted' ELSE writ_claim_child(
+        ${at(0, 'text')}, ${at(2, 'text[]')}, ${at(1, 'text')}, ${at(19, 'timestamptz')},
+        ${at(20, 'integer')}) END AS answer
+    ), token AS (
+      INSERT INTO tokens (token_id, parent_token_id, lineage, subject, root_principal, scope,
+        capability, purpose, caller_class, concurrent_branches, depth, max_delegation_depth,
+        session_id, issued_at, expires_at, kid, claims_digest)
+      SELECT ${at(0, 'text')}, ${at(1, 'text')}, ${at(2, 'text[]')}, ${at(3, 'text')},
+        ${at(4, 'text')}, ${at(5, 'text[]')}, ${at(6, 'text')}, ${at(7, 'jsonb')},
+        ${at(8, 'text')}, ${at(9, 'text')}, ${at(10, 'integer')}, ${at(11, 'integer')},
+        ${at(12, 'text')}, ${at(13, 'timestamptz')}, ${at(14, 'timestamptz')},
+        ${at(15, 'text')}, ${at(16, 'text')}
+      FROM step WHERE answer = 'inserted'
+    ), budget AS (
+      INSERT INTO budgets (token_id, currency, max)
+      SELECT ${at(0, 'text')}, ${at(17, 'text')}, ${at(18, 'bigint')}
+      FROM step WHERE answer = 'inserted' AND ${at(17, 'text')} IS NOT NULL
+    ), entry AS (
+      ${enqueueFrom(1, "FROM step WHERE answer = 'inserted'")}
+    )
+    SELECT answer FROM step`,
+};
+
+const CLOSE_GATE: Statement = {
+  name: 'close_gate',
+  text: `SELECT pg_advisory_xact_lock(${GATE}, hashtext(lineage[1]))
+    FROM tokens WHERE token_id = $1`,
+};
+
+/** A dead token ends what is below it, so the search goes no further there. */
+const LIVING: Statement = {
+  name: 'living',
+  text: `WITH RECURSIVE living AS (
+      SELECT t.token_id FROM tokens t WHERE t.token_id = $1 AND NOT EXISTS (
+        SELECT FROM tokens a WHERE a.token_id = ANY (t.lineage)
+          AND (a.revoked_at IS NOT NULL OR a.expires_at <= $2))
+      UNION ALL
+      SELECT c.token_id FROM living JOIN tokens c ON c.parent_token_id = living.token_id
+      WHERE c.revoked_at IS NULL AND c.expires_at > $2
+    )
+    SELECT count(*)::integer AS ended FROM living`,
+};
+
+const REVOKE: Statement = {
+  name: 'revoke',
+  text: `UPDATE tokens SET revoked_at = coalesce(revoked_at, $2) WHERE token_id = $1
+    RETURNING revoked_at`,
+};
+
+/** The columns of a token as JSON, with its budget's two that make the record's. */
+export const TOKEN_JSON = `(
+  SELECT to_jsonb(t) || jsonb_build_object('currency', b.currency, 'max', b.max::text)
+  FROM (SELECT) AS one LEFT JOIN budgets b ON b.token_id = t.token_id)`;
+
+export const LINEAGE_JSON = `(
+  SELECT jsonb_agg(jsonb_build_object('token_id', l.token_id, 'subject', l.subject,
+    'expires_at', l.expires_at, 'revoked_at', l.revoked_at,
+    'exclusive', l.concurrent_branches = 'exclusive', 'currency', b.currency,
+    'max', b.max::text, 'reserved', b.reserved::text, 'consumed', b.consumed::text)
+    ORDER BY cardinality(l.lineage))
+  FROM tokens l LEFT JOIN budgets b ON b.token_id = l.token_id
+  WHERE l.token_id = ANY (t.lineage))`;
+
+const DESCRIBE: Statement = {
+  name: 'describe_token',
+  text: `SELECT ${TOKEN_JSON} AS token, ${LINEAGE_JSON} AS lineage,
+      ARRAY(SELECT c.token_id FROM tokens c WHERE c.parent_token_id = t.token_id
+        ORDER BY c.token_id LIMIT $2) AS children,
+      coalesce((SELECT f.children FROM families f WHERE f.token_id = t.token_id), 0)
+        AS children_count
+    FROM tokens t WHERE t.token_id = $1`,
+};
