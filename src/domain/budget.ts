@@ -109,8 +109,7 @@ export function settledCost(
 ): { readonly cost: Charge | undefined; readonly excess: boolean } {
   if (!reported) return { cost: checked, excess: false };
   const currency = checked?.currency ?? cost?.financial?.currency;
-  const within =
-    reported.currency === currency && (!checked || reported.amount <= checked.amount);
+  const within = reported.currency === currency && (!checked || reported.amount <= checked.amount);
   return within ? { cost: reported, excess: false } : { cost: checked, excess: true };
 }
 

@@ -8,8 +8,8 @@
 
 import type { Failure } from '../protocol/failure.ts';
 import { failure } from './failure.ts';
-import { isPrincipal, matchesPrincipal } from './principal.ts';
-import { entitles, isScope } from './scope-pattern.ts';
+import { isPrincipal, isPrincipalPattern, matchesPrincipal } from './principal.ts';
+import { entitles, isScopePattern } from './scope-pattern.ts';
 
 export interface Entitlement {
   readonly principal: string;
@@ -23,20 +23,27 @@ export interface Entitlement {
   readonly caller_classes: readonly string[];
 }
 
+interface Fault {
+  readonly field: string;
+  readonly fault: string;
+}
+
 /** The first thing in an entitlement that could never entitle to anything. */
 export function entitlementFault(
   entitlement: Pick<Entitlement, 'principal' | 'scopes' | 'subjects'>,
-): { field: string; fault: string } | undefined {
-  if (!isPrincipal(entitlement.principal)) {
-    return { field: 'principal', fault: `"${entitlement.principal}" is no principal` };
-  }
-  const scope = entitlement.scopes.find((each) => !isScope(each));
-  if (scope !== undefined) return { field: 'scopes', fault: `"${scope}" is no scope or pattern` };
-  const subject = entitlement.subjects.find(
-    (each) => !/^(?:human|agent|service|oidc):[^*]*\*?[^*]*$/.test(each),
-  );
-  if (subject === undefined) return undefined;
-  return { field: 'subjects', fault: `"${subject}" is no principal or pattern with one "*"` };
+): Fault | undefined {
+  if (isPrincipal(entitlement.principal)) return grantFault(entitlement);
+  return { field: 'principal', fault: `"${entitlement.principal}" is no principal` };
+}
+
+/** The same of a rule, which may speak of many principals; some rules grant nothing. */
+export function entitlementRuleFault(rule: {
+  readonly principals: readonly string[];
+  readonly scopes?: readonly string[];
+  readonly subjects?: readonly string[];
+}): Fault | undefined {
+  const { principals, scopes = [], subjects = [] } = rule;
+  return patternFault('principals', principals) ?? grantFault({ scopes, subjects });
 }
 
 /** Scopes that nobody granted the identity. */
@@ -67,4 +74,16 @@ export function unentitledClass(
   if (entitlement.caller_classes.includes(callerClass)) return undefined;
   const detail = `Cannot assign caller class "${callerClass}": ${entitlement.principal} may not assign it`;
   return failure('not_entitled', detail);
+}
+
+function grantFault({ scopes, subjects }: Pick<Entitlement, 'scopes' | 'subjects'>) {
+  const scope = scopes.find((each) => !isScopePattern(each));
+  if (scope !== undefined) return { field: 'scopes', fault: `"${scope}" is no scope or pattern` };
+  return patternFault('subjects', subjects);
+}
+
+function patternFault(field: string, patterns: readonly string[]) {
+  const stray = patterns.find((each) => !isPrincipalPattern(each));
+  if (stray === undefined) return undefined;
+  return { field, fault: `"${stray}" is no principal or pattern with one "*"` };
 }

@@ -1,8 +1,10 @@
 /**
- * External identities: which principal the claims of an identity provider stand for.
+ * External identities: whether a token of an identity provider is meant for us, and which principal
+ * its claims stand for.
  *
  * A claim becomes a name inside one class and can never spell another class's prefix. What an issuer
- * may assert is configuration; what it asserts beyond that names nobody but its own subject.
+ * may assert is configuration; what it asserts beyond that names nobody but its own subject. Knows
+ * nothing about signatures: whoever asks has verified the token.
  *
  * @module
  */
@@ -18,7 +20,7 @@ export interface ServiceAccountRule {
 }
 
 export interface MappingRules {
-  /** Keeps the subjects of several issuers apart. */
+  /** Keeps the subjects and service accounts of several issuers apart. */
   readonly name?: string | undefined;
   /** An e-mail address without `email_verified` does not count either. */
   readonly require_email_verified: boolean;
@@ -27,16 +29,66 @@ export interface MappingRules {
   readonly service_accounts: readonly ServiceAccountRule[];
 }
 
+export interface PartyRules {
+  readonly audience: string;
+  /** The clients whose tokens are accepted; all when absent. */
+  readonly authorized_parties?: readonly string[] | undefined;
+}
+
 export type Claims = Readonly<Record<string, unknown>>;
+
+/** Clocks of different companies differ by less than this. */
+export const SKEW_SECONDS = 60;
+
+/** Why a verified token does not prove to us who somebody is, in words, or `undefined`. */
+export function unfitToken(
+  { typ, claims }: { typ: unknown; claims: Claims },
+  rules: PartyRules,
+  now: Date,
+): string | undefined {
+  if (!isIdentityToken(typ, claims)) return 'it is of another kind';
+  const issuedAt = Number(claims.iat) * 1_000;
+  if (issuedAt > now.getTime() + SKEW_SECONDS * 1_000) return 'it was issued in the future';
+  return isForUs(claims, rules) ? undefined : 'it was issued for another party';
+}
 
 /** The principal, or `undefined` when the claims name nobody in an admissible way. */
 export function principalOfClaims(claims: Claims, rules: MappingRules): string | undefined {
+  const own = (name: string) => (rules.name ? `${rules.name}/${name}` : name);
   const account = serviceAccount(claims, rules.service_accounts);
-  if (account) return principalOf(account.class, account.name);
+  // The rule speaks of names, and what is left of this one is none: "corp/" would be a principal.
+  if (account) return account.name ? principalOf(account.class, own(account.name)) : undefined;
   const email = usableEmail(claims, rules);
-  if (email) return principalOf('human', email);
-  if (typeof claims.sub !== 'string') return undefined;
-  return principalOf('oidc', rules.name ? `${rules.name}/${claims.sub}` : claims.sub);
+  const human = email && principalOf('human', email);
+  if (human) return human;
+  return typeof claims.sub === 'string' && claims.sub
+    ? principalOf('oidc', own(claims.sub))
+    : undefined;
+}
+
+/**
+ * Identity and access tokens have no `typ` or one of these. Everything else that an issuer signs (a
+ * logout token, a security event, one of our own artefacts) may carry the same claims and proves
+ * nothing about who presents it.
+ */
+function isIdentityToken(typ: unknown, claims: Claims): boolean {
+  return (typ === undefined || IDENTITY_TYP.test(String(typ))) && claims.events === undefined;
+}
+const IDENTITY_TYP = /^(?:application\/)?(?:at\+)?jwt$/i;
+
+/**
+ * The party a token was issued to is `azp`, in access tokens `client_id` (RFC 9068). With several
+ * audiences it has to be said, and be us: another of them could otherwise pass the token on.
+ */
+function isForUs(claims: Claims, { audience, authorized_parties }: PartyRules): boolean {
+  const { aud, azp, client_id } = claims;
+  if (authorized_parties) {
+    const parties = [azp, client_id].filter((party) => party !== undefined);
+    return (
+      parties.length > 0 && parties.every((party) => authorized_parties.includes(party as string))
+    );
+  }
+  return !(Array.isArray(aud) && aud.length > 1) || azp === audience;
 }
 
 function serviceAccount(claims: Claims, rules: readonly ServiceAccountRule[]) {
@@ -48,12 +100,17 @@ function serviceAccount(claims: Claims, rules: readonly ServiceAccountRule[]) {
   return undefined;
 }
 
-/** Addresses are compared without case: two people do not share one in two spellings. */
+/**
+ * Two addresses are one only when nothing but the case of ASCII letters differs. Any wider folding
+ * has collisions: the Kelvin sign, which is no K to a mail server, becomes one in NFC and in lower
+ * case.
+ */
 function usableEmail(claims: Claims, rules: MappingRules): string | undefined {
   const { email, email_verified: verified } = claims;
   if (typeof email !== 'string' || !/^[^@\s]+@[^@\s]+$/.test(email)) return undefined;
   if (verified === undefined ? rules.require_email_verified : verified !== true) return undefined;
-  const address = email.normalize('NFC').toLowerCase();
+  if (email !== email.normalize('NFC')) return undefined;
+  const address = email.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
   const domain = address.slice(address.lastIndexOf('@') + 1);
   if (rules.email_domains && !rules.email_domains.includes(domain)) return undefined;
   return address;

@@ -152,7 +152,7 @@ export const GUIDANCE = {
   internal_error: stop('revalidate_state', 'the service or a handler has a defect'),
   service_unavailable: again(
     'wait_and_retry',
-    'store or log cannot be written, or the service is overloaded; nothing ran',
+    'store or log cannot be written, an issuer cannot be reached, or the service is overloaded; nothing ran',
   ),
   outcome_unknown: stop(
     'revalidate_state',

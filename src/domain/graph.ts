@@ -14,7 +14,9 @@ export function graphOf(catalog: Catalog, around?: string): Graph {
   const edges = capabilities
     .flatMap(edgesOf)
     .filter(({ from, to, service }) => !around || from === around || (to === around && !service));
-  const shown = new Set(around ? [around, ...edges.flatMap(({ from, to }) => [from, to])] : []);
+  // What another service has under a name of ours is not ours.
+  const ends = edges.flatMap(({ from, to, service }) => (service ? [from] : [from, to]));
+  const shown = new Set(around ? [around, ...ends] : []);
   const own = capabilities
     .filter(({ name }) => !around || shown.has(name))
     .map(({ name, side_effect, kind }) => ({

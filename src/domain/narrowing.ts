@@ -110,6 +110,12 @@ export function unreadableBudget(request: IssueRequest): Failure | undefined {
   return fault ? failure('invalid_parameters', `${fault} (field "budget")`) : undefined;
 }
 
+export function malformedSubject(subject: string | undefined): Failure | undefined {
+  if (isPrincipal(subject)) return undefined;
+  const detail = `Cannot issue to "${subject}": expected a principal (field "subject")`;
+  return failure('invalid_parameters', detail);
+}
+
 function widenedScope(parent: Authority, { scope }: IssueRequest): Failure | undefined {
   const missing = uncovered(parent.scope, scope);
   if (missing.length === 0) return undefined;
@@ -209,9 +215,8 @@ function widenedClass(
 
 /** An agent may act for a person, but never make a token that says a person holds it. */
 function impersonatedHuman(parent: Authority, { subject }: IssueRequest): Failure | undefined {
-  if (subject === undefined || !isPrincipal(subject)) {
-    return failure('invalid_parameters', `Cannot issue to "${subject}": expected a principal`);
-  }
+  const malformed = malformedSubject(subject);
+  if (malformed) return malformed;
   if (parsePrincipal(subject)?.class !== 'human') return undefined;
   if (parsePrincipal(parent.subject)?.class === 'human') return undefined;
   const detail = `Cannot issue to "${subject}": only a human principal delegates to a human`;

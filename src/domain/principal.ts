@@ -62,6 +62,11 @@ export function matchesPrincipal(pattern: string, principal: string): boolean {
   );
 }
 
+/** Whether a configured pattern could mean anyone: it is a principal once its star is a letter. */
+export function isPrincipalPattern(pattern: string): boolean {
+  return isPrincipal(pattern.replace('*', 'x'));
+}
+
 /**
  * Refused: all of category C (control, format, surrogate, private, unassigned) and Z (spaces and
  * separators), whatever else is drawn as nothing (fillers, variation selectors), and the star,

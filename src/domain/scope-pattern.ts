@@ -47,6 +47,12 @@ export function entitles(pattern: string, scope: string): boolean {
   return PREFIX_PATTERN.test(pattern) && isLonger(scope, pattern.slice(0, -1));
 }
 
+/** Whether a configured pattern could allow anything: `travel*` or `a:b:*` would be dead letters. */
+export function isScopePattern(pattern: string): boolean {
+  if (!isScope(pattern)) return false;
+  return !pattern.includes('*') || WILDCARD.test(pattern) || PREFIX_PATTERN.test(pattern);
+}
+
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]{1,128}$/;
 
 /** The word itself has no colon and no star: `a:b:*` and `*:*` are ordinary scopes. */

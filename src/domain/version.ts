@@ -18,22 +18,43 @@ interface Version {
 export function satisfies(version: string, range: string): boolean {
   const parsed = parseVersion(version);
   if (!parsed || range.length > RANGE_LENGTH_MAX) return false;
+  if (range.trim() === '') return admitsAll(['*'], parsed);
   return range.split('||').some((part) => {
-    const words = part.trim().split(/\s+/).filter(Boolean);
-    if (words.length === 0) return range.trim() === '';
-    return words.every((word) => admits(word, parsed));
+    // A sign may stand apart from its version.
+    const words = part
+      .replaceAll(/([\^~<>=])\s+/g, '$1')
+      .trim()
+      .split(/\s+/);
+    return admitsAll(words, parsed);
   });
 }
 
-function admits(word: string, version: Version): boolean {
-  const match = /^(\^|~|>=|<=|>|<|=)?v?(.*)$/.exec(word);
-  const [, sign = '', text = ''] = match ?? [];
-  const wanted = parsePartial(text);
-  if (!wanted) return false;
-  // A prerelease is a promise of nothing: only a range that names one admits one.
-  if (version.prerelease && !wanted.prerelease && sign !== '') return false;
+function admitsAll(words: readonly string[], version: Version): boolean {
+  const wanted = words.map(parseWord);
+  if (!wanted.every((word) => word !== undefined)) return false;
+  // A prerelease is a promise of nothing: only a range that names one of the same version admits it.
+  const named = wanted.some((word) => word.prerelease && sameNumbers(word, version));
+  if (version.prerelease && !named) return false;
+  return wanted.every((word) => admits(word, version));
+}
+
+function sameNumbers(one: Version, other: Version): boolean {
+  return one.numbers.every((part, index) => part === other.numbers[index]);
+}
+
+interface Word extends Partial {
+  readonly sign: string;
+}
+
+function parseWord(word: string): Word | undefined {
+  const [, sign = '', text = ''] = /^(\^|~|>=|<=|>|<|=)?v?(.*)$/.exec(word) ?? [];
+  const parsed = parsePartial(text);
+  return parsed && { ...parsed, sign };
+}
+
+function admits(wanted: Word, version: Version): boolean {
   const order = compare(version, wanted);
-  switch (sign) {
+  switch (wanted.sign) {
     case '>=':
       return order >= 0;
     case '>':
@@ -58,11 +79,11 @@ interface Partial extends Version {
 }
 
 function parsePartial(text: string): Partial | undefined {
-  if (text === '*' || text === '' || text === 'x') {
+  if (/^[*xX]$/.test(text)) {
     return { numbers: [0, 0, 0], prerelease: '', given: 0 };
   }
   const match =
-    /^(0|[1-9]\d{0,9})(?:\.(?:(0|[1-9]\d{0,9})|[x*]))?(?:\.(?:(0|[1-9]\d{0,9})|[x*]))?(?:-([0-9A-Za-z.-]+))?$/.exec(
+    /^(0|[1-9]\d{0,9})(?:\.(?:(0|[1-9]\d{0,9})|[*xX]))?(?:\.(?:(0|[1-9]\d{0,9})|[*xX]))?(?:-([0-9A-Za-z.-]+))?$/.exec(
       text,
     );
   if (!match) return undefined;

@@ -58,7 +58,7 @@ export const IssueRequest = z.strictObject({
   scope: ScopeList,
   capability: optional(CapabilityName),
   subject: optional(Principal),
-  parent_token: optional(z.string().min(1).max(ID_LENGTH_MAX)),
+  parent_token: optional(TokenId),
   purpose_parameters: optional(Purpose),
   budget: optional(Budget),
   caller_class: optional(CallerClass),
@@ -109,7 +109,7 @@ export const DelegationClaims = z.strictObject({
 });
 export type DelegationClaims = z.infer<typeof DelegationClaims>;
 
-export const RevokeRequest = z.strictObject({ token_id: z.string().min(1).max(ID_LENGTH_MAX) });
+export const RevokeRequest = z.strictObject({ token_id: TokenId });
 export type RevokeRequest = z.output<typeof RevokeRequest>;
 
 /** `ended` counts the tokens that were alive until now: this one and its descendants. */
@@ -121,7 +121,7 @@ export const RevokeAnswer = z.object({
 });
 export type RevokeAnswer = z.infer<typeof RevokeAnswer>;
 
-export const TokenRequest = z.object({ token_id: z.string().min(1).max(ID_LENGTH_MAX) });
+export const TokenRequest = z.object({ token_id: TokenId });
 
 export const TokenState = z.enum(['active', 'expired', 'revoked']);
 

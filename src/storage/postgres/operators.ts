@@ -10,7 +10,7 @@ import { enqueueFrom, entryValues } from './entries.ts';
 import { freezeOf, type Row } from './rows.ts';
 import { ENTRY_COLUMNS } from './schema-log.ts';
 
-export function createOperators(database: Database): OperatorStore {
+export function createOperators(database: Database, now: () => Date): OperatorStore {
   return {
     async freeze(freeze, entry) {
       const { what, target, reason, frozen_by, frozen_at, until } = freeze;
@@ -19,8 +19,9 @@ export function createOperators(database: Database): OperatorStore {
     },
 
     async unfreeze({ what, target }, entry) {
-      const rows = await database.write(UNFREEZE, [...entryValues(entry), what, target]);
-      return rows.length > 0;
+      const values = [...entryValues(entry), what, target, now()];
+      const [row] = await database.write<{ in_force: boolean }>(UNFREEZE, values);
+      return row?.in_force ?? false;
     },
 
     async frozen(now) {
@@ -44,7 +45,8 @@ const FREEZE: Statement = {
 const UNFREEZE: Statement = {
   name: 'unfreeze',
   text: `WITH entry AS (${enqueueFrom(1, '')})
-    DELETE FROM freezes WHERE what = $${FIRST} AND target = $${FIRST + 1} RETURNING what`,
+    DELETE FROM freezes WHERE what = $${FIRST} AND target = $${FIRST + 1}
+    RETURNING until IS NULL OR until > $${FIRST + 2}::timestamptz AS in_force`,
 };
 
 const FROZEN: Statement = {

@@ -78,7 +78,7 @@ function operationsOf(
     ...createIntents(database, now),
     ...createApprovals(database),
     ...createDeliveries(database),
-    ...createOperators(database),
+    ...createOperators(database, now),
     ...createLog(database, sequencer),
     ...createCheckpoints(database),
     load: createLoad(database, now),

@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { describe, test } from 'vitest';
+import {
+  type Entitlement,
+  entitlementFault,
+  entitlementRuleFault,
+  unentitledClass,
+  unentitledScope,
+  unentitledSubject,
+} from './entitlement.ts';
+
+const ALICE: Entitlement = {
+  principal: 'human:alice@example.com',
+  scopes: ['travel.*', 'approver:*', 'audit'],
+  subjects: ['agent:*', 'service:desk-*', 'human:bob@example.com'],
+  caller_class: 'internal',
+  caller_classes: ['partner', 'default'],
+};
+const NOBODY: Entitlement = {
+  principal: 'agent:x',
+  scopes: [],
+  subjects: [],
+  caller_class: 'default',
+  caller_classes: [],
+};
+
+describe('unentitledScope()', () => {
+  for (const scope of ['travel.search', 'travel.a.b', 'approver:book', 'approver:*', 'audit']) {
+    test(`allows ${scope}`, () => {
+      assert.equal(unentitledScope(ALICE, [scope]), undefined);
+    });
+  }
+
+  for (const scope of [
+    'travel',
+    'travel.',
+    'travel.*',
+    'travelx',
+    'Travel.search',
+    'approver',
+    'approver:',
+    'audit.x',
+    'audit:*',
+    '*',
+    'operator:*',
+  ]) {
+    test(`finds ${scope}, which nobody granted`, () => {
+      const found = unentitledScope(ALICE, ['travel.search', scope]);
+
+      assert.equal(found?.type, 'not_entitled');
+      assert.deepEqual(found.resolution.requires, [scope]);
+    });
+  }
+
+  test('names every scope that is lacking, and only those', () => {
+    const found = unentitledScope(ALICE, ['x', 'travel.search', 'y']);
+
+    assert.deepEqual(found?.resolution.requires, ['x', 'y']);
+    assert.equal(
+      found?.detail,
+      'Cannot issue scope "x", "y": human:alice@example.com is not entitled to it',
+    );
+  });
+
+  test('allows nobody anything by default', () => {
+    fc.assert(
+      fc.property(fc.stringMatching(/^[a-z.:*]{1,12}$/), (scope) => {
+        assert.equal(unentitledScope(NOBODY, [scope])?.type, 'not_entitled');
+      }),
+    );
+  });
+});
+
+describe('unentitledSubject()', () => {
+  for (const subject of [
+    'human:alice@example.com',
+    'agent:x',
+    'service:desk-1',
+    'human:bob@example.com',
+  ]) {
+    test(`allows ${subject}`, () => {
+      assert.equal(unentitledSubject(ALICE, subject), undefined);
+    });
+  }
+
+  for (const subject of [
+    'human:carol@example.com',
+    'service:desk-',
+    'service:x',
+    'oidc:x',
+    'agent:',
+    'agent:*',
+    'human:Alice@example.com',
+  ]) {
+    test(`finds ${subject}`, () => {
+      const found = unentitledSubject(ALICE, subject);
+
+      assert.equal(found?.type, 'not_entitled');
+      assert.match(found.detail, /may not name that subject$/);
+    });
+  }
+
+  test('lets everyone name themselves, and no one else by default', () => {
+    assert.equal(unentitledSubject(NOBODY, 'agent:x'), undefined);
+    assert.equal(unentitledSubject(NOBODY, 'agent:y')?.type, 'not_entitled');
+  });
+});
+
+describe('unentitledClass()', () => {
+  test('allows the own class, those listed, and to name none', () => {
+    for (const name of ['internal', 'partner', 'default', undefined]) {
+      assert.equal(unentitledClass(ALICE, name), undefined);
+    }
+  });
+
+  test('finds every other class, also the default one where it is not listed', () => {
+    assert.equal(unentitledClass(ALICE, 'automated_agent')?.type, 'not_entitled');
+    const partner = { ...NOBODY, caller_class: 'partner' };
+    assert.equal(unentitledClass(partner, 'default')?.type, 'not_entitled');
+  });
+});
+
+describe('entitlementFault()', () => {
+  test('finds nothing in what can have an effect', () => {
+    assert.equal(entitlementFault(ALICE), undefined);
+    assert.equal(entitlementFault(NOBODY), undefined);
+    assert.equal(entitlementRuleFault({ principals: ['human:*', 'agent:a*b'] }), undefined);
+  });
+
+  const rows: [field: keyof Entitlement, value: string][] = [
+    ['principal', 'alice'],
+    ['principal', 'human:'],
+    ['principal', 'agent:*'],
+    ['scopes', '*'],
+    ['scopes', 'travel*'],
+    ['scopes', 'a:b:*'],
+    ['scopes', '*.x'],
+    ['scopes', '.*x'],
+    ['scopes', 'two words'],
+    ['scopes', ''],
+    ['subjects', '*'],
+    ['subjects', 'agent:'],
+    ['subjects', 'agent:*x*'],
+    ['subjects', 'robot:*'],
+    ['subjects', '*:x'],
+    ['subjects', 'agent:a b'],
+  ];
+  for (const [field, value] of rows) {
+    test(`finds "${value}" among ${field}: it could never mean anything`, () => {
+      const changed = field === 'principal' ? value : [value];
+
+      const found = entitlementFault({ ...ALICE, [field]: changed });
+
+      assert.equal(found?.field, field);
+      assert.ok(found.fault.startsWith(`"${value}" is no `));
+    });
+  }
+
+  test('finds a rule for principals that cannot exist', () => {
+    for (const principal of ['alice@*', '*', 'human:', 'human:**']) {
+      const found = entitlementRuleFault({ principals: ['human:*', principal] });
+      assert.equal(found?.field, 'principals', principal);
+    }
+  });
+
+  test('finds no pattern that would have matched a principal', () => {
+    const name = fc.stringMatching(/^[a-z]{1,6}$/);
+    fc.assert(
+      fc.property(name, name, (before, after) => {
+        const pattern = `agent:${before}*${after}`;
+        assert.equal(
+          unentitledSubject({ ...NOBODY, subjects: [pattern] }, `agent:${before}-${after}`),
+          undefined,
+        );
+        assert.equal(entitlementFault({ ...NOBODY, subjects: [pattern] }), undefined);
+      }),
+    );
+  });
+});
