@@ -26,20 +26,12 @@ const TOOLS = {
   vitest: [join(ROOT, 'node_modules/vitest/vitest.mjs')],
   tsx: [join(ROOT, 'node_modules/tsx/dist/cli.mjs')],
   generate: [...['--conditions=writ-source', '--import', 'tsx'], join(ROOT, 'scripts/generate.ts')],
+  bench: [...['--conditions=writ-source', '--import', 'tsx'], join(ROOT, 'bench/run.ts')],
 };
 
 /** The showcase, as it is built and as it is written. */
 const SHOWCASE = join(ROOT, 'dist/examples/travel/main.js');
 const SHOWCASE_SOURCE = join(ROOT, 'examples/travel/main.ts');
-
-const NO_SHOWCASE = `There is no service to start yet.
-
-What stands here now: the schemas of everything that travels (src/protocol) and the pure rules that
-decide what is allowed (src/domain). The service and its showcase come next.
-
-  npm test         proves what is there
-  npm run check    lints, type-checks and looks for leftovers
-`;
 
 /** In this order: the quick and common mistakes first. */
 const CHECKS = /** @type {const} */ ([
@@ -65,6 +57,7 @@ const VERBS = {
   dev: { needs: 'dependencies', run: dev },
   build: { needs: 'dist', run: async () => 0 },
   generate: { needs: 'dependencies', run: (args) => runTool('generate', args) },
+  bench: { needs: 'dist', run: (args) => runTool('bench', args) },
 };
 
 await main(process.argv.slice(2));
@@ -103,11 +96,6 @@ function fail(message) {
  * @type {Verb}
  */
 async function start(args) {
-  if (!existsSync(SHOWCASE)) {
-    process.stdout.write(NO_SHOWCASE);
-    return 0;
-  }
-
   process.setSourceMapsEnabled(true);
   process.argv.splice(1, process.argv.length, SHOWCASE, ...args);
   await import(pathToFileURL(SHOWCASE).href);

@@ -214,7 +214,10 @@ async function build(root, share) {
   rmSync(join(root, BUILD_STAMP), { force: true });
 
   const tsc = join(root, 'node_modules/typescript/bin/tsc');
-  const args = [tsc, '-p', 'tsconfig.build.json', '--listEmittedFiles', '--pretty', 'false'];
+  // `--noEmitOnError`: a source that imports from outside this checkout is an error, but without this
+  // tsc would still write the output of what it imports, beside it and outside dist: seen.
+  const flags = ['--noEmitOnError', '--listEmittedFiles', '--pretty', 'false'];
+  const args = [tsc, '-p', 'tsconfig.build.json', ...flags];
   const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
   if (child.pid !== undefined) share(child.pid);
   const output = outputOf(child);

@@ -55,7 +55,8 @@ import { createApp } from '../http/app.ts';
 test.skipIf(process.env.CI)('x', () => {});
 if (process.env.CI) test.skip('y');
 `,
-  'src/config.ts': module("import { z } from 'zod'; await import(process.env.CONFIG);"),
+  'src/config.ts': module("import { z } from 'zod'; export const at = process.env.CONFIG;"),
+  'src/config-file.ts': module("import { parse } from 'yaml'; await import(parse('a'));"),
   'src/keyring.ts': module("import { scope } from './domain/scope.ts';"),
   'src/log.ts': module(''),
   'src/index.ts': module("export { createApp } from './http/app.ts';"),

@@ -25,7 +25,8 @@ const unknownLayers: Rule = (files) => {
   return pathsIn(files, /^src\//)
     .filter((path) => {
       const [, name = '', ...rest] = path.split('/');
-      return rest.length === 0 ? !ROOT_FILES.includes(name) : !FOLDERS.includes(name);
+      const source = name.replace('.test.', '.');
+      return rest.length === 0 ? !ROOT_FILES.includes(source) : !FOLDERS.includes(name);
     })
     .map((path) => `${path}: is in no known layer`);
 };

@@ -5,13 +5,16 @@
  * @module
  */
 
-import { text } from 'node:stream/consumers';
+import { readAll } from './io.ts';
 import { main } from './main.ts';
+
+/** A token, or a few; what is longer was piped in by mistake. */
+const INPUT_BYTES_MAX = 128 * 1024;
 
 // The status is set and not forced: what was written has to reach a slow pipe first.
 process.exitCode = await main(process.argv.slice(2), {
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
   env: process.env,
-  input: () => text(process.stdin),
+  input: () => readAll(process.stdin, INPUT_BYTES_MAX),
 });

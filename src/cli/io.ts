@@ -14,3 +14,19 @@ export interface Io {
 
 /** Resolves with the number that the process should end with (`exit.ts`). */
 export type Command = (args: readonly string[], io: Io) => Promise<number>;
+
+/** Reads a stream to its end, or rejects when it has more than that many bytes. */
+export async function readAll(
+  stream: AsyncIterable<Uint8Array | string>,
+  bytesMax: number,
+): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of stream) {
+    const bytes = Buffer.from(chunk);
+    size += bytes.length;
+    if (size > bytesMax) throw new Error(`standard input has more than ${bytesMax} bytes`);
+    chunks.push(bytes);
+  }
+  return Buffer.concat(chunks).toString();
+}

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +7,7 @@ import { type JWTHeaderParameters, SignJWT } from 'jose';
 import { afterAll, test } from 'vitest';
 import { openKeyring } from '../keyring/keyring.ts';
 import { ARTEFACTS } from '../keyring/wire.ts';
+import { readAll } from './io.ts';
 import { main } from './main.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'writ-token-'));
@@ -28,14 +29,15 @@ function own(claims: object = {}): string {
 
 /** Runs the command line, and gives what it wrote and ended with. */
 async function writ(args: string[], { input, env = {} }: { input?: string; env?: object } = {}) {
-  const wrote = { out: '', err: '' };
+  const out: string[] = [];
+  const err: string[] = [];
   const status = await main(['token', ...args], {
-    out: (text) => void (wrote.out += text),
-    err: (text) => void (wrote.err += text),
+    out: (text) => void out.push(text),
+    err: (text) => void err.push(text),
     env: { ...env },
     ...(input !== undefined && { input: async () => input }),
   });
-  return { status, ...wrote };
+  return { status, out: out.join(''), err: err.join('') };
 }
 
 const signers: [alg: string, pair: { publicKey: KeyObject; privateKey: KeyObject }][] = [
@@ -188,10 +190,14 @@ test('writ token inspect never verifies an algorithm that is not admitted', asyn
 });
 
 test('writ token inspect does not verify with a key of another kind than the algorithm', async () => {
-  const [, claims, signature] = (await foreign('ES256')).split('.');
-  const text = `${part({ alg: 'RS256', kid: 'ES256' })}.${claims}.${signature}`;
+  const [kid, { privateKey }] = signers[0] as (typeof signers)[number];
+  const signed = `${part({ alg: 'RS256', kid })}.${part({ sub: 's' })}`;
+  const signature = sign('sha256', Buffer.from(signed), privateKey).toString('base64url');
 
-  assert.equal((await writ(['inspect', '--jwks', jwks, text])).status, 1);
+  const { status, out } = await writ(['inspect', '--jwks', jwks, `${signed}.${signature}`]);
+
+  assert.equal(status, 1);
+  assert.match(out, /^Not verified: the key it names is not for this kind of token$/m);
 });
 
 test('writ token inspect does not use a compromised key', async () => {
@@ -237,7 +243,7 @@ test('writ token inspect prints no character that steers the terminal or hides',
 
   const { out } = await writ(['inspect', '--keys', keys, own(hostile)]);
 
-  assert.doesNotMatch(out, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200b\u2028\u202e]/);
+  assert.doesNotMatch(out, /[^\P{C}\n]|\p{Zl}/u);
   assert.match(out, /\\u\{202e\}gnp\\u\{200b\}/);
   assert.equal(out.match(/^Verified$/gm)?.length, 1);
 });
@@ -287,4 +293,14 @@ test('writ token --help says how it ends', async () => {
     assert.equal(status, 0);
     assert.match(out, /Exit status: 0 .*1 .*2 /s);
   }
+});
+
+test('readAll() joins what comes in pieces, also amid a character, up to the bound', async () => {
+  const bytes = new TextEncoder().encode('zo\u00eb');
+  async function* pieces() {
+    for (const byte of bytes) yield Uint8Array.of(byte);
+  }
+
+  assert.equal(await readAll(pieces(), bytes.length), 'zo\u00eb');
+  await assert.rejects(readAll(pieces(), bytes.length - 1), /has more than 3 bytes$/);
 });

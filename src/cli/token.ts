@@ -15,7 +15,7 @@ import { type HeldKeys, type Jwt, keysInFile, keysInFolder, readJwt, verifiedBy 
 
 const KEYS_DEFAULT = '.writ/keys';
 
-export const TOKEN_USAGE = `Usage: writ token inspect [--keys <folder>] [--jwks <file>] [<jwt>|-]
+const TOKEN_USAGE = `Usage: writ token inspect [--keys <folder>] [--jwks <file>] [<jwt>|-]
 
 Shows header and claims of a JWT, and tells whether it verifies and by which key.
 Reads the token from standard input when none is given, so that it need not stand
@@ -46,7 +46,14 @@ export async function token(args: readonly string[], io: Io): Promise<number> {
   }
 }
 
-function optionsOf([verb, ...args]: readonly string[]) {
+interface Options {
+  readonly keys?: string;
+  readonly jwks?: string;
+  readonly help?: boolean;
+  readonly given?: string | undefined;
+}
+
+function optionsOf([verb, ...args]: readonly string[]): Options {
   const options = {
     keys: { type: 'string' },
     jwks: { type: 'string' },

@@ -1,0 +1,69 @@
+/**
+ * Small things with a price: lounge, seat holds, taxis.
+ *
+ * @module
+ */
+
+import { defineCapability, NoEffect } from 'writ';
+import { CURRENCY, FLIGHTS, HOLDS, numbered } from './data.ts';
+
+const LOUNGE_PRICE = { currency: CURRENCY, amount: 25 };
+const HOLD_PRICE = { currency: CURRENCY, amount: 15 };
+
+export const buyLoungePass = defineCapability({
+  name: 'buy_lounge_pass',
+  description: 'Buy a day pass for an airport lounge',
+  inputs: [{ name: 'airport', type: 'string', required: false, default: 'SFO' }],
+  output: { type: 'lounge_pass', fields: ['pass_id', 'airport'] },
+  side_effect: 'write',
+  minimum_scope: ['travel.extras'],
+  cost: { certainty: 'fixed', financial: LOUNGE_PRICE },
+  handler({ airport }, context) {
+    context.cost(LOUNGE_PRICE);
+    return { pass_id: numbered('LP'), airport };
+  },
+});
+
+export const holdSeat = defineCapability({
+  name: 'hold_seat',
+  description: 'Hold a seat for a day; the hold can be released',
+  inputs: [{ name: 'flight_number', type: 'string' }],
+  output: { type: 'hold', fields: ['hold_id', 'flight_number'] },
+  side_effect: { type: 'transactional', rollback_window: 'PT24H', compensation: 'release_seat' },
+  minimum_scope: ['travel.hold'],
+  cost: { certainty: 'fixed', financial: HOLD_PRICE },
+  handler({ flight_number }, context) {
+    if (!FLIGHTS.some((flight) => flight.flight_number === flight_number)) {
+      throw new NoEffect(`Cannot hold a seat: there is no flight "${flight_number}"`);
+    }
+    context.cost(HOLD_PRICE);
+    const hold_id = numbered('HD');
+    HOLDS.set(hold_id, flight_number);
+    return { hold_id, flight_number };
+  },
+});
+
+export const releaseSeat = defineCapability({
+  name: 'release_seat',
+  description: 'Release a held seat; releasing it again changes nothing',
+  inputs: [{ name: 'hold_id', type: 'string' }],
+  output: { type: 'release', fields: ['released'] },
+  side_effect: 'write',
+  minimum_scope: ['travel.hold'],
+  handler: ({ hold_id }) => ({ released: HOLDS.delete(hold_id) }),
+});
+
+export const requestTaxi = defineCapability({
+  name: 'request_taxi',
+  description: 'Send a taxi; the fare is known when the ride ends',
+  inputs: [{ name: 'pickup', type: 'string' }],
+  output: { type: 'ride', fields: ['ride_id', 'pickup'] },
+  side_effect: 'write',
+  minimum_scope: ['travel.extras'],
+  cost: {
+    certainty: 'estimated',
+    financial: { currency: CURRENCY, range_min: 20, range_max: 60 },
+    determined_by: 'distance and waiting time',
+  },
+  handler: ({ pickup }) => ({ ride_id: numbered('TX'), pickup }),
+});

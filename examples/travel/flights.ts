@@ -1,0 +1,123 @@
+/**
+ * Flights: search, book, look up. A search pins each price in a quote, and only a quote can be booked.
+ *
+ * @module
+ */
+
+import { defineCapability } from 'writ';
+import { BOOKINGS, CURRENCY, FLIGHTS, numbered } from './data.ts';
+
+export const searchFlights = defineCapability({
+  name: 'search_flights',
+  description: 'Find flights between two airports on a day, each with a quote that can be booked',
+  inputs: [
+    { name: 'origin', type: 'string', description: 'IATA code', catalog_ref: 'airports' },
+    { name: 'destination', type: 'string', description: 'IATA code', catalog_ref: 'airports' },
+    { name: 'date', type: 'date', semantic_type: 'time_window' },
+    { name: 'max_results', type: 'integer', required: false, default: 3 },
+  ],
+  output: { type: 'flight_list', fields: ['flights', 'cheapest_flight', 'count'] },
+  side_effect: 'read',
+  minimum_scope: ['travel.search'],
+  response_modes: ['unary', 'streaming'],
+  observability: {
+    logged: true,
+    retention: 'P90D',
+    fields_logged: ['origin', 'destination', 'date'],
+  },
+  async handler({ origin, destination, date, max_results }, context) {
+    const found = FLIGHTS.filter(
+      (flight) => flight.origin === origin && flight.destination === destination,
+    ).slice(0, Math.max(0, max_results));
+    const flights = [];
+    for (const flight of found) {
+      const price = { currency: CURRENCY, amount: flight.price };
+      const data = { flight_number: flight.flight_number, date };
+      const quote = context.issueBinding({ type: 'quote', capability: 'book_flight', price, data });
+      flights.push({ ...flight, date, currency: CURRENCY, quote });
+      await context.progress({ flight_number: flight.flight_number, found: flights.length });
+    }
+    const byPrice = flights.toSorted((one, other) => one.price - other.price);
+    return { flights, cheapest_flight: byPrice[0] ?? null, count: flights.length };
+  },
+});
+
+export const bookFlight = defineCapability({
+  name: 'book_flight',
+  description: 'Book a quoted flight for a passenger; tickets cannot be returned',
+  inputs: [
+    { name: 'quote', type: 'string', description: 'The quote of a flight found by search_flights' },
+    { name: 'passenger', type: 'string' },
+    {
+      name: 'seat',
+      type: 'string',
+      required: false,
+      default: 'any',
+      allowed_values: ['window', 'aisle', 'any'],
+      input_meanings: { any: 'whatever is left when the door closes' },
+      resolution: { mode: 'closed_values', on_missing: 'use_default', on_unresolved: 'clarify' },
+    },
+  ],
+  output: {
+    type: 'booking',
+    fields: ['booking_id', 'flight_number', 'passenger', 'seat', 'price', 'currency'],
+  },
+  side_effect: 'irreversible',
+  minimum_scope: ['travel.book'],
+  cost: {
+    certainty: 'estimated',
+    financial: { currency: CURRENCY, range_min: 200, range_max: 600, typical: 380 },
+    determined_by: 'the quote',
+  },
+  requires: [{ capability: 'search_flights', reason: 'a flight is booked by its quote' }],
+  requires_binding: [
+    { type: 'quote', field: 'quote', source_capability: 'search_flights', max_age: 'PT15M' },
+  ],
+  business_effects: {
+    produces: ['a ticket', 'a charge on the travel account'],
+    does_not_produce: ['a hotel reservation'],
+  },
+  refresh_via: ['search_flights'],
+  verify_via: ['get_booking'],
+  cross_service: {
+    handoff_to: [{ service: 'hotel-desk', capability: 'book_room' }],
+    refresh_via: [{ service: 'fare-desk', capability: 'quote_fare' }],
+    verify_via: [{ service: 'airline-desk', capability: 'confirm_ticket' }],
+    followup_via: [{ service: 'expense-desk', capability: 'file_expense' }],
+  },
+  handler({ passenger, seat }, context) {
+    const { data, price } = context.bindings.quote ?? {};
+    const paid = price?.amount ?? 0;
+    if (price) context.cost(price);
+    const booking_id = numbered('BK');
+    const flight_number = String(data?.flight_number);
+    BOOKINGS.set(booking_id, { booking_id, flight_number, passenger, seat, price: paid });
+    return { booking_id, flight_number, passenger, seat, price: paid, currency: CURRENCY };
+  },
+});
+
+export const getBooking = defineCapability({
+  name: 'get_booking',
+  description: 'Look up a booking',
+  inputs: [
+    {
+      name: 'booking_id',
+      type: 'string',
+      entity_reference: true,
+      semantic_type: 'entity_reference',
+      resolution: { mode: 'backend_resolved', resolver_ref: 'bookings', on_unresolved: 'deny' },
+    },
+  ],
+  output: {
+    type: 'booking',
+    fields: ['booking_id', 'flight_number', 'passenger', 'seat', 'price'],
+  },
+  side_effect: 'read',
+  minimum_scope: ['travel.read'],
+  handler: ({ booking_id }) => ({ ...BOOKINGS.get(booking_id) }),
+});
+
+/** Bookings by their id; there is nothing to guess. */
+export function resolveBooking(value: unknown) {
+  return BOOKINGS.has(String(value)) ? { value } : { unresolved: true as const };
+}

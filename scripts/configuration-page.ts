@@ -1,0 +1,91 @@
+/**
+ * The configuration page: every setting with its variable, default and meaning, made from the schema.
+ *
+ * @module
+ */
+
+import {
+  ActorPolicyRule,
+  CONFIG_FILE_VARIABLE,
+  DISCLOSURE_DEFAULTS,
+  ENVIRONMENT,
+  EntitlementRule,
+  Identity,
+  Settings,
+} from '../src/config.ts';
+
+interface Field {
+  unwrap?: () => Field;
+  description?: string | undefined;
+  safeParse(value: unknown): { success: boolean; data?: unknown };
+}
+
+export function configurationPage(): string {
+  return `<!-- Made by \`npm run generate\` from src/config.ts. -->
+# Configuration
+
+A setting comes from the environment, else from \`writ.config.mjs\`, \`.js\`, \`.yaml\` or \`.ts\` in the working folder
+(\`${CONFIG_FILE_VARIABLE}\` names another file; \`.ts\` needs the package \`tsx\`), else from its default. An unknown setting, an
+unknown \`WRIT_*\` variable, a value that cannot be used, half-configured OIDC, or demo credentials on an address that
+other machines reach stop the start; all faults are said at once.
+
+| setting | variable | default | |
+|---|---|---|---|
+${Object.entries(Settings.shape)
+  .map(([name, field]) => row(name, field as unknown as Field))
+  .join('\n')}
+
+## Lists
+
+Lists are written in the configuration file.
+
+\`identities\` — each with ${names(Identity.shape)}. The credential is presented as \`Authorization: Bearer …\`; give its hash:
+\`printf %s "$KEY" | sha256sum\`. \`scopes\` are exact, \`prefix.*\` or \`word:*\`; \`subjects\` are principals with at most one \`*\`.
+Nothing is entitled by default, except to name oneself as subject.
+
+\`entitlements\` — each with ${names(EntitlementRule.shape)}: for principals that prove who they are in another way.
+
+\`actor_policies\` — each with ${names(ActorPolicyRule.shape)}: the \`value\` that is derived for an input, and the values that the actor is
+\`allowed\` to name.
+
+\`disclosure\` — caller class to \`full\`, \`reduced\` or \`redacted\`. Defaults: ${Object.entries(
+    DISCLOSURE_DEFAULTS,
+  )
+    .map(([name, level]) => `\`${name}\` ${level}`)
+    .join(', ')}.
+
+## Example
+
+\`\`\`yaml
+# writ.config.yaml
+host: 0.0.0.0
+public_url: https://desk.example.com
+store: postgres://writ@db.internal/writ
+keys: /var/lib/writ/keys
+identities:
+  - principal: human:alice@example.com
+    key_sha256: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+    scopes: [travel.*]
+    subjects: ["agent:*"]
+    caller_class: internal
+\`\`\`
+`;
+}
+
+function row(name: string, field: Field): string {
+  const variable = (ENVIRONMENT as Record<string, string>)[name];
+  const fallback = field.safeParse(undefined);
+  const value =
+    fallback.success && fallback.data !== undefined ? `\`${JSON.stringify(fallback.data)}\`` : '';
+  return `| \`${name}\` | ${variable ? `\`${variable}\`` : ''} | ${value} | ${describe(field)} |`;
+}
+
+function describe(field: Field): string {
+  return field.description ?? (field.unwrap ? describe(field.unwrap()) : '');
+}
+
+function names(shape: object): string {
+  return Object.keys(shape)
+    .map((name) => `\`${name}\``)
+    .join(', ');
+}

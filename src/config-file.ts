@@ -1,0 +1,71 @@
+/**
+ * The configuration file: finds it and reads it, whichever of four languages it is written in.
+ *
+ * Knows no setting. What is wrong with a file is told without a word of what stands in it, since
+ * credentials stand there.
+ *
+ * @module
+ */
+
+import { existsSync, readFileSync } from 'node:fs';
+import { extname, join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { parse as parseYaml, type YAMLParseError } from 'yaml';
+
+/** Looked for in this order; the first that is there counts. */
+const CONFIG_FILES = ['writ.config.mjs', 'writ.config.js', 'writ.config.yaml', 'writ.config.ts'];
+
+export type FileReading = { settings: object } | { fault: string; cause?: unknown };
+
+/** The settings of the named file, or of the one in the folder; none when nobody wrote one. */
+export async function readConfigFile(
+  named: string | undefined,
+  folder: string,
+): Promise<FileReading> {
+  const path = named
+    ? resolve(folder, named)
+    : CONFIG_FILES.map((name) => join(folder, name)).find(existsSync);
+  if (!path) return { settings: {} };
+  if (!existsSync(path)) return { fault: `Cannot read "${path}": there is no such file` };
+  try {
+    const content = await importConfig(path);
+    if (typeof content === 'object' && content !== null && !Array.isArray(content)) {
+      return { settings: content };
+    }
+  } catch (cause) {
+    return { fault: `Cannot read "${path}": ${readingFault(cause)}`, cause };
+  }
+  return { fault: `Cannot use "${path}": expected an object of settings` };
+}
+
+async function importConfig(path: string): Promise<unknown> {
+  if (/^\.ya?ml$/.test(extname(path))) {
+    // At a higher level it would print warnings, and with them the lines they are about.
+    return parseYaml(readFileSync(path, 'utf8'), { logLevel: 'error' });
+  }
+  const { href } = pathToFileURL(path);
+  const loaded = extname(path) === '.ts' ? await importTypeScript(href) : await import(href);
+  const content = loaded.default ?? loaded.config;
+  // Outside of a package of modules tsx compiles to CommonJS, whose exports are the default export.
+  return content?.__esModule ? (content.default ?? content.config) : content;
+}
+
+/** Where a text does not parse, and never what stands there: it may be a secret. */
+function readingFault(cause: unknown): string {
+  const { name, message, linePos } = cause as YAMLParseError;
+  const [place] = linePos ?? [];
+  if (place) return `line ${place.line}, column ${place.col} is no YAML`;
+  if (message.startsWith('Unresolved alias')) return 'a YAML alias in it has no anchor';
+  // A message of several lines is a picture of the place.
+  if (!/Syntax|Transform/.test(name) && !message.includes('\n')) return message;
+  return 'it does not parse; an editor, or node --check, shows where';
+}
+
+/** Node 20 cannot import TypeScript, so it takes tsx, which a development checkout has. */
+async function importTypeScript(href: string) {
+  const name = 'tsx/esm/api';
+  const { tsImport } = await import(name).catch(() => {
+    throw new Error('a .ts file needs the package "tsx"');
+  });
+  return tsImport(href, import.meta.url);
+}

@@ -1,0 +1,380 @@
+/**
+ * Configuration: every setting of a running service, in one schema.
+ *
+ * A setting comes from the environment, else from the configuration file, else from its default. A
+ * setting that nobody knows, or whose value cannot be used, stops the start, and all such faults are
+ * said at once. The reference page is made from the schema, so it cannot be out of date.
+ *
+ * @module
+ */
+
+import { join, resolve } from 'node:path';
+import * as z from 'zod';
+import { readConfigFile } from './config-file.ts';
+import { entitlementFault, entitlementRuleFault } from './domain/entitlement.ts';
+import { sha256, toHex } from './domain/hash.ts';
+import { bareHost, isLoopback } from './domain/host.ts';
+import { CallerClass } from './protocol/primitives.ts';
+import { DisclosureLevel } from './protocol/trust.ts';
+
+const Text = z.string().min(1);
+const HexDigest = z.string().regex(/^[0-9a-f]{64}$/, 'expected 64 lower-case hex digits');
+
+/** One bootstrap identity: who presents which credential, and what it may put into root tokens. */
+export const Identity = z
+  .strictObject({
+    principal: Text,
+    key: Text.optional().describe('The credential itself. Prefer `key_sha256` outside of demos'),
+    key_sha256: HexDigest.optional().describe('SHA-256 of the credential, in hex'),
+    scopes: z.array(Text).default([]),
+    subjects: z.array(Text).default([]),
+    caller_class: CallerClass.default('default'),
+    caller_classes: z.array(CallerClass).default([]),
+    demo: z.boolean().default(false),
+  })
+  .refine((identity) => (identity.key === undefined) !== (identity.key_sha256 === undefined), {
+    message: 'expected exactly one of "key" and "key_sha256"',
+  })
+  .superRefine((identity, context) => addFault(entitlementFault(identity), context));
+export type Identity = z.output<typeof Identity>;
+
+/** What principals that match a pattern are entitled to, however they prove who they are. */
+export const EntitlementRule = z
+  .strictObject({
+    principals: z.array(Text).min(1),
+    scopes: z.array(Text).default([]),
+    subjects: z.array(Text).default([]),
+    caller_class: CallerClass.default('default'),
+    caller_classes: z.array(CallerClass).default([]),
+  })
+  .superRefine((rule, context) => addFault(entitlementRuleFault(rule), context));
+export type EntitlementRule = z.output<typeof EntitlementRule>;
+
+/** What is derived for an actor, or what it may choose from, by the name of an input. */
+export const ActorPolicyRule = z
+  .strictObject({
+    principals: z.array(Text).min(1),
+    inputs: z.record(
+      z.string(),
+      z.strictObject({ value: z.unknown().optional(), allowed: z.array(z.unknown()).optional() }),
+    ),
+  })
+  .superRefine((rule, context) => addFault(entitlementRuleFault(rule), context));
+export type ActorPolicyRule = z.output<typeof ActorPolicyRule>;
+
+function addFault(found: ReturnType<typeof entitlementFault>, context: z.RefinementCtx): void {
+  if (!found) return;
+  context.addIssue({ code: 'custom', path: [found.field], message: found.fault });
+}
+
+/** As the provider spells it in its tokens: compared as exact text, never mended. */
+const IssuerUrl = z
+  .url({ protocol: /^https?$/, abort: true })
+  .refine((text) => text.startsWith('https:') || isLoopback(bareHost(new URL(text))), {
+    message: 'expected https; http is for a loopback address only',
+  })
+  .refine((text) => !/[?#@]/.test(text), { message: 'expected no query, fragment or user' });
+
+/** An identity provider whose tokens are accepted as bootstrap credentials. */
+export const OidcIssuer = z.strictObject({
+  issuer: IssuerUrl,
+  audience: Text,
+  name: z
+    .string()
+    .regex(/^[a-z][a-z0-9-]{0,31}$/, 'expected a lower-case word')
+    .optional(),
+  algorithms: z
+    .array(z.enum(['ES256', 'RS256', 'PS256']))
+    .min(1)
+    .default(['ES256', 'RS256', 'PS256']),
+  authorized_parties: z.array(Text).optional(),
+  require_email_verified: z.boolean().default(false),
+  email_domains: z.array(z.string().toLowerCase()).optional(),
+  service_accounts: z
+    .array(z.strictObject({ claim: Text, prefix: Text, class: z.enum(['agent', 'service']) }))
+    .default([]),
+  inside_hosts: z.array(Text).default([]),
+});
+export type OidcIssuer = z.output<typeof OidcIssuer>;
+
+/** Environment variables carry text, so digits are a number too; nothing else becomes one. */
+const Numeric = z.union(
+  [
+    z.number(),
+    z
+      .string()
+      .regex(/^\d{1,15}(?:\.\d{1,15})?$/)
+      .transform(Number),
+  ],
+  { error: 'expected a number' },
+);
+const PortNumber = Numeric.pipe(z.int().min(0).max(65_535));
+const Count = Numeric.pipe(z.int().nonnegative());
+const Hours = Numeric.pipe(z.number().positive().max(87_600));
+
+export const Settings = z.strictObject({
+  host: Text.default('127.0.0.1').describe('The address to listen on'),
+  port: PortNumber.default(8420).describe('The port to listen on; 0 takes a free one'),
+  public_url: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe('Where callers reach the service; by default the address it listens on'),
+  data: Text.default('./.writ').describe('The folder for the embedded store and the keys'),
+  store: z
+    .string()
+    .regex(
+      /^(?:memory:|sqlite:.+|postgres(?:ql)?:\/\/.+)$/,
+      'expected memory:, sqlite:<file> or postgres://…',
+    )
+    .optional()
+    .describe('`memory:`, `sqlite:<file>` or `postgres://…`; by default a file in the data folder'),
+  keys: Text.optional().describe(
+    'The folder of the signing keys, shared by replicas; by default `keys` in the data folder',
+  ),
+  token_keys: Text.optional().describe(
+    'Private keys for tokens (PEM blocks or a JSON array of JWKs) instead of the folder',
+  ),
+  log_keys: Text.optional().describe('Private keys for the log, likewise'),
+  log_level: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent'])
+    .default('info')
+    .describe('What the service writes about itself, as JSON lines on standard error'),
+  max_ttl_hours: Hours.default(720).describe('The longest lifetime a root token may ask for'),
+  max_delegation_depth: Count.pipe(z.int().max(32))
+    .default(5)
+    .describe('The greatest depth of a token below its root'),
+  stop_grace_seconds: Count.default(25).describe(
+    'How long running requests may take when the service stops',
+  ),
+  oidc_issuer_url: IssuerUrl.optional().describe('The issuer whose identity tokens are accepted'),
+  oidc_audience: Text.optional().describe('The audience that such a token must name'),
+  oidc: z
+    .array(OidcIssuer)
+    .default([])
+    .describe('Issuers whose identity tokens are accepted, with their mapping rules'),
+  disclosure: z
+    .record(CallerClass, DisclosureLevel)
+    .default({})
+    .describe('How much of a failure each caller class is told, beyond the defaults'),
+  entitlements: z
+    .array(EntitlementRule)
+    .default([])
+    .describe('What other principals are entitled to; the first rule that matches counts'),
+  actor_policies: z
+    .array(ActorPolicyRule)
+    .default([])
+    .describe(
+      'Values of inputs that are derived from who acts; the first rule that matches counts',
+    ),
+  identities: z
+    .array(Identity)
+    .default([])
+    .describe('Who may present which credential, and what it entitles to'),
+});
+export type Settings = z.output<typeof Settings>;
+/** As a person writes them: what has a default may be left out. */
+export type GivenSettings = Partial<z.input<typeof Settings>>;
+export type SettingName = keyof Settings;
+
+/** Settings with an environment variable. Lists are for the configuration file. */
+export const ENVIRONMENT = {
+  host: 'HOST',
+  port: 'PORT',
+  public_url: 'WRIT_PUBLIC_URL',
+  data: 'WRIT_DATA',
+  store: 'WRIT_STORE',
+  keys: 'WRIT_KEYS',
+  token_keys: 'WRIT_TOKEN_KEYS',
+  log_keys: 'WRIT_LOG_KEYS',
+  log_level: 'WRIT_LOG_LEVEL',
+  max_ttl_hours: 'WRIT_MAX_TTL_HOURS',
+  max_delegation_depth: 'WRIT_MAX_DELEGATION_DEPTH',
+  stop_grace_seconds: 'WRIT_STOP_GRACE_SECONDS',
+  oidc_issuer_url: 'OIDC_ISSUER_URL',
+  oidc_audience: 'OIDC_AUDIENCE',
+} as const satisfies Partial<Record<SettingName, string>>;
+
+/** Names the configuration file; by default `writ.config.*` in the working folder is looked for. */
+export const CONFIG_FILE_VARIABLE = 'WRIT_CONFIG';
+
+/** What a class is told when nothing else is configured. */
+export const DISCLOSURE_DEFAULTS: Readonly<Record<string, DisclosureLevel>> = {
+  internal: 'full',
+  partner: 'reduced',
+  automated_agent: 'full',
+  default: 'reduced',
+};
+
+/** The settings as the program uses them: nothing left to default, paths absolute. */
+export interface Config extends Omit<Settings, 'store' | 'keys' | 'public_url'> {
+  readonly store: string;
+  readonly keys: string;
+  readonly public_url?: string | undefined;
+}
+
+/** All faults of a configuration, in one message. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+
+  constructor(faults: readonly string[], options?: ErrorOptions) {
+    const lines = ['Cannot start with this configuration:', ...faults.map((each) => `  ${each}`)];
+    super(lines.join('\n'), options);
+  }
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Reads environment and file. `given` are values of the program itself; they yield to both. */
+export async function loadConfig(
+  folder: string,
+  given: GivenSettings = {},
+  environment: Environment = process.env,
+): Promise<Config> {
+  const unknown = unknownVariables(environment);
+  const file = await readConfigFile(environment[CONFIG_FILE_VARIABLE], folder);
+  if ('fault' in file) throw new ConfigError([file.fault, ...unknown], { cause: file.cause });
+  const settings = { ...given, ...file.settings, ...fromEnvironment(environment) };
+  const { config, faults } = checked(settings, folder);
+  if (unknown.length + faults.length > 0) throw new ConfigError([...unknown, ...faults]);
+  return config;
+}
+
+/** Checks settings and fills in what follows from others. */
+export function configOf(settings: object, folder: string): Config {
+  const { config, faults } = checked(settings, folder);
+  if (faults.length > 0) throw new ConfigError(faults);
+  return config;
+}
+
+/** All faults, and the configuration as it is without the settings that cannot be used. */
+function checked(settings: object, folder: string): { config: Config; faults: string[] } {
+  const { error } = Settings.safeParse(settings);
+  const issues = error?.issues ?? [];
+  const unusable = new Set(
+    issues.flatMap((issue) => [
+      ...issue.path.slice(0, 1),
+      ...(issue.code === 'unrecognized_keys' && issue.path.length === 0 ? issue.keys : []),
+    ]),
+  );
+  const usable = Object.entries(settings).filter(([name]) => !unusable.has(name));
+  const config = filledIn(Settings.parse(Object.fromEntries(usable)), folder);
+  const contradictions = CONTRADICTIONS.flatMap(({ of, find }) =>
+    of.some((name) => unusable.has(name)) ? [] : (find(config) ?? []),
+  );
+  return { config, faults: [...issues.flatMap(faultsOf), ...contradictions] };
+}
+
+/** Says where, never what: a value may be a secret. */
+function faultsOf(issue: z.core.$ZodIssue): string[] {
+  const place = (...more: string[]) => `Cannot use setting "${[...issue.path, ...more].join('.')}"`;
+  return issue.code === 'unrecognized_keys'
+    ? issue.keys.map((key) => `${place(key)}: there is no such setting`)
+    : [`${place()}: ${issue.message}`];
+}
+
+function filledIn(settings: Settings, folder: string): Config {
+  const data = resolve(folder, settings.data);
+  return {
+    ...settings,
+    data,
+    store: absoluteStore(settings.store ?? `sqlite:${join(data, 'writ.db')}`, folder),
+    keys: resolve(folder, settings.keys ?? join(data, 'keys')),
+    public_url: settings.public_url?.replace(/\/+$/, ''),
+    disclosure: { ...DISCLOSURE_DEFAULTS, ...settings.disclosure },
+    oidc: [...fromShortForm(settings), ...settings.oidc],
+  };
+}
+
+/** `OIDC_ISSUER_URL` and `OIDC_AUDIENCE` are one more issuer, with the default rules. */
+function fromShortForm({ oidc_issuer_url: issuer, oidc_audience: audience }: Settings) {
+  return issuer && audience ? [OidcIssuer.parse({ issuer, audience })] : [];
+}
+
+/** Finds what is wrong between settings that are each right. */
+type Rule = (config: Config) => string | undefined;
+
+const halfConfiguredOidc: Rule = ({ oidc_issuer_url, oidc_audience }) =>
+  (oidc_issuer_url === undefined) === (oidc_audience === undefined)
+    ? undefined
+    : 'Cannot use OIDC: OIDC_ISSUER_URL and OIDC_AUDIENCE are set together or not at all';
+
+const halfConfiguredKeys: Rule = ({ token_keys, log_keys }) =>
+  (token_keys === undefined) === (log_keys === undefined)
+    ? undefined
+    : 'Cannot use keys of the environment: WRIT_TOKEN_KEYS and WRIT_LOG_KEYS are set together or not at all';
+
+const publicDemo: Rule = ({ host, identities }) => {
+  const demo = identities.filter((identity) => identity.demo).map(({ principal }) => principal);
+  if (demo.length === 0 || isLoopback(host)) return undefined;
+  return `Cannot listen on "${host}" with the demo credentials of ${demo.join(', ')}: they are public, and accepted on a loopback address only`;
+};
+
+const repeatedCredential: Rule = ({ identities }) => {
+  const keys = identities.map(({ key = '', key_sha256 }) => key_sha256 ?? hexDigestOf(key));
+  const twice = identities.find((_, index) => keys.indexOf(keys[index] as string) !== index);
+  return twice && `Cannot tell identities apart: the credential of ${twice.principal} stands twice`;
+};
+
+/** Which rules apply to a token would depend on their order. */
+const repeatedIssuer: Rule = ({ oidc }) => {
+  const issuers = oidc.map(({ issuer }) => issuer);
+  const twice = issuers.find((issuer, index) => issuers.indexOf(issuer) !== index);
+  return twice && `Cannot tell issuers apart: "${twice}" stands twice`;
+};
+
+/**
+ * Two issuers without names would share one space of subjects, and one without could spell the name
+ * of another in its own: each could imitate the other's.
+ */
+const unnamedIssuers: Rule = ({ oidc }) => {
+  const names = new Set(oidc.flatMap(({ name }) => name ?? []));
+  if (oidc.length < 2 || names.size === oidc.length) return undefined;
+  return `Cannot tell issuers apart: give each of ${oidc.length} a "name" of its own`;
+};
+
+/** With several issuers, each would otherwise vouch for the people of all others. */
+const unboundEmails: Rule = ({ oidc }) => {
+  const unbound = oidc.find(({ email_domains }) => email_domains === undefined);
+  if (oidc.length < 2 || !unbound) return undefined;
+  return `Cannot tell whom "${unbound.issuer}" may vouch for: with several issuers, each needs "email_domains" (an empty list for none)`;
+};
+
+function hexDigestOf(text: string): string {
+  return toHex(sha256(new TextEncoder().encode(text)));
+}
+
+const ISSUERS = ['oidc', 'oidc_issuer_url', 'oidc_audience'] as const;
+
+/** Each with the settings it looks at: where one of them cannot be used, it would find a ghost. */
+const CONTRADICTIONS: readonly { of: readonly SettingName[]; find: Rule }[] = [
+  { of: ISSUERS, find: repeatedIssuer },
+  { of: ISSUERS, find: unnamedIssuers },
+  { of: ISSUERS, find: unboundEmails },
+  { of: ['oidc_issuer_url', 'oidc_audience'], find: halfConfiguredOidc },
+  { of: ['token_keys', 'log_keys'], find: halfConfiguredKeys },
+  { of: ['host', 'identities'], find: publicDemo },
+  { of: ['identities'], find: repeatedCredential },
+];
+
+function fromEnvironment(environment: Environment): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(ENVIRONMENT).flatMap(([setting, variable]) => {
+      const value = environment[variable];
+      return value === undefined || value === '' ? [] : [[setting, value]];
+    }),
+  );
+}
+
+/** A misspelt variable would leave a default in force that nobody chose. */
+function unknownVariables(environment: Environment): string[] {
+  const known = new Set<string>([...Object.values(ENVIRONMENT), CONFIG_FILE_VARIABLE]);
+  return Object.keys(environment)
+    .filter(
+      (name) => name.startsWith('WRIT_') && !name.startsWith('WRIT_TEST_') && !known.has(name),
+    )
+    .map((name) => `Cannot use variable "${name}": there is no such setting`);
+}
+
+function absoluteStore(store: string, folder: string): string {
+  return store.startsWith('sqlite:') ? `sqlite:${resolve(folder, store.slice(7))}` : store;
+}

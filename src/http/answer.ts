@@ -1,0 +1,88 @@
+/**
+ * What an operation answers, turned into status, headers and bytes.
+ *
+ * @module
+ */
+
+import type { OutgoingHttpHeaders } from 'node:http';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Failure } from '../protocol/failure.ts';
+import type { Document } from '../service/documents.ts';
+import { type Answer, isDocument } from '../service/operations.ts';
+import { RETRY_AFTER_SECONDS } from './limits.ts';
+import { openEventStream } from './sse.ts';
+import { STATUS } from './status.ts';
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+export function sendAnswer(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  answer: Answer | Document,
+): FastifyReply {
+  if (isDocument(answer)) return sendDocument(request, reply, answer);
+  const { body, bytes, failure, accepted, headers, stream } = answer;
+  if (headers) reply.headers({ ...headers });
+  if (stream) return sendStream(reply, stream);
+  if (failure) return sendFailure(reply, failure, bytes ?? body);
+  return reply
+    .code(accepted ? 202 : 200)
+    .header('cache-control', 'no-store')
+    .type(JSON_TYPE)
+    .send(bytes ?? JSON.stringify(body));
+}
+
+/** From here on the answer is told in events; what goes wrong is told in the last one. */
+function sendStream(reply: FastifyReply, stream: NonNullable<Answer['stream']>): FastifyReply {
+  reply.hijack();
+  const events = openEventStream(reply.raw, reply.getHeaders() as OutgoingHttpHeaders);
+  stream(events)
+    .catch((error) => reply.log.error({ err: error }, 'a stream broke'))
+    .finally(() => events.end());
+  return reply;
+}
+
+/** Every answer outside 2xx, also those that no operation gave. `status` is for the framework's own. */
+export function sendFailure(
+  reply: FastifyReply,
+  failure: Failure,
+  body: object = { success: false, failure },
+  status: number = STATUS[failure.type],
+): FastifyReply {
+  reply.code(status).header('cache-control', 'no-store').type(JSON_TYPE);
+  if (status === 401) reply.header('www-authenticate', challengeOf(failure));
+  // Only where the same call may be sent again: a client that obeys the header does just that.
+  if (failure.retry && (status === 429 || status === 503)) {
+    reply.header('retry-after', retryAfterOf(failure));
+  }
+  return reply.send(body instanceof Uint8Array ? body : JSON.stringify(body));
+}
+
+function sendDocument(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { bytes, etag, headers }: Document,
+): FastifyReply {
+  reply.headers({ ...headers, etag });
+  if (hasTag(request.headers['if-none-match'], etag)) return reply.code(304).send();
+  return reply.type(JSON_TYPE).send(bytes);
+}
+
+/** RFC 9110: a list of tags or a star; weak tags match too, since our bytes only exist in one form. */
+function hasTag(header: string | undefined, etag: string): boolean {
+  if (header === undefined) return false;
+  return header.split(',').some((tag) => {
+    const text = tag.trim();
+    return text === '*' || text === etag || text === `W/${etag}`;
+  });
+}
+
+/** RFC 6750: an error code only where a token was presented and found wanting. */
+function challengeOf({ type }: Failure): string {
+  return type === 'authentication_required' ? 'Bearer' : 'Bearer error="invalid_token"';
+}
+
+function retryAfterOf({ resolution }: Failure): string {
+  const seconds = /^PT(\d+)S$/.exec(resolution.estimated_availability ?? '')?.[1];
+  return seconds ?? String(RETRY_AFTER_SECONDS);
+}

@@ -1,0 +1,38 @@
+/**
+ * Bounds of the HTTP surface, each with its reason.
+ *
+ * @module
+ */
+
+/** All headers of a request together. A token fits; a header that holds more is no header of ours. */
+export const HEADER_BYTES_MAX = 8 * 1_024;
+
+/** A client that needs longer to say its headers holds a socket for nothing. */
+export const HEADERS_TIMEOUT_MS = 10_000;
+
+/** Whole request, body included: 256 KiB over a slow line. */
+export const REQUEST_TIMEOUT_MS = 30_000;
+
+/** Longer than the idle time of common load balancers (60 s), so that they close first. */
+export const KEEP_ALIVE_TIMEOUT_MS = 65_000;
+
+/** A connection is renewed now and then, so that load spreads over new replicas. */
+export const REQUESTS_PER_SOCKET_MAX = 10_000;
+
+/** Path parameters are names and ids; the longest is a capability's name. */
+export const PATH_PARAMETER_LENGTH_MAX = 512;
+
+/** Requests in work at once. Each may hold a body and a place in the store's queue. */
+export const REQUESTS_IN_WORK_MAX = 2_000;
+
+/** When a turn of the event loop takes this long, new work only makes everyone wait longer. */
+export const LOOP_DELAY_MAX_MS = 1_000;
+
+/** How long a caller that was turned away should wait. */
+export const RETRY_AFTER_SECONDS = 1;
+
+/** How often idle connections are closed while the service stops. */
+export const STOP_POLL_MS = 50;
+
+/** For a request that was sent before its sender could know of the stop; an idle stop waits as long. */
+export const STOP_PAUSE_MS = 250;

@@ -1,0 +1,89 @@
+/**
+ * What HTTP carries, turned into what an operation is asked: the bearer and the fields.
+ *
+ * Each field has one source. The path names what it names, some fields stand in headers, the rest in
+ * the query or in the body, as the operation's row says; the same name elsewhere is not looked at.
+ *
+ * @module
+ */
+
+import type { FastifyRequest } from 'fastify';
+import { failure, Refusal } from '../domain/failure.ts';
+import { readJson } from '../domain/json.ts';
+import type { Operation } from '../protocol/operations.ts';
+import type { Ask } from '../service/operations.ts';
+
+export function askOf(operation: Operation, request: FastifyRequest): Ask {
+  return {
+    bearer: () => bearerOf(request),
+    input: () => fieldsOf(operation, request),
+    traceId: traceOf(request.headers.traceparent)?.traceId,
+  };
+}
+
+/** A header as often as it was sent: Node itself keeps one of several, or joins them. */
+export function headerLines({ raw }: FastifyRequest, name: string): string[] {
+  return raw.rawHeaders.filter((_, index, all) => {
+    return index % 2 === 1 && all[index - 1]?.toLowerCase() === name;
+  });
+}
+
+/** The credential, when exactly one was presented in the one place for it. */
+function bearerOf(request: FastifyRequest): string | undefined {
+  const presented = headerLines(request, 'authorization');
+  if (presented.length === 0) return undefined;
+  if (presented.length > 1) {
+    const detail = `Cannot tell who asks: ${presented.length} Authorization headers`;
+    throw new Refusal(failure('authentication_required', detail));
+  }
+  const bearer = /^Bearer ([\x21-\x7e]+)$/i.exec(presented[0] as string)?.[1];
+  if (bearer !== undefined) return bearer;
+  const detail =
+    'Cannot read the Authorization header: expected "Bearer", one space and a credential';
+  throw new Refusal(failure('authentication_required', detail));
+}
+
+function fieldsOf(operation: Operation, request: FastifyRequest): object {
+  const address = operation.rest === 'query' ? request.url : request.url.split('?', 1)[0];
+  refuseUnkeepable(address as string);
+  const rest = operation.rest === 'query' ? (request.query as object) : bodyOf(request);
+  const fields: Record<string, unknown> = { ...rest };
+  for (const [field, header] of Object.entries(operation.headers ?? {})) {
+    delete fields[field];
+    const value = request.headers[header];
+    if (value !== undefined) fields[field] = value;
+  }
+  return { ...fields, ...(request.params as object) };
+}
+
+/** An address can spell what JSON may not: bytes that are no text, and U+0000, where stores cut. */
+function refuseUnkeepable(address: string): void {
+  let text = '\0';
+  try {
+    text = decodeURIComponent(address);
+  } catch {
+    // Not percent-encoded UTF-8: as little a text as one with U+0000.
+  }
+  if (!text.includes('\0')) return;
+  const detail = 'Cannot read the address: expected percent-encoded UTF-8 without U+0000';
+  throw new Refusal(failure('invalid_parameters', detail));
+}
+
+/** The body's fields. No body is the same as an empty object: several requests have no field. */
+function bodyOf({ body }: FastifyRequest): object {
+  if (!(body instanceof Uint8Array) || body.length === 0) return {};
+  const reading = readJson(body);
+  if ('fault' in reading) throw new Refusal(failure('invalid_parameters', reading.fault));
+  const { value } = reading;
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  throw new Refusal(failure('invalid_parameters', 'Cannot read the body: expected a JSON object'));
+}
+
+/** W3C trace context, version 00; anything else is as if it were not there. */
+export function traceOf(header: unknown): { traceId: string; flags: string } | undefined {
+  if (typeof header !== 'string') return undefined;
+  const match = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/.exec(header);
+  const [, traceId = '', parent = '', flags = ''] = match ?? [];
+  if (!match || /^0+$/.test(traceId) || /^0+$/.test(parent)) return undefined;
+  return { traceId, flags };
+}

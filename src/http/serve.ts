@@ -1,0 +1,209 @@
+/**
+ * Serving: opens what a service needs, listens, and stops without cutting a request.
+ *
+ * @module
+ */
+
+import type { Server } from 'node:http';
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { FastifyInstance } from 'fastify';
+import { type Config, type GivenSettings, loadConfig } from '../config.ts';
+import { isLoopback } from '../domain/host.ts';
+import { type Keyring, openKeyring } from '../keyring/keyring.ts';
+import { createLog, type Logger } from '../log.ts';
+import type { ServiceDefinition } from '../service/definition.ts';
+import { createRuntime } from '../service/runtime.ts';
+import { openStore } from '../storage/open.ts';
+import type { Store } from '../storage/store.ts';
+import { STOP_PAUSE_MS, STOP_POLL_MS } from './limits.ts';
+import { createHttpServer } from './server.ts';
+
+export interface ServeOptions {
+  /** Settings of the program itself; the environment and the configuration file win over them. */
+  readonly settings?: GivenSettings;
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+  /** Where relative paths begin and `writ.config.*` is looked for. */
+  readonly folder?: string;
+  /** Stop on SIGTERM and SIGINT, and end the process with it. */
+  readonly signals?: boolean;
+  readonly log?: Logger;
+}
+
+export interface RunningService {
+  readonly url: string;
+  readonly config: Config;
+  readonly log: Logger;
+  /** Takes no new request, finishes those in work, closes the store. */
+  close(): Promise<void>;
+}
+
+/** Runs a service over HTTP. Rejects, with nothing left open, when it cannot. */
+export async function serve(
+  definition: ServiceDefinition,
+  options: ServeOptions = {},
+): Promise<RunningService> {
+  const folder = options.folder ?? process.cwd();
+  const config = await loadConfig(folder, options.settings, options.environment);
+  const log = options.log ?? createLog(config.log_level);
+  const opened = await openParts(config, log);
+  try {
+    const running = await listen(definition, config, log, opened);
+    if (options.signals ?? true) stopOnSignals(running, log);
+    return running;
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
+}
+
+interface Parts {
+  readonly store: Store;
+  readonly keyring: Keyring;
+  close(): Promise<void>;
+}
+
+async function openParts(config: Config, log: Logger): Promise<Parts> {
+  const keyring = await openKeyring(
+    config.token_keys !== undefined && config.log_keys !== undefined
+      ? { tokenKeys: config.token_keys, logKeys: config.log_keys }
+      : { folder: config.keys },
+    {
+      now: () => new Date(),
+      tokenLifetimeMaxMs: config.max_ttl_hours * 3_600_000,
+      onWarning: (message) => log.warn({}, message),
+    },
+  );
+  try {
+    const store = await openStore(config.store);
+    return {
+      store,
+      keyring,
+      async close() {
+        keyring.close();
+        await store.close();
+      },
+    };
+  } catch (error) {
+    keyring.close();
+    throw error;
+  }
+}
+
+async function listen(
+  definition: ServiceDefinition,
+  config: Config,
+  log: Logger,
+  parts: Parts,
+): Promise<RunningService> {
+  // The manifest names the address, and a free port is known only once the server listens.
+  let baseUrl = config.public_url ?? urlOf(config.host, config.port);
+  const runtime = await createRuntime({
+    ...parts,
+    definition,
+    config,
+    log,
+    baseUrl: () => baseUrl,
+  });
+  const app = createHttpServer(runtime);
+  closeGracefully(app, config.stop_grace_seconds * 1_000);
+  try {
+    await app.listen({ host: config.host, port: config.port });
+  } catch (cause) {
+    await app.close();
+    await runtime.close();
+    const place = `${config.host}:${config.port}`;
+    throw new Error(`Cannot listen on ${place}: ${(cause as NodeJS.ErrnoException).code}`, {
+      cause,
+    });
+  }
+  const { port } = app.server.address() as AddressInfo;
+  const url = urlOf(config.host, port);
+  baseUrl = config.public_url ?? url;
+  log.info({ service: definition.id, url, store: storeKind(config.store) }, 'listening');
+  if (!isLoopback(config.host)) log.info({ host: config.host }, 'reachable from other machines');
+
+  let closed: Promise<void> | undefined;
+  const close = async () => {
+    await app.close();
+    await runtime.close();
+    await parts.close();
+    log.info({ service: definition.id }, 'stopped');
+  };
+  return {
+    url,
+    config,
+    log,
+    close() {
+      closed ??= close();
+      return closed;
+    },
+  };
+}
+
+/**
+ * Stops without cutting a request. The port closes first, so that a client that comes now is refused
+ * before it has sent anything. From then on every answer says `connection: close`, and busy
+ * connections end by themselves. A connection that is idle may have a request on its way, so it gets
+ * a moment to arrive before idle ones are closed; what is still there after the grace period is cut.
+ */
+function closeGracefully(app: FastifyInstance, graceMs: number): void {
+  let stopping = false;
+  const sockets = new Set<Socket>();
+  app.server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  app.addHook('onSend', async (_request, reply) => {
+    if (stopping) reply.header('connection', 'close');
+  });
+  app.addHook('preClose', async () => {
+    stopping = true;
+    const server = app.server as Server;
+    // Not the server's own `close`, which closes idle connections in the same breath.
+    NetServer.prototype.close.call(server);
+    if (sockets.size > 0) await pause(STOP_PAUSE_MS);
+    const poll = setInterval(() => {
+      server.closeIdleConnections();
+      // Node does not count as idle what has never said a word.
+      for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+    }, STOP_POLL_MS);
+    const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+    server.once('close', () => {
+      clearInterval(poll);
+      clearTimeout(cut);
+    });
+  });
+}
+
+function stopOnSignals(running: RunningService, log: Logger): void {
+  const stop = (reason: string, code: number) => {
+    log.info({ reason }, 'stopping');
+    running.close().then(
+      () => process.exit(code),
+      (error) => {
+        log.fatal({ err: error }, 'could not stop cleanly');
+        process.exit(1);
+      },
+    );
+  };
+  process.once('SIGTERM', () => stop('SIGTERM', 0));
+  process.once('SIGINT', () => stop('SIGINT', 0));
+  // After a defect that nobody caught the state is unknown: finish what is safe, then end.
+  for (const event of ['uncaughtException', 'unhandledRejection']) {
+    process.once(event, (error) => {
+      log.fatal({ err: error }, event);
+      stop(event, 1);
+    });
+  }
+}
+
+function urlOf(host: string, port: number): string {
+  const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
+}
+
+/** Never the whole address: it may carry a password. */
+function storeKind(store: string): string {
+  return store.split(':', 1)[0] as string;
+}

@@ -1,0 +1,178 @@
+/**
+ * The HTTP surface: routes made from the operations table, limits before parsing, and structured
+ * failures for everything a client can do wrong. Decides nothing about what is allowed.
+ *
+ * @module
+ */
+
+import { randomBytes } from 'node:crypto';
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
+import { failure } from '../domain/failure.ts';
+import { BODY_LIMITS } from '../domain/json.ts';
+import { type Operation, type OperationName, operations } from '../protocol/operations.ts';
+import { type Method, perform } from '../service/operations.ts';
+import type { Runtime } from '../service/runtime.ts';
+import { sendAnswer, sendFailure } from './answer.ts';
+import { answerClientError, answerFrameworkError, oweAnswer } from './client-error.ts';
+import * as limits from './limits.ts';
+import { createMetrics, type Metrics } from './metrics.ts';
+import { askOf, headerLines, traceOf } from './request.ts';
+import { type Load, watchLoad } from './shed.ts';
+
+export type HttpServer = FastifyInstance;
+
+/** The server, not yet listening. It closes `load` when it closes. */
+export function createHttpServer(runtime: Runtime, load: Load = watchLoad()): HttpServer {
+  const app = fastify({
+    bodyLimit: BODY_LIMITS.bytes,
+    requestTimeout: limits.REQUEST_TIMEOUT_MS,
+    connectionTimeout: 0,
+    keepAliveTimeout: limits.KEEP_ALIVE_TIMEOUT_MS,
+    maxRequestsPerSocket: limits.REQUESTS_PER_SOCKET_MAX,
+    routerOptions: { maxParamLength: limits.PATH_PARAMETER_LENGTH_MAX },
+    exposeHeadRoutes: false,
+    forceCloseConnections: false,
+    return503OnClosing: false,
+    genReqId: () => randomBytes(8).toString('hex'),
+    http: {
+      maxHeaderSize: limits.HEADER_BYTES_MAX,
+      headersTimeout: limits.HEADERS_TIMEOUT_MS,
+      // Checked below: what Node answers by itself is no structured failure.
+      requireHostHeader: false,
+    },
+    clientErrorHandler: answerClientError,
+    frameworkErrors: (error, request, reply) => {
+      // What the router itself cannot read passes no hook.
+      answerFrameworkError(reply.header('x-request-id', request.id), error, runtime.log);
+    },
+  });
+  const metrics = createMetrics(load);
+  app.addHook('onClose', async () => load.close());
+
+  readBodiesAsBytes(app);
+  watchRequests(app, load, metrics);
+  refuseEarly(app, load, metrics);
+  for (const [name, method] of Object.entries(runtime.methods)) {
+    addRoute(app, name as OperationName, method, runtime);
+  }
+  addHealth(app, runtime, metrics);
+  app.setNotFoundHandler((request, reply) => answerUnknownRoute(app, request, reply));
+  app.setErrorHandler((error, _request, reply) => {
+    return answerFrameworkError(reply, error, runtime.log);
+  });
+  return app;
+}
+
+function addRoute(
+  app: FastifyInstance,
+  name: OperationName,
+  method: Method,
+  runtime: Runtime,
+): void {
+  const operation: Operation = operations[name];
+  app.route({
+    method: operation.method,
+    url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    config: { operation: name },
+    handler: async (request, reply) => {
+      const answer = await perform(name, method, askOf(operation, request), runtime.log);
+      return sendAnswer(request, reply, answer);
+    },
+  });
+}
+
+/** Only plain JSON is taken, and as bytes: the strict reader decodes them after the caller is known. */
+function readBodiesAsBytes(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(
+    /^application\/json(?:\s*;\s*charset="?utf-8"?)?\s*$/i,
+    { parseAs: 'buffer' },
+    (_request, body, done) => done(null, body),
+  );
+}
+
+/** Names each request, continues its trace, and counts it. */
+function watchRequests(app: FastifyInstance, load: Load, metrics: Metrics): void {
+  app.addHook('onRequest', async (request, reply) => {
+    load.enter();
+    oweAnswer(request.raw.socket, reply.raw);
+    // Not `onResponse`: a client that leaves early is never answered, and its place must be free.
+    reply.raw.once('close', () => load.leave());
+    reply.header('x-request-id', request.id);
+    const trace = traceOf(request.headers.traceparent);
+    if (trace) {
+      const span = randomBytes(8).toString('hex');
+      reply.header('traceparent', `00-${trace.traceId}-${span}-${trace.flags}`);
+    }
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    const operation = request.routeOptions.config?.operation ?? 'none';
+    metrics.answered(operation, reply.statusCode, reply.elapsedTime / 1_000);
+  });
+}
+
+/** Turns away, before a body is read or a caller is looked up, what will not be served anyway. */
+function refuseEarly(app: FastifyInstance, load: Load, metrics: Metrics): void {
+  app.addHook('onRequest', async (request, reply) => {
+    const operation = request.routeOptions.config?.operation ?? 'none';
+    const overload = WATCHING.includes(operation) ? undefined : load.overload();
+    if (overload) {
+      metrics.shed();
+      const detail = `Cannot take more work: ${overload}`;
+      return sendFailure(reply, failure('service_unavailable', detail));
+    }
+    if (request.raw.httpVersion === '1.1' && headerLines(request, 'host').length !== 1) {
+      const detail = 'Cannot read the request: expected exactly one Host header';
+      return sendFailure(reply, failure('invalid_parameters', detail));
+    }
+    if (request.is404) return answerUnknownRoute(app, request, reply);
+    const encoding = request.headers['content-encoding'];
+    if (encoding === undefined || encoding === 'identity') return undefined;
+    const detail = `Cannot read a body in "${encoding}": expected plain JSON`;
+    return sendFailure(reply, failure('unsupported_media_type', detail));
+  });
+}
+
+/** Asked above all when there is too much to do: whether it lives, and what it does. */
+const WATCHING: readonly string[] = ['healthz', 'metrics'];
+
+function addHealth(app: FastifyInstance, runtime: Runtime, metrics: Metrics): void {
+  app.get('/healthz', { config: { operation: 'healthz' } }, async (_request, reply) =>
+    reply.header('cache-control', 'no-store').send({ status: 'ok' }),
+  );
+  app.get('/readyz', { config: { operation: 'readyz' } }, async (_request, reply) => {
+    const reasons = await runtime.unready();
+    reply.header('cache-control', 'no-store').code(reasons.length > 0 ? 503 : 200);
+    return reply.send(reasons.length > 0 ? { status: 'unready', reasons } : { status: 'ready' });
+  });
+  app.get('/metrics', { config: { operation: 'metrics' } }, async (_request, reply) =>
+    reply.type(metrics.registry.contentType).send(await metrics.registry.metrics()),
+  );
+}
+
+const METHODS = ['GET', 'POST'] as const;
+
+/** Tells a wrong method on a known path from a path that does not exist. */
+function answerUnknownRoute(
+  app: FastifyInstance,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  const path = request.url.split('?', 1)[0] as string;
+  const methods = METHODS.filter((method) => app.findRoute({ method, url: path }) !== null);
+  if (methods.length === 0) {
+    return sendFailure(reply, failure('not_found', `Cannot find ${request.method} ${path}`));
+  }
+  const detail = `Cannot ${request.method} ${path}: it takes ${methods.join(' or ')}`;
+  return sendFailure(
+    reply.header('allow', methods.join(', ')),
+    failure('method_not_allowed', detail),
+  );
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The name under which a route's answers are counted. */
+    operation?: string;
+  }
+}

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { setTimeout } from 'node:timers/promises';
+import { test } from 'vitest';
+import { watchLoad } from './shed.ts';
+
+test('overload() refuses the request beyond the bound, and only that one', () => {
+  const load = watchLoad({ inWorkMax: 2, loopDelayMaxMs: Number.POSITIVE_INFINITY });
+  try {
+    load.enter();
+    load.enter();
+    assert.equal(load.overload(), undefined);
+    load.enter();
+    assert.equal(load.overload(), '2 requests are in work');
+    load.leave();
+    assert.equal(load.overload(), undefined);
+    assert.equal(load.inWork(), 2);
+  } finally {
+    load.close();
+  }
+});
+
+test('overload() refuses while turns of the event loop take too long', async () => {
+  // Every turn takes longer than nothing, so it is refused as soon as one has been measured.
+  const load = watchLoad({ loopDelayMaxMs: 0 });
+  try {
+    while (load.overload() === undefined) await setTimeout(20);
+
+    assert.match(String(load.overload()), /^a turn takes \d+ ms$/);
+  } finally {
+    load.close();
+  }
+});

@@ -1,0 +1,58 @@
+/**
+ * Load shedding: turns work away before it costs anything, so that accepted work stays quick.
+ *
+ * @module
+ */
+
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { LOOP_DELAY_MAX_MS, REQUESTS_IN_WORK_MAX } from './limits.ts';
+
+/** How often the delay is looked at. The histogram is cleared each time, so that it forgets. */
+const SAMPLE_MS = 500;
+
+export interface Load {
+  /** Requests in work now. */
+  readonly inWork: () => number;
+  enter(): void;
+  leave(): void;
+  /** Why the request that entered last is refused, or `undefined`. */
+  overload(): string | undefined;
+  close(): void;
+}
+
+export interface LoadBounds {
+  readonly inWorkMax?: number;
+  readonly loopDelayMaxMs?: number;
+}
+
+export function watchLoad(bounds: LoadBounds = {}): Load {
+  const { inWorkMax = REQUESTS_IN_WORK_MAX, loopDelayMaxMs = LOOP_DELAY_MAX_MS } = bounds;
+  const histogram = monitorEventLoopDelay({ resolution: 20 });
+  histogram.enable();
+  let inWork = 0;
+  let delayMs = 0;
+  const timer = setInterval(() => {
+    delayMs = histogram.percentile(99) / 1e6;
+    histogram.reset();
+  }, SAMPLE_MS);
+  timer.unref();
+
+  return {
+    inWork: () => inWork,
+    enter: () => {
+      inWork += 1;
+    },
+    leave: () => {
+      inWork -= 1;
+    },
+    overload() {
+      if (inWork > inWorkMax) return `${inWorkMax} requests are in work`;
+      if (delayMs > loopDelayMaxMs) return `a turn takes ${Math.round(delayMs)} ms`;
+      return undefined;
+    },
+    close() {
+      clearInterval(timer);
+      histogram.disable();
+    },
+  };
+}

@@ -1,0 +1,22 @@
+/**
+ * The package's front door: what a service author imports.
+ *
+ * @module
+ */
+
+export type { RunningService, ServeOptions } from './http/serve.ts';
+export { serve } from './http/serve.ts';
+export type {
+  ApprovalPolicy,
+  DefinedCapability,
+  Handler,
+  HandlerContext,
+} from './service/define.ts';
+export { defineCapability, HandlerFailure, NoEffect } from './service/define.ts';
+export type {
+  Resolution,
+  Resolver,
+  ServiceDefinition,
+  ServiceOptions,
+} from './service/definition.ts';
+export { createService, DefinitionError } from './service/definition.ts';

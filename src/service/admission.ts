@@ -1,0 +1,332 @@
+/**
+ * From the last check to the answer: admission, handler, settlement.
+ *
+ * The store admits a call in one step or not at all; only then does the handler run. A read that
+ * takes nothing from the store needs no admission, and has its entry all the same.
+ *
+ * @module
+ */
+
+import { randomBytes } from 'node:crypto';
+import {
+  type BudgetState,
+  type Charge,
+  contextOf,
+  exceeded,
+  settledCost,
+} from '../domain/budget.ts';
+import { failure, Refusal } from '../domain/failure.ts';
+import { toHex } from '../domain/hash.ts';
+import type { Failure } from '../protocol/failure.ts';
+import type { BudgetContext, InvokeAnswer } from '../protocol/invocation.ts';
+import type { IntentRecord } from '../storage/records.ts';
+import {
+  type Admission,
+  type Admitted,
+  OutcomeUnknown,
+  type Refused,
+  type Settlement,
+} from '../storage/store.ts';
+import { answerOf, type Ending, endingEntry, moneyOf } from './call.ts';
+import { frozenFailure } from './freeze.ts';
+import { type Done, runHandler, type Work } from './handler.ts';
+import type { CheckedCall } from './invoke.ts';
+import { lateSettlement } from './late.ts';
+import { keepLeases, leaseUntil } from './leases.ts';
+import { type Answer, failureOf } from './operations.ts';
+import type { Parts } from './parts.ts';
+import { budgetsOf } from './permissions.ts';
+import { refusedCall, unrecordedCall } from './refused.ts';
+import { fingerprintOf, replayOf } from './replay.ts';
+import { createStream, type Stream } from './stream.ts';
+
+/** Stored answers are kept at least this long (specification of the key: 24 hours). */
+const ANSWER_KEPT_MS = 25 * 3_600_000;
+
+export async function admitAndRun(parts: Parts, call: CheckedCall): Promise<Answer> {
+  const frozen = call.caller.loaded.freezes[0];
+  if (frozen) throw new Refusal(frozenFailure(frozen));
+  if (!needsAdmission(call))
+    return answering(parts, call, (stream) => answerRead(parts, call, stream));
+
+  const admission = admissionOf(parts, call);
+  let admitted: Admitted | Refused;
+  try {
+    admitted = await parts.store.admit(admission);
+  } catch (error) {
+    if (error instanceof OutcomeUnknown) return lostAdmission(parts, call, admission);
+    throw error;
+  }
+  if (!admitted.admitted) return refusedAdmission(parts, call, admitted);
+  const { budgets } = admitted;
+  return answering(parts, call, (stream) => run(parts, call, { admission, budgets }, stream));
+}
+
+/** One answer, or a stream that ends with it. Nothing runs before the transport takes the stream. */
+async function answering(
+  parts: Parts,
+  call: CheckedCall,
+  perform: (stream?: Stream) => Promise<Answer>,
+): Promise<Answer> {
+  if (!call.request.stream) return perform();
+  return {
+    body: {},
+    async stream(sink) {
+      const stream = createStream(call.ids, sink, parts.store);
+      await stream.started();
+      const { body } = await perform(stream).catch((error) =>
+        unrecordedCall(parts, call, failureOf('invoke', error, parts.log)),
+      );
+      await stream.last(body as InvokeAnswer);
+    },
+  };
+}
+
+/**
+ * Nobody knows whether the store admitted the call, so it does not run. If it was admitted, what it
+ * took is given back as soon as the store can be asked.
+ */
+function lostAdmission(parts: Parts, call: CheckedCall, { intent }: Admission): Answer {
+  const detail =
+    'Cannot say whether the call was admitted: the store did not answer; it did not run';
+  const found = failure('outcome_unknown', detail);
+  const ending: Ending = { state: 'failed', failure: found };
+  const told = { ...call, budget: undefined };
+  const entry = endingEntry(parts, told, ending);
+  parts.settler.release({
+    operation_id: intent.operation_id,
+    outcome: 'no_effect',
+    bindings: [],
+    answer: bytesOf(answerOf(parts, told, ending, entry)),
+    entry,
+    now: parts.store.now(),
+  });
+  return { body: answerOf(parts, told, ending), failure: found };
+}
+
+/** Nothing to reserve, to take or to claim, and no effect to be found again after a crash. */
+function needsAdmission({ capability, caller, charge, request }: CheckedCall): boolean {
+  return (
+    capability.side_effect.type !== 'read' ||
+    charge !== undefined ||
+    request.approval_grant !== undefined ||
+    request.idempotency_key !== undefined ||
+    caller.loaded.lineage.some(({ exclusive }) => exclusive)
+  );
+}
+
+/** Bindings must be kept before the caller hears of them, hence with the entry or not at all. */
+async function answerRead(parts: Parts, call: CheckedCall, stream?: Stream): Promise<Answer> {
+  const done = await runHandler(parts, call, workOf(parts, call, stream));
+  const ending = endingOf(parts, call, done, stream);
+  const entry = endingEntry(parts, call, ending);
+  await parts.store.append([entry], done.bindings);
+  if (done.late) lateSettlement(parts, call, done.late);
+  return { body: answerOf(parts, call, ending, entry), failure: ending.failure };
+}
+
+async function run(
+  parts: Parts,
+  call: CheckedCall,
+  { admission, budgets }: { admission: Admission; budgets: Admitted['budgets'] },
+  stream?: Stream,
+): Promise<Answer> {
+  const leases = keepLeases(parts, call, admission.intent.operation_id);
+  const done = await runHandler(parts, call, workOf(parts, call, stream));
+  leases.stop();
+  const ending = endingOf(parts, call, done, stream);
+  const settled = { ...call, budget: settledContext(call, done, ending, budgets) };
+  const entry = endingEntry(parts, settled, ending);
+  const body = answerOf(parts, settled, ending, entry);
+  // The very bytes that a replay will get.
+  const bytes = bytesOf(body);
+  const settlement: Settlement = {
+    operation_id: admission.intent.operation_id,
+    outcome: done.outcome,
+    // What was not reserved cannot be spent: without a charge the cost is only told.
+    actual: call.charge && ending.cost?.amount,
+    bindings: done.bindings,
+    answer: bytes,
+    entry,
+    now: parts.store.now(),
+  };
+  const outcome = await parts.settler.settle(settlement);
+  if (done.late) lateSettlement(parts, call, done.late);
+  if (outcome === 'settled') return { body, bytes, failure: ending.failure };
+  return unrecorded(parts, call, done, outcome);
+}
+
+/**
+ * The handler ended, but its outcome is not what the log says: not recorded yet, or recorded as
+ * unknown by others meanwhile. Either way the caller must look before it acts again.
+ */
+function unrecorded(
+  parts: Parts,
+  call: CheckedCall,
+  done: Done,
+  outcome: 'superseded' | 'unknown',
+): Answer {
+  // A handler that has not ended yet tells of itself when it does.
+  if (outcome === 'superseded' && !done.late) lateSettlement(parts, call, Promise.resolve(done));
+  const why = outcome === 'unknown' ? 'its outcome could not be recorded' : 'it lost its lease';
+  const found = failure('outcome_unknown', `Cannot say what became of the call: ${why}`);
+  const ending: Ending = { state: 'indeterminate', failure: found };
+  return { body: answerOf(parts, { ...call, budget: undefined }, ending), failure: found };
+}
+
+function admissionOf(parts: Parts, call: CheckedCall): Admission {
+  const { caller, capability, request, charge, ids } = call;
+  const now = parts.store.now();
+  const { subject, root_principal } = caller.token;
+  const intent: IntentRecord = {
+    operation_id: toHex(randomBytes(16)),
+    invocation_id: ids.invocation_id,
+    token_id: caller.token.token_id,
+    subject,
+    root_principal,
+    capability: capability.name,
+    charge,
+    facts: {
+      ids: { ...ids },
+      caller_class: caller.caller_class,
+      parameters_digest: call.parametersDigest ?? null,
+    },
+    instance_id: parts.instanceId,
+    admitted_at: now,
+  };
+  return {
+    intent,
+    now,
+    charge,
+    leaseUntil: leaseUntil(now),
+    idempotency:
+      request.idempotency_key === undefined
+        ? undefined
+        : {
+            root_principal,
+            subject,
+            capability: capability.name,
+            key: request.idempotency_key,
+            fingerprint: fingerprintOf(request),
+            keepUntil: new Date(now.getTime() + ANSWER_KEPT_MS),
+          },
+  };
+}
+
+/** A rival was quicker between the checks and the store's word, or the world changed. */
+async function refusedAdmission(
+  parts: Parts,
+  call: CheckedCall,
+  refused: Refused,
+): Promise<Answer> {
+  if (refused.reason === 'key') {
+    const replay = await replayOf(parts, call, call.request, refused.record);
+    if (replay) return replay;
+  }
+  const found = admissionFailure(call, refused);
+  if (refused.reason !== 'budget') throw new Refusal(found);
+  return refusedCall(parts, { ...call, budget: tightContext(call, refused.budget) }, found);
+}
+
+/** The budget as the store found it when it refused, not as it was when the call was checked. */
+function tightContext(
+  { caller, capability, charge }: CheckedCall,
+  tight: BudgetState,
+): BudgetContext | undefined {
+  if (!capability.cost || !charge) return undefined;
+  const budgets = budgetsOf(caller.loaded).map((state) =>
+    state.token_id === tight.token_id ? tight : state,
+  );
+  return contextOf(capability.cost, charge, budgets);
+}
+
+function admissionFailure({ caller, charge, request }: CheckedCall, refused: Refused): Failure {
+  switch (refused.reason) {
+    case 'unknown_token':
+    case 'revoked':
+      return failure('invalid_token', 'Cannot use the token: it was revoked');
+    case 'expired':
+      return failure('token_expired', 'Cannot use the token: it has expired');
+    case 'frozen':
+      return frozenFailure(refused.freeze);
+    case 'budget':
+      return exceeded(charge as Charge, refused.budget, caller.token);
+    case 'currency':
+      return failure(
+        'budget_currency_mismatch',
+        `Cannot reserve ${charge?.currency}: a budget above the token is in ${refused.budget.currency}`,
+        { grantable_by: caller.root_principal },
+      );
+    case 'grant':
+      return failure('approval_grant_invalid', `Cannot use grant "${request.approval_grant}"`);
+    case 'busy':
+      return failure(
+        'concurrent_branch_busy',
+        'Cannot run now: another invocation runs under this exclusive token',
+        { estimated_availability: refused.until.toISOString() },
+      );
+    case 'key':
+      return failure('idempotency_in_progress', 'Cannot answer yet: the first call is running');
+  }
+}
+
+function workOf(parts: Parts, call: CheckedCall, stream?: Stream): Work {
+  const handler = parts.definition.code.get(call.capability.name)?.handler;
+  if (!handler) throw new Error(`Cannot run "${call.capability.name}": it has no handler`);
+  return {
+    handler,
+    parameters: call.parameters,
+    bound: call.bound,
+    deadlineMs: deadlineOf(parts, call),
+    progress: async (event) => stream?.progress(event),
+  };
+}
+
+function deadlineOf({ definition }: Parts, { capability }: CheckedCall): number {
+  return definition.code.get(capability.name)?.deadlineMs as number;
+}
+
+/** How a call ended, and what it cost. A handler that claims more than was checked is reported. */
+function endingOf(
+  parts: Parts,
+  { capability, charge, ids }: CheckedCall,
+  done: Done,
+  stream?: Stream,
+): Ending {
+  const state = done.outcome === 'no_effect' ? 'failed' : done.outcome;
+  const streamed = stream?.summary();
+  const base = { state, result: done.result, failure: done.failure, streamed } as const;
+  if (done.outcome === 'no_effect') return base;
+  const { cost, excess } = settledCost(capability, charge, done.reported);
+  if (excess && done.reported) {
+    const facts = { capability: capability.name, reported: moneyOf(done.reported) };
+    const charged = cost ? moneyOf(cost) : null;
+    parts.log.error(
+      { alarm: 'cost_above_reservation', ...ids, ...facts, charged },
+      'a handler reported a cost above what was reserved',
+    );
+  }
+  return { ...base, cost };
+}
+
+/** The budget after the call: what was reserved for it has become what it cost. */
+function settledContext(
+  { capability, charge }: CheckedCall,
+  done: Done,
+  ending: Ending,
+  budgets: Admitted['budgets'],
+): BudgetContext | undefined {
+  const { cost } = capability;
+  if (!charge || !cost || budgets.length === 0) return undefined;
+  const spent = done.outcome === 'no_effect' ? 0n : (ending.cost?.amount ?? 0n);
+  const after = budgets.map((state) => ({
+    ...state,
+    reserved: state.reserved - charge.amount,
+    consumed: state.consumed + spent,
+  }));
+  return contextOf(cost, charge, after);
+}
+
+function bytesOf(body: object): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(body));
+}

@@ -1,0 +1,109 @@
+/**
+ * One invocation on its way: what is known of it so far, and the answer it becomes.
+ *
+ * @module
+ */
+
+import { randomBytes } from 'node:crypto';
+import type { Charge } from '../domain/budget.ts';
+import type { EntryRecord } from '../domain/entry.ts';
+import { toHex } from '../domain/hash.ts';
+import { ID_BYTES, idOf } from '../domain/ids.ts';
+import { fromMinor } from '../domain/money.ts';
+import { eventClassOf } from '../domain/side-effect.ts';
+import type { EntryState, EntryType } from '../protocol/audit.ts';
+import type { Capability } from '../protocol/capability.ts';
+import type { Failure } from '../protocol/failure.ts';
+import {
+  type BudgetContext,
+  InvocationIds,
+  type InvokeAnswer,
+  type InvokeRequest,
+  type StreamSummary,
+} from '../protocol/invocation.ts';
+import type { JsonObject, Money } from '../protocol/primitives.ts';
+import { disclosedTo } from './audited.ts';
+import type { TokenCaller } from './caller.ts';
+import { entryBy } from './entries.ts';
+import type { Parts } from './parts.ts';
+
+/** Grows check by check. What is not known yet is absent. */
+export interface Call {
+  readonly ids: InvocationIds;
+  caller?: TokenCaller | undefined;
+  request?: InvokeRequest | undefined;
+  capability?: Capability | undefined;
+  /** Digest of the resolved parameters. */
+  parametersDigest?: string | undefined;
+  budget?: BudgetContext | undefined;
+}
+
+/** How an invocation ended. */
+export interface Ending {
+  readonly state: EntryState;
+  readonly result?: JsonObject | undefined;
+  readonly failure?: Failure | undefined;
+  readonly cost?: Charge | undefined;
+  readonly entryType?: EntryType | undefined;
+  /** How it was told, where it was streamed. */
+  readonly streamed?: StreamSummary | undefined;
+}
+
+/** Starts a call with what can be echoed of it, whether or not the rest can be read. */
+export function beginCall(input: unknown): Call {
+  const invocation_id = idOf('inv-', randomBytes(ID_BYTES['inv-']));
+  const sent = typeof input === 'object' && input !== null ? input : {};
+  const echoed = Object.entries(InvocationIds.shape).flatMap(([field, schema]) => {
+    if (field === 'invocation_id' || !Object.hasOwn(sent, field)) return [];
+    const value = schema.safeParse((sent as Record<string, unknown>)[field]);
+    return value.success && value.data !== undefined ? [[field, value.data]] : [];
+  });
+  return { ids: { invocation_id, ...Object.fromEntries(echoed) } };
+}
+
+/** The one entry of an ended call. Only a call whose caller is known has one. */
+export function endingEntry(
+  parts: Parts,
+  call: Call & { caller: TokenCaller },
+  ending: Ending,
+): EntryRecord {
+  const { ids, caller, capability, request } = call;
+  return entryBy(parts, caller, {
+    entry_type: ending.entryType ?? 'invocation',
+    ...ids,
+    capability: capability?.name ?? request?.capability,
+    event_class: eventClassOf(capability, ending.state === 'completed'),
+    state: ending.state,
+    failure_type: ending.failure?.type,
+    token_id: caller.token.token_id,
+    parameters_digest: call.parametersDigest,
+    cost_actual: ending.cost && moneyOf(ending.cost),
+    stream_summary: ending.streamed,
+  });
+}
+
+/** What the caller gets: as much of a failure as its class is told, and the receipt of the entry. */
+export function answerOf(
+  parts: Parts,
+  call: Call,
+  ending: Ending,
+  entry?: EntryRecord,
+): InvokeAnswer {
+  const { ids, caller, budget } = call;
+  const common = {
+    ...ids,
+    ...(budget && { budget_context: budget }),
+    ...(ending.streamed && { stream_summary: ending.streamed }),
+    ...(entry && { audit: { entry_id: entry.entry_id, leaf_hash: toHex(entry.leaf_hash) } }),
+  };
+  if (!ending.failure) {
+    const cost = ending.cost && { cost_actual: moneyOf(ending.cost) };
+    return { success: true, ...common, result: ending.result ?? {}, ...cost };
+  }
+  const failure = caller ? disclosedTo(parts, caller, ending.failure) : ending.failure;
+  return { success: false, ...common, failure };
+}
+
+export function moneyOf({ currency, amount }: Charge): Money {
+  return { currency, amount: fromMinor(amount, currency) };
+}

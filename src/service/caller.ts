@@ -1,0 +1,168 @@
+/**
+ * Callers: who asks, proved by a delegation token or by a bootstrap credential.
+ *
+ * A token is judged in the specification's order: it is there, its signature verifies, it is stored
+ * and equal to what is stored, nothing in its lineage is revoked, it has not expired. Decisions use the
+ * stored row; the text only names it.
+ *
+ * @module
+ */
+
+import { digestOf } from '../domain/canonical.ts';
+import { claimsOf } from '../domain/claims.ts';
+import type { Entitlement } from '../domain/entitlement.ts';
+import { failure, Refusal } from '../domain/failure.ts';
+import { covers, entitles } from '../domain/scope-pattern.ts';
+import type { Keyring } from '../keyring/keyring.ts';
+import { ARTEFACTS, readClaims } from '../keyring/wire.ts';
+import type { Failure } from '../protocol/failure.ts';
+import { DelegationClaims } from '../protocol/token.ts';
+import type { TokenRecord } from '../storage/records.ts';
+import type { Loaded } from '../storage/store.ts';
+import type { Ask } from './operations.ts';
+import type { Parts } from './parts.ts';
+
+export interface TokenCaller {
+  readonly kind: 'token';
+  readonly principal: string;
+  readonly root_principal: string;
+  readonly caller_class: string;
+  readonly token: TokenRecord;
+  readonly loaded: Loaded;
+}
+
+export interface IdentityCaller {
+  readonly kind: 'identity';
+  readonly principal: string;
+  readonly root_principal: string;
+  readonly caller_class: string;
+  readonly entitlement: Entitlement;
+}
+
+export type Caller = TokenCaller | IdentityCaller;
+
+/** A text whose signature verified: which token it says it is, and the digest of all it says. */
+export interface PresentedToken {
+  readonly tokenId: string;
+  readonly digest: string;
+}
+
+/** What a text says, if it is a token of ours; nothing otherwise. */
+export type TokenReader = (bearer: string) => PresentedToken | undefined;
+
+/** A token, or a bootstrap credential; refuses when it is neither. */
+export async function callerOf(parts: Parts, ask: Ask): Promise<Judged<Caller>> {
+  const bearer = ask.bearer();
+  if (bearer === undefined) throw new Refusal(nothingPresented());
+  const presented = parts.readToken(bearer);
+  if (presented) {
+    return tokenCaller(parts, presented, await parts.store.load({ tokenId: presented.tokenId }));
+  }
+  const entitlement = await parts.identities.identify(bearer);
+  if (!entitlement) throw new Refusal(unknownBearer(bearer));
+  const { principal, caller_class } = entitlement;
+  return {
+    caller: { kind: 'identity', principal, root_principal: principal, caller_class, entitlement },
+  };
+}
+
+/** A delegation token; a bootstrap credential does not do. */
+export async function tokenCallerOf(parts: Parts, ask: Ask): Promise<Judged> {
+  const presented = presentedToken(parts, ask);
+  return tokenCaller(parts, presented, await parts.store.load({ tokenId: presented.tokenId }));
+}
+
+/** The part of the check that needs no store. */
+export function presentedToken(parts: Parts, ask: Ask): PresentedToken {
+  const bearer = ask.bearer();
+  if (bearer === undefined) throw new Refusal(nothingPresented());
+  const presented = parts.readToken(bearer);
+  if (!presented) throw new Refusal(failure('invalid_token', UNUSABLE));
+  return presented;
+}
+
+/** A caller, or why there is none; `known` is who it would have been, where the token is stored. */
+export type Judged<Known extends Caller = TokenCaller> =
+  | { readonly caller: Known }
+  | { readonly failure: Failure; readonly known?: Known | undefined };
+
+/** Judges what was loaded for a presented token. */
+export function tokenCaller(
+  { definition, store }: Pick<Parts, 'definition' | 'store'>,
+  presented: PresentedToken,
+  loaded: Loaded,
+): Judged {
+  const { token } = loaded;
+  if (!token || !isAsPresented(token, presented, definition.id)) {
+    return { failure: failure('invalid_token', UNUSABLE) };
+  }
+  const caller: TokenCaller = {
+    kind: 'token',
+    principal: token.subject,
+    root_principal: token.root_principal,
+    caller_class: token.caller_class,
+    token,
+    loaded,
+  };
+  const found = endedToken(token, loaded, store.now());
+  return found ? { failure: found, known: caller } : { caller };
+}
+
+/** Whether the caller holds a scope: in its token, or by its entitlement. */
+export function holds(caller: Caller, scope: string): boolean {
+  return caller.kind === 'token'
+    ? caller.token.scope.some((held) => covers(held, scope))
+    : caller.entitlement.scopes.some((pattern) => entitles(pattern, scope));
+}
+
+/** One wording for everything that is wrong with a token, so that a forger learns nothing. */
+const UNUSABLE = 'Cannot use the token: it is malformed, unknown or revoked';
+
+/** Whether the row says what was signed: the digest it was kept with, and every column of it now. */
+function isAsPresented(token: TokenRecord, { digest }: PresentedToken, service: string): boolean {
+  return token.claims_digest === digest && digestOf(claimsOf(service, token)) === digest;
+}
+
+function endedToken(token: TokenRecord, { lineage }: Loaded, now: Date): Failure | undefined {
+  if (lineage.some(({ revoked_at }) => revoked_at !== undefined)) {
+    return failure('invalid_token', UNUSABLE);
+  }
+  if (token.expires_at > now) return undefined;
+  const detail = `Cannot use the token: it expired at ${token.expires_at.toISOString()}`;
+  return failure('token_expired', detail, { grantable_by: token.root_principal });
+}
+
+/** Tokens in use at once by busy callers; the oldest is read again when it comes back. */
+const READ_TOKENS_MAX = 10_000;
+
+/** Reads tokens, and remembers what it read: the claims of one text never change. */
+export function createTokenReader(keyring: Keyring, serviceId: string): TokenReader {
+  const { use, typ } = ARTEFACTS.delegation;
+  const known = new Map<string, PresentedToken>();
+  return (bearer) => {
+    // Asked every time: a key may have been withdrawn since the text was read.
+    const verified = keyring.verify(use, typ, bearer);
+    if (!verified) return undefined;
+    const before = known.get(bearer);
+    if (before) return before;
+
+    const claims = DelegationClaims.safeParse(readClaims(verified.payload));
+    if (!claims.success) return undefined;
+    const { iss, aud, jti } = claims.data;
+    if (iss !== serviceId || aud !== serviceId) return undefined;
+    const presented = { tokenId: jti, digest: digestOf(claims.data) };
+    if (known.size >= READ_TOKENS_MAX) known.delete(known.keys().next().value as string);
+    known.set(bearer, presented);
+    return presented;
+  };
+}
+
+function nothingPresented(): Failure {
+  return failure('authentication_required', 'Cannot tell who asks: no credential was presented');
+}
+
+/** What has the form of a JWT was meant as a token; anything else as a credential. */
+function unknownBearer(bearer: string): Failure {
+  if (/^[\w-]+\.[\w-]+\.[\w-]*$/.test(bearer)) return failure('invalid_token', UNUSABLE);
+  return failure('authentication_required', 'Cannot tell who asks: nobody knows this credential');
+}

@@ -1,0 +1,309 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'vitest';
+import { defineCapability } from './define.ts';
+import { capabilityOf, createService, DefinitionError, type ServiceOptions } from './definition.ts';
+
+const ping = defineCapability({
+  name: 'ping',
+  description: 'Says that it is there',
+  side_effect: 'read',
+  minimum_scope: ['x'],
+  handler: () => ({}),
+});
+
+function faultsOf(options: Partial<ServiceOptions>): string[] {
+  try {
+    createService({ id: 'desk', capabilities: [ping], ...options });
+  } catch (error) {
+    assert.ok(error instanceof DefinitionError);
+    const [first, ...lines] = error.message.split('\n');
+    assert.equal(first, 'Cannot start the service:');
+    assert.equal(lines.length, error.faults.length);
+    return lines.map((line) => line.trim());
+  }
+  return [];
+}
+
+describe('defineCapability()', () => {
+  test('fills in everything an author need not say', () => {
+    const { catalog, trust, code } = createService({ id: 'desk', capabilities: [ping] });
+
+    assert.deepEqual(catalog.capabilities.get('ping'), {
+      name: 'ping',
+      description: 'Says that it is there',
+      contract_version: '1.0.0',
+      inputs: [],
+      output: { type: 'object', fields: [] },
+      side_effect: { type: 'read' },
+      minimum_scope: ['x'],
+      kind: 'atomic',
+      response_modes: ['unary'],
+      delegable: true,
+    });
+    assert.deepEqual(trust, { level: 'anchored', anchoring: { cadence: 'PT10S' } });
+    assert.equal(code.get('ping')?.deadlineMs, 30_000);
+  });
+
+  test('keeps the private half out of the declaration', () => {
+    const secret = defineCapability({
+      name: 'pay',
+      description: 'Pays',
+      inputs: [{ name: 'amount', type: 'number' }],
+      side_effect: 'irreversible',
+      minimum_scope: ['x'],
+      deadline: 'PT5S',
+      approval: {
+        when: { condition: 'more than ten', needed: ({ amount }) => amount > 10 },
+        grant_policy: {
+          allowed_grant_types: ['one_time'],
+          default_grant_type: 'one_time',
+          expires_in_seconds: 60,
+          max_uses: 1,
+        },
+        preview: ({ amount }) => ({ amount }),
+        separation: 'root',
+        approvers: ['human:*'],
+        request_lifetime: 'PT1H',
+      },
+      handler: ({ amount }) => ({ paid: amount }),
+    });
+    const definition = createService({ id: 'desk', capabilities: [secret] });
+
+    const { approval, ...declared } = capabilityOf(definition, 'pay') ?? {};
+
+    assert.deepEqual(approval, {
+      when: { condition: 'more than ten' },
+      grant_policy: {
+        allowed_grant_types: ['one_time'],
+        default_grant_type: 'one_time',
+        expires_in_seconds: 60,
+        max_uses: 1,
+      },
+      approvals_required: 1,
+    });
+    for (const hidden of ['handler', 'deadline']) assert.ok(!(hidden in declared), hidden);
+    assert.equal(definition.code.get('pay')?.deadlineMs, 5_000);
+    assert.equal(definition.code.get('pay')?.approval?.separation, 'root');
+  });
+
+  /** These rows are read by the compiler: a mistake that it stops to see fails `npm run check`. */
+  test('types the parameters of a handler by the declared inputs', () => {
+    const inputs = [
+      { name: 'text', type: 'string' },
+      { name: 'count', type: 'integer' },
+      { name: 'flag', type: 'boolean', required: false },
+      { name: 'size', type: 'string', allowed_values: ['small', 'large'] },
+      { name: 'depth', type: 'number', required: false, default: 1 },
+      { name: 'tags', type: 'array' },
+      { name: 'place', type: 'airport' },
+    ] as const;
+    const common = { description: 'x', inputs, side_effect: 'read', minimum_scope: ['x'] } as const;
+
+    defineCapability({
+      ...common,
+      name: 'right',
+      handler: ({ text, count, flag, size, depth, tags, place }) => {
+        const letters: string = text.trim();
+        const rounded: number = count + depth;
+        const chosen: 'small' | 'large' = size;
+        const all: unknown[] = tags;
+        const absent: boolean | undefined = flag;
+        const unknown: unknown = place;
+        return { letters, rounded, chosen, all, absent, unknown };
+      },
+    });
+    defineCapability({
+      name: 'in_place',
+      description: 'x',
+      inputs: [
+        { name: 'size', type: 'string', allowed_values: ['small', 'large'] },
+        { name: 'count', type: 'integer' },
+      ],
+      side_effect: 'read',
+      minimum_scope: ['x'],
+      handler: (parameters) => {
+        const chosen: 'small' | 'large' = parameters.size;
+        // @ts-expect-error Nobody declared "price".
+        return { chosen, count: parameters.count + 1, price: parameters.price };
+      },
+    });
+    defineCapability({
+      ...common,
+      name: 'undeclared',
+      // @ts-expect-error Nobody declared "price".
+      handler: ({ price }) => ({ price }),
+    });
+    defineCapability({
+      ...common,
+      name: 'wrong_type',
+      // @ts-expect-error A count is a number.
+      handler: ({ count }) => ({ count: count.trim() }),
+    });
+    defineCapability({
+      ...common,
+      name: 'may_be_absent',
+      // @ts-expect-error A flag that is not required may be absent.
+      handler: ({ flag }): { flag: boolean } => ({ flag }),
+    });
+    defineCapability({
+      ...common,
+      name: 'closed',
+      // @ts-expect-error "medium" is not among the allowed values.
+      handler: ({ size }) => ({ medium: size === 'medium' }),
+    });
+    defineCapability({
+      ...common,
+      name: 'own_type',
+      // @ts-expect-error What an airport is, the compiler does not know.
+      handler: ({ place }) => ({ place: place.code }),
+    });
+    defineCapability({
+      ...common,
+      name: 'written',
+      handler: (parameters) => {
+        // @ts-expect-error Parameters are not the handler's to change.
+        parameters.count = 1;
+        return {};
+      },
+    });
+    // @ts-expect-error A capability has a name.
+    defineCapability({ ...common, handler: () => ({}) });
+    // @ts-expect-error There is no such effect.
+    defineCapability({ ...common, name: 'effect', side_effect: 'magic', handler: () => ({}) });
+    // @ts-expect-error A handler answers an object.
+    defineCapability({ ...common, name: 'answer', handler: () => 'text' });
+  });
+});
+
+describe('createService()', () => {
+  test('takes a service without a fault', () => {
+    assert.deepEqual(faultsOf({}), []);
+  });
+
+  const rows: [name: string, options: Partial<ServiceOptions>, faults: RegExp[]][] = [
+    [
+      'an id that is none',
+      { id: 'no id' },
+      [/^Cannot declare "no id": id: expected a service id$/],
+    ],
+    [
+      'a name that stands twice',
+      { capabilities: [ping, ping] },
+      [/^Cannot declare "ping": name: it is declared twice$/],
+    ],
+    [
+      'a name that is none',
+      { capabilities: [{ ...ping, name: 'a b' }] },
+      [/^Cannot declare "a b": name: expected a letter/],
+    ],
+    [
+      'an atomic capability without a handler',
+      { capabilities: [{ ...ping, handler: undefined }] },
+      [/^Cannot declare "ping": handler: an atomic capability needs one$/],
+    ],
+    [
+      'a deadline that is no duration',
+      { capabilities: [{ ...ping, deadline: 'soon' }] },
+      [/^Cannot declare "ping": deadline: "soon" is no duration of at most a day$/],
+    ],
+    [
+      'a deadline of more than a day',
+      { capabilities: [{ ...ping, deadline: 'PT25H' }] },
+      [/^Cannot declare "ping": deadline: "PT25H" is no duration of at most a day$/],
+    ],
+    [
+      'a resolver that nobody registered',
+      {
+        capabilities: [resolving('ping', 'people')],
+        resolvers: { others: () => ({ value: 1 }) },
+      },
+      [/^Cannot declare "ping": inputs\[0\]\.resolution: no resolver "people" is registered$/],
+    ],
+    [
+      'an anchored service without a cadence',
+      { trust: { level: 'anchored' } },
+      [/^Cannot declare "desk": trust.anchoring: an anchored service names its cadence$/],
+    ],
+    [
+      'a cadence that is none',
+      { trust: { level: 'anchored', anchoring: { cadence: 'PT0S' } } },
+      [/^Cannot declare "desk": trust.anchoring.cadence: "PT0S" is no positive duration$/],
+    ],
+    [
+      'a level of trust that nobody knows',
+      { trust: { level: 'blind' as never } },
+      [/^Cannot declare "desk": trust: expected a trust level$/],
+    ],
+    [
+      'a version that is none',
+      { capabilities: [declaring({ contract_version: '1' })] },
+      [/^Cannot declare "ping": contract_version: expected "1\.2\.3"$/],
+    ],
+    [
+      'a field that nobody knows',
+      { capabilities: [declaring({ minimum_scopes: ['x'] })] },
+      [/^Cannot declare "ping": declaration: Unrecognized key: "minimum_scopes"$/],
+    ],
+    [
+      'a capability to verify by that does not exist',
+      { capabilities: [declaring({ verify_via: ['pong'] })] },
+      [/^Cannot declare "ping": verify_via/],
+    ],
+  ];
+  for (const [name, options, expected] of rows) {
+    test(`refuses ${name}`, () => {
+      const faults = faultsOf(options);
+
+      assert.equal(faults.length, expected.length, faults.join('\n'));
+      for (const [index, pattern] of expected.entries()) assert.match(faults[index] ?? '', pattern);
+    });
+  }
+
+  test('lists every fault of a service at once, of whatever kind', () => {
+    const faults = faultsOf({
+      id: '',
+      trust: { level: 'anchored' },
+      capabilities: [
+        ping,
+        ping,
+        { ...resolving('a', 'people'), deadline: 'x' },
+        { ...declaring({ contract_version: 'x', description: '' }), name: 'b', handler: undefined },
+      ],
+    });
+
+    for (const part of [
+      'id: expected a service id',
+      'trust.anchoring',
+      '"ping": name: it is declared twice',
+      '"a": inputs[0].resolution',
+      '"a": deadline',
+      '"b": contract_version',
+      '"b": description',
+      '"b": handler',
+    ]) {
+      assert.equal(faults.filter((line) => line.includes(part)).length, 1, part);
+    }
+    assert.equal(faults.length, 8, faults.join('\n'));
+  });
+
+  function declaring(more: object) {
+    return { ...ping, declaration: { ...(ping.declaration as object), ...more } };
+  }
+
+  function resolving(name: string, reference: string) {
+    return defineCapability({
+      name,
+      description: 'x',
+      inputs: [
+        {
+          name: 'who',
+          type: 'string',
+          resolution: { mode: 'backend_resolved', resolver_ref: reference },
+        },
+      ],
+      side_effect: 'read',
+      minimum_scope: ['x'],
+      handler: () => ({}),
+    });
+  }
+});

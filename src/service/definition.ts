@@ -1,0 +1,147 @@
+/**
+ * A service as its author defines it, checked as a whole before anything starts.
+ *
+ * @module
+ */
+
+import { type Catalog, createCatalog } from '../domain/catalog.ts';
+import { type Fault, fault, faultText } from '../domain/catalog-fault.ts';
+import { parseDuration } from '../domain/duration.ts';
+import { type Capability, CapabilityDeclaration } from '../protocol/capability.ts';
+import { ServiceId } from '../protocol/primitives.ts';
+import { Trust } from '../protocol/trust.ts';
+import type { DefinedCapability } from './define.ts';
+import type { Authenticate } from './identities.ts';
+
+/** Long enough for a slow backend, short enough that a stuck one is noticed while someone waits. */
+export const HANDLER_DEADLINE_DEFAULT_MS = 30_000;
+
+/** A day: longer work belongs into a job that a capability starts. */
+const HANDLER_DEADLINE_MAX_MS = 86_400_000;
+
+export interface ServiceOptions {
+  readonly id: string;
+  readonly capabilities: readonly DefinedCapability[];
+  /** The author's own way to know a bootstrap credential, beside those of the configuration. */
+  readonly authenticate?: Authenticate;
+  /** By the `resolver_ref` or `catalog_ref` that inputs name. */
+  readonly resolvers?: Readonly<Record<string, Resolver>>;
+  /** How far the service's word can be checked. Anchored by default: its log is sealed every ten seconds. */
+  readonly trust?: Trust;
+}
+
+/** Finds what a caller's word for a thing means. Candidates are shown only where that is allowed. */
+export type Resolver = (value: unknown) => Resolution | Promise<Resolution>;
+
+export type Resolution =
+  | { readonly value: unknown }
+  | { readonly candidates: readonly unknown[]; readonly disclosable?: boolean }
+  | { readonly unresolved: true };
+
+/** What the rest of the service layer works with. */
+export interface ServiceDefinition {
+  readonly id: string;
+  readonly catalog: Catalog;
+  readonly trust: Trust;
+  readonly code: ReadonlyMap<string, CapabilityCode>;
+  readonly resolvers: ReadonlyMap<string, Resolver>;
+  readonly authenticate?: Authenticate | undefined;
+}
+
+/** The private half of a capability. */
+export interface CapabilityCode extends Pick<DefinedCapability, 'handler' | 'approval'> {
+  readonly deadlineMs: number;
+}
+
+/** Every fault of a definition, in one message that an author can work through. */
+export class DefinitionError extends Error {
+  override readonly name = 'DefinitionError';
+  readonly faults: readonly Fault[];
+
+  constructor(faults: readonly Fault[]) {
+    super(
+      ['Cannot start the service:', ...faults.map((each) => `  ${faultText(each)}`)].join('\n'),
+    );
+    this.faults = faults;
+  }
+}
+
+/** Checks all declarations together. Throws a `DefinitionError` that lists every fault. */
+export function createService(options: ServiceOptions): ServiceDefinition {
+  const declarations = Object.fromEntries(
+    options.capabilities.map(({ name, declaration }) => [name, declaration]),
+  );
+  const checked = createCatalog(declarations);
+  const resolvers = new Map(Object.entries(options.resolvers ?? {}));
+  const faults: Fault[] = [
+    ...serviceFaults(options),
+    ...('faults' in checked ? checked.faults : []),
+    ...options.capabilities.flatMap((capability) => missingResolvers(capability, resolvers)),
+    ...options.capabilities.flatMap(codeFaults),
+  ];
+  if ('faults' in checked || faults.length > 0) throw new DefinitionError(faults);
+
+  return {
+    id: options.id,
+    catalog: checked.catalog,
+    trust: options.trust ?? { level: 'anchored', anchoring: { cadence: 'PT10S' } },
+    resolvers,
+    authenticate: options.authenticate,
+    code: new Map(options.capabilities.map((capability) => [capability.name, codeOf(capability)])),
+  };
+}
+
+export function capabilityOf(definition: ServiceDefinition, name: string): Capability | undefined {
+  return definition.catalog.capabilities.get(name);
+}
+
+function serviceFaults({ id, capabilities, trust }: ServiceOptions): Fault[] {
+  const names = capabilities.map(({ name }) => name);
+  const cadence = trust?.anchoring?.cadence;
+  return [
+    ...(ServiceId.safeParse(id).success ? [] : [fault(String(id), 'id', 'expected a service id')]),
+    ...names
+      .filter((name, index) => names.indexOf(name) !== index)
+      .map((name) => fault(name, 'name', 'it is declared twice')),
+    ...(trust && !Trust.safeParse(trust).success
+      ? [fault(id, 'trust', 'expected a trust level')]
+      : []),
+    ...(trust?.level === 'anchored' && !cadence
+      ? [fault(id, 'trust.anchoring', 'an anchored service names its cadence')]
+      : []),
+    ...(cadence && !parseDuration(cadence)
+      ? [fault(id, 'trust.anchoring.cadence', `"${cadence}" is no positive duration`)]
+      : []),
+  ];
+}
+
+/** What does not parse has faults of its own; its inputs are looked at when it does. */
+function missingResolvers(
+  { name, declaration }: DefinedCapability,
+  known: ReadonlyMap<string, Resolver>,
+): Fault[] {
+  const inputs = CapabilityDeclaration.safeParse(declaration).data?.inputs ?? [];
+  return inputs.flatMap(({ resolution, catalog_ref }, index) => {
+    if (resolution?.mode !== 'backend_resolved') return [];
+    const reference = resolution.resolver_ref ?? catalog_ref ?? '';
+    if (known.has(reference)) return [];
+    return [fault(name, `inputs[${index}].resolution`, `no resolver "${reference}" is registered`)];
+  });
+}
+
+function codeFaults({ name, declaration, handler, deadline }: DefinedCapability): Fault[] {
+  const composed = (declaration as { kind?: unknown } | null)?.kind === 'composed';
+  const length = deadline === undefined ? 1 : (parseDuration(deadline) ?? 0);
+  return [
+    ...(composed && handler ? [fault(name, 'handler', 'a composed capability has none')] : []),
+    ...(!composed && !handler ? [fault(name, 'handler', 'an atomic capability needs one')] : []),
+    ...(length > 0 && length <= HANDLER_DEADLINE_MAX_MS
+      ? []
+      : [fault(name, 'deadline', `"${deadline}" is no duration of at most a day`)]),
+  ];
+}
+
+function codeOf({ handler, approval, deadline }: DefinedCapability): CapabilityCode {
+  const deadlineMs = deadline ? parseDuration(deadline) : undefined;
+  return { handler, approval, deadlineMs: deadlineMs ?? HANDLER_DEADLINE_DEFAULT_MS };
+}

@@ -1,0 +1,170 @@
+/**
+ * Documents: the public texts of the service, as bytes that are made once and served many times.
+ *
+ * Nothing is serialised or signed per request. The manifest is issued at fixed half-day marks, so
+ * every replica with the same declarations makes the same bytes without asking the others.
+ *
+ * @module
+ */
+
+import { canonicalJson } from '../domain/canonical.ts';
+import { sha256, toHex } from '../domain/hash.ts';
+import type { Keyring } from '../keyring/keyring.ts';
+import { ARTEFACTS } from '../keyring/wire.ts';
+import type { Capability, CapabilityDeclaration } from '../protocol/capability.ts';
+import { type OperationName, operations } from '../protocol/operations.ts';
+import {
+  type CapabilitySummary,
+  type DisclosureLevel,
+  type Discovery,
+  type Manifest,
+  PROTOCOL,
+  PROTOCOL_VERSION,
+} from '../protocol/trust.ts';
+import type { ServiceDefinition } from './definition.ts';
+
+/** A manifest lives a day and is replaced at half-life: a copy fetched now is good for half a day. */
+export const MANIFEST_LIFETIME_MS = 86_400_000;
+
+/** How long a fetched copy may be used without asking again. Key rotation waits longer than this. */
+export const DOCUMENT_MAX_AGE_SECONDS = 300;
+
+/** Bytes with the headers that belong to exactly these bytes. */
+export interface Document {
+  readonly bytes: Uint8Array;
+  readonly etag: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface DocumentSources {
+  readonly definition: ServiceDefinition;
+  readonly keyring: Keyring;
+  baseUrl(): string;
+  /** Asked once, when discovery is first fetched: by then every method is bound. */
+  offered(): readonly OperationName[];
+  readonly disclosure: Readonly<Record<string, DisclosureLevel>>;
+  now(): Date;
+}
+
+export interface Documents {
+  discovery(): Document;
+  jwks(): Document;
+  manifest(): Document;
+}
+
+export function createDocuments(sources: DocumentSources): Documents {
+  return {
+    discovery: remade(
+      () => 'once',
+      () => documentOf({ svc_discovery: discoveryOf(sources) }),
+    ),
+    jwks: remade(
+      () => String(sources.keyring.revision()),
+      () => documentOf(sources.keyring.jwks()),
+    ),
+    // Remade too when keys change: the signature must verify with the keys that are published. And
+    // when the address does: it is not final before the service listens.
+    manifest: remade(
+      () => `${issuedAt(sources.now())} ${sources.keyring.revision()} ${sources.baseUrl()}`,
+      () => signedManifest(sources),
+    ),
+  };
+}
+
+/** Makes a document again only when the version it was made for has passed. */
+function remade(version: () => string, make: () => Document): () => Document {
+  let made: { version: string; document: Document } | undefined;
+  return () => {
+    const current = version();
+    if (made?.version !== current) made = { version: current, document: make() };
+    return made.document;
+  };
+}
+
+function signedManifest(sources: DocumentSources): Document {
+  const document = documentOf(manifestOf(sources));
+  const { use, typ } = ARTEFACTS.manifest;
+  const signature = sources.keyring.signDetached(use, typ, document.bytes);
+  return { ...document, headers: { ...document.headers, 'x-svc-signature': signature } };
+}
+
+function manifestOf({ definition, baseUrl, now }: DocumentSources): Manifest {
+  const issued = issuedAt(now());
+  const metadata = {
+    version: PROTOCOL_VERSION,
+    issued_at: new Date(issued).toISOString(),
+    expires_at: new Date(issued + MANIFEST_LIFETIME_MS).toISOString(),
+  };
+  const content = {
+    service_identity: {
+      id: definition.id,
+      jwks_uri: `${baseUrl()}${operations.jwks.path}`,
+      issuer_mode: 'self' as const,
+    },
+    trust: definition.trust,
+    capabilities: namedMap(definition, declarationOf),
+  };
+  const unsigned = { manifest_metadata: metadata, ...content };
+  const digest = toHex(sha256(new TextEncoder().encode(canonicalJson(unsigned))));
+  return { manifest_metadata: { ...metadata, sha256: digest }, ...content };
+}
+
+function discoveryOf({ definition, offered, disclosure }: DocumentSources): Discovery {
+  const classes = Object.entries(disclosure).map(([caller_class, failure_detail]) => ({
+    caller_class,
+    failure_detail,
+  }));
+  return {
+    version: PROTOCOL_VERSION,
+    protocol: PROTOCOL,
+    service_id: definition.id,
+    endpoints: Object.fromEntries(
+      offered().map((name) => [operations[name].endpoint, operations[name].path]),
+    ),
+    capabilities: namedMap(definition, summaryOf),
+    trust: definition.trust,
+    metadata_disclosure: {
+      caller_class: 'default',
+      failure_detail: disclosure.default ?? 'reduced',
+      classes,
+    },
+  };
+}
+
+function summaryOf(capability: Capability): CapabilitySummary {
+  return {
+    description: capability.description,
+    side_effect: { type: capability.side_effect.type },
+    minimum_scope: capability.minimum_scope,
+    financial: capability.cost?.financial !== undefined,
+  };
+}
+
+function declarationOf({ name: _, ...declaration }: Capability): CapabilityDeclaration {
+  return declaration;
+}
+
+function namedMap<Value>(
+  { catalog }: ServiceDefinition,
+  value: (capability: Capability) => Value,
+): Record<string, Value> {
+  return Object.fromEntries(
+    [...catalog.capabilities].map(([name, capability]) => [name, value(capability)]),
+  );
+}
+
+/** The half-day mark that has passed last. */
+function issuedAt(now: Date): number {
+  const half = MANIFEST_LIFETIME_MS / 2;
+  return Math.floor(now.getTime() / half) * half;
+}
+
+function documentOf(content: object): Document {
+  // Canonical, so that the same content is the same bytes in every process.
+  const bytes = new TextEncoder().encode(canonicalJson(content));
+  return {
+    bytes,
+    etag: `"sha256-${toHex(sha256(bytes))}"`,
+    headers: { 'cache-control': `public, max-age=${DOCUMENT_MAX_AGE_SECONDS}` },
+  };
+}

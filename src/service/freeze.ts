@@ -1,0 +1,115 @@
+/**
+ * The kill switch: operators freeze a root principal, a capability or everything, until lifted.
+ *
+ * @module
+ */
+
+import { failure, refuse } from '../domain/failure.ts';
+import { isPrincipal } from '../domain/principal.ts';
+import type { Failure } from '../protocol/failure.ts';
+import type { Freeze, FreezeRequest, FrozenAnswer, UnfreezeAnswer } from '../protocol/operator.ts';
+import type { FreezeRecord } from '../storage/records.ts';
+import { answered, audited } from './audited.ts';
+import { type Caller, callerOf, holds } from './caller.ts';
+import { capabilityOf } from './definition.ts';
+import { actEntry } from './entries.ts';
+import { type Ask, requestOf } from './operations.ts';
+import type { Parts } from './parts.ts';
+
+export async function freeze(parts: Parts, ask: Ask): Promise<Freeze> {
+  return audited(parts, await callerOf(parts, ask), 'operator', async (caller) => {
+    refuse(notOperator(caller, 'freeze'));
+    const request = requestOf('operator.freeze', ask);
+    const now = parts.store.now();
+    refuse(unusableTarget(parts, request, now));
+    const record: FreezeRecord = {
+      what: request.what,
+      target: request.target ?? '',
+      reason: request.reason,
+      frozen_by: caller.principal,
+      frozen_at: now,
+      until: request.until ? new Date(request.until) : undefined,
+    };
+    await parts.store.freeze(record, operatorEntry(parts, caller, 'freeze', request));
+    return freezeView(record);
+  });
+}
+
+export async function unfreeze(parts: Parts, ask: Ask): Promise<UnfreezeAnswer> {
+  return audited(parts, await callerOf(parts, ask), 'operator', async (caller) => {
+    refuse(notOperator(caller, 'unfreeze'));
+    const request = requestOf('operator.unfreeze', ask);
+    const target = { what: request.what, target: request.target ?? '' };
+    const entry = operatorEntry(parts, caller, 'unfreeze', request);
+    return { lifted: await parts.store.unfreeze(target, entry) };
+  });
+}
+
+export async function frozen(parts: Parts, ask: Ask): Promise<FrozenAnswer> {
+  return answered(parts, await callerOf(parts, ask), async (caller) => {
+    refuse(notOperator(caller, 'frozen'));
+    const records = await parts.store.frozen(parts.store.now());
+    return { frozen: records.map(freezeView) };
+  });
+}
+
+/** Operators hold `operator:*` or the scope of the one verb. */
+export function notOperator(caller: Caller, verb: string): Failure | undefined {
+  if (holds(caller, `operator:${verb}`)) return undefined;
+  const detail = `Cannot ${verb}: ${caller.principal} lacks scope "operator:${verb}"`;
+  return failure('scope_insufficient', detail, { requires: [`operator:${verb}`] });
+}
+
+/** What is frozen on the service or on a root principal. */
+export async function frozenFor(parts: Parts, rootPrincipal: string): Promise<Failure | undefined> {
+  const now = parts.store.now();
+  const found = (await parts.store.frozen(now)).find(
+    ({ what, target }) =>
+      what === 'service' || (what === 'root_principal' && target === rootPrincipal),
+  );
+  return found && frozenFailure(found);
+}
+
+export function frozenFailure({ what, target, reason, until }: FreezeRecord): Failure {
+  const name = what === 'service' ? 'the service' : `${what} "${target}"`;
+  const detail = `Cannot proceed: ${name} is frozen: ${reason}`;
+  return failure('frozen', detail, until ? { estimated_availability: until.toISOString() } : {});
+}
+
+export function operatorEntry(parts: Parts, caller: Caller, verb: string, facts: object) {
+  const token_id = caller.kind === 'token' ? caller.token.token_id : undefined;
+  return actEntry(parts, caller, {
+    entry_type: 'operator',
+    token_id,
+    detail: { verb, ...said(facts) },
+  });
+}
+
+/** Absent fields are left out: the canonical form has no word for them. */
+function said(facts: object): object {
+  return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined));
+}
+
+function unusableTarget(parts: Parts, request: FreezeRequest, now: Date): Failure | undefined {
+  const { what, target = '', until } = request;
+  if (what === 'capability' && !capabilityOf(parts.definition, target)) {
+    const detail = `Cannot freeze "${target}": the service has no such capability`;
+    return failure('unknown_capability', detail);
+  }
+  if (what === 'root_principal' && !isPrincipal(target)) {
+    return failure('invalid_parameters', `Cannot freeze "${target}": expected a principal`);
+  }
+  if (until !== undefined && new Date(until) <= now) {
+    return failure('invalid_parameters', `Cannot freeze until ${until}: that is past`);
+  }
+  return undefined;
+}
+
+function freezeView({ target, frozen_at, until, ...record }: FreezeRecord): Freeze {
+  return {
+    ...record,
+    target: target === '' ? null : target,
+    frozen_at: frozen_at.toISOString(),
+    until: until?.toISOString() ?? null,
+  };
+}

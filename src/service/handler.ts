@@ -1,0 +1,208 @@
+/**
+ * Runs a handler: with its context, within its deadline, and with every way it can end told apart.
+ *
+ * @module
+ */
+
+import { randomBytes } from 'node:crypto';
+import type { BindingFacts } from '../domain/bindings.ts';
+import type { Charge } from '../domain/budget.ts';
+import { failure } from '../domain/failure.ts';
+import { ID_BYTES, idOf } from '../domain/ids.ts';
+import { type JsonLimits, readJson } from '../domain/json.ts';
+import { amountFault, fromMinor, toMinor } from '../domain/money.ts';
+import { type Failure, FailureType } from '../protocol/failure.ts';
+import type { JsonObject, Money } from '../protocol/primitives.ts';
+import type { BindingRecord } from '../storage/records.ts';
+import type { Call } from './call.ts';
+import type { TokenCaller } from './caller.ts';
+import { type Handler, type HandlerContext, HandlerFailure, NoEffect } from './define.ts';
+import type { Parts } from './parts.ts';
+
+/** A result is an answer in memory and perhaps in the store; more belongs behind a link in it. */
+const RESULT_BYTES_MAX = 1_048_576;
+
+/** A call that pins more is a catalog, and a catalog is no binding. */
+const BINDINGS_PER_CALL_MAX = 1_000;
+
+/** A binding pins a few facts; all those of a call are kept in one step. */
+const BINDING_LIMITS: JsonLimits = { bytes: 8_192, depth: 32, keys: 1_000 };
+
+export interface Work {
+  readonly handler: Handler;
+  readonly parameters: JsonObject;
+  readonly bound: ReadonlyMap<string, BindingFacts>;
+  readonly deadlineMs: number;
+  progress(event: JsonObject): Promise<void>;
+}
+
+/** What a handler did, as far as anyone knows. */
+export interface Done {
+  readonly outcome: 'completed' | 'failed' | 'no_effect' | 'indeterminate';
+  readonly result?: JsonObject | undefined;
+  readonly failure?: Failure | undefined;
+  readonly reported?: Charge | undefined;
+  readonly bindings: readonly BindingRecord[];
+  /** Resolves when a handler that missed its deadline ends after all. */
+  readonly late?: Promise<Done> | undefined;
+}
+
+export async function runHandler(
+  parts: Parts,
+  call: Call & { caller: TokenCaller },
+  work: Work,
+): Promise<Done> {
+  const abort = new AbortController();
+  const notes: Notes = { bindings: [] };
+  const context = contextOf(parts, call, work, { signal: abort.signal, notes });
+  // The handler starts in a promise, so that one that throws at once ends like one that rejects.
+  const ended = Promise.resolve()
+    .then(() => work.handler(structuredClone(work.parameters), context))
+    .then(
+      (result) => completed(parts, result, noted(notes)),
+      (error: unknown) => broken(parts, error, noted(notes)),
+    );
+  let timer: NodeJS.Timeout | undefined;
+  const deadline = new Promise<'deadline'>((resolve) => {
+    timer = setTimeout(resolve, work.deadlineMs, 'deadline');
+  });
+  const first = await Promise.race([ended, deadline]);
+  clearTimeout(timer);
+  if (first !== 'deadline') return first;
+
+  abort.abort(new Error(`Cannot go on: the deadline of ${work.deadlineMs} ms has passed`));
+  const detail = `Cannot say what became of the call: the handler took longer than ${work.deadlineMs} ms`;
+  return {
+    outcome: 'indeterminate',
+    failure: failure('outcome_unknown', detail),
+    bindings: [],
+    late: ended,
+  };
+}
+
+interface Notes {
+  reported?: Charge;
+  readonly bindings: BindingRecord[];
+}
+
+/** As they stand when the handler ends: one that goes on in secret pins and reports nothing more. */
+function noted({ bindings, ...rest }: Notes): Notes {
+  return { ...rest, bindings: [...bindings] };
+}
+
+function completed(parts: Parts, returned: unknown, notes: Notes): Done {
+  const read = readResult(returned);
+  if ('result' in read) return { outcome: 'completed', result: read.result, ...notes };
+  parts.log.error({ fault: read.fault }, 'a handler returned what cannot be answered');
+  return { outcome: 'failed', failure: broke(), ...notes };
+}
+
+function broken(parts: Parts, error: unknown, notes: Notes): Done {
+  // Code without types may name a failure that does not exist; that is a defect like any other.
+  const spoken = error instanceof NoEffect || error instanceof HandlerFailure ? error : undefined;
+  const type = FailureType.safeParse(spoken?.type);
+  if (!spoken || !type.success) {
+    parts.log.error({ err: error }, 'a handler broke');
+    return { outcome: 'failed', failure: broke(), ...notes };
+  }
+  const told = failure(type.data, spoken.message);
+  if (spoken instanceof NoEffect) return { outcome: 'no_effect', failure: told, bindings: [] };
+  return { outcome: 'failed', failure: told, ...notes };
+}
+
+/** A handler's own words may carry what is inside; the caller gets none of them. */
+function broke(): Failure {
+  return failure('internal_error', 'Cannot complete the invocation: internal error');
+}
+
+function contextOf(
+  parts: Parts,
+  { ids, caller }: Call & { caller: TokenCaller },
+  work: Work,
+  { signal, notes }: { signal: AbortSignal; notes: Notes },
+): HandlerContext {
+  const { token } = caller;
+  return Object.freeze({
+    ...ids,
+    principal: caller.principal,
+    root_principal: caller.root_principal,
+    caller_class: caller.caller_class,
+    token: Object.freeze({
+      token_id: token.token_id,
+      scope: Object.freeze([...token.scope]),
+      purpose: structuredClone(token.purpose),
+      depth: token.depth,
+      expires_at: new Date(token.expires_at),
+    }),
+    signal,
+    bindings: boundViews(work.bound),
+    log: parts.log.child({ invocation_id: ids.invocation_id }),
+    issueBinding: (wanted) => issueBinding(parts, caller, notes, wanted),
+    progress: (event) => work.progress(event),
+    cost(amount) {
+      notes.reported = chargeOf(amount);
+    },
+  } satisfies HandlerContext);
+}
+
+function issueBinding(
+  parts: Parts,
+  { root_principal }: TokenCaller,
+  notes: Notes,
+  wanted: Parameters<HandlerContext['issueBinding']>[0],
+): string {
+  if (notes.bindings.length >= BINDINGS_PER_CALL_MAX) {
+    throw new Error(`Cannot issue another binding: one call issues ${BINDINGS_PER_CALL_MAX}`);
+  }
+  const binding_id = idOf('bnd_', randomBytes(ID_BYTES.bnd_));
+  notes.bindings.push({
+    binding_id,
+    type: String(wanted.type),
+    capability: String(wanted.capability),
+    root_principal,
+    price: wanted.price && chargeOf(wanted.price),
+    data: keepable(wanted.data ?? {}),
+    issued_at: parts.store.now(),
+  });
+  return binding_id;
+}
+
+/** A copy that every store can keep: what cannot be kept must fail here, not after the effect. */
+function keepable(data: JsonObject): JsonObject {
+  const reading = readJson(JSON.stringify(data), BINDING_LIMITS);
+  if ('fault' in reading) throw new Error(`Cannot issue a binding: ${reading.fault}`);
+  return reading.value as JsonObject;
+}
+
+function chargeOf({ currency, amount }: Money): Charge {
+  const minor = toMinor(amount, currency);
+  if (minor === undefined) throw new Error(amountFault(amount, currency));
+  return { currency, amount: minor };
+}
+
+function boundViews(bound: ReadonlyMap<string, BindingFacts>): HandlerContext['bindings'] {
+  return Object.fromEntries(
+    [...bound].map(([field, { data, price }]) => [
+      field,
+      {
+        data: structuredClone(data),
+        ...(price && {
+          price: { currency: price.currency, amount: fromMinor(price.amount, price.currency) },
+        }),
+      },
+    ]),
+  );
+}
+
+/** The result as it will be read: a copy, so that nothing the handler keeps can change it any more. */
+function readResult(returned: unknown): { result: JsonObject } | { fault: string } {
+  try {
+    const text = JSON.stringify(returned);
+    if (Buffer.byteLength(text) > RESULT_BYTES_MAX) return { fault: 'it is larger than 1 MiB' };
+    const result = JSON.parse(text);
+    const isObject = typeof result === 'object' && result !== null && !Array.isArray(result);
+    return isObject ? { result } : { fault: 'expected an object' };
+  } catch (error) {
+    return { fault: (error as Error).message };
+  }
+}

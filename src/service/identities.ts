@@ -1,0 +1,73 @@
+/**
+ * Bootstrap identities: who presents which credential, and what it entitles to.
+ *
+ * Credentials are kept as hashes and compared in constant time. A credential that nobody configured
+ * may be known to the author's own hook; what the hook's principal may do is said by the rules of the
+ * configuration. Nothing is entitled by default, except to name oneself.
+ *
+ * @module
+ */
+
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Config, EntitlementRule, Identity } from '../config.ts';
+import type { Entitlement } from '../domain/entitlement.ts';
+import { isPrincipal, matchesPrincipal } from '../domain/principal.ts';
+import type { ExternalIdentities } from './oidc.ts';
+
+/** The author's own way to know a credential: a principal, or null for an unknown one. */
+export type Authenticate = (bearer: string) => string | null | Promise<string | null>;
+
+export interface Identities {
+  /** What the credential entitles to, or `undefined` when nobody knows it. */
+  identify(bearer: string): Promise<Entitlement | undefined>;
+  /** What a principal is entitled to now, whatever it presents. */
+  entitlementOf(principal: string): Entitlement;
+}
+
+export function createIdentities(
+  { identities, entitlements }: Pick<Config, 'identities' | 'entitlements'>,
+  authenticate?: Authenticate,
+  external?: ExternalIdentities,
+): Identities {
+  const known = identities.map((identity) => ({ identity, hash: hashOf(identity) }));
+  return {
+    async identify(bearer) {
+      const presented = sha256(bearer);
+      // Every hash is compared, so the time taken does not tell which one came close.
+      const match = known.filter(({ hash }) => timingSafeEqual(hash, presented))[0];
+      if (match) return match.identity;
+      const principal =
+        (await authenticate?.(bearer)) ?? (await external?.principal(bearer)) ?? null;
+      if (principal === null) return undefined;
+      if (!isPrincipal(principal)) {
+        throw new Error(`Cannot use what authenticate() returned: "${principal}" is no principal`);
+      }
+      return ruleFor(entitlements, principal);
+    },
+    entitlementOf: (principal) =>
+      identities.find((identity) => identity.principal === principal) ??
+      ruleFor(entitlements, principal),
+  };
+}
+
+/** The first rule that matches, so that an exception stands before the general case. */
+function ruleFor(rules: readonly EntitlementRule[], principal: string): Entitlement {
+  const rule = rules.find(({ principals }) =>
+    principals.some((pattern) => matchesPrincipal(pattern, principal)),
+  );
+  return {
+    principal,
+    scopes: rule?.scopes ?? [],
+    subjects: rule?.subjects ?? [],
+    caller_class: rule?.caller_class ?? 'default',
+    caller_classes: rule?.caller_classes ?? [],
+  };
+}
+
+function hashOf({ key, key_sha256 }: Identity): Buffer {
+  return key_sha256 ? Buffer.from(key_sha256, 'hex') : sha256(key ?? '');
+}
+
+function sha256(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

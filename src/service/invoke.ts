@@ -1,0 +1,181 @@
+/**
+ * Invocation: the order in which one call is checked, admitted, run and recorded.
+ *
+ * Read `check` as the specification's list, one rule a line. Nothing has an effect before the last
+ * rule has passed and the store has admitted the call; every call of a known caller leaves exactly one
+ * entry, and no answer goes out before that entry is durable.
+ *
+ * @module
+ */
+
+import { type ApprovalFacts, needsApproval } from '../domain/approval.ts';
+import {
+  excessiveDepth,
+  inadmissiblePrincipal,
+  missingScope,
+  otherBinding,
+  otherTask,
+  unmetControl,
+} from '../domain/authorization.ts';
+import { type BindingFacts, boundPrice, checkBindings, handlesOf } from '../domain/bindings.ts';
+import { type Charge, checkBudget } from '../domain/budget.ts';
+import { digestOf } from '../domain/canonical.ts';
+import { failure, Refusal, refuse } from '../domain/failure.ts';
+import type { Capability } from '../protocol/capability.ts';
+import type { Failure } from '../protocol/failure.ts';
+import type { InvokeRequest } from '../protocol/invocation.ts';
+import type { JsonObject } from '../protocol/primitives.ts';
+import { OutcomeUnknown } from '../storage/store.ts';
+import { admitAndRun } from './admission.ts';
+import { beginCall, type Call } from './call.ts';
+import { presentedToken, type TokenCaller, tokenCaller } from './caller.ts';
+import { capabilityOf } from './definition.ts';
+import { type Answer, type Ask, failureOf, requestOf } from './operations.ts';
+import type { Parts } from './parts.ts';
+import { budgetsOf } from './permissions.ts';
+import { refusedCall, unrecordedCall } from './refused.ts';
+import { replayOf } from './replay.ts';
+import { resolvedParameters } from './resolve.ts';
+
+/** A call that has passed every check that needs no change of the store. */
+export interface CheckedCall extends Call {
+  readonly caller: TokenCaller;
+  readonly request: InvokeRequest;
+  readonly capability: Capability;
+  readonly parameters: JsonObject;
+  readonly bound: ReadonlyMap<string, BindingFacts>;
+  readonly charge?: Charge | undefined;
+}
+
+export async function invoke(parts: Parts, ask: Ask): Promise<Answer> {
+  const reading = readInput(ask);
+  const call = beginCall(reading.input);
+  try {
+    const checked = await check(parts, ask, call, reading);
+    return 'replay' in checked ? checked.replay : await admitAndRun(parts, checked);
+  } catch (error) {
+    const found = failureOf('invoke', error, parts.log);
+    // The call's entry may have been kept: a second one would tell of it twice.
+    if (error instanceof OutcomeUnknown) return unrecordedCall(parts, call, found);
+    return refusedCall(parts, call, found);
+  }
+}
+
+interface Reading {
+  readonly input?: unknown;
+  readonly request?: InvokeRequest;
+  readonly fault?: Refusal;
+}
+
+/** Reads the request first, but tells what is wrong with it only after the caller is known. */
+function readInput(ask: Ask): Reading {
+  let input: unknown;
+  try {
+    input = ask.input();
+    return { input, request: requestOf('invoke', { ...ask, input: () => input }) };
+  } catch (error) {
+    if (error instanceof Refusal) return { input, fault: error };
+    throw error;
+  }
+}
+
+async function check(
+  parts: Parts,
+  ask: Ask,
+  call: Call,
+  { request, fault }: Reading,
+): Promise<CheckedCall | { replay: Answer }> {
+  const caller = await loadCaller(parts, ask, call, request);
+  const { token, loaded } = caller;
+  if (fault || !request) throw fault;
+  const capability = knownCapability(parts, call, request);
+  refuse(otherResponseMode(capability, request));
+  refuse(inadmissiblePrincipal(token, capability));
+  refuse(missingScope(token, capability));
+  refuse(otherBinding(token, capability));
+  refuse(otherTask(token, request.task_id));
+  refuse(excessiveDepth(token, capability));
+  const replay = await replayOf(parts, { ...call, caller }, request, loaded.idempotency);
+  if (replay) return { replay };
+  refuse(unmetControl(token, capability));
+  const bindings = checkBindings(capability, request.parameters, {
+    root_principal: token.root_principal,
+    at: parts.store.now(),
+    find: (handle) => loaded.bindings.find(({ binding_id }) => binding_id === handle),
+  });
+  refuse(bindings.failure);
+  const price = boundPrice(bindings.bound);
+  const budget = checkBudget(token, capability, budgetsOf(loaded), price);
+  call.budget = budget.context;
+  refuse(budget.failure);
+  const parameters = await resolvedParameters(parts, caller, capability, request.parameters);
+  call.parametersDigest = digestOf(parameters);
+  refuse(notYetOffered(capability, parts, { parameters, charge: budget.charge }));
+  const { bound } = bindings;
+  return { ...call, caller, request, capability, parameters, bound, charge: budget.charge };
+}
+
+/** Verifies the token and loads, in one trip, everything that the checks will ask for. */
+async function loadCaller(
+  parts: Parts,
+  ask: Ask,
+  call: Call,
+  request: InvokeRequest | undefined,
+): Promise<TokenCaller> {
+  const presented = presentedToken(parts, ask);
+  const capability = request && capabilityOf(parts.definition, request.capability);
+  const loaded = await parts.store.load({
+    tokenId: presented.tokenId,
+    capability: capability?.name,
+    grantId: request?.approval_grant,
+    bindingIds: capability && request ? handlesOf(capability, request.parameters) : [],
+    idempotency:
+      capability && request?.idempotency_key !== undefined
+        ? { capability: capability.name, key: request.idempotency_key }
+        : undefined,
+  });
+  const judged = tokenCaller(parts, presented, loaded);
+  // A stored token that has expired or was revoked has an owner, so its refusal is an entry too.
+  call.caller = 'caller' in judged ? judged.caller : judged.known;
+  call.request = request;
+  const taskId = call.caller?.token.purpose.task_id;
+  if (typeof taskId === 'string') call.ids.task_id ??= taskId;
+  if ('failure' in judged) throw new Refusal(judged.failure);
+  return judged.caller;
+}
+
+function knownCapability(parts: Parts, call: Call, request: InvokeRequest): Capability {
+  const capability = capabilityOf(parts.definition, request.capability);
+  call.capability = capability;
+  if (capability) return capability;
+  const detail = `Cannot invoke "${request.capability}": the service has no such capability`;
+  throw new Refusal(failure('unknown_capability', detail));
+}
+
+function otherResponseMode(
+  { name, response_modes: modes }: Capability,
+  { stream }: InvokeRequest,
+): Failure | undefined {
+  if (modes.includes(stream ? 'streaming' : 'unary')) return undefined;
+  return stream
+    ? failure('streaming_not_supported', `Cannot stream "${name}": it answers in one piece`)
+    : failure(
+        'streaming_required',
+        `Cannot answer "${name}" in one piece: ask with "stream": true`,
+      );
+}
+
+/** Approval and composition are further steps of this list; until they are there, nothing runs. */
+function notYetOffered(
+  capability: Capability,
+  { definition }: Parts,
+  facts: Omit<ApprovalFacts, 'condition'>,
+): Failure | undefined {
+  const when = definition.code.get(capability.name)?.approval?.when;
+  const condition = typeof when === 'object' && 'needed' in when ? when.needed : undefined;
+  const approval = needsApproval(capability, { ...facts, condition });
+  if (!approval && capability.kind === 'atomic') return undefined;
+  const what = approval ? 'approvals are' : 'composed capabilities are';
+  const detail = `Cannot invoke "${capability.name}": ${what} not offered by this version`;
+  return failure('service_unavailable', detail);
+}

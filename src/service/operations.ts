@@ -1,0 +1,111 @@
+/**
+ * How an operation is asked and answered, whatever the transport.
+ *
+ * A transport hands over what was presented and a way to read the input; a method checks who asks
+ * before it reads, so a stranger learns nothing from the shape of a request. Every refusal, failure
+ * of the store and defect becomes an answer here, once.
+ *
+ * @module
+ */
+
+import { failure, Refusal } from '../domain/failure.ts';
+import type { Logger } from '../log.ts';
+import type { Failure } from '../protocol/failure.ts';
+import { type OperationName, operations, type RequestOf } from '../protocol/operations.ts';
+import { OutcomeUnknown, StoreUnavailable } from '../storage/store.ts';
+import type { Document } from './documents.ts';
+import type { EventSink } from './stream.ts';
+
+export interface Ask {
+  /** What was presented, if anything. Throws a `Refusal` when it is not one clear credential. */
+  bearer(): string | undefined;
+  /** Reads the fields of the request. Throws a `Refusal` when they cannot be read at all. */
+  input(): unknown;
+  /** The trace this call belongs to, where the caller named one. */
+  readonly traceId?: string | undefined;
+}
+
+export interface Answer {
+  readonly body: object;
+  /** The refusal that the body tells of; its type decides the status. */
+  readonly failure?: Failure | undefined;
+  /** The exact bytes of the body, where they were stored before. */
+  readonly bytes?: Uint8Array | undefined;
+  /** Headers on the transports that have them. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Where the answer is told as it happens: runs the call, and resolves when the last event is sent. */
+  readonly stream?: ((sink: EventSink) => Promise<void>) | undefined;
+  /** Taken, but not complete: below the quorum of an approval. */
+  readonly accepted?: boolean | undefined;
+}
+
+export type Method = (ask: Ask) => Promise<Answer | Document> | Answer | Document;
+
+/** The operations a service offers. A row without a method does not exist for callers. */
+export type Methods = Partial<Record<OperationName, Method>>;
+
+export function isDocument(answer: Answer | Document): answer is Document {
+  return 'etag' in answer;
+}
+
+/** Answers one call. Never rejects. */
+export async function perform(
+  name: OperationName,
+  method: Method,
+  ask: Ask,
+  log: Logger,
+): Promise<Answer | Document> {
+  try {
+    return await method(ask);
+  } catch (error) {
+    return refused(failureOf(name, error, log));
+  }
+}
+
+/** The request of an operation, checked against its row. */
+export function requestOf<Name extends OperationName>(name: Name, ask: Ask): RequestOf<Name> {
+  const parsed = operations[name].request.safeParse(ask.input());
+  if (parsed.success) return parsed.data as RequestOf<Name>;
+
+  const faults = parsed.error.issues.slice(0, FAULTS_SHOWN_MAX).map((issue) => {
+    const place = issue.path.join('.');
+    return shortened(place ? `${place}: ${issue.message}` : issue.message);
+  });
+  const detail = `Cannot read the request of ${name}: ${faults.join('; ')}`;
+  throw new Refusal(failure('invalid_parameters', detail));
+}
+
+/** A body with a thousand faults is answered with the first few. */
+const FAULTS_SHOWN_MAX = 8;
+
+/** Characters of one fault. It may quote what was sent, and an entry has to hold it. */
+const FAULT_LENGTH_MAX = 200;
+
+function shortened(text: string): string {
+  const letters = [...text];
+  return letters.length <= FAULT_LENGTH_MAX
+    ? text
+    : `${letters.slice(0, FAULT_LENGTH_MAX).join('')}…`;
+}
+
+export function refused(found: Failure): Answer {
+  return { body: { success: false, failure: found }, failure: found };
+}
+
+export function failureOf(name: OperationName, error: unknown, log: Logger): Failure {
+  if (error instanceof Refusal) return error.failure;
+  if (error instanceof StoreUnavailable) {
+    log.error({ operation: name, err: error }, 'store unavailable');
+    const detail = `Cannot answer ${name}: the store is not available; nothing happened`;
+    return failure('service_unavailable', detail, { estimated_availability: 'PT1S' });
+  }
+  if (error instanceof OutcomeUnknown) {
+    log.error({ operation: name, err: error }, 'outcome unknown');
+    return failure(
+      'outcome_unknown',
+      `Cannot say what became of ${name}: the store did not answer`,
+    );
+  }
+  log.error({ operation: name, err: error }, 'defect');
+  return failure('internal_error', `Cannot complete ${name}: internal error`);
+}

@@ -1,0 +1,27 @@
+/**
+ * What every operation of a running service is given: the definition and the things it runs on.
+ *
+ * @module
+ */
+
+import type { Config } from '../config.ts';
+import type { Keyring } from '../keyring/keyring.ts';
+import type { Logger } from '../log.ts';
+import type { Store } from '../storage/store.ts';
+import type { TokenReader } from './caller.ts';
+import type { ServiceDefinition } from './definition.ts';
+import type { Identities } from './identities.ts';
+import type { Settler } from './settle.ts';
+
+export interface Parts {
+  readonly definition: ServiceDefinition;
+  readonly config: Config;
+  readonly store: Store;
+  readonly keyring: Keyring;
+  readonly identities: Identities;
+  readonly readToken: TokenReader;
+  readonly settler: Settler;
+  readonly log: Logger;
+  /** Names this process to the store: calls of a process that fell silent are recovered. */
+  readonly instanceId: string;
+}

@@ -1,0 +1,143 @@
+/**
+ * Permissions: what a token may do, what stands in the way, and what would lift it.
+ *
+ * Applies the very rules of invocation to every capability, so the two agree on everything that needs
+ * only the token, its budget and the catalog.
+ *
+ * @module
+ */
+
+import {
+  excessiveDepth,
+  inadmissiblePrincipal,
+  matchingScopes,
+  missingScope,
+  otherBinding,
+  unmetControl,
+  unmetControls,
+} from '../domain/authorization.ts';
+import { checkBudget, leastRemaining } from '../domain/budget.ts';
+import { fromMinor } from '../domain/money.ts';
+import type { Capability } from '../protocol/capability.ts';
+import type { Failure, FailureType } from '../protocol/failure.ts';
+import type {
+  AvailableCapability,
+  PermissionsAnswer,
+  ReasonType,
+  RestrictedCapability,
+} from '../protocol/permissions.ts';
+import type { JsonObject } from '../protocol/primitives.ts';
+import { answered, disclosedTo } from './audited.ts';
+import { type TokenCaller, tokenCallerOf } from './caller.ts';
+import { type Ask, requestOf } from './operations.ts';
+import type { Parts } from './parts.ts';
+
+export async function permissions(parts: Parts, ask: Ask): Promise<PermissionsAnswer> {
+  return answered(parts, await tokenCallerOf(parts, ask), (caller) => {
+    requestOf('permissions', ask);
+    return permissionsOf(parts, caller);
+  });
+}
+
+function permissionsOf(parts: Parts, caller: TokenCaller): PermissionsAnswer {
+  const answer: PermissionsAnswer = { available: [], restricted: [], denied: [] };
+  for (const capability of parts.definition.catalog.capabilities.values()) {
+    const found = obstacle(caller, capability);
+    if (!found) {
+      answer.available.push(available(caller, capability));
+      continue;
+    }
+    const told = restricted(caller, capability, disclosedTo(parts, caller, found));
+    if (told.reason_type !== 'non_delegable') answer.restricted.push(told);
+    else answer.denied.push({ ...denied(told) });
+  }
+  return answer;
+}
+
+/** The first rule that invoking would fail, in the order of invocation. */
+export function obstacle(
+  { token, loaded }: TokenCaller,
+  capability: Capability,
+): Failure | undefined {
+  return (
+    inadmissiblePrincipal(token, capability) ??
+    missingScope(token, capability) ??
+    otherBinding(token, capability) ??
+    excessiveDepth(token, capability) ??
+    unmetControl(token, capability) ??
+    checkBudget(token, capability, budgetsOf(loaded), pendingPrice(capability)).failure
+  );
+}
+
+export function budgetsOf({ lineage }: TokenCaller['loaded']) {
+  return lineage.flatMap(({ budget }) => budget ?? []);
+}
+
+/** A price that a required binding will pin is not known yet, and no obstacle. */
+function pendingPrice({ cost, requires_binding }: Capability) {
+  return cost?.certainty === 'estimated' && requires_binding?.length ? 'pending' : undefined;
+}
+
+const REASON_TYPE: Partial<Record<FailureType, ReasonType>> = {
+  non_delegable_action: 'non_delegable',
+  scope_insufficient: 'insufficient_scope',
+  purpose_mismatch: 'stronger_delegation_required',
+  delegation_depth_exceeded: 'insufficient_delegation_depth',
+};
+
+function reasonType(found: Failure): ReasonType {
+  const known = REASON_TYPE[found.type];
+  if (known) return known;
+  const binding = found.resolution.action === 'request_capability_binding';
+  return binding ? 'stronger_delegation_required' : 'unmet_control_requirement';
+}
+
+function restricted(
+  { token }: TokenCaller,
+  capability: Capability,
+  found: Failure,
+): RestrictedCapability {
+  const unmet = unmetControls(token, capability).map(({ type }) => type);
+  const { grantable_by, action } = found.resolution;
+  return {
+    capability: capability.name,
+    reason: found.detail,
+    reason_type: reasonType(found),
+    ...(grantable_by && { grantable_by }),
+    ...(unmet.length > 0 && { unmet_token_requirements: unmet }),
+    resolution_hint: action,
+  };
+}
+
+function denied({ capability, reason, reason_type }: RestrictedCapability) {
+  return { capability, reason, reason_type };
+}
+
+function available(caller: TokenCaller, capability: Capability): AvailableCapability {
+  return {
+    capability: capability.name,
+    scope_match: matchingScopes(caller.token, capability).join(', '),
+    constraints: constraintsOf(caller, capability),
+  };
+}
+
+/** Everything that will bound a call, so that an agent can plan before it acts. */
+function constraintsOf({ token, loaded }: TokenCaller, capability: Capability): JsonObject {
+  const budgets = budgetsOf(loaded);
+  const { budget } = token;
+  return {
+    expires_at: token.expires_at.toISOString(),
+    ...(budget && {
+      budget: {
+        ...budget,
+        remaining: fromMinor(leastRemaining(budgets), budget.currency),
+      },
+    }),
+    ...(capability.cost && { cost: capability.cost }),
+    ...(token.capability !== undefined && { capability: token.capability }),
+    ...(token.purpose.task_id !== undefined && { task_id: token.purpose.task_id }),
+    ...(token.concurrent_branches === 'exclusive' && { concurrent_branches: 'exclusive' }),
+    ...(capability.requires_binding && { requires_binding: capability.requires_binding }),
+    ...(capability.approval && { approval: capability.approval }),
+  };
+}

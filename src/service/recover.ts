@@ -1,0 +1,95 @@
+/**
+ * What becomes of a call that nobody finished: the entry that says so, and operators' word on it.
+ *
+ * @module
+ */
+
+import { failure, Refusal, refuse } from '../domain/failure.ts';
+import { eventClassOf } from '../domain/side-effect.ts';
+import type { InvocationIds } from '../protocol/invocation.ts';
+import type {
+  IndeterminateAnswer,
+  IndeterminateInvocation,
+  ReconcileAnswer,
+} from '../protocol/operator.ts';
+import type { Money } from '../protocol/primitives.ts';
+import type { IntentRecord } from '../storage/records.ts';
+import type { Close } from '../storage/recovery.ts';
+import { answered, audited } from './audited.ts';
+import { answerOf, moneyOf } from './call.ts';
+import { callerOf } from './caller.ts';
+import { capabilityOf } from './definition.ts';
+import { entryBy } from './entries.ts';
+import { notOperator, operatorEntry } from './freeze.ts';
+import { type Ask, requestOf } from './operations.ts';
+import type { Parts } from './parts.ts';
+
+/** A list for people to work through; the oldest come first. */
+const INDETERMINATE_SHOWN_MAX = 1_000;
+
+/** Closes an abandoned call from what its intent says: nobody knows whether it ran. */
+export function closeAbandoned(parts: Parts): Close {
+  return (intent) => {
+    const ids = intent.facts.ids as InvocationIds;
+    const found = failure(
+      'outcome_unknown',
+      'Cannot say what became of the call: the process that ran it ended',
+    );
+    const caller = { principal: intent.subject, root_principal: intent.root_principal };
+    const digest = intent.facts.parameters_digest;
+    const entry = entryBy(parts, caller, {
+      entry_type: 'invocation',
+      ...ids,
+      capability: intent.capability,
+      event_class: eventClassOf(capabilityOf(parts.definition, intent.capability), false),
+      state: 'indeterminate',
+      failure_type: found.type,
+      token_id: intent.token_id,
+      parameters_digest: typeof digest === 'string' ? digest : undefined,
+      cost_actual: intent.charge && moneyOf(intent.charge),
+    });
+    const body = answerOf(parts, { ids }, { state: 'indeterminate', failure: found }, entry);
+    return { entry, answer: new TextEncoder().encode(JSON.stringify(body)) };
+  };
+}
+
+export async function indeterminate(parts: Parts, ask: Ask): Promise<IndeterminateAnswer> {
+  return answered(parts, await callerOf(parts, ask), async (caller) => {
+    refuse(notOperator(caller, 'indeterminate'));
+    const intents = await parts.store.indeterminate(INDETERMINATE_SHOWN_MAX);
+    return { indeterminate: intents.map(viewOf) };
+  });
+}
+
+/** Says once what an unknown outcome was. `not_executed` gives the money back. */
+export async function reconcile(parts: Parts, ask: Ask): Promise<ReconcileAnswer> {
+  return audited(parts, await callerOf(parts, ask), 'operator', async (caller) => {
+    refuse(notOperator(caller, 'reconcile'));
+    const { invocation_id, outcome, reason } = requestOf('operator.reconcile', ask);
+    const refund = outcome === 'not_executed';
+    const intent = await parts.store.reconcile(invocation_id, refund, () =>
+      operatorEntry(parts, caller, 'reconcile', { invocation_id, outcome, reason }),
+    );
+    if (!intent) {
+      const detail = `Cannot reconcile "${invocation_id}": no such call is of unknown outcome`;
+      throw new Refusal(failure('not_found', detail));
+    }
+    return { invocation_id, outcome, refunded: refund ? chargedBy(intent) : null };
+  });
+}
+
+function viewOf(intent: IntentRecord): IndeterminateInvocation {
+  return {
+    invocation_id: intent.invocation_id,
+    capability: intent.capability,
+    root_principal: intent.root_principal,
+    subject: intent.subject,
+    token_id: intent.token_id,
+    charged: chargedBy(intent),
+    admitted_at: intent.admitted_at.toISOString(),
+  };
+}
+
+function chargedBy({ charge }: IntentRecord): Money | null {
+  return charge ? moneyOf(charge) : null;
+}

@@ -1,0 +1,62 @@
+/**
+ * Replay: the same call with the same key gets the stored answer, byte for byte, and nothing runs.
+ *
+ * @module
+ */
+
+import { digestOf } from '../domain/canonical.ts';
+import { failure, Refusal } from '../domain/failure.ts';
+import type { InvokeAnswer, InvokeRequest } from '../protocol/invocation.ts';
+import type { IdempotencyRecord } from '../storage/records.ts';
+import { type Call, endingEntry } from './call.ts';
+import type { TokenCaller } from './caller.ts';
+import type { Answer } from './operations.ts';
+import type { Parts } from './parts.ts';
+import type { EventSink } from './stream.ts';
+
+/** The digest by which two calls with one key are told apart: the parameters as they were sent. */
+export function fingerprintOf(request: InvokeRequest): string {
+  return digestOf(request.parameters);
+}
+
+/** The stored answer, or nothing when the key is new. Refuses a key that was used otherwise. */
+export async function replayOf(
+  parts: Parts,
+  call: Call & { caller: TokenCaller },
+  request: InvokeRequest,
+  record: IdempotencyRecord | undefined,
+): Promise<Answer | undefined> {
+  if (!record || request.idempotency_key === undefined) return undefined;
+  if (record.fingerprint !== fingerprintOf(request)) {
+    const detail = `Cannot use key "${request.idempotency_key}": it was used with other parameters`;
+    throw new Refusal(failure('idempotency_mismatch', detail));
+  }
+  if (!record.answer) {
+    const detail = `Cannot answer yet: the first call with key "${request.idempotency_key}" is running`;
+    throw new Refusal(
+      failure('idempotency_in_progress', detail, { estimated_availability: 'PT1S' }),
+    );
+  }
+  const body: InvokeAnswer = JSON.parse(new TextDecoder().decode(record.answer));
+  const entry = endingEntry(parts, call, {
+    entryType: 'replay',
+    state: body.success ? 'completed' : 'failed',
+    ...(!body.success && { failure: body.failure }),
+  });
+  await parts.store.append([entry]);
+  return {
+    body,
+    // A streamed call is replayed as its last event, to whoever asks for a stream.
+    ...(request.stream && { stream: lastEvent(parts, body) }),
+    bytes: record.answer,
+    failure: body.success ? undefined : body.failure,
+    headers: { 'idempotent-replayed': 'true' },
+  };
+}
+
+function lastEvent({ store }: Parts, body: InvokeAnswer) {
+  return async (sink: EventSink) => {
+    const json = JSON.stringify({ ...body, timestamp: store.now().toISOString() });
+    await sink.send(body.success ? 'completed' : 'failed', json);
+  };
+}

@@ -1,0 +1,55 @@
+/**
+ * Resolves the inputs of a call: asks the registered resolvers and the actor's policy, then lets the
+ * domain decide.
+ *
+ * @module
+ */
+
+import type { ActorPolicyRule } from '../config.ts';
+import { Refusal, refuse } from '../domain/failure.ts';
+import {
+  type ActorPolicy,
+  type Finding,
+  needsResolver,
+  resolveInputs,
+  unknownParameters,
+} from '../domain/inputs.ts';
+import { matchesPrincipal } from '../domain/principal.ts';
+import type { Capability } from '../protocol/capability.ts';
+import type { JsonObject } from '../protocol/primitives.ts';
+import type { TokenCaller } from './caller.ts';
+import type { Parts } from './parts.ts';
+
+/** The resolved parameters, or a refusal. */
+export async function resolvedParameters(
+  parts: Parts,
+  caller: TokenCaller,
+  capability: Capability,
+  sent: JsonObject,
+): Promise<JsonObject> {
+  refuse(unknownParameters(capability, sent));
+  const findings = new Map<string, Finding>();
+  for (const input of capability.inputs) {
+    if (!needsResolver(input, sent)) continue;
+    const reference = input.resolution?.resolver_ref ?? input.catalog_ref ?? '';
+    const resolver = parts.definition.resolvers.get(reference);
+    if (!resolver) throw new Error(`Cannot resolve "${input.name}": no resolver "${reference}"`);
+    // A copy: what was sent is what the fingerprint of an idempotency key is made of.
+    findings.set(input.name, await resolver(structuredClone(sent[input.name])));
+  }
+  const policies = policiesFor(parts.config.actor_policies, caller);
+  const resolved = resolveInputs(capability, sent, { findings, policies });
+  if ('failure' in resolved) throw new Refusal(resolved.failure);
+  return resolved.parameters;
+}
+
+/** The first rule that names the actor, else the first that names the principal it acts for. */
+function policiesFor(
+  rules: readonly ActorPolicyRule[],
+  { principal, root_principal }: TokenCaller,
+): ReadonlyMap<string, ActorPolicy> {
+  const ruleFor = (who: string) =>
+    rules.find(({ principals }) => principals.some((pattern) => matchesPrincipal(pattern, who)));
+  const rule = ruleFor(principal) ?? ruleFor(root_principal);
+  return new Map(Object.entries(rule?.inputs ?? {}));
+}

@@ -1,0 +1,123 @@
+/**
+ * A running service: the definition with the store, keys and settings it runs on.
+ *
+ * The only place where the parts meet. Transports see the methods; nothing here knows a transport.
+ *
+ * @module
+ */
+
+import { randomUUID } from 'node:crypto';
+import type { Keyring } from '../keyring/keyring.ts';
+import type { Logger } from '../log.ts';
+import type { OperationName } from '../protocol/operations.ts';
+import { type RecoveryOptions, startRecovery } from '../storage/recovery.ts';
+import type { Store } from '../storage/store.ts';
+import { queryAudit } from './audit.ts';
+import { createTokenReader } from './caller.ts';
+import { createDocuments } from './documents.ts';
+import { freeze, frozen, unfreeze } from './freeze.ts';
+import { createIdentities } from './identities.ts';
+import { invoke } from './invoke.ts';
+import { issueToken } from './issue.ts';
+import { createExternalIdentities } from './oidc.ts';
+import type { Ask, Method, Methods } from './operations.ts';
+import type { Parts } from './parts.ts';
+import { permissions } from './permissions.ts';
+import { closeAbandoned, indeterminate, reconcile } from './recover.ts';
+import { createSettler } from './settle.ts';
+import { revokeToken, viewToken } from './tokens.ts';
+import { trustMethods } from './trust.ts';
+
+export interface RuntimeParts
+  extends Omit<Parts, 'identities' | 'readToken' | 'settler' | 'instanceId'> {
+  /** Where callers reach the service. */
+  baseUrl(): string;
+  /** How soon silence counts as death; by default as the promise of a minute needs it. */
+  readonly recovery?: Pick<RecoveryOptions, 'intervalMs' | 'silentMs'>;
+}
+
+export interface Runtime {
+  readonly methods: Methods;
+  readonly log: Logger;
+  /** Stops what runs beside the requests. The store and the keys stay open: they were given. */
+  close(): Promise<void>;
+  /** What keeps the service from working, in words; empty when nothing does. */
+  unready(): Promise<string[]>;
+}
+
+/** Resolves when the service may take calls; rejects when the store does not take a first sign of life. */
+export async function createRuntime({
+  baseUrl,
+  recovery: timing,
+  ...given
+}: RuntimeParts): Promise<Runtime> {
+  const { definition, config, store, keyring, log } = given;
+  const parts: Parts = {
+    ...given,
+    identities: createIdentities(
+      config,
+      definition.authenticate,
+      createExternalIdentities(config.oidc, () => store.now(), log),
+    ),
+    readToken: createTokenReader(keyring, definition.id),
+    settler: createSettler(store, log),
+    instanceId: randomUUID(),
+  };
+  // Discovery advertises exactly what is offered, and is itself offered: hence the two steps.
+  const methods: Methods = {};
+  const documents = createDocuments({
+    definition,
+    keyring,
+    baseUrl,
+    disclosure: config.disclosure,
+    offered: () => Object.keys(methods) as OperationName[],
+    now: () => store.now(),
+  });
+  Object.assign(methods, trustMethods(definition, documents), authorityMethods(parts));
+  const recovery = await startRecovery({
+    ...timing,
+    store,
+    instanceId: parts.instanceId,
+    close: closeAbandoned(parts),
+    onRecovered: ({ closed, failed }) =>
+      log.warn({ closed: closed.length, failed: failed.length }, 'closed abandoned calls'),
+    onError: (error) => log.error({ err: error }, 'recovery failed'),
+  });
+  return {
+    methods,
+    log,
+    unready: () => unready(store, keyring),
+    async close() {
+      parts.settler.close();
+      await recovery.stop();
+    },
+  };
+}
+
+function authorityMethods(parts: Parts): Methods {
+  const answering =
+    (method: (parts: Parts, ask: Ask) => Promise<object>): Method =>
+    async (ask) => ({ body: await method(parts, ask) });
+  return {
+    'tokens.issue': answering(issueToken),
+    'tokens.revoke': answering(revokeToken),
+    'tokens.get': answering(viewToken),
+    permissions: answering(permissions),
+    invoke: (ask) => invoke(parts, ask),
+    'audit.query': answering(queryAudit),
+    'operator.freeze': answering(freeze),
+    'operator.unfreeze': answering(unfreeze),
+    'operator.frozen': answering(frozen),
+    'operator.indeterminate': answering(indeterminate),
+    'operator.reconcile': answering(reconcile),
+  };
+}
+
+async function unready(store: Store, keyring: Keyring): Promise<string[]> {
+  const reasons: string[] = [];
+  await store.probe().catch((error: Error) => reasons.push(`store: ${error.message}`));
+  if (keyring.jwks().keys.length === 0) reasons.push('keys: none is published');
+  const { waiting, overloaded } = store.backlog();
+  if (overloaded) reasons.push(`log: ${waiting} entries wait for their place`);
+  return reasons;
+}

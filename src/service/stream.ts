@@ -1,0 +1,65 @@
+/**
+ * Streams: one invocation told as it happens, to a client that may leave at any time.
+ *
+ * `started`, any number of `progress`, then exactly one `completed` or `failed`, which is the answer a
+ * unary call would have got. Nothing a client does, or fails to do, stops the handler.
+ *
+ * @module
+ */
+
+import type { InvocationIds, InvokeAnswer, StreamSummary } from '../protocol/invocation.ts';
+import type { JsonObject } from '../protocol/primitives.ts';
+
+/** An event travels in one piece through every proxy; more belongs into the result. */
+export const EVENT_BYTES_MAX = 65_536;
+
+export type EventName = 'started' | 'progress' | 'completed' | 'failed';
+
+/** Where events go. A transport knows how they travel; nothing here does. */
+export interface EventSink {
+  /**
+   * Offers one event, as JSON. Resolves with whether it was taken; false when the client has left or
+   * stopped reading for too long. Never rejects, and never waits without end.
+   */
+  send(event: EventName, json: string): Promise<boolean>;
+}
+
+export interface Stream {
+  started(): Promise<void>;
+  /** Resolves when the event was taken, or at once when nobody listens any more. */
+  progress(event: JsonObject): Promise<void>;
+  /** What will have been told once the last event is sent. */
+  summary(): StreamSummary;
+  last(answer: InvokeAnswer): Promise<void>;
+}
+
+export function createStream(ids: InvocationIds, sink: EventSink, clock: { now(): Date }): Stream {
+  const begun = clock.now().getTime();
+  let emitted = 0;
+  let delivered = 0;
+  let listening = true;
+
+  async function emit(event: EventName, data: object): Promise<void> {
+    const json = JSON.stringify({ ...data, timestamp: clock.now().toISOString() });
+    if (event === 'progress' && Buffer.byteLength(json) > EVENT_BYTES_MAX) {
+      throw new RangeError(`Cannot emit an event of more than ${EVENT_BYTES_MAX} bytes`);
+    }
+    emitted += 1;
+    if (!listening) return;
+    listening = await sink.send(event, json);
+    if (listening) delivered += 1;
+  }
+
+  return {
+    started: () => emit('started', ids),
+    progress: (event) => emit('progress', { ...ids, progress: event }),
+    summary: () => ({
+      response_mode: 'streaming',
+      events_emitted: emitted + 1,
+      events_delivered: listening ? delivered + 1 : delivered,
+      duration_ms: clock.now().getTime() - begun,
+      client_disconnected: !listening,
+    }),
+    last: (answer) => emit(answer.success ? 'completed' : 'failed', answer),
+  };
+}

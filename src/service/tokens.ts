@@ -1,0 +1,110 @@
+/**
+ * Stored tokens: ending them, and looking at them.
+ *
+ * Whoever holds a token or one above it, the root principal, and operators. A token that is none of
+ * the caller's business is answered like one that does not exist.
+ *
+ * @module
+ */
+
+import { leastRemaining } from '../domain/budget.ts';
+import { failure, Refusal } from '../domain/failure.ts';
+import { fromMinor } from '../domain/money.ts';
+import type { RevokeAnswer, TokenView } from '../protocol/token.ts';
+import type { TokenDescription } from '../storage/store.ts';
+import { answered, audited } from './audited.ts';
+import { type Caller, callerOf, holds } from './caller.ts';
+import { actEntry } from './entries.ts';
+import { type Ask, requestOf } from './operations.ts';
+import type { Parts } from './parts.ts';
+
+/** Enough to look around; the count tells how many there are. */
+const CHILDREN_SHOWN_MAX = 100;
+
+export async function revokeToken(parts: Parts, ask: Ask): Promise<RevokeAnswer> {
+  return audited(parts, await callerOf(parts, ask), 'revocation', async (caller) => {
+    const { token_id } = requestOf('tokens.revoke', ask);
+    const { token } = await describe(parts, caller, token_id, 'operator:revoke');
+    const entry = (ended: number) =>
+      actEntry(
+        parts,
+        { principal: caller.principal, root_principal: token.root_principal },
+        { entry_type: 'revocation', token_id, detail: { ended, subject: token.subject } },
+      );
+    const revoked = await parts.store.revokeToken(token_id, parts.store.now(), entry);
+    if (!revoked) throw new Refusal(unknownToken(token_id));
+    const { ended, revoked_at } = revoked;
+    return { revoked: true, token_id, ended, revoked_at: revoked_at.toISOString() };
+  });
+}
+
+export async function viewToken(parts: Parts, ask: Ask): Promise<TokenView> {
+  return answered(parts, await callerOf(parts, ask), async (caller) => {
+    const { token_id } = requestOf('tokens.get', ask);
+    return viewOf(await describe(parts, caller, token_id, 'operator:read'), parts.store.now());
+  });
+}
+
+async function describe(
+  { store }: Parts,
+  caller: Caller,
+  tokenId: string,
+  operatorScope: string,
+): Promise<TokenDescription> {
+  const described = await store.describeToken(tokenId, CHILDREN_SHOWN_MAX);
+  if (described && (isAbove(caller, described) || holds(caller, operatorScope))) return described;
+  throw new Refusal(unknownToken(tokenId));
+}
+
+/**
+ * A token proves what it is, not whose name it carries: an agent can name anybody but a human as the
+ * subject of a child and keep the text. So a token stands above what descends from it, and only a
+ * bootstrap credential, or a root token of the root principal itself, speaks for a principal.
+ */
+function isAbove(caller: Caller, { token, lineage }: TokenDescription): boolean {
+  if (caller.kind === 'identity') {
+    if (caller.principal === token.root_principal) return true;
+    return lineage.some(({ subject }) => subject === caller.principal);
+  }
+  if (token.lineage.includes(caller.token.token_id)) return true;
+  const speaksForRoot = caller.token.depth === 0 && caller.principal === caller.root_principal;
+  return speaksForRoot && caller.principal === token.root_principal;
+}
+
+function unknownToken(tokenId: string) {
+  return failure('not_found', `Cannot find token "${tokenId}"`);
+}
+
+function viewOf(described: TokenDescription, now: Date): TokenView {
+  const { token, lineage, children, childrenCount } = described;
+  const revoked = lineage.find(({ revoked_at }) => revoked_at !== undefined)?.revoked_at;
+  const expired = token.expires_at <= now;
+  const budgets = lineage.flatMap(({ budget }) => budget ?? []);
+  const own = lineage.at(-1)?.budget;
+  const amount = (minor: bigint | undefined) =>
+    own && minor !== undefined ? fromMinor(minor, own.currency) : null;
+  return {
+    token_id: token.token_id,
+    state: revoked ? 'revoked' : expired ? 'expired' : 'active',
+    subject: token.subject,
+    root_principal: token.root_principal,
+    parent_token_id: token.parent_token_id ?? null,
+    depth: token.depth,
+    scope: [...token.scope],
+    capability: token.capability ?? null,
+    purpose: Object.keys(token.purpose).length > 0 ? token.purpose : null,
+    budget: token.budget ?? null,
+    budget_spent: amount(own?.consumed),
+    budget_reserved: amount(own?.reserved),
+    budget_remaining: amount(own && leastRemaining(budgets)),
+    max_delegation_depth: token.max_delegation_depth,
+    concurrent_branches: token.concurrent_branches,
+    caller_class: token.caller_class,
+    session_id: token.session_id ?? null,
+    issued_at: token.issued_at.toISOString(),
+    expires_at: token.expires_at.toISOString(),
+    revoked_at: revoked?.toISOString() ?? null,
+    children: [...children],
+    children_count: childrenCount,
+  };
+}

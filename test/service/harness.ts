@@ -1,0 +1,169 @@
+/**
+ * A whole service in this process, asked over its real HTTP surface without a socket.
+ *
+ * @module
+ */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DEMO_IDENTITIES, travelDesk } from '../../examples/travel/service.ts';
+import { configOf } from '../../src/config.ts';
+import { createHttpServer, type HttpServer } from '../../src/http/server.ts';
+import { type Load, watchLoad } from '../../src/http/shed.ts';
+import { openKeyring } from '../../src/keyring/keyring.ts';
+import { createLog } from '../../src/log.ts';
+import type { IssueAnswer } from '../../src/protocol/token.ts';
+import type { ServiceDefinition } from '../../src/service/definition.ts';
+import { createRuntime, type RuntimeParts } from '../../src/service/runtime.ts';
+import { openStore } from '../../src/storage/open.ts';
+import type { Store } from '../../src/storage/store.ts';
+import { freshDatabase } from '../postgres.ts';
+
+export interface Reply {
+  readonly status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came back.
+  readonly body: any;
+  /** The body as it came. */
+  readonly text?: string;
+  readonly headers: Record<string, unknown>;
+}
+
+export interface AskOptions {
+  readonly bearer?: string | undefined;
+  readonly body?: unknown;
+  readonly headers?: Record<string, string>;
+}
+
+export interface TestService {
+  readonly store: Store;
+  readonly log: string[];
+  /** The server itself, for a test that needs a socket or exact bytes. */
+  readonly app: HttpServer;
+  ask(method: string, path: string, options?: AskOptions): Promise<Reply>;
+  /** A token, asked for with a demo key or another token. */
+  issue(bearer: string, request: object): Promise<IssueAnswer>;
+  invoke(
+    token: string,
+    capability: string,
+    parameters?: object,
+    more?: { fields?: object; headers?: Record<string, string> },
+  ): Promise<Reply>;
+  /** Moves the service's clock. */
+  advance(ms: number): void;
+  /** Stops the service's clock, so that only `advance` moves it, or lets it go on. */
+  holdClock(held: boolean): void;
+  close(): Promise<void>;
+}
+
+export interface TestOptions {
+  readonly store?: string;
+  readonly definition?: ServiceDefinition;
+  readonly settings?: object;
+  /** Stands between the service and its store. */
+  readonly wrap?: (store: Store) => Store;
+  readonly recovery?: RuntimeParts['recovery'];
+  readonly load?: Load;
+}
+
+export const ALICE = 'demo-human-key';
+export const AGENT = 'demo-agent-key';
+export const BOB = 'demo-approver-key';
+export const PARTNER = 'demo-partner-key';
+export const OPERATOR = 'demo-operator-key';
+
+/** Both stores, as a test runs on each: the embedded one in memory, and a database of its own. */
+export const STORES: readonly {
+  name: string;
+  open(): Promise<{ url: string; drop(): Promise<void> }>;
+}[] = [
+  { name: 'SQLite', open: async () => ({ url: 'memory:', drop: async () => undefined }) },
+  { name: 'PostgreSQL', open: () => freshDatabase() },
+];
+
+/** A machine that is busy with other tests must not make this one turn its requests away. */
+export function patientLoad(inWorkMax?: number): Load {
+  return watchLoad({ loopDelayMaxMs: Number.POSITIVE_INFINITY, ...(inWorkMax && { inWorkMax }) });
+}
+
+export async function testService(options: TestOptions = {}): Promise<TestService> {
+  const folder = mkdtempSync(join(tmpdir(), 'writ-test-'));
+  let offset = 0;
+  let heldAt: number | undefined;
+  const clock = () => new Date((heldAt ?? Date.now()) + offset);
+  const settings = { identities: DEMO_IDENTITIES, ...options.settings };
+  const config = configOf(settings, folder);
+  const opened = await openStore(options.store ?? 'memory:', { clock });
+  const store = options.wrap?.(opened) ?? opened;
+  const keyring = await openKeyring(
+    { folder: config.keys },
+    { now: clock, onWarning: () => undefined },
+  );
+  const lines: string[] = [];
+  const log = createLog('debug', { write: (line) => void lines.push(line) });
+  const definition = options.definition ?? travelDesk;
+  const baseUrl = () => 'http://127.0.0.1';
+  const runtime = await createRuntime({
+    definition,
+    config,
+    store,
+    keyring,
+    log,
+    baseUrl,
+    ...(options.recovery && { recovery: options.recovery }),
+  });
+  const app = createHttpServer(runtime, options.load ?? patientLoad());
+  await app.ready();
+
+  const ask: TestService['ask'] = async (method, path, { bearer, body, headers } = {}) => {
+    const response = await app.inject({
+      method: method as 'GET',
+      url: path,
+      headers: {
+        ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && {
+        payload: typeof body === 'string' ? body : JSON.stringify(body),
+      }),
+    });
+    const json = String(response.headers['content-type']).includes('json');
+    return {
+      status: response.statusCode,
+      body: json && response.payload ? JSON.parse(response.payload) : response.payload,
+      text: response.payload,
+      headers: response.headers,
+    };
+  };
+  return {
+    store,
+    log: lines,
+    app,
+    ask,
+    async issue(bearer, request) {
+      const { status, body } = await ask('POST', '/svc/tokens', { bearer, body: request });
+      if (status !== 200) throw new Error(`Cannot issue for the test: ${JSON.stringify(body)}`);
+      return body;
+    },
+    invoke: (token, capability, parameters = {}, { fields, headers } = {}) =>
+      ask('POST', `/svc/invoke/${capability}`, {
+        bearer: token,
+        body: { parameters, ...fields },
+        ...(headers && { headers }),
+      }),
+    advance: (ms) => {
+      offset += ms;
+    },
+    holdClock: (held) => {
+      heldAt = held ? Date.now() : undefined;
+    },
+    async close() {
+      await app.close();
+      await runtime.close();
+      keyring.close();
+      await store.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
