@@ -1,0 +1,21 @@
+/** The part of autocannon that the benchmark uses; the package brings no types. @module */
+
+declare module 'autocannon' {
+  interface Options {
+    url: string;
+    connections: number;
+    duration: number;
+    method: 'GET' | 'POST';
+    headers?: Record<string, string>;
+    body?: string;
+  }
+  interface Result {
+    duration: number;
+    non2xx: number;
+    errors: number;
+    requests: { total: number };
+    latency: { p50: number; p99: number };
+  }
+  // biome-ignore lint/style/noDefaultExport: the package has one.
+  export default function autocannon(options: Options): Promise<Result>;
+}

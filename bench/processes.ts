@@ -1,0 +1,71 @@
+/**
+ * The programs under load: each in a process of its own, so that none pays for another's work.
+ *
+ * @module
+ */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+export interface Program {
+  readonly url: string;
+  /** CPU time the process has used, in microseconds. */
+  cpu(): number;
+  stop(): Promise<void>;
+}
+
+/** Runs a script of the repository and waits until it says where it listens. */
+export async function startProgram(
+  script: string,
+  args: readonly string[] = [],
+  environment: Record<string, string> = {},
+): Promise<Program> {
+  const folder = mkdtempSync(join(tmpdir(), 'writ-bench-'));
+  const child = spawn(process.execPath, [join(process.cwd(), script), ...args], {
+    cwd: folder,
+    env: {
+      ...process.env,
+      PORT: '0',
+      WRIT_LOG_LEVEL: 'error',
+      NODE_ENV: 'production',
+      ...environment,
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const url = await addressOf(child);
+  return {
+    url,
+    cpu: () => cpuOf(child.pid as number),
+    async stop() {
+      child.kill('SIGTERM');
+      if (child.exitCode === null) await once(child, 'exit');
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function addressOf(child: ChildProcess): Promise<string> {
+  if (!child.stdout) throw new Error('Cannot read where the program listens');
+  for await (const line of createInterface({ input: child.stdout })) {
+    const url = /listening on (\S+)/.exec(line)?.[1];
+    if (url) {
+      child.stdout.resume();
+      return url;
+    }
+  }
+  throw new Error('Cannot measure: a program ended before it listened');
+}
+
+/** Linux counts in ticks of 10 ms; elsewhere the figure is left out. */
+function cpuOf(pid: number): number {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+    return (Number(fields[11]) + Number(fields[12])) * 10_000;
+  } catch {
+    return Number.NaN;
+  }
+}
