@@ -1,0 +1,79 @@
+/**
+ * Large families: ten thousand tokens end with one revocation, and no parent has more children.
+ *
+ * @module
+ */
+
+import assert from 'node:assert/strict';
+import { test } from 'vitest';
+import { ALICE } from '../service/harness.ts';
+import {
+  askToken,
+  assertRefused,
+  delegate,
+  type Inspected,
+  onInspectedStores,
+  permissionsOf,
+  revoke,
+  view,
+} from './support.ts';
+
+/** Decisions, section 9: children per token. */
+const CHILDREN_MAX = 10_000;
+
+onInspectedStores((rig) => {
+  test('tokens.revoke ends ten thousand descendants at once, and no parent has more', async () => {
+    const root = await rig().issue(ALICE, { scope: ['travel.search'] });
+    const first = await delegate(rig(), root, { subject: 'agent:first' });
+    const grandchild = await delegate(rig(), first, { subject: 'agent:grandchild' });
+    // One child is there; one short of the bound, so that both sides of it are asked for.
+    await addChildren(rig(), root.token_id, CHILDREN_MAX - 2);
+
+    const request = { parent_token: root.token_id, subject: 'agent:x', scope: ['travel.search'] };
+    const fits = await askToken(rig(), root.token, request);
+    const beyond = await askToken(rig(), root.token, request);
+
+    assert.equal(fits.status, 200);
+    assertRefused(beyond, 'delegation_depth_exceeded');
+    assert.match(beyond.body.failure.detail, /10000 children/);
+    const seen = await view(rig(), ALICE, root.token_id);
+    assert.deepEqual([seen.body.children_count, seen.body.children.length], [CHILDREN_MAX, 100]);
+
+    const revoked = await revoke(rig(), ALICE, root.token_id);
+
+    // The root, its ten thousand children, and the one below the first of them.
+    assert.equal(revoked.body.ended, CHILDREN_MAX + 2);
+    for (const { token } of [root, first, grandchild, fits.body]) {
+      assertRefused(await permissionsOf(rig(), token), 'invalid_token');
+    }
+    for (const number of [1, 5_000, CHILDREN_MAX - 2]) {
+      assert.equal((await view(rig(), ALICE, childId(number))).body.state, 'revoked');
+    }
+  });
+});
+
+function childId(number: number): string {
+  return `tok_${number.toString(16).padStart(32, '0')}`;
+}
+
+/** Puts children straight into the tables: asking for each would take minutes. */
+async function addChildren({ place }: Inspected, parent: string, count: number): Promise<void> {
+  const isFile = place.url.startsWith('sqlite:');
+  const ids = isFile
+    ? `(WITH RECURSIVE numbers (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers
+         WHERE n < ${count}) SELECT printf('tok_%032x', n) AS id FROM numbers)`
+    : `(SELECT 'tok_' || lpad(to_hex(n), 32, '0') AS id FROM generate_series(1, ${count}) n)`;
+  const lineage = isFile ? "json_insert(p.lineage, '$[#]', c.id)" : 'p.lineage || c.id';
+  const rest = 'purpose, caller_class, concurrent_branches, max_delegation_depth, issued_at';
+  await place.alter(
+    `INSERT INTO tokens (token_id, parent_token_id, lineage, subject, root_principal, scope, depth,
+       ${rest}, expires_at, kid, claims_digest)
+     SELECT c.id, p.token_id, ${lineage}, 'agent:many', p.root_principal, p.scope, p.depth + 1,
+       ${rest}, p.expires_at, p.kid, p.claims_digest
+     FROM tokens p CROSS JOIN ${ids} c WHERE p.token_id = '${parent}'`,
+  );
+  const counter = isFile ? 'tokens' : 'families';
+  await place.alter(
+    `UPDATE ${counter} SET children = children + ${count} WHERE token_id = '${parent}'`,
+  );
+}

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'vitest';
+import { parse } from 'yaml';
+import { configOf, loadConfig, OidcIssuer } from '../../src/config.ts';
+
+const guide = readFileSync('docs/oidc.md', 'utf8');
+
+function blocks(language: string): string[] {
+  const fence = new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\`$`, 'gm');
+  return [...guide.matchAll(fence)].map(([, text = '']) => text);
+}
+
+test('every configuration of the guide can be used as it stands', () => {
+  const configs = blocks('yaml').map((text) => configOf(parse(text), '.'));
+
+  assert.deepEqual(
+    configs.map(({ oidc }) => oidc.length),
+    [1, 2],
+  );
+  assert.equal(configs[0]?.entitlements.length, 2);
+});
+
+test('the variables of the guide configure one issuer', async () => {
+  const [first = ''] = blocks('sh');
+  const environment = Object.fromEntries(
+    first
+      .trim()
+      .split('\n')
+      .map((line) => line.split('=') as [string, string]),
+  );
+
+  const { oidc } = await loadConfig('.', {}, environment);
+
+  assert.equal(oidc[0]?.issuer, 'https://login.example.com/realms/staff');
+  assert.equal(oidc[0]?.audience, 'https://desk.example.com');
+});
+
+test('the guide explains every rule of an issuer, and no other', () => {
+  const [table = ''] = /^\| rule \|[\s\S]*?\n\n/m.exec(guide) ?? [];
+  const rules = [...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name);
+
+  assert.deepEqual(rules, Object.keys(OidcIssuer.shape));
+});
