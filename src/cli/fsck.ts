@@ -16,7 +16,7 @@ import type { Io } from './io.ts';
 
 const STORE_DEFAULT = 'sqlite:.writ/writ.db';
 
-export const FSCK_USAGE = `Usage: writ fsck [--store <url>]
+const FSCK_USAGE = `Usage: writ fsck [--store <url>]
 
 Reads the whole log, hashes every leaf again, rebuilds the tree and compares it
 with every stored node, with the head and with every checkpoint. Changes nothing.

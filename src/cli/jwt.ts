@@ -42,7 +42,7 @@ export interface HeldKeys {
 }
 
 /** Eight times what a header may take; no identity provider writes longer tokens. */
-export const JWT_LENGTH_MAX = 64 * 1024;
+const JWT_LENGTH_MAX = 64 * 1024;
 
 const PART_LIMITS: JsonLimits = { bytes: JWT_LENGTH_MAX, depth: 32, keys: 1_000 };
 const JWKS_LIMITS: JsonLimits = { bytes: 256 * 1024, depth: 16, keys: 10_000 };

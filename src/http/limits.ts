@@ -25,7 +25,7 @@ export const PATH_PARAMETER_LENGTH_MAX = 512;
 /** Requests in work at once. Each may hold a body and a place in the store's queue. */
 export const REQUESTS_IN_WORK_MAX = 2_000;
 
-/** When a turn of the event loop takes this long, new work only makes everyone wait longer. */
+/** When the turns of the event loop take this long, new work only makes everyone wait longer. */
 export const LOOP_DELAY_MAX_MS = 1_000;
 
 /** How long a caller that was turned away should wait. */

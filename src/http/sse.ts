@@ -14,7 +14,7 @@ import type { EventName, EventSink } from '../service/stream.ts';
 const HEARTBEAT_MS = 15_000;
 
 /** A client that takes nothing for this long has stopped reading. */
-export const STALL_MS = 30_000;
+const STALL_MS = 30_000;
 
 export interface EventStream extends EventSink {
   end(): void;

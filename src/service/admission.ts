@@ -27,11 +27,10 @@ import {
   type Refused,
   type Settlement,
 } from '../storage/store.ts';
-import { answerOf, type Ending, endingEntry, moneyOf } from './call.ts';
+import { answerOf, bytesOf, type CheckedCall, type Ending, endingEntry, moneyOf } from './call.ts';
 import { frozenFailure } from './freeze.ts';
 import { type Done, runHandler, type Work } from './handler.ts';
-import type { CheckedCall } from './invoke.ts';
-import { lateSettlement } from './late.ts';
+import { lateSettlement, supersededCall } from './late.ts';
 import { keepLeases, leaseUntil } from './leases.ts';
 import { type Answer, failureOf } from './operations.ts';
 import type { Parts } from './parts.ts';
@@ -121,7 +120,7 @@ async function answerRead(parts: Parts, call: CheckedCall, stream?: Stream): Pro
   const ending = endingOf(parts, call, done, stream);
   const entry = endingEntry(parts, call, ending);
   await parts.store.append([entry], done.bindings);
-  if (done.late) lateSettlement(parts, call, done.late);
+  lateSettlement(parts, call, done.late);
   return { body: answerOf(parts, call, ending, entry), failure: ending.failure };
 }
 
@@ -150,28 +149,20 @@ async function run(
     entry,
     now: parts.store.now(),
   };
-  const outcome = await parts.settler.settle(settlement);
-  if (done.late) lateSettlement(parts, call, done.late);
-  if (outcome === 'settled') return { body, bytes, failure: ending.failure };
-  return unrecorded(parts, call, done, outcome);
+  const outcome = await parts.settler.settle(settlement, (later) => {
+    if (later === 'superseded') void supersededCall(parts, call, done, settlement);
+    else lateSettlement(parts, call, done.late);
+  });
+  if (outcome === 'superseded') return supersededCall(parts, call, done, settlement);
+  if (outcome === 'unknown') return unsettledCall(parts, call);
+  lateSettlement(parts, call, done.late);
+  return { body, bytes, failure: ending.failure };
 }
 
-/**
- * The handler ended, but its outcome is not what the log says: not recorded yet, or recorded as
- * unknown by others meanwhile. Either way the caller must look before it acts again.
- */
-function unrecorded(
-  parts: Parts,
-  call: CheckedCall,
-  done: Done,
-  outcome: 'superseded' | 'unknown',
-): Answer {
-  // A handler that has not ended yet tells of itself when it does.
-  if (outcome === 'superseded' && !done.late) lateSettlement(parts, call, Promise.resolve(done));
-  const why = outcome === 'unknown' ? 'its outcome could not be recorded' : 'it lost its lease';
-  const found = failure('outcome_unknown', `Cannot say what became of the call: ${why}`);
-  const ending: Ending = { state: 'indeterminate', failure: found };
-  return { body: answerOf(parts, { ...call, budget: undefined }, ending), failure: found };
+/** The handler ended, and the log does not say so yet: the caller must look before it acts again. */
+function unsettledCall(parts: Parts, call: CheckedCall): Answer {
+  const detail = 'Cannot say what became of the call: its outcome could not be recorded';
+  return unrecordedCall(parts, { ...call, budget: undefined }, failure('outcome_unknown', detail));
 }
 
 function admissionOf(parts: Parts, call: CheckedCall): Admission {
@@ -325,8 +316,4 @@ function settledContext(
     consumed: state.consumed + spent,
   }));
   return contextOf(cost, charge, after);
-}
-
-function bytesOf(body: object): Uint8Array {
-  return new TextEncoder().encode(JSON.stringify(body));
 }

@@ -5,6 +5,7 @@
  */
 
 import { randomBytes } from 'node:crypto';
+import type { BindingFacts } from '../domain/bindings.ts';
 import type { Charge } from '../domain/budget.ts';
 import type { EntryRecord } from '../domain/entry.ts';
 import { toHex } from '../domain/hash.ts';
@@ -36,6 +37,16 @@ export interface Call {
   /** Digest of the resolved parameters. */
   parametersDigest?: string | undefined;
   budget?: BudgetContext | undefined;
+}
+
+/** A call that has passed every check that needs no change of the store. */
+export interface CheckedCall extends Call {
+  readonly caller: TokenCaller;
+  readonly request: InvokeRequest;
+  readonly capability: Capability;
+  readonly parameters: JsonObject;
+  readonly bound: ReadonlyMap<string, BindingFacts>;
+  readonly charge?: Charge | undefined;
 }
 
 /** How an invocation ended. */
@@ -102,6 +113,11 @@ export function answerOf(
   }
   const failure = caller ? disclosedTo(parts, caller, ending.failure) : ending.failure;
   return { success: false, ...common, failure };
+}
+
+/** An answer as it is kept for replay. */
+export function bytesOf(body: InvokeAnswer): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(body));
 }
 
 export function moneyOf({ currency, amount }: Charge): Money {

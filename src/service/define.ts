@@ -195,7 +195,7 @@ type MayBeAbsent<I extends DeclaredInput> = I extends { default: NonNullable<unk
     ? true
     : false;
 
-export type ParametersOf<Inputs extends readonly DeclaredInput[]> = {
+type ParametersOf<Inputs extends readonly DeclaredInput[]> = {
   readonly [I in Inputs[number] as MayBeAbsent<I> extends false ? I['name'] : never]: ValueOf<I>;
 } & {
   readonly [I in Inputs[number] as MayBeAbsent<I> extends true ? I['name'] : never]?: ValueOf<I>;

@@ -49,7 +49,7 @@ export interface ServiceDefinition {
 }
 
 /** The private half of a capability. */
-export interface CapabilityCode extends Pick<DefinedCapability, 'handler' | 'approval'> {
+interface CapabilityCode extends Pick<DefinedCapability, 'handler' | 'approval'> {
   readonly deadlineMs: number;
 }
 

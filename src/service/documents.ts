@@ -24,7 +24,7 @@ import {
 import type { ServiceDefinition } from './definition.ts';
 
 /** A manifest lives a day and is replaced at half-life: a copy fetched now is good for half a day. */
-export const MANIFEST_LIFETIME_MS = 86_400_000;
+const MANIFEST_LIFETIME_MS = 86_400_000;
 
 /** How long a fetched copy may be used without asking again. Key rotation waits longer than this. */
 export const DOCUMENT_MAX_AGE_SECONDS = 300;

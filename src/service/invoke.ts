@@ -17,17 +17,16 @@ import {
   otherTask,
   unmetControl,
 } from '../domain/authorization.ts';
-import { type BindingFacts, boundPrice, checkBindings, handlesOf } from '../domain/bindings.ts';
-import { type Charge, checkBudget } from '../domain/budget.ts';
+import { boundPrice, checkBindings, handlesOf } from '../domain/bindings.ts';
+import { checkBudget } from '../domain/budget.ts';
 import { digestOf } from '../domain/canonical.ts';
 import { failure, Refusal, refuse } from '../domain/failure.ts';
 import type { Capability } from '../protocol/capability.ts';
 import type { Failure } from '../protocol/failure.ts';
 import type { InvokeRequest } from '../protocol/invocation.ts';
-import type { JsonObject } from '../protocol/primitives.ts';
 import { OutcomeUnknown } from '../storage/store.ts';
 import { admitAndRun } from './admission.ts';
-import { beginCall, type Call } from './call.ts';
+import { beginCall, type Call, type CheckedCall } from './call.ts';
 import { presentedToken, type TokenCaller, tokenCaller } from './caller.ts';
 import { capabilityOf } from './definition.ts';
 import { type Answer, type Ask, failureOf, requestOf } from './operations.ts';
@@ -36,16 +35,6 @@ import { budgetsOf } from './permissions.ts';
 import { refusedCall, unrecordedCall } from './refused.ts';
 import { replayOf } from './replay.ts';
 import { resolvedParameters } from './resolve.ts';
-
-/** A call that has passed every check that needs no change of the store. */
-export interface CheckedCall extends Call {
-  readonly caller: TokenCaller;
-  readonly request: InvokeRequest;
-  readonly capability: Capability;
-  readonly parameters: JsonObject;
-  readonly bound: ReadonlyMap<string, BindingFacts>;
-  readonly charge?: Charge | undefined;
-}
 
 export async function invoke(parts: Parts, ask: Ask): Promise<Answer> {
   const reading = readInput(ask);

@@ -35,7 +35,7 @@ import { type Ask, requestOf } from './operations.ts';
 import type { Parts } from './parts.ts';
 
 /** A parent with more children is a factory; its holder should ask for tokens of its own. */
-export const CHILDREN_PER_TOKEN_MAX = 10_000;
+const CHILDREN_PER_TOKEN_MAX = 10_000;
 
 export async function issueToken(parts: Parts, ask: Ask): Promise<IssueAnswer> {
   return audited(parts, await callerOf(parts, ask), 'issuance', async (caller) => {

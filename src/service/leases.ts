@@ -7,11 +7,11 @@
  * @module
  */
 
-import type { CheckedCall } from './invoke.ts';
+import type { CheckedCall } from './call.ts';
 import type { Parts } from './parts.ts';
 
 /** How long others wait for a holder that fell silent. */
-export const LEASE_MS = 15_000;
+const LEASE_MS = 15_000;
 
 /** Two renewals may be lost before a living holder loses its turn. */
 const RENEW_MS = LEASE_MS / 3;

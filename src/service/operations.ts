@@ -88,7 +88,7 @@ function shortened(text: string): string {
     : `${letters.slice(0, FAULT_LENGTH_MAX).join('')}…`;
 }
 
-export function refused(found: Failure): Answer {
+function refused(found: Failure): Answer {
   return { body: { success: false, failure: found }, failure: found };
 }
 

@@ -27,7 +27,7 @@ export interface OutboundRequest {
 }
 
 /** What is used of the system's own. */
-export type Resolve = (
+type Resolve = (
   hostname: string,
   options: LookupAllOptions,
   done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,

@@ -55,10 +55,7 @@ function permissionsOf(parts: Parts, caller: TokenCaller): PermissionsAnswer {
 }
 
 /** The first rule that invoking would fail, in the order of invocation. */
-export function obstacle(
-  { token, loaded }: TokenCaller,
-  capability: Capability,
-): Failure | undefined {
+function obstacle({ token, loaded }: TokenCaller, capability: Capability): Failure | undefined {
   return (
     inadmissiblePrincipal(token, capability) ??
     missingScope(token, capability) ??

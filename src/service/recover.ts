@@ -16,7 +16,7 @@ import type { Money } from '../protocol/primitives.ts';
 import type { IntentRecord } from '../storage/records.ts';
 import type { Close } from '../storage/recovery.ts';
 import { answered, audited } from './audited.ts';
-import { answerOf, moneyOf } from './call.ts';
+import { answerOf, bytesOf, moneyOf } from './call.ts';
 import { callerOf } from './caller.ts';
 import { capabilityOf } from './definition.ts';
 import { entryBy } from './entries.ts';
@@ -49,7 +49,7 @@ export function closeAbandoned(parts: Parts): Close {
       cost_actual: intent.charge && moneyOf(intent.charge),
     });
     const body = answerOf(parts, { ids }, { state: 'indeterminate', failure: found }, entry);
-    return { entry, answer: new TextEncoder().encode(JSON.stringify(body)) };
+    return { entry, answer: bytesOf(body) };
   };
 }
 

@@ -6,7 +6,7 @@
  */
 
 import type { ActorPolicyRule } from '../config.ts';
-import { Refusal, refuse } from '../domain/failure.ts';
+import { failure, Refusal, refuse } from '../domain/failure.ts';
 import {
   type ActorPolicy,
   type Finding,
@@ -18,6 +18,7 @@ import { matchesPrincipal } from '../domain/principal.ts';
 import type { Capability } from '../protocol/capability.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
 import type { TokenCaller } from './caller.ts';
+import type { Resolution } from './definition.ts';
 import type { Parts } from './parts.ts';
 
 /** The resolved parameters, or a refusal. */
@@ -35,12 +36,33 @@ export async function resolvedParameters(
     const resolver = parts.definition.resolvers.get(reference);
     if (!resolver) throw new Error(`Cannot resolve "${input.name}": no resolver "${reference}"`);
     // A copy: what was sent is what the fingerprint of an idempotency key is made of.
-    findings.set(input.name, await resolver(structuredClone(sent[input.name])));
+    const value = structuredClone(sent[input.name]);
+    const deadlineMs = parts.definition.code.get(capability.name)?.deadlineMs as number;
+    findings.set(input.name, await inTime(async () => resolver(value), input.name, deadlineMs));
   }
   const policies = policiesFor(parts.config.actor_policies, caller);
   const resolved = resolveInputs(capability, sent, { findings, policies });
   if ('failure' in resolved) throw new Refusal(resolved.failure);
   return resolved.parameters;
+}
+
+/** A resolver has as long as the handler; one that is stuck must not keep its caller for ever. */
+async function inTime(
+  resolve: () => Promise<Resolution>,
+  name: string,
+  deadlineMs: number,
+): Promise<Resolution> {
+  let timer: NodeJS.Timeout | undefined;
+  const deadline = new Promise<never>((_resolve, reject) => {
+    const detail = `Cannot resolve "${name}": no answer within ${deadlineMs} ms; nothing happened`;
+    const tooLate = new Refusal(failure('service_unavailable', detail));
+    timer = setTimeout(reject, deadlineMs, tooLate);
+  });
+  try {
+    return await Promise.race([resolve(), deadline]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** The first rule that names the actor, else the first that names the principal it acts for. */

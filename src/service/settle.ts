@@ -16,8 +16,11 @@ const RETRY_FIRST_MS = 250;
 const RETRY_MOST_MS = 60_000;
 
 export interface Settler {
-  /** `unknown`: not recorded yet, and being tried again in the background. */
-  settle(settlement: Settlement): Promise<'settled' | 'superseded' | 'unknown'>;
+  /** `unknown`: not recorded yet, and being tried again in the background; then `later` is told. */
+  settle(
+    settlement: Settlement,
+    later?: (outcome: 'settled' | 'superseded') => void,
+  ): Promise<'settled' | 'superseded' | 'unknown'>;
   /** Closes, in the background, a call that did not run and that the store may have admitted. */
   release(settlement: Settlement): void;
   /** Settlements that still wait to be recorded. */
@@ -31,7 +34,11 @@ export function createSettler(store: Store, log: Logger): Settler {
   let waiting = 0;
   const stop = new AbortController();
 
-  async function tryAgain(attempt: Attempt, settlement: Settlement): Promise<void> {
+  async function tryAgain(
+    attempt: Attempt,
+    settlement: Settlement,
+    later?: (outcome: 'settled' | 'superseded') => void,
+  ): Promise<void> {
     waiting += 1;
     for (
       let wait = RETRY_FIRST_MS;
@@ -42,6 +49,7 @@ export function createSettler(store: Store, log: Logger): Settler {
       const settled = await attempt(settlement);
       if (settled === 'unknown') continue;
       log.warn({ operation_id: settlement.operation_id, settled }, 'settled after a retry');
+      later?.(settled);
       break;
     }
     waiting -= 1;
@@ -79,9 +87,9 @@ export function createSettler(store: Store, log: Logger): Settler {
   }
 
   return {
-    async settle(settlement) {
+    async settle(settlement, later) {
       const settled = await recording(settlement);
-      if (settled === 'unknown') void tryAgain(recording, settlement);
+      if (settled === 'unknown') void tryAgain(recording, settlement, later);
       return settled;
     },
     release: (settlement) => void tryAgain(releasing, settlement),

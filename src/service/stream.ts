@@ -11,7 +11,7 @@ import type { InvocationIds, InvokeAnswer, StreamSummary } from '../protocol/inv
 import type { JsonObject } from '../protocol/primitives.ts';
 
 /** An event travels in one piece through every proxy; more belongs into the result. */
-export const EVENT_BYTES_MAX = 65_536;
+const EVENT_BYTES_MAX = 65_536;
 
 export type EventName = 'started' | 'progress' | 'completed' | 'failed';
 

@@ -35,7 +35,7 @@ const PAGE = 500;
 /** Findings that are told one by one. A log that is damaged everywhere needs no longer list. */
 export const FINDINGS_MAX = 100;
 
-export interface Finding {
+interface Finding {
   readonly what: 'entry' | 'node' | 'head' | 'checkpoint';
   /** Which one: its sequence, or level and index. */
   readonly where: string;

@@ -101,7 +101,7 @@ export function entry(changed: Partial<EntryFields> = {}): EntryRecord {
   return entryOf(fields, randomBytes(SALT_BYTES));
 }
 
-export function intent(token: TokenRecord, changed: Partial<IntentRecord> = {}): IntentRecord {
+function intent(token: TokenRecord, changed: Partial<IntentRecord> = {}): IntentRecord {
   return {
     operation_id: `op_${randomBytes(16).toString('hex')}`,
     invocation_id: newId('inv-'),

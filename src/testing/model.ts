@@ -10,7 +10,7 @@ import { toMinor } from '../domain/money.ts';
 import type { FreezeRecord, GrantRecord, TokenRecord } from '../storage/records.ts';
 import type { Admission, Refused, Settlement } from '../storage/store.ts';
 
-export interface ModelBudget {
+interface ModelBudget {
   readonly currency: string;
   readonly max: bigint;
   reserved: bigint;

@@ -58,7 +58,7 @@ export function same(actual: unknown, expected: unknown): void {
   assert.deepEqual(plain(actual), plain(expected));
 }
 
-export async function budgetOf(store: Store, tokenId: string): Promise<BudgetState | undefined> {
+async function budgetOf(store: Store, tokenId: string): Promise<BudgetState | undefined> {
   const described = await store.describeToken(tokenId, 0);
   return described?.lineage.at(-1)?.budget;
 }
@@ -99,7 +99,7 @@ export async function entriesSince(store: Store, size: number) {
 }
 
 /** Without undefined fields, and with bytes and times as text. */
-export function plain(value: unknown): unknown {
+function plain(value: unknown): unknown {
   if (value instanceof Uint8Array) return `bytes:${toHex(value)}`;
   if (value instanceof Date) return `time:${value.toISOString()}`;
   if (Array.isArray(value)) return value.map(plain);

@@ -77,7 +77,7 @@ export const SETTINGS = { identities: IDENTITIES, disclosure: { quiet: 'redacted
 /** Every credential above: none of them may be found where it does not belong. */
 export const SECRETS = IDENTITIES.map(({ key }) => key);
 
-export interface Place {
+interface Place {
   readonly url: string;
   /** The rows that authority is made of. */
   rows(): Promise<{ tokens: number; budgets: number }>;

@@ -18,7 +18,7 @@ const SERVICE_ACCOUNTS = [
 ];
 
 /** Whoever the providers vouch for may search; one may book, by a rule that stands before. */
-export const ENTITLEMENTS = [
+const ENTITLEMENTS = [
   { principals: ['human:ann@example.com'], scopes: ['travel.search', 'travel.book'] },
   { principals: ['human:*', 'service:*', 'agent:*', 'oidc:*'], scopes: ['travel.search'] },
 ];

@@ -19,7 +19,7 @@ export const AUDIENCE = 'urn:example:travel-desk';
 /** What the provider knows about somebody, by the name with which one signs in. */
 export type Accounts = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-export const PEOPLE: Accounts = {
+const PEOPLE: Accounts = {
   'ann-1': { email: 'Ann@Example.com', email_verified: true },
   'una-2': { email: 'alice@example.com', email_verified: false },
   'nora-3': {},

@@ -91,7 +91,7 @@ export function isObject(value: unknown): value is Document {
   return typeOf(value) === 'object';
 }
 
-export function typeOf(value: unknown): string {
+function typeOf(value: unknown): string {
   if (value === null) return 'null';
   return Array.isArray(value) ? 'array' : typeof value;
 }

@@ -15,7 +15,7 @@ import { type Connection, failureOf, isUndone, rollBack } from './connection.ts'
 
 /** Transitions in one transaction. More would only hold the event loop longer: a flush is shared by
  * 256 already. */
-export const BATCH_MAX = 256;
+const BATCH_MAX = 256;
 
 /** Transitions that wait. About two seconds of work; beyond it callers are better told at once. */
 export const WAITING_MAX = 10_000;

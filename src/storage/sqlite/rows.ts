@@ -218,7 +218,7 @@ export function timeOf(milliseconds: bigint): Date {
   return new Date(Number(milliseconds));
 }
 
-export function optionalTime(milliseconds: bigint | null): Date | undefined {
+function optionalTime(milliseconds: bigint | null): Date | undefined {
   return milliseconds === null ? undefined : timeOf(milliseconds);
 }
 
