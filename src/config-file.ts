@@ -15,7 +15,7 @@ import { parse as parseYaml, type YAMLParseError } from 'yaml';
 /** Looked for in this order; the first that is there counts. */
 const CONFIG_FILES = ['writ.config.mjs', 'writ.config.js', 'writ.config.yaml', 'writ.config.ts'];
 
-export type FileReading = { settings: object } | { fault: string; cause?: unknown };
+type FileReading = { settings: object } | { fault: string; cause?: unknown };
 
 /** The settings of the named file, or of the one in the folder; none when nobody wrote one. */
 export async function readConfigFile(

@@ -20,7 +20,7 @@ export interface Load {
   close(): void;
 }
 
-export interface LoadBounds {
+interface LoadBounds {
   readonly inWorkMax?: number;
   readonly loopDelayMaxMs?: number;
 }

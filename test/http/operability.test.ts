@@ -1,0 +1,280 @@
+/**
+ * What those who run a service see of it: health, readiness, metrics, traces, and how it turns work
+ * away.
+ *
+ * @module
+ */
+
+import assert from 'node:assert/strict';
+import { afterAll, beforeAll, describe, test } from 'vitest';
+import { operations } from '../../src/protocol/operations.ts';
+import { createService } from '../../src/service/definition.ts';
+import { StoreUnavailable } from '../../src/storage/store.ts';
+import { ALICE, patientLoad, STORES, type TestService, testService } from '../service/harness.ts';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await testService();
+});
+afterAll(() => service.close());
+
+describe('health', () => {
+  test('GET /healthz answers as long as the process does, also without a store', async () => {
+    const closed = await testService();
+    try {
+      await closed.store.close();
+
+      const { status, body } = await closed.ask('GET', '/healthz');
+
+      assert.equal(status, 200);
+      assert.deepEqual(body, { status: 'ok' });
+    } finally {
+      await closed.close();
+    }
+  });
+
+  for (const { name, open } of STORES) {
+    test(`GET /readyz is 503 with the reason once the store is gone (${name})`, async () => {
+      const place = await open();
+      const losing = await testService({ store: place.url });
+      try {
+        const before = await losing.ask('GET', '/readyz');
+        await losing.store.close();
+        const after = await losing.ask('GET', '/readyz');
+
+        assert.equal(before.status, 200);
+        assert.deepEqual(before.body, { status: 'ready' });
+        assert.equal(after.status, 503);
+        assert.equal(after.body.status, 'unready');
+        assert.equal(after.body.reasons.length, 1);
+        assert.match(after.body.reasons[0], /^store: Cannot /);
+        assert.equal(after.headers['cache-control'], 'no-store');
+      } finally {
+        await losing.close();
+        await place.drop();
+      }
+    });
+  }
+
+  test('GET /readyz is 503 while the store takes no write, and 200 again when it does', async () => {
+    const writing = service.store.probe;
+    const full = new StoreUnavailable('Cannot use the store: it is full');
+    service.store.probe = () => Promise.reject(full);
+    try {
+      const { status, body } = await service.ask('GET', '/readyz');
+
+      assert.equal(status, 503);
+      assert.deepEqual(body.reasons, ['store: Cannot use the store: it is full']);
+    } finally {
+      service.store.probe = writing;
+    }
+    assert.equal((await service.ask('GET', '/readyz')).status, 200);
+  });
+
+  test('GET /readyz is 503 while entries wait for their place in the log', async () => {
+    const { backlog } = service.store;
+    service.store.backlog = () => ({ waiting: 7, overloaded: true });
+    try {
+      const { status, body } = await service.ask('GET', '/readyz');
+
+      assert.equal(status, 503);
+      assert.deepEqual(body.reasons, ['log: 7 entries wait for their place']);
+    } finally {
+      service.store.backlog = backlog;
+    }
+  });
+});
+
+describe('metrics', () => {
+  test('GET /metrics counts answers by operation and status', async () => {
+    const counted = await testService();
+    try {
+      await counted.ask('GET', '/svc/manifest');
+      await counted.ask('GET', '/svc/manifest');
+      await counted.ask('POST', '/svc/audit', { bearer: 'nobody' });
+      await counted.ask('GET', '/nowhere');
+      const { body, headers } = await counted.ask('GET', '/metrics');
+
+      assert.match(String(headers['content-type']), /^text\/plain; version=0\.0\.4/);
+      assert.equal(countOf(body, 'manifest', 200), 2);
+      assert.equal(countOf(body, 'audit.query', 401), 1);
+      assert.equal(countOf(body, 'none', 404), 1);
+      assert.match(body, /writ_http_request_duration_seconds_count\{operation="manifest"\} 2/);
+      assert.match(body, /writ_http_requests_in_work 1/);
+    } finally {
+      await counted.close();
+    }
+  });
+
+  test('GET /metrics has no label that a caller chose', async () => {
+    const paths = ['/canary', '/svc/graph/canary', '/svc/invoke/canary', '/svc/audit?canary=1'];
+    for (const path of paths) {
+      await service.ask('POST', path, { headers: { 'user-agent': 'canary' } });
+      await service.ask('GET', path, { headers: { 'x-request-id': 'canary' } });
+    }
+    const { body } = await service.ask('GET', '/metrics');
+
+    assert.doesNotMatch(body, /canary/);
+    const named = [...body.matchAll(/operation="([^"]*)"/g)].map(([, name]) => name);
+    const known = [...Object.keys(operations), 'healthz', 'readyz', 'metrics', 'none'];
+    assert.deepEqual(
+      named.filter((name) => !known.includes(name)),
+      [],
+    );
+  });
+
+  test('two services in one process do not share numbers', async () => {
+    const [one, other] = [await testService(), await testService()];
+    try {
+      await one.ask('GET', '/svc/manifest');
+
+      const { body } = await other.ask('GET', '/metrics');
+
+      assert.equal(countOf(body, 'manifest', 200), 0);
+      assert.equal(countOf((await one.ask('GET', '/metrics')).body, 'manifest', 200), 1);
+    } finally {
+      await one.close();
+      await other.close();
+    }
+  });
+
+  function countOf(text: string, operation: string, status: number): number {
+    const line = `writ_http_requests_total{operation="${operation}",status="${status}"} `;
+    return Number(
+      text
+        .split('\n')
+        .find((each) => each.startsWith(line))
+        ?.slice(line.length) ?? 0,
+    );
+  }
+});
+
+describe('load shedding', () => {
+  test('work beyond the bound is 503 with Retry-After, before anyone is authenticated', async () => {
+    let asked = 0;
+    let open = () => {};
+    const gate = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    const definition = createService({
+      id: 'gate',
+      capabilities: [],
+      async authenticate() {
+        asked += 1;
+        await gate;
+        return 'human:alice';
+      },
+    });
+    const busy = await testService({ definition, load: patientLoad(2) });
+    try {
+      const served = [1, 2].map(() => busy.ask('POST', '/svc/audit', { bearer: 'k' }));
+      while (asked < 2) await new Promise(setImmediate);
+
+      const turnedAway = await busy.ask('POST', '/svc/audit', { bearer: 'k', body: '{' });
+      assert.equal(turnedAway.status, 503);
+      assert.equal(turnedAway.body.success, false);
+      assert.equal(turnedAway.body.failure.type, 'service_unavailable');
+      assert.equal(turnedAway.body.failure.retry, true);
+      assert.equal(turnedAway.headers['retry-after'], '1');
+      assert.equal(asked, 2);
+      assert.equal((await busy.ask('GET', '/nowhere')).status, 503);
+
+      // Whoever watches is answered above all now.
+      assert.equal((await busy.ask('GET', '/healthz?probe=1')).status, 200);
+      const { body } = await busy.ask('GET', '/metrics');
+      assert.match(body, /writ_http_requests_shed_total 2/);
+
+      open();
+      for (const reply of await Promise.all(served)) assert.equal(reply.status, 200);
+      assert.equal((await busy.ask('POST', '/svc/audit', { bearer: 'k' })).status, 200);
+    } finally {
+      open();
+      await busy.close();
+    }
+  });
+});
+
+describe('traces and request ids', () => {
+  const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
+  const parent = '00f067aa0ba902b7';
+
+  test('a trace goes on: the same trace and flags, a part of its own', async () => {
+    for (const flags of ['00', '01']) {
+      const headers = { traceparent: `00-${trace}-${parent}-${flags}` };
+      const reply = await service.ask('GET', '/svc/graph', { headers });
+
+      const sent = String(reply.headers.traceparent);
+      assert.match(sent, new RegExp(`^00-${trace}-[0-9a-f]{16}-${flags}$`));
+      assert.doesNotMatch(sent, new RegExp(parent));
+    }
+  });
+
+  const malformed = [
+    '',
+    'x',
+    `00-${trace}-${parent}`,
+    `00-${trace}-${parent}-01-more`,
+    `00-${trace.toUpperCase()}-${parent}-01`,
+    `00-${'0'.repeat(32)}-${parent}-01`,
+    `00-${trace}-${'0'.repeat(16)}-01`,
+    `ff-${trace}-${parent}-01`,
+    `00-${trace}-${parent}-01, 00-${trace}-${parent}-01`,
+    `00-${trace}-${parent}-0g`,
+  ];
+  for (const traceparent of malformed) {
+    test(`a traceparent like "${traceparent}" is as if it were not there`, async () => {
+      const reply = await service.ask('GET', '/svc/graph', { headers: { traceparent } });
+
+      assert.equal(reply.status, 200);
+      assert.equal(reply.headers.traceparent, undefined);
+    });
+  }
+
+  test('every answer has a request id of ours, and no two have the same', async () => {
+    const ids = new Set<unknown>();
+    for (let round = 0; round < 200; round += 1) {
+      const path = ['/healthz', '/nowhere', '/svc/manifest', '/svc/graph/%'][round % 4] as string;
+      const headers = { 'x-request-id': 'theirs', 'request-id': 'theirs' };
+      const reply = await service.ask('GET', path, { headers });
+      assert.match(String(reply.headers['x-request-id']), /^[0-9a-f]{16}$/);
+      ids.add(reply.headers['x-request-id']);
+    }
+    assert.equal(ids.size, 200);
+  });
+});
+
+test('a defect in a transport is logged, and answered without a word of it', async () => {
+  const writing = service.store.backlog;
+  service.store.backlog = () => {
+    throw new Error('a defect of the test');
+  };
+  try {
+    const { status, body } = await service.ask('GET', '/readyz');
+
+    assert.equal(status, 500);
+    assert.equal(body.failure.type, 'internal_error');
+    assert.doesNotMatch(JSON.stringify(body), /of the test/);
+    assert.ok(service.log.some((line) => /"msg":"defect"/.test(line) && /of the test/.test(line)));
+  } finally {
+    service.store.backlog = writing;
+  }
+});
+
+test('an operation whose store is gone is 503, says that nothing happened, and when to retry', async () => {
+  const gone = await testService();
+  try {
+    await gone.store.close();
+
+    const { status, body, headers } = await gone.ask('POST', '/svc/tokens', {
+      bearer: ALICE,
+      body: { scope: ['travel.read'] },
+    });
+
+    assert.equal(status, 503);
+    assert.equal(body.failure.type, 'service_unavailable');
+    assert.match(body.failure.detail, /nothing happened/);
+    assert.equal(headers['retry-after'], '1');
+  } finally {
+    await gone.close();
+  }
+});

@@ -1,0 +1,276 @@
+/**
+ * serve() in this process: what it says when it cannot start, what it leaves behind, how it stops.
+ *
+ * @module
+ */
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, test, vi } from 'vitest';
+import { DEMO_IDENTITIES, travelDesk } from '../../examples/travel/service.ts';
+import type { GivenSettings } from '../../src/config.ts';
+import { type RunningService, serve } from '../../src/http/serve.ts';
+import { createLog } from '../../src/log.ts';
+import { defineCapability } from '../../src/service/define.ts';
+import { createService } from '../../src/service/definition.ts';
+import { connected, receivedBy, replyIn } from './socket.ts';
+
+let folder: string;
+let lines: string[];
+let running: RunningService[];
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'writ-serve-'));
+  lines = [];
+  running = [];
+});
+afterEach(async () => {
+  await Promise.all(running.map((service) => service.close()));
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function start(
+  settings: GivenSettings = {},
+  environment: Record<string, string> = {},
+  definition = travelDesk,
+): Promise<RunningService> {
+  const service = await serve(definition, {
+    settings: { store: 'memory:', port: 0, identities: DEMO_IDENTITIES, ...settings },
+    environment,
+    folder,
+    signals: false,
+    log: createLog('info', { write: (line) => void lines.push(line) }),
+  });
+  running.push(service);
+  return service;
+}
+
+function portOf({ url }: RunningService): number {
+  return Number(new URL(url).port);
+}
+
+describe('start', () => {
+  test('serve() listens on a free port, and the manifest names that address', async () => {
+    const service = await start();
+
+    const manifest = (await (await fetch(`${service.url}/svc/manifest`)).json()) as {
+      service_identity: { jwks_uri: string };
+    };
+
+    assert.notEqual(portOf(service), 0);
+    assert.equal(manifest.service_identity.jwks_uri, `${service.url}/.well-known/jwks.json`);
+    assert.equal((await fetch(manifest.service_identity.jwks_uri)).status, 200);
+  });
+
+  test('serve() names the public address where one is configured', async () => {
+    const service = await start({ public_url: 'https://desk.example.com/' });
+
+    const manifest = await (await fetch(`${service.url}/svc/manifest`)).text();
+
+    assert.match(manifest, /"https:\/\/desk\.example\.com\/\.well-known\/jwks\.json"/);
+  });
+
+  test('serve() makes keys that only this user can read', async () => {
+    await start();
+
+    const keys = join(folder, '.writ/keys');
+    assert.equal(statSync(keys).mode & 0o777, 0o700);
+    assert.deepEqual(readdirSync(keys).sort(), ['log-0001.json', 'token-0001.json']);
+    for (const name of readdirSync(keys)) {
+      assert.equal(statSync(join(keys, name)).mode & 0o777, 0o600);
+    }
+  });
+
+  test('serve() starts again on the same keys', async () => {
+    const first = await start();
+    const before = await (await fetch(`${first.url}/.well-known/jwks.json`)).text();
+    await first.close();
+
+    const second = await start();
+
+    assert.equal(await (await fetch(`${second.url}/.well-known/jwks.json`)).text(), before);
+  });
+
+  test('serve() refuses a key file that others can read, and says how to mend it', async () => {
+    await (await start()).close();
+    const file = join(folder, '.writ/keys/token-0001.json');
+    chmodSync(file, 0o644);
+
+    await assert.rejects(start(), (error: Error) => {
+      assert.match(error.message, /others have access to it \(mode 0644\)/);
+      assert.ok(error.message.includes(`chmod 600 "${file}"`));
+      return true;
+    });
+  });
+
+  test('serve() prints nothing of a store address or of keys that it cannot use', async () => {
+    const secret = 'hunter2-canary';
+    const store = `postgres://writ:${secret}@127.0.0.1:1/writ`;
+    for (const settings of [
+      { store },
+      { token_keys: secret, log_keys: secret },
+      { token_keys: `[{"kty":"EC","d":"${secret}"}]`, log_keys: secret },
+      { token_keys: `-----BEGIN PRIVATE KEY-----\n${secret}`, log_keys: secret },
+    ]) {
+      await assert.rejects(start(settings), (error: Error) => {
+        assert.match(error.message, /^Cannot /);
+        assert.doesNotMatch(`${error.message}${error.stack}`, new RegExp(secret));
+        return true;
+      });
+    }
+    assert.doesNotMatch(lines.join(''), new RegExp(secret));
+  });
+
+  test('serve() says what is in the way of listening, and leaves nothing running', async () => {
+    const port = portOf(await start());
+
+    const made = vi.spyOn(globalThis, 'setInterval');
+    const cleared = vi.spyOn(globalThis, 'clearInterval');
+    try {
+      await assert.rejects(start({ port, data: 'other' }), {
+        message: `Cannot listen on 127.0.0.1:${port}: EADDRINUSE`,
+      });
+
+      const ended = cleared.mock.calls.map(([timer]) => timer);
+      const timers = made.mock.results.map(({ value }) => value);
+      assert.ok(timers.length > 0);
+      assert.deepEqual(
+        timers.filter((timer) => !ended.includes(timer)),
+        [],
+      );
+    } finally {
+      made.mockRestore();
+      cleared.mockRestore();
+    }
+  });
+
+  test('serve() stops before it touches a disk when the configuration is wrong', async () => {
+    await assert.rejects(start({}, { WRIT_STOER: 'memory:' }), /WRIT_STOER/);
+
+    assert.equal(existsSync(join(folder, '.writ')), false);
+  });
+
+  test('serve() refuses demo credentials on an address that others reach', async () => {
+    await assert.rejects(start({}, { HOST: '0.0.0.0' }), /demo credentials/);
+  });
+});
+
+describe('stop', () => {
+  test('close() ends at once when nobody is connected, and can be called again', async () => {
+    const service = await start();
+
+    await Promise.all([service.close(), service.close()]);
+
+    await service.close();
+    assert.ok(lines.some((line) => line.includes('"msg":"stopped"')));
+    await assert.rejects(fetch(`${service.url}/healthz`));
+  });
+
+  test('close() does not wait for clients that keep an idle connection, used or not', async () => {
+    const service = await start({ stop_grace_seconds: 3_600 });
+    const agent = new Agent({ keepAlive: true });
+    try {
+      const answer = request(`${service.url}/healthz`, { agent }).end();
+      const [response] = await once(answer, 'response');
+      response.resume();
+      await once(response, 'end');
+      const silent = await connected(portOf(service));
+
+      // Both would last longer than this test may take.
+      await service.close();
+
+      silent.destroy();
+    } finally {
+      agent.destroy();
+    }
+  });
+
+  test('close() lets a request in work end, and tells its connection to close', async () => {
+    let started = () => {};
+    let finish = () => {};
+    const begun = new Promise<void>((resolve) => {
+      started = resolve;
+    });
+    const gate = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    const service = await start({}, {}, slowService(started, gate));
+    const { token } = (await (
+      await post(`${service.url}/svc/tokens`, 'demo-human-key', { scope: ['travel.wait'] })
+    ).json()) as { token: string };
+    const answer = post(`${service.url}/svc/invoke/wait`, token, { parameters: {} });
+    await begun;
+
+    const closed = service.close();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await assert.rejects(connected(portOf(service)), { code: 'ECONNREFUSED' });
+    finish();
+
+    const response = await answer;
+    assert.equal(response.status, 200);
+    assert.equal(response.headers.get('connection'), 'close');
+    assert.equal(((await response.json()) as { success: boolean }).success, true);
+    await closed;
+  });
+
+  test('close() still answers a request that was on its way on an idle connection', async () => {
+    const service = await start();
+    const socket = await connected(portOf(service));
+    const received = receivedBy(socket);
+    socket.write('GET /healthz HTTP/1.1\r\nHost: desk\r\n\r\n');
+    await once(socket, 'data');
+
+    const closed = service.close();
+    socket.write('GET /svc/graph HTTP/1.1\r\nHost: desk\r\n\r\n');
+
+    const [, second = ''] = (await received).split(/(?=HTTP\/1\.1 )/);
+    assert.equal(replyIn(second).status, 200);
+    assert.equal(replyIn(second).headers.get('connection'), 'close');
+    await closed;
+  });
+
+  test('close() cuts what does not end within the grace period', async () => {
+    const never = new Promise<void>(() => {});
+    let started = () => {};
+    const begun = new Promise<void>((resolve) => {
+      started = resolve;
+    });
+    const service = await start({ stop_grace_seconds: 0 }, {}, slowService(started, never));
+    const { token } = (await (
+      await post(`${service.url}/svc/tokens`, 'demo-human-key', { scope: ['travel.wait'] })
+    ).json()) as { token: string };
+    const answer = post(`${service.url}/svc/invoke/wait`, token, { parameters: {} });
+    const cut = assert.rejects(answer);
+    await begun;
+
+    await service.close();
+
+    await cut;
+  });
+
+  function post(url: string, bearer: string, body: object): Promise<Response> {
+    return fetch(url, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  }
+
+  function slowService(started: () => void, gate: Promise<void>) {
+    const wait = defineCapability({
+      name: 'wait',
+      description: 'Ends when the test says so',
+      side_effect: 'read',
+      minimum_scope: ['travel.wait'],
+      async handler() {
+        started();
+        await gate;
+        return {};
+      },
+    });
+    return createService({ id: 'slow', capabilities: [wait] });
+  }
+});

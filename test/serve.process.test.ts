@@ -1,0 +1,266 @@
+/**
+ * The compiled travel desk as a process of its own: what it prints, how it stops under load, and how
+ * its keys change under load.
+ *
+ * @module
+ */
+
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { decodeProtectedHeader } from 'jose';
+import { afterEach, beforeEach, test } from 'vitest';
+import { DEMO_IDENTITIES } from '../examples/travel/service.ts';
+import { REREAD_MS, rotateKey } from '../src/keyring/key-folder.ts';
+
+/** Only to end a test that hangs: several processes start and stop in each. */
+const PATIENT = { timeout: 120_000 };
+
+const MAIN = join(process.cwd(), 'dist/examples/travel/main.js');
+
+interface Desk {
+  readonly url: string;
+  readonly child: ChildProcess;
+  readonly output: { stdout: string; stderr: string };
+  /** How the process ended. */
+  readonly ended: Promise<number | null>;
+}
+
+let folder: string;
+const children = new Set<ChildProcess>();
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'writ-serve-'));
+});
+afterEach(() => {
+  for (const child of children) child.kill('SIGKILL');
+  children.clear();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function launch(environment: Record<string, string>): Omit<Desk, 'url'> {
+  const child = spawn(process.execPath, [MAIN], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, HOST: '127.0.0.1', PORT: '0', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  children.add(child);
+  const output = { stdout: '', stderr: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output.stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    output.stderr += text;
+  });
+  const ended = once(child, 'close').then(([code]) => {
+    children.delete(child);
+    return code as number | null;
+  });
+  return { child, output, ended };
+}
+
+async function startDesk(environment: Record<string, string> = {}): Promise<Desk> {
+  const desk = launch({ WRIT_STORE: 'memory:', ...environment });
+  let code: number | null | undefined;
+  void desk.ended.then((found) => {
+    code = found;
+  });
+  for (;;) {
+    const url = /listening on (http:\S+)[\s\S]*Try:[\s\S]*\n$/.exec(desk.output.stdout)?.[1];
+    if (url) return { ...desk, url };
+    assert.equal(code, undefined, `the desk ended: ${desk.output.stderr}`);
+    await setTimeout(10);
+  }
+}
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** One request. Rejects unless the whole answer came. */
+async function ask(
+  agent: Agent,
+  url: string,
+  { bearer, body }: { bearer?: string; body?: object } = {},
+): Promise<Answer> {
+  const sent = request(url, {
+    agent,
+    method: body ? 'POST' : 'GET',
+    headers: {
+      ...(bearer && { authorization: `Bearer ${bearer}` }),
+      ...(body && { 'content-type': 'application/json' }),
+    },
+  });
+  sent.end(body && JSON.stringify(body));
+  const [response] = await once(sent, 'response');
+  response.setEncoding('utf8');
+  let text = '';
+  for await (const chunk of response) text += chunk;
+  assert.ok(response.complete, 'the answer broke off');
+  return { status: response.statusCode, text };
+}
+
+const SEARCH = { parameters: { origin: 'SEA', destination: 'SFO', date: '2030-01-31' } };
+const SCOPE = ['travel.search', 'travel.read'];
+
+async function issue(agent: Agent, url: string): Promise<string> {
+  const body = { scope: SCOPE };
+  const { status, text } = await ask(agent, `${url}/svc/tokens`, {
+    bearer: 'demo-human-key',
+    body,
+  });
+  assert.equal(status, 200, text);
+  return JSON.parse(text).token;
+}
+
+test('the desk prints its address, its credentials and a command that works', async () => {
+  const { url, output, child, ended } = await startDesk({ WRIT_LOG_LEVEL: 'silent' });
+
+  assert.match(url, /^http:\/\/127\.0\.0\.1:\d+$/);
+  for (const { key, principal } of DEMO_IDENTITIES) {
+    assert.match(output.stdout, new RegExp(`${key} +${principal} \\(`));
+  }
+  const commands = [...output.stdout.matchAll(/curl -\S+ (\S+)/g)].map(([, address]) => address);
+  assert.deepEqual(commands, [`${url}/.well-known/svc`, `${url}/svc/manifest`]);
+  for (const address of commands) assert.equal((await fetch(`${address}`)).status, 200);
+  child.kill('SIGINT');
+  assert.equal(await ended, 0);
+  assert.equal(output.stderr, '');
+});
+
+test('the desk says why it cannot start, in one message without a stack, and ends with 1', async () => {
+  const { output, ended } = launch({ WRIT_STOER: 'memory:', PORT: 'x', HOST: '0.0.0.0' });
+
+  assert.equal(await ended, 1);
+  assert.equal(output.stdout, '');
+  const [first, ...faults] = output.stderr.trim().split('\n');
+  assert.equal(first, 'Cannot start with this configuration:');
+  assert.equal(faults.length, 3, output.stderr);
+  assert.match(faults[0] ?? '', /WRIT_STOER/);
+  assert.match(faults[1] ?? '', /"port"/);
+  assert.match(faults[2] ?? '', /demo credentials/);
+});
+
+/** Twenty stops in all, a few processes at a time so that they do not starve each other. */
+const ROUNDS = 5;
+const DESKS = 4;
+const CLIENTS = 4;
+
+for (let round = 1; round <= ROUNDS; round += 1) {
+  test(`SIGTERM under load cuts no request and ends with 0, round ${round}`, PATIENT, async () => {
+    await Promise.all(Array.from({ length: DESKS }, stopUnderLoad));
+  });
+}
+
+async function stopUnderLoad(): Promise<void> {
+  const desk = await startDesk({ WRIT_LOG_LEVEL: 'info' });
+  const agent = new Agent({ keepAlive: true });
+  const token = await issue(agent, desk.url);
+  const counts = { answered: 0, afterSignal: 0 };
+  let signalled = false;
+  // Two that only hold a connection: one after a request, one that never says a word.
+  const idle = new Agent({ keepAlive: true });
+  await ask(idle, `${desk.url}/healthz`);
+  const silent = connect(Number(new URL(desk.url).port), '127.0.0.1');
+  silent.on('error', () => undefined);
+
+  const clients = Array.from({ length: CLIENTS }, async (_, client) => {
+    // One connection each, kept as long as the desk keeps it.
+    const own = new Agent({ keepAlive: true, maxSockets: 1 });
+    for (let turn = 0; ; turn += 1) {
+      try {
+        const reply =
+          (turn + client) % 3 === 0
+            ? await ask(own, `${desk.url}/svc/manifest`)
+            : await ask(own, `${desk.url}/svc/invoke/search_flights`, {
+                bearer: token,
+                body: SEARCH,
+              });
+        assert.equal(reply.status, 200, reply.text);
+        counts.answered += 1;
+        if (signalled) counts.afterSignal += 1;
+      } catch (error) {
+        // The only end that is allowed: the port is closed, and nothing was sent.
+        assert.equal((error as NodeJS.ErrnoException).code, 'ECONNREFUSED', String(error));
+        assert.ok(signalled);
+        own.destroy();
+        return;
+      }
+    }
+  });
+  while (counts.answered < 10 * CLIENTS) await setTimeout(1);
+  signalled = true;
+  desk.child.kill('SIGTERM');
+
+  await Promise.all(clients);
+  assert.equal(await desk.ended, 0, desk.output.stderr);
+  assert.match(desk.output.stderr, /"reason":"SIGTERM","msg":"stopping"/);
+  assert.match(desk.output.stderr, /"msg":"stopped"/);
+  assert.doesNotMatch(desk.output.stderr, /"level":"(?:warn|error|fatal)"/);
+  // Work was under way when the signal came, or nothing was proved.
+  assert.ok(counts.afterSignal > 0);
+  agent.destroy();
+  idle.destroy();
+}
+
+test('keys change under load on two replicas without a failed request', PATIENT, async () => {
+  const keys = join(folder, 'keys');
+  const shared = { WRIT_STORE: `sqlite:${join(folder, 'writ.db')}`, WRIT_KEYS: keys };
+  // The first makes store and keys; the second finds them.
+  const desks = [await startDesk(shared), await startDesk(shared)];
+  const agent = new Agent({ keepAlive: true });
+  const [one, other] = desks.map(({ url }) => url) as [string, string];
+  const early = await issue(agent, one);
+  const before = kidOf(early);
+
+  let rotated = false;
+  const kids = new Map<string, Set<string>>([
+    [one, new Set()],
+    [other, new Set()],
+  ]);
+  // A token of one replica is used at the other at once: its key must be known there before.
+  const clients = [
+    [one, other],
+    [other, one],
+  ].map(async ([issuer = '', user = '']) => {
+    while (!rotated) {
+      const token = await issue(agent, issuer);
+      kids.get(issuer)?.add(kidOf(token));
+      for (const presented of [token, early]) {
+        const reply = await ask(agent, `${user}/svc/invoke/search_flights`, {
+          bearer: presented,
+          body: SEARCH,
+        });
+        assert.equal(reply.status, 200, reply.text);
+      }
+      const jwks = await ask(agent, `${issuer}/.well-known/jwks.json`);
+      assert.ok(
+        jwks.text.includes(kidOf(token)),
+        'a token was signed by a key that nobody can see',
+      );
+      await setTimeout(25);
+    }
+  });
+  // Long enough that both replicas have read the new file before either signs with it.
+  const { kid } = rotateKey(keys, 'token', { now: new Date(), leadMs: REREAD_MS + 1_500 });
+  const changed = (async () => {
+    while (![...kids.values()].every((seen) => seen.has(kid))) await setTimeout(25);
+    rotated = true;
+  })();
+
+  await Promise.all([changed, ...clients]);
+  for (const seen of kids.values()) assert.deepEqual([...seen], [before, kid]);
+  for (const { child } of desks) child.kill('SIGTERM');
+  for (const { ended, output } of desks) assert.equal(await ended, 0, output.stderr);
+  agent.destroy();
+});
+
+function kidOf(token: string): string {
+  return String(decodeProtectedHeader(token).kid);
+}
