@@ -234,9 +234,26 @@ export async function loadConfig(
   const file = await readConfigFile(environment[CONFIG_FILE_VARIABLE], folder);
   if ('fault' in file) throw new ConfigError([file.fault, ...unknown], { cause: file.cause });
   const settings = { ...given, ...file.settings, ...fromEnvironment(environment) };
-  const { config, faults } = checked(settings, folder);
+  const { config, faults } = checked(withDemoMarks(settings, given), folder);
   if (unknown.length + faults.length > 0) throw new ConfigError([...unknown, ...faults]);
   return config;
+}
+
+/** A demo credential stays one where a file gives it to somebody else: everybody knows it. */
+function withDemoMarks(settings: GivenSettings, given: GivenSettings): GivenSettings {
+  const demo = new Set(given.identities?.filter((each) => each.demo).map(credentialDigest));
+  const { identities } = settings;
+  if (!Array.isArray(identities)) return settings;
+  const marked = identities.map((each) =>
+    typeof each === 'object' && each !== null && demo.has(credentialDigest(each))
+      ? { ...each, demo: true }
+      : each,
+  );
+  return { ...settings, identities: marked };
+}
+
+function credentialDigest({ key, key_sha256 }: { key?: unknown; key_sha256?: unknown }): string {
+  return typeof key_sha256 === 'string' ? key_sha256 : hexDigestOf(String(key ?? ''));
 }
 
 /** Checks settings and fills in what follows from others. */
@@ -303,10 +320,12 @@ const halfConfiguredKeys: Rule = ({ token_keys, log_keys }) =>
     ? undefined
     : 'Cannot use keys of the environment: WRIT_TOKEN_KEYS and WRIT_LOG_KEYS are set together or not at all';
 
-const publicDemo: Rule = ({ host, identities }) => {
+const publicDemo: Rule = ({ host, public_url, identities }) => {
   const demo = identities.filter((identity) => identity.demo).map(({ principal }) => principal);
-  if (demo.length === 0 || isLoopback(host)) return undefined;
-  return `Cannot listen on "${host}" with the demo credentials of ${demo.join(', ')}: they are public, and accepted on a loopback address only`;
+  const reached = [host, ...(public_url ? [bareHost(new URL(public_url))] : [])];
+  const open = reached.find((name) => !isLoopback(name));
+  if (demo.length === 0 || open === undefined) return undefined;
+  return `Cannot listen on "${open}" with the demo credentials of ${demo.join(', ')}: they are public, and accepted on a loopback address only`;
 };
 
 const repeatedCredential: Rule = ({ identities }) => {
@@ -352,7 +371,7 @@ const CONTRADICTIONS: readonly { of: readonly SettingName[]; find: Rule }[] = [
   { of: ISSUERS, find: unboundEmails },
   { of: ['oidc_issuer_url', 'oidc_audience'], find: halfConfiguredOidc },
   { of: ['token_keys', 'log_keys'], find: halfConfiguredKeys },
-  { of: ['host', 'identities'], find: publicDemo },
+  { of: ['host', 'public_url', 'identities'], find: publicDemo },
   { of: ['identities'], find: repeatedCredential },
 ];
 

@@ -4,8 +4,11 @@
  * @module
  */
 
-import { defineCapability } from 'writ';
+import { defineCapability, NoEffect } from 'writ';
 import { CURRENCY, numbered } from './data.ts';
+
+/** More than a ticket costs is no refund. */
+const REFUND_MOST = 1_000;
 
 export const charterJet = defineCapability({
   name: 'charter_jet',
@@ -96,7 +99,7 @@ export const issueRefund = defineCapability({
   minimum_scope: ['travel.refund'],
   cost: {
     certainty: 'dynamic',
-    financial: { currency: CURRENCY, upper_bound: 1_000 },
+    financial: { currency: CURRENCY, upper_bound: REFUND_MOST },
     determined_by: 'the amount that is refunded',
   },
   approval: {
@@ -115,6 +118,10 @@ export const issueRefund = defineCapability({
     }),
   },
   handler({ booking_id, amount }, context) {
+    const cents = Math.round(amount * 100);
+    if (cents / 100 !== amount || cents < 1 || amount > REFUND_MOST) {
+      throw new NoEffect(`Cannot refund ${amount}: expected whole cents, at most ${REFUND_MOST}`);
+    }
     context.cost({ currency: CURRENCY, amount });
     return { refund_id: numbered('RF'), booking_id, amount, currency: CURRENCY };
   },

@@ -65,5 +65,8 @@ export const requestTaxi = defineCapability({
     financial: { currency: CURRENCY, range_min: 20, range_max: 60 },
     determined_by: 'distance and waiting time',
   },
-  handler: ({ pickup }) => ({ ride_id: numbered('TX'), pickup }),
+  handler({ pickup }, context) {
+    context.cost({ currency: CURRENCY, amount: 32 });
+    return { ride_id: numbered('TX'), pickup };
+  },
 });

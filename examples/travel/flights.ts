@@ -28,16 +28,18 @@ export const searchFlights = defineCapability({
   async handler({ origin, destination, date, max_results }, context) {
     const found = FLIGHTS.filter(
       (flight) => flight.origin === origin && flight.destination === destination,
-    ).slice(0, Math.max(0, max_results));
-    const flights = [];
+    );
+    const offers = [];
     for (const flight of found) {
       const price = { currency: CURRENCY, amount: flight.price };
       const data = { flight_number: flight.flight_number, date };
       const quote = context.issueBinding({ type: 'quote', capability: 'book_flight', price, data });
-      flights.push({ ...flight, date, currency: CURRENCY, quote });
-      await context.progress({ flight_number: flight.flight_number, found: flights.length });
+      offers.push({ ...flight, date, currency: CURRENCY, quote });
+      await context.progress({ flight_number: flight.flight_number, found: offers.length });
     }
-    const byPrice = flights.toSorted((one, other) => one.price - other.price);
+    const flights = offers.slice(0, Math.max(0, max_results));
+    // The cheapest of all, also where the list is cut before it.
+    const byPrice = offers.toSorted((one, other) => one.price - other.price);
     return { flights, cheapest_flight: byPrice[0] ?? null, count: flights.length };
   },
 });

@@ -8,24 +8,33 @@ import { serve } from 'writ';
 import { DEMO_IDENTITIES, OIDC_ENTITLEMENTS, travelDesk } from './service.ts';
 
 try {
-  const { url } = await serve(travelDesk, {
+  const { url, config } = await serve(travelDesk, {
     settings: { identities: DEMO_IDENTITIES, entitlements: OIDC_ENTITLEMENTS },
   });
-  process.stdout.write(welcome(url));
+  const demo = config.identities.filter((identity) => identity.demo);
+  process.stdout.write(welcome(url, demo));
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;
 }
 
-function welcome(url: string): string {
-  const width = Math.max(...DEMO_IDENTITIES.map(({ key }) => key.length));
+interface Shown {
+  readonly key?: string | undefined;
+  readonly principal: string;
+  readonly scopes: readonly string[];
+}
+
+function welcome(url: string, demo: readonly Shown[]): string {
+  const width = Math.max(0, ...demo.map(({ key }) => key?.length ?? 0));
+  const lines = demo.map(
+    ({ key = '', principal, scopes }) =>
+      `    ${key.padEnd(width)}  ${principal} (${scopes.join(', ')})`,
+  );
+  const credentials = ['  Demo credentials (accepted on this machine only):', ...lines, ''];
   return `
   travel-desk is listening on ${url}
 
-  Demo credentials (accepted on this machine only):
-${DEMO_IDENTITIES.map(({ key, principal, scopes }) => `    ${key.padEnd(width)}  ${principal} (${scopes.join(', ')})`).join('\n')}
-
-  Try:
+${demo.length > 0 ? `${credentials.join('\n')}\n` : ''}  Try:
     curl -s ${url}/.well-known/svc
     curl -si ${url}/svc/manifest | grep -i x-svc-signature
 `;

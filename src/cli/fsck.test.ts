@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
@@ -52,8 +52,12 @@ test('writ fsck ends with 0 on a whole log, and says what it checked', async () 
 test('writ fsck ends with 1 on a log that was changed, and names the place', async () => {
   const file = await logOf('changed', 5);
   const raw = new DatabaseSync(file);
+  const guard = raw
+    .prepare("SELECT sql FROM sqlite_schema WHERE name = 'log_is_append_only'")
+    .get() as { sql: string };
   raw.exec('DROP TRIGGER log_is_append_only');
   raw.exec("UPDATE log SET actor_key = 'agent:thief' WHERE sequence = 2");
+  raw.exec(guard.sql);
   raw.close();
 
   const { status, out } = await writ(['fsck', '--store', `sqlite:${file}`]);
@@ -78,8 +82,32 @@ test('writ fsck ends with 2 on a file that is not there, and does not make it', 
 
   assert.equal(status, 2);
   assert.equal(out, '');
-  assert.match(err, /^Cannot check the store: there is no file ".*absent\.db"\n$/);
+  assert.match(err, /^Cannot check the store: .*there is none in ".*absent\.db"\n$/);
   assert.equal(existsSync(file), false);
+});
+
+test('writ fsck ends with 2 on an empty file, and leaves it empty', async () => {
+  const file = join(folder, 'empty.db');
+  writeFileSync(file, '');
+
+  const { status, out, err } = await writ(['fsck', `--store=sqlite:${file}`]);
+
+  assert.equal(status, 2);
+  assert.equal(out, '');
+  assert.match(err, /there is none in ".*empty\.db"\n$/);
+  assert.equal(readFileSync(file).length, 0);
+});
+
+test('writ fsck ends with 1 on a store without one of its guards, and names it', async () => {
+  const file = await logOf('unguarded', 3);
+  const raw = new DatabaseSync(file);
+  raw.exec('DROP TRIGGER nodes_are_kept');
+  raw.close();
+
+  const { status, out } = await writ(['fsck', '--store', `sqlite:${file}`]);
+
+  assert.equal(status, 1);
+  assert.match(out, /^store \S+: the guard "nodes_are_kept" is missing$/m);
 });
 
 test('writ fsck ends with 2 on a file that is no store', async () => {

@@ -7,7 +7,6 @@
  * @module
  */
 
-import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { checkStore, type FsckReport } from '../storage/fsck.ts';
 import { openStore } from '../storage/open.ts';
@@ -19,7 +18,8 @@ const STORE_DEFAULT = 'sqlite:.writ/writ.db';
 const FSCK_USAGE = `Usage: writ fsck [--store <url>]
 
 Reads the whole log, hashes every leaf again, rebuilds the tree and compares it
-with every stored node, with the head and with every checkpoint. Changes nothing.
+with every stored node, with the head and with every checkpoint. Asks the store
+for damage of its own: pages, indexes, guards. Makes and migrates nothing.
 
   --store <url>  memory:, sqlite:<file> or postgres://… (default: $WRIT_STORE,
                  else ${STORE_DEFAULT})
@@ -51,11 +51,8 @@ function optionsOf(args: readonly string[]): { store?: string; help?: boolean } 
 }
 
 async function check(url: string): Promise<FsckReport> {
-  // Opening would make it, and an empty store has nothing wrong with it.
-  const file = /^sqlite:(.+)$/s.exec(url)?.[1];
-  if (file !== undefined && !existsSync(file)) throw new Error(`there is no file "${file}"`);
-
-  const store = await openStore(url);
+  // A store that opening had made would have nothing wrong with it.
+  const store = await openStore(url, { create: false });
   try {
     return await checkStore(store);
   } finally {

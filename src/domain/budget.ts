@@ -11,8 +11,9 @@
 import type { Capability, Cost } from '../protocol/capability.ts';
 import type { Failure } from '../protocol/failure.ts';
 import type { BudgetContext } from '../protocol/invocation.ts';
+import type { Money } from '../protocol/primitives.ts';
 import { failure } from './failure.ts';
-import { formatMinor, fromMinor, toMinor } from './money.ts';
+import { amountFault, formatMinor, fromMinor, toMinor } from './money.ts';
 import type { Authority } from './narrowing.ts';
 
 /** What has become of one token's budget. `reserved + consumed` never exceeds `max`. */
@@ -120,6 +121,13 @@ export function remainingOf({ max, reserved, consumed }: BudgetState): bigint {
 /** What may still be spent under a token: the least over its lineage. */
 export function leastRemaining(lineage: readonly BudgetState[]): bigint {
   return lineage.map(remainingOf).reduce((least, each) => (each < least ? each : least));
+}
+
+/** An amount that an author's code names. One that cannot be read is a defect of that code. */
+export function chargeFrom({ currency, amount }: Money): Charge {
+  const minor = toMinor(amount, currency);
+  if (minor === undefined) throw new Error(amountFault(amount, currency));
+  return { currency, amount: minor };
 }
 
 /** Spec, "Budget enforcement": the table, one case per row. */

@@ -5,8 +5,8 @@ import {
   faultsOf,
   GRANT_POLICY,
   placeOf,
-  smallest,
   travelWith,
+  wholeOf,
 } from '../../test/declarations.ts';
 import { COMPOSITION_STEPS_MAX } from '../protocol/composition.ts';
 
@@ -150,7 +150,7 @@ const rules: FaultRow[] = [
   ],
   [
     'plan_trip.minimum_scope',
-    ['travel.search', 'travel.*'],
+    ['travel.search', 'travel'],
     'step "book" needs "travel.book" (or declare step_authority "service")',
   ],
   ['plan_trip.side_effect.type', 'write', '"write" is weaker than "transactional" of step "book"'],
@@ -231,26 +231,6 @@ test('compositionFaults asks for an empty result only where one may be returned'
     [],
   );
 });
-
-interface Step {
-  id: string;
-  capability: string;
-}
-
-/** A composition of what "parts" declares, in the order of "steps", without inputs and outputs. */
-function wholeOf(steps: Step[], parts: Record<string, object>, changes: object = {}) {
-  const composition = {
-    authority_boundary: 'same_service',
-    steps,
-    input_mapping: {},
-    output_mapping: {},
-    failure_policy: 'propagate',
-    audit_policy: { record_child_invocations: true, parent_task_lineage: true },
-  };
-  const declared = Object.entries(parts).map(([name, part]) => [name, { ...smallest(), ...part }]);
-  const whole = { ...smallest(), kind: 'composed', composition, ...changes };
-  return { ...Object.fromEntries(declared), whole };
-}
 
 const approval = { when: 'always', grant_policy: GRANT_POLICY };
 const write = { side_effect: { type: 'write' } };

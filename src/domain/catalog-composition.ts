@@ -7,9 +7,10 @@
  * @module
  */
 
-import type { Capability } from '../protocol/capability.ts';
+import type { Capability, Cost, Input } from '../protocol/capability.ts';
 import type { Composition, CompositionStep } from '../protocol/composition.ts';
 import { type Declarations, type FaultRule, fault, repeated } from './catalog-fault.ts';
+import { formatMinor, toMinor } from './money.ts';
 import { uncovered } from './scope-pattern.ts';
 import { SIDE_EFFECT_STRENGTH } from './side-effect.ts';
 
@@ -46,6 +47,9 @@ const unusableSteps: Rule = ({ parent, composition, steps, all }) => [
     }
     if (step.capability === parent.name || steps[index]?.kind === 'composed') {
       return [[field, `step "${step.id}": "${step.capability}" is not atomic`]];
+    }
+    if (steps[index]?.response_modes.includes('unary') === false) {
+      return [[field, `step "${step.id}": "${step.capability}" only streams, and a step is unary`]];
     }
     return [];
   }),
@@ -141,6 +145,29 @@ const missingCost: Rule = ({ parent, composition, steps }) =>
     ];
   });
 
+/**
+ * The steps draw from what the whole reserves, so that has to be enough for every price known now. An
+ * estimate is no price, and what a dynamic step will take is only known when it runs.
+ */
+const lowCost: Rule = ({ parent, composition, steps }) => {
+  const whole = ceilingOf(parent.cost);
+  if (!whole) return [];
+  const paid = composition.steps.flatMap((step, index) => {
+    const cost = steps[index]?.cost;
+    if (cost?.certainty !== 'fixed' || cost.financial?.currency !== whole.currency) return [];
+    const minor = toMinor(cost.financial.amount ?? 0, whole.currency) ?? 0n;
+    return minor > 0n ? [{ id: step.id, minor }] : [];
+  });
+  const sum = paid.reduce((total, { minor }) => total + minor, 0n);
+  if (sum <= whole.minor) return [];
+
+  const ids = paid.map(({ id }) => id).join('", "');
+  const who = paid.length === 1 ? `step "${ids}" costs` : `steps "${ids}" together cost`;
+  const amounts = [sum, whole.minor].map((minor) => formatMinor(minor, whole.currency));
+  const text = `${who} ${amounts[0]} ${whole.currency}, the whole only ${amounts[1]}`;
+  return [[`cost.financial.${whole.field}`, text]];
+};
+
 /** What needs approval must not come after something that cannot be taken back. */
 const lateApproval: Rule = ({ parent, composition, steps }) =>
   composition.steps.flatMap((step, index): Found[] => {
@@ -181,6 +208,7 @@ const RULES: readonly Rule[] = [
   weakScope,
   weakSideEffect,
   missingCost,
+  lowCost,
   lateApproval,
   missingCompensation,
 ];
@@ -190,18 +218,44 @@ function mismatchedParameters(
   mapping: Readonly<Record<string, string>>,
   at: string,
 ): Found[] {
-  const unknown = Object.keys(mapping).filter(
-    (parameter) => !target.inputs.some(({ name }) => name === parameter),
-  );
+  const unusable = Object.keys(mapping).flatMap((name): Found[] => {
+    const input = target.inputs.find((each) => each.name === name);
+    if (!input) return [[`${at}.${name}`, `"${target.name}" has no input "${name}"`]];
+    if (input.resolution?.mode !== 'actor_policy') return [];
+    const text = `"${target.name}" derives input "${name}" from the actor and takes no value for it`;
+    return [[`${at}.${name}`, text]];
+  });
   const missing = target.inputs.filter(
-    (input) => input.required && input.default === undefined && !input.resolution,
+    (input) => !Object.hasOwn(mapping, input.name) && input.required && !suppliesItself(input),
   );
   return [
-    ...unknown.map((name): Found => [`${at}.${name}`, `"${target.name}" has no input "${name}"`]),
-    ...missing
-      .filter(({ name }) => !Object.hasOwn(mapping, name))
-      .map(({ name }): Found => [at, `"${target.name}" needs input "${name}"`]),
+    ...unusable,
+    ...missing.map(({ name }): Found => [at, `"${target.name}" needs input "${name}"`]),
   ];
+}
+
+/**
+ * Whether an input that nobody names can still get a value, or go without. Nobody is there to answer
+ * a step that clarifies. A "use_default" without a default is a fault of the step's own declaration.
+ */
+function suppliesItself({ default: value, resolution }: Input): boolean {
+  if (value !== undefined) return true;
+  if (!resolution) return false;
+  return (
+    ['actor_policy', 'actor_policy_or_explicit'].includes(resolution.mode) ||
+    ['use_default', 'use_actor_scope', 'omit'].includes(resolution.on_missing ?? 'deny')
+  );
+}
+
+/** The most that a cost reserves, where its declaration says it exactly, and the field that does. */
+function ceilingOf(
+  cost: Cost | undefined,
+): { field: string; minor: bigint; currency: string } | undefined {
+  if (!cost?.financial || cost.certainty === 'estimated') return undefined;
+  const field = cost.certainty === 'fixed' ? 'amount' : 'upper_bound';
+  const { currency, [field]: amount } = cost.financial;
+  const minor = amount === undefined ? undefined : toMinor(amount, currency);
+  return minor === undefined ? undefined : { field, minor, currency };
 }
 
 /** Why a path leads nowhere, or `undefined`. Only `before` may be read from. */

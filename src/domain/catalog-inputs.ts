@@ -121,10 +121,21 @@ function includesJson(values: readonly unknown[], value: unknown): boolean {
 /** Prefixes under which well-known issuers hand out keys. */
 const KEY_PREFIX = /^(?:sk|pk|rk)[-_](?:live|test|proj|ant)[-_]|^gh[pousr]_|^AKIA|^xox[abp]|^eyJ/;
 
+/** Words that announce a secret. Plurals do not, and "turkey" is no key. */
+const PASSWORD = '(?:password|passwd|pwd)';
+const SECRET = '(?:secret|token|credentials?|bearer|(?:(?<![a-z])|api|access|private|secret)key)';
+
+/**
+ * After a colon stands a value, unless it is too short for a secret: "secret:santa" is a name. The
+ * schema of a reference has no "=".
+ */
+const ASSIGNED = new RegExp(`${PASSWORD}:.{7,}|${SECRET}:.{8,}`, 'i');
+
+/** Other separators also join the words of a name, so only a long part with a digit is a secret. */
+const JOINED = new RegExp(`(?:${PASSWORD}|${SECRET})[-_./](?=[a-z]*\\d)[a-z\\d]{8,}`, 'i');
+
 function looksSecret(reference: string): boolean {
-  if (KEY_PREFIX.test(reference)) return true;
-  if (/(?:password|passwd|secret|api[-_.]?key|bearer)[-_.:/][^/.:]{8,}/i.test(reference))
-    return true;
+  if ([KEY_PREFIX, ASSIGNED, JOINED].some((pattern) => pattern.test(reference))) return true;
   return reference
     .split(/[./:_-]/)
     .some((part) => part.length >= 20 && /\d/.test(part) && /[A-Za-z]/.test(part));

@@ -117,6 +117,29 @@ const rules: FaultRow[] = [
     '"cancel_flight" may need approval',
     'book_flight side_effect.compensation',
   ],
+  ...(
+    [
+      ['principal_classes', ['human'], 'admits only some principal classes'],
+      ['delegable', false, 'is for the root principal only'],
+      ['requires_binding', [{ type: 'booking', field: 'booking_id' }], 'requires a binding'],
+      ['control_requirements', [{ type: 'cost_ceiling' }], 'has control requirements'],
+      ['response_modes', ['streaming'], 'only streams'],
+    ] as const
+  ).map(
+    ([field, value, words]): FaultRow => [
+      `cancel_flight.${field}`,
+      value,
+      `"cancel_flight" ${words}`,
+      'book_flight side_effect.compensation',
+    ],
+  ),
+  ...['*', 'travel.*', 'travel*', '*:book', '*:*', 'travel:book:*', 'tra*vel:*'].map(
+    (scope): FaultRow => [
+      'cancel_flight.minimum_scope.0',
+      scope,
+      `nobody can hold "${scope}": the one wildcard is "word:*"`,
+    ],
+  ),
   ['book_flight.requires_binding.0.field', 'offer', '"offer" is no input'],
   [
     'book_flight.inputs.0.type',
@@ -205,6 +228,10 @@ const accepted: [name: string, place: string, value: unknown][] = [
   ['the shortest duration', 'book_flight.side_effect.rollback_window', '1ms'],
   ['two capabilities that refresh each other', 'find_flights.refresh_via', ['book_flight']],
   ['no scope at all', 'flight_status.minimum_scope', []],
+  ['a wildcard that can be held', 'cancel_flight.minimum_scope', ['travel:*']],
+  ['a compensation that also streams', 'cancel_flight.response_modes', ['streaming', 'unary']],
+  ['a compensation with empty needs', 'cancel_flight.control_requirements', []],
+  ['a compensation that asks for no binding', 'cancel_flight.requires_binding', []],
   [
     'references into other services, unread',
     'find_flights.cross_service',

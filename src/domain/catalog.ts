@@ -16,6 +16,7 @@ import { costFaults } from './catalog-cost.ts';
 import { type Fault, type FaultRule, fault, issueFaults, repeated } from './catalog-fault.ts';
 import { inputFaults } from './catalog-inputs.ts';
 import { parseDuration } from './duration.ts';
+import { entitles } from './scope-pattern.ts';
 
 /** Keeps the manifest readable by a person and its signature cheap. */
 export const CAPABILITIES_MAX = 1_000;
@@ -132,6 +133,14 @@ const repeatedNames: FaultRule = (capability) => {
   );
 };
 
+/** A scope that even an entitlement to this very text does not allow is held by nobody, ever. */
+const unholdableScopes: FaultRule = (capability) =>
+  capability.minimum_scope.flatMap((scope, index) => {
+    if (entitles(scope, scope)) return [];
+    const found = `nobody can hold "${scope}": the one wildcard is "word:*"`;
+    return [fault(capability.name, `minimum_scope[${index}]`, found)];
+  });
+
 const misplacedSideEffect: FaultRule = (capability) => {
   const { type, ...rest } = capability.side_effect;
   if (type === 'transactional') return [];
@@ -156,7 +165,7 @@ const unusableCompensation: FaultRule = (capability, { capabilities }) => {
     ...capability.output.fields,
     ...capability.inputs.map(({ name }) => name),
   ]);
-  const faults = compensation.inputs
+  const missing = compensation.inputs
     .filter((input) => input.required && input.default === undefined && !offered.has(input.name))
     .map(({ name }) =>
       fault(
@@ -165,14 +174,22 @@ const unusableCompensation: FaultRule = (capability, { capabilities }) => {
         `"${compensation.name}" needs "${name}", which neither output nor inputs have`,
       ),
     );
-  if (compensation.kind === 'composed') {
-    faults.push(fault(capability.name, field, `"${compensation.name}" is composed`));
-  }
-  if (compensation.approval) {
-    faults.push(fault(capability.name, field, `"${compensation.name}" may need approval`));
-  }
-  return faults;
+  const obstacles = CALLER_NEEDS.filter(([, needs]) => needs(compensation)).map(([words]) =>
+    fault(capability.name, field, `"${compensation.name}" ${words}`),
+  );
+  return [...missing, ...obstacles];
 };
+
+/** What a capability cannot have when nobody calls it. */
+const CALLER_NEEDS: readonly [words: string, needs: (capability: Capability) => boolean][] = [
+  ['is composed', ({ kind }) => kind === 'composed'],
+  ['may need approval', ({ approval }) => approval !== undefined],
+  ['admits only some principal classes', (each) => each.principal_classes !== undefined],
+  ['is for the root principal only', ({ delegable }) => !delegable],
+  ['requires a binding', ({ requires_binding: bindings = [] }) => bindings.length > 0],
+  ['has control requirements', ({ control_requirements: list = [] }) => list.length > 0],
+  ['only streams', ({ response_modes: modes }) => !modes.includes('unary')],
+];
 
 const unusableBinding: FaultRule = (capability) =>
   (capability.requires_binding ?? []).flatMap(({ field }, index) => {
@@ -236,6 +253,7 @@ function grantTypes(capability: Capability): readonly string[] {
 const RULES: readonly FaultRule[] = [
   unknownNames,
   repeatedNames,
+  unholdableScopes,
   unreadableDurations,
   misplacedSideEffect,
   unusableCompensation,

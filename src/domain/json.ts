@@ -280,6 +280,9 @@ function isLowSurrogate(unit: number): boolean {
 }
 
 /** Reads a number, and refuses it when a double cannot hold exactly that. */
+/** Well above where doubles begin to lose digits. */
+const ORDINARY_MIN = 1e-300;
+
 function scanNumber(scan: Scan): void {
   const start = scan.at;
   NUMBER.lastIndex = start;
@@ -287,9 +290,13 @@ function scanNumber(scan: Scan): void {
   scan.at = NUMBER.lastIndex;
 
   const source = scan.text.slice(start, scan.at);
-  if (source.length <= PLAIN_NUMBER_MAX && !EXPONENT.test(source)) return;
+  const short = source.length <= PLAIN_NUMBER_MAX;
+  if (short && !EXPONENT.test(source)) return;
 
   const value = Number(source);
+  // Fifteen digits survive any double of ordinary size, so only the rare rest is spelt out.
+  const size = Math.abs(value);
+  if (short && size >= ORDINARY_MIN && size <= Number.MAX_SAFE_INTEGER) return;
   if (!Number.isFinite(value)) fail(start, 'the number is too large');
   if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
     fail(start, 'the integer is beyond 2^53-1');

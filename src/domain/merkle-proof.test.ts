@@ -259,6 +259,13 @@ test('verifyInclusion() refuses every leaf of the empty tree', () => {
   assert.equal(verifyInclusion(claim), false);
 });
 
+test('verifyInclusion() and verifyConsistency() answer no to a claim that is none', () => {
+  for (const claim of [null, undefined]) {
+    assert.equal(verifyInclusion(claim), false);
+    assert.equal(verifyConsistency(claim), false);
+  }
+});
+
 const hostileNumbers: unknown[] = [
   ...[-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, 2 ** 64, 1e300],
   ...[5n, '5', null, undefined, {}],

@@ -68,7 +68,8 @@ export function foldAll(
   return groups.map((nodes) => foldPeaks(nodes.map((id) => read(id))));
 }
 
-export function verifyInclusion(claim: InclusionClaim): boolean {
+export function verifyInclusion(claim: InclusionClaim | null | undefined): boolean {
+  if (!claim) return false;
   const { index, size, leaf, proof, root } = claim;
   if (!isTreeSize(size) || !isTreeSize(index) || index >= size) return false;
   if (!isHash(leaf) || !isHash(root)) return false;
@@ -82,7 +83,8 @@ export function verifyInclusion(claim: InclusionClaim): boolean {
  * Whether the tree of `to` leaves begins with the whole tree of `from` leaves. From 0 it is true of
  * every tree, on an empty proof and the empty root, and so says nothing about `toRoot`.
  */
-export function verifyConsistency(claim: ConsistencyClaim): boolean {
+export function verifyConsistency(claim: ConsistencyClaim | null | undefined): boolean {
+  if (!claim) return false;
   const { from, to, fromRoot, toRoot, proof } = claim;
   if (!isTreeSize(from) || !isTreeSize(to) || from > to) return false;
   if (!isHash(fromRoot) || !isHash(toRoot)) return false;

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyReply } from 'fastify';
 import { failure } from '../domain/failure.ts';
@@ -20,6 +20,18 @@ export function oweAnswer(socket: Socket, response: ServerResponse): void {
   const waiting = owed.get(socket) ?? new Set();
   owed.set(socket, waiting.add(response));
   response.once('close', () => waiting.delete(response));
+}
+
+/** Whether a request of this connection is in work. */
+export function isOwed(socket: Socket): boolean {
+  return (owed.get(socket)?.size ?? 0) > 0;
+}
+
+/** RFC 9110: an expectation other than `100-continue` cannot be met. */
+export function answerExpectation(_request: IncomingMessage, response: ServerResponse): void {
+  const found = failure('invalid_parameters', 'Cannot meet the expectation of the request');
+  response.writeHead(417, { 'content-type': 'application/json; charset=utf-8' });
+  response.end(JSON.stringify({ success: false, failure: found }));
 }
 
 /** What the HTTP parser refuses, before there is a request to reply to. */

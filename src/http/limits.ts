@@ -13,6 +13,9 @@ export const HEADERS_TIMEOUT_MS = 10_000;
 /** Whole request, body included: 256 KiB over a slow line. */
 export const REQUEST_TIMEOUT_MS = 30_000;
 
+/** How late a timeout may be noticed; Node looks only twice a minute by itself. */
+export const TIMEOUT_CHECK_MS = 1_000;
+
 /** Longer than the idle time of common load balancers (60 s), so that they close first. */
 export const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 
@@ -25,11 +28,20 @@ export const PATH_PARAMETER_LENGTH_MAX = 512;
 /** Requests in work at once. Each may hold a body and a place in the store's queue. */
 export const REQUESTS_IN_WORK_MAX = 2_000;
 
+/**
+ * How many requests may be on their way for each in work. One that waits for its body holds a socket
+ * and little else, so a few slow senders must not keep the others out.
+ */
+export const ARRIVING_PER_WORK = 10;
+
 /** When the turns of the event loop take this long, new work only makes everyone wait longer. */
 export const LOOP_DELAY_MAX_MS = 1_000;
 
 /** How long a caller that was turned away should wait. */
 export const RETRY_AFTER_SECONDS = 1;
+
+/** A request that has not arrived by then, after the port has closed, is not waited for. */
+export const STOP_ARRIVAL_MS = 500;
 
 /** How often idle connections are closed while the service stops. */
 export const STOP_POLL_MS = 50;

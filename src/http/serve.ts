@@ -16,7 +16,8 @@ import type { ServiceDefinition } from '../service/definition.ts';
 import { createRuntime } from '../service/runtime.ts';
 import { openStore } from '../storage/open.ts';
 import type { Store } from '../storage/store.ts';
-import { STOP_PAUSE_MS, STOP_POLL_MS } from './limits.ts';
+import { isOwed } from './client-error.ts';
+import { STOP_ARRIVAL_MS, STOP_PAUSE_MS, STOP_POLL_MS } from './limits.ts';
 import { createHttpServer } from './server.ts';
 
 export interface ServeOptions {
@@ -163,10 +164,14 @@ function closeGracefully(app: FastifyInstance, graceMs: number): void {
     // Not the server's own `close`, which closes idle connections in the same breath.
     NetServer.prototype.close.call(server);
     if (sockets.size > 0) await pause(STOP_PAUSE_MS);
+    const begun = Date.now();
     const poll = setInterval(() => {
       server.closeIdleConnections();
-      // Node does not count as idle what has never said a word.
-      for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+      // Node does not count as idle what has never said a word, or not a whole one.
+      const late = Date.now() - begun > STOP_ARRIVAL_MS;
+      for (const socket of sockets) {
+        if (socket.bytesRead === 0 || (late && !isOwed(socket))) socket.destroy();
+      }
     }, STOP_POLL_MS);
     const cut = setTimeout(() => server.closeAllConnections(), graceMs);
     server.once('close', () => {

@@ -13,7 +13,12 @@ import { type Operation, type OperationName, operations } from '../protocol/oper
 import { type Method, perform } from '../service/operations.ts';
 import type { Runtime } from '../service/runtime.ts';
 import { sendAnswer, sendFailure } from './answer.ts';
-import { answerClientError, answerFrameworkError, oweAnswer } from './client-error.ts';
+import {
+  answerClientError,
+  answerExpectation,
+  answerFrameworkError,
+  oweAnswer,
+} from './client-error.ts';
 import * as limits from './limits.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { askOf, headerLines, traceOf } from './request.ts';
@@ -37,6 +42,7 @@ export function createHttpServer(runtime: Runtime, load: Load = watchLoad()): Ht
     http: {
       maxHeaderSize: limits.HEADER_BYTES_MAX,
       headersTimeout: limits.HEADERS_TIMEOUT_MS,
+      connectionsCheckingInterval: limits.TIMEOUT_CHECK_MS,
       // Checked below: what Node answers by itself is no structured failure.
       requireHostHeader: false,
     },
@@ -56,6 +62,7 @@ export function createHttpServer(runtime: Runtime, load: Load = watchLoad()): Ht
     addRoute(app, name as OperationName, method, runtime);
   }
   addHealth(app, runtime, metrics);
+  app.server.on('checkExpectation', answerExpectation);
   app.setNotFoundHandler((request, reply) => answerUnknownRoute(app, request, reply));
   app.setErrorHandler((error, _request, reply) => {
     return answerFrameworkError(reply, error, runtime.log);
@@ -89,15 +96,24 @@ function readBodiesAsBytes(app: FastifyInstance): void {
     { parseAs: 'buffer' },
     (_request, body, done) => done(null, body),
   );
+  // Several requests have no field, and some clients send them in no chunk at all.
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {
+    if (body.length === 0) return done(null, body);
+    const wrong: Error & { code?: string } = new Error('expected application/json');
+    wrong.code = 'FST_ERR_CTP_INVALID_MEDIA_TYPE';
+    return done(wrong);
+  });
 }
 
 /** Names each request, continues its trace, and counts it. */
 function watchRequests(app: FastifyInstance, load: Load, metrics: Metrics): void {
+  const places = new WeakMap<FastifyRequest, ReturnType<Load['enter']>>();
   app.addHook('onRequest', async (request, reply) => {
-    load.enter();
     oweAnswer(request.raw.socket, reply.raw);
+    const place = load.enter();
+    places.set(request, place);
     // Not `onResponse`: a client that leaves early is never answered, and its place must be free.
-    reply.raw.once('close', () => load.leave());
+    reply.raw.once('close', place.leave);
     reply.header('x-request-id', request.id);
     const trace = traceOf(request.headers.traceparent);
     if (trace) {
@@ -105,6 +121,7 @@ function watchRequests(app: FastifyInstance, load: Load, metrics: Metrics): void
       reply.header('traceparent', `00-${trace.traceId}-${span}-${trace.flags}`);
     }
   });
+  app.addHook('preValidation', async (request) => places.get(request)?.begin());
   app.addHook('onResponse', async (request, reply) => {
     const operation = request.routeOptions.config?.operation ?? 'none';
     metrics.answered(operation, reply.statusCode, reply.elapsedTime / 1_000);
@@ -126,11 +143,19 @@ function refuseEarly(app: FastifyInstance, load: Load, metrics: Metrics): void {
       return sendFailure(reply, failure('invalid_parameters', detail));
     }
     if (request.is404) return answerUnknownRoute(app, request, reply);
-    const encoding = request.headers['content-encoding'];
-    if (encoding === undefined || encoding === 'identity') return undefined;
+    const encoding = codingOf(request);
+    if (encoding === undefined) return undefined;
     const detail = `Cannot read a body in "${encoding}": expected plain JSON`;
     return sendFailure(reply, failure('unsupported_media_type', detail));
   });
+}
+
+/** How a body is packed, where it is not plain. */
+function codingOf({ headers }: FastifyRequest): string | undefined {
+  const { 'content-encoding': content = 'identity', 'transfer-encoding': transfer = 'chunked' } =
+    headers;
+  if (content !== 'identity') return content;
+  return transfer.toLowerCase() === 'chunked' ? undefined : transfer;
 }
 
 /** Asked above all when there is too much to do: whether it lives, and what it does. */

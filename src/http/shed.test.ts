@@ -6,14 +6,26 @@ import { watchLoad } from './shed.ts';
 test('overload() refuses the request beyond the bound, and only that one', () => {
   const load = watchLoad({ inWorkMax: 2, loopDelayMaxMs: Number.POSITIVE_INFINITY });
   try {
-    load.enter();
-    load.enter();
-    assert.equal(load.overload(), undefined);
+    load.enter().begin();
+    const second = load.enter();
+    second.begin();
     load.enter();
     assert.equal(load.overload(), '2 requests are in work');
-    load.leave();
+    second.leave();
     assert.equal(load.overload(), undefined);
     assert.equal(load.inWork(), 2);
+  } finally {
+    load.close();
+  }
+});
+
+test('overload() does not count a request as work before its body is there', () => {
+  const load = watchLoad({ inWorkMax: 2, loopDelayMaxMs: Number.POSITIVE_INFINITY });
+  try {
+    for (let place = 0; place < 20; place += 1) load.enter();
+    assert.equal(load.overload(), undefined);
+    load.enter();
+    assert.equal(load.overload(), '20 requests are on their way');
   } finally {
     load.close();
   }

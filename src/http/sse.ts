@@ -13,8 +13,8 @@ import type { EventName, EventSink } from '../service/stream.ts';
 /** Proxies close what is silent for half a minute or a minute. */
 const HEARTBEAT_MS = 15_000;
 
-/** A client that takes nothing for this long has stopped reading. */
-const STALL_MS = 30_000;
+/** A client that takes nothing for this long has stopped reading; a handler may wait for it. */
+const STALL_MS = 3_000;
 
 export interface EventStream extends EventSink {
   end(): void;

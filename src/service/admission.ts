@@ -19,6 +19,7 @@ import { failure, Refusal } from '../domain/failure.ts';
 import { toHex } from '../domain/hash.ts';
 import type { Failure } from '../protocol/failure.ts';
 import type { BudgetContext, InvokeAnswer } from '../protocol/invocation.ts';
+import type { JsonObject } from '../protocol/primitives.ts';
 import type { IntentRecord } from '../storage/records.ts';
 import {
   type Admission,
@@ -37,7 +38,7 @@ import type { Parts } from './parts.ts';
 import { budgetsOf } from './permissions.ts';
 import { refusedCall, unrecordedCall } from './refused.ts';
 import { fingerprintOf, replayOf } from './replay.ts';
-import { createStream, type Stream } from './stream.ts';
+import { createStream, type Stream, tellable } from './stream.ts';
 
 /** Stored answers are kept at least this long (specification of the key: 24 hours). */
 const ANSWER_KEPT_MS = 25 * 3_600_000;
@@ -67,15 +68,15 @@ async function answering(
   call: CheckedCall,
   perform: (stream?: Stream) => Promise<Answer>,
 ): Promise<Answer> {
-  if (!call.request.stream) return perform();
+  if (!call.request.stream) return parts.work.track(perform());
   return {
     body: {},
     async stream(sink) {
       const stream = createStream(call.ids, sink, parts.store);
       await stream.started();
-      const { body } = await perform(stream).catch((error) =>
-        unrecordedCall(parts, call, failureOf('invoke', error, parts.log)),
-      );
+      const { body } = await parts.work
+        .track(perform(stream))
+        .catch((error) => unrecordedCall(parts, call, failureOf('invoke', error, parts.log)));
       await stream.last(body as InvokeAnswer);
     },
   };
@@ -269,8 +270,15 @@ function workOf(parts: Parts, call: CheckedCall, stream?: Stream): Work {
     parameters: call.parameters,
     bound: call.bound,
     deadlineMs: deadlineOf(parts, call),
-    progress: async (event) => stream?.progress(event),
+    progress: (event) => told(stream, event),
   };
+}
+
+/** A handler need not wait for its events, so an event that cannot be told must not end the process. */
+function told(stream: Stream | undefined, event: JsonObject): Promise<void> {
+  const telling = tellable(event).then(() => stream?.progress(event));
+  telling.catch(() => undefined);
+  return telling;
 }
 
 function deadlineOf({ definition }: Parts, { capability }: CheckedCall): number {

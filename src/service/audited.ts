@@ -32,7 +32,6 @@ export async function audited<Known extends Caller, Result>(
       entry_type: entryType,
       token_id: known.kind === 'token' ? known.token.token_id : undefined,
       failure: error.failure,
-      detail: { refused: error.failure.detail },
     });
     await parts.store.append([entry]);
     throw new Refusal(disclosedTo(parts, known, error.failure), { cause: error });

@@ -61,8 +61,7 @@ export interface Ending {
 }
 
 /** Starts a call with what can be echoed of it, whether or not the rest can be read. */
-export function beginCall(input: unknown): Call {
-  const invocation_id = idOf('inv-', randomBytes(ID_BYTES['inv-']));
+export function beginCall(input: unknown, invocation_id = newInvocationId()): Call {
   const sent = typeof input === 'object' && input !== null ? input : {};
   const echoed = Object.entries(InvocationIds.shape).flatMap(([field, schema]) => {
     if (field === 'invocation_id' || !Object.hasOwn(sent, field)) return [];
@@ -70,6 +69,10 @@ export function beginCall(input: unknown): Call {
     return value.success && value.data !== undefined ? [[field, value.data]] : [];
   });
   return { ids: { invocation_id, ...Object.fromEntries(echoed) } };
+}
+
+function newInvocationId(): string {
+  return idOf('inv-', randomBytes(ID_BYTES['inv-']));
 }
 
 /** The one entry of an ended call. Only a call whose caller is known has one. */

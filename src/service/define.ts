@@ -9,6 +9,7 @@
  */
 
 import type {
+  BindingRequirement,
   DeclaredCapability as Declared,
   DeclaredApproval,
   DeclaredInput as Input,
@@ -58,10 +59,24 @@ export interface CapabilityDefinition<Inputs extends readonly DeclaredInput[]>
   readonly side_effect: SideEffect;
   readonly minimum_scope: readonly string[];
   readonly approval?: ApprovalPolicy<ParametersOf<Inputs>>;
+  /** Knows handles that were issued elsewhere; `undefined` for one it does not know. */
+  readonly resolveBinding?: ResolveBinding;
   /** How long the handler may take before the outcome counts as unknown. */
   readonly deadline?: string;
   /** A composed capability has none: its steps do the work. */
   readonly handler?: Handler<ParametersOf<Inputs>>;
+}
+
+/** What a handle of another issuer pins. Its age counts from when that issuer gave it out. */
+export type ResolveBinding = (
+  handle: string,
+  requirement: BindingRequirement,
+) => PinnedElsewhere | undefined | Promise<PinnedElsewhere | undefined>;
+
+export interface PinnedElsewhere {
+  readonly issued_at: Date;
+  readonly price?: Money;
+  readonly data?: JsonObject;
 }
 
 export type Handler<Parameters = JsonObject> = (
@@ -137,16 +152,19 @@ export interface DefinedCapability {
   readonly handler?: Handler | undefined;
   readonly approval?: ApprovalPolicy | undefined;
   readonly deadline?: string | undefined;
+  readonly resolveBinding?: ResolveBinding | undefined;
 }
 
 /** Declares one capability. Faults are found when the service is created, all of them at once. */
 export function defineCapability<const Inputs extends readonly DeclaredInput[] = readonly []>(
   definition: CapabilityDefinition<Inputs>,
 ): DefinedCapability {
-  const { name, handler, deadline, approval, side_effect, ...declared } = definition;
+  const { name, handler, deadline, approval, side_effect, resolveBinding, ...declared } =
+    definition;
   return {
     name,
     deadline,
+    resolveBinding,
     // The parameters are what the declared inputs admit; that is checked before a handler is called.
     handler: handler as Handler | undefined,
     approval: approval as ApprovalPolicy | undefined,

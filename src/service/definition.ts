@@ -49,7 +49,8 @@ export interface ServiceDefinition {
 }
 
 /** The private half of a capability. */
-interface CapabilityCode extends Pick<DefinedCapability, 'handler' | 'approval'> {
+interface CapabilityCode
+  extends Pick<DefinedCapability, 'handler' | 'approval' | 'resolveBinding'> {
   readonly deadlineMs: number;
 }
 
@@ -141,7 +142,13 @@ function codeFaults({ name, declaration, handler, deadline }: DefinedCapability)
   ];
 }
 
-function codeOf({ handler, approval, deadline }: DefinedCapability): CapabilityCode {
+function codeOf({ deadline, ...code }: DefinedCapability): CapabilityCode {
+  const { handler, approval, resolveBinding } = code;
   const deadlineMs = deadline ? parseDuration(deadline) : undefined;
-  return { handler, approval, deadlineMs: deadlineMs ?? HANDLER_DEADLINE_DEFAULT_MS };
+  return {
+    handler,
+    approval,
+    resolveBinding,
+    deadlineMs: deadlineMs ?? HANDLER_DEADLINE_DEFAULT_MS,
+  };
 }

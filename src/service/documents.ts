@@ -159,7 +159,7 @@ function issuedAt(now: Date): number {
   return Math.floor(now.getTime() / half) * half;
 }
 
-function documentOf(content: object): Document {
+export function documentOf(content: object): Document {
   // Canonical, so that the same content is the same bytes in every process.
   const bytes = new TextEncoder().encode(canonicalJson(content));
   return {

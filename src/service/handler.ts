@@ -6,13 +6,13 @@
 
 import { randomBytes } from 'node:crypto';
 import type { BindingFacts } from '../domain/bindings.ts';
-import type { Charge } from '../domain/budget.ts';
+import { type Charge, chargeFrom } from '../domain/budget.ts';
 import { failure } from '../domain/failure.ts';
 import { ID_BYTES, idOf } from '../domain/ids.ts';
 import { type JsonLimits, readJson } from '../domain/json.ts';
-import { amountFault, fromMinor, toMinor } from '../domain/money.ts';
+import { fromMinor } from '../domain/money.ts';
 import { type Failure, FailureType } from '../protocol/failure.ts';
-import type { JsonObject, Money } from '../protocol/primitives.ts';
+import type { JsonObject } from '../protocol/primitives.ts';
 import type { BindingRecord } from '../storage/records.ts';
 import type { Call } from './call.ts';
 import type { TokenCaller } from './caller.ts';
@@ -101,13 +101,34 @@ function broken(parts: Parts, error: unknown, notes: Notes): Done {
   // Code without types may name a failure that does not exist; that is a defect like any other.
   const spoken = error instanceof NoEffect || error instanceof HandlerFailure ? error : undefined;
   const type = FailureType.safeParse(spoken?.type);
-  if (!spoken || !type.success) {
+  if (!spoken || !type.success || !maySay(spoken, type.data)) {
     parts.log.error({ err: error }, 'a handler broke');
     return { outcome: 'failed', failure: broke(), ...notes };
   }
   const told = failure(type.data, spoken.message);
   if (spoken instanceof NoEffect) return { outcome: 'no_effect', failure: told, bindings: [] };
-  return { outcome: 'failed', failure: told, ...notes };
+  const outcome = type.data === 'outcome_unknown' ? 'indeterminate' : 'failed';
+  return { outcome, failure: told, ...notes };
+}
+
+/** What only the service can mean: who asks, what was approved, which call a key belongs to. */
+const OF_THE_SERVICE: ReadonlySet<FailureType> = new Set([
+  'authentication_required',
+  'invalid_token',
+  'token_expired',
+  'approval_required',
+  'approval_grant_invalid',
+  'approval_request_decided',
+  'approval_request_expired',
+  'frozen',
+  'idempotency_in_progress',
+  'idempotency_mismatch',
+]);
+
+/** "Nothing ran" is for a handler that did nothing, and "nobody knows" for one that did something. */
+function maySay(error: NoEffect | HandlerFailure, type: FailureType): boolean {
+  if (OF_THE_SERVICE.has(type)) return false;
+  return type !== (error instanceof NoEffect ? 'outcome_unknown' : 'service_unavailable');
 }
 
 /** A handler's own words may carry what is inside; the caller gets none of them. */
@@ -140,7 +161,7 @@ function contextOf(
     issueBinding: (wanted) => issueBinding(parts, caller, notes, wanted),
     progress: (event) => work.progress(event),
     cost(amount) {
-      notes.reported = chargeOf(amount);
+      notes.reported = chargeFrom(amount);
     },
   } satisfies HandlerContext);
 }
@@ -160,7 +181,7 @@ function issueBinding(
     type: String(wanted.type),
     capability: String(wanted.capability),
     root_principal,
-    price: wanted.price && chargeOf(wanted.price),
+    price: wanted.price && chargeFrom(wanted.price),
     data: keepable(wanted.data ?? {}),
     issued_at: parts.store.now(),
   });
@@ -172,12 +193,6 @@ function keepable(data: JsonObject): JsonObject {
   const reading = readJson(JSON.stringify(data), BINDING_LIMITS);
   if ('fault' in reading) throw new Error(`Cannot issue a binding: ${reading.fault}`);
   return reading.value as JsonObject;
-}
-
-function chargeOf({ currency, amount }: Money): Charge {
-  const minor = toMinor(amount, currency);
-  if (minor === undefined) throw new Error(amountFault(amount, currency));
-  return { currency, amount: minor };
 }
 
 function boundViews(bound: ReadonlyMap<string, BindingFacts>): HandlerContext['bindings'] {

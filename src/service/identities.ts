@@ -11,6 +11,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Config, EntitlementRule, Identity } from '../config.ts';
 import type { Entitlement } from '../domain/entitlement.ts';
+import { failure, Refusal } from '../domain/failure.ts';
 import { isPrincipal, matchesPrincipal } from '../domain/principal.ts';
 import type { ExternalIdentities } from './oidc.ts';
 
@@ -37,17 +38,27 @@ export function createIdentities(
       const match = known.filter(({ hash }) => timingSafeEqual(hash, presented))[0];
       if (match) return match.identity;
       const principal =
-        (await authenticate?.(bearer)) ?? (await external?.principal(bearer)) ?? null;
+        (await asked(authenticate, bearer)) ?? (await external?.principal(bearer)) ?? null;
       if (principal === null) return undefined;
-      if (!isPrincipal(principal)) {
-        throw new Error(`Cannot use what authenticate() returned: "${principal}" is no principal`);
-      }
+      // Not repeated: a hook may have handed back the credential itself.
+      if (!isPrincipal(principal)) throw new Error('Cannot use what authenticate() returned');
       return ruleFor(entitlements, principal);
     },
     entitlementOf: (principal) =>
       identities.find((identity) => identity.principal === principal) ??
       ruleFor(entitlements, principal),
   };
+}
+
+/** What a hook throws may quote the credential, so nothing of it is kept but that it threw. */
+async function asked(authenticate: Authenticate | undefined, bearer: string) {
+  try {
+    return await authenticate?.(bearer);
+  } catch (error) {
+    const detail = 'Cannot tell who asks: the credential could not be checked';
+    // Kept for a debugger only: a refusal's cause is never written anywhere.
+    throw new Refusal(failure('service_unavailable', detail), { cause: error });
+  }
 }
 
 /** The first rule that matches, so that an exception stands before the general case. */

@@ -26,8 +26,9 @@ import type { Failure } from '../protocol/failure.ts';
 import type { InvokeRequest } from '../protocol/invocation.ts';
 import { OutcomeUnknown } from '../storage/store.ts';
 import { admitAndRun } from './admission.ts';
+import { findBindings } from './bindings.ts';
 import { beginCall, type Call, type CheckedCall } from './call.ts';
-import { presentedToken, type TokenCaller, tokenCaller } from './caller.ts';
+import { type PresentedToken, presentedToken, type TokenCaller, tokenCaller } from './caller.ts';
 import { capabilityOf } from './definition.ts';
 import { type Answer, type Ask, failureOf, requestOf } from './operations.ts';
 import type { Parts } from './parts.ts';
@@ -37,10 +38,13 @@ import { replayOf } from './replay.ts';
 import { resolvedParameters } from './resolve.ts';
 
 export async function invoke(parts: Parts, ask: Ask): Promise<Answer> {
-  const reading = readInput(ask);
-  const call = beginCall(reading.input);
+  let call = beginCall(undefined);
   try {
-    const checked = await check(parts, ask, call, reading);
+    // A stranger's body is not even read.
+    const presented = presentedToken(parts, ask);
+    const reading = readInput(ask);
+    call = beginCall(reading.input, call.ids.invocation_id);
+    const checked = await check(parts, presented, call, reading);
     return 'replay' in checked ? checked.replay : await admitAndRun(parts, checked);
   } catch (error) {
     const found = failureOf('invoke', error, parts.log);
@@ -70,11 +74,11 @@ function readInput(ask: Ask): Reading {
 
 async function check(
   parts: Parts,
-  ask: Ask,
+  presented: PresentedToken,
   call: Call,
   { request, fault }: Reading,
 ): Promise<CheckedCall | { replay: Answer }> {
-  const caller = await loadCaller(parts, ask, call, request);
+  const caller = await loadCaller(parts, presented, call, request);
   const { token, loaded } = caller;
   if (fault || !request) throw fault;
   const capability = knownCapability(parts, call, request);
@@ -90,7 +94,7 @@ async function check(
   const bindings = checkBindings(capability, request.parameters, {
     root_principal: token.root_principal,
     at: parts.store.now(),
-    find: (handle) => loaded.bindings.find(({ binding_id }) => binding_id === handle),
+    find: await findBindings(parts, caller, capability, request.parameters),
   });
   refuse(bindings.failure);
   const price = boundPrice(bindings.bound);
@@ -104,14 +108,13 @@ async function check(
   return { ...call, caller, request, capability, parameters, bound, charge: budget.charge };
 }
 
-/** Verifies the token and loads, in one trip, everything that the checks will ask for. */
+/** Loads, in one trip, the token and everything that the checks will ask for. */
 async function loadCaller(
   parts: Parts,
-  ask: Ask,
+  presented: PresentedToken,
   call: Call,
   request: InvokeRequest | undefined,
 ): Promise<TokenCaller> {
-  const presented = presentedToken(parts, ask);
   const capability = request && capabilityOf(parts.definition, request.capability);
   const loaded = await parts.store.load({
     tokenId: presented.tokenId,
@@ -166,5 +169,5 @@ function notYetOffered(
   if (!approval && capability.kind === 'atomic') return undefined;
   const what = approval ? 'approvals are' : 'composed capabilities are';
   const detail = `Cannot invoke "${capability.name}": ${what} not offered by this version`;
-  return failure('service_unavailable', detail);
+  return failure('not_found', detail);
 }

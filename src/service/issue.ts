@@ -24,7 +24,7 @@ import {
   unreadableBudget,
 } from '../domain/narrowing.ts';
 import { ARTEFACTS, PAYLOAD_BYTES_MAX, readClaims } from '../keyring/wire.ts';
-import type { IssueAnswer, IssueRequest } from '../protocol/token.ts';
+import { type IssueAnswer, type IssueRequest, TTL_HOURS_DEFAULT } from '../protocol/token.ts';
 import type { TokenRecord } from '../storage/records.ts';
 import { audited } from './audited.ts';
 import { type Caller, callerOf, type IdentityCaller } from './caller.ts';
@@ -85,7 +85,11 @@ function rootAuthority(parts: Parts, caller: IdentityCaller, request: IssueReque
     depth: 0,
     max_delegation_depth: request.max_delegation_depth ?? config.max_delegation_depth,
     session_id: session,
-    expires_at: expiryOf(request.ttl_hours, store.now()),
+    // The default yields to a shorter maximum: keys are retired by the longest lifetime there is.
+    expires_at: expiryOf(
+      Math.min(request.ttl_hours ?? TTL_HOURS_DEFAULT, config.max_ttl_hours),
+      store.now(),
+    ),
   };
 }
 

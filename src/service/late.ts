@@ -21,9 +21,10 @@ export function lateSettlement(
   call: CheckedCall,
   late: Promise<Done> | undefined,
 ): void {
-  late
+  const recorded = late
     ?.then((done) => record(parts, call, done))
     .catch((error) => parts.log.error({ err: error }, 'a late outcome could not be recorded'));
+  if (recorded !== undefined) void parts.work.track(recorded);
 }
 
 /**

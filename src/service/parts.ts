@@ -12,6 +12,7 @@ import type { TokenReader } from './caller.ts';
 import type { ServiceDefinition } from './definition.ts';
 import type { Identities } from './identities.ts';
 import type { Settler } from './settle.ts';
+import type { WorkInProgress } from './work.ts';
 
 export interface Parts {
   readonly definition: ServiceDefinition;
@@ -21,6 +22,7 @@ export interface Parts {
   readonly identities: Identities;
   readonly readToken: TokenReader;
   readonly settler: Settler;
+  readonly work: WorkInProgress;
   readonly log: Logger;
   /** Names this process to the store: calls of a process that fell silent are recovered. */
   readonly instanceId: string;

@@ -6,7 +6,7 @@
 
 import { digestOf } from '../domain/canonical.ts';
 import { failure, Refusal } from '../domain/failure.ts';
-import type { InvokeAnswer, InvokeRequest } from '../protocol/invocation.ts';
+import type { InvokeAnswer, InvokeRequest, StreamSummary } from '../protocol/invocation.ts';
 import type { IdempotencyRecord } from '../storage/records.ts';
 import { type Call, endingEntry } from './call.ts';
 import type { TokenCaller } from './caller.ts';
@@ -54,9 +54,19 @@ export async function replayOf(
   };
 }
 
+/** A call that was not streamed the first time has nothing but its end to tell. */
+const ONE_EVENT: StreamSummary = {
+  response_mode: 'unary',
+  events_emitted: 1,
+  events_delivered: 1,
+  duration_ms: 0,
+  client_disconnected: false,
+};
+
 function lastEvent({ store }: Parts, body: InvokeAnswer) {
   return async (sink: EventSink) => {
-    const json = JSON.stringify({ ...body, timestamp: store.now().toISOString() });
+    const told = { ...body, stream_summary: body.stream_summary ?? ONE_EVENT };
+    const json = JSON.stringify({ ...told, timestamp: store.now().toISOString() });
     await sink.send(body.success ? 'completed' : 'failed', json);
   };
 }

@@ -27,9 +27,10 @@ import { closeAbandoned, indeterminate, reconcile } from './recover.ts';
 import { createSettler } from './settle.ts';
 import { revokeToken, viewToken } from './tokens.ts';
 import { trustMethods } from './trust.ts';
+import { createWorkInProgress } from './work.ts';
 
 export interface RuntimeParts
-  extends Omit<Parts, 'identities' | 'readToken' | 'settler' | 'instanceId'> {
+  extends Omit<Parts, 'identities' | 'readToken' | 'settler' | 'work' | 'instanceId'> {
   /** Where callers reach the service. */
   baseUrl(): string;
   /** How soon silence counts as death; by default as the promise of a minute needs it. */
@@ -39,7 +40,10 @@ export interface RuntimeParts
 export interface Runtime {
   readonly methods: Methods;
   readonly log: Logger;
-  /** Stops what runs beside the requests. The store and the keys stay open: they were given. */
+  /**
+   * Waits for calls that still run, within the grace period, then stops what runs beside the
+   * requests. The store and the keys stay open: they were given.
+   */
   close(): Promise<void>;
   /** What keeps the service from working, in words; empty when nothing does. */
   unready(): Promise<string[]>;
@@ -61,6 +65,7 @@ export async function createRuntime({
     ),
     readToken: createTokenReader(keyring, definition.id),
     settler: createSettler(store, log),
+    work: createWorkInProgress(),
     instanceId: randomUUID(),
   };
   // Discovery advertises exactly what is offered, and is itself offered: hence the two steps.
@@ -88,6 +93,8 @@ export async function createRuntime({
     log,
     unready: () => unready(store, keyring),
     async close() {
+      const left = await parts.work.finish(config.stop_grace_seconds * 1_000);
+      if (left > 0) log.warn({ left }, 'stopped while calls were still running');
       parts.settler.close();
       await recovery.stop();
     },

@@ -28,9 +28,15 @@ export interface Stream {
   started(): Promise<void>;
   /** Resolves when the event was taken, or at once when nobody listens any more. */
   progress(event: JsonObject): Promise<void>;
-  /** What will have been told once the last event is sent. */
+  /** What will have been told once the last event is sent. Nothing but that one is told after it. */
   summary(): StreamSummary;
   last(answer: InvokeAnswer): Promise<void>;
+}
+
+/** Rejects what no event can carry, whether or not anybody listens: a handler behaves the same. */
+export async function tellable(event: JsonObject): Promise<void> {
+  if (Buffer.byteLength(JSON.stringify(event)) <= EVENT_BYTES_MAX) return;
+  throw new RangeError(`Cannot tell of progress in more than ${EVENT_BYTES_MAX} bytes`);
 }
 
 export function createStream(ids: InvocationIds, sink: EventSink, clock: { now(): Date }): Stream {
@@ -38,12 +44,10 @@ export function createStream(ids: InvocationIds, sink: EventSink, clock: { now()
   let emitted = 0;
   let delivered = 0;
   let listening = true;
+  let closing = false;
 
   async function emit(event: EventName, data: object): Promise<void> {
     const json = JSON.stringify({ ...data, timestamp: clock.now().toISOString() });
-    if (event === 'progress' && Buffer.byteLength(json) > EVENT_BYTES_MAX) {
-      throw new RangeError(`Cannot emit an event of more than ${EVENT_BYTES_MAX} bytes`);
-    }
     emitted += 1;
     if (!listening) return;
     listening = await sink.send(event, json);
@@ -52,14 +56,19 @@ export function createStream(ids: InvocationIds, sink: EventSink, clock: { now()
 
   return {
     started: () => emit('started', ids),
-    progress: (event) => emit('progress', { ...ids, progress: event }),
-    summary: () => ({
-      response_mode: 'streaming',
-      events_emitted: emitted + 1,
-      events_delivered: listening ? delivered + 1 : delivered,
-      duration_ms: clock.now().getTime() - begun,
-      client_disconnected: !listening,
-    }),
+    async progress(event) {
+      if (!closing) await emit('progress', { ...ids, progress: event });
+    },
+    summary() {
+      closing = true;
+      return {
+        response_mode: 'streaming',
+        events_emitted: emitted + 1,
+        events_delivered: listening ? delivered + 1 : delivered,
+        duration_ms: Math.max(0, clock.now().getTime() - begun),
+        client_disconnected: !listening,
+      };
+    },
     last: (answer) => emit(answer.success ? 'completed' : 'failed', answer),
   };
 }

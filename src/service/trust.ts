@@ -8,36 +8,36 @@ import { failure, Refusal } from '../domain/failure.ts';
 import { graphOf } from '../domain/graph.ts';
 import { satisfies } from '../domain/version.ts';
 import {
-  type Graph,
   type HandshakeAnswer,
   type HandshakeRequest,
   PROTOCOL,
   PROTOCOL_VERSION,
 } from '../protocol/trust.ts';
 import { capabilityOf, type ServiceDefinition } from './definition.ts';
-import type { Documents } from './documents.ts';
+import { type Document, type Documents, documentOf } from './documents.ts';
 import { type Methods, requestOf } from './operations.ts';
 
 export function trustMethods(definition: ServiceDefinition, documents: Documents): Methods {
-  const graph = graphOf(definition.catalog);
+  const names = [...definition.catalog.capabilities.keys()];
+  const graph = documentOf(graphOf(definition.catalog));
+  const around = new Map(
+    names.map((name) => [name, documentOf(graphOf(definition.catalog, name))]),
+  );
   return {
     discovery: () => documents.discovery(),
     jwks: () => documents.jwks(),
     manifest: () => documents.manifest(),
-    graph: () => ({ body: graph }),
-    'graph.get': (ask) => ({
-      body: neighbours(definition, requestOf('graph.get', ask).capability),
-    }),
+    graph: () => graph,
+    'graph.get': (ask) => neighbours(around, requestOf('graph.get', ask).capability),
     handshake: (ask) => ({ body: handshake(definition, requestOf('handshake', ask)) }),
   };
 }
 
-function neighbours(definition: ServiceDefinition, name: string): Graph {
-  if (!capabilityOf(definition, name)) {
-    const detail = `Cannot show "${name}": the service has no such capability`;
-    throw new Refusal(failure('unknown_capability', detail));
-  }
-  return graphOf(definition.catalog, name);
+function neighbours(around: ReadonlyMap<string, Document>, name: string): Document {
+  const found = around.get(name);
+  if (found) return found;
+  const detail = `Cannot show "${name}": the service has no such capability`;
+  throw new Refusal(failure('unknown_capability', detail));
 }
 
 /** A caller that names nothing is compatible: it asked for nothing that we lack. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from '@photostructure/sqlite';
+import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import { Client } from 'pg';
 import { afterAll, test } from 'vitest';
 import { freshDatabase } from '../../test/postgres.ts';
@@ -15,24 +15,31 @@ const folder = mkdtempSync(join(tmpdir(), 'writ-fsck-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 let files = 0;
 
-/** A small log in a file whose owner has taken away what would stop an honest writer. */
-async function attackedFile(): Promise<string> {
+async function smallFile(): Promise<string> {
   const file = join(folder, `${files++}.db`);
   const store = await openSqlite(file);
   await fillLog(store);
   await store.close();
-
-  const raw = new DatabaseSync(file);
-  const triggers = raw.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").all();
-  for (const { name } of triggers as { name: string }[]) raw.exec(`DROP TRIGGER "${name}"`);
-  raw.close();
   return file;
 }
 
+/** Takes away what would stop an honest writer, and puts it back when the deed is done. */
+function attack(raw: DatabaseSyncInstance, deed: () => void): void {
+  const found = raw.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").all();
+  const triggers = found as { name: string; sql: string }[];
+  raw.exec('BEGIN');
+  for (const { name } of triggers) raw.exec(`DROP TRIGGER "${name}"`);
+  deed();
+  for (const { sql } of triggers) raw.exec(sql);
+  raw.exec('COMMIT');
+}
+
 async function checkAfter(...statements: string[]): Promise<FsckReport> {
-  const file = await attackedFile();
+  const file = await smallFile();
   const raw = new DatabaseSync(file);
-  for (const statement of statements) raw.exec(statement);
+  attack(raw, () => {
+    for (const statement of statements) raw.exec(statement);
+  });
   raw.close();
 
   const store = await openSqlite(file);
@@ -199,7 +206,7 @@ const ROWS: [table: string, key: Key, columns: string[]][] = [
 
 for (const [table, key, columns] of ROWS) {
   test(`checkStore() finds every single byte changed in ${table} ${JSON.stringify(key)}`, async () => {
-    const file = await attackedFile();
+    const file = await smallFile();
     const raw = new DatabaseSync(file);
     const store = await openSqlite(file);
     for (const column of columns) {
@@ -207,7 +214,9 @@ for (const [table, key, columns] of ROWS) {
         .prepare(`SELECT "${column}" AS value FROM ${table} WHERE ${whereOf(key)}`)
         .all() as [{ value: Value }];
       const put = (from: Key, to: Value) =>
-        raw.prepare(`UPDATE ${table} SET "${column}" = ? WHERE ${whereOf(from)}`).run(to);
+        attack(raw, () => {
+          raw.prepare(`UPDATE ${table} SET "${column}" = ? WHERE ${whereOf(from)}`).run(to);
+        });
 
       for (const changed of neighboursOf(value)) {
         put(key, changed);
@@ -248,6 +257,11 @@ const POSTGRES_FORGERIES: [name: string, where: string, statement: string][] = [
   ['a root changed', 'checkpoint', 'UPDATE checkpoints SET root = set_byte(root, 0, 7)'],
 ];
 
+const DISARM = `ALTER TABLE log DISABLE TRIGGER USER; ALTER TABLE nodes DISABLE TRIGGER USER`;
+const REARM = `ALTER TABLE log ENABLE ALWAYS TRIGGER log_altered,
+    ENABLE ALWAYS TRIGGER log_deleted, ENABLE ALWAYS TRIGGER log_truncated;
+  ALTER TABLE nodes ENABLE ALWAYS TRIGGER nodes_changed, ENABLE ALWAYS TRIGGER nodes_truncated`;
+
 test('checkStore() finds on PostgreSQL what was changed, and nothing before', async () => {
   const { url, drop } = await freshDatabase();
   const store = await openPostgres(url);
@@ -255,20 +269,19 @@ test('checkStore() finds on PostgreSQL what was changed, and nothing before', as
   await raw.connect();
   await fillLog(store);
   assert.deepEqual((await checkStore(store)).findings, []);
-  for (const table of ['log', 'nodes', 'head', 'checkpoints']) {
-    await raw.query(`ALTER TABLE ${table} DISABLE TRIGGER USER`);
-    await raw.query(`CREATE TABLE kept_${table} AS TABLE ${table}`);
-  }
+  const tables = ['log', 'nodes', 'head', 'checkpoints'];
+  for (const table of tables) await raw.query(`CREATE TABLE kept_${table} AS TABLE ${table}`);
+  const putBack = tables.map((table) => {
+    return `DELETE FROM ${table}; INSERT INTO ${table} TABLE kept_${table}`;
+  });
+  const attackBy = (statements: string) =>
+    raw.query(`BEGIN; ${DISARM}; ${statements}; ${REARM}; COMMIT`);
 
   for (const [name, where, statement] of POSTGRES_FORGERIES) {
-    await raw.query(statement);
+    await attackBy(statement);
     const report = await checkStore(store);
     assert.equal(whats(report).includes(where), true, `${name}: in the ${where}`);
-    for (const table of ['log', 'nodes', 'head', 'checkpoints']) {
-      await raw.query(
-        `BEGIN; DELETE FROM ${table}; INSERT INTO ${table} TABLE kept_${table}; COMMIT`,
-      );
-    }
+    await attackBy(putBack.join('; '));
   }
 
   assert.deepEqual((await checkStore(store)).findings, [], 'all was put back');

@@ -3,8 +3,9 @@
  *
  * Every leaf is hashed again, every column compared with its leaf, the tree rebuilt from the leaf
  * hashes and compared node by node with the stored one, with the head, and with the root of every
- * checkpoint. Reads only, through the port, so it checks any store, also while others append: what
- * comes after its beginning is left to the next check.
+ * checkpoint. Then the store is asked for what only it can know. Reads only, through the port, so it
+ * checks any store, also while others append: what comes after its beginning is left to the next
+ * check.
  *
  * What a store can change without a trace here: contents that retention erased (their hash stays),
  * and a whole history replaced by another. Against that stand the signatures, which need the keys
@@ -36,8 +37,8 @@ const PAGE = 500;
 export const FINDINGS_MAX = 100;
 
 interface Finding {
-  readonly what: 'entry' | 'node' | 'head' | 'checkpoint';
-  /** Which one: its sequence, or level and index. */
+  readonly what: 'entry' | 'node' | 'head' | 'checkpoint' | 'store';
+  /** Which one: its sequence, or level and index; of a store the id of its log. */
   readonly where: string;
   readonly detail: string;
 }
@@ -72,6 +73,7 @@ export async function checkStore(store: Store): Promise<FsckReport> {
   await checkTail(check, head);
   checkHead(check, head);
   await checkCheckpoints(check, last);
+  for (const damage of await store.inspect()) report(check, 'store', store.logId, damage);
 
   const { entries, erased, nodes, checkpoints, findings, findingsCount } = check;
   const root = toHex(foldPeaks(check.tree.peaks));

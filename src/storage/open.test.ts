@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'vitest';
@@ -39,6 +39,48 @@ test('openStore() opens the database that either form of a PostgreSQL address na
   await stores[0].probe();
   assert.equal(stores[0].logId, stores[1].logId);
   for (const store of stores) await store.close();
+  await database.drop();
+});
+
+test('openStore() makes no file where it may not create, and no folder', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'writ-open-'));
+  const path = join(folder, 'deep', 'writ.db');
+
+  await assert.rejects(openStore(`sqlite:${path}`, { create: false }), {
+    message: `Cannot open the store: there is none in "${path}"`,
+  });
+
+  assert.equal(existsSync(join(folder, 'deep')), false);
+  rmSync(folder, { recursive: true });
+});
+
+test('openStore() leaves an empty file empty where it may not create', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'writ-open-'));
+  const path = join(folder, 'writ.db');
+  writeFileSync(path, '');
+
+  await assert.rejects(openStore(`sqlite:${path}`, { create: false }), {
+    message: `Cannot open the store: there is none in "${path}"`,
+  });
+
+  assert.deepEqual(readdirSync(folder), ['writ.db']);
+  assert.equal(readFileSync(path).length, 0);
+  rmSync(folder, { recursive: true });
+});
+
+test('openStore() opens what is there where it may not create', async () => {
+  const database = await freshDatabase();
+  const folder = mkdtempSync(join(tmpdir(), 'writ-open-'));
+
+  for (const url of [database.url, `sqlite:${join(folder, 'writ.db')}`]) {
+    const made = await openStore(url);
+    await made.close();
+    const found = await openStore(url, { create: false });
+    await found.close();
+    assert.equal(found.logId, made.logId);
+  }
+
+  rmSync(folder, { recursive: true });
   await database.drop();
 });
 

@@ -12,14 +12,19 @@ import type { Store } from './store.ts';
 export interface StoreOptions {
   /** In place of the store's own clock. */
   readonly clock?: (() => Date) | undefined;
+  /**
+   * False: a store that is not there, or that an older program wrote, is refused, and nothing is
+   * written. A store in memory is always a new one.
+   */
+  readonly create?: boolean | undefined;
 }
 
 /** `memory:`, `sqlite:<file>`, or the address of a PostgreSQL database. */
 export async function openStore(url: string, options: StoreOptions = {}): Promise<Store> {
-  const clock = options.clock ? { clock: options.clock } : {};
-  if (url === 'memory:') return openSqlite(IN_MEMORY, clock);
-  if (/^postgres(ql)?:\/\//.test(url)) return openPostgres(url, clock);
-  if (/^sqlite:./.test(url)) return openSqlite(url.slice('sqlite:'.length), clock);
+  const { clock, create } = options;
+  if (url === 'memory:') return openSqlite(IN_MEMORY, { clock });
+  if (/^postgres(ql)?:\/\//.test(url)) return openPostgres(url, { clock, create });
+  if (/^sqlite:./.test(url)) return openSqlite(url.slice('sqlite:'.length), { clock, create });
 
   // An address may carry a password after its scheme, so no more of it is shown.
   const scheme = /^[a-z][a-z0-9+.-]*:/i.exec(url)?.[0] ?? '';

@@ -69,7 +69,7 @@ export interface TokenStore {
    * Keeps a child token if, at that moment, every token of the parent's lineage is neither revoked
    * nor expired at `now` and the parent has fewer than `childrenMax` children. A revocation that was
    * acknowledged before is always seen; one that comes at the same time either is seen or ends the
-   * child too.
+   * child too. `parent_revoked` when any is revoked, also where another has expired.
    */
   insertChild(
     token: TokenRecord,
@@ -111,6 +111,9 @@ export interface InvocationStore {
    * lineage is alive at `now`; nothing that applies is frozen; the charge is reserved on the token
    * and on each ancestor with a budget; one use of the grant is taken; the lease of every exclusive
    * token in the lineage is taken; the idempotency key is claimed; the intent is durable.
+   *
+   * Of several dead tokens the refusal names the first revoked from the root, and only without one
+   * the first expired; of several freezes the widest: service, root principal, capability.
    */
   admit(request: Admission): Promise<Admitted | Refused>;
 
@@ -164,7 +167,7 @@ export interface Loaded {
   readonly token?: TokenRecord | undefined;
   /** Root first, the token itself last. Empty when the token is unknown. */
   readonly lineage: readonly LineageLink[];
-  /** In force at the store's time: on the service, the capability, or the token's root principal. */
+  /** In force at the store's time, widest first: service, the token's root principal, capability. */
   readonly freezes: readonly FreezeRecord[];
   readonly grant?: GrantRecord | undefined;
   readonly bindings: readonly BindingRecord[];
@@ -344,6 +347,12 @@ export interface LogStore {
   nodes(ids: readonly NodeId[]): Promise<readonly Uint8Array[]>;
 
   treeHead(): Promise<TreeHead>;
+
+  /**
+   * What the store itself can say about damage that this port cannot show: derived data by which it
+   * searches, stray nodes, missing guards. One sentence each; empty when nothing is found.
+   */
+  inspect(): Promise<readonly string[]>;
 
   /**
    * Keeps a checkpoint if it is the next: its sequence follows the last one's, and its size is not

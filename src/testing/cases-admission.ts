@@ -83,6 +83,20 @@ export const LIVENESS_CASES: Cases = {
       assert.equal(before.admitted, true);
     }
   },
+
+  'admit() names the first revoked token before one that expired above it': async (store) => {
+    const later = { expires_at: at(2 * HOUR) };
+    const line = await chain(store, [{ expires_at: at(HOUR) }, later, later]);
+    const [, first, second] = line as [TokenRecord, TokenRecord, TokenRecord];
+    // The lower one first, so that the order of time is not that of the lineage.
+    for (const { token_id } of [second, first]) {
+      await store.revokeToken(token_id, at(1), () => entry());
+    }
+
+    const refused = await refusal(store, admission(second, { now: at(HOUR) }), line);
+
+    same(refused, { admitted: false, reason: 'revoked', token_id: first.token_id });
+  },
 };
 
 /** For each kind of freeze: one that applies to the call below, and one that does not. */
@@ -278,6 +292,24 @@ const REASONS = ['revoked', 'frozen', 'key', 'budget', 'grant', 'busy'] as const
 type Reason = (typeof REASONS)[number];
 
 export const ORDER_CASES: Cases = {
+  'admit() names the widest of the freezes that apply': async (store) => {
+    const token = await keep(store, rootToken());
+    // The widest is neither the oldest nor the newest, nor the first or last that was kept.
+    const [widest, middle, narrow] = [
+      freezeOf({ frozen_at: at(2) }),
+      freezeOf({ what: 'root_principal', target: token.root_principal, frozen_at: at(1) }),
+      freezeOf({ what: 'capability', target: 'book_flight', frozen_at: at(3) }),
+    ] as const;
+    for (const freeze of [narrow, widest, middle]) await store.freeze(freeze, entry());
+
+    for (const freeze of [widest, middle, narrow]) {
+      const refused = await refusal(store, admission(token), [token]);
+      await store.unfreeze(freeze, entry());
+
+      same(refused, { admitted: false, reason: 'frozen', freeze });
+    }
+  },
+
   'admit() names the first of all that speaks against a call': async (store) => {
     // Each round leaves out what was named the round before.
     for (const reason of REASONS) {

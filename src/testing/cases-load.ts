@@ -111,6 +111,20 @@ export const LOAD_CASES: Cases = {
     assert.equal(await seenBy(child, { capability: 'book_flight', key: 'K' }), undefined);
   },
 
+  'load() gives the freezes widest first, whichever came first': async (store) => {
+    const token = await keep(store, rootToken());
+    const freezes = [
+      freezeOf({ frozen_at: at(2) }),
+      freezeOf({ what: 'root_principal', target: token.root_principal, frozen_at: at(1) }),
+      freezeOf({ what: 'capability', target: 'book_flight', frozen_at: at(3) }),
+    ];
+    for (const freeze of freezes.toReversed()) await store.freeze(freeze, entry());
+
+    const loaded = await store.load({ tokenId: token.token_id, capability: 'book_flight' });
+
+    same(loaded.freezes, freezes);
+  },
+
   'load() gives the freezes in force that apply, and no others': async (store) => {
     const token = await keep(store, rootToken());
     const soon = new Date(store.now().getTime() + HOUR);

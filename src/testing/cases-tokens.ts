@@ -120,6 +120,17 @@ export const ISSUANCE_CASES: Cases = {
     }
   },
 
+  'insertChild() tells of a revoked token before one that expired above it': async (store) => {
+    const line = await chain(store, [{ expires_at: at(HOUR) }, { expires_at: at(2 * HOUR) }]);
+    const parent = line[1] as TokenRecord;
+    await store.revokeToken(parent.token_id, at(1), () => entry());
+
+    const bounds = { ...MANY, now: at(HOUR) };
+    const result = await store.insertChild(childToken(parent), entry(), bounds);
+
+    assert.equal(result, 'parent_revoked');
+  },
+
   'insertChild() refuses below any token that expires at this instant': async (store) => {
     for (const expired of [0, 1, 2]) {
       const changes = [0, 1, 2].map((index) => ({

@@ -197,6 +197,7 @@ const CALLS: Record<string, (store: Store) => Promise<unknown>> = {
   queryEntries: (store) => store.queryEntries({ limit: 1 }),
   scanEntries: (store) => store.scanEntries(0, 1),
   treeHead: (store) => store.treeHead(),
+  inspect: (store) => store.inspect(),
   lastCheckpoint: (store) => store.lastCheckpoint(),
   lead: (store) => store.lead('job', 'holder', at(0), at(1)),
   probe: (store) => store.probe(),

@@ -201,7 +201,7 @@ onInspectedStores((rig) => {
           root_principal: ALICE_PRINCIPAL,
           failure_type: type,
           token_id: null,
-          detail: { refused: reply.body.failure.detail },
+          detail: null,
         });
       }
       assert.ok(SECRETS.every((secret) => !JSON.stringify(entries).includes(secret)));

@@ -156,7 +156,7 @@ test('createLog() writes of an error what it is, and not what a driver hung on i
   assert.deepEqual(JSON.parse(thrown).err, { type: 'string' });
 });
 
-test('an authenticate() that throws is a defect: 500, and the credential stays inside', async () => {
+test('an authenticate() that throws is 503, and the credential stays inside', async () => {
   const definition = createService({
     id: 'broken',
     capabilities: [
@@ -169,7 +169,7 @@ test('an authenticate() that throws is a defect: 500, and the credential stays i
       }),
     ],
     authenticate() {
-      throw new Error('the directory does not answer');
+      throw new Error(`the directory does not know ${CANARY}`);
     },
   });
   const service = await testService({ definition });
@@ -179,8 +179,8 @@ test('an authenticate() that throws is a defect: 500, and the credential stays i
       body: { scope: ['x'] },
     });
 
-    assert.equal(reply.status, 500);
-    assert.equal(reply.body.failure.type, 'internal_error');
+    assert.equal(reply.status, 503);
+    assert.equal(reply.body.failure.type, 'service_unavailable');
     assert.doesNotMatch(JSON.stringify(reply.body), /directory/);
     assertSilent(service.log);
   } finally {

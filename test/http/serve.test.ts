@@ -66,7 +66,7 @@ describe('start', () => {
   });
 
   test('serve() names the public address where one is configured', async () => {
-    const service = await start({ public_url: 'https://desk.example.com/' });
+    const service = await start({ public_url: 'https://desk.example.com/', identities: [] });
 
     const manifest = await (await fetch(`${service.url}/svc/manifest`)).text();
 

@@ -17,6 +17,8 @@ import type { PostgresSettings } from './options.ts';
 export interface Statement {
   readonly name: string;
   readonly text: string;
+  /** Where the usual patience with the server is too short. Its own timeouts are set apart. */
+  readonly silenceMs?: number;
 }
 
 export interface Session {
@@ -143,11 +145,13 @@ async function rollBack(client: pg.PoolClient, error: unknown): Promise<void> {
 async function runOn<Row extends object>(
   client: pg.PoolClient,
   stage: Stage,
-  { name, text }: Statement,
+  { name, text, silenceMs }: Statement,
   values: readonly unknown[],
 ): Promise<Row[]> {
   try {
-    const { rows } = await client.query<Row>({ name, text, values: [...values] });
+    // The driver reads the last one, though its types do not know it.
+    const question = { name, text, values: [...values], query_timeout: silenceMs };
+    const { rows } = await client.query<Row>(question);
     return rows;
   } catch (error) {
     throw failureOf(error, stage);

@@ -70,7 +70,7 @@ const LOAD: Statement = {
   text: `SELECT
       CASE WHEN t.token_id IS NOT NULL THEN ${TOKEN_JSON} END AS token,
       ${LINEAGE_JSON} AS lineage,
-      (SELECT jsonb_agg(to_jsonb(f) ORDER BY f.frozen_at DESC) FROM freezes f
+      (SELECT jsonb_agg(to_jsonb(f) ORDER BY f.what DESC) FROM freezes f
         WHERE (f.what, f.target) IN (('service', ''), ('capability', r.capability),
             ('root_principal', t.root_principal))
           AND (f.until IS NULL OR f.until > $1::timestamptz)) AS freezes,

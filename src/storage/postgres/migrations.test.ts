@@ -70,6 +70,65 @@ test('openPostgres() refuses a store of a newer version, and leaves it alone', a
   });
 });
 
+const RELATIONS = `SELECT relname FROM pg_class
+  WHERE relnamespace = 'public'::regnamespace ORDER BY relname`;
+
+test('openPostgres() leaves an empty database empty where it may not create', async () => {
+  await withDatabase(async (url) => {
+    const name = new URL(url).pathname.slice(1);
+
+    const message = `Cannot open the store: there is none in the database "${name}"`;
+    await assert.rejects(openPostgres(url, { create: false }), { message });
+
+    assert.deepEqual(await sql(url, RELATIONS), []);
+  });
+});
+
+test('openPostgres() leaves an older store alone where it may not create', async () => {
+  await withDatabase(async (url) => {
+    const store = await openPostgres(url);
+    await store.close();
+    const older = SCHEMA_VERSION - 1;
+    await sql(url, `UPDATE meta SET version = ${older}`);
+
+    const message = `Cannot open the store: it was written by version ${older}, start the service once to bring it to ${SCHEMA_VERSION}`;
+    await assert.rejects(openPostgres(url, { create: false }), { message });
+
+    assert.deepEqual(await sql(url, 'SELECT version FROM meta'), [{ version: older }]);
+  });
+});
+
+for (const [what, text, names] of [
+  ['its own "meta"', 'CREATE TABLE meta (key text PRIMARY KEY, version text)', '"meta"'],
+  ['tables by our names', 'CREATE TABLE tokens (id int); CREATE TABLE log ()', '"log", "tokens"'],
+] as const) {
+  test(`openPostgres() refuses a database with ${what}, and leaves it alone`, async () => {
+    await withDatabase(async (url) => {
+      await sql(url, text);
+      const before = await sql(url, RELATIONS);
+
+      const message = `Cannot open the store: the database holds tables of another program (${names})`;
+      await assert.rejects(openPostgres(url), { message });
+
+      assert.deepEqual(await sql(url, RELATIONS), before);
+    });
+  });
+}
+
+test('openPostgres() makes a store beside tables of other names', async () => {
+  await withDatabase(async (url) => {
+    await sql(
+      url,
+      'CREATE TABLE contacts (name text); CREATE SCHEMA other; CREATE TABLE other.log ()',
+    );
+
+    const store = await openPostgres(url);
+
+    await store.probe();
+    await store.close();
+  });
+});
+
 test('openPostgres() refuses a database that is not encoded in UTF-8', async () => {
   await withDatabase(async (url) => {
     const name = `${new URL(url).pathname.slice(1)}_latin`;

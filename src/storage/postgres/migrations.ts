@@ -9,6 +9,7 @@
 
 import { StoreUnavailable } from '../store.ts';
 import type { Database, Session } from './connection.ts';
+import type { PostgresSettings } from './options.ts';
 import { ADMIT_FUNCTIONS, LINEAGE_FUNCTIONS, SETTLE_FUNCTIONS } from './schema-functions.ts';
 import { LOG_TABLES } from './schema-log.ts';
 import { AUTHORITY_TABLES, CALL_TABLES, TYPES } from './schema-tables.ts';
@@ -35,14 +36,17 @@ const STEP_TIMEOUT_MS = 30 * 60_000;
 /** The oldest whose behaviour we rely on that still gets corrections. */
 const SERVER_VERSION_MIN = 140_000;
 
-/** Checks, migrates, and returns the id of the log in this database. */
+/**
+ * Checks, migrates, and returns the id of the log in this database. Without `create` it refuses where
+ * it would have to migrate, and writes nothing.
+ */
 export async function migrate(
   database: Database,
-  onWarning: (message: string) => void,
+  { onWarning, create }: Pick<PostgresSettings, 'onWarning' | 'create'>,
 ): Promise<string> {
   await refuseUnfit(database, onWarning);
   for (;;) {
-    const logId = await database.transaction(takeStep);
+    const logId = await database.transaction((session) => takeStep(session, create));
     if (logId !== undefined) return logId;
   }
 }
@@ -71,11 +75,10 @@ async function refuseUnfit(
 }
 
 /** Does the next step; answers the log's id when none is left. */
-async function takeStep(session: Session): Promise<string | undefined> {
+async function takeStep(session: Session, create: boolean): Promise<string | undefined> {
   await session.run(PATIENCE, []);
   await session.run(LOCK, [MIGRATION_LOCK]);
-  await session.run(META_TABLE);
-  const [meta] = await session.run<MetaRow>(META);
+  const { meta, database } = await findStore(session);
   const version = meta?.version ?? 0;
   if (version > SCHEMA_VERSION) {
     const known = `this program knows ${SCHEMA_VERSION}`;
@@ -83,11 +86,42 @@ async function takeStep(session: Session): Promise<string | undefined> {
   }
   const step = STEPS[version];
   if (step === undefined) return meta?.log_id;
+  if (!create) throw new Error(`Cannot open the store: ${unmade(meta, database)}`);
 
+  if (meta === undefined) await session.run(META_TABLE);
   // Several statements in one text, which cannot be prepared, and are needed once.
   await session.run({ name: '', text: step });
   await session.run(VERSION, [version + 1]);
   return undefined;
+}
+
+/** What is there of a store. A table of ours without our record is another program's. */
+async function findStore(
+  session: Session,
+): Promise<{ meta: MetaRow | undefined; database: string }> {
+  const [found] = await session.run<FoundRow>(FOUND, [TABLES]);
+  if (found === undefined) throw new Error('Cannot open the store: the server says nothing');
+  const { database, tables, has_meta } = found;
+  const [meta] = has_meta ? await session.run<MetaRow>(META) : [];
+  if (meta === undefined && tables.length > 0) {
+    const names = `"${tables.join('", "')}"`;
+    throw new Error(
+      `Cannot open the store: the database holds tables of another program (${names})`,
+    );
+  }
+  return { meta, database };
+}
+
+function unmade(meta: MetaRow | undefined, database: string): string {
+  if (meta === undefined) return `there is none in the database "${database}"`;
+  const remedy = `start the service once to bring it to ${SCHEMA_VERSION}`;
+  return `it was written by version ${meta.version}, ${remedy}`;
+}
+
+interface FoundRow {
+  readonly database: string;
+  readonly tables: string[];
+  readonly has_meta: boolean;
 }
 
 interface ServerRow {
@@ -118,9 +152,28 @@ const PATIENCE = {
 
 const LOCK = { name: 'migration_lock', text: 'SELECT pg_advisory_xact_lock($1)' };
 
+const TABLES: readonly string[] = [
+  'meta',
+  ...STEPS.flatMap((step) =>
+    [...step.matchAll(/^CREATE TABLE (\w+)/gm)].map(([, name]) => `${name}`),
+  ),
+];
+
+/** In the schema in which tables would be made: those of another are not in the way. */
+const FOUND = {
+  name: 'migration_found',
+  text: `SELECT current_database()::text AS database,
+    ARRAY(SELECT c.relname::text FROM pg_class c
+      WHERE c.relnamespace = current_schema()::regnamespace AND c.relname = ANY ($1::text[])
+      ORDER BY c.relname) AS tables,
+    (SELECT count(*) = 3 FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+      WHERE c.relnamespace = current_schema()::regnamespace AND c.relname = 'meta'
+        AND a.attname IN ('one', 'version', 'log_id')) AS has_meta`,
+};
+
 const META_TABLE = {
   name: 'migration_meta',
-  text: `CREATE TABLE IF NOT EXISTS meta (
+  text: `CREATE TABLE meta (
     one boolean PRIMARY KEY DEFAULT true CHECK (one),
     version integer NOT NULL,
     log_id text NOT NULL DEFAULT gen_random_uuid()::text

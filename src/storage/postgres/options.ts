@@ -18,6 +18,8 @@ export interface PostgresOptions {
   readonly resolveTimeoutMs?: number | undefined;
   /** Told of what an operator should know and no caller can act on. */
   readonly onWarning?: ((message: string) => void) | undefined;
+  /** False: a database whose store would have to be made or migrated is refused, as it is. */
+  readonly create?: boolean | undefined;
 }
 
 export type PostgresSettings = { readonly [Name in keyof PostgresOptions]-?: Setting<Name> };
@@ -36,6 +38,7 @@ export function settingsOf(options: PostgresOptions): PostgresSettings {
     statementTimeoutMs: options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS,
     resolveTimeoutMs: options.resolveTimeoutMs ?? RESOLVE_TIMEOUT_MS,
     onWarning: options.onWarning ?? (() => {}),
+    create: options.create ?? true,
   };
 }
 

@@ -17,7 +17,7 @@ export const GATE = 0x77_72_69_74;
 
 export const LINEAGE_FUNCTIONS = `
 -- Holds every token of a lineage until the end of the transaction, and says which is the first from
--- the root that is dead, and why.
+-- the root that is dead, and why. A revocation anywhere comes before any expiry.
 --
 -- The lock is what orders a revocation before or after an admission. Shared locks alone would let a
 -- stream of admissions keep a revocation waiting for ever, since each joins those that hold the row;
@@ -27,7 +27,8 @@ CREATE FUNCTION writ_hold_lineage(
   OUT o_lineage text[], OUT o_exclusive text[], OUT o_fault text, OUT o_culprit text
 ) LANGUAGE plpgsql AS $$
 DECLARE
-  v_is_revoked boolean;
+  v_revoked text;
+  v_expired text;
 BEGIN
   SELECT t.lineage INTO o_lineage FROM tokens t WHERE t.token_id = p_token_id;
   IF NOT FOUND THEN
@@ -37,16 +38,17 @@ BEGIN
   END IF;
   PERFORM pg_advisory_xact_lock_shared(${GATE}, hashtext(o_lineage[1]));
 
-  SELECT (array_agg(h.token_id) FILTER (WHERE h.is_revoked OR h.expires_at <= p_now))[1],
-    (array_agg(h.is_revoked) FILTER (WHERE h.is_revoked OR h.expires_at <= p_now))[1],
+  SELECT (array_agg(h.token_id) FILTER (WHERE h.revoked_at IS NOT NULL))[1],
+    (array_agg(h.token_id) FILTER (WHERE h.expires_at <= p_now))[1],
     array_agg(h.token_id) FILTER (WHERE h.concurrent_branches = 'exclusive')
-  INTO o_culprit, v_is_revoked, o_exclusive
+  INTO v_revoked, v_expired, o_exclusive
   FROM (
-    SELECT t.token_id, t.revoked_at IS NOT NULL AS is_revoked, t.expires_at,
-      t.concurrent_branches FROM tokens t
+    SELECT t.token_id, t.revoked_at, t.expires_at, t.concurrent_branches FROM tokens t
     WHERE t.token_id = ANY (o_lineage) ORDER BY cardinality(t.lineage) FOR SHARE
   ) h;
-  o_fault := CASE WHEN v_is_revoked THEN 'revoked' WHEN NOT v_is_revoked THEN 'expired' END;
+  o_culprit := coalesce(v_revoked, v_expired);
+  o_fault := CASE WHEN v_revoked IS NOT NULL THEN 'revoked'
+    WHEN v_expired IS NOT NULL THEN 'expired' END;
 END $$;
 
 -- Makes room for one child under a living parent, or says why not and changes nothing.
@@ -191,12 +193,13 @@ BEGIN
 
   -- A plain read is enough: this statement sees every freeze that was acknowledged before it began,
   -- and so every one acknowledged before the admission was asked for. Nothing is promised about a
-  -- freeze that comes while the admission is under way.
+  -- freeze that comes while the admission is under way. The widest is told: the names of the kinds
+  -- happen to be in that order.
   SELECT to_jsonb(f) INTO v_freeze FROM freezes f
   WHERE (f.what, f.target) IN (('service', ''), ('capability', p_intent ->> 'capability'),
       ('root_principal', p_intent ->> 'root_principal'))
     AND (f.until IS NULL OR f.until > p_now)
-  LIMIT 1;
+  ORDER BY f.what DESC LIMIT 1;
   IF FOUND THEN
     PERFORM writ_refuse(jsonb_build_object('reason', 'frozen', 'freeze', v_freeze));
   END IF;

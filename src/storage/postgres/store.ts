@@ -16,6 +16,7 @@ import { startClock } from './clock.ts';
 import { type Database, openDatabase, type Statement } from './connection.ts';
 import { createDeliveries } from './deliveries.ts';
 import { createAppend } from './entries.ts';
+import { inspectDatabase } from './inspect.ts';
 import { createIntents } from './intents.ts';
 import { createLoad } from './load.ts';
 import { createLog } from './log.ts';
@@ -35,7 +36,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   const requests = openDatabase(url, settings, settings.poolSize);
   const background = openDatabase(url, settings, BACKGROUND_POOL_SIZE);
   try {
-    const logId = await migrate(background, settings.onWarning);
+    const logId = await migrate(background, settings);
     const clock = await startClock(background, settings);
     const sequencer = startSequencer(background, settings);
     const { resolveTimeoutMs } = settings;
@@ -85,6 +86,7 @@ function operationsOf(
     append: createAppend(database, resolveTimeoutMs),
     settle,
     sequence: sequencer.sequence,
+    inspect: () => inspectDatabase(database),
     async admit(request) {
       const { waiting, overloaded } = sequencer.backlog();
       if (!overloaded) return admit(request);

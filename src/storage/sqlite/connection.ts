@@ -44,22 +44,24 @@ export interface Connection {
   close(): void;
 }
 
+/**
+ * Why a file must be left as it is, if it must. Asked in one snapshot, and before the first setting,
+ * since turning the log on writes into the file.
+ */
+export type Objection = (connection: Connection) => string | undefined;
+
 /** Opens the file, making it and its folder when they are missing. */
-export function openConnection(path: string): Connection {
+export function openConnection(path: string, objection: Objection = () => undefined): Connection {
+  const database = opening(path, () => openDatabase(path));
   try {
-    const database = openDatabase(path);
-    try {
-      configure(database, path === IN_MEMORY);
-    } catch (error) {
-      database.close();
-      throw error;
-    }
-    return connectionOn(database);
+    const connection = connectionOn(database);
+    const reason = opening(path, () => fromSnapshot(connection, objection));
+    if (reason !== undefined) throw new Error(`Cannot open the store: ${reason}`);
+    opening(path, () => configure(database, path === IN_MEMORY));
+    return connection;
   } catch (error) {
-    if (error instanceof StoreUnavailable) throw error;
-    throw new StoreUnavailable(`Cannot open the store: "${path}" ${reasonOf(error)}`, {
-      cause: error,
-    });
+    database.close();
+    throw error;
   }
 }
 
@@ -87,6 +89,26 @@ export function rollBack(connection: Connection): void {
     // A connection that cannot even roll back is lost: the failure that led here is what the caller
     // is told, and the next BEGIN fails by itself.
   }
+}
+
+/** One step of opening: whatever fails in it is the file's or the disk's. */
+function opening<Result>(path: string, step: () => Result): Result {
+  try {
+    return step();
+  } catch (error) {
+    if (error instanceof StoreUnavailable) throw error;
+    throw new StoreUnavailable(`Cannot open the store: "${path}" ${reasonOf(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+/** Another process may be making the store: its version and its tables must be of one moment. */
+function fromSnapshot(connection: Connection, objection: Objection): string | undefined {
+  connection.script('BEGIN');
+  const reason = objection(connection);
+  connection.script('COMMIT');
+  return reason;
 }
 
 function openDatabase(path: string): DatabaseSyncInstance {

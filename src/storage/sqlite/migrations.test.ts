@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'vitest';
 import { type Connection, openConnection } from './connection.ts';
-import { MIGRATIONS, migrate } from './migrations.ts';
+import { MIGRATIONS, migrate, unmadeFile } from './migrations.ts';
 
 let connection: Connection;
 
@@ -93,4 +93,13 @@ test('migrate() refuses the file of another program that numbers its versions to
   assert.throws(() => migrate(connection), {
     message: 'Cannot open the store: the file belongs to another program',
   });
+});
+
+test('unmadeFile() says what an older file needs, and nothing of one that is up to date', () => {
+  migrate(connection);
+  const newer = [...MIGRATIONS, () => {}];
+
+  const reason = `it was written by version ${MIGRATIONS.length}, start the service once to bring it to ${newer.length}`;
+  assert.equal(unmadeFile(connection, 'writ.db', newer), reason);
+  assert.equal(unmadeFile(connection, 'writ.db'), undefined);
 });

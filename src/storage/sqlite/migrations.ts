@@ -3,7 +3,7 @@
  *
  * Each step is one transaction under SQLite's write lock and looks at the version again inside it,
  * so processes that start at once take turns and each step happens once. A file of a newer program,
- * or of another one, is left as it is.
+ * or of another one, is left as it is: whether it is one can be asked before anything is written.
  *
  * @module
  */
@@ -35,7 +35,7 @@ export function migrate(
     try {
       version = versionOf(connection);
       if (version < migrations.length) {
-        if (version === 0) refuseForeign(connection);
+        refuse(unfitFile(connection, migrations));
         (migrations[version] as Migration)(connection);
         version += 1;
         connection.script(`PRAGMA user_version = ${version}`);
@@ -46,30 +46,55 @@ export function migrate(
       throw error;
     }
   }
-  refuseNewer(versionOf(connection), migrations.length);
-  refuseUnmarked(connection);
+  refuse(unfitFile(connection, migrations));
+}
+
+/** Why this file must be left alone: it is another program's, or a newer one's. Only reads. */
+export function unfitFile(
+  connection: Connection,
+  migrations: readonly Migration[] = MIGRATIONS,
+): string | undefined {
+  const version = versionOf(connection);
+  const isMarked = markOf(connection) === APPLICATION_ID;
+  // Other programs number their versions too.
+  if (version > 0 && !isMarked) return 'the file belongs to another program';
+  if (version > migrations.length) {
+    return `it was written by version ${version}, this program knows ${migrations.length}`;
+  }
+  if (version > 0) return undefined;
+
+  // A file without a version must be empty: anything in it is somebody else's.
+  const row = connection.get<{ name: string }>('SELECT name FROM sqlite_schema LIMIT 1');
+  return row && `the file is no store, it has "${row.name}"`;
+}
+
+/** Why a fit file cannot be used as it is: it would have to be made or migrated. Only reads. */
+export function unmadeFile(
+  connection: Connection,
+  path: string,
+  migrations: readonly Migration[] = MIGRATIONS,
+): string | undefined {
+  const version = versionOf(connection);
+  if (version === migrations.length) return undefined;
+  if (version === 0) return noStoreIn(path);
+  const remedy = `start the service once to bring it to ${migrations.length}`;
+  return `it was written by version ${version}, ${remedy}`;
+}
+
+export function noStoreIn(path: string): string {
+  return `there is none in "${path}"`;
+}
+
+function refuse(reason: string | undefined): void {
+  if (reason !== undefined) throw new Error(`Cannot open the store: ${reason}`);
 }
 
 function versionOf(connection: Connection): number {
   return Number(connection.get<{ user_version: bigint }>('PRAGMA user_version')?.user_version);
 }
 
-function refuseNewer(version: number, known: number): void {
-  if (version <= known) return;
-  throw new Error(
-    `Cannot open the store: it was written by version ${version}, this program knows ${known}`,
+function markOf(connection: Connection): number {
+  return Number(
+    connection.get<{ application_id: bigint }>('PRAGMA application_id')?.application_id,
   );
-}
-
-/** A file without a version must be empty: anything in it is somebody else's. */
-function refuseForeign(connection: Connection): void {
-  const row = connection.get<{ name: string }>('SELECT name FROM sqlite_schema LIMIT 1');
-  if (row) throw new Error(`Cannot open the store: the file is no store, it has "${row.name}"`);
-}
-
-/** Other programs number their versions too. */
-function refuseUnmarked(connection: Connection): void {
-  const row = connection.get<{ application_id: bigint }>('PRAGMA application_id');
-  if (Number(row?.application_id) === APPLICATION_ID) return;
-  throw new Error('Cannot open the store: the file belongs to another program');
 }

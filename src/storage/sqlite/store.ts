@@ -11,28 +11,39 @@
  * @module
  */
 
+import { existsSync } from 'node:fs';
 import { type Store, StoreUnavailable } from '../store.ts';
 import { admit } from './admission.ts';
 import * as approvals from './approvals.ts';
 import * as checkpoints from './checkpoints.ts';
-import { type Connection, failureOf, openConnection, rollBack } from './connection.ts';
+import { type Connection, failureOf, IN_MEMORY, openConnection, rollBack } from './connection.ts';
 import * as deliveries from './deliveries.ts';
 import * as freezes from './freezes.ts';
 import { createGroupCommit, type GroupCommit, WAITING_MAX } from './group-commit.ts';
+import { inspect } from './inspect.ts';
 import * as invocations from './invocations.ts';
 import { findLeaf, queryEntries, readNodes, scanEntries } from './log-reader.ts';
 import { createLogWriter, type LogWriter, readHead } from './log-writer.ts';
-import { migrate } from './migrations.ts';
+import { migrate, noStoreIn, unfitFile, unmadeFile } from './migrations.ts';
 import * as settlement from './settlement.ts';
 import * as tokens from './tokens.ts';
 
 export interface SqliteOptions {
   /** The clock of the rules; the system's when left out. */
   readonly clock?: (() => Date) | undefined;
+  /** False: a file that would have to be made or migrated is refused and stays as it is. */
+  readonly create?: boolean | undefined;
 }
 
 export async function openSqlite(path: string, options: SqliteOptions = {}): Promise<Store> {
-  const connection = openConnection(path);
+  const { create = true } = options;
+  if (!create && path !== IN_MEMORY && !existsSync(path)) {
+    throw new Error(`Cannot open the store: ${noStoreIn(path)}`);
+  }
+  const connection = openConnection(
+    path,
+    (file) => unfitFile(file) ?? (create ? undefined : unmadeFile(file, path)),
+  );
   try {
     return createSqliteStore(connection, options);
   } catch (error) {
@@ -192,6 +203,7 @@ function logStore({ connection, commits }: Parts) {
     scanEntries: (from, limit) => read(connection, () => scanEntries(connection, from, limit)),
     findLeaf: (by) => read(connection, () => findLeaf(connection, by)),
     nodes: (ids) => read(connection, () => readNodes(connection, ids)),
+    inspect: () => read(connection, () => inspect(connection)),
     insertCheckpoint: (checkpoint) => {
       return commits.submit(() => checkpoints.insertCheckpoint(connection, checkpoint));
     },

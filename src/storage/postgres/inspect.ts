@@ -1,0 +1,115 @@
+/**
+ * What the database can say about the log that the port cannot show: nodes, times, guards.
+ *
+ * Only reads. Each statement compares what it reads in one snapshot, so others may append meanwhile.
+ * Reads whole tables, which takes longer than any other statement of ours may.
+ *
+ * @module
+ */
+
+import { treeFaults } from '../tree-faults.ts';
+import type { Database, Session, Statement } from './connection.ts';
+
+/** Long enough to read a log of hundreds of millions of entries from a slow disk. */
+const INSPECTION_TIMEOUT_MS = 30 * 60_000;
+
+export function inspectDatabase(database: Database): Promise<string[]> {
+  return database.transaction(async (session) => {
+    await session.run(PATIENCE);
+    return [
+      ...(await strayNodes(session)),
+      ...(await wrongTimes(session)),
+      ...(await missingGuards(session)),
+    ];
+  });
+}
+
+async function strayNodes(session: Session): Promise<string[]> {
+  const [row] = await session.run<NodesRow>(NODES);
+  if (row === undefined) return ['the tree has no head'];
+  const counts = { size: Number(row.size), kept: Number(row.kept), ahead: Number(row.ahead) };
+  return treeFaults({ ...counts, firstAhead: row.first }, 0);
+}
+
+/** Queries by time begin where `latest` says, so a wrong one hides entries from them. */
+async function wrongTimes(session: Session): Promise<string[]> {
+  const [row] = await session.run<TimesRow>(TIMES);
+  const { wrong, first, is_head_right } = row as TimesRow;
+  const faults: string[] = [];
+  if (wrong > 0n) faults.push(`entries whose "latest" is wrong: ${wrong}, the first is ${first}`);
+  if (!is_head_right) faults.push('the head\'s "latest" is not the greatest time of the log');
+  return faults;
+}
+
+async function missingGuards(session: Session): Promise<string[]> {
+  const rows = await session.run<GuardRow>(GUARDS, [
+    GUARDED.map(([table]) => table),
+    GUARDED.map(([, name]) => name),
+  ]);
+  const faults = rows.filter(({ state }) => state !== ALWAYS);
+  return faults.map(({ name, state }) => {
+    return `the guard "${name}" ${state === null ? 'is missing' : 'is not enabled always'}`;
+  });
+}
+
+/** What makes the log and the tree append-only, each enabled whatever role a session plays. */
+const GUARDED: readonly (readonly [table: string, trigger: string])[] = [
+  ['log', 'log_altered'],
+  ['log', 'log_deleted'],
+  ['log', 'log_truncated'],
+  ['nodes', 'nodes_changed'],
+  ['nodes', 'nodes_truncated'],
+];
+const ALWAYS = 'A';
+
+interface NodesRow {
+  readonly size: bigint;
+  readonly kept: bigint;
+  readonly ahead: bigint;
+  readonly first: string | null;
+}
+
+interface TimesRow {
+  readonly wrong: bigint;
+  readonly first: bigint | null;
+  readonly is_head_right: boolean;
+}
+
+interface GuardRow {
+  readonly name: string;
+  readonly state: string | null;
+}
+
+const PATIENCE: Statement = {
+  name: 'inspect_patience',
+  text: `SELECT set_config('statement_timeout', '${INSPECTION_TIMEOUT_MS}', true)`,
+};
+
+/** A shift by more than 63 places begins again at none, so such levels are named apart. */
+const NODES: Statement = {
+  name: 'inspect_nodes',
+  silenceMs: INSPECTION_TIMEOUT_MS,
+  text: `SELECT h.size, n.kept, n.ahead, n.first FROM head h CROSS JOIN LATERAL (
+      SELECT count(*) AS kept, count(*) FILTER (WHERE is_ahead) AS ahead,
+        min(level || '/' || index) FILTER (WHERE is_ahead) AS first
+      FROM (SELECT level, index, level > 62 OR index >= (h.size >> level) AS is_ahead
+        FROM nodes) AS every
+    ) n`,
+};
+
+const TIMES: Statement = {
+  name: 'inspect_times',
+  silenceMs: INSPECTION_TIMEOUT_MS,
+  text: `SELECT count(*) FILTER (WHERE latest IS DISTINCT FROM newest) AS wrong,
+      min(sequence) FILTER (WHERE latest IS DISTINCT FROM newest) AS first,
+      coalesce(max(newest), '-infinity') = (SELECT latest FROM head) AS is_head_right
+    FROM (SELECT sequence, latest, max(timestamp) OVER (ORDER BY sequence) AS newest
+      FROM log) AS every`,
+};
+
+const GUARDS: Statement = {
+  name: 'inspect_guards',
+  text: `SELECT g.name, t.tgenabled::text AS state
+    FROM unnest($1::text[], $2::text[]) AS g (on_table, name)
+    LEFT JOIN pg_trigger t ON t.tgrelid = to_regclass(g.on_table) AND t.tgname = g.name`,
+};
