@@ -61,6 +61,30 @@ export function travelWith(place: string, value: unknown): RawDeclarations {
   return declarations;
 }
 
+interface StepOf {
+  readonly id: string;
+  readonly capability: string;
+}
+
+/** A composition "whole" of what "parts" declares, in the order of "steps", without any mapping. */
+export function wholeOf(
+  steps: readonly StepOf[],
+  parts: Readonly<Record<string, object>>,
+  changes: object = {},
+): RawDeclarations {
+  const composition = {
+    authority_boundary: 'same_service',
+    steps,
+    input_mapping: {},
+    output_mapping: {},
+    failure_policy: 'propagate',
+    audit_policy: { record_child_invocations: true, parent_task_lineage: true },
+  };
+  const declared = Object.entries(parts).map(([name, part]) => [name, { ...smallest(), ...part }]);
+  const whole = { ...smallest(), kind: 'composed', composition, ...changes };
+  return { ...Object.fromEntries(declared), whole };
+}
+
 /**
  * One place changed gives one fault, with these words. It stands at that place, unless the last
  * column says where.

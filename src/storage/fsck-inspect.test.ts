@@ -38,7 +38,7 @@ test('checkStore() finds nothing in a file with marks of time', async () => {
   assert.deepEqual(await detailsOf(await markedFile()), []);
 });
 
-/** What the port cannot show, and what is said of it. A log of 1031 has 1026 nodes above leaves. */
+/** What the port cannot show, and what is said of it. Above 1031 leaves are 1027 nodes. */
 const DAMAGES: [name: string, statement: string, ...found: string[]][] = [
   [
     'a mark that is too early',

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, test } from 'vitest';
 import { appendLeaves } from '../../domain/merkle.ts';
 import {
@@ -62,6 +63,40 @@ test('openSqlite() takes its time from the clock it is given', async () => {
   assert.deepEqual(store.now(), at(7));
   await store.close();
 });
+
+/** Files that must stay as they are, and why they are refused. */
+const FOREIGN: [name: string, sql: string, reason: RegExp][] = [
+  ['without a version', 'CREATE TABLE contacts (name TEXT)', /is no store, it has "contacts"$/],
+  [
+    'with a version of its own',
+    'CREATE TABLE contacts (name TEXT); PRAGMA user_version = 1',
+    /belongs to another program$/,
+  ],
+  [
+    'with a mark and a version of its own',
+    'PRAGMA application_id = 7; PRAGMA user_version = 99; CREATE TABLE contacts (name TEXT)',
+    /belongs to another program$/,
+  ],
+];
+
+for (const [name, sql, reason] of FOREIGN) {
+  test(`openSqlite() refuses a file ${name}, and leaves every byte of it`, async () => {
+    const path = newPath();
+    const raw = new DatabaseSync(path);
+    raw.exec(sql);
+    raw.close();
+    const before = readFileSync(path);
+
+    await assert.rejects(openSqlite(path), { name: 'Error', message: reason });
+
+    assert.deepEqual(readFileSync(path), before);
+    assert.deepEqual(
+      readdirSync(folder).filter((file) => file.startsWith(`${basename(path)}-`)),
+      [],
+      'nothing lies beside it',
+    );
+  });
+}
 
 test('openSqlite() refuses a store of a newer program', async () => {
   const path = newPath();
