@@ -11,6 +11,8 @@ export type {
   DefinedCapability,
   Handler,
   HandlerContext,
+  PinnedElsewhere,
+  ResolveBinding,
 } from './service/define.ts';
 export { defineCapability, HandlerFailure, NoEffect } from './service/define.ts';
 export type {

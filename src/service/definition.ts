@@ -14,7 +14,7 @@ import type { DefinedCapability } from './define.ts';
 import type { Authenticate } from './identities.ts';
 
 /** Long enough for a slow backend, short enough that a stuck one is noticed while someone waits. */
-export const HANDLER_DEADLINE_DEFAULT_MS = 30_000;
+const HANDLER_DEADLINE_DEFAULT_MS = 30_000;
 
 /** A day: longer work belongs into a job that a capability starts. */
 const HANDLER_DEADLINE_MAX_MS = 86_400_000;

@@ -24,7 +24,7 @@ import { failure, Refusal, refuse } from '../domain/failure.ts';
 import type { Capability } from '../protocol/capability.ts';
 import type { Failure } from '../protocol/failure.ts';
 import type { InvokeRequest } from '../protocol/invocation.ts';
-import { OutcomeUnknown } from '../storage/store.ts';
+import { type Loaded, OutcomeUnknown } from '../storage/store.ts';
 import { admitAndRun } from './admission.ts';
 import { findBindings } from './bindings.ts';
 import { beginCall, type Call, type CheckedCall } from './call.ts';
@@ -103,6 +103,7 @@ async function check(
   refuse(budget.failure);
   const parameters = await resolvedParameters(parts, caller, capability, request.parameters);
   call.parametersDigest = digestOf(parameters);
+  refuse(unknownGrant(request, loaded));
   refuse(notYetOffered(capability, parts, { parameters, charge: budget.charge }));
   const { bound } = bindings;
   return { ...call, caller, request, capability, parameters, bound, charge: budget.charge };
@@ -155,6 +156,12 @@ function otherResponseMode(
         'streaming_required',
         `Cannot answer "${name}" in one piece: ask with "stream": true`,
       );
+}
+
+/** A grant that is given is judged, also where none is needed. */
+function unknownGrant({ approval_grant: id }: InvokeRequest, { grant }: Loaded) {
+  if (id === undefined || grant) return undefined;
+  return failure('approval_grant_invalid', `Cannot use grant "${id}": there is no such grant`);
 }
 
 /** Approval and composition are further steps of this list; until they are there, nothing runs. */

@@ -56,13 +56,13 @@ function exchange(url: URL, call: OutboundRequest): Promise<OutboundAnswer> {
       request.destroy();
       reject(new Error(`Cannot call ${url.host}: ${why}`));
     };
-    const timer = setTimeout(() => fail(`no answer in ${call.timeoutMs} ms`), call.timeoutMs);
     const request = send(url, {
       method: call.method ?? 'GET',
       headers: { accept: 'application/json', 'user-agent': 'writ', ...call.headers },
       lookup: guardedLookup(call.insideHosts.includes(bareHost(url)), call.resolve ?? lookup),
       agent: false,
     });
+    const timer = setTimeout(() => fail(`no answer in ${call.timeoutMs} ms`), call.timeoutMs);
     request.on('error', (error) => {
       clearTimeout(timer);
       reject(new Error(`Cannot call ${url.host}: ${error.message}`, { cause: error }));

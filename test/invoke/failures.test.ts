@@ -37,6 +37,14 @@ const ROWS: Row[] = [
     (rig) => use(rig, 'book'),
   ],
   [
+    'approval_grant_invalid',
+    [403, false, 'request_approval', 'wait_then_retry'],
+    async (rig) => {
+      const fields = { approval_grant: 'gnt_00000000000000000000000000000000' };
+      return rig.invoke((await rig.token()).token, 'touch', {}, { fields });
+    },
+  ],
+  [
     'authentication_required',
     [401, true, 'provide_credentials', 'retry_now'],
     (rig) => rig.ask('POST', '/svc/invoke/touch', { body: { parameters: {} } }),
@@ -115,7 +123,6 @@ const ANONYMOUS: FailureType[] = ['authentication_required', 'invalid_token'];
 const UNREACHABLE: FailureType[] = [
   'approver_not_authorized',
   'approval_required',
-  'approval_grant_invalid',
   'grant_policy_violation',
   'approval_request_decided',
   'approval_request_expired',

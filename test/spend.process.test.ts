@@ -1,0 +1,360 @@
+/**
+ * Real service processes that are killed while they spend: no overspend, nothing spent twice, and an
+ * entry for every call that was acknowledged or admitted.
+ *
+ * @module
+ */
+
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { build, defaultServerConditions } from 'vite';
+import { afterAll, beforeAll, test } from 'vitest';
+import { entryView } from '../src/domain/entry.ts';
+import type { AuditEntry } from '../src/protocol/audit.ts';
+import type { IssueAnswer } from '../src/protocol/token.ts';
+import { openStore } from '../src/storage/open.ts';
+import type { Store } from '../src/storage/store.ts';
+import { ALICE } from './invoke/principals.ts';
+import { startProxy } from './invoke/proxy.ts';
+import { freshDatabase } from './postgres.ts';
+
+/** What one call costs, in minor units, and how many the root's budget covers. */
+const PRICE = 1_000n;
+const COVERED = 300;
+
+/** The load: so many callers at once, each call with its own key, until all kills are done. */
+const CALLERS = 12;
+const CALLS_PER_CALLER_MAX = 100;
+const TRIES_PER_CALL_MAX = 100;
+const PAUSE_MS = 100;
+const KILLS = 3;
+const TEST_MS_MAX = 180_000;
+
+/** Where the program is bundled to: beside the packages it imports, and a process starts in no time. */
+const BUNDLE = join(import.meta.dirname, `../node_modules/.cache/writ-spend-${process.pid}`);
+
+beforeAll(async () => {
+  await build({
+    configFile: false,
+    logLevel: 'error',
+    ssr: { resolve: { conditions: ['writ-source', ...defaultServerConditions] } },
+    build: {
+      ssr: join(import.meta.dirname, 'invoke/program.ts'),
+      outDir: BUNDLE,
+      target: 'node20',
+    },
+  });
+});
+
+afterAll(() => rmSync(BUNDLE, { recursive: true, force: true }));
+
+interface Place {
+  readonly store: string;
+  readonly keys: string;
+  readonly effects: string;
+  remove(): void;
+}
+
+function newPlace(store?: string): Place {
+  const folder = mkdtempSync(join(tmpdir(), 'writ-spend-'));
+  const effects = join(folder, 'effects');
+  writeFileSync(effects, '');
+  return {
+    store: store ?? `sqlite:${join(folder, 'writ.db')}`,
+    keys: join(folder, 'keys'),
+    effects,
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+interface Running {
+  readonly url: string;
+  kill(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+async function start({ store, keys, effects }: Place): Promise<Running> {
+  const child = spawn(process.execPath, [join(BUNDLE, 'program.js'), store, keys, effects], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const end = async (signal: NodeJS.Signals) => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, 'exit');
+    child.kill(signal);
+    await ended;
+  };
+  const url = await addressOf(child);
+  return { url, kill: () => end('SIGKILL'), stop: () => end('SIGTERM') };
+}
+
+async function addressOf({ stdout }: ChildProcess): Promise<string> {
+  if (!stdout) throw new Error('Cannot listen to the service: it has no output');
+  for await (const line of createInterface({ input: stdout })) {
+    const url = /listening on (\S+)/.exec(line)?.[1];
+    if (url) return url;
+  }
+  throw new Error('Cannot call the service: it did not start');
+}
+
+async function issue(url: string, bearer: string, request: object): Promise<IssueAnswer> {
+  const response = await post(`${url}/svc/tokens`, bearer, {
+    scope: ['w.use'],
+    subject: 'agent:a',
+    ...request,
+  });
+  assert.equal(response.status, 200);
+  return (await response.json()) as IssueAnswer;
+}
+
+function post(url: string, bearer: string, body: object, headers: object = {}): Promise<Response> {
+  return fetch(url, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${bearer}`,
+      'content-type': 'application/json',
+      ...headers,
+    },
+    body: JSON.stringify(body),
+  });
+}
+
+/** One answer that was received whole. */
+interface Acknowledged {
+  readonly key: string;
+  readonly status: number;
+  readonly text: string;
+}
+
+/** Spends under one key until somebody gives a word on it, whoever of the processes that is. */
+async function spend(
+  urls: () => readonly string[],
+  token: string,
+  key: string,
+): Promise<Acknowledged | undefined> {
+  for (let tries = 0; tries < TRIES_PER_CALL_MAX; tries++) {
+    const live = urls();
+    const url = live[Math.floor(Math.random() * live.length)];
+    try {
+      if (url === undefined) throw new Error('Cannot call: no process runs');
+      const response = await post(
+        `${url}/svc/invoke/pay`,
+        token,
+        { parameters: {}, client_reference_id: key },
+        { 'idempotency-key': key },
+      );
+      const text = await response.text();
+      if (!JSON.parse(text).failure?.retry) return { key, status: response.status, text };
+    } catch {
+      // Cut off, or not there: the same key may be asked for again.
+    }
+    await sleep(PAUSE_MS);
+  }
+  return undefined;
+}
+
+/** Lets callers spend under two children of one budget while `harm` is done to the processes. */
+async function spendUnder(
+  urls: () => readonly string[],
+  harm: () => Promise<void>,
+): Promise<{ root: IssueAnswer; heard: Acknowledged[] }> {
+  const url = urls()[0] as string;
+  const budget = { currency: 'USD', max_amount: (COVERED * Number(PRICE)) / 100 };
+  const root = await issue(url, ALICE, { budget });
+  const children = await Promise.all(
+    [0, 1].map((n) =>
+      issue(url, root.token, { parent_token: root.token_id, subject: `agent:child-${n}` }),
+    ),
+  );
+  const heard: Acknowledged[] = [];
+  let harmed = false;
+  const caller = async (n: number) => {
+    for (let i = 0; i < CALLS_PER_CALLER_MAX && !harmed; i++) {
+      const token = (children[(n + i) % 2] as IssueAnswer).token;
+      const answer = await spend(urls, token, `call-${n}-${i}`);
+      if (answer) heard.push(answer);
+      await sleep(PAUSE_MS);
+    }
+  };
+  const harming = harm().finally(() => {
+    harmed = true;
+  });
+  await Promise.all([harming, ...Array.from({ length: CALLERS }, (_, n) => caller(n))]);
+  return { root, heard };
+}
+
+/** Waits until no admitted call is open any more: the living close what the dead left. */
+async function recovered(store: Store): Promise<void> {
+  const future = new Date(Date.now() + 3_600_000);
+  for (let tries = 0; tries < 300; tries++) {
+    if ((await store.abandonedIntents(future, 1)).length === 0) return;
+    await sleep(100);
+  }
+  assert.fail('admitted calls stayed open');
+}
+
+/** The file belongs to one process at a time, so one more runs until it has closed what is open. */
+async function recoveredFile(place: Place): Promise<Store> {
+  for (let tries = 0; tries < 20; tries++) {
+    const store = await openStore(place.store);
+    const open = await store.abandonedIntents(new Date(Date.now() + 3_600_000), 1);
+    if (open.length === 0) return store;
+    await store.close();
+    const running = await start(place);
+    await sleep(500);
+    await running.stop();
+  }
+  return assert.fail('admitted calls stayed open');
+}
+
+async function allInvocations(store: Store): Promise<AuditEntry[]> {
+  const { size } = await store.sequence();
+  const entries: AuditEntry[] = [];
+  while (entries.length < size) {
+    entries.push(...(await store.scanEntries(entries.length, 1_000)).map(entryView));
+  }
+  return entries.filter(({ entry_type }) => entry_type === 'invocation');
+}
+
+/** What must hold whatever was killed and when. */
+async function assertHonest(
+  store: Store,
+  place: Place,
+  { root, heard }: { root: IssueAnswer; heard: Acknowledged[] },
+): Promise<void> {
+  const entries = await allInvocations(store);
+  const charged = entries.filter(({ cost_actual }) => cost_actual !== null);
+  const effects = readFileSync(place.effects, 'utf8').trimEnd().split('\n').filter(Boolean);
+  const described = await store.describeToken(root.token_id, 10);
+  const budget = described?.lineage[0]?.budget;
+  assert.ok(budget);
+
+  // No overspend: the ledger, the entries and the effects agree with the ceiling.
+  assert.equal(budget.reserved, 0n);
+  assert.ok(budget.consumed <= budget.max);
+  assert.equal(budget.consumed, PRICE * BigInt(charged.length));
+  assert.ok(effects.length <= COVERED);
+  assert.ok(effects.length > 0);
+
+  // Nothing twice: one effect for a key, one for an invocation, one entry for an invocation.
+  assert.equal(new Set(effects.map((line) => line.split(' ')[0])).size, effects.length);
+  const byId = new Map(entries.map((entry) => [entry.invocation_id, entry]));
+  assert.equal(byId.size, entries.length);
+
+  // No effect without its entry, and none whose entry says that nothing happened.
+  for (const line of effects) {
+    const entry = byId.get(line.split(' ')[1] as string);
+    assert.ok(entry?.state === 'completed' || entry?.state === 'indeterminate', line);
+  }
+
+  // Every answer that was heard is in the log as it was told, and every success had its effect.
+  const acted = new Set(effects.map((line) => line.split(' ')[1]));
+  for (const { status, text } of heard) {
+    const body = JSON.parse(text);
+    const entry = byId.get(body.invocation_id);
+    assert.equal(entry?.success, status === 200);
+    assert.deepEqual(body.audit, { entry_id: entry?.entry_id, leaf_hash: entry?.leaf_hash });
+    if (status === 200) assert.ok(acted.has(body.invocation_id));
+    else assert.match(body.failure.type, /^(?:budget_exceeded|outcome_unknown)$/);
+  }
+  assert.ok(heard.some(({ status }) => status === 200));
+}
+
+test('two processes on one PostgreSQL keep a budget while they are killed at random', {
+  timeout: TEST_MS_MAX,
+}, async () => {
+  const database = await freshDatabase();
+  const place = newPlace(database.url);
+  const store = await openStore(database.url);
+  const processes: Running[] = [await start(place), await start(place)];
+  try {
+    const spent = await spendUnder(
+      () => processes.map(({ url }) => url),
+      async () => {
+        for (let kill = 0; kill < KILLS; kill++) {
+          await sleep(300 + Math.random() * 300);
+          await processes[kill % 2]?.kill();
+          processes[kill % 2] = await start(place);
+        }
+      },
+    );
+    await recovered(store);
+
+    await assertHonest(store, place, spent);
+  } finally {
+    await Promise.all(processes.map((each) => each.kill()));
+    await store.close();
+    await database.drop();
+    place.remove();
+  }
+});
+
+test('a process on a SQLite file keeps a budget over every kill and restart', {
+  timeout: TEST_MS_MAX,
+}, async () => {
+  const place = newPlace();
+  let running = await start(place);
+  let store: Store | undefined;
+  try {
+    const spent = await spendUnder(
+      () => [running.url],
+      async () => {
+        for (let kill = 0; kill < KILLS; kill++) {
+          await sleep(150 + Math.random() * 150);
+          await running.kill();
+          running = await start(place);
+        }
+      },
+    );
+    await running.stop();
+    store = await recoveredFile(place);
+
+    await assertHonest(store, place, spent);
+  } finally {
+    await running.kill();
+    await store?.close();
+    place.remove();
+  }
+});
+
+test('a call whose answer was cut off after the commit is answered alike when it is repeated', {
+  timeout: TEST_MS_MAX,
+}, async () => {
+  const place = newPlace();
+  const running = await start(place);
+  const { hostname: host, port } = new URL(running.url);
+  const proxy = await startProxy({ host, port: Number(port) });
+  try {
+    const { token } = await issue(running.url, ALICE, {});
+    const throughProxy = `http://127.0.0.1:${proxy.port}`;
+    for (let round = 0; round < 10; round++) {
+      proxy.cutAfter(0);
+      const call = (base: string) =>
+        post(
+          `${base}/svc/invoke/pay`,
+          token,
+          { parameters: {}, client_reference_id: `cut-${round}` },
+          { 'idempotency-key': `cut-${round}` },
+        );
+
+      await assert.rejects(call(throughProxy));
+      const again = await call(running.url);
+      const text = await again.text();
+
+      assert.equal(again.status, 200);
+      assert.equal(again.headers.get('idempotent-replayed'), 'true');
+      assert.ok(proxy.lost().at(-1)?.toString().endsWith(text));
+    }
+    const effects = readFileSync(place.effects, 'utf8').trimEnd().split('\n');
+    assert.equal(effects.length, 10);
+  } finally {
+    await proxy.close();
+    await running.kill();
+    place.remove();
+  }
+});
