@@ -100,33 +100,27 @@ onBothStores((rig) => {
 
   test('an identity is told as much as its own class', async () => {
     const request = { scope: LONG, caller_class: 'nobody_may' };
-    const details: string[] = [];
+    const told = new Map<string, string>();
     for (const bearer of [ALICE, PLAIN, PARTNER, QUIET]) {
-      const { result, entries } = await watched(rig().store, () =>
-        ask(rig(), bearer, '/svc/tokens', request),
-      );
-      details.push(result.body.failure.detail);
-      const full = String(entries[0]?.detail?.refused);
-      assert.match(full, bearer === PARTNER ? /^Cannot issue scope/ : /nobody_may/);
-      assert.equal(
-        result.body.failure.detail,
-        bearer === QUIET
-          ? 'Refused: the identity may not put this into a token'
-          : full.slice(0, 200),
-      );
+      const { body } = await ask(rig(), bearer, '/svc/tokens', request);
+      told.set(bearer, body.failure.detail);
     }
-    assert.equal(details.length, 4);
+
+    assert.match(String(told.get(ALICE)), /nobody_may/);
+    assert.match(String(told.get(PARTNER)), /^Cannot issue scope/);
+    assert.ok(String(told.get(PARTNER)).length <= 200);
+    assert.equal(told.get(QUIET), 'Refused: the identity may not put this into a token');
   });
 
-  test('the log keeps the whole detail of an act, whoever was told less', async () => {
+  test("the log says why an act was refused, in nobody's words, whoever was told less", async () => {
     const tokens = await tokensOf(rig(), {});
     const perform = REFUSALS['tokens.issue, in many words'] as Perform;
     const full = (await perform(rig(), tokens.get('internal') as IssueAnswer)).body.failure;
 
     for (const [, token] of tokens) {
       const { entries } = await watched(rig().store, () => perform(rig(), token));
-      assert.equal(entries[0]?.detail?.refused, full.detail);
       assert.equal(entries[0]?.failure_type, full.type);
+      assert.equal(entries[0]?.detail, null);
     }
   });
 
