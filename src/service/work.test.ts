@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { test } from 'vitest';
+import { createWorkInProgress } from './work.ts';
+
+test('finish() waits for work that other work began', async () => {
+  const work = createWorkInProgress();
+  let late = false;
+  const first = new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
+    void work.track(
+      new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
+        late = true;
+      }),
+    );
+  });
+  void work.track(first);
+
+  assert.equal(await work.finish(60_000), 0);
+  assert.equal(late, true);
+});
+
+test('finish() says how much is left when the time is up', async () => {
+  const work = createWorkInProgress();
+  void work.track(new Promise(() => undefined));
+
+  assert.equal(await work.finish(1), 1);
+});
+
+test('finish() does not mind work that failed', async () => {
+  const work = createWorkInProgress();
+  work.track(Promise.reject(new Error('broken'))).catch(() => undefined);
+
+  assert.equal(await work.finish(60_000), 0);
+});
