@@ -7,16 +7,19 @@
 import type { EntryRecord } from '../../domain/entry.ts';
 import { equalBytes } from '../../domain/hash.ts';
 import type { BindingRecord } from '../records.ts';
-import type { InvocationStore } from '../store.ts';
+import { type InvocationStore, OutcomeUnknown } from '../store.ts';
 import { createBatcher } from './batch.ts';
 import type { Database, Session, Statement } from './connection.ts';
-import { isStoreFailure } from './failure.ts';
+import { isDuplicate, isStoreFailure } from './failure.ts';
 import { resolved } from './resolve.ts';
 import { column } from './rows.ts';
 import { ENTRY_COLUMNS } from './schema-log.ts';
 
 /** Calls whose entries share one commit. Entries are small; the bound is for the statement's size. */
 const APPEND_BATCH = { sizeMax: 128, tripsMax: 4 };
+
+/** A repetition sees in its next try what got a place in its last; a batch gets its places at once. */
+const PLACING_TRIES = 5;
 
 const TYPES: Readonly<Record<string, string>> = {
   timestamp: 'timestamptz',
@@ -74,18 +77,34 @@ interface Appended {
   readonly bindings: readonly BindingRecord[];
 }
 
-async function appendOnce(database: Database, { entries, bindings }: Appended): Promise<void> {
+async function appendOnce(database: Database, appended: Appended): Promise<void> {
+  const { entries } = appended;
+  const kept = await insertNew(database, appended);
+  if (kept.length === entries.length) return;
+
+  const ids = new Set(kept.map(({ entry_id }) => entry_id));
+  const others = entries.filter(({ entry_id }) => !ids.has(entry_id));
+  try {
+    await refuseOthers(database, others);
+  } catch (cause) {
+    if (!isStoreFailure(cause)) throw cause;
+    // Those that were new are kept, so it cannot be said that nothing happened.
+    throw new OutcomeUnknown('Cannot tell the outcome: repeated entries were not found', { cause });
+  }
+}
+
+/** Of an entry that gets its place meanwhile the statement does not know and the trigger does. */
+async function insertNew(
+  database: Database,
+  { entries, bindings }: Appended,
+): Promise<{ entry_id: string }[]> {
   const columns = ENTRY_COLUMNS.map((name) => column(entries, (entry) => entry[name]));
-  const kept = await database.write<{ entry_id: string }>(APPEND, [
-    ...columns,
-    bindingRows(bindings),
-  ]);
-  if (kept.length < entries.length) {
-    const ids = new Set(kept.map(({ entry_id }) => entry_id));
-    await refuseOthers(
-      database,
-      entries.filter(({ entry_id }) => !ids.has(entry_id)),
-    );
+  for (let tries = 1; ; tries++) {
+    try {
+      return await database.write(APPEND, [...columns, bindingRows(bindings)]);
+    } catch (error) {
+      if (!isDuplicate(error) || tries === PLACING_TRIES) throw error;
+    }
   }
 }
 

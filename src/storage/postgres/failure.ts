@@ -43,6 +43,12 @@ export function isTie(error: unknown): boolean {
   return cause instanceof pg.DatabaseError && TIES.includes(cause.code ?? '');
 }
 
+/** True when the statement met what is there already. */
+export function isDuplicate(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof pg.DatabaseError && cause.code === UNIQUE_VIOLATION;
+}
+
 /** The detail of an answer that one of our functions raised under this code. */
 export function raised(error: unknown, code: string): string | undefined {
   return error instanceof pg.DatabaseError && error.code === code
@@ -69,6 +75,8 @@ function messageOf(error: unknown): string {
 
 /** 40001 serialization failure, 40P01 deadlock. */
 const TIES: readonly string[] = ['40001', '40P01'];
+
+const UNIQUE_VIOLATION = '23505';
 
 /** SQLSTATE classes and codes that tell of the store's state and not of our statement. */
 const UNAVAILABLE: readonly string[] = [

@@ -1,0 +1,222 @@
+/**
+ * A store without room, and one that may not be written: work is refused, nothing is half done, and
+ * all goes on in the same process when the fault is gone.
+ *
+ * @module
+ */
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, beforeAll, onTestFinished, test } from 'vitest';
+import { openPostgres } from '../src/storage/postgres/store.ts';
+import { openConnection } from '../src/storage/sqlite/connection.ts';
+import { createSqliteStore } from '../src/storage/sqlite/store.ts';
+import type { Store } from '../src/storage/store.ts';
+import { admission, entry, rootToken, settlement, usd } from '../src/testing/fixtures.ts';
+import { unchanged } from '../src/testing/observe.ts';
+import { checkLedger, createLedger, type Ledger, prepareWorld } from './faults/ledger.ts';
+import { bundle, type Launch, type Program, startWorker, type Worker } from './faults/process.ts';
+import type { Said, World } from './faults/said.ts';
+import { liftLimit, makeDisk, underLimit, whyNoDisk, whyNoLimit } from './faults/small-disk.ts';
+import { LOOP_TIMEOUT } from './faults/soak.ts';
+import { checkStoreFile, prepareFile } from './faults/sqlite.ts';
+import { freshDatabase, type Postgres, startPostgres } from './postgres.ts';
+
+let program: Program;
+let server: Postgres;
+const folder = mkdtempSync(join(tmpdir(), 'writ-disk-faults-'));
+beforeAll(async () => {
+  program = await bundle(new URL('./faults/worker.ts', import.meta.url));
+  server = await startPostgres();
+});
+afterAll(async () => {
+  program.remove();
+  rmSync(folder, { recursive: true });
+  await server.stop();
+});
+
+const named = (name: string, whyNot: string | undefined): string => {
+  return whyNot ? `${name} (not run: ${whyNot})` : name;
+};
+const isAcknowledged = ({ said }: Said) => said === 'kept' || said === 'settled';
+const isRefused = ({ said }: Said) => said === 'refused';
+
+/** Refusals to hear while there is no room, and acknowledgements when there is again. */
+const ENOUGH = 20;
+
+interface Place {
+  readonly url: string;
+  readonly world: World;
+  readonly under?: Launch['under'];
+  readonly giveRoom: (worker: Worker) => void;
+}
+
+/** Works until there is no room, and on when there is. */
+async function fillUp({ url, world, under, giveRoom }: Place): Promise<Ledger> {
+  const ledger = createLedger();
+  const config = { url, instance: 'worker', lanes: 8, world };
+  const argument = JSON.stringify(config);
+  const worker = startWorker({ program, argument, onSaid: ledger.hear, under });
+  await worker.heard(1, isAcknowledged);
+  await worker.heard(ENOUGH, isRefused);
+
+  giveRoom(worker);
+  await worker.heard(ENOUGH, isAcknowledged);
+  await worker.stop();
+
+  assert.equal(ledger.counts.unknown, 0, 'a refusal is certain');
+  return ledger;
+}
+
+const whyNotDisk = whyNoDisk();
+const whyNotLimit = whyNoLimit();
+
+test.skipIf(whyNotDisk)(
+  named('SQLite on a disk that is full refuses, and goes on when there is room', whyNotDisk),
+  LOOP_TIMEOUT,
+  async () => {
+    const disk = makeDisk('2m');
+    onTestFinished(disk.remove);
+    const file = join(disk.folder, 'writ.db');
+    const world = await prepareFile(file);
+
+    const ledger = await fillUp({ url: `sqlite:${file}`, world, giveRoom: disk.grow });
+
+    await checkStoreFile(file, world, ledger);
+  },
+);
+
+test.skipIf(whyNotLimit)(
+  named('SQLite whose files may not grow refuses, and goes on when they may', whyNotLimit),
+  LOOP_TIMEOUT,
+  async () => {
+    const file = join(folder, 'limited.db');
+    const world = await prepareFile(file);
+    const giveRoom = ({ pid }: Worker) => liftLimit(pid);
+    const under = underLimit(1_000_000);
+
+    const ledger = await fillUp({ url: `sqlite:${file}`, world, under, giveRoom });
+
+    await checkStoreFile(file, world, ledger);
+  },
+);
+
+test.skipIf(whyNotDisk)(
+  named('PostgreSQL on a disk that is full refuses, and goes on when there is room', whyNotDisk),
+  LOOP_TIMEOUT,
+  async () => {
+    const { uid, gid } = statSync(await one(server.url, 'SHOW data_directory'));
+    const disk = makeDisk('64m', { uid, gid });
+    onTestFinished(disk.remove);
+    await one(server.url, `CREATE TABLESPACE small LOCATION '${disk.folder}'`);
+    await one(server.url, 'CREATE DATABASE small TABLESPACE small');
+    const url = new URL(server.url);
+    url.pathname = '/small';
+    const world = await withPostgres(url.href, prepareWorld);
+    disk.fill(1_000_000);
+
+    const ledger = await fillUp({ url: url.href, world, giveRoom: disk.grow });
+
+    await withPostgres(url.href, (store) => checkLedger(store, world, ledger));
+    await one(server.url, 'DROP DATABASE small WITH (FORCE)');
+    await one(server.url, 'DROP TABLESPACE small');
+  },
+);
+
+test('SQLite that may only be read refuses every change, and goes on when it may be written', async () => {
+  const connection = openConnection(join(folder, 'read-only.db'));
+  const store = createSqliteStore(connection);
+
+  await refusesChanges(store, {
+    begin: async () => connection.script('PRAGMA query_only = ON'),
+    end: async () => connection.script('PRAGMA query_only = OFF'),
+  });
+
+  await store.close();
+});
+
+test('PostgreSQL that may only be read refuses every change, and goes on when it may be written', async () => {
+  const database = await freshDatabase(server.url);
+  const name = new URL(database.url).pathname.slice(1);
+  const store = await openPostgres(database.url);
+  /** Applies to new connections, so those there are have to go. */
+  const set = async (value: string) => {
+    await one(server.url, `ALTER DATABASE ${name} SET default_transaction_read_only = ${value}`);
+    await one(
+      server.url,
+      `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '${name}'`,
+    );
+  };
+
+  await refusesChanges(store, { begin: () => set('on'), end: () => set('off') });
+
+  await store.close();
+  await database.drop();
+});
+
+interface Phase {
+  begin(): Promise<void>;
+  end(): Promise<void>;
+}
+
+/** One change of each kind: each is refused while the phase lasts, changes nothing, and works after. */
+async function refusesChanges(store: Store, phase: Phase): Promise<void> {
+  const world = await prepareWorld(store);
+  const leaf = world.line.at(-1) as string;
+  const { token } = await store.load({ tokenId: leaf });
+  assert.ok(token);
+  const open = admission(token, { charge: usd(5n) });
+  await store.admit(open);
+  const next = admission(token, { charge: usd(7n) });
+  const told = entry();
+  const changes: Record<string, () => Promise<unknown>> = {
+    insertRoot: () => store.insertRoot(rootToken(), entry()),
+    append: () => store.append([told]),
+    admit: () => store.admit(next),
+    settle: () => store.settle(settlement(open)),
+    revokeToken: () => store.revokeToken(leaf, next.now, () => entry()),
+    probe: () => store.probe(),
+  };
+
+  const watched = { tokens: world.line, grants: [world.grant] };
+  await store.sequence();
+  await unchanged(store, watched, async () => {
+    await phase.begin();
+    for (const [name, change] of Object.entries(changes)) {
+      await assert.rejects(change, { name: 'StoreUnavailable', message: /read-only/ }, name);
+    }
+    await phase.end();
+  });
+
+  for (const change of Object.values(changes)) await change();
+  const { size } = await store.sequence();
+  const log = await store.scanEntries(0, size);
+  assert.ok(log.some(({ entry_id }) => entry_id === told.entry_id));
+}
+
+async function withPostgres<Result>(
+  url: string,
+  use: (store: Store) => Promise<Result>,
+): Promise<Result> {
+  const store = await openPostgres(url);
+  try {
+    return await use(store);
+  } finally {
+    await store.close();
+  }
+}
+
+/** The first value of what a statement yields, if it yields any. */
+async function one(url: string, sql: string): Promise<string> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    const { rows } = await client.query<Record<string, string>>(sql);
+    return Object.values(rows[0] ?? {})[0] ?? '';
+  } finally {
+    await client.end();
+  }
+}

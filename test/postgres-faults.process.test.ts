@@ -1,0 +1,220 @@
+/**
+ * One PostgreSQL database under processes and connections that are killed: nothing is lost, doubled
+ * or skipped, and whoever was told that nothing happened was told the truth.
+ *
+ * @module
+ */
+
+import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, test } from 'vitest';
+import { openPostgres } from '../src/storage/postgres/store.ts';
+import { entry } from '../src/testing/fixtures.ts';
+import { checkLedger, createLedger, type Ledger, prepareWorld } from './faults/ledger.ts';
+import { type LossyWay, openLossyWay } from './faults/lossy.ts';
+import { bundle, type Program, startWorker, type Worker } from './faults/process.ts';
+import type { Said, World } from './faults/said.ts';
+import { anyMoment, LOOP_TIMEOUT, repeat, SOAK_MS } from './faults/soak.ts';
+import { freshDatabase } from './postgres.ts';
+
+const KILLS = 12;
+const OPENING_KILLS = 4;
+
+/** In milliseconds: how long replicas compete while connections and processes are killed. */
+const COMPETING_MS = Math.max(15_000, SOAK_MS);
+const REPLICAS = 3;
+
+/** One in so many kills takes a whole process, the others take one connection, or its answers. */
+const PROCESS_KILL_SHARE = 15;
+
+let program: Program;
+let database: Awaited<ReturnType<typeof freshDatabase>>;
+beforeAll(async () => {
+  program = await bundle(new URL('./faults/worker.ts', import.meta.url));
+});
+afterAll(() => program.remove());
+beforeEach(async () => {
+  database = await freshDatabase();
+});
+afterEach(() => database.drop());
+
+const NOBODY: World = { line: [], exclusive: '', grant: '' };
+const isAcknowledged = ({ said }: Said) => said === 'kept' || said === 'settled';
+
+let started = 0;
+function start(world: World, ledger: Ledger, url = database.url): Worker {
+  started += 1;
+  const config = { url, instance: `worker-${started}`, lanes: 12, world };
+  return startWorker({ program, argument: JSON.stringify(config), onSaid: ledger.hear });
+}
+
+async function prepare(): Promise<World> {
+  const store = await openPostgres(database.url);
+  const world = await prepareWorld(store);
+  await store.close();
+  return world;
+}
+
+async function check(world: World, ledger: Ledger): Promise<void> {
+  const warnings: string[] = [];
+  const store = await openPostgres(database.url, { onWarning: (text) => warnings.push(text) });
+  await checkLedger(store, world, ledger);
+  await store.sequence();
+  assert.deepEqual(store.backlog(), { waiting: 0, overloaded: false });
+  await store.close();
+  assert.deepEqual(warnings, []);
+}
+
+test(
+  'openPostgres() makes a whole store of a database whose makers were killed while making it',
+  LOOP_TIMEOUT,
+  async () => {
+    const ledger = createLedger();
+    for (let kill = 0; kill < OPENING_KILLS; kill++) {
+      const worker = start(NOBODY, ledger);
+      await worker.heard(1, ({ said }) => said === 'opening');
+      await anyMoment(60);
+      await worker.kill();
+    }
+
+    const world = await prepare();
+
+    await check(world, createLedger());
+  },
+);
+
+test(
+  'a killed process loses nothing that it acknowledged, and leaves nothing half done',
+  LOOP_TIMEOUT,
+  async () => {
+    const world = await prepare();
+    const ledger = createLedger();
+
+    await repeat(KILLS, async () => {
+      const worker = start(world, ledger);
+      await worker.heard(randomInt(1, 100), isAcknowledged);
+      await anyMoment(20);
+      await worker.kill();
+    });
+
+    await check(world, ledger);
+    assert.ok(ledger.counts.settled > 0 && ledger.counts.kept > 0);
+  },
+);
+
+test(
+  'replicas that compete while connections, answers and processes are lost lose no entry, double none',
+  LOOP_TIMEOUT,
+  async () => {
+    const world = await prepare();
+    const ledger = createLedger();
+    const way = await openLossyWay(database.url);
+    const startOne = () => start(world, ledger, way.url);
+    const replicas = Array.from({ length: REPLICAS }, startOne);
+    await Promise.all(replicas.map((replica) => replica.heard(1, isAcknowledged)));
+
+    const kills = await killAtRandom(replicas, startOne, way);
+    await Promise.all(replicas.map((replica) => replica.heard(1, isAcknowledged)));
+    await Promise.all(replicas.map((replica) => replica.stop()));
+    await way.close();
+
+    await check(world, ledger);
+    assert.ok(
+      Object.values(kills).every((count) => count > 0),
+      JSON.stringify(kills),
+    );
+    assert.ok(ledger.counts.settled > 0 && ledger.counts.kept > 0);
+  },
+);
+
+/**
+ * As when an answer was lost and the entry is queued again: the repetition began before the entry got
+ * its place and ends after. An entry beside it, which another process has not decided on yet, holds
+ * the repetition up in between.
+ */
+test('append() succeeds when its entries get their places while it repeats them', async () => {
+  const store = await openPostgres(database.url, { sequenceIntervalMs: 60_000 });
+  const [sequencer, other] = [await connected(), await connected()];
+  const [undecided, told] = [entry(), entry()];
+  await sequencer.query('BEGIN');
+  await sequencer.query('SELECT FROM head FOR UPDATE');
+  await store.append([told]);
+  await other.query('BEGIN');
+  await other.query(
+    `INSERT INTO queue (entry_id, entry_type, root_principal, actor_key, event_class, state,
+       timestamp, leaf, leaf_hash) SELECT $1, entry_type, root_principal, actor_key, event_class,
+       state, timestamp, leaf, leaf_hash FROM queue`,
+    [undecided.entry_id],
+  );
+
+  const repeated = store.append([undecided, told]);
+  await isHeldUp(sequencer, 'INSERT INTO queue');
+  await sequencer.query('ROLLBACK');
+  await store.sequence();
+  await other.query('ROLLBACK');
+
+  await repeated;
+  const { size } = await store.sequence();
+  const log = await store.scanEntries(0, size + 1);
+  assert.deepEqual(
+    log.map(({ entry_id }) => entry_id),
+    [told.entry_id, undecided.entry_id],
+  );
+  await Promise.all([store.close(), sequencer.end(), other.end()]);
+});
+
+async function connected(): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: database.url });
+  // A test that failed leaves it open, and the database goes.
+  client.on('error', () => {});
+  await client.connect();
+  return client;
+}
+
+/** Resolves when a statement with this text waits for a lock. */
+async function isHeldUp(client: pg.Client, text: string): Promise<void> {
+  const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database()
+    AND wait_event_type = 'Lock' AND query LIKE '%' || $1 || '%'`;
+  while ((await client.query(waiting, [text])).rowCount === 0) await sleep(10);
+}
+
+interface Kills {
+  connections: number;
+  answers: number;
+  processes: number;
+}
+
+/** Ends random connections, before or after the answer; less often a process, which is replaced. */
+async function killAtRandom(
+  replicas: Worker[],
+  replacement: () => Worker,
+  way: LossyWay,
+): Promise<Kills> {
+  const admin = new pg.Client({ connectionString: database.url });
+  await admin.connect();
+  const kills: Kills = { connections: 0, answers: 0, processes: 0 };
+  const end = performance.now() + COMPETING_MS;
+  while (performance.now() < end || kills.processes === 0) {
+    await sleep(randomInt(20, 120));
+    if (randomInt(PROCESS_KILL_SHARE) === 0) {
+      const victim = randomInt(replicas.length);
+      await replicas[victim]?.kill();
+      replicas[victim] = replacement();
+      kills.processes += 1;
+    } else if (randomInt(2) === 0) {
+      way.loseAnswers();
+      kills.answers += 1;
+    } else {
+      kills.connections += (await admin.query(KILL_ONE)).rowCount ?? 0;
+    }
+  }
+  await admin.end();
+  return kills;
+}
+
+/** Half of the time one that works, since most are idle. */
+const KILL_ONE = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+  WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+  ORDER BY (state <> 'idle' AND random() < 0.5) DESC, random() LIMIT 1`;

@@ -1,0 +1,123 @@
+/**
+ * PostgreSQL that crashes, stands still, or is restarted under load: calls end, processes live,
+ * nothing is lost.
+ *
+ * @module
+ */
+
+import assert from 'node:assert/strict';
+import { afterAll, beforeAll, test } from 'vitest';
+import { openPostgres } from '../src/storage/postgres/store.ts';
+import type { Store } from '../src/storage/store.ts';
+import { checkLedger, createLedger, type Ledger, prepareWorld } from './faults/ledger.ts';
+import { bundle, type Program, startWorker, type Worker } from './faults/process.ts';
+import type { PostgresTimeouts, Said, World } from './faults/said.ts';
+import { type FaultyServer, startFaultyServer } from './faults/server.ts';
+import { anyMoment, LOOP_TIMEOUT, repeat } from './faults/soak.ts';
+import { freshDatabase } from './postgres.ts';
+
+const PROCESSES = 2;
+const CRASHES = 3;
+
+/** In milliseconds: shorter than in production, so that waiting them out does not take long. */
+const IMPATIENT: PostgresTimeouts = {
+  connectTimeoutMs: 500,
+  lockTimeoutMs: 500,
+  statementTimeoutMs: 1_000,
+  resolveTimeoutMs: 1_000,
+};
+
+let program: Program;
+let server: FaultyServer;
+beforeAll(async () => {
+  program = await bundle(new URL('./faults/worker.ts', import.meta.url));
+  server = await startFaultyServer();
+});
+afterAll(async () => {
+  program.remove();
+  await server.stop();
+});
+
+const isAcknowledged = ({ said }: Said) => said === 'kept' || said === 'settled';
+
+interface Load {
+  readonly workers: readonly Worker[];
+  readonly ledger: Ledger;
+  /** Resolves when each has been acknowledged something new. */
+  isServed(): Promise<void>;
+  check(): Promise<void>;
+}
+
+async function startLoad(postgres?: PostgresTimeouts): Promise<Load> {
+  const { url } = await freshDatabase(server.url);
+  const world: World = await withStore(url, prepareWorld);
+  const ledger = createLedger();
+  const workers = Array.from({ length: PROCESSES }, (_, number) => {
+    const config = { url, instance: `worker-${number}`, lanes: 12, world, postgres };
+    return startWorker({ program, argument: JSON.stringify(config), onSaid: ledger.hear });
+  });
+  const isServed = async () => {
+    await Promise.all(workers.map((worker) => worker.heard(20, isAcknowledged)));
+  };
+  await isServed();
+  const check = () => withStore(url, (store) => checkLedger(store, world, ledger));
+  return { workers, ledger, isServed, check };
+}
+
+async function withStore<Result>(
+  url: string,
+  use: (store: Store) => Promise<Result>,
+): Promise<Result> {
+  const store = await openPostgres(url);
+  try {
+    return await use(store);
+  } finally {
+    await store.close();
+  }
+}
+
+test('a server that crashes and recovers has kept all it acknowledged', LOOP_TIMEOUT, async () => {
+  const { workers, ledger, isServed, check } = await startLoad();
+
+  await repeat(CRASHES, async () => {
+    await anyMoment(200);
+    await server.crash();
+    await isServed();
+  });
+
+  await Promise.all(workers.map((worker) => worker.stop()));
+  await check();
+  assert.ok(ledger.counts.refused + ledger.counts.unknown > 0, 'somebody noticed');
+});
+
+test('processes outlive a server that is shut down and started again', LOOP_TIMEOUT, async () => {
+  const { workers, ledger, isServed, check } = await startLoad();
+
+  await server.shutDown();
+  await Promise.all(workers.map((worker) => worker.heard(1, ({ said }) => said === 'refused')));
+  await server.startAgain();
+  await isServed();
+
+  await Promise.all(workers.map((worker) => worker.stop()));
+  await check();
+  assert.ok(ledger.counts.refused > 0);
+});
+
+test(
+  'every call and close() end while the server stands still, and nothing is lost after',
+  LOOP_TIMEOUT,
+  async () => {
+    const { workers, ledger, check } = await startLoad(IMPATIENT);
+
+    await server.freeze();
+    try {
+      await Promise.all(workers.map((worker) => worker.stop()));
+    } finally {
+      server.thaw();
+    }
+
+    await Promise.all(workers.map((worker) => worker.ended));
+    await check();
+    assert.ok(ledger.counts.unknown > 0, 'what was under way could not be told');
+  },
+);
