@@ -14,10 +14,11 @@ import { afterAll, beforeAll, onTestFinished, test } from 'vitest';
 import { openPostgres } from '../src/storage/postgres/store.ts';
 import { openConnection } from '../src/storage/sqlite/connection.ts';
 import { createSqliteStore } from '../src/storage/sqlite/store.ts';
-import type { Store } from '../src/storage/store.ts';
+import { type Store, StoreUnavailable } from '../src/storage/store.ts';
 import { admission, entry, rootToken, settlement, usd } from '../src/testing/fixtures.ts';
 import { unchanged } from '../src/testing/observe.ts';
 import { checkLedger, createLedger, type Ledger, prepareWorld } from './faults/ledger.ts';
+import { checkDatabase, prepareDatabase } from './faults/postgres.ts';
 import { bundle, type Launch, type Program, startWorker, type Worker } from './faults/process.ts';
 import type { Said, World } from './faults/said.ts';
 import { liftLimit, makeDisk, underLimit, whyNoDisk, whyNoLimit } from './faults/small-disk.ts';
@@ -115,16 +116,42 @@ test.skipIf(whyNotDisk)(
     await one(server.url, 'CREATE DATABASE small TABLESPACE small');
     const url = new URL(server.url);
     url.pathname = '/small';
-    const world = await withPostgres(url.href, prepareWorld);
+    const world = await prepareDatabase(url.href);
     disk.fill(1_000_000);
 
     const ledger = await fillUp({ url: url.href, world, giveRoom: disk.grow });
 
-    await withPostgres(url.href, (store) => checkLedger(store, world, ledger));
+    await checkDatabase(url.href, world, ledger);
     await one(server.url, 'DROP DATABASE small WITH (FORCE)');
     await one(server.url, 'DROP TABLESPACE small');
   },
 );
+
+test('SQLite at its own size limit refuses whole changes, and goes on when it is lifted', async () => {
+  const connection = openConnection(join(folder, 'bounded.db'));
+  const store = createSqliteStore(connection);
+  const world = await prepareWorld(store);
+  const ledger = createLedger();
+  const limit = connection.get<{ page_count: bigint }>('PRAGMA page_count')?.page_count;
+  connection.script(`PRAGMA max_page_count = ${limit}`);
+
+  const append = async () => {
+    const entries = [entry(), entry()];
+    const act = { append: entries.map(({ entry_id }) => entry_id) };
+    await store.append(entries).then(
+      () => ledger.hear({ said: 'kept', act }),
+      (error: Error) => ledger.hear({ said: said(error), act, why: error.message }),
+    );
+  };
+  const said = (error: Error) => (error instanceof StoreUnavailable ? 'refused' : 'unknown');
+  while (ledger.counts.refused + ledger.counts.unknown < ENOUGH) await append();
+  connection.script('PRAGMA max_page_count = 4294967294');
+  await append();
+
+  await checkLedger(store, world, ledger);
+  assert.equal(ledger.counts.unknown, 0, 'a refusal is certain');
+  await store.close();
+});
 
 test('SQLite that may only be read refuses every change, and goes on when it may be written', async () => {
   const connection = openConnection(join(folder, 'read-only.db'));
@@ -195,18 +222,6 @@ async function refusesChanges(store: Store, phase: Phase): Promise<void> {
   const { size } = await store.sequence();
   const log = await store.scanEntries(0, size);
   assert.ok(log.some(({ entry_id }) => entry_id === told.entry_id));
-}
-
-async function withPostgres<Result>(
-  url: string,
-  use: (store: Store) => Promise<Result>,
-): Promise<Result> {
-  const store = await openPostgres(url);
-  try {
-    return await use(store);
-  } finally {
-    await store.close();
-  }
 }
 
 /** The first value of what a statement yields, if it yields any. */

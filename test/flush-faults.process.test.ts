@@ -1,5 +1,5 @@
 /**
- * What SQLite asks of the disk: a flush for each acknowledged commit, and nothing kept of a commit
+ * What SQLite asks of the disk: a flush for each acknowledged commit, and the truth about a commit
  * whose flush or write failed.
  *
  * @module
@@ -11,7 +11,7 @@ import { randomInt } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, test } from 'vitest';
+import { afterAll, onTestFinished, test } from 'vitest';
 import { createLedger } from './faults/ledger.ts';
 import { bundle, startWorker } from './faults/process.ts';
 import { LOOP_TIMEOUT, repeat } from './faults/soak.ts';
@@ -33,6 +33,7 @@ const TOGETHER_FLUSHES_MAX = 10;
 
 test.skipIf(whyNot)(named('append() flushes each commit, and concurrent ones share'), async () => {
   const program = await bundle(new URL('./faults/syncs.ts', import.meta.url));
+  onTestFinished(program.remove);
   const config: SyncsConfig = { file: join(folder, 'f.db'), alone: ALONE, together: TOGETHER };
   const trace = join(folder, 'trace');
 
@@ -44,7 +45,6 @@ test.skipIf(whyNot)(named('append() flushes each commit, and concurrent ones sha
     ],
     { encoding: 'utf8' },
   );
-  program.remove();
 
   assert.equal(done.status, 0, done.stderr);
   const [, alone, together] = readFileSync(trace, 'utf8').split(/write\(1, "mark /);
@@ -81,6 +81,7 @@ for (const { name, calls, effect, among } of FAULTS) {
   const title = named(`a process that ${name} was believed rightly in all it had said`);
   test.skipIf(whyNot)(title, LOOP_TIMEOUT, async () => {
     const program = await bundle(new URL('./faults/worker.ts', import.meta.url));
+    onTestFinished(program.remove);
     const file = join(folder, `${effect}-${calls}.db`);
     const world = await prepareFile(file);
     const ledger = createLedger();
@@ -98,7 +99,5 @@ for (const { name, calls, effect, among } of FAULTS) {
       await worker.ended;
       await checkStoreFile(file, world, ledger);
     });
-
-    program.remove();
   });
 }

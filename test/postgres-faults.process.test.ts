@@ -12,8 +12,9 @@ import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, test } from 'vitest';
 import { openPostgres } from '../src/storage/postgres/store.ts';
 import { entry } from '../src/testing/fixtures.ts';
-import { checkLedger, createLedger, type Ledger, prepareWorld } from './faults/ledger.ts';
+import { createLedger, type Ledger } from './faults/ledger.ts';
 import { type LossyWay, openLossyWay } from './faults/lossy.ts';
+import { checkDatabase, prepareDatabase } from './faults/postgres.ts';
 import { bundle, type Program, startWorker, type Worker } from './faults/process.ts';
 import type { Said, World } from './faults/said.ts';
 import { anyMoment, LOOP_TIMEOUT, repeat, SOAK_MS } from './faults/soak.ts';
@@ -50,23 +51,6 @@ function start(world: World, ledger: Ledger, url = database.url): Worker {
   return startWorker({ program, argument: JSON.stringify(config), onSaid: ledger.hear });
 }
 
-async function prepare(): Promise<World> {
-  const store = await openPostgres(database.url);
-  const world = await prepareWorld(store);
-  await store.close();
-  return world;
-}
-
-async function check(world: World, ledger: Ledger): Promise<void> {
-  const warnings: string[] = [];
-  const store = await openPostgres(database.url, { onWarning: (text) => warnings.push(text) });
-  await checkLedger(store, world, ledger);
-  await store.sequence();
-  assert.deepEqual(store.backlog(), { waiting: 0, overloaded: false });
-  await store.close();
-  assert.deepEqual(warnings, []);
-}
-
 test(
   'openPostgres() makes a whole store of a database whose makers were killed while making it',
   LOOP_TIMEOUT,
@@ -79,9 +63,9 @@ test(
       await worker.kill();
     }
 
-    const world = await prepare();
+    const world = await prepareDatabase(database.url);
 
-    await check(world, createLedger());
+    await checkDatabase(database.url, world, createLedger());
   },
 );
 
@@ -89,7 +73,7 @@ test(
   'a killed process loses nothing that it acknowledged, and leaves nothing half done',
   LOOP_TIMEOUT,
   async () => {
-    const world = await prepare();
+    const world = await prepareDatabase(database.url);
     const ledger = createLedger();
 
     await repeat(KILLS, async () => {
@@ -99,7 +83,7 @@ test(
       await worker.kill();
     });
 
-    await check(world, ledger);
+    await checkDatabase(database.url, world, ledger);
     assert.ok(ledger.counts.settled > 0 && ledger.counts.kept > 0);
   },
 );
@@ -108,7 +92,7 @@ test(
   'replicas that compete while connections, answers and processes are lost lose no entry, double none',
   LOOP_TIMEOUT,
   async () => {
-    const world = await prepare();
+    const world = await prepareDatabase(database.url);
     const ledger = createLedger();
     const way = await openLossyWay(database.url);
     const startOne = () => start(world, ledger, way.url);
@@ -120,7 +104,7 @@ test(
     await Promise.all(replicas.map((replica) => replica.stop()));
     await way.close();
 
-    await check(world, ledger);
+    await checkDatabase(database.url, world, ledger);
     assert.ok(
       Object.values(kills).every((count) => count > 0),
       JSON.stringify(kills),

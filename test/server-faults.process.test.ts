@@ -7,9 +7,8 @@
 
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, test } from 'vitest';
-import { openPostgres } from '../src/storage/postgres/store.ts';
-import type { Store } from '../src/storage/store.ts';
-import { checkLedger, createLedger, type Ledger, prepareWorld } from './faults/ledger.ts';
+import { createLedger, type Ledger } from './faults/ledger.ts';
+import { checkDatabase, prepareDatabase } from './faults/postgres.ts';
 import { bundle, type Program, startWorker, type Worker } from './faults/process.ts';
 import type { PostgresTimeouts, Said, World } from './faults/said.ts';
 import { type FaultyServer, startFaultyServer } from './faults/server.ts';
@@ -50,7 +49,7 @@ interface Load {
 
 async function startLoad(postgres?: PostgresTimeouts): Promise<Load> {
   const { url } = await freshDatabase(server.url);
-  const world: World = await withStore(url, prepareWorld);
+  const world: World = await prepareDatabase(url);
   const ledger = createLedger();
   const workers = Array.from({ length: PROCESSES }, (_, number) => {
     const config = { url, instance: `worker-${number}`, lanes: 12, world, postgres };
@@ -60,20 +59,8 @@ async function startLoad(postgres?: PostgresTimeouts): Promise<Load> {
     await Promise.all(workers.map((worker) => worker.heard(20, isAcknowledged)));
   };
   await isServed();
-  const check = () => withStore(url, (store) => checkLedger(store, world, ledger));
+  const check = () => checkDatabase(url, world, ledger);
   return { workers, ledger, isServed, check };
-}
-
-async function withStore<Result>(
-  url: string,
-  use: (store: Store) => Promise<Result>,
-): Promise<Result> {
-  const store = await openPostgres(url);
-  try {
-    return await use(store);
-  } finally {
-    await store.close();
-  }
 }
 
 test('a server that crashes and recovers has kept all it acknowledged', LOOP_TIMEOUT, async () => {

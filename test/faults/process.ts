@@ -90,11 +90,11 @@ export function startWorker({ program, argument, onSaid, under = [] }: Launch): 
         if (matches(said)) left -= 1;
         if (left > 0) return;
         ears.delete(ear);
+        child.off('close', tooEarly);
         done();
       };
+      const tooEarly = () => fail(new Error(`Cannot hear ${left} more: it ended: ${errors}`));
       ears.add(ear);
-      const tooEarly = () =>
-        fail(new Error(`Cannot hear ${left} more: the worker ended: ${errors}`));
       if (isOver(child)) tooEarly();
       else child.once('close', tooEarly);
     });

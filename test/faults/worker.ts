@@ -38,12 +38,16 @@ const PAUSE_MS = 20;
 /** An outcome is tried again as often as the store fails; then recovery has to close the call. */
 const SETTLE_TRIES = 5;
 
+/** In milliseconds. A store that never lets go must not leave a process behind. */
+const STOP_MS_MAX = 90_000;
+
 const config = JSON.parse(process.argv[2] ?? '') as WorkerConfig;
 let isStopping = false;
 
 process.on('unhandledRejection', (error) => say({ said: 'defect', why: `unhandled: ${error}` }));
 process.stdin.on('end', () => {
   isStopping = true;
+  setTimeout(() => process.exit(1), STOP_MS_MAX).unref();
 });
 process.stdin.resume();
 
