@@ -15,6 +15,7 @@ import type { Runtime } from '../service/runtime.ts';
 import { sendAnswer, sendFailure } from './answer.ts';
 import {
   answerClientError,
+  answerConnect,
   answerExpectation,
   answerFrameworkError,
   oweAnswer,
@@ -63,6 +64,7 @@ export function createHttpServer(runtime: Runtime, load: Load = watchLoad()): Ht
   }
   addHealth(app, runtime, metrics);
   app.server.on('checkExpectation', answerExpectation);
+  app.server.on('connect', answerConnect);
   app.setNotFoundHandler((request, reply) => answerUnknownRoute(app, request, reply));
   app.setErrorHandler((error, _request, reply) => {
     return answerFrameworkError(reply, error, runtime.log);
