@@ -25,8 +25,8 @@ export function configurationPage(): string {
 # Configuration
 
 A setting comes from the environment, else from \`writ.config.mjs\`, \`.js\`, \`.yaml\` or \`.ts\` in the working folder
-(\`${CONFIG_FILE_VARIABLE}\` names another file; \`.ts\` needs the package \`tsx\`), else from its default. An unknown setting, an
-unknown \`WRIT_*\` variable, a value that cannot be used, half-configured OIDC, or demo credentials on an address that
+(\`${CONFIG_FILE_VARIABLE}\` names another file; \`.ts\` needs the package \`tsx\`), else from its default. Two such files, or
+\`writ.config.*\` in another language, an unknown setting, an unknown \`WRIT_*\` variable, a value that cannot be used, half-configured OIDC, or demo credentials on an address that
 other machines reach stop the start; all faults are said at once.
 
 | setting | variable | default | |
