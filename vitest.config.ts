@@ -33,9 +33,6 @@ export default defineConfig({
           pool: 'forks',
           isolate: true,
           fileParallelism: false,
-          // A process that is killed or stopped at a random moment also meets the machine's own moods;
-          // a defect fails twice, and every first failure is printed.
-          retry: 1,
         },
       },
     ],
