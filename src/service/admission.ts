@@ -133,7 +133,9 @@ async function run(
 ): Promise<Answer> {
   const leases = keepLeases(parts, call, admission.intent.operation_id);
   const done = await runHandler(parts, call, workOf(parts, call, stream));
-  leases.stop();
+  // A handler that ignores its deadline keeps its turn until it ends: nobody runs beside it.
+  if (done.late) void parts.work.track(done.late.then(() => leases.release()));
+  else leases.stop();
   const ending = endingOf(parts, call, done, stream);
   const settled = { ...call, budget: settledContext(call, done, ending, budgets) };
   const entry = endingEntry(parts, settled, ending);
@@ -145,6 +147,7 @@ async function run(
     outcome: done.outcome,
     // What was not reserved cannot be spent: without a charge the cost is only told.
     actual: call.charge && ending.cost?.amount,
+    stillRuns: done.late !== undefined,
     bindings: done.bindings,
     answer: bytes,
     entry,

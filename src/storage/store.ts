@@ -119,8 +119,8 @@ export interface InvocationStore {
 
   /**
    * Closes an admitted call once: the reservation becomes the actual cost (never more than was
-   * reserved) on every token it was reserved on, leases are let go, bindings, the answer and the
-   * entry are kept. Repeating it with the same entry is the same as doing it once.
+   * reserved) on every token it was reserved on, leases are let go (unless the call `stillRuns`),
+   * bindings, the answer and the entry are kept. Repeating it with the same entry is the same as doing it once.
    * `superseded`: another outcome was recorded before, or (unless the outcome is `indeterminate`) a
    * lease was lost to another call meanwhile; nothing changed.
    */
@@ -134,6 +134,9 @@ export interface InvocationStore {
 
   /** Extends the leases of a running call. False when one was lost; the call must not claim success. */
   renewLeases(operationId: string, until: Date): Promise<boolean>;
+
+  /** Lets go of the leases of a call that was closed while it still ran. */
+  releaseLeases(operationId: string): Promise<void>;
 
   /** Says that this process lives. Calls admitted by a process that stopped saying so are abandoned. */
   heartbeat(instanceId: string, now: Date): Promise<void>;
@@ -218,6 +221,8 @@ export interface Settlement {
   readonly outcome: 'completed' | 'failed' | 'no_effect' | 'indeterminate';
   /** What was really spent; more than was reserved is a defect of the caller. */
   readonly actual?: bigint | undefined;
+  /** Closed as indeterminate while the handler goes on: its leases stay until they are released. */
+  readonly stillRuns?: boolean | undefined;
   readonly bindings: readonly BindingRecord[];
   /** Kept for replay where the call had a key. */
   readonly answer: Uint8Array;

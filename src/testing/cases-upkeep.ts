@@ -185,6 +185,7 @@ const CALLS: Record<string, (store: Store) => Promise<unknown>> = {
   settle: (store) => store.settle(settlement(admission(rootToken()))),
   append: (store) => store.append([entry()]),
   renewLeases: (store) => store.renewLeases('op', at(0)),
+  releaseLeases: (store) => store.releaseLeases('op'),
   heartbeat: (store) => store.heartbeat('instance', at(0)),
   abandonedIntents: (store) => store.abandonedIntents(at(0), 1),
   reconcile: (store) => store.reconcile(newId('inv-'), true, () => entry()),

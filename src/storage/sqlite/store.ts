@@ -144,6 +144,7 @@ function invocationStore({ connection, log, commits, now }: Parts) {
     renewLeases: (id, until) => {
       return commits.submit(() => settlement.renewLeases(connection, id, until));
     },
+    releaseLeases: (id) => commits.submit(() => settlement.releaseLeases(connection, id)),
     heartbeat: (id, at) => commits.submit(() => invocations.heartbeat(connection, id, at)),
     abandonedIntents: (silentSince, limit) => {
       return read(connection, () => invocations.abandonedIntents(connection, silentSince, limit));
