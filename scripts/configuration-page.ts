@@ -4,15 +4,8 @@
  * @module
  */
 
-import {
-  ActorPolicyRule,
-  CONFIG_FILE_VARIABLE,
-  DISCLOSURE_DEFAULTS,
-  ENVIRONMENT,
-  EntitlementRule,
-  Identity,
-  Settings,
-} from '../src/config.ts';
+import { CONFIG_FILE_VARIABLE, DISCLOSURE_DEFAULTS, ENVIRONMENT, Settings } from '../src/config.ts';
+import { ActorPolicyRule, EntitlementRule, Identity } from '../src/config-parts.ts';
 
 interface Field {
   unwrap?: () => Field;

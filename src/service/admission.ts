@@ -20,14 +20,9 @@ import { toHex } from '../domain/hash.ts';
 import type { Failure } from '../protocol/failure.ts';
 import type { BudgetContext, InvokeAnswer } from '../protocol/invocation.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
+import type { Admission, Admitted, Refused, Settlement } from '../storage/invocation-store.ts';
 import type { IntentRecord } from '../storage/records.ts';
-import {
-  type Admission,
-  type Admitted,
-  OutcomeUnknown,
-  type Refused,
-  type Settlement,
-} from '../storage/store.ts';
+import { OutcomeUnknown } from '../storage/store.ts';
 import { answerOf, bytesOf, type CheckedCall, type Ending, endingEntry, moneyOf } from './call.ts';
 import { frozenFailure } from './freeze.ts';
 import { type Done, runHandler, type Work } from './handler.ts';

@@ -11,6 +11,7 @@ import type { EntryRecord } from '../domain/entry.ts';
 import { toHex } from '../domain/hash.ts';
 import { ID_BYTES, idOf } from '../domain/ids.ts';
 import { fromMinor } from '../domain/money.ts';
+import type { RateState } from '../domain/rate.ts';
 import { eventClassOf } from '../domain/side-effect.ts';
 import type { EntryState, EntryType } from '../protocol/audit.ts';
 import type { Capability } from '../protocol/capability.ts';
@@ -37,6 +38,8 @@ export interface Call {
   /** Digest of the resolved parameters. */
   parametersDigest?: string | undefined;
   budget?: BudgetContext | undefined;
+  /** The rate limits it was counted under. */
+  readonly rates: RateState[];
 }
 
 /** A call that has passed every check that needs no change of the store. */
@@ -61,14 +64,18 @@ export interface Ending {
 }
 
 /** Starts a call with what can be echoed of it, whether or not the rest can be read. */
-export function beginCall(input: unknown, invocation_id = newInvocationId()): Call {
+export function beginCall(
+  input: unknown,
+  rates: RateState[],
+  invocation_id = newInvocationId(),
+): Call {
   const sent = typeof input === 'object' && input !== null ? input : {};
   const echoed = Object.entries(InvocationIds.shape).flatMap(([field, schema]) => {
     if (field === 'invocation_id' || !Object.hasOwn(sent, field)) return [];
     const value = schema.safeParse((sent as Record<string, unknown>)[field]);
     return value.success && value.data !== undefined ? [[field, value.data]] : [];
   });
-  return { ids: { invocation_id, ...Object.fromEntries(echoed) } };
+  return { ids: { invocation_id, ...Object.fromEntries(echoed) }, rates };
 }
 
 function newInvocationId(): string {

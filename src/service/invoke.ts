@@ -21,10 +21,12 @@ import { boundPrice, checkBindings, handlesOf } from '../domain/bindings.ts';
 import { checkBudget } from '../domain/budget.ts';
 import { digestOf } from '../domain/canonical.ts';
 import { failure, Refusal, refuse } from '../domain/failure.ts';
+import { type RateState, rateHeaders } from '../domain/rate.ts';
 import type { Capability } from '../protocol/capability.ts';
 import type { Failure } from '../protocol/failure.ts';
 import type { InvokeRequest } from '../protocol/invocation.ts';
-import { type Loaded, OutcomeUnknown } from '../storage/store.ts';
+import type { Loaded } from '../storage/invocation-store.ts';
+import { OutcomeUnknown } from '../storage/store.ts';
 import { admitAndRun } from './admission.ts';
 import { findBindings } from './bindings.ts';
 import { beginCall, type Call, type CheckedCall } from './call.ts';
@@ -38,12 +40,18 @@ import { replayOf } from './replay.ts';
 import { resolvedParameters } from './resolve.ts';
 
 export async function invoke(parts: Parts, ask: Ask): Promise<Answer> {
-  let call = beginCall(undefined);
+  const rates: RateState[] = [];
+  const answer = await invokeCounted(parts, ask, rates);
+  return { ...answer, headers: { ...answer.headers, ...rateHeaders(rates) } };
+}
+
+async function invokeCounted(parts: Parts, ask: Ask, rates: RateState[]): Promise<Answer> {
+  let call = beginCall(undefined, rates);
   try {
     // A stranger's body is not even read.
     const presented = presentedToken(parts, ask);
     const reading = readInput(ask);
-    call = beginCall(reading.input, call.ids.invocation_id);
+    call = beginCall(reading.input, rates, call.ids.invocation_id);
     const checked = await check(parts, presented, call, reading);
     return 'replay' in checked ? checked.replay : await admitAndRun(parts, checked);
   } catch (error) {
@@ -80,8 +88,12 @@ async function check(
 ): Promise<CheckedCall | { replay: Answer }> {
   const caller = await loadCaller(parts, presented, call, request);
   const { token, loaded } = caller;
+  const root = { policy: 'principal', name: token.root_principal } as const;
+  await parts.rates.take(call, root, parts.config.rate_limit);
   if (fault || !request) throw fault;
   const capability = knownCapability(parts, call, request);
+  const own = { policy: 'capability', name: capability.name } as const;
+  await parts.rates.take(call, own, capability.rate_limit);
   refuse(otherResponseMode(capability, request));
   refuse(inadmissiblePrincipal(token, capability));
   refuse(missingScope(token, capability));

@@ -11,6 +11,7 @@ import type { Store } from '../storage/store.ts';
 import type { TokenReader } from './caller.ts';
 import type { ServiceDefinition } from './definition.ts';
 import type { Identities } from './identities.ts';
+import type { RateLimiter } from './rate.ts';
 import type { Settler } from './settle.ts';
 import type { WorkInProgress } from './work.ts';
 
@@ -22,6 +23,7 @@ export interface Parts {
   readonly identities: Identities;
   readonly readToken: TokenReader;
   readonly settler: Settler;
+  readonly rates: RateLimiter;
   readonly work: WorkInProgress;
   readonly log: Logger;
   /** Names this process to the store: calls of a process that fell silent are recovered. */

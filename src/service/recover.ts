@@ -48,7 +48,12 @@ export function closeAbandoned(parts: Parts): Close {
       parameters_digest: typeof digest === 'string' ? digest : undefined,
       cost_actual: intent.charge && moneyOf(intent.charge),
     });
-    const body = answerOf(parts, { ids }, { state: 'indeterminate', failure: found }, entry);
+    const body = answerOf(
+      parts,
+      { ids, rates: [] },
+      { state: 'indeterminate', failure: found },
+      entry,
+    );
     return { entry, answer: bytesOf(body) };
   };
 }

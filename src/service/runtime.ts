@@ -23,6 +23,7 @@ import { createExternalIdentities } from './oidc.ts';
 import type { Ask, Method, Methods } from './operations.ts';
 import type { Parts } from './parts.ts';
 import { permissions } from './permissions.ts';
+import { createRateLimiter } from './rate.ts';
 import { closeAbandoned, indeterminate, reconcile } from './recover.ts';
 import { createSettler } from './settle.ts';
 import { revokeToken, viewToken } from './tokens.ts';
@@ -30,7 +31,7 @@ import { trustMethods } from './trust.ts';
 import { createWorkInProgress } from './work.ts';
 
 export interface RuntimeParts
-  extends Omit<Parts, 'identities' | 'readToken' | 'settler' | 'work' | 'instanceId'> {
+  extends Omit<Parts, 'identities' | 'readToken' | 'settler' | 'rates' | 'work' | 'instanceId'> {
   /** Where callers reach the service. */
   baseUrl(): string;
   /** How soon silence counts as death; by default as the promise of a minute needs it. */
@@ -65,6 +66,7 @@ export async function createRuntime({
     ),
     readToken: createTokenReader(keyring, definition.id),
     settler: createSettler(store, log),
+    rates: createRateLimiter(store),
     work: createWorkInProgress(),
     instanceId: randomUUID(),
   };

@@ -5,8 +5,9 @@
  */
 
 import assert from 'node:assert/strict';
+import type { GrantUse } from '../storage/invocation-store.ts';
 import type { GrantRecord, TokenRecord } from '../storage/records.ts';
-import type { GrantUse, Store } from '../storage/store.ts';
+import type { Store } from '../storage/store.ts';
 import { refusal } from './cases-admission.ts';
 import {
   admission,

@@ -9,15 +9,15 @@
  * @module
  */
 
+import type {
+  Admission,
+  Admitted,
+  InvocationStore,
+  Refused,
+  Settlement,
+} from '../invocation-store.ts';
 import type { BudgetState } from '../records.ts';
-import {
-  type Admission,
-  type Admitted,
-  type InvocationStore,
-  type Refused,
-  type Settlement,
-  StoreUnavailable,
-} from '../store.ts';
+import { StoreUnavailable } from '../store.ts';
 import type { Database, Statement } from './connection.ts';
 import { bindingRows, enqueueFrom, entryValues } from './entries.ts';
 import { REFUSED, raised, SUPERSEDED } from './failure.ts';

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { InvocationStore } from '../store.ts';
+import type { InvocationStore } from '../invocation-store.ts';
 import type { Database, Session, Statement } from './connection.ts';
 import { enqueue } from './entries.ts';
 import { intentOf, type Row } from './rows.ts';

@@ -130,6 +130,12 @@ const INVOCATIONS = `
     CHECK ((price_currency IS NULL) = (price_amount IS NULL))
   ) STRICT;
 
+  CREATE TABLE permits (
+    key          TEXT NOT NULL PRIMARY KEY,
+    window_start INTEGER NOT NULL,
+    taken        INTEGER NOT NULL CHECK (taken >= 0)
+  ) STRICT, WITHOUT ROWID;
+
   CREATE TABLE instances (
     instance_id TEXT NOT NULL PRIMARY KEY,
     seen_at     INTEGER NOT NULL

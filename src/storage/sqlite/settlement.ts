@@ -8,8 +8,8 @@
  * @module
  */
 
+import type { InvocationStore, Settlement } from '../invocation-store.ts';
 import type { BindingRecord, IntentRecord } from '../records.ts';
-import type { InvocationStore, Settlement } from '../store.ts';
 import type { Connection } from './connection.ts';
 import type { LogWriter } from './log-writer.ts';
 import { type IntentRow, intentOf } from './rows.ts';
