@@ -17,6 +17,7 @@ import {
 } from '../domain/budget.ts';
 import { failure, Refusal } from '../domain/failure.ts';
 import { toHex } from '../domain/hash.ts';
+import { observedDetail } from '../domain/observability.ts';
 import type { Failure } from '../protocol/failure.ts';
 import type { BudgetContext, InvokeAnswer } from '../protocol/invocation.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
@@ -180,6 +181,7 @@ function admissionOf(parts: Parts, call: CheckedCall): Admission {
       ids: { ...ids },
       caller_class: caller.caller_class,
       parameters_digest: call.parametersDigest ?? null,
+      detail: observedDetail(capability, call) ?? null,
     },
     instance_id: parts.instanceId,
     admitted_at: now,

@@ -11,6 +11,7 @@ import type { EntryRecord } from '../domain/entry.ts';
 import { toHex } from '../domain/hash.ts';
 import { ID_BYTES, idOf } from '../domain/ids.ts';
 import { fromMinor } from '../domain/money.ts';
+import { observedDetail } from '../domain/observability.ts';
 import type { RateState } from '../domain/rate.ts';
 import { eventClassOf } from '../domain/side-effect.ts';
 import type { EntryState, EntryType } from '../protocol/audit.ts';
@@ -35,6 +36,8 @@ export interface Call {
   caller?: TokenCaller | undefined;
   request?: InvokeRequest | undefined;
   capability?: Capability | undefined;
+  /** As they were resolved. */
+  readonly parameters?: JsonObject | undefined;
   /** Digest of the resolved parameters. */
   parametersDigest?: string | undefined;
   budget?: BudgetContext | undefined;
@@ -93,13 +96,18 @@ export function endingEntry(
     entry_type: ending.entryType ?? 'invocation',
     ...ids,
     capability: capability?.name ?? request?.capability,
-    event_class: eventClassOf(capability, ending.state === 'completed'),
+    // A dry run does nothing, whatever the capability would do.
+    event_class: eventClassOf(
+      ending.entryType === 'dry_run' ? undefined : capability,
+      ending.state === 'completed',
+    ),
     state: ending.state,
     failure_type: ending.failure?.type,
     token_id: caller.token.token_id,
     parameters_digest: call.parametersDigest,
     cost_actual: ending.cost && moneyOf(ending.cost),
     stream_summary: ending.streamed,
+    detail: observedDetail(capability, { parameters: call.parameters, result: ending.result }),
   });
 }
 

@@ -50,7 +50,7 @@ async function invokeCounted(parts: Parts, ask: Ask, rates: RateState[]): Promis
   try {
     // A stranger's body is not even read.
     const presented = presentedToken(parts, ask);
-    const reading = readInput(ask);
+    const reading = readInput('invoke', ask);
     call = beginCall(reading.input, rates, call.ids.invocation_id);
     const checked = await check(parts, presented, call, reading);
     return 'replay' in checked ? checked.replay : await admitAndRun(parts, checked);
@@ -62,25 +62,27 @@ async function invokeCounted(parts: Parts, ask: Ask, rates: RateState[]): Promis
   }
 }
 
-interface Reading {
+export interface Reading {
   readonly input?: unknown;
   readonly request?: InvokeRequest;
   readonly fault?: Refusal;
 }
 
 /** Reads the request first, but tells what is wrong with it only after the caller is known. */
-function readInput(ask: Ask): Reading {
+export function readInput(name: 'invoke' | 'test', ask: Ask): Reading {
   let input: unknown;
   try {
     input = ask.input();
-    return { input, request: requestOf('invoke', { ...ask, input: () => input }) };
+    const read = requestOf(name, { ...ask, input: () => input });
+    return { input, request: { idempotency_key: undefined, ...read } };
   } catch (error) {
     if (error instanceof Refusal) return { input, fault: error };
     throw error;
   }
 }
 
-async function check(
+/** Every rule that needs no change of the store, in the order in which a caller hears of them. */
+export async function check(
   parts: Parts,
   presented: PresentedToken,
   call: Call,

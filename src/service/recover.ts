@@ -12,7 +12,7 @@ import type {
   IndeterminateInvocation,
   ReconcileAnswer,
 } from '../protocol/operator.ts';
-import type { Money } from '../protocol/primitives.ts';
+import type { JsonObject, Money } from '../protocol/primitives.ts';
 import type { IntentRecord } from '../storage/records.ts';
 import type { Close } from '../storage/recovery.ts';
 import { answered, audited } from './audited.ts';
@@ -36,7 +36,7 @@ export function closeAbandoned(parts: Parts): Close {
       'Cannot say what became of the call: the process that ran it ended',
     );
     const caller = { principal: intent.subject, root_principal: intent.root_principal };
-    const digest = intent.facts.parameters_digest;
+    const { parameters_digest: digest, detail } = intent.facts;
     const entry = entryBy(parts, caller, {
       entry_type: 'invocation',
       ...ids,
@@ -47,6 +47,7 @@ export function closeAbandoned(parts: Parts): Close {
       token_id: intent.token_id,
       parameters_digest: typeof digest === 'string' ? digest : undefined,
       cost_actual: intent.charge && moneyOf(intent.charge),
+      detail: (detail as JsonObject | null) ?? undefined,
     });
     const body = answerOf(
       parts,

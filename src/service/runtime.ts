@@ -15,6 +15,7 @@ import type { Store } from '../storage/store.ts';
 import { queryAudit } from './audit.ts';
 import { createTokenReader } from './caller.ts';
 import { createDocuments } from './documents.ts';
+import { dryRun } from './dry-run.ts';
 import { freeze, frozen, unfreeze } from './freeze.ts';
 import { createIdentities } from './identities.ts';
 import { invoke } from './invoke.ts';
@@ -113,6 +114,7 @@ function authorityMethods(parts: Parts): Methods {
     'tokens.get': answering(viewToken),
     permissions: answering(permissions),
     invoke: (ask) => invoke(parts, ask),
+    test: (ask) => dryRun(parts, ask),
     'audit.query': answering(queryAudit),
     'operator.freeze': answering(freeze),
     'operator.unfreeze': answering(unfreeze),
