@@ -62,6 +62,10 @@ export const Settings = z.strictObject({
   rate_limit: Rate.optional().describe(
     'How many calls each root principal gets, with all that act for it: `100/PT1M`; without it as many as it likes',
   ),
+  otlp_endpoint: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe('The OpenTelemetry collector that gets a span per invocation (OTLP over HTTP)'),
   stop_grace_seconds: Count.default(25).describe(
     'How long running requests may take when the service stops',
   ),
@@ -109,6 +113,7 @@ export const ENVIRONMENT = {
   max_ttl_hours: 'WRIT_MAX_TTL_HOURS',
   max_delegation_depth: 'WRIT_MAX_DELEGATION_DEPTH',
   rate_limit: 'WRIT_RATE_LIMIT',
+  otlp_endpoint: 'OTEL_EXPORTER_OTLP_ENDPOINT',
   stop_grace_seconds: 'WRIT_STOP_GRACE_SECONDS',
   oidc_issuer_url: 'OIDC_ISSUER_URL',
   oidc_audience: 'OIDC_AUDIENCE',

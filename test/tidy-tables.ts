@@ -31,10 +31,11 @@ export const ROOT_FILES: readonly string[] = [
   'config-parts.ts',
   'keyring.ts',
   'log.ts',
+  'telemetry.ts',
 ];
 
 const SERVICE_SEES = ['protocol', 'domain', 'storage', 'keyring', 'log'];
-const TRANSPORT_SEES = [...SERVICE_SEES, 'config', 'service'];
+const TRANSPORT_SEES = [...SERVICE_SEES, 'config', 'service', 'telemetry'];
 const AUTHORS_SEE = [...TRANSPORT_SEES, 'http', 'stdio', 'mcp', 'verify', 'client'];
 
 /**
@@ -50,6 +51,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   config: ['protocol', 'domain', 'config-file', 'config-parts'],
   'config-parts': ['protocol', 'domain'],
   'config-file': [],
+  telemetry: ['service'],
   verify: ['protocol', 'domain'],
   service: [...SERVICE_SEES, 'type config', 'type config-parts'],
   http: TRANSPORT_SEES,
@@ -88,6 +90,22 @@ export const DEPENDENCIES: Readonly<Record<string, Place>> = {
   jose: {
     in: ['src/service/oidc.ts'],
     why: 'external identity tokens come in many shapes; our own tokens never pass through it',
+  },
+  '@opentelemetry/api': {
+    in: ['src/telemetry.ts'],
+    why: 'the common names of spans and their context',
+  },
+  '@opentelemetry/exporter-trace-otlp-http': {
+    in: ['src/telemetry.ts'],
+    why: 'how spans travel to a collector; loaded only where one is configured',
+  },
+  '@opentelemetry/resources': {
+    in: ['src/telemetry.ts'],
+    why: 'names the service on its spans',
+  },
+  '@opentelemetry/sdk-trace': {
+    in: ['src/telemetry.ts'],
+    why: 'makes, samples and batches spans',
   },
   pg: {
     in: ['src/storage/'],

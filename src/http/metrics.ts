@@ -5,6 +5,7 @@
  */
 
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { EndedInvocation } from '../service/parts.ts';
 import type { Load } from './shed.ts';
 
 /** From a refusal in memory to a handler at its default deadline. */
@@ -17,6 +18,7 @@ export interface Metrics {
   /** Labels are names of ours, never a caller's text: their number is bounded. */
   answered(operation: string, status: number, seconds: number): void;
   shed(): void;
+  invoked(invocation: EndedInvocation): void;
 }
 
 export function createMetrics(load: Load): Metrics {
@@ -40,6 +42,19 @@ export function createMetrics(load: Load): Metrics {
     help: 'Requests turned away because of load',
     registers,
   });
+  const invocations = new Counter({
+    name: 'writ_invocations_total',
+    help: 'Invocations by outcome: success, or the type of the failure',
+    labelNames: ['capability', 'outcome'],
+    registers,
+  });
+  const invocationDurations = new Histogram({
+    name: 'writ_invocation_duration_seconds',
+    help: 'Time from the first check to the durable entry, or to the last event of a stream',
+    labelNames: ['capability'],
+    buckets: DURATION_BUCKETS,
+    registers,
+  });
   gauge(registers, 'writ_http_requests_in_work', 'Requests in work', load.inWork);
   gauge(registers, 'writ_process_resident_bytes', 'Resident memory', () =>
     process.memoryUsage.rss(),
@@ -53,6 +68,10 @@ export function createMetrics(load: Load): Metrics {
       durations.observe({ operation }, seconds);
     },
     shed: () => turnedAway.inc(),
+    invoked({ capability = 'none', outcome, seconds }) {
+      invocations.inc({ capability, outcome });
+      invocationDurations.observe({ capability }, seconds);
+    },
   };
 }
 

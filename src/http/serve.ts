@@ -14,6 +14,7 @@ import { type Keyring, openKeyring } from '../keyring/keyring.ts';
 import { createLog, type Logger } from '../log.ts';
 import type { ServiceDefinition } from '../service/definition.ts';
 import { createRuntime } from '../service/runtime.ts';
+import type { Tracer } from '../service/tracing.ts';
 import { openStore } from '../storage/open.ts';
 import type { Store } from '../storage/store.ts';
 import { isOwed } from './client-error.ts';
@@ -47,7 +48,7 @@ export async function serve(
   const folder = options.folder ?? process.cwd();
   const config = await loadConfig(folder, options.settings, options.environment);
   const log = options.log ?? createLog(config.log_level);
-  const opened = await openParts(config, log);
+  const opened = await openParts(config, log, definition.id);
   try {
     const running = await listen(definition, config, log, opened);
     if (options.signals ?? true) stopOnSignals(running, log);
@@ -59,12 +60,13 @@ export async function serve(
 }
 
 interface Parts {
+  readonly tracer?: Tracer | undefined;
   readonly store: Store;
   readonly keyring: Keyring;
   close(): Promise<void>;
 }
 
-async function openParts(config: Config, log: Logger): Promise<Parts> {
+async function openParts(config: Config, log: Logger, serviceId: string): Promise<Parts> {
   const keyring = await openKeyring(
     config.token_keys !== undefined && config.log_keys !== undefined
       ? { tokenKeys: config.token_keys, logKeys: config.log_keys }
@@ -77,18 +79,28 @@ async function openParts(config: Config, log: Logger): Promise<Parts> {
   );
   try {
     const store = await openStore(config.store);
+    const telemetry = await openTelemetry(config, serviceId);
     return {
+      tracer: telemetry?.tracer,
       store,
       keyring,
       async close() {
         keyring.close();
         await store.close();
+        await telemetry?.close();
       },
     };
   } catch (error) {
     keyring.close();
     throw error;
   }
+}
+
+/** The packages are loaded only where they are used: most services start without them. */
+async function openTelemetry({ otlp_endpoint: endpoint }: Config, serviceId: string) {
+  if (endpoint === undefined) return undefined;
+  const { exportTo } = await import('../telemetry.ts');
+  return exportTo(endpoint, serviceId);
 }
 
 async function listen(

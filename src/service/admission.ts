@@ -35,6 +35,7 @@ import { budgetsOf } from './permissions.ts';
 import { refusedCall, unrecordedCall } from './refused.ts';
 import { fingerprintOf, replayOf } from './replay.ts';
 import { createStream, type Stream, tellable } from './stream.ts';
+import { traced } from './tracing.ts';
 
 /** Stored answers are kept at least this long (specification of the key: 24 hours). */
 const ANSWER_KEPT_MS = 25 * 3_600_000;
@@ -74,6 +75,7 @@ async function answering(
         .track(perform(stream))
         .catch((error) => unrecordedCall(parts, call, failureOf('invoke', error, parts.log)));
       await stream.last(body as InvokeAnswer);
+      return body as InvokeAnswer;
     },
   };
 }
@@ -113,12 +115,17 @@ function needsAdmission({ capability, caller, charge, request }: CheckedCall): b
 
 /** Bindings must be kept before the caller hears of them, hence with the entry or not at all. */
 async function answerRead(parts: Parts, call: CheckedCall, stream?: Stream): Promise<Answer> {
-  const done = await runHandler(parts, call, workOf(parts, call, stream));
+  const done = await handled(parts, call, stream);
   const ending = endingOf(parts, call, done, stream);
   const entry = endingEntry(parts, call, ending);
   await parts.store.append([entry], done.bindings);
   lateSettlement(parts, call, done.late);
   return { body: answerOf(parts, call, ending, entry), failure: ending.failure };
+}
+
+function handled(parts: Parts, call: CheckedCall, stream?: Stream): Promise<Done> {
+  const work = workOf(parts, call, stream);
+  return traced(parts.tracer, 'handler', () => runHandler(parts, call, work));
 }
 
 async function run(
@@ -128,7 +135,7 @@ async function run(
   stream?: Stream,
 ): Promise<Answer> {
   const leases = keepLeases(parts, call, admission.intent.operation_id);
-  const done = await runHandler(parts, call, workOf(parts, call, stream));
+  const done = await handled(parts, call, stream);
   // A handler that ignores its deadline keeps its turn until it ends: nobody runs beside it.
   if (done.late) void parts.work.track(done.late.then(() => leases.release()));
   else leases.stop();

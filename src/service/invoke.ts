@@ -21,10 +21,10 @@ import { boundPrice, checkBindings, handlesOf } from '../domain/bindings.ts';
 import { checkBudget } from '../domain/budget.ts';
 import { digestOf } from '../domain/canonical.ts';
 import { failure, Refusal, refuse } from '../domain/failure.ts';
-import { type RateState, rateHeaders } from '../domain/rate.ts';
+import { rateHeaders } from '../domain/rate.ts';
 import type { Capability } from '../protocol/capability.ts';
 import type { Failure } from '../protocol/failure.ts';
-import type { InvokeRequest } from '../protocol/invocation.ts';
+import type { InvokeAnswer, InvokeRequest } from '../protocol/invocation.ts';
 import type { Loaded } from '../storage/invocation-store.ts';
 import { OutcomeUnknown } from '../storage/store.ts';
 import { admitAndRun } from './admission.ts';
@@ -38,21 +38,36 @@ import { budgetsOf } from './permissions.ts';
 import { refusedCall, unrecordedCall } from './refused.ts';
 import { replayOf } from './replay.ts';
 import { resolvedParameters } from './resolve.ts';
+import { traced } from './tracing.ts';
+import { type Watch, watchCall } from './watch.ts';
 
 export async function invoke(parts: Parts, ask: Ask): Promise<Answer> {
-  const rates: RateState[] = [];
-  const answer = await invokeCounted(parts, ask, rates);
-  return { ...answer, headers: { ...answer.headers, ...rateHeaders(rates) } };
+  const watch = watchCall(parts, ask);
+  const answer = await watch.span.within(() => answerTo(parts, ask, watch));
+  const headers = { ...answer.headers, ...rateHeaders(watch.rates) };
+  const { stream } = answer;
+  if (!stream) {
+    watch.end(answer.body as InvokeAnswer);
+    return { ...answer, headers };
+  }
+  const told: Answer['stream'] = async (sink) => {
+    const last = await watch.span.within(() => stream(sink));
+    watch.end(last);
+    return last;
+  };
+  return { ...answer, headers, stream: told };
 }
 
-async function invokeCounted(parts: Parts, ask: Ask, rates: RateState[]): Promise<Answer> {
+async function answerTo(parts: Parts, ask: Ask, { rates, saw }: Watch): Promise<Answer> {
   let call = beginCall(undefined, rates);
   try {
     // A stranger's body is not even read.
     const presented = presentedToken(parts, ask);
     const reading = readInput('invoke', ask);
-    call = beginCall(reading.input, rates, call.ids.invocation_id);
-    const checked = await check(parts, presented, call, reading);
+    call = saw(beginCall(reading.input, rates, call.ids.invocation_id));
+    const checked = await traced(parts.tracer, 'check', () =>
+      check(parts, presented, call, reading),
+    );
     return 'replay' in checked ? checked.replay : await admitAndRun(parts, checked);
   } catch (error) {
     const found = failureOf('invoke', error, parts.log);

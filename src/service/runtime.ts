@@ -22,24 +22,31 @@ import { invoke } from './invoke.ts';
 import { issueToken } from './issue.ts';
 import { createExternalIdentities } from './oidc.ts';
 import type { Ask, Method, Methods } from './operations.ts';
-import type { Parts } from './parts.ts';
+import type { EndedInvocation, Parts } from './parts.ts';
 import { permissions } from './permissions.ts';
 import { createRateLimiter } from './rate.ts';
 import { closeAbandoned, indeterminate, reconcile } from './recover.ts';
 import { createSettler } from './settle.ts';
 import { revokeToken, viewToken } from './tokens.ts';
+import { NO_TRACER, type Tracer, tracedStore } from './tracing.ts';
 import { trustMethods } from './trust.ts';
 import { createWorkInProgress } from './work.ts';
 
 export interface RuntimeParts
-  extends Omit<Parts, 'identities' | 'readToken' | 'settler' | 'rates' | 'work' | 'instanceId'> {
+  extends Omit<
+    Parts,
+    'identities' | 'readToken' | 'settler' | 'rates' | 'work' | 'instanceId' | 'tracer' | 'ended'
+  > {
   /** Where callers reach the service. */
   baseUrl(): string;
+  readonly tracer?: Tracer | undefined;
   /** How soon silence counts as death; by default as the promise of a minute needs it. */
   readonly recovery?: Pick<RecoveryOptions, 'intervalMs' | 'silentMs'>;
 }
 
 export interface Runtime {
+  /** Tells of every invocation that ends from now on. */
+  watch(listener: (invocation: EndedInvocation) => void): void;
   readonly methods: Methods;
   readonly log: Logger;
   /**
@@ -55,11 +62,19 @@ export interface Runtime {
 export async function createRuntime({
   baseUrl,
   recovery: timing,
+  tracer = NO_TRACER,
   ...given
 }: RuntimeParts): Promise<Runtime> {
-  const { definition, config, store, keyring, log } = given;
+  const { definition, config, keyring, log } = given;
+  const store = tracedStore(given.store, tracer);
+  const listeners = new Set<(invocation: EndedInvocation) => void>();
   const parts: Parts = {
     ...given,
+    store,
+    tracer,
+    ended: (invocation) => {
+      for (const listener of listeners) listener(invocation);
+    },
     identities: createIdentities(
       config,
       definition.authenticate,
@@ -94,6 +109,7 @@ export async function createRuntime({
   return {
     methods,
     log,
+    watch: (listener) => void listeners.add(listener),
     unready: () => unready(store, keyring),
     async close() {
       const left = await parts.work.finish(config.stop_grace_seconds * 1_000);

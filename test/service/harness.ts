@@ -64,6 +64,7 @@ export interface TestOptions {
   readonly wrap?: (store: Store) => Store;
   readonly recovery?: RuntimeParts['recovery'];
   readonly load?: Load;
+  readonly tracer?: RuntimeParts['tracer'];
 }
 
 export const ALICE = 'demo-human-key';
@@ -111,6 +112,7 @@ export async function testService(options: TestOptions = {}): Promise<TestServic
     log,
     baseUrl,
     ...(options.recovery && { recovery: options.recovery }),
+    tracer: options.tracer,
   });
   const app = createHttpServer(runtime, options.load ?? patientLoad());
   await app.ready();
