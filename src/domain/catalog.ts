@@ -237,6 +237,20 @@ const unusableGrantPolicy: FaultRule = (capability) => {
   return faults;
 };
 
+/** A threshold on what nobody sends, or on no number, would ask always. */
+const unusableThreshold: FaultRule = ({ name, approval, inputs, cost }) => {
+  const when = approval?.when;
+  if (typeof when !== 'object' || !('amount_above' in when)) return [];
+  if (when.input === undefined) {
+    if (cost?.financial) return [];
+    return [fault(name, 'approval.when.amount_above', 'the capability declares no cost')];
+  }
+  const input = inputs.find((each) => each.name === when.input);
+  if (input?.type === 'number' || input?.type === 'integer') return [];
+  const found = input ? `"${when.input}" is no number` : `"${when.input}" is no input`;
+  return [fault(name, 'approval.when.input', found)];
+};
+
 /** Where the kind says composed there is a composition, and nowhere else. */
 const misplacedComposition: FaultRule = (capability) => {
   if ((capability.kind === 'composed') === (capability.composition !== undefined)) return [];
@@ -260,6 +274,7 @@ const RULES: readonly FaultRule[] = [
   unusableBinding,
   unknownLoggedFields,
   unusableGrantPolicy,
+  unusableThreshold,
   misplacedComposition,
   inputFaults,
   costFaults,

@@ -12,6 +12,7 @@ import type { Logger } from '../log.ts';
 import type { OperationName } from '../protocol/operations.ts';
 import { type RecoveryOptions, startRecovery } from '../storage/recovery.ts';
 import type { Store } from '../storage/store.ts';
+import { missingApprovers } from './approval-policy.ts';
 import { queryAudit } from './audit.ts';
 import { createTokenReader } from './caller.ts';
 import { createDocuments } from './documents.ts';
@@ -68,6 +69,7 @@ export async function createRuntime({
     work: createWorkInProgress(),
     instanceId: randomUUID(),
   };
+  for (const missing of missingApprovers(definition, config)) log.warn({}, missing);
   // Discovery advertises exactly what is offered, and is itself offered: hence the two steps.
   const methods: Methods = {};
   const documents = createDocuments({
