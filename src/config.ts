@@ -11,6 +11,7 @@
 import { join, resolve } from 'node:path';
 import * as z from 'zod';
 import { readConfigFile } from './config-file.ts';
+import { OutsideUrl, Webhooks } from './config-webhook.ts';
 import { entitlementFault, entitlementRuleFault } from './domain/entitlement.ts';
 import { sha256, toHex } from './domain/hash.ts';
 import { bareHost, isLoopback } from './domain/host.ts';
@@ -67,17 +68,9 @@ function addFault(found: ReturnType<typeof entitlementFault>, context: z.Refinem
   context.addIssue({ code: 'custom', path: [found.field], message: found.fault });
 }
 
-/** As the provider spells it in its tokens: compared as exact text, never mended. */
-const IssuerUrl = z
-  .url({ protocol: /^https?$/, abort: true })
-  .refine((text) => text.startsWith('https:') || isLoopback(bareHost(new URL(text))), {
-    message: 'expected https; http is for a loopback address only',
-  })
-  .refine((text) => !/[?#@]/.test(text), { message: 'expected no query, fragment or user' });
-
 /** An identity provider whose tokens are accepted as bootstrap credentials. */
 export const OidcIssuer = z.strictObject({
-  issuer: IssuerUrl,
+  issuer: OutsideUrl,
   audience: Text,
   name: z
     .string()
@@ -146,7 +139,7 @@ export const Settings = z.strictObject({
   stop_grace_seconds: Count.default(25).describe(
     'How long running requests may take when the service stops',
   ),
-  oidc_issuer_url: IssuerUrl.optional().describe('The issuer whose identity tokens are accepted'),
+  oidc_issuer_url: OutsideUrl.optional().describe('The issuer whose identity tokens are accepted'),
   oidc_audience: Text.optional().describe('The audience that such a token must name'),
   oidc: z
     .array(OidcIssuer)
@@ -166,6 +159,7 @@ export const Settings = z.strictObject({
     .describe(
       'Values of inputs that are derived from who acts; the first rule that matches counts',
     ),
+  webhooks: Webhooks.default([]).describe('Who is told what becomes of approval requests'),
   identities: z
     .array(Identity)
     .default([])

@@ -53,6 +53,7 @@ export function createHttpServer(runtime: Runtime, load: Load = watchLoad()): Ht
     },
   });
   const metrics = createMetrics(load);
+  app.addHook('preClose', async () => runtime.release());
   app.addHook('onClose', async () => load.close());
 
   readBodiesAsBytes(app);

@@ -53,11 +53,11 @@ export function approvalFaults({ name, approval }: DefinedCapability): Fault[] {
   ];
 }
 
-function requestLifetimeOf({ request_lifetime: lifetime }: ApprovalPolicy): number {
+export function requestLifetimeOf({ request_lifetime: lifetime }: ApprovalPolicy): number {
   return lifetime === undefined ? REQUEST_LIFETIME_DEFAULT_MS : (parseDuration(lifetime) ?? 0);
 }
 
-function approverScope(capability: string): string {
+export function approverScope(capability: string): string {
   return `approver:${capability}`;
 }
 

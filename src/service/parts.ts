@@ -11,7 +11,9 @@ import type { Store } from '../storage/store.ts';
 import type { TokenReader } from './caller.ts';
 import type { ServiceDefinition } from './definition.ts';
 import type { Identities } from './identities.ts';
+import type { Repeated } from './repeated.ts';
 import type { Settler } from './settle.ts';
+import type { Waits } from './waits.ts';
 import type { WorkInProgress } from './work.ts';
 
 export interface Parts {
@@ -23,6 +25,9 @@ export interface Parts {
   readonly readToken: TokenReader;
   readonly settler: Settler;
   readonly work: WorkInProgress;
+  readonly waits: Waits;
+  /** Nudged when there is something to send. */
+  readonly webhooks: Repeated;
   readonly log: Logger;
   /** Names this process to the store: calls of a process that fell silent are recovered. */
   readonly instanceId: string;

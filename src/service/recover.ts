@@ -36,7 +36,7 @@ export function closeAbandoned(parts: Parts): Close {
       'Cannot say what became of the call: the process that ran it ended',
     );
     const caller = { principal: intent.subject, root_principal: intent.root_principal };
-    const digest = intent.facts.parameters_digest;
+    const fact = (name: string) => textOf(intent.facts[name]);
     const entry = entryBy(parts, caller, {
       entry_type: 'invocation',
       ...ids,
@@ -45,12 +45,18 @@ export function closeAbandoned(parts: Parts): Close {
       state: 'indeterminate',
       failure_type: found.type,
       token_id: intent.token_id,
-      parameters_digest: typeof digest === 'string' ? digest : undefined,
+      parameters_digest: fact('parameters_digest'),
+      approval_request_id: fact('approval_request_id'),
+      approval_grant_id: fact('approval_grant_id'),
       cost_actual: intent.charge && moneyOf(intent.charge),
     });
     const body = answerOf(parts, { ids }, { state: 'indeterminate', failure: found }, entry);
     return { entry, answer: bytesOf(body) };
   };
+}
+
+function textOf(fact: unknown): string | undefined {
+  return typeof fact === 'string' ? fact : undefined;
 }
 
 export async function indeterminate(parts: Parts, ask: Ask): Promise<IndeterminateAnswer> {
