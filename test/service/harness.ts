@@ -63,6 +63,7 @@ export interface TestOptions {
   /** Stands between the service and its store. */
   readonly wrap?: (store: Store) => Store;
   readonly recovery?: RuntimeParts['recovery'];
+  readonly upkeep?: RuntimeParts['upkeep'];
   readonly load?: Load;
 }
 
@@ -111,6 +112,7 @@ export async function testService(options: TestOptions = {}): Promise<TestServic
     log,
     baseUrl,
     ...(options.recovery && { recovery: options.recovery }),
+    ...(options.upkeep && { upkeep: options.upkeep }),
   });
   const app = createHttpServer(runtime, options.load ?? patientLoad());
   await app.ready();
