@@ -24,7 +24,7 @@ const Secret = z.string().refine(isSecret, {
 });
 
 /** Somebody who is told what becomes of approval requests. */
-const Webhook = z.strictObject({
+export const Webhook = z.strictObject({
   name: z.string().regex(/^[a-z][a-z0-9-]{0,31}$/, 'expected a lower-case word'),
   url: OutsideUrl,
   secret: Secret,
