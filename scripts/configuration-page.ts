@@ -6,6 +6,7 @@
 
 import { CONFIG_FILE_VARIABLE, DISCLOSURE_DEFAULTS, ENVIRONMENT, Settings } from '../src/config.ts';
 import { ActorPolicyRule, EntitlementRule, Identity } from '../src/config-parts.ts';
+import { Webhook } from '../src/config-webhook.ts';
 
 interface Field {
   unwrap?: () => Field;
@@ -40,6 +41,10 @@ Nothing is entitled by default, except to name oneself as subject.
 
 \`actor_policies\` — each with ${names(ActorPolicyRule.shape)}: the \`value\` that is derived for an input, and the values that the actor is
 \`allowed\` to name.
+
+\`webhooks\` — each with ${names(Webhook.shape)}: who is told, by a signed POST (Standard Webhooks), what becomes of approval
+requests. \`secret\` is \`whsec_\` and 24 to 64 bytes in base64: \`echo whsec_$(openssl rand -base64 32)\`. A target with an inside
+address needs \`allow_inside\`; no redirect is followed.
 
 \`disclosure\` — caller class to \`full\`, \`reduced\` or \`redacted\`. Defaults: ${Object.entries(
     DISCLOSURE_DEFAULTS,

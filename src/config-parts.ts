@@ -6,9 +6,9 @@
  */
 
 import * as z from 'zod';
+import { OutsideUrl } from './config-webhook.ts';
 import { parseDuration } from './domain/duration.ts';
 import { entitlementFault, entitlementRuleFault } from './domain/entitlement.ts';
-import { bareHost, isLoopback } from './domain/host.ts';
 import { RateLimit } from './protocol/capability.ts';
 import { CallerClass } from './protocol/primitives.ts';
 
@@ -62,17 +62,9 @@ function addFault(found: ReturnType<typeof entitlementFault>, context: z.Refinem
   context.addIssue({ code: 'custom', path: [found.field], message: found.fault });
 }
 
-/** As the provider spells it in its tokens: compared as exact text, never mended. */
-export const IssuerUrl = z
-  .url({ protocol: /^https?$/, abort: true })
-  .refine((text) => text.startsWith('https:') || isLoopback(bareHost(new URL(text))), {
-    message: 'expected https; http is for a loopback address only',
-  })
-  .refine((text) => !/[?#@]/.test(text), { message: 'expected no query, fragment or user' });
-
 /** An identity provider whose tokens are accepted as bootstrap credentials. */
 export const OidcIssuer = z.strictObject({
-  issuer: IssuerUrl,
+  issuer: OutsideUrl,
   audience: Text,
   name: z
     .string()

@@ -328,7 +328,9 @@ describe('where a setting comes from', () => {
   });
 
   test('loadConfig() knows a variable for every setting that is no list', async () => {
-    const lists = ['oidc', 'disclosure', 'entitlements', 'actor_policies', 'identities'];
+    const lists = [
+      ...['oidc', 'disclosure', 'entitlements', 'actor_policies', 'identities', 'webhooks'],
+    ];
     const { ENVIRONMENT } = await import('./config.ts');
 
     assert.deepEqual(

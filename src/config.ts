@@ -17,12 +17,12 @@ import {
   EntitlementRule,
   Hours,
   Identity,
-  IssuerUrl,
   OidcIssuer,
   PortNumber,
   Rate,
   Text,
 } from './config-parts.ts';
+import { OutsideUrl, Webhooks } from './config-webhook.ts';
 import { sha256, toHex } from './domain/hash.ts';
 import { bareHost, isLoopback } from './domain/host.ts';
 import { CallerClass } from './protocol/primitives.ts';
@@ -69,7 +69,7 @@ export const Settings = z.strictObject({
   stop_grace_seconds: Count.default(25).describe(
     'How long running requests may take when the service stops',
   ),
-  oidc_issuer_url: IssuerUrl.optional().describe('The issuer whose identity tokens are accepted'),
+  oidc_issuer_url: OutsideUrl.optional().describe('The issuer whose identity tokens are accepted'),
   oidc_audience: Text.optional().describe('The audience that such a token must name'),
   oidc: z
     .array(OidcIssuer)
@@ -89,6 +89,7 @@ export const Settings = z.strictObject({
     .describe(
       'Values of inputs that are derived from who acts; the first rule that matches counts',
     ),
+  webhooks: Webhooks.default([]).describe('Who is told what becomes of approval requests'),
   identities: z
     .array(Identity)
     .default([])

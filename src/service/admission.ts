@@ -24,6 +24,7 @@ import type { JsonObject } from '../protocol/primitives.ts';
 import type { Admission, Admitted, Refused, Settlement } from '../storage/invocation-store.ts';
 import type { IntentRecord } from '../storage/records.ts';
 import { OutcomeUnknown } from '../storage/store.ts';
+import { grantUseOf, lostGrant } from './approve-call.ts';
 import { answerOf, bytesOf, type CheckedCall, type Ending, endingEntry, moneyOf } from './call.ts';
 import { frozenFailure } from './freeze.ts';
 import { type Done, runHandler, type Work } from './handler.ts';
@@ -34,6 +35,7 @@ import type { Parts } from './parts.ts';
 import { budgetsOf } from './permissions.ts';
 import { refusedCall, unrecordedCall } from './refused.ts';
 import { fingerprintOf, replayOf } from './replay.ts';
+import { requestApproval } from './request-approval.ts';
 import { createStream, type Stream, tellable } from './stream.ts';
 import { traced } from './tracing.ts';
 
@@ -123,11 +125,6 @@ async function answerRead(parts: Parts, call: CheckedCall, stream?: Stream): Pro
   return { body: answerOf(parts, call, ending, entry), failure: ending.failure };
 }
 
-function handled(parts: Parts, call: CheckedCall, stream?: Stream): Promise<Done> {
-  const work = workOf(parts, call, stream);
-  return traced(parts.tracer, 'handler', () => runHandler(parts, call, work));
-}
-
 async function run(
   parts: Parts,
   call: CheckedCall,
@@ -166,6 +163,18 @@ async function run(
   return { body, bytes, failure: ending.failure };
 }
 
+/** Runs the handler. Where it asked for approval, the request is kept before the call is closed. */
+async function handled(parts: Parts, call: CheckedCall, stream?: Stream): Promise<Done> {
+  const work = workOf(parts, call, stream);
+  const done = await traced(parts.tracer, 'handler', () => runHandler(parts, call, work));
+  if (!done.needsApproval) return done;
+  try {
+    return { ...done, failure: await requestApproval(parts, call) };
+  } catch (error) {
+    return { ...done, failure: failureOf('invoke', error, parts.log) };
+  }
+}
+
 /** The handler ended, and the log does not say so yet: the caller must look before it acts again. */
 function unsettledCall(parts: Parts, call: CheckedCall): Answer {
   const detail = 'Cannot say what became of the call: its outcome could not be recorded';
@@ -189,6 +198,8 @@ function admissionOf(parts: Parts, call: CheckedCall): Admission {
       caller_class: caller.caller_class,
       parameters_digest: call.parametersDigest ?? null,
       detail: observedDetail(capability, call) ?? null,
+      approval_request_id: call.approvalRequestId ?? null,
+      approval_grant_id: call.approvalGrantId ?? null,
     },
     instance_id: parts.instanceId,
     admitted_at: now,
@@ -197,6 +208,7 @@ function admissionOf(parts: Parts, call: CheckedCall): Admission {
     intent,
     now,
     charge,
+    grant: call.grant && grantUseOf(call.grant, call),
     leaseUntil: leaseUntil(now),
     idempotency:
       request.idempotency_key === undefined
@@ -222,7 +234,7 @@ async function refusedAdmission(
     const replay = await replayOf(parts, call, call.request, refused.record);
     if (replay) return replay;
   }
-  const found = admissionFailure(call, refused);
+  const found = admissionFailure(parts, call, refused);
   if (refused.reason !== 'budget') throw new Refusal(found);
   return refusedCall(parts, { ...call, budget: tightContext(call, refused.budget) }, found);
 }
@@ -239,7 +251,8 @@ function tightContext(
   return contextOf(capability.cost, charge, budgets);
 }
 
-function admissionFailure({ caller, charge, request }: CheckedCall, refused: Refused): Failure {
+function admissionFailure(parts: Parts, call: CheckedCall, refused: Refused): Failure {
+  const { caller, charge } = call;
   switch (refused.reason) {
     case 'unknown_token':
     case 'revoked':
@@ -257,7 +270,7 @@ function admissionFailure({ caller, charge, request }: CheckedCall, refused: Ref
         { grantable_by: caller.root_principal },
       );
     case 'grant':
-      return failure('approval_grant_invalid', `Cannot use grant "${request.approval_grant}"`);
+      return lostGrant(parts, call, refused.grant);
     case 'busy':
       return failure(
         'concurrent_branch_busy',
@@ -270,13 +283,14 @@ function admissionFailure({ caller, charge, request }: CheckedCall, refused: Ref
 }
 
 function workOf(parts: Parts, call: CheckedCall, stream?: Stream): Work {
-  const handler = parts.definition.code.get(call.capability.name)?.handler;
+  const { handler, approval } = parts.definition.code.get(call.capability.name) ?? {};
   if (!handler) throw new Error(`Cannot run "${call.capability.name}": it has no handler`);
   return {
     handler,
     parameters: call.parameters,
     bound: call.bound,
     deadlineMs: deadlineOf(parts, call),
+    approval: call.grant ? 'granted' : approval ? 'open' : 'undeclared',
     progress: (event) => told(stream, event),
   };
 }

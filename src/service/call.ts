@@ -25,6 +25,7 @@ import {
   type StreamSummary,
 } from '../protocol/invocation.ts';
 import type { JsonObject, Money } from '../protocol/primitives.ts';
+import type { GrantRecord } from '../storage/records.ts';
 import { disclosedTo } from './audited.ts';
 import type { TokenCaller } from './caller.ts';
 import { entryBy } from './entries.ts';
@@ -43,6 +44,9 @@ export interface Call {
   budget?: BudgetContext | undefined;
   /** The rate limits it was counted under. */
   readonly rates: RateState[];
+  /** The approval that the call asked for or continues, and the grant it brought. */
+  approvalRequestId?: string | undefined;
+  approvalGrantId?: string | undefined;
 }
 
 /** A call that has passed every check that needs no change of the store. */
@@ -51,8 +55,11 @@ export interface CheckedCall extends Call {
   readonly request: InvokeRequest;
   readonly capability: Capability;
   readonly parameters: JsonObject;
+  readonly parametersDigest: string;
   readonly bound: ReadonlyMap<string, BindingFacts>;
   readonly charge?: Charge | undefined;
+  /** The grant whose use admission takes. */
+  readonly grant?: GrantRecord | undefined;
 }
 
 /** How an invocation ended. */
@@ -105,6 +112,8 @@ export function endingEntry(
     failure_type: ending.failure?.type,
     token_id: caller.token.token_id,
     parameters_digest: call.parametersDigest,
+    approval_request_id: call.approvalRequestId,
+    approval_grant_id: call.approvalGrantId,
     cost_actual: ending.cost && moneyOf(ending.cost),
     stream_summary: ending.streamed,
     detail: observedDetail(capability, { parameters: call.parameters, result: ending.result }),

@@ -45,15 +45,23 @@ async function tried(parts: Parts, ask: Ask, rates: RateState[]): Promise<Answer
   }
 }
 
-type Judged = { readonly checked: CheckedCall } | { readonly failure: Failure };
+interface Judged {
+  readonly failure?: Failure;
+  /** What was resolved and priced; absent where a rule refused before. */
+  readonly checked?: CheckedCall;
+  readonly needsApproval?: boolean;
+}
 
 /** A refusal that is about the call, not about the question: only then was there something to judge. */
 async function judged(call: Call, checking: () => ReturnType<typeof check>): Promise<Judged> {
   try {
     const checked = await checking();
     if ('replay' in checked) throw new Error('Cannot replay a dry run: it has no key');
-    const [freeze] = checked.caller.loaded.freezes;
-    return freeze ? { failure: frozenFailure(freeze) } : { checked };
+    const needsApproval = 'asks' in checked;
+    const passed = needsApproval ? checked.asks : checked;
+    const [freeze] = passed.caller.loaded.freezes;
+    const frozen = freeze && { failure: frozenFailure(freeze) };
+    return { checked: passed, needsApproval, ...frozen };
   } catch (error) {
     const about = error instanceof Refusal && call.capability ? error.failure : undefined;
     if (about && about.type !== 'rate_limited') return { failure: about };
@@ -61,33 +69,43 @@ async function judged(call: Call, checking: () => ReturnType<typeof check>): Pro
   }
 }
 
-async function told(parts: Parts, call: Call, judgement: Judged): Promise<Answer> {
+async function told(
+  parts: Parts,
+  call: Call,
+  { failure, checked, needsApproval = false }: Judged,
+): Promise<Answer> {
   const { caller, capability } = call as Call & { caller: TokenCaller; capability: Capability };
-  const failure = 'failure' in judgement ? judgement.failure : undefined;
-  const checked = 'checked' in judgement ? judgement.checked : undefined;
+  const admitted = failure === undefined && !needsApproval;
   const entry = endingEntry(
     parts,
     { ...call, caller },
     {
       entryType: 'dry_run',
-      state: failure ? 'refused' : 'completed',
+      state: admitted ? 'completed' : 'refused',
       failure,
     },
   );
   await parts.store.append([entry]);
   const body: TestAnswer = {
     ...call.ids,
-    would_be_admitted: failure === undefined,
+    would_be_admitted: admitted,
     capability: capability.name,
     resolved_parameters: checked?.parameters,
     parameters_digest: call.parametersDigest,
     cost_check: costCheck(capability, checked?.charge),
     budget_context: call.budget,
-    approval: { required: false },
+    approval: checked && approvalView(capability, needsApproval),
     failure: failure && disclosedTo(parts, caller, failure),
     audit: { entry_id: entry.entry_id, leaf_hash: toHex(entry.leaf_hash) },
   };
   return { body };
+}
+
+/** No request is made for a question, so there is none to name: only how one would be decided. */
+function approvalView({ approval }: Capability, required: boolean): TestAnswer['approval'] {
+  if (!required || !approval) return { required };
+  const { grant_policy, approvals_required } = approval;
+  return { required, grant_policy, approvals_required };
 }
 
 /** What admission would reserve; null where a price is only known once it is bound or the call ran. */

@@ -36,7 +36,8 @@ export function closeAbandoned(parts: Parts): Close {
       'Cannot say what became of the call: the process that ran it ended',
     );
     const caller = { principal: intent.subject, root_principal: intent.root_principal };
-    const { parameters_digest: digest, detail } = intent.facts;
+    const fact = (name: string) => textOf(intent.facts[name]);
+    const { detail } = intent.facts;
     const entry = entryBy(parts, caller, {
       entry_type: 'invocation',
       ...ids,
@@ -45,7 +46,9 @@ export function closeAbandoned(parts: Parts): Close {
       state: 'indeterminate',
       failure_type: found.type,
       token_id: intent.token_id,
-      parameters_digest: typeof digest === 'string' ? digest : undefined,
+      parameters_digest: fact('parameters_digest'),
+      approval_request_id: fact('approval_request_id'),
+      approval_grant_id: fact('approval_grant_id'),
       cost_actual: intent.charge && moneyOf(intent.charge),
       detail: (detail as JsonObject | null) ?? undefined,
     });
@@ -57,6 +60,10 @@ export function closeAbandoned(parts: Parts): Close {
     );
     return { entry, answer: bytesOf(body) };
   };
+}
+
+function textOf(fact: unknown): string | undefined {
+  return typeof fact === 'string' ? fact : undefined;
 }
 
 export async function indeterminate(parts: Parts, ask: Ask): Promise<IndeterminateAnswer> {

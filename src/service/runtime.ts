@@ -12,11 +12,15 @@ import type { Logger } from '../log.ts';
 import type { OperationName } from '../protocol/operations.ts';
 import { type RecoveryOptions, startRecovery } from '../storage/recovery.ts';
 import type { Store } from '../storage/store.ts';
+import { missingApprovers } from './approval-policy.ts';
+import { denyRequest, listRequests, readRequest } from './approval-requests.ts';
 import { queryAudit } from './audit.ts';
 import { createTokenReader } from './caller.ts';
 import { createDocuments } from './documents.ts';
 import { dryRun } from './dry-run.ts';
+import { startExpiry } from './expiry.ts';
 import { freeze, frozen, unfreeze } from './freeze.ts';
+import { issueGrant } from './grants.ts';
 import { createIdentities } from './identities.ts';
 import { invoke } from './invoke.ts';
 import { issueToken } from './issue.ts';
@@ -30,18 +34,31 @@ import { createSettler } from './settle.ts';
 import { revokeToken, viewToken } from './tokens.ts';
 import { NO_TRACER, type Tracer, tracedStore } from './tracing.ts';
 import { trustMethods } from './trust.ts';
+import { createWaits } from './waits.ts';
+import { listDeliveries, startWebhooks, type WebhookTiming } from './webhooks.ts';
 import { createWorkInProgress } from './work.ts';
 
 export interface RuntimeParts
   extends Omit<
     Parts,
-    'identities' | 'readToken' | 'settler' | 'rates' | 'work' | 'instanceId' | 'tracer' | 'ended'
+    | 'identities'
+    | 'readToken'
+    | 'settler'
+    | 'rates'
+    | 'work'
+    | 'waits'
+    | 'webhooks'
+    | 'instanceId'
+    | 'tracer'
+    | 'ended'
   > {
   /** Where callers reach the service. */
   baseUrl(): string;
   readonly tracer?: Tracer | undefined;
   /** How soon silence counts as death; by default as the promise of a minute needs it. */
   readonly recovery?: Pick<RecoveryOptions, 'intervalMs' | 'silentMs'>;
+  /** How often requests are looked at for their expiry, and how notices are sent. */
+  readonly upkeep?: WebhookTiming & { readonly expiryMs?: number };
 }
 
 export interface Runtime {
@@ -49,6 +66,8 @@ export interface Runtime {
   watch(listener: (invocation: EndedInvocation) => void): void;
   readonly methods: Methods;
   readonly log: Logger;
+  /** Lets go of callers that only wait, so that a transport can close without them. */
+  release(): void;
   /**
    * Waits for calls that still run, within the grace period, then stops what runs beside the
    * requests. The store and the keys stay open: they were given.
@@ -63,6 +82,7 @@ export async function createRuntime({
   baseUrl,
   recovery: timing,
   tracer = NO_TRACER,
+  upkeep,
   ...given
 }: RuntimeParts): Promise<Runtime> {
   const { definition, config, keyring, log } = given;
@@ -84,8 +104,11 @@ export async function createRuntime({
     settler: createSettler(store, log),
     rates: createRateLimiter(store),
     work: createWorkInProgress(),
+    waits: createWaits(),
+    webhooks: startWebhooks(given, upkeep),
     instanceId: randomUUID(),
   };
+  for (const missing of missingApprovers(definition, config)) log.warn({}, missing);
   // Discovery advertises exactly what is offered, and is itself offered: hence the two steps.
   const methods: Methods = {};
   const documents = createDocuments({
@@ -105,16 +128,23 @@ export async function createRuntime({
     onRecovered: ({ closed, failed }) =>
       log.warn({ closed: closed.length, failed: failed.length }, 'closed abandoned calls'),
     onError: (error) => log.error({ err: error }, 'recovery failed'),
+  }).catch(async (error) => {
+    await parts.webhooks.stop();
+    throw error;
   });
+  const expiry = startExpiry(parts, upkeep?.expiryMs);
   return {
     methods,
     log,
     watch: (listener) => void listeners.add(listener),
+    release: () => parts.waits.stop(),
     unready: () => unready(store, keyring),
     async close() {
       const left = await parts.work.finish(config.stop_grace_seconds * 1_000);
       if (left > 0) log.warn({ left }, 'stopped while calls were still running');
+      parts.waits.stop();
       parts.settler.close();
+      await Promise.all([expiry.stop(), parts.webhooks.stop()]);
       await recovery.stop();
     },
   };
@@ -131,12 +161,17 @@ function authorityMethods(parts: Parts): Methods {
     permissions: answering(permissions),
     invoke: (ask) => invoke(parts, ask),
     test: (ask) => dryRun(parts, ask),
+    'approval_grants.issue': (ask) => issueGrant(parts, ask),
+    'approval_requests.list': answering(listRequests),
+    'approval_requests.get': (ask) => readRequest(parts, ask),
+    'approval_requests.deny': answering(denyRequest),
     'audit.query': answering(queryAudit),
     'operator.freeze': answering(freeze),
     'operator.unfreeze': answering(unfreeze),
     'operator.frozen': answering(frozen),
     'operator.indeterminate': answering(indeterminate),
     'operator.reconcile': answering(reconcile),
+    'operator.deliveries': answering(listDeliveries),
   };
 }
 

@@ -180,6 +180,7 @@ export function approval(changed: Partial<ApprovalRecord> = {}): ApprovalRecord 
     scope: ['travel.book'],
     subject: 'agent:asker',
     root_principal: 'human:root@example.com',
+    requested_through: ['human:root@example.com', 'agent:asker'],
     invocation_id: newId('inv-'),
     parameters: { to: 'Zürich', seats: 2 },
     parameters_digest: `sha256:${randomBytes(32).toString('hex')}`,

@@ -108,6 +108,20 @@ onEachStore((rig) => {
     assert.equal(answer.failure?.type, 'frozen');
   });
 
+  test('test() tells that a person would have to agree, and asks nobody', async () => {
+    const token = await rig().token();
+
+    const { answer } = await answerOf(rig(), () => tryOut(rig(), token.token, 'signed_off'));
+    const asked = await rig().store.listApprovals({ now: rig().store.now(), limit: 10 });
+
+    assert.equal(answer.would_be_admitted, false);
+    assert.equal(answer.failure, undefined);
+    assert.equal(answer.approval?.required, true);
+    assert.equal(answer.approval?.approvals_required, 1);
+    assert.deepEqual(answer.approval?.grant_policy?.allowed_grant_types, ['one_time']);
+    assert.deepEqual(asked, []);
+  });
+
   test('test() fails, and says so, when there is nothing to judge', async () => {
     const token = await rig().token();
     const cases: [ask: () => Promise<Reply>, status: number, type: string][] = [

@@ -63,6 +63,7 @@ export interface TestOptions {
   /** Stands between the service and its store. */
   readonly wrap?: (store: Store) => Store;
   readonly recovery?: RuntimeParts['recovery'];
+  readonly upkeep?: RuntimeParts['upkeep'];
   readonly load?: Load;
   readonly tracer?: RuntimeParts['tracer'];
 }
@@ -113,6 +114,7 @@ export async function testService(options: TestOptions = {}): Promise<TestServic
     baseUrl,
     ...(options.recovery && { recovery: options.recovery }),
     tracer: options.tracer,
+    ...(options.upkeep && { upkeep: options.upkeep }),
   });
   const app = createHttpServer(runtime, options.load ?? patientLoad());
   await app.ready();

@@ -243,3 +243,8 @@ CREATE TABLE probes (
   at timestamptz(3) NOT NULL
 ) WITH (fillfactor = 50);
 `;
+
+/** Whose hands a requesting token passed through: none of them may approve. */
+export const REQUESTED_THROUGH = `
+ALTER TABLE approval_requests ADD COLUMN requested_through text[] NOT NULL DEFAULT '{}';
+`;

@@ -335,3 +335,9 @@ export const APPEND_ONLY = `
 `;
 
 export const FIRST_VERSION = [AUTHORITY, INVOCATIONS, APPROVALS, LOG, APPEND_ONLY].join('');
+
+/** Whose hands a requesting token passed through: none of them may approve. */
+export const REQUESTED_THROUGH = `
+  ALTER TABLE approval_requests ADD COLUMN requested_through TEXT NOT NULL DEFAULT '[]'
+    CHECK (json_type(requested_through) = 'array');
+`;
