@@ -1,11 +1,20 @@
 /**
- * Settings of what is kept: where the log's mark stands, and how places are spelt.
+ * Settings of what is kept, and for how long: the log's mark, retention, how places are spelt.
  *
  * @module
  */
 
 import { join, resolve } from 'node:path';
 import * as z from 'zod';
+import { parseDuration } from './domain/duration.ts';
+import { EventClass } from './protocol/audit.ts';
+
+/** Kept for at least an hour: less is a slip, and what is erased does not come back. */
+const RETENTION_MIN_MS = 3_600_000;
+
+const KeptFor = z.string().refine((text) => (parseDuration(text) ?? 0) >= RETENTION_MIN_MS, {
+  message: 'expected a duration of at least an hour, such as "P90D"',
+});
 
 export const LogSettings = {
   mark: z
@@ -15,6 +24,10 @@ export const LogSettings = {
     .describe(
       'Where the last signed checkpoint is remembered, outside the store: a file that the processes of one machine share, `postgres://…` (another database than the store) for replicas on several, or `none`; by default `mark.db` beside the keys',
     ),
+  retention: z
+    .partialRecord(z.enum([...EventClass.options, 'personal']), KeptFor)
+    .default({})
+    .describe('How long what entries say is kept, by event class; by default for good'),
 };
 
 export const LOG_ENVIRONMENT = { mark: 'WRIT_MARK' } as const;

@@ -26,6 +26,7 @@ import type { Ask, Method, Methods } from './operations.ts';
 import type { Parts } from './parts.ts';
 import { permissions } from './permissions.ts';
 import { closeAbandoned, indeterminate, reconcile } from './recover.ts';
+import { type RetentionOptions, startRetention } from './retention.ts';
 import { type Sealer, type SealingState, startSealer } from './sealer.ts';
 import { createSettler } from './settle.ts';
 import { revokeToken, viewToken } from './tokens.ts';
@@ -40,6 +41,7 @@ export interface RuntimeParts
   readonly mark?: MarkStore | undefined;
   /** How soon silence counts as death; by default as the promise of a minute needs it. */
   readonly recovery?: Pick<RecoveryOptions, 'intervalMs' | 'silentMs'>;
+  readonly retention?: Pick<RetentionOptions, 'intervalMs'>;
 }
 
 export interface Runtime {
@@ -60,6 +62,7 @@ export interface Runtime {
 export async function createRuntime({
   baseUrl,
   recovery: timing,
+  retention: erasing,
   mark,
   ...given
 }: RuntimeParts): Promise<Runtime> {
@@ -97,6 +100,7 @@ export async function createRuntime({
     onError: (error) => log.error({ err: error }, 'recovery failed'),
   });
   const sealer = await anchored(parts, mark);
+  const retention = startRetention({ ...erasing, ...parts, policy: config.retention });
   if (sealer) Object.assign(methods, checkpointMethods(parts, sealer));
   return {
     methods,
@@ -108,6 +112,7 @@ export async function createRuntime({
       if (left > 0) log.warn({ left }, 'stopped while calls were still running');
       parts.settler.close();
       await recovery.stop();
+      await retention.stop();
       await sealer?.stop();
     },
   };
