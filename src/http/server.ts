@@ -53,7 +53,7 @@ export function createHttpServer(runtime: Runtime, load: Load = watchLoad()): Ht
       answerFrameworkError(reply.header('x-request-id', request.id), error, runtime.log);
     },
   });
-  const metrics = createMetrics(load);
+  const metrics = createMetrics(load, runtime.sealing);
   runtime.watch(metrics.invoked);
   app.addHook('preClose', async () => runtime.release());
   app.addHook('onClose', async () => load.close());

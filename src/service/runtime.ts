@@ -10,12 +10,14 @@ import { randomUUID } from 'node:crypto';
 import type { Keyring } from '../keyring/keyring.ts';
 import type { Logger } from '../log.ts';
 import type { OperationName } from '../protocol/operations.ts';
+import type { MarkStore } from '../storage/mark.ts';
 import { type RecoveryOptions, startRecovery } from '../storage/recovery.ts';
 import type { Store } from '../storage/store.ts';
 import { missingApprovers } from './approval-policy.ts';
 import { denyRequest, listRequests, readRequest } from './approval-requests.ts';
 import { queryAudit } from './audit.ts';
 import { createTokenReader } from './caller.ts';
+import { checkpointMethods } from './checkpoints.ts';
 import { createDocuments } from './documents.ts';
 import { dryRun } from './dry-run.ts';
 import { startExpiry } from './expiry.ts';
@@ -30,6 +32,8 @@ import type { EndedInvocation, Parts } from './parts.ts';
 import { permissions } from './permissions.ts';
 import { createRateLimiter } from './rate.ts';
 import { closeAbandoned, indeterminate, reconcile } from './recover.ts';
+import { type RetentionOptions, startRetention } from './retention.ts';
+import { type Sealer, type SealingState, startSealer } from './sealer.ts';
 import { createSettler } from './settle.ts';
 import { revokeToken, viewToken } from './tokens.ts';
 import { NO_TRACER, type Tracer, tracedStore } from './tracing.ts';
@@ -55,8 +59,11 @@ export interface RuntimeParts
   /** Where callers reach the service. */
   baseUrl(): string;
   readonly tracer?: Tracer | undefined;
+  /** Where the last signed checkpoint is remembered, outside the store. */
+  readonly mark?: MarkStore | undefined;
   /** How soon silence counts as death; by default as the promise of a minute needs it. */
   readonly recovery?: Pick<RecoveryOptions, 'intervalMs' | 'silentMs'>;
+  readonly retention?: Pick<RetentionOptions, 'intervalMs'>;
   /** How often requests are looked at for their expiry, and how notices are sent. */
   readonly upkeep?: WebhookTiming & { readonly expiryMs?: number };
 }
@@ -73,6 +80,8 @@ export interface Runtime {
    * requests. The store and the keys stay open: they were given.
    */
   close(): Promise<void>;
+  /** What was sealed last and whether more will be; nothing where the log is not sealed at all. */
+  sealing(): SealingState | undefined;
   /** What keeps the service from working, in words; empty when nothing does. */
   unready(): Promise<string[]>;
 }
@@ -83,6 +92,8 @@ export async function createRuntime({
   recovery: timing,
   tracer = NO_TRACER,
   upkeep,
+  retention: erasing,
+  mark,
   ...given
 }: RuntimeParts): Promise<Runtime> {
   const { definition, config, keyring, log } = given;
@@ -133,9 +144,13 @@ export async function createRuntime({
     throw error;
   });
   const expiry = startExpiry(parts, upkeep?.expiryMs);
+  const sealer = await anchored(parts, mark);
+  const retention = startRetention({ ...erasing, ...parts, policy: config.retention });
+  if (sealer) Object.assign(methods, checkpointMethods(parts, sealer));
   return {
     methods,
     log,
+    sealing: () => sealer?.state(),
     watch: (listener) => void listeners.add(listener),
     release: () => parts.waits.stop(),
     unready: () => unready(store, keyring),
@@ -146,8 +161,19 @@ export async function createRuntime({
       parts.settler.close();
       await Promise.all([expiry.stop(), parts.webhooks.stop()]);
       await recovery.stop();
+      await retention.stop();
+      await sealer?.stop();
     },
   };
+}
+
+/** Only a service that says that its log is anchored seals it. */
+async function anchored(parts: Parts, mark: MarkStore | undefined): Promise<Sealer | undefined> {
+  const { level, anchoring } = parts.definition.trust;
+  if (level !== 'anchored' || !anchoring) return undefined;
+  const { store, keyring, log, instanceId } = parts;
+  const serviceId = parts.definition.id;
+  return startSealer({ serviceId, store, keyring, mark, log, instanceId, ...anchoring });
 }
 
 function authorityMethods(parts: Parts): Methods {
