@@ -117,6 +117,7 @@ export function endingEntry(
     cost_actual: ending.cost && moneyOf(ending.cost),
     stream_summary: ending.streamed,
     detail: observedDetail(capability, { parameters: call.parameters, result: ending.result }),
+    retention: capability?.observability?.retention,
   });
 }
 
