@@ -5,6 +5,8 @@
  */
 
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { EndedInvocation } from '../service/parts.ts';
+import type { SealingState } from '../service/sealer.ts';
 import type { Load } from './shed.ts';
 
 /** From a refusal in memory to a handler at its default deadline. */
@@ -17,9 +19,11 @@ export interface Metrics {
   /** Labels are names of ours, never a caller's text: their number is bounded. */
   answered(operation: string, status: number, seconds: number): void;
   shed(): void;
+  invoked(invocation: EndedInvocation): void;
 }
 
-export function createMetrics(load: Load): Metrics {
+/** `sealing` tells of the log where it is sealed. */
+export function createMetrics(load: Load, sealing: () => SealingState | undefined): Metrics {
   const registry = new Registry();
   const registers = [registry];
   const requests = new Counter({
@@ -40,11 +44,38 @@ export function createMetrics(load: Load): Metrics {
     help: 'Requests turned away because of load',
     registers,
   });
+  const invocations = new Counter({
+    name: 'writ_invocations_total',
+    help: 'Invocations by outcome: success, or the type of the failure',
+    labelNames: ['capability', 'outcome'],
+    registers,
+  });
+  const invocationDurations = new Histogram({
+    name: 'writ_invocation_duration_seconds',
+    help: 'Time from the first check to the durable entry, or to the last event of a stream',
+    labelNames: ['capability'],
+    buckets: DURATION_BUCKETS,
+    registers,
+  });
   gauge(registers, 'writ_http_requests_in_work', 'Requests in work', load.inWork);
   gauge(registers, 'writ_process_resident_bytes', 'Resident memory', () =>
     process.memoryUsage.rss(),
   );
   gauge(registers, 'writ_process_uptime_seconds', 'Time since the start', () => process.uptime());
+
+  if (sealing()) {
+    gauge(registers, 'writ_log_sealed_entries', 'Entries under the last checkpoint', () => {
+      return sealing()?.checkpoint?.size ?? 0;
+    });
+    gauge(
+      registers,
+      'writ_log_sealing_refused',
+      '1 while the log does not extend what was signed',
+      () => {
+        return sealing()?.refused === undefined ? 0 : 1;
+      },
+    );
+  }
 
   return {
     registry,
@@ -53,6 +84,10 @@ export function createMetrics(load: Load): Metrics {
       durations.observe({ operation }, seconds);
     },
     shed: () => turnedAway.inc(),
+    invoked({ capability = 'none', outcome, seconds }) {
+      invocations.inc({ capability, outcome });
+      invocationDurations.observe({ capability }, seconds);
+    },
   };
 }
 

@@ -14,6 +14,8 @@ import { type Keyring, openKeyring } from '../keyring/keyring.ts';
 import { createLog, type Logger } from '../log.ts';
 import type { ServiceDefinition } from '../service/definition.ts';
 import { createRuntime } from '../service/runtime.ts';
+import type { Tracer } from '../service/tracing.ts';
+import { type MarkStore, openMark } from '../storage/mark.ts';
 import { openStore } from '../storage/open.ts';
 import type { Store } from '../storage/store.ts';
 import { isOwed } from './client-error.ts';
@@ -47,7 +49,7 @@ export async function serve(
   const folder = options.folder ?? process.cwd();
   const config = await loadConfig(folder, options.settings, options.environment);
   const log = options.log ?? createLog(config.log_level);
-  const opened = await openParts(config, log);
+  const opened = await openParts(config, log, definition.id);
   try {
     const running = await listen(definition, config, log, opened);
     if (options.signals ?? true) stopOnSignals(running, log);
@@ -59,12 +61,20 @@ export async function serve(
 }
 
 interface Parts {
+  readonly tracer?: Tracer | undefined;
   readonly store: Store;
   readonly keyring: Keyring;
+  readonly mark?: MarkStore | undefined;
   close(): Promise<void>;
 }
 
-async function openParts(config: Config, log: Logger): Promise<Parts> {
+/** As far as opening came. */
+interface OpenParts extends Pick<Parts, 'keyring' | 'mark'> {
+  readonly store?: Store | undefined;
+  readonly telemetry?: { close(): Promise<void> } | undefined;
+}
+
+async function openParts(config: Config, log: Logger, serviceId: string): Promise<Parts> {
   const keyring = await openKeyring(
     config.token_keys !== undefined && config.log_keys !== undefined
       ? { tokenKeys: config.token_keys, logKeys: config.log_keys }
@@ -75,19 +85,42 @@ async function openParts(config: Config, log: Logger): Promise<Parts> {
       onWarning: (message) => log.warn({}, message),
     },
   );
+  let store: Store | undefined;
   try {
-    const store = await openStore(config.store);
-    return {
-      store,
-      keyring,
-      async close() {
-        keyring.close();
-        await store.close();
-      },
-    };
+    store = await openStore(config.store);
+    const mark = config.mark === undefined ? undefined : await openMark(config.mark);
+    const telemetry = await openTelemetry(config, serviceId);
+    const close = () => closeParts({ store, keyring, mark, telemetry });
+    return { tracer: telemetry?.tracer, store, keyring, mark, close };
   } catch (error) {
-    keyring.close();
+    await closeParts({ store, keyring });
     throw error;
+  }
+}
+
+async function closeParts({ store, keyring, mark, telemetry }: OpenParts): Promise<void> {
+  keyring.close();
+  await mark?.close();
+  await store?.close();
+  await telemetry?.close();
+}
+
+/** The packages are loaded only where they are used: most services start without them. */
+async function openTelemetry({ otlp_endpoint: endpoint }: Config, serviceId: string) {
+  if (endpoint === undefined) return undefined;
+  const { exportTo } = await import('../telemetry.ts');
+  return exportTo(endpoint, serviceId);
+}
+
+/** Where the mark is kept, once at the start: only its owner knows whether that place is apart. */
+function tellMark({ trust }: ServiceDefinition, { mark, store }: Config, log: Logger): void {
+  if (trust.level !== 'anchored') return;
+  if (mark !== undefined) {
+    log.info({ mark: mark.startsWith('sqlite:') ? mark : storeKind(mark) }, 'the mark of the log');
+  } else if (store === 'memory:') {
+    log.info({}, 'no mark of the log: it ends with this process');
+  } else {
+    log.warn({}, 'no mark of the log: a restored database would go unnoticed; set WRIT_MARK');
   }
 }
 
@@ -122,6 +155,7 @@ async function listen(
   const url = urlOf(config.host, port);
   baseUrl = config.public_url ?? url;
   log.info({ service: definition.id, url, store: storeKind(config.store) }, 'listening');
+  tellMark(definition, config, log);
   if (!isLoopback(config.host)) log.info({ host: config.host }, 'reachable from other machines');
 
   let closed: Promise<void> | undefined;

@@ -11,9 +11,17 @@
  * @module
  */
 
+import type { NoteSignature } from '../domain/note.ts';
+import { noteKey } from '../domain/note-key.ts';
 import type { Jwks } from '../protocol/trust.ts';
-import { isSignature, signBytes } from './es256.ts';
-import { type KeyFiles, prepareKeyFolder, REREAD_MS, readKeyFolder } from './key-folder.ts';
+import { isSignature, signBytes, signDer, spkiOf } from './es256.ts';
+import {
+  type KeyFiles,
+  longestLifetime,
+  prepareKeyFolder,
+  REREAD_MS,
+  readKeyFolder,
+} from './key-folder.ts';
 import { readKeyLists } from './key-list.ts';
 import {
   currentKey,
@@ -60,6 +68,11 @@ export interface Keyring {
     text: string,
     payload: Uint8Array,
   ): { kid: string } | undefined;
+  /**
+   * A signature line of a note (`domain/note.ts`) under the log key, which signs notes as it signs
+   * checkpoints. Nothing else we sign has line breaks, so no note passes for another artefact.
+   */
+  signNote(name: string, text: string): NoteSignature;
   /** Reads the folder now. Never throws: what cannot be read is reported, and the old keys stay. */
   refresh(): void;
   /** Stops the re-reading. The keys in memory stay usable. */
@@ -117,12 +130,14 @@ function folderKeyring(
   if (faults.length > 0) throw new Error(faults.join('\n'));
 
   let { files } = first;
-  let timeline = timelineOf(keysOf(files), lifetimeMs);
+  const { keptMs, fault } = longestLifetime(folder, lifetimeMs);
+  if (fault !== undefined) onWarning(fault);
+  let timeline = timelineOf(keysOf(files), keptMs);
   let reported = '';
   const refresh = () => {
     const reading = readKeyFolder(folder, files);
     files = reading.files;
-    timeline = timelineOf(keysOf(files), lifetimeMs);
+    timeline = timelineOf(keysOf(files), longestLifetime(folder, lifetimeMs).keptMs);
 
     const warning = [...reading.faults, ...missingSigners(folder, files)].join('\n');
     // A fault lasts until somebody mends it; saying it every few seconds would bury the rest.
@@ -209,6 +224,12 @@ function keyringOf(timeline: () => Timeline, now: () => Date): Omit<Keyring, 're
       const key = read && keyFor(use, read.kid);
       if (!key || !isSignature(key.publicKey, read.signed, read.signature)) return undefined;
       return { kid: key.kid };
+    },
+    signNote: (name, text) => {
+      if (!text.endsWith('\n')) throw new RangeError('Cannot sign a note: it has no last line');
+      const key = current('log');
+      const { id } = noteKey(name, 'ecdsa', spkiOf(key));
+      return { name, keyId: id, signature: signDer(key, new TextEncoder().encode(text)) };
     },
   };
 }

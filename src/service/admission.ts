@@ -17,17 +17,13 @@ import {
 } from '../domain/budget.ts';
 import { failure, Refusal } from '../domain/failure.ts';
 import { toHex } from '../domain/hash.ts';
+import { observedDetail } from '../domain/observability.ts';
 import type { Failure } from '../protocol/failure.ts';
 import type { BudgetContext, InvokeAnswer } from '../protocol/invocation.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
+import type { Admission, Admitted, Refused, Settlement } from '../storage/invocation-store.ts';
 import type { IntentRecord } from '../storage/records.ts';
-import {
-  type Admission,
-  type Admitted,
-  OutcomeUnknown,
-  type Refused,
-  type Settlement,
-} from '../storage/store.ts';
+import { OutcomeUnknown } from '../storage/store.ts';
 import { grantUseOf, lostGrant } from './approve-call.ts';
 import { answerOf, bytesOf, type CheckedCall, type Ending, endingEntry, moneyOf } from './call.ts';
 import { frozenFailure } from './freeze.ts';
@@ -41,6 +37,7 @@ import { refusedCall, unrecordedCall } from './refused.ts';
 import { fingerprintOf, replayOf } from './replay.ts';
 import { requestApproval } from './request-approval.ts';
 import { createStream, type Stream, tellable } from './stream.ts';
+import { traced } from './tracing.ts';
 
 /** Stored answers are kept at least this long (specification of the key: 24 hours). */
 const ANSWER_KEPT_MS = 25 * 3_600_000;
@@ -80,6 +77,7 @@ async function answering(
         .track(perform(stream))
         .catch((error) => unrecordedCall(parts, call, failureOf('invoke', error, parts.log)));
       await stream.last(body as InvokeAnswer);
+      return body as InvokeAnswer;
     },
   };
 }
@@ -135,7 +133,9 @@ async function run(
 ): Promise<Answer> {
   const leases = keepLeases(parts, call, admission.intent.operation_id);
   const done = await handled(parts, call, stream);
-  leases.stop();
+  // A handler that ignores its deadline keeps its turn until it ends: nobody runs beside it.
+  if (done.late) void parts.work.track(done.late.then(() => leases.release()));
+  else leases.stop();
   const ending = endingOf(parts, call, done, stream);
   const settled = { ...call, budget: settledContext(call, done, ending, budgets) };
   const entry = endingEntry(parts, settled, ending);
@@ -147,6 +147,7 @@ async function run(
     outcome: done.outcome,
     // What was not reserved cannot be spent: without a charge the cost is only told.
     actual: call.charge && ending.cost?.amount,
+    stillRuns: done.late !== undefined,
     bindings: done.bindings,
     answer: bytes,
     entry,
@@ -164,7 +165,8 @@ async function run(
 
 /** Runs the handler. Where it asked for approval, the request is kept before the call is closed. */
 async function handled(parts: Parts, call: CheckedCall, stream?: Stream): Promise<Done> {
-  const done = await runHandler(parts, call, workOf(parts, call, stream));
+  const work = workOf(parts, call, stream);
+  const done = await traced(parts.tracer, 'handler', () => runHandler(parts, call, work));
   if (!done.needsApproval) return done;
   try {
     return { ...done, failure: await requestApproval(parts, call) };
@@ -195,6 +197,7 @@ function admissionOf(parts: Parts, call: CheckedCall): Admission {
       ids: { ...ids },
       caller_class: caller.caller_class,
       parameters_digest: call.parametersDigest ?? null,
+      detail: observedDetail(capability, call) ?? null,
       approval_request_id: call.approvalRequestId ?? null,
       approval_grant_id: call.approvalGrantId ?? null,
     },

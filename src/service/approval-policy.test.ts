@@ -54,8 +54,12 @@ const faults: [name: string, approval: object, found: RegExp][] = [
   ['a condition without a predicate', { when: { condition: 'big' } }, /when\.needed/],
   ['a preview in words', { preview: 'Pay' }, /preview/],
   ['a threshold on no input', { when: { amount_above: 1, input: 'size' } }, /"size" is no input/],
-  ['a threshold on a text', { when: { amount_above: 1, input: 'note' } }, /"note" is no number/],
-  ['a threshold on no cost', { when: { amount_above: 1 } }, /declares no cost/],
+  [
+    'a threshold on a text',
+    { when: { amount_above: 1, input: 'note' } },
+    /"note" is no input of type number/,
+  ],
+  ['a threshold on no cost', { when: { amount_above: 1 } }, /no cost to compare/],
 ];
 
 for (const [name, approval, found] of faults) {

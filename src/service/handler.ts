@@ -59,7 +59,7 @@ export interface Done {
 
 export async function runHandler(
   parts: Parts,
-  call: Call & { caller: TokenCaller },
+  call: Pick<Call, 'ids'> & { caller: TokenCaller },
   work: Work,
 ): Promise<Done> {
   const abort = new AbortController();
@@ -152,7 +152,7 @@ function broke(): Failure {
 
 function contextOf(
   parts: Parts,
-  { ids, caller }: Call & { caller: TokenCaller },
+  { ids, caller }: Pick<Call, 'ids'> & { caller: TokenCaller },
   work: Work,
   { signal, notes }: { signal: AbortSignal; notes: Notes },
 ): HandlerContext {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'vitest';
-import { EntitlementRule, Identity } from '../config.ts';
+import { EntitlementRule, Identity } from '../config-parts.ts';
 import { createIdentities } from './identities.ts';
 
 const ALICE = Identity.parse({

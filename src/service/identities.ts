@@ -9,7 +9,8 @@
  */
 
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { Config, EntitlementRule, Identity } from '../config.ts';
+import type { Config } from '../config.ts';
+import type { EntitlementRule, Identity } from '../config-parts.ts';
 import type { Entitlement } from '../domain/entitlement.ts';
 import { failure, Refusal } from '../domain/failure.ts';
 import { isPrincipal, matchesPrincipal } from '../domain/principal.ts';

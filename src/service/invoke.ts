@@ -20,9 +20,10 @@ import { boundPrice, checkBindings, handlesOf } from '../domain/bindings.ts';
 import { checkBudget } from '../domain/budget.ts';
 import { digestOf } from '../domain/canonical.ts';
 import { failure, Refusal, refuse } from '../domain/failure.ts';
+import { rateHeaders } from '../domain/rate.ts';
 import type { Capability } from '../protocol/capability.ts';
 import type { Failure } from '../protocol/failure.ts';
-import type { InvokeRequest } from '../protocol/invocation.ts';
+import type { InvokeAnswer, InvokeRequest } from '../protocol/invocation.ts';
 import { OutcomeUnknown } from '../storage/store.ts';
 import { admitAndRun } from './admission.ts';
 import { approvalOf, bindingsJudgedAt } from './approve-call.ts';
@@ -37,15 +38,36 @@ import { refusedCall, unrecordedCall } from './refused.ts';
 import { keyClaim, replayOf } from './replay.ts';
 import { requestApproval } from './request-approval.ts';
 import { resolvedParameters } from './resolve.ts';
+import { traced } from './tracing.ts';
+import { type Watch, watchCall } from './watch.ts';
 
 export async function invoke(parts: Parts, ask: Ask): Promise<Answer> {
-  let call = beginCall(undefined);
+  const watch = watchCall(parts, ask);
+  const answer = await watch.span.within(() => answerTo(parts, ask, watch));
+  const headers = { ...answer.headers, ...rateHeaders(watch.rates) };
+  const { stream } = answer;
+  if (!stream) {
+    watch.end(answer.body as InvokeAnswer);
+    return { ...answer, headers };
+  }
+  const told: Answer['stream'] = async (sink) => {
+    const last = await watch.span.within(() => stream(sink));
+    watch.end(last);
+    return last;
+  };
+  return { ...answer, headers, stream: told };
+}
+
+async function answerTo(parts: Parts, ask: Ask, { rates, saw }: Watch): Promise<Answer> {
+  let call = beginCall(undefined, rates);
   try {
     // A stranger's body is not even read.
     const presented = presentedToken(parts, ask);
-    const reading = readInput(ask);
-    call = beginCall(reading.input, call.ids.invocation_id);
-    const checked = await check(parts, presented, call, reading);
+    const reading = readInput('invoke', ask);
+    call = saw(beginCall(reading.input, rates, call.ids.invocation_id));
+    const checked = await traced(parts.tracer, 'check', () =>
+      check(parts, presented, call, reading),
+    );
     if ('replay' in checked) return checked.replay;
     if ('asks' in checked) return await askApproval(parts, checked.asks);
     return await admitAndRun(parts, checked);
@@ -57,25 +79,27 @@ export async function invoke(parts: Parts, ask: Ask): Promise<Answer> {
   }
 }
 
-interface Reading {
+export interface Reading {
   readonly input?: unknown;
   readonly request?: InvokeRequest;
   readonly fault?: Refusal;
 }
 
 /** Reads the request first, but tells what is wrong with it only after the caller is known. */
-function readInput(ask: Ask): Reading {
+export function readInput(name: 'invoke' | 'test', ask: Ask): Reading {
   let input: unknown;
   try {
     input = ask.input();
-    return { input, request: requestOf('invoke', { ...ask, input: () => input }) };
+    const read = requestOf(name, { ...ask, input: () => input });
+    return { input, request: { idempotency_key: undefined, ...read } };
   } catch (error) {
     if (error instanceof Refusal) return { input, fault: error };
     throw error;
   }
 }
 
-async function check(
+/** Every rule that needs no change of the store, in the order in which a caller hears of them. */
+export async function check(
   parts: Parts,
   presented: PresentedToken,
   call: Call,
@@ -83,8 +107,12 @@ async function check(
 ): Promise<CheckedCall | { replay: Answer } | { asks: CheckedCall }> {
   const caller = await loadCaller(parts, presented, call, request);
   const { token, loaded } = caller;
+  const root = { policy: 'principal', name: token.root_principal } as const;
+  await parts.rates.take(call, root, parts.config.rate_limit);
   if (fault || !request) throw fault;
   const capability = knownCapability(parts, call, request);
+  const own = { policy: 'capability', name: capability.name } as const;
+  await parts.rates.take(call, own, capability.rate_limit);
   refuse(otherResponseMode(capability, request));
   refuse(inadmissiblePrincipal(token, capability));
   refuse(missingScope(token, capability));

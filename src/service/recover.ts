@@ -12,7 +12,7 @@ import type {
   IndeterminateInvocation,
   ReconcileAnswer,
 } from '../protocol/operator.ts';
-import type { Money } from '../protocol/primitives.ts';
+import type { JsonObject, Money } from '../protocol/primitives.ts';
 import type { IntentRecord } from '../storage/records.ts';
 import type { Close } from '../storage/recovery.ts';
 import { answered, audited } from './audited.ts';
@@ -37,6 +37,7 @@ export function closeAbandoned(parts: Parts): Close {
     );
     const caller = { principal: intent.subject, root_principal: intent.root_principal };
     const fact = (name: string) => textOf(intent.facts[name]);
+    const { detail } = intent.facts;
     const entry = entryBy(parts, caller, {
       entry_type: 'invocation',
       ...ids,
@@ -49,8 +50,14 @@ export function closeAbandoned(parts: Parts): Close {
       approval_request_id: fact('approval_request_id'),
       approval_grant_id: fact('approval_grant_id'),
       cost_actual: intent.charge && moneyOf(intent.charge),
+      detail: (detail as JsonObject | null) ?? undefined,
     });
-    const body = answerOf(parts, { ids }, { state: 'indeterminate', failure: found }, entry);
+    const body = answerOf(
+      parts,
+      { ids, rates: [] },
+      { state: 'indeterminate', failure: found },
+      entry,
+    );
     return { entry, answer: bytesOf(body) };
   };
 }

@@ -10,13 +10,16 @@ import { randomUUID } from 'node:crypto';
 import type { Keyring } from '../keyring/keyring.ts';
 import type { Logger } from '../log.ts';
 import type { OperationName } from '../protocol/operations.ts';
+import type { MarkStore } from '../storage/mark.ts';
 import { type RecoveryOptions, startRecovery } from '../storage/recovery.ts';
 import type { Store } from '../storage/store.ts';
 import { missingApprovers } from './approval-policy.ts';
 import { denyRequest, listRequests, readRequest } from './approval-requests.ts';
 import { queryAudit } from './audit.ts';
 import { createTokenReader } from './caller.ts';
+import { checkpointMethods } from './checkpoints.ts';
 import { createDocuments } from './documents.ts';
+import { dryRun } from './dry-run.ts';
 import { startExpiry } from './expiry.ts';
 import { freeze, frozen, unfreeze } from './freeze.ts';
 import { issueGrant } from './grants.ts';
@@ -25,11 +28,15 @@ import { invoke } from './invoke.ts';
 import { issueToken } from './issue.ts';
 import { createExternalIdentities } from './oidc.ts';
 import type { Ask, Method, Methods } from './operations.ts';
-import type { Parts } from './parts.ts';
+import type { EndedInvocation, Parts } from './parts.ts';
 import { permissions } from './permissions.ts';
+import { createRateLimiter } from './rate.ts';
 import { closeAbandoned, indeterminate, reconcile } from './recover.ts';
+import { type RetentionOptions, startRetention } from './retention.ts';
+import { type Sealer, type SealingState, startSealer } from './sealer.ts';
 import { createSettler } from './settle.ts';
 import { revokeToken, viewToken } from './tokens.ts';
+import { NO_TRACER, type Tracer, tracedStore } from './tracing.ts';
 import { trustMethods } from './trust.ts';
 import { createWaits } from './waits.ts';
 import { listDeliveries, startWebhooks, type WebhookTiming } from './webhooks.ts';
@@ -38,17 +45,32 @@ import { createWorkInProgress } from './work.ts';
 export interface RuntimeParts
   extends Omit<
     Parts,
-    'identities' | 'readToken' | 'settler' | 'work' | 'waits' | 'webhooks' | 'instanceId'
+    | 'identities'
+    | 'readToken'
+    | 'settler'
+    | 'rates'
+    | 'work'
+    | 'waits'
+    | 'webhooks'
+    | 'instanceId'
+    | 'tracer'
+    | 'ended'
   > {
   /** Where callers reach the service. */
   baseUrl(): string;
+  readonly tracer?: Tracer | undefined;
+  /** Where the last signed checkpoint is remembered, outside the store. */
+  readonly mark?: MarkStore | undefined;
   /** How soon silence counts as death; by default as the promise of a minute needs it. */
   readonly recovery?: Pick<RecoveryOptions, 'intervalMs' | 'silentMs'>;
+  readonly retention?: Pick<RetentionOptions, 'intervalMs'>;
   /** How often requests are looked at for their expiry, and how notices are sent. */
   readonly upkeep?: WebhookTiming & { readonly expiryMs?: number };
 }
 
 export interface Runtime {
+  /** Tells of every invocation that ends from now on. */
+  watch(listener: (invocation: EndedInvocation) => void): void;
   readonly methods: Methods;
   readonly log: Logger;
   /** Lets go of callers that only wait, so that a transport can close without them. */
@@ -58,6 +80,8 @@ export interface Runtime {
    * requests. The store and the keys stay open: they were given.
    */
   close(): Promise<void>;
+  /** What was sealed last and whether more will be; nothing where the log is not sealed at all. */
+  sealing(): SealingState | undefined;
   /** What keeps the service from working, in words; empty when nothing does. */
   unready(): Promise<string[]>;
 }
@@ -66,12 +90,22 @@ export interface Runtime {
 export async function createRuntime({
   baseUrl,
   recovery: timing,
+  tracer = NO_TRACER,
   upkeep,
+  retention: erasing,
+  mark,
   ...given
 }: RuntimeParts): Promise<Runtime> {
-  const { definition, config, store, keyring, log } = given;
+  const { definition, config, keyring, log } = given;
+  const store = tracedStore(given.store, tracer);
+  const listeners = new Set<(invocation: EndedInvocation) => void>();
   const parts: Parts = {
     ...given,
+    store,
+    tracer,
+    ended: (invocation) => {
+      for (const listener of listeners) listener(invocation);
+    },
     identities: createIdentities(
       config,
       definition.authenticate,
@@ -79,6 +113,7 @@ export async function createRuntime({
     ),
     readToken: createTokenReader(keyring, definition.id),
     settler: createSettler(store, log),
+    rates: createRateLimiter(store),
     work: createWorkInProgress(),
     waits: createWaits(),
     webhooks: startWebhooks(given, upkeep),
@@ -109,9 +144,14 @@ export async function createRuntime({
     throw error;
   });
   const expiry = startExpiry(parts, upkeep?.expiryMs);
+  const sealer = await anchored(parts, mark);
+  const retention = startRetention({ ...erasing, ...parts, policy: config.retention });
+  if (sealer) Object.assign(methods, checkpointMethods(parts, sealer));
   return {
     methods,
     log,
+    sealing: () => sealer?.state(),
+    watch: (listener) => void listeners.add(listener),
     release: () => parts.waits.stop(),
     unready: () => unready(store, keyring),
     async close() {
@@ -121,8 +161,19 @@ export async function createRuntime({
       parts.settler.close();
       await Promise.all([expiry.stop(), parts.webhooks.stop()]);
       await recovery.stop();
+      await retention.stop();
+      await sealer?.stop();
     },
   };
+}
+
+/** Only a service that says that its log is anchored seals it. */
+async function anchored(parts: Parts, mark: MarkStore | undefined): Promise<Sealer | undefined> {
+  const { level, anchoring } = parts.definition.trust;
+  if (level !== 'anchored' || !anchoring) return undefined;
+  const { store, keyring, log, instanceId } = parts;
+  const serviceId = parts.definition.id;
+  return startSealer({ serviceId, store, keyring, mark, log, instanceId, ...anchoring });
 }
 
 function authorityMethods(parts: Parts): Methods {
@@ -135,6 +186,7 @@ function authorityMethods(parts: Parts): Methods {
     'tokens.get': answering(viewToken),
     permissions: answering(permissions),
     invoke: (ask) => invoke(parts, ask),
+    test: (ask) => dryRun(parts, ask),
     'approval_grants.issue': (ask) => issueGrant(parts, ask),
     'approval_requests.list': answering(listRequests),
     'approval_requests.get': (ask) => readRequest(parts, ask),

@@ -7,7 +7,8 @@
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
-import type { Loaded, Store } from '../../src/storage/store.ts';
+import type { Loaded } from '../../src/storage/invocation-store.ts';
+import type { Store } from '../../src/storage/store.ts';
 import { STORES } from '../service/harness.ts';
 import { ALICE, assertRefused, BOB, type Desk, OPERATOR, onEachStore, startDesk } from './desk.ts';
 

@@ -220,6 +220,13 @@ CREATE TABLE bindings (
   CHECK ((currency IS NULL) = (amount IS NULL))
 );
 
+CREATE TABLE permits (
+  key text PRIMARY KEY,
+  window_start timestamptz(3) NOT NULL,
+  taken bigint NOT NULL CHECK (taken >= 0),
+  granted bigint NOT NULL CHECK (granted >= 0)
+) WITH (fillfactor = 50);
+
 CREATE TABLE instances (
   instance_id text PRIMARY KEY,
   seen_at timestamptz(3) NOT NULL

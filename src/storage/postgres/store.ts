@@ -16,6 +16,7 @@ import { startClock } from './clock.ts';
 import { type Database, openDatabase, type Statement } from './connection.ts';
 import { createDeliveries } from './deliveries.ts';
 import { createAppend } from './entries.ts';
+import { erase } from './erase.ts';
 import { inspectDatabase } from './inspect.ts';
 import { createIntents } from './intents.ts';
 import { createLoad } from './load.ts';
@@ -23,6 +24,7 @@ import { createLog } from './log.ts';
 import { migrate } from './migrations.ts';
 import { createOperators } from './operators.ts';
 import { type PostgresOptions, settingsOf } from './options.ts';
+import { createPermits } from './permits.ts';
 import { type Sequencer, startSequencer } from './sequencer.ts';
 import { createTokens } from './tokens.ts';
 
@@ -80,7 +82,9 @@ function operationsOf(
     ...createApprovals(database),
     ...createDeliveries(database),
     ...createOperators(database, now),
+    takePermits: createPermits(database),
     ...createLog(database, sequencer),
+    erase: (policy) => erase(database, policy),
     ...createCheckpoints(database),
     load: createLoad(database, now),
     append: createAppend(database, resolveTimeoutMs),

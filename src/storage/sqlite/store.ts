@@ -18,6 +18,7 @@ import * as approvals from './approvals.ts';
 import * as checkpoints from './checkpoints.ts';
 import { type Connection, failureOf, IN_MEMORY, openConnection, rollBack } from './connection.ts';
 import * as deliveries from './deliveries.ts';
+import { erase } from './erase.ts';
 import * as freezes from './freezes.ts';
 import { createGroupCommit, type GroupCommit, WAITING_MAX } from './group-commit.ts';
 import { inspect } from './inspect.ts';
@@ -25,6 +26,7 @@ import * as invocations from './invocations.ts';
 import { findLeaf, queryEntries, readNodes, scanEntries } from './log-reader.ts';
 import { createLogWriter, type LogWriter, readHead } from './log-writer.ts';
 import { migrate, noStoreIn, unfitFile, unmadeFile } from './migrations.ts';
+import { takePermits } from './permits.ts';
 import * as settlement from './settlement.ts';
 import * as tokens from './tokens.ts';
 
@@ -144,6 +146,8 @@ function invocationStore({ connection, log, commits, now }: Parts) {
     renewLeases: (id, until) => {
       return commits.submit(() => settlement.renewLeases(connection, id, until));
     },
+    releaseLeases: (id) => commits.submit(() => settlement.releaseLeases(connection, id)),
+    takePermits: (request) => commits.submit(() => takePermits(connection, request)),
     heartbeat: (id, at) => commits.submit(() => invocations.heartbeat(connection, id, at)),
     abandonedIntents: (silentSince, limit) => {
       return read(connection, () => invocations.abandonedIntents(connection, silentSince, limit));
@@ -202,6 +206,7 @@ function logStore({ connection, commits }: Parts) {
     queryEntries: (query) => read(connection, () => queryEntries(connection, query)),
     scanEntries: (from, limit) => read(connection, () => scanEntries(connection, from, limit)),
     findLeaf: (by) => read(connection, () => findLeaf(connection, by)),
+    erase: (policy) => commits.submit(() => erase(connection, policy)),
     nodes: (ids) => read(connection, () => readNodes(connection, ids)),
     inspect: () => read(connection, () => inspect(connection)),
     insertCheckpoint: (checkpoint) => {
