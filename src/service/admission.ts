@@ -209,7 +209,7 @@ function admissionOf(parts: Parts, call: CheckedCall): Admission {
     now,
     charge,
     grant: call.grant && grantUseOf(call.grant, call),
-    leaseUntil: leaseUntil(now),
+    leaseUntil: leaseUntil(parts),
     idempotency:
       idempotencyKey === undefined
         ? undefined

@@ -26,6 +26,7 @@ import { issueGrant } from './grants.ts';
 import { createIdentities } from './identities.ts';
 import { invoke } from './invoke.ts';
 import { issueToken } from './issue.ts';
+import { LEASE_MS } from './leases.ts';
 import { createExternalIdentities } from './oidc.ts';
 import type { Ask, Method, Methods } from './operations.ts';
 import type { EndedInvocation, Parts } from './parts.ts';
@@ -53,6 +54,7 @@ export interface RuntimeParts
     | 'waits'
     | 'webhooks'
     | 'instanceId'
+    | 'leaseMs'
     | 'tracer'
     | 'ended'
   > {
@@ -63,6 +65,7 @@ export interface RuntimeParts
   readonly mark?: MarkStore | undefined;
   /** How soon silence counts as death; by default as the promise of a minute needs it. */
   readonly recovery?: Pick<RecoveryOptions, 'intervalMs' | 'silentMs'>;
+  readonly leaseMs?: number | undefined;
   readonly retention?: Pick<RetentionOptions, 'intervalMs'>;
   /** How often requests are looked at for their expiry, and how notices are sent. */
   readonly upkeep?: WebhookTiming & { readonly expiryMs?: number };
@@ -91,6 +94,7 @@ export async function createRuntime({
   baseUrl,
   recovery: timing,
   tracer = NO_TRACER,
+  leaseMs = LEASE_MS,
   upkeep,
   retention: erasing,
   mark,
@@ -103,6 +107,7 @@ export async function createRuntime({
     ...given,
     store,
     tracer,
+    leaseMs,
     ended: (invocation) => {
       for (const listener of listeners) listener(invocation);
     },
