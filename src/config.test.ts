@@ -330,6 +330,7 @@ describe('where a setting comes from', () => {
   test('loadConfig() knows a variable for every setting that is no list', async () => {
     const lists = [
       'retention',
+      'witnesses',
       'oidc',
       'disclosure',
       'entitlements',
