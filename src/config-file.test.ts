@@ -50,14 +50,21 @@ for (const [name, text] of languages) {
   });
 }
 
-test('readConfigFile() takes the first of several: mjs, js, yaml, ts', async () => {
-  for (const [index, name] of [...languages.keys()].reverse().entries()) {
-    const [file = ''] = languages[name] ?? [];
-    const text = file.endsWith('yaml') ? `port: ${index}\n` : `export default { port: ${index} };`;
-    write(file, text);
-    assert.deepEqual(await settingsOf(), { port: index }, file);
-  }
+test('readConfigFile() refuses to choose between two files', async () => {
+  write('writ.config.yaml', 'port: 1\n');
+  write('writ.config.js', 'export default { port: 2 };');
+
+  const [path, other] = [join(folder, 'writ.config.js'), 'writ.config.yaml'];
+  assert.equal(await faultOf(), `Cannot choose between "${path}" and "${other}": keep one of them`);
 });
+
+for (const name of ['writ.config.json', 'writ.config.yml', 'writ.config.cjs', 'writ.config.toml']) {
+  test(`readConfigFile() refuses ${name} instead of leaving it unread`, async () => {
+    const path = write(name, '');
+
+    assert.match(await faultOf(), new RegExp(`^Cannot read "${path}": expected one of writ`));
+  });
+}
 
 test('readConfigFile() reads the named file instead, from the folder or by its full path', async () => {
   write('writ.config.yaml', 'port: 1\n');

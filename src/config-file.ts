@@ -7,12 +7,11 @@
  * @module
  */
 
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parse as parseYaml, type YAMLParseError } from 'yaml';
 
-/** Looked for in this order; the first that is there counts. */
 const CONFIG_FILES = ['writ.config.mjs', 'writ.config.js', 'writ.config.yaml', 'writ.config.ts'];
 
 type FileReading = { settings: object } | { fault: string; cause?: unknown };
@@ -22,9 +21,9 @@ export async function readConfigFile(
   named: string | undefined,
   folder: string,
 ): Promise<FileReading> {
-  const path = named
-    ? resolve(folder, named)
-    : CONFIG_FILES.map((name) => join(folder, name)).find(existsSync);
+  const found = named ? { path: resolve(folder, named) } : onlyFileIn(folder);
+  if ('fault' in found) return found;
+  const { path } = found;
   if (!path) return { settings: {} };
   if (!existsSync(path)) return { fault: `Cannot read "${path}": there is no such file` };
   try {
@@ -36,6 +35,19 @@ export async function readConfigFile(
     return { fault: `Cannot read "${path}": ${readingFault(cause)}`, cause };
   }
   return { fault: `Cannot use "${path}": expected an object of settings` };
+}
+
+/** A file that nobody reads would be a setting that nobody keeps, so each one is read or refused. */
+function onlyFileIn(folder: string): { path?: string } | { fault: string } {
+  const names = readdirSync(folder).filter((name) => /^writ\.config\.\w+$/.test(name));
+  const [name, other] = names.sort();
+  if (name === undefined) return {};
+  const path = join(folder, name);
+  if (other !== undefined) {
+    return { fault: `Cannot choose between "${path}" and "${other}": keep one of them` };
+  }
+  if (CONFIG_FILES.includes(name)) return { path };
+  return { fault: `Cannot read "${path}": expected one of ${CONFIG_FILES.join(', ')}` };
 }
 
 async function importConfig(path: string): Promise<unknown> {

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'vitest';
 import { configOf, loadConfig } from './config.ts';
 
@@ -38,9 +41,12 @@ for (const settings of [
 }
 
 test('loadConfig() reads the mark from WRIT_MARK', async () => {
-  const { mark } = await loadConfig('/data', {}, { WRIT_MARK: 'there.db' });
+  const folder = mkdtempSync(join(tmpdir(), 'writ-config-'));
 
-  assert.equal(mark, 'sqlite:/data/there.db');
+  const { mark } = await loadConfig(folder, {}, { WRIT_MARK: 'there.db' });
+
+  assert.equal(mark, `sqlite:${join(folder, 'there.db')}`);
+  rmSync(folder, { recursive: true });
 });
 
 for (const retention of [

@@ -97,7 +97,7 @@ export function placeOf(place: string): string {
 }
 
 export function faultsOf(declarations: RawDeclarations): [string, string, string][] {
-  const result = createCatalog(declarations);
+  const result = createCatalog(Object.entries(declarations));
   if ('catalog' in result) return [];
   return result.faults.map(({ capability, field, fault }) => [capability, field, fault]);
 }

@@ -34,6 +34,9 @@ const CALLS_PER_CALLER_MAX = 100;
 const TRIES_PER_CALL_MAX = 100;
 const PAUSE_MS = 100;
 const KILLS = 3;
+
+/** Words that must have been heard before each kill, so that every life of a process did some work. */
+const HEARD_PER_LIFE = 6;
 const TEST_MS_MAX = 180_000;
 
 /** Where the program is bundled to: beside the packages it imports, and a process starts in no time. */
@@ -161,7 +164,7 @@ async function spend(
 /** Lets callers spend under two children of one budget while `harm` is done to the processes. */
 async function spendUnder(
   urls: () => readonly string[],
-  harm: () => Promise<void>,
+  harm: (heard: readonly Acknowledged[]) => Promise<void>,
 ): Promise<{ root: IssueAnswer; heard: Acknowledged[] }> {
   const url = urls()[0] as string;
   const budget = { currency: 'USD', max_amount: (COVERED * Number(PRICE)) / 100 };
@@ -181,11 +184,21 @@ async function spendUnder(
       await sleep(PAUSE_MS);
     }
   };
-  const harming = harm().finally(() => {
+  const harming = harm(heard).finally(() => {
     harmed = true;
   });
   await Promise.all([harming, ...Array.from({ length: CALLERS }, (_, n) => caller(n))]);
   return { root, heard };
+}
+
+/** Kills again and again, each time a moment after a process has shown that it works. */
+async function killAll(heard: readonly Acknowledged[], kill: (n: number) => Promise<void>) {
+  for (let n = 0; n < KILLS; n++) {
+    const enough = heard.length + HEARD_PER_LIFE;
+    while (heard.length < enough) await sleep(5);
+    await sleep(Math.random() * 200);
+    await kill(n);
+  }
 }
 
 /** Waits until no admitted call is open any more: the living close what the dead left. */
@@ -275,13 +288,11 @@ test('two processes on one PostgreSQL keep a budget while they are killed at ran
   try {
     const spent = await spendUnder(
       () => processes.map(({ url }) => url),
-      async () => {
-        for (let kill = 0; kill < KILLS; kill++) {
-          await sleep(300 + Math.random() * 300);
-          await processes[kill % 2]?.kill();
-          processes[kill % 2] = await start(place);
-        }
-      },
+      (heard) =>
+        killAll(heard, async (n) => {
+          await processes[n % 2]?.kill();
+          processes[n % 2] = await start(place);
+        }),
     );
     await recovered(store);
 
@@ -303,13 +314,11 @@ test('a process on a SQLite file keeps a budget over every kill and restart', {
   try {
     const spent = await spendUnder(
       () => [running.url],
-      async () => {
-        for (let kill = 0; kill < KILLS; kill++) {
-          await sleep(150 + Math.random() * 150);
+      (heard) =>
+        killAll(heard, async () => {
           await running.kill();
           running = await start(place);
-        }
-      },
+        }),
     );
     await running.stop();
     store = await recoveredFile(place);

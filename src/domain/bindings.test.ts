@@ -22,7 +22,7 @@ const good: BindingFacts = {
 function capabilityWith(...requires_binding: object[]): Capability {
   const inputs = ['quote', 'hold'].map((name) => ({ name, type: 'string', required: false }));
   const book = { ...smallest(), inputs, requires_binding };
-  const result = createCatalog({ book, search: smallest() });
+  const result = createCatalog(Object.entries({ book, search: smallest() }));
   if ('faults' in result) throw new Error(JSON.stringify(result.faults));
   return result.catalog.capabilities.get('book') as Capability;
 }

@@ -19,7 +19,7 @@ import type { Authority } from './narrowing.ts';
 const usd = (amount: bigint): Charge => ({ currency: 'USD', amount });
 
 function costing(cost?: object): Capability {
-  const result = createCatalog({ act: { ...smallest(), ...(cost && { cost }) } });
+  const result = createCatalog(Object.entries({ act: { ...smallest(), ...(cost && { cost }) } }));
   if ('faults' in result) throw new Error(JSON.stringify(result.faults));
   return result.catalog.capabilities.get('act') as Capability;
 }

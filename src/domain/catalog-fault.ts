@@ -48,7 +48,8 @@ export function repeated(names: readonly string[]): string[] {
   return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];
 }
 
-function pathText(path: readonly PropertyKey[]): string {
+/** A path into a declaration, as a fault names it. */
+export function pathText(path: readonly PropertyKey[]): string {
   return path
     .map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
     .join('')

@@ -17,7 +17,7 @@ test('createCatalog() finds no fault in a set that keeps every rule', () => {
 });
 
 test('createCatalog() keeps every declaration under its name', () => {
-  const result = createCatalog(travel());
+  const result = createCatalog(Object.entries(travel()));
 
   assert.ok('catalog' in result);
   assert.deepEqual([...result.catalog.capabilities.keys()], Object.keys(travel()));
@@ -33,7 +33,7 @@ test('createCatalog() fills in every default', () => {
     approval: { when: 'always', grant_policy: GRANT_POLICY },
   };
 
-  const result = createCatalog({ alone: declared });
+  const result = createCatalog(Object.entries({ alone: declared }));
 
   assert.ok('catalog' in result);
   assert.deepEqual(result.catalog.capabilities.get('alone'), {
@@ -50,7 +50,7 @@ test('createCatalog() fills in every default', () => {
 });
 
 test('createCatalog() accepts a service without capabilities', () => {
-  assert.deepEqual(createCatalog({}), { catalog: { capabilities: new Map() } });
+  assert.deepEqual(createCatalog(Object.entries({})), { catalog: { capabilities: new Map() } });
 });
 
 const unknown = '"nowhere" is not declared here';
@@ -300,10 +300,10 @@ const prototypeNames = ['constructor', 'toString', 'hasOwnProperty', 'valueOf'];
 
 for (const name of prototypeNames) {
   test(`createCatalog() takes "${name}" for an ordinary capability`, () => {
-    const result = createCatalog({
-      [name]: smallest(),
-      other: { ...smallest(), refresh_via: [name] },
-    });
+    const result = createCatalog([
+      [name, smallest()],
+      ['other', { ...smallest(), refresh_via: [name] }],
+    ]);
 
     assert.ok('catalog' in result);
     assert.equal(result.catalog.capabilities.get(name)?.name, name);
@@ -341,4 +341,17 @@ test('faultText() names the capability, the field and what is wrong in one line'
   const text = faultText({ capability: 'book', field: 'inputs[2].default', fault: 'it is odd' });
 
   assert.equal(text, 'Cannot declare "book": inputs[2].default: it is odd');
+});
+
+test('createCatalog() checks both of two declarations under one name', () => {
+  const result = createCatalog([
+    ['twice', { ...smallest(), refresh_via: ['nowhere'] }],
+    ['twice', { ...smallest(), verify_via: ['nowhere'] }],
+  ]);
+
+  assert.ok('faults' in result);
+  assert.deepEqual(
+    result.faults.map(({ field }) => field),
+    ['refresh_via[0]', 'verify_via[0]'],
+  );
 });

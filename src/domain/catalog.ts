@@ -15,6 +15,7 @@ import { compositionFaults } from './catalog-composition.ts';
 import { costFaults } from './catalog-cost.ts';
 import { type Fault, type FaultRule, fault, issueFaults, repeated } from './catalog-fault.ts';
 import { inputFaults } from './catalog-inputs.ts';
+import { salvage } from './catalog-salvage.ts';
 import { parseDuration } from './duration.ts';
 import { entitles } from './scope-pattern.ts';
 
@@ -27,29 +28,54 @@ export interface Catalog {
 
 export type CatalogResult = { catalog: Catalog } | { faults: readonly Fault[] };
 
+/** A capability's name and what was declared under it. */
+export type Declared = readonly [name: string, declaration: unknown];
+
 /** Names in, validated declarations with all defaults filled in out. */
-export function createCatalog(declarations: Readonly<Record<string, unknown>>): CatalogResult {
-  const capabilities = new Map<string, Capability>();
-  const faults: Fault[] = [];
-  for (const [name, declared] of Object.entries(declarations)) {
-    const named = CapabilityName.safeParse(name);
-    if (!named.success) faults.push(...issueFaults(name, named.error, 'name'));
-    const parsed = CapabilityDeclaration.safeParse(declared);
-    const found = parsed.success
-      ? unwritableValues(name, parsed.data)
-      : issueFaults(name, parsed.error);
-    if (parsed.success && found.length === 0) capabilities.set(name, { name, ...parsed.data });
-    else faults.push(...found);
-  }
-  if (Object.keys(declarations).length > CAPABILITIES_MAX) {
-    faults.push(fault('', 'capabilities', `more than ${CAPABILITIES_MAX} are declared`));
-  }
+export function createCatalog(declared: readonly Declared[]): CatalogResult {
+  const readings = declared.map(read);
+  const sound = readings.filter(({ faults }) => faults.length === 0);
+  const capabilities = new Map(
+    sound.flatMap(({ judged: each }) => (each ? [[each.name, each]] : [])),
+  );
   // A name whose declaration does not parse is still declared: it must not cause faults elsewhere.
-  const known = new Set(Object.keys(declarations));
-  for (const capability of capabilities.values()) {
-    faults.push(...RULES.flatMap((rule) => rule(capability, { capabilities, known })));
-  }
+  const known = new Set(declared.map(([name]) => name));
+  const faults = [
+    ...readings.flatMap((reading) => reading.faults),
+    ...(declared.length > CAPABILITIES_MAX
+      ? [fault('', 'capabilities', `more than ${CAPABILITIES_MAX} are declared`)]
+      : []),
+    ...readings.flatMap(({ judged: each, judges }) =>
+      each ? RULES.flatMap((rule) => rule(each, { capabilities, known })).filter(judges) : [],
+    ),
+  ];
   return faults.length > 0 ? { faults } : { catalog: { capabilities } };
+}
+
+interface Reading {
+  /** What the rules look at: the declaration, or what is left of one whose form is wrong. */
+  readonly judged?: Capability | undefined;
+  readonly faults: readonly Fault[];
+  judges(found: Fault): boolean;
+}
+
+function read([name, declaration]: Declared): Reading {
+  const named = CapabilityName.safeParse(name);
+  const misnamed = named.success ? [] : issueFaults(name, named.error, 'name');
+  const parsed = CapabilityDeclaration.safeParse(declaration);
+  if (parsed.success) {
+    const unwritable = unwritableValues(name, parsed.data);
+    // The rules compare values as JSON, so they only look where all of them have that form.
+    const judged = unwritable.length === 0 ? { name, ...parsed.data } : undefined;
+    return { judged, faults: [...misnamed, ...unwritable], judges: () => true };
+  }
+  const rest = salvage(declaration);
+  const left = rest ? unwritableValues(name, rest.declaration) : [];
+  return {
+    judged: rest && left.length === 0 ? { name, ...rest.declaration } : undefined,
+    faults: [...misnamed, ...issueFaults(name, parsed.error), ...left],
+    judges: ({ field }) => rest?.judges(field) ?? false,
+  };
 }
 
 /** The schema leaves these values open, but the manifest is JSON, and the rules compare them as such. */

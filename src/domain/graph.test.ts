@@ -52,7 +52,7 @@ const catalog = catalogOf({
 });
 
 function catalogOf(declarations: Record<string, unknown>): Catalog {
-  const checked = createCatalog(declarations);
+  const checked = createCatalog(Object.entries(declarations));
   assert.ok('catalog' in checked, JSON.stringify(checked));
   return checked.catalog;
 }

@@ -18,7 +18,7 @@ const CANDIDATES = ['c1', 'c2'];
 
 /** A capability with these inputs, as it comes out of the catalog. */
 function withInputs(...inputs: object[]): Capability {
-  const result = createCatalog({ act: { ...smallest(), inputs } });
+  const result = createCatalog(Object.entries({ act: { ...smallest(), inputs } }));
   if ('faults' in result) throw new Error(JSON.stringify(result.faults));
   return result.catalog.capabilities.get('act') as Capability;
 }

@@ -6,6 +6,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { FastifyError, FastifyReply } from 'fastify';
 import { failure } from '../domain/failure.ts';
 import type { Logger } from '../log.ts';
@@ -43,7 +44,16 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
     last.once('close', () => socket.destroySoon());
     return;
   }
-  const [status, found] = parserFailure(error.code);
+  writeFailure(socket, ...parserFailure(error.code));
+}
+
+/** A tunnel through the service is nothing it offers; Node hands over the bare connection. */
+export function answerConnect({ url }: IncomingMessage, socket: Duplex): void {
+  const detail = `Cannot CONNECT ${url}: this is no proxy`;
+  writeFailure(socket, '405 Method Not Allowed', failure('method_not_allowed', detail));
+}
+
+function writeFailure(socket: Duplex, status: string, found: Failure): void {
   const body = JSON.stringify({ success: false, failure: found });
   socket.end(
     `HTTP/1.1 ${status}\r\ncontent-type: application/json; charset=utf-8\r\n` +

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterAll, test } from 'vitest';
+import { keyFilesIn } from '../../test/key-files.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'writ-first-start-'));
 const children: ChildProcess[] = [];
@@ -45,7 +46,7 @@ test('openKeyring() ends with one generation when many processes start at once',
 
       const answers = await Promise.all(replicas.map((replica) => replica.ask(folder)));
 
-      assert.deepEqual(readdirSync(folder).sort(), ['log-0001.json', 'token-0001.json']);
+      assert.deepEqual(keyFilesIn(folder), ['log-0001.json', 'token-0001.json']);
       const kids = ['token', 'log'].map((use) => kidIn(join(folder, `${use}-0001.json`)));
       assert.deepEqual(answers, Array(REPLICAS).fill(kids.join(' ')));
     }

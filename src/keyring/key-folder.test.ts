@@ -4,7 +4,6 @@ import {
   copyFileSync,
   mkdirSync,
   mkdtempSync,
-  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -14,6 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, test } from 'vitest';
+import { keyFilesIn } from '../../test/key-files.ts';
 import { DOCUMENT_MAX_AGE_SECONDS } from '../service/documents.ts';
 import { generateJwk } from './es256.ts';
 import { REREAD_MS, ROTATION_LEAD_MS, rotateKey } from './key-folder.ts';
@@ -29,9 +29,9 @@ test('openKeyring() makes a private folder with one private file for each use', 
 
   open(folder);
 
-  assert.deepEqual(readdirSync(folder).sort(), ['log-0001.json', 'token-0001.json']);
+  assert.deepEqual(keyFilesIn(folder), ['log-0001.json', 'token-0001.json']);
   assert.equal(statSync(folder).mode & 0o777, 0o700);
-  for (const name of readdirSync(folder)) {
+  for (const name of keyFilesIn(folder)) {
     assert.equal(statSync(join(folder, name)).mode & 0o777, 0o600);
   }
 });
@@ -53,7 +53,7 @@ test('openKeyring() uses the keys that are there, also under a clock that is beh
   const earlier = open(folder, new Date(NOW.getTime() - 60_000));
 
   assert.deepEqual([earlier.kid('token'), earlier.kid('log')], kids);
-  assert.equal(readdirSync(folder).length, 2);
+  assert.equal(keyFilesIn(folder).length, 2);
 });
 
 test('openKeyring() overlooks files that are no keys, such as what a crash has left', () => {
@@ -179,7 +179,7 @@ test('openKeyring() refuses a key that stands in two files', () => {
 
 test('openKeyring() names every broken file at once', () => {
   const { folder } = withKeys();
-  for (const name of readdirSync(folder)) chmodSync(join(folder, name), 0o644);
+  for (const name of keyFilesIn(folder)) chmodSync(join(folder, name), 0o644);
 
   assert.throws(() => open(folder), /token-0001\.json.*\n.*log-0001\.json/);
 });
@@ -215,7 +215,7 @@ test('rotateKey() makes no keys in a folder that has none', () => {
 
   assert.throws(() => rotateKey(folder, 'token', { now: NOW }), /Cannot find a token key/);
   assert.throws(() => rotateKey(join(folder, 'x'), 'log', { now: NOW }), /Cannot read key folder/);
-  assert.deepEqual(readdirSync(folder), []);
+  assert.deepEqual(keyFilesIn(folder), []);
 });
 
 test('rotateKey() refuses a folder with a broken file, and adds nothing to it', () => {
@@ -223,7 +223,7 @@ test('rotateKey() refuses a folder with a broken file, and adds nothing to it', 
   chmodSync(path, 0o644);
 
   assert.throws(() => rotateKey(folder, 'token', { now: NOW }), /chmod 600/);
-  assert.equal(readdirSync(folder).length, 2);
+  assert.equal(keyFilesIn(folder).length, 2);
 });
 
 for (const leadMs of [-1, Number.NaN, Number.POSITIVE_INFINITY]) {

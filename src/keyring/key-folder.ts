@@ -11,7 +11,7 @@
  * @module
  */
 
-import { mkdirSync, readdirSync, statSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { generateJwk, thumbprintOf } from './es256.ts';
 import {
@@ -119,6 +119,32 @@ export function rotateKey(
   if (written !== undefined) return written;
   const name = keyFileName(use, generation);
   throw new Error(`Cannot rotate the ${use} key: another process has just written "${name}"`);
+}
+
+/**
+ * The longest lifetime that a token signed by these keys was ever allowed, in milliseconds. Each longer
+ * one leaves an empty file with its name, so a setting that is lowered later retires no key too early.
+ */
+export function longestLifetime(
+  folder: string,
+  allowedMs: number,
+): { readonly keptMs: number; readonly fault?: string } {
+  const listed = namesIn(folder);
+  const longest = Math.max(0, ...('names' in listed ? listed.names.map(lifetimeOf) : []));
+  if (allowedMs <= longest) return { keptMs: longest };
+  const path = join(folder, `token-lifetime-${Math.ceil(allowedMs)}`);
+  try {
+    closeSync(openSync(path, 'a', 0o600));
+    return { keptMs: allowedMs };
+  } catch (error) {
+    // A folder that is mounted read-only is a fine place for keys; it only cannot remember this.
+    const fault = `Cannot remember the longest token lifetime in "${path}": ${codeOf(error)}`;
+    return { keptMs: allowedMs, fault };
+  }
+}
+
+function lifetimeOf(name: string): number {
+  return Number(/^token-lifetime-(\d{1,15})$/.exec(name)?.[1] ?? 0);
 }
 
 /** Whoever can write here can put a signing key of his own in place. */

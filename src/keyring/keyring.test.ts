@@ -3,7 +3,6 @@ import {
   chmodSync,
   copyFileSync,
   mkdtempSync,
-  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -12,6 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, test } from 'vitest';
+import { keyFilesIn } from '../../test/key-files.ts';
 import { ROTATION_LEAD_MS, rotateKey } from './key-folder.ts';
 import { type Keyring, openKeyring, TOKEN_LIFETIME_MAX_MS } from './keyring.ts';
 import { RETIREMENT_SKEW_MS } from './timeline.ts';
@@ -80,11 +80,21 @@ test('rotateKey() keeps log keys published for good', () => {
 });
 
 test('openKeyring() keeps a retired token key for as long as it is told', () => {
-  const { rotate, reopened, keyring } = opened();
+  const { rotate, reopened, keyring } = opened({ tokenLifetimeMaxMs: 1_000 });
   const old = sign(keyring, 'token');
   rotate('token');
 
   const end = ROTATION_LEAD_MS + 1_000 + RETIREMENT_SKEW_MS;
+  assert.ok(verifies(reopened(end - 1, 1_000), 'token', old));
+  assert.equal(verifies(reopened(end, 1_000), 'token', old), false);
+});
+
+test('openKeyring() keeps it for the longest lifetime that was ever allowed', () => {
+  const { rotate, reopened, keyring } = opened({ tokenLifetimeMaxMs: 5_000 });
+  const old = sign(keyring, 'token');
+  rotate('token');
+
+  const end = ROTATION_LEAD_MS + 5_000 + RETIREMENT_SKEW_MS;
   assert.ok(verifies(reopened(end - 1, 1_000), 'token', old));
   assert.equal(verifies(reopened(end, 1_000), 'token', old), false);
 });
@@ -282,7 +292,7 @@ function opened(options: { tokenLifetimeMaxMs?: number; rereadMs?: number } = {}
     warnings,
     contentOf,
     published: (use: KeyUse) => {
-      const names = readdirSync(folder).filter((name) => name.startsWith(use));
+      const names = keyFilesIn(folder).filter((name) => name.startsWith(use));
       const own = new Set(names.map((name) => contentOf(name).kid));
       return keyring
         .jwks()

@@ -15,7 +15,13 @@ import type { NoteSignature } from '../domain/note.ts';
 import type { NoteKey } from '../domain/note-key.ts';
 import type { Jwks } from '../protocol/trust.ts';
 import { isSignature, signBytes } from './es256.ts';
-import { type KeyFiles, prepareKeyFolder, REREAD_MS, readKeyFolder } from './key-folder.ts';
+import {
+  type KeyFiles,
+  longestLifetime,
+  prepareKeyFolder,
+  REREAD_MS,
+  readKeyFolder,
+} from './key-folder.ts';
 import { readKeyLists } from './key-list.ts';
 import { noteKeysOf, noteSignatures } from './note-signing.ts';
 import {
@@ -124,12 +130,14 @@ function folderKeyring(
   if (faults.length > 0) throw new Error(faults.join('\n'));
 
   let { files } = first;
-  let timeline = timelineOf(keysOf(files), lifetimeMs);
+  const { keptMs, fault } = longestLifetime(folder, lifetimeMs);
+  if (fault !== undefined) onWarning(fault);
+  let timeline = timelineOf(keysOf(files), keptMs);
   let reported = '';
   const refresh = () => {
     const reading = readKeyFolder(folder, files);
     files = reading.files;
-    timeline = timelineOf(keysOf(files), lifetimeMs);
+    timeline = timelineOf(keysOf(files), longestLifetime(folder, lifetimeMs).keptMs);
 
     const warning = [...reading.faults, ...missingSigners(folder, files)].join('\n');
     // A fault lasts until somebody mends it; saying it every few seconds would bury the rest.

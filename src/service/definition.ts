@@ -7,9 +7,10 @@
 import { type Catalog, createCatalog } from '../domain/catalog.ts';
 import { type Fault, fault, faultText } from '../domain/catalog-fault.ts';
 import { parseDuration } from '../domain/duration.ts';
-import { type Capability, CapabilityDeclaration } from '../protocol/capability.ts';
+import { type Capability, Input } from '../protocol/capability.ts';
 import { ServiceId } from '../protocol/primitives.ts';
 import { Trust } from '../protocol/trust.ts';
+import { approvalFaults } from './approval-policy.ts';
 import type { DefinedCapability } from './define.ts';
 import type { Authenticate } from './identities.ts';
 
@@ -69,16 +70,16 @@ export class DefinitionError extends Error {
 
 /** Checks all declarations together. Throws a `DefinitionError` that lists every fault. */
 export function createService(options: ServiceOptions): ServiceDefinition {
-  const declarations = Object.fromEntries(
+  const checked = createCatalog(
     options.capabilities.map(({ name, declaration }) => [name, declaration]),
   );
-  const checked = createCatalog(declarations);
   const resolvers = new Map(Object.entries(options.resolvers ?? {}));
   const faults: Fault[] = [
     ...serviceFaults(options),
     ...('faults' in checked ? checked.faults : []),
     ...options.capabilities.flatMap((capability) => missingResolvers(capability, resolvers)),
     ...options.capabilities.flatMap(codeFaults),
+    ...options.capabilities.flatMap(approvalFaults),
   ];
   if ('faults' in checked || faults.length > 0) throw new DefinitionError(faults);
 
@@ -116,13 +117,14 @@ function serviceFaults({ id, capabilities, trust }: ServiceOptions): Fault[] {
   ];
 }
 
-/** What does not parse has faults of its own; its inputs are looked at when it does. */
+/** Looks at one input at a time: one that does not parse has faults of its own. */
 function missingResolvers(
   { name, declaration }: DefinedCapability,
   known: ReadonlyMap<string, Resolver>,
 ): Fault[] {
-  const inputs = CapabilityDeclaration.safeParse(declaration).data?.inputs ?? [];
-  return inputs.flatMap(({ resolution, catalog_ref }, index) => {
+  const inputs = (declaration as { inputs?: unknown } | null)?.inputs;
+  return (Array.isArray(inputs) ? inputs : []).flatMap((declared, index) => {
+    const { resolution, catalog_ref } = Input.safeParse(declared).data ?? {};
     if (resolution?.mode !== 'backend_resolved') return [];
     const reference = resolution.resolver_ref ?? catalog_ref ?? '';
     if (known.has(reference)) return [];

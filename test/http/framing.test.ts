@@ -239,3 +239,12 @@ describe('slow and vanishing clients', () => {
 async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await setTimeout(5);
 }
+
+test('CONNECT is refused like every other method, and the connection ends', async () => {
+  const received = await assertRefused(
+    `CONNECT desk:443 HTTP/1.1\r\n${HOST}\r\n`,
+    405,
+    'method_not_allowed',
+  );
+  assert.match(received, /connection: close/i);
+});
