@@ -40,6 +40,12 @@ for (const settings of [
   });
 }
 
+for (const mark of ['witness:https://witness.example', 'https://mark.example', 'sqlite:', '']) {
+  test(`configOf() refuses the mark "${mark}"`, () => {
+    assert.throws(() => configOf({ mark }, '/data'), /Cannot use setting "mark": expected a file/);
+  });
+}
+
 test('loadConfig() reads the mark from WRIT_MARK', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'writ-config-'));
 
