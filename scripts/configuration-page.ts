@@ -44,16 +44,16 @@ Nothing is entitled by default, except to name oneself as subject.
 \`actor_policies\` — each with ${names(ActorPolicyRule.shape)}: the \`value\` that is derived for an input, and the values that the actor is
 \`allowed\` to name.
 
+\`webhooks\` — each with ${names(Webhook.shape)}: who is told, by a signed POST (Standard Webhooks), what becomes of approval
+requests. \`secret\` is \`whsec_\` and 24 to 64 bytes in base64: \`echo whsec_$(openssl rand -base64 32)\`. A target with an inside
+address needs \`allow_inside\`; no redirect is followed.
+
 \`retention\` — event class (${EventClass.options.map((name) => `\`${name}\``).join(', ')}) to an ISO 8601 duration of an
 hour at least, after which the contents of its entries are erased; \`personal\` is for the personal fields of all. Places
 and hashes stay, so every proof still verifies.
 
 \`witnesses\` — each with ${names(WitnessSetting.shape)}: the address below which it takes \`add-checkpoint\`, and the key of its
 cosignatures. The service says at its start by which key it is to be trusted there.
-
-\`webhooks\` — each with ${names(Webhook.shape)}: who is told, by a signed POST (Standard Webhooks), what becomes of approval
-requests. \`secret\` is \`whsec_\` and 24 to 64 bytes in base64: \`echo whsec_$(openssl rand -base64 32)\`. A target with an inside
-address needs \`allow_inside\`; no redirect is followed.
 
 \`disclosure\` — caller class to \`full\`, \`reduced\` or \`redacted\`. Defaults: ${Object.entries(
     DISCLOSURE_DEFAULTS,

@@ -39,7 +39,8 @@ export async function readConfigFile(
 
 /** A file that nobody reads would be a setting that nobody keeps, so each one is read or refused. */
 function onlyFileIn(folder: string): { path?: string } | { fault: string } {
-  const names = readdirSync(folder).filter((name) => /^writ\.config\.\w+$/.test(name));
+  const listed = existsSync(folder) ? readdirSync(folder) : [];
+  const names = listed.filter((name) => /^writ\.config\.\w+$/.test(name));
   const [name, other] = names.sort();
   if (name === undefined) return {};
   const path = join(folder, name);

@@ -329,8 +329,8 @@ describe('where a setting comes from', () => {
 
   test('loadConfig() knows a variable for every setting that is no list', async () => {
     const lists = [
-      ...['retention', 'witnesses'],
       ...['oidc', 'disclosure', 'entitlements', 'actor_policies', 'identities', 'webhooks'],
+      ...['retention', 'witnesses'],
     ];
     const { ENVIRONMENT } = await import('./config.ts');
 

@@ -6,14 +6,8 @@
  */
 
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
+import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { build, defaultServerConditions } from 'vite';
 import { afterAll, beforeAll, test } from 'vitest';
 import { entryView } from '../src/domain/entry.ts';
 import type { AuditEntry } from '../src/protocol/audit.ts';
@@ -21,6 +15,15 @@ import type { IssueAnswer } from '../src/protocol/token.ts';
 import { openStore } from '../src/storage/open.ts';
 import type { Store } from '../src/storage/store.ts';
 import { ALICE } from './invoke/principals.ts';
+import {
+  buildProgram,
+  issue,
+  newPlace,
+  type Place,
+  post,
+  type Running,
+  start,
+} from './invoke/processes.ts';
 import { startProxy } from './invoke/proxy.ts';
 import { freshDatabase } from './postgres.ts';
 
@@ -39,93 +42,11 @@ const KILLS = 3;
 const HEARD_PER_LIFE = 6;
 const TEST_MS_MAX = 180_000;
 
-/** Where the program is bundled to: beside the packages it imports, and a process starts in no time. */
-const BUNDLE = join(import.meta.dirname, `../node_modules/.cache/writ-spend-${process.pid}`);
-
+let removeProgram: () => void;
 beforeAll(async () => {
-  await build({
-    configFile: false,
-    logLevel: 'error',
-    ssr: { resolve: { conditions: ['writ-source', ...defaultServerConditions] } },
-    build: {
-      ssr: join(import.meta.dirname, 'invoke/program.ts'),
-      outDir: BUNDLE,
-      target: 'node20',
-    },
-  });
+  removeProgram = await buildProgram();
 });
-
-afterAll(() => rmSync(BUNDLE, { recursive: true, force: true }));
-
-interface Place {
-  readonly store: string;
-  readonly keys: string;
-  readonly effects: string;
-  remove(): void;
-}
-
-function newPlace(store?: string): Place {
-  const folder = mkdtempSync(join(tmpdir(), 'writ-spend-'));
-  const effects = join(folder, 'effects');
-  writeFileSync(effects, '');
-  return {
-    store: store ?? `sqlite:${join(folder, 'writ.db')}`,
-    keys: join(folder, 'keys'),
-    effects,
-    remove: () => rmSync(folder, { recursive: true, force: true }),
-  };
-}
-
-interface Running {
-  readonly url: string;
-  kill(): Promise<void>;
-  stop(): Promise<void>;
-}
-
-async function start({ store, keys, effects }: Place): Promise<Running> {
-  const child = spawn(process.execPath, [join(BUNDLE, 'program.js'), store, keys, effects], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const end = async (signal: NodeJS.Signals) => {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    const ended = once(child, 'exit');
-    child.kill(signal);
-    await ended;
-  };
-  const url = await addressOf(child);
-  return { url, kill: () => end('SIGKILL'), stop: () => end('SIGTERM') };
-}
-
-async function addressOf({ stdout }: ChildProcess): Promise<string> {
-  if (!stdout) throw new Error('Cannot listen to the service: it has no output');
-  for await (const line of createInterface({ input: stdout })) {
-    const url = /listening on (\S+)/.exec(line)?.[1];
-    if (url) return url;
-  }
-  throw new Error('Cannot call the service: it did not start');
-}
-
-async function issue(url: string, bearer: string, request: object): Promise<IssueAnswer> {
-  const response = await post(`${url}/svc/tokens`, bearer, {
-    scope: ['w.use'],
-    subject: 'agent:a',
-    ...request,
-  });
-  assert.equal(response.status, 200);
-  return (await response.json()) as IssueAnswer;
-}
-
-function post(url: string, bearer: string, body: object, headers: object = {}): Promise<Response> {
-  return fetch(url, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${bearer}`,
-      'content-type': 'application/json',
-      ...headers,
-    },
-    body: JSON.stringify(body),
-  });
-}
+afterAll(() => removeProgram());
 
 /** One answer that was received whole. */
 interface Acknowledged {

@@ -27,7 +27,7 @@ export function observedDetail(
   capability: Capability | undefined,
   { parameters, result }: Observed,
 ): JsonObject | undefined {
-  const { logged = true, retention, fields_logged: fields = [] } = capability?.observability ?? {};
+  const { logged = true, fields_logged: fields = [] } = capability?.observability ?? {};
   const inputs = new Set(capability?.inputs.map(({ name }) => name));
   const outputs = new Set(capability?.output.fields);
   const kept = logged ? fields.slice(0, FIELDS_MAX) : [];
@@ -42,7 +42,6 @@ export function observedDetail(
       result,
       kept.filter((name) => outputs.has(name)),
     ),
-    ...(retention !== undefined && { retention }),
   };
   return Object.keys(detail).length > 0 ? detail : undefined;
 }

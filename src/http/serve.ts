@@ -69,7 +69,10 @@ interface Parts {
 }
 
 /** As far as opening came. */
-type OpenParts = Pick<Parts, 'keyring' | 'mark'> & { readonly store?: Store | undefined };
+interface OpenParts extends Pick<Parts, 'keyring' | 'mark'> {
+  readonly store?: Store | undefined;
+  readonly telemetry?: { close(): Promise<void> } | undefined;
+}
 
 async function openParts(
   config: Config,
@@ -92,16 +95,8 @@ async function openParts(
     store = await openStore(config.store);
     mark = await openMarkOf(definition, config);
     const telemetry = await openTelemetry(config, definition.id);
-    return {
-      tracer: telemetry?.tracer,
-      store,
-      keyring,
-      mark,
-      async close() {
-        await closeParts({ store, keyring, mark });
-        await telemetry?.close();
-      },
-    };
+    const close = () => closeParts({ store, keyring, mark, telemetry });
+    return { tracer: telemetry?.tracer, store, keyring, mark, close };
   } catch (error) {
     await closeParts({ store, keyring, mark });
     throw error;
@@ -124,10 +119,18 @@ async function openMarkOf(
   }
 }
 
-async function closeParts({ store, keyring, mark }: OpenParts): Promise<void> {
+async function closeParts({ store, keyring, mark, telemetry }: OpenParts): Promise<void> {
   keyring.close();
   await mark?.close();
   await store?.close();
+  await telemetry?.close();
+}
+
+/** The packages are loaded only where they are used: most services start without them. */
+async function openTelemetry({ otlp_endpoint: endpoint }: Config, serviceId: string) {
+  if (endpoint === undefined) return undefined;
+  const { exportTo } = await import('../telemetry.ts');
+  return exportTo(endpoint, serviceId);
 }
 
 /** Where the mark is kept, once at the start: only its owner knows whether that place is apart. */
@@ -140,13 +143,6 @@ function tellMark({ trust }: ServiceDefinition, { mark, store }: Config, log: Lo
   } else {
     log.warn({}, 'no mark of the log: a restored database would go unnoticed; set WRIT_MARK');
   }
-}
-
-/** The packages are loaded only where they are used: most services start without them. */
-async function openTelemetry({ otlp_endpoint: endpoint }: Config, serviceId: string) {
-  if (endpoint === undefined) return undefined;
-  const { exportTo } = await import('../telemetry.ts');
-  return exportTo(endpoint, serviceId);
 }
 
 async function listen(

@@ -182,7 +182,7 @@ function unsettledCall(parts: Parts, call: CheckedCall): Answer {
 }
 
 function admissionOf(parts: Parts, call: CheckedCall): Admission {
-  const { caller, capability, request, charge, ids } = call;
+  const { caller, capability, request, charge, ids, idempotencyKey } = call;
   const now = parts.store.now();
   const { subject, root_principal } = caller.token;
   const intent: IntentRecord = {
@@ -209,15 +209,15 @@ function admissionOf(parts: Parts, call: CheckedCall): Admission {
     now,
     charge,
     grant: call.grant && grantUseOf(call.grant, call),
-    leaseUntil: leaseUntil(now),
+    leaseUntil: leaseUntil(parts),
     idempotency:
-      request.idempotency_key === undefined
+      idempotencyKey === undefined
         ? undefined
         : {
             root_principal,
             subject,
             capability: capability.name,
-            key: request.idempotency_key,
+            key: idempotencyKey,
             fingerprint: fingerprintOf(request),
             keepUntil: new Date(now.getTime() + ANSWER_KEPT_MS),
           },

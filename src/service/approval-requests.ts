@@ -27,7 +27,7 @@ import {
 import { answered, audited } from './audited.ts';
 import { type Caller, callerOf, holds } from './caller.ts';
 import { actEntry } from './entries.ts';
-import { knownRequest } from './grants.ts';
+import { knownRequest, namesOf } from './grants.ts';
 import { noticesOf } from './notices.ts';
 import { type Answer, type Ask, requestOf } from './operations.ts';
 import type { Parts } from './parts.ts';
@@ -66,22 +66,23 @@ export async function readRequest(parts: Parts, ask: Ask): Promise<Answer> {
     if (seconds === 0 || !isOpen(parts, request)) {
       return { body: requestView(parts, caller, request) };
     }
-    await decidedOrLate(parts, id, seconds * 1_000);
+    const waited = await decidedOrLate(parts, id, seconds * 1_000);
     // Whoever waited may have lost its authority meanwhile.
     const judged = await callerOf(parts, ask);
     if ('failure' in judged) throw new Refusal(judged.failure);
     const now = await visibleRequest(parts, judged.caller, id);
     return {
       body: requestView(parts, judged.caller, now),
-      headers: { 'preference-applied': `wait=${seconds}` },
+      ...(waited && { headers: { 'preference-applied': `wait=${seconds}` } }),
     };
   });
 }
 
 export async function denyRequest(parts: Parts, ask: Ask): Promise<ApprovalRequest> {
-  return audited(parts, await callerOf(parts, ask), 'approval_decision', async (caller) => {
+  return audited(parts, await callerOf(parts, ask), 'approval_decision', async (caller, about) => {
     const { approval_request_id: id, reason } = requestOf('approval_requests.deny', ask);
     const request = await visibleRequest(parts, caller, id);
+    Object.assign(about, namesOf(request));
     const now = parts.store.now();
     refuse(notApprover(parts, caller, request));
     refuse(closedRequest(request, now));
@@ -117,16 +118,18 @@ function waitOf(prefer: string | undefined): number {
   return Math.min(Number(wanted ?? 0), WAIT_SECONDS_MAX);
 }
 
-async function decidedOrLate(parts: Parts, id: string, waitMs: number): Promise<void> {
+/** False when there was no place to wait in. */
+async function decidedOrLate(parts: Parts, id: string, waitMs: number): Promise<boolean> {
   const place = parts.waits.enter(id);
-  if (!place) return;
+  if (!place) return false;
   const until = performance.now() + waitMs;
   try {
     for (let left = waitMs; left > 0 && !parts.waits.stopped(); left = until - performance.now()) {
       await place.pause(Math.min(left, LOOK_AGAIN_MS));
       const request = await parts.store.loadApproval(id);
-      if (!request || !isOpen(parts, request)) return;
+      if (!request || !isOpen(parts, request)) return true;
     }
+    return true;
   } finally {
     place.leave();
   }

@@ -31,11 +31,11 @@ export function notApprover(
   request: ApprovalRecord,
 ): Failure | undefined {
   const scope = approverScope(request.capability);
-  if (!holds(caller, scope)) {
+  if (!mayHold(parts, caller, scope)) {
     const detail = `Cannot decide on "${request.capability}": ${caller.principal} lacks scope "${scope}"`;
     return failure('approver_not_authorized', detail, { requires: [scope] });
   }
-  const why = barred(parts, caller, request);
+  const why = otherBinding(caller, request) ?? barred(parts, caller, request);
   if (why === undefined) return undefined;
   return failure('approver_not_authorized', `Cannot decide on "${request.capability}": ${why}`);
 }
@@ -129,6 +129,17 @@ function decisionView(
   const words =
     level === 'reduced' ? [...(reason ?? '')].slice(0, REDUCED_REASON_MAX).join('') : '';
   return { approvals: [], decided_by: null, reason: words === '' ? null : words };
+}
+
+/** A token outlives the entitlement it was made from; an approval must not. */
+function mayHold({ identities }: Parts, caller: Caller, scope: string): boolean {
+  return holds(caller, scope) && identities.isEntitled(caller.root_principal, scope);
+}
+
+function otherBinding(caller: Caller, { capability }: ApprovalRecord): string | undefined {
+  const bound = caller.kind === 'token' ? caller.token.capability : undefined;
+  if (bound === undefined || bound === capability) return undefined;
+  return `the token is bound to "${bound}"`;
 }
 
 function barred({ definition }: Parts, caller: Caller, request: ApprovalRecord) {

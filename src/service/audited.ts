@@ -12,6 +12,12 @@ import type { Caller, Judged } from './caller.ts';
 import { actEntry } from './entries.ts';
 import type { Parts } from './parts.ts';
 
+/** What an act turned out to be about, for the entry of its refusal. Never what a caller made up. */
+interface About {
+  capability?: string;
+  approval_request_id?: string;
+}
+
 /**
  * Runs an act of a known caller. A refusal leaves an entry before the caller hears of it, and the
  * caller hears as much of it as its class is told. A token that has ended has an owner, so its
@@ -21,15 +27,17 @@ export async function audited<Known extends Caller, Result>(
   parts: Parts,
   judged: Judged<Known>,
   entryType: EntryType,
-  act: (caller: Known) => Promise<Result>,
+  act: (caller: Known, about: About) => Promise<Result>,
 ): Promise<Result> {
   const known = knownCaller(judged);
+  const about: About = {};
   try {
-    return await act(liveCaller(judged));
+    return await act(liveCaller(judged), about);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     const entry = actEntry(parts, known, {
       entry_type: entryType,
+      ...about,
       token_id: known.kind === 'token' ? known.token.token_id : undefined,
       failure: error.failure,
     });

@@ -58,6 +58,8 @@ export interface CheckedCall extends Call {
   readonly parametersDigest: string;
   readonly bound: ReadonlyMap<string, BindingFacts>;
   readonly charge?: Charge | undefined;
+  /** The key that admission claims. */
+  readonly idempotencyKey?: string | undefined;
   /** The grant whose use admission takes. */
   readonly grant?: GrantRecord | undefined;
 }
@@ -117,6 +119,7 @@ export function endingEntry(
     cost_actual: ending.cost && moneyOf(ending.cost),
     stream_summary: ending.streamed,
     detail: observedDetail(capability, { parameters: call.parameters, result: ending.result }),
+    retention: capability?.observability?.retention,
   });
 }
 

@@ -29,10 +29,12 @@ import type { Parts } from './parts.ts';
 const RIVALS_MAX = 32;
 
 export async function issueGrant(parts: Parts, ask: Ask): Promise<Answer> {
-  return audited(parts, await callerOf(parts, ask), 'approval_decision', async (caller) => {
+  return audited(parts, await callerOf(parts, ask), 'approval_decision', async (caller, about) => {
     const asked = requestOf('approval_grants.issue', ask);
     for (let rivals = 0; rivals < RIVALS_MAX; rivals += 1) {
-      const answer = await approve(parts, caller, asked);
+      const request = await knownRequest(parts, asked.approval_request_id);
+      Object.assign(about, namesOf(request));
+      const answer = await approve(parts, caller, asked, request);
       if (answer) return answer;
     }
     const detail = 'Cannot approve now: too many approve at once; nothing happened';
@@ -45,8 +47,8 @@ async function approve(
   parts: Parts,
   caller: Caller,
   asked: GrantRequest,
+  request: ApprovalRecord,
 ): Promise<Answer | undefined> {
-  const request = await knownRequest(parts, asked.approval_request_id);
   const now = parts.store.now();
   refuse(notApprover(parts, caller, request));
   refuse(await frozenFor(parts, caller.root_principal));
@@ -95,6 +97,11 @@ export async function knownRequest({ store }: Parts, id: string): Promise<Approv
   const request = await store.loadApproval(id);
   if (request) return request;
   throw new Refusal(failure('not_found', 'Cannot find the approval request'));
+}
+
+/** What the entry of a refusal says about the request. */
+export function namesOf({ capability, approval_request_id }: ApprovalRecord) {
+  return { capability, approval_request_id };
 }
 
 function signedGrant(

@@ -35,7 +35,7 @@ import { type Answer, type Ask, failureOf, requestOf } from './operations.ts';
 import type { Parts } from './parts.ts';
 import { budgetsOf } from './permissions.ts';
 import { refusedCall, unrecordedCall } from './refused.ts';
-import { replayOf } from './replay.ts';
+import { keyClaim, replayOf } from './replay.ts';
 import { requestApproval } from './request-approval.ts';
 import { resolvedParameters } from './resolve.ts';
 import { traced } from './tracing.ts';
@@ -119,7 +119,8 @@ export async function check(
   refuse(otherBinding(token, capability));
   refuse(otherTask(token, request.task_id));
   refuse(excessiveDepth(token, capability));
-  const replay = await replayOf(parts, { ...call, caller }, request, loaded.idempotency);
+  const { key, record } = await keyClaim(parts, caller, request);
+  const replay = await replayOf(parts, { ...call, caller }, request, record);
   if (replay) return { replay };
   refuse(unmetControl(token, capability));
   const bindings = checkBindings(capability, request.parameters, {
@@ -147,6 +148,7 @@ export async function check(
     parametersDigest,
     bound,
     charge,
+    idempotencyKey: key,
   };
   const { needed, grant } = approvalOf(parts, checked);
   if (needed && !grant) return { asks: checked };

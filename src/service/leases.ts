@@ -10,14 +10,14 @@
 import type { CheckedCall } from './call.ts';
 import type { Parts } from './parts.ts';
 
-/** How long others wait for a holder that fell silent. */
-const LEASE_MS = 15_000;
+/** In milliseconds: how long others wait for a holder that fell silent. */
+export const LEASE_MS = 15_000;
 
 /** Two renewals may be lost before a living holder loses its turn. */
-const RENEW_MS = LEASE_MS / 3;
+const RENEWALS_PER_LEASE = 3;
 
-export function leaseUntil(now: Date): Date {
-  return new Date(now.getTime() + LEASE_MS);
+export function leaseUntil({ store, leaseMs }: Pick<Parts, 'store' | 'leaseMs'>): Date {
+  return new Date(store.now().getTime() + leaseMs);
 }
 
 export interface Leases {
@@ -30,14 +30,11 @@ export interface Leases {
 const NO_LEASES: Leases = { stop: () => undefined, release: async () => undefined };
 
 /** Renews until stopped. Nothing to do where no token of the lineage is exclusive. */
-export function keepLeases(
-  { store, log }: Parts,
-  { caller }: CheckedCall,
-  operationId: string,
-): Leases {
+export function keepLeases(parts: Parts, { caller }: CheckedCall, operationId: string): Leases {
   if (!caller.loaded.lineage.some(({ exclusive }) => exclusive)) return NO_LEASES;
+  const { store, log, leaseMs } = parts;
   const timer = setInterval(() => {
-    store.renewLeases(operationId, leaseUntil(store.now())).then(
+    store.renewLeases(operationId, leaseUntil(parts)).then(
       (held) => {
         if (held) return;
         clearInterval(timer);
@@ -45,7 +42,7 @@ export function keepLeases(
       },
       (error) => log.warn({ err: error }, 'a lease could not be renewed'),
     );
-  }, RENEW_MS);
+  }, leaseMs / RENEWALS_PER_LEASE);
   timer.unref();
   return {
     stop: () => clearInterval(timer),

@@ -44,6 +44,8 @@ export interface Parts {
   /** Nudged when there is something to send. */
   readonly webhooks: Repeated;
   readonly log: Logger;
+  /** How long an exclusive turn lasts without a sign of life. */
+  readonly leaseMs: number;
   /** Names this process to the store: calls of a process that fell silent are recovered. */
   readonly instanceId: string;
 }

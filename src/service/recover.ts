@@ -38,11 +38,12 @@ export function closeAbandoned(parts: Parts): Close {
     const caller = { principal: intent.subject, root_principal: intent.root_principal };
     const fact = (name: string) => textOf(intent.facts[name]);
     const { detail } = intent.facts;
+    const capability = capabilityOf(parts.definition, intent.capability);
     const entry = entryBy(parts, caller, {
       entry_type: 'invocation',
       ...ids,
       capability: intent.capability,
-      event_class: eventClassOf(capabilityOf(parts.definition, intent.capability), false),
+      event_class: eventClassOf(capability, false),
       state: 'indeterminate',
       failure_type: found.type,
       token_id: intent.token_id,
@@ -51,6 +52,7 @@ export function closeAbandoned(parts: Parts): Close {
       approval_grant_id: fact('approval_grant_id'),
       cost_actual: intent.charge && moneyOf(intent.charge),
       detail: (detail as JsonObject | null) ?? undefined,
+      retention: capability?.observability?.retention,
     });
     const body = answerOf(
       parts,

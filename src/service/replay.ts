@@ -19,6 +19,40 @@ export function fingerprintOf(request: InvokeRequest): string {
   return digestOf(request.parameters);
 }
 
+/** The key that a call is known by, and what is stored under it. */
+export interface KeyClaim {
+  readonly key?: string | undefined;
+  readonly record?: IdempotencyRecord | undefined;
+}
+
+/**
+ * A call whose handler asked for approval was admitted, so its key tells of the asking. Its
+ * continuation may bring the same key, and is then known by the key and the grant.
+ */
+export async function keyClaim(
+  { store }: Parts,
+  { token, loaded }: TokenCaller,
+  request: InvokeRequest,
+): Promise<KeyClaim> {
+  const { idempotency_key: asked, approval_grant, capability } = request;
+  const record = loaded.idempotency;
+  const continues = approval_grant !== undefined && record && hasAsked(record, request);
+  if (!continues) return { key: asked, record };
+  // No key that a caller sends has a space in it.
+  const key = `${asked} ${approval_grant}`;
+  const { idempotency } = await store.load({
+    tokenId: token.token_id,
+    idempotency: { capability, key },
+  });
+  return { key, record: idempotency };
+}
+
+function hasAsked({ answer, fingerprint }: IdempotencyRecord, request: InvokeRequest): boolean {
+  if (!answer || fingerprint !== fingerprintOf(request)) return false;
+  const body: InvokeAnswer = JSON.parse(new TextDecoder().decode(answer));
+  return !body.success && body.failure.type === 'approval_required';
+}
+
 /** The stored answer, or nothing when the key is new. Refuses a key that was used otherwise. */
 export async function replayOf(
   parts: Parts,

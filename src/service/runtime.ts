@@ -28,6 +28,7 @@ import { issueGrant } from './grants.ts';
 import { createIdentities } from './identities.ts';
 import { invoke } from './invoke.ts';
 import { issueToken } from './issue.ts';
+import { LEASE_MS } from './leases.ts';
 import { createExternalIdentities } from './oidc.ts';
 import type { Ask, Method, Methods } from './operations.ts';
 import type { EndedInvocation, Parts } from './parts.ts';
@@ -56,19 +57,21 @@ export interface RuntimeParts
     | 'waits'
     | 'webhooks'
     | 'instanceId'
+    | 'leaseMs'
     | 'tracer'
     | 'ended'
   > {
   /** Where callers reach the service. */
   baseUrl(): string;
+  readonly tracer?: Tracer | undefined;
   /** Where the last signed checkpoint is remembered, outside the store. */
   readonly mark?: MarkStore | undefined;
-  readonly tracer?: Tracer | undefined;
   /** How soon silence counts as death; by default as the promise of a minute needs it. */
   readonly recovery?: Pick<RecoveryOptions, 'intervalMs' | 'silentMs'>;
+  readonly leaseMs?: number | undefined;
+  readonly retention?: Pick<RetentionOptions, 'intervalMs'>;
   /** How often requests are looked at for their expiry, and how notices are sent. */
   readonly upkeep?: WebhookTiming & { readonly expiryMs?: number };
-  readonly retention?: Pick<RetentionOptions, 'intervalMs'>;
 }
 
 export interface Runtime {
@@ -93,10 +96,11 @@ export interface Runtime {
 export async function createRuntime({
   baseUrl,
   recovery: timing,
+  tracer = NO_TRACER,
+  leaseMs = LEASE_MS,
+  upkeep,
   retention: erasing,
   mark,
-  tracer = NO_TRACER,
-  upkeep,
   ...given
 }: RuntimeParts): Promise<Runtime> {
   const { definition, config, keyring, log } = given;
@@ -106,6 +110,7 @@ export async function createRuntime({
     ...given,
     store,
     tracer,
+    leaseMs,
     ended: (invocation) => {
       for (const listener of listeners) listener(invocation);
     },
@@ -146,16 +151,16 @@ export async function createRuntime({
     await parts.webhooks.stop();
     throw error;
   });
+  const expiry = startExpiry(parts, upkeep?.expiryMs);
   const sealer = await anchored(parts, mark);
   const retention = startRetention({ ...erasing, ...parts, policy: config.retention });
   if (sealer) Object.assign(methods, checkpointMethods(parts, sealer));
-  const expiry = startExpiry(parts, upkeep?.expiryMs);
   return {
     methods,
     log,
+    sealing: () => sealer?.state(),
     watch: (listener) => void listeners.add(listener),
     release: () => parts.waits.stop(),
-    sealing: () => sealer?.state(),
     unready: () => unready(store, keyring),
     async close() {
       const left = await parts.work.finish(config.stop_grace_seconds * 1_000);

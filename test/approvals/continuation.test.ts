@@ -5,25 +5,12 @@
  */
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
 import type { Loaded } from '../../src/storage/invocation-store.ts';
-import { openStore } from '../../src/storage/open.ts';
 import type { Store } from '../../src/storage/store.ts';
 import { STORES } from '../service/harness.ts';
-import {
-  ALICE,
-  assertRefused,
-  BOB,
-  type Desk,
-  OPERATOR,
-  onEachStore,
-  SETTINGS,
-  startDesk,
-} from './desk.ts';
+import { ALICE, assertRefused, BOB, type Desk, OPERATOR, onEachStore, startDesk } from './desk.ts';
 
 let count = 0;
 /** A request of its own, granted. */
@@ -363,34 +350,3 @@ for (const place of STORES) {
     });
   });
 }
-
-test('invoke() refuses a grant whose approver may not approve any more', async () => {
-  const keys = mkdtempSync(join(tmpdir(), 'writ-keys-'));
-  const opened = await openStore('memory:');
-  const wrap = () => ({ ...opened, close: async () => undefined });
-  const bobMay = (scopes: string[]) =>
-    SETTINGS.identities.map((each) =>
-      each.principal === 'human:bob' ? { ...each, scopes } : each,
-    );
-  /** Continues in a service that was started again with other entitlements. */
-  const resumed = async (scopes: string[]) => {
-    const after = await startDesk({ wrap, settings: { keys, identities: bobMay(scopes) } });
-    const reply = await after.resume(await after.token(), 'sign', grant);
-    await after.close();
-    return reply;
-  };
-  const before = await startDesk({ wrap, settings: { keys } });
-  const grant = await before.granted(await before.asked(await before.token(), 'sign'));
-  await before.close();
-  try {
-    assertRefused(
-      await resumed(['a.*', 'approver:pay']),
-      'approval_grant_invalid',
-      /human:bob may not approve it any more/,
-    );
-    assert.equal((await resumed(['approver:sign'])).status, 200);
-  } finally {
-    await opened.close();
-    rmSync(keys, { recursive: true });
-  }
-});

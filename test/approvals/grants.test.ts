@@ -123,11 +123,11 @@ onEachStore((desk) => {
 
     const refused = (await desk().entries('approval_decision')).slice(before);
     assert.deepEqual(
-      refused.map(({ failure_type, success }) => [failure_type, success]),
+      refused.map((each) => [each.failure_type, each.success, each.approval_request_id]),
       [
-        ['approver_not_authorized', false],
-        ['grant_policy_violation', false],
-        ['not_found', false],
+        ['approver_not_authorized', false, id],
+        ['grant_policy_violation', false, id],
+        ['not_found', false, null],
       ],
     );
   });
@@ -228,8 +228,13 @@ onEachStore((desk) => {
   test('approval_grants.issue goes by the capability of the request', async () => {
     const { id } = await fresh(desk(), 'over');
     assertRefused(await desk().approve(CLERK, id), 'approver_not_authorized', /approver:over/);
-    const bound = await desk().token({ scope: ['approver:sign'], subject: 'human:bob' }, BOB);
-    assertRefused(await desk().approve(bound.token, id), 'approver_not_authorized');
+    const narrow = await desk().token({ scope: ['approver:sign'], subject: 'human:bob' }, BOB);
+    assertRefused(await desk().approve(narrow.token, id), 'approver_not_authorized');
+    const own = { scope: ['approver:*'], subject: 'human:bob' };
+    const bound = await desk().token({ ...own, capability: 'sign' }, BOB);
+    assertRefused(await desk().approve(bound.token, id), 'approver_not_authorized', /bound to/);
+    const fit = await desk().token({ ...own, capability: 'over' }, BOB);
+    assert.equal((await desk().approve(fit.token, id)).status, 200);
   });
 
   test('approval_grants.issue counts below the quorum, each person once', async () => {

@@ -166,6 +166,29 @@ onEachStore((desk) => {
     assert.equal(done.body.budget_context.budget_remaining, 0);
   });
 
+  test('requireApproval() leaves a key usable for the continuation, which replays too', async () => {
+    const token = await desk().token();
+    const headers = { 'idempotency-key': 'raised' };
+    const send = (fields: object = {}, parameters: object = { note: 'keyed' }) =>
+      desk().invoke(token.token, 'raise', parameters, { headers, fields });
+    const asked = await send();
+    assertRefused(asked, 'approval_required');
+    assert.equal((await send()).text, asked.text);
+    const grant = await desk().granted(asked.body.failure.approval_request_id);
+    const before = desk().world.runs('raise').length;
+
+    const done = await send({ approval_grant: grant });
+    const again = await send({ approval_grant: grant });
+
+    assert.equal(done.status, 200, JSON.stringify(done.body));
+    assert.equal(again.text, done.text);
+    assert.equal(again.headers['idempotent-replayed'], 'true');
+    assert.equal(desk().world.runs('raise').length, before + 1);
+    assert.equal((await send()).text, asked.text);
+    const other = await send({ approval_grant: grant }, { note: 'other' });
+    assertRefused(other, 'idempotency_mismatch');
+  });
+
   test('requireApproval() is a defect where no policy is declared', async () => {
     const reply = await desk().invoke((await desk().token()).token, 'raise_undeclared');
 

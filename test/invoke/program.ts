@@ -1,5 +1,5 @@
 /**
- * One service process for tests that kill it: `program.ts <store> <keys> <effects>`.
+ * One service process for tests that kill or pause it: `program.ts <store> <keys> <effects> [<silentMs>]`.
  *
  * Its one capability costs ten dollars and has an effect that can be counted from outside: a line in
  * the file of effects, which says whose call it was. Silence counts as death much sooner than in
@@ -24,10 +24,13 @@ import { SETTINGS } from './principals.ts';
 const HEARTBEAT_MS = 250;
 const SILENT_MS = 1_000;
 
+/** In milliseconds: how long an exclusive turn outlives a process that says nothing. */
+const LEASE_MS = 1_000;
+
 /** In milliseconds: long enough that a kill often falls between admission and settlement. */
 const WORK_MS = 20;
 
-const [store = '', keys = '', effects = ''] = process.argv.slice(2);
+const [store = '', keys = '', effects = '', silentMs = SILENT_MS] = process.argv.slice(2);
 
 const pay = defineCapability({
   name: 'pay',
@@ -43,6 +46,20 @@ const pay = defineCapability({
   },
 });
 
+const linger = defineCapability({
+  name: 'linger',
+  description: 'Begins, takes its time, and leaves a line about each',
+  side_effect: 'write',
+  minimum_scope: ['w.use'],
+  inputs: [{ name: 'ms', type: 'integer' }],
+  async handler({ ms }, { invocation_id }) {
+    appendFileSync(effects, `begun ${invocation_id}\n`);
+    await sleep(ms);
+    appendFileSync(effects, `done ${invocation_id}\n`);
+    return {};
+  },
+});
+
 const config = configOf({ ...SETTINGS, keys }, process.cwd());
 const opened = await openStore(store);
 const keyring = await openKeyring(
@@ -51,13 +68,14 @@ const keyring = await openKeyring(
 );
 let url = '';
 const runtime = await createRuntime({
-  definition: createService({ id: 'test-world', capabilities: [pay] }),
+  definition: createService({ id: 'test-world', capabilities: [pay, linger] }),
   config,
   store: opened,
   keyring,
   log: createLog('silent'),
   baseUrl: () => url,
-  recovery: { intervalMs: HEARTBEAT_MS, silentMs: SILENT_MS },
+  recovery: { intervalMs: HEARTBEAT_MS, silentMs: Number(silentMs) },
+  leaseMs: LEASE_MS,
 });
 const app = createHttpServer(runtime);
 url = await app.listen({ host: '127.0.0.1', port: 0 });

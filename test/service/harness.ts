@@ -64,10 +64,10 @@ export interface TestOptions {
   /** Stands between the service and its store. */
   readonly wrap?: (store: Store) => Store;
   readonly recovery?: RuntimeParts['recovery'];
+  readonly upkeep?: RuntimeParts['upkeep'];
   readonly mark?: MarkStore;
   /** Where the keys are, for services that share them. */
   readonly keys?: string;
-  readonly upkeep?: RuntimeParts['upkeep'];
   readonly load?: Load;
   readonly tracer?: RuntimeParts['tracer'];
 }

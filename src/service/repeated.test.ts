@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { test } from 'vitest';
+import { repeated } from './repeated.ts';
+
+/** Longer than any test: only a nudge runs the task. */
+const NEVER_MS = 3_600_000;
+
+/** A task whose runs end when they are told to. */
+function gated() {
+  const open: (() => void)[] = [];
+  let beside = 0;
+  let most = 0;
+  const task = async () => {
+    beside += 1;
+    most = Math.max(most, beside);
+    await new Promise<void>((resolve) => open.push(resolve));
+    beside -= 1;
+  };
+  return { task, open, most: () => most };
+}
+
+const unexpected = (error: unknown) => assert.fail(String(error));
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+test('nudge() runs the task once more when nudged meanwhile, never beside itself', async () => {
+  const { task, open, most } = gated();
+  const job = repeated(task, NEVER_MS, unexpected);
+
+  job.nudge();
+  job.nudge();
+  job.nudge();
+  assert.equal(open.length, 1);
+  open[0]?.();
+  await turn();
+  assert.equal(open.length, 2);
+  open[1]?.();
+  await turn();
+
+  assert.equal(open.length, 2);
+  assert.equal(most(), 1);
+  await job.stop();
+});
+
+test('repeated() goes on after a task that failed, and tells of it', async () => {
+  const told: unknown[] = [];
+  let runs = 0;
+  const failing = async () => {
+    runs += 1;
+    throw new Error('once');
+  };
+  const job = repeated(failing, NEVER_MS, (error) => told.push(error));
+
+  job.nudge();
+  await turn();
+  job.nudge();
+  await turn();
+
+  assert.equal(runs, 2);
+  assert.equal(told.length, 2);
+  await job.stop();
+});
+
+test('stop() waits for the run under way, and nothing runs after it', async () => {
+  const { task, open } = gated();
+  const job = repeated(task, 1, unexpected);
+  job.nudge();
+  job.nudge();
+  let isStopped = false;
+
+  const stopping = job.stop().then(() => {
+    isStopped = true;
+  });
+  await turn();
+  assert.equal(isStopped, false);
+  open[0]?.();
+  await stopping;
+  job.nudge();
+  await turn();
+
+  assert.equal(open.length, 1);
+});
