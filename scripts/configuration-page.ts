@@ -5,6 +5,7 @@
  */
 
 import { CONFIG_FILE_VARIABLE, DISCLOSURE_DEFAULTS, ENVIRONMENT, Settings } from '../src/config.ts';
+import { WitnessSetting } from '../src/config-log.ts';
 import { ActorPolicyRule, EntitlementRule, Identity } from '../src/config-parts.ts';
 import { Webhook } from '../src/config-webhook.ts';
 import { EventClass } from '../src/protocol/audit.ts';
@@ -50,6 +51,9 @@ address needs \`allow_inside\`; no redirect is followed.
 \`retention\` — event class (${EventClass.options.map((name) => `\`${name}\``).join(', ')}) to an ISO 8601 duration of an
 hour at least, after which the contents of its entries are erased; \`personal\` is for the personal fields of all. Places
 and hashes stay, so every proof still verifies.
+
+\`witnesses\` — each with ${names(WitnessSetting.shape)}: the address below which it takes \`add-checkpoint\`, and the key of its
+cosignatures. The service says at its start by which key it is to be trusted there.
 
 \`disclosure\` — caller class to \`full\`, \`reduced\` or \`redacted\`. Defaults: ${Object.entries(
     DISCLOSURE_DEFAULTS,

@@ -330,7 +330,7 @@ describe('where a setting comes from', () => {
   test('loadConfig() knows a variable for every setting that is no list', async () => {
     const lists = [
       ...['oidc', 'disclosure', 'entitlements', 'actor_policies', 'identities', 'webhooks'],
-      'retention',
+      ...['retention', 'witnesses'],
     ];
     const { ENVIRONMENT } = await import('./config.ts');
 

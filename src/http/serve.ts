@@ -49,7 +49,7 @@ export async function serve(
   const folder = options.folder ?? process.cwd();
   const config = await loadConfig(folder, options.settings, options.environment);
   const log = options.log ?? createLog(config.log_level);
-  const opened = await openParts(config, log, definition.id);
+  const opened = await openParts(config, log, definition);
   try {
     const running = await listen(definition, config, log, opened);
     if (options.signals ?? true) stopOnSignals(running, log);
@@ -74,7 +74,11 @@ interface OpenParts extends Pick<Parts, 'keyring' | 'mark'> {
   readonly telemetry?: { close(): Promise<void> } | undefined;
 }
 
-async function openParts(config: Config, log: Logger, serviceId: string): Promise<Parts> {
+async function openParts(
+  config: Config,
+  log: Logger,
+  definition: ServiceDefinition,
+): Promise<Parts> {
   const keyring = await openKeyring(
     config.token_keys !== undefined && config.log_keys !== undefined
       ? { tokenKeys: config.token_keys, logKeys: config.log_keys }
@@ -86,15 +90,32 @@ async function openParts(config: Config, log: Logger, serviceId: string): Promis
     },
   );
   let store: Store | undefined;
+  let mark: MarkStore | undefined;
   try {
     store = await openStore(config.store);
-    const mark = config.mark === undefined ? undefined : await openMark(config.mark);
-    const telemetry = await openTelemetry(config, serviceId);
+    mark = await openMarkOf(definition, config);
+    const telemetry = await openTelemetry(config, definition.id);
     const close = () => closeParts({ store, keyring, mark, telemetry });
     return { tracer: telemetry?.tracer, store, keyring, mark, close };
   } catch (error) {
-    await closeParts({ store, keyring });
+    await closeParts({ store, keyring, mark });
     throw error;
+  }
+}
+
+/** Only where something is signed: a folder that nobody may write to is no obstacle elsewhere. */
+async function openMarkOf(
+  { trust }: ServiceDefinition,
+  { mark }: Config,
+): Promise<MarkStore | undefined> {
+  if (trust.level !== 'anchored' || mark === undefined) return undefined;
+  try {
+    return await openMark(mark);
+  } catch (cause) {
+    const why = (cause as Error).message;
+    throw new Error(`Cannot open the mark of the log: ${why}; WRIT_MARK names its place`, {
+      cause,
+    });
   }
 }
 

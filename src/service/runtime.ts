@@ -7,6 +7,8 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { originOf } from '../domain/checkpoint.ts';
+import { vkeyText } from '../domain/note-key.ts';
 import type { Keyring } from '../keyring/keyring.ts';
 import type { Logger } from '../log.ts';
 import type { OperationName } from '../protocol/operations.ts';
@@ -41,6 +43,7 @@ import { NO_TRACER, type Tracer, tracedStore } from './tracing.ts';
 import { trustMethods } from './trust.ts';
 import { createWaits } from './waits.ts';
 import { listDeliveries, startWebhooks, type WebhookTiming } from './webhooks.ts';
+import { createWitnesses } from './witness.ts';
 import { createWorkInProgress } from './work.ts';
 
 export interface RuntimeParts
@@ -178,7 +181,15 @@ async function anchored(parts: Parts, mark: MarkStore | undefined): Promise<Seal
   if (level !== 'anchored' || !anchoring) return undefined;
   const { store, keyring, log, instanceId } = parts;
   const serviceId = parts.definition.id;
-  return startSealer({ serviceId, store, keyring, mark, log, instanceId, ...anchoring });
+  const witnesses = createWitnesses({ store, log, witnesses: parts.config.witnesses });
+  if (parts.config.witnesses.length > 0) {
+    const keys = keyring.noteKeys(originOf(serviceId, store.logId));
+    log.info({ keys: keys.filter(({ type }) => type === 'ed25519').map(vkeyText) }, 'log keys');
+  }
+  const sealing = { serviceId, store, keyring, mark, log, instanceId, ...anchoring };
+  const sealer = await startSealer({ ...sealing, onSealed: witnesses.show });
+  const stop = () => sealer.stop().then(witnesses.stop);
+  return { ...sealer, stop };
 }
 
 function authorityMethods(parts: Parts): Methods {

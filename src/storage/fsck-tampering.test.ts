@@ -17,7 +17,7 @@ const folder = mkdtempSync(join(tmpdir(), 'writ-fsck-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 let files = 0;
 
-const checkSignatures = createCheckpointCheck(smallKeyring.jwks().keys);
+const checkSignatures = createCheckpointCheck(smallKeyring.jwks().keys, smallKeyring.noteKeys);
 
 async function smallFile(): Promise<string> {
   const file = join(folder, `${files++}.db`);

@@ -59,6 +59,12 @@ export interface LogStore {
   lastCheckpoint(): Promise<CheckpointRecord | undefined>;
   loadCheckpoint(checkpointId: string): Promise<CheckpointRecord | undefined>;
 
+  /** Keeps a line that a witness added to a checkpoint's note; one that is kept already stays one. */
+  keepCosignature(checkpointId: string, line: string): Promise<void>;
+
+  /** In the order of the lines' text. */
+  cosignatures(checkpointId: string): Promise<readonly string[]>;
+
   /** Newest first, those with a sequence below `before`. */
   listCheckpoints(limit: number, before?: number): Promise<readonly CheckpointRecord[]>;
 

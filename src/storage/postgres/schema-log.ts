@@ -106,6 +106,12 @@ CREATE TABLE checkpoints (
   note text NOT NULL
 );
 
+CREATE TABLE cosignatures (
+  checkpoint_id text NOT NULL REFERENCES checkpoints (checkpoint_id),
+  line text COLLATE "C" NOT NULL,
+  PRIMARY KEY (checkpoint_id, line)
+);
+
 CREATE FUNCTION writ_refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   RAISE EXCEPTION 'Cannot % "%": it only grows', lower(TG_OP), TG_TABLE_NAME

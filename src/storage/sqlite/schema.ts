@@ -300,6 +300,12 @@ const LOG = `
     signature     TEXT NOT NULL,
     note          TEXT NOT NULL
   ) STRICT;
+
+  CREATE TABLE cosignatures (
+    checkpoint_id TEXT NOT NULL REFERENCES checkpoints (checkpoint_id),
+    line          TEXT NOT NULL,
+    PRIMARY KEY (checkpoint_id, line)
+  ) STRICT, WITHOUT ROWID;
 `;
 
 /** Retention may erase what an entry says, and nothing may change what it said or that it was there. */

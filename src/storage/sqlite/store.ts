@@ -217,6 +217,10 @@ function logStore({ connection, commits }: Parts) {
     listCheckpoints: (limit, before) => {
       return read(connection, () => checkpoints.listCheckpoints(connection, limit, before));
     },
+    keepCosignature: (id, line) => {
+      return commits.submit(() => checkpoints.keepCosignature(connection, id, line));
+    },
+    cosignatures: (id) => read(connection, () => checkpoints.cosignatures(connection, id)),
     lead: (...bid) => commits.submit(() => checkpoints.lead(connection, bid)),
   } satisfies Partial<Store>;
 }
