@@ -8,13 +8,14 @@
  */
 
 import type { BudgetState, Charge } from '../domain/budget.ts';
+import type { CheckpointRecord } from '../domain/checkpoint.ts';
 import type { Authority } from '../domain/narrowing.ts';
 import type { ApprovalStatus } from '../protocol/approval.ts';
 import type { GrantPolicy, GrantType } from '../protocol/failure.ts';
 import type { FreezeTarget } from '../protocol/operator.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
 
-export type { BudgetState, Charge };
+export type { BudgetState, Charge, CheckpointRecord };
 
 export interface TokenRecord extends Authority {
   readonly token_id: string;
@@ -145,15 +146,4 @@ export interface DeliveryRecord {
   readonly last_error?: string | undefined;
   readonly next_attempt_at?: Date | undefined;
   readonly delivered_at?: Date | undefined;
-}
-
-export interface CheckpointRecord {
-  readonly checkpoint_id: string;
-  readonly sequence: number;
-  readonly size: number;
-  readonly root: Uint8Array;
-  readonly created_at: Date;
-  readonly signature: string;
-  /** The same tree head as a signed note. */
-  readonly note: string;
 }
