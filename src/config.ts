@@ -11,6 +11,7 @@
 import { join, resolve } from 'node:path';
 import * as z from 'zod';
 import { readConfigFile } from './config-file.ts';
+import * as log from './config-log.ts';
 import { entitlementFault, entitlementRuleFault } from './domain/entitlement.ts';
 import { sha256, toHex } from './domain/hash.ts';
 import { bareHost, isLoopback } from './domain/host.ts';
@@ -135,6 +136,7 @@ export const Settings = z.strictObject({
     'Private keys for tokens (PEM blocks or a JSON array of JWKs) instead of the folder',
   ),
   log_keys: Text.optional().describe('Private keys for the log, likewise'),
+  ...log.LogSettings,
   log_level: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent'])
     .default('info')
@@ -186,6 +188,7 @@ export const ENVIRONMENT = {
   keys: 'WRIT_KEYS',
   token_keys: 'WRIT_TOKEN_KEYS',
   log_keys: 'WRIT_LOG_KEYS',
+  ...log.LOG_ENVIRONMENT,
   log_level: 'WRIT_LOG_LEVEL',
   max_ttl_hours: 'WRIT_MAX_TTL_HOURS',
   max_delegation_depth: 'WRIT_MAX_DELEGATION_DEPTH',
@@ -291,11 +294,11 @@ function faultsOf(issue: z.core.$ZodIssue): string[] {
 
 function filledIn(settings: Settings, folder: string): Config {
   const data = resolve(folder, settings.data);
+  const store = log.absoluteStore(settings.store ?? `sqlite:${join(data, 'writ.db')}`, folder);
+  const keys = resolve(folder, settings.keys ?? join(data, 'keys'));
   return {
     ...settings,
-    data,
-    store: absoluteStore(settings.store ?? `sqlite:${join(data, 'writ.db')}`, folder),
-    keys: resolve(folder, settings.keys ?? join(data, 'keys')),
+    ...{ data, store, keys, mark: log.markAddress({ ...settings, store, keys }, folder) },
     public_url: settings.public_url?.replace(/\/+$/, ''),
     disclosure: { ...DISCLOSURE_DEFAULTS, ...settings.disclosure },
     oidc: [...fromShortForm(settings), ...settings.oidc],
@@ -373,6 +376,7 @@ const CONTRADICTIONS: readonly { of: readonly SettingName[]; find: Rule }[] = [
   { of: ['token_keys', 'log_keys'], find: halfConfiguredKeys },
   { of: ['host', 'public_url', 'identities'], find: publicDemo },
   { of: ['identities'], find: repeatedCredential },
+  { of: ['mark', 'store'], find: log.markFault },
 ];
 
 function fromEnvironment(environment: Environment): Record<string, string> {
@@ -392,8 +396,4 @@ function unknownVariables(environment: Environment): string[] {
       (name) => name.startsWith('WRIT_') && !name.startsWith('WRIT_TEST_') && !known.has(name),
     )
     .map((name) => `Cannot use variable "${name}": there is no such setting`);
-}
-
-function absoluteStore(store: string, folder: string): string {
-  return store.startsWith('sqlite:') ? `sqlite:${resolve(folder, store.slice(7))}` : store;
 }

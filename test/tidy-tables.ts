@@ -28,6 +28,7 @@ export const ROOT_FILES: readonly string[] = [
   'index.ts',
   'config.ts',
   'config-file.ts',
+  'config-log.ts',
   'keyring.ts',
   'log.ts',
 ];
@@ -46,8 +47,9 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   storage: ['protocol', 'domain'],
   keyring: ['protocol', 'domain'],
   log: [],
-  config: ['protocol', 'domain', 'config-file'],
+  config: ['protocol', 'domain', 'config-file', 'config-log'],
   'config-file': [],
+  'config-log': [],
   verify: ['protocol', 'domain'],
   service: [...SERVICE_SEES, 'type config'],
   http: TRANSPORT_SEES,
@@ -104,7 +106,7 @@ export const DEPENDENCIES: Readonly<Record<string, Place>> = {
     why: 'configuration files that people write by hand',
   },
   zod: {
-    in: ['src/protocol/', 'src/config.ts'],
+    in: ['src/protocol/', 'src/config.ts', 'src/config-log.ts'],
     why: 'one schema gives the type, the parser and the JSON Schema of what travels or is configured',
   },
 };

@@ -4,6 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, test } from 'vitest';
+import { openKeyring } from '../keyring/keyring.ts';
+import { createLog } from '../log.ts';
+import { sealNext } from '../service/seal.ts';
 import { openSqlite } from '../storage/sqlite/store.ts';
 import { entry } from '../testing/fixtures.ts';
 import { main } from './main.ts';
@@ -172,3 +175,28 @@ for (const name of ['fcsk', 'constructor', '__proto__', '']) {
     assert.match(err, /Cannot run/);
   });
 }
+
+test('writ fsck verifies the signatures of checkpoints by the keys of the folder', async () => {
+  const [file, keys] = [join(folder, 'sealed.db'), join(folder, 'keys')];
+  const keyring = openKeyring({ folder: keys }, { now: () => new Date(), onWarning: () => {} });
+  const store = await openSqlite(file);
+  await sealNext({ serviceId: 'https://desk.example', store, keyring, log: createLog('silent') });
+  await store.close();
+  keyring.close();
+  const args = ['fsck', '--store', `sqlite:${file}`];
+
+  const known = await writ([...args, '--keys', keys]);
+  const unknown = await writ(args);
+  const other = join(folder, 'other-keys');
+  openKeyring({ folder: other }, { now: () => new Date(), onWarning: () => {} }).close();
+  const foreign = await writ(args, { WRIT_KEYS: other });
+  const absent = await writ([...args, '--keys', join(folder, 'nowhere')]);
+
+  assert.equal(known.status, 0);
+  assert.match(known.out, /^checkpoints {2}1 \(roots and notes; signatures by the keys in /m);
+  assert.equal(unknown.status, 0);
+  assert.match(unknown.out, /signatures need the keys/);
+  assert.equal(foreign.status, 1);
+  assert.match(foreign.out, /^checkpoint 1: its signature does not verify$/m);
+  assert.equal(absent.status, 2);
+});

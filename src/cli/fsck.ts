@@ -7,22 +7,29 @@
  * @module
  */
 
+import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { createCheckpointCheck } from '../keyring/checkpoint-check.ts';
+import { readKeyFolder } from '../keyring/key-folder.ts';
 import { checkStore, type FsckReport } from '../storage/fsck.ts';
 import { openStore } from '../storage/open.ts';
 import { EXIT_FAILED, EXIT_FOUND, EXIT_OK } from './exit.ts';
 import type { Io } from './io.ts';
 
 const STORE_DEFAULT = 'sqlite:.writ/writ.db';
+const KEYS_DEFAULT = '.writ/keys';
 
-const FSCK_USAGE = `Usage: writ fsck [--store <url>]
+const FSCK_USAGE = `Usage: writ fsck [--store <url>] [--keys <folder>]
 
 Reads the whole log, hashes every leaf again, rebuilds the tree and compares it
-with every stored node, with the head and with every checkpoint. Asks the store
-for damage of its own: pages, indexes, guards. Makes and migrates nothing.
+with every stored node, with the head and with every checkpoint and its note;
+verifies their signatures where it has the keys. Asks the store for damage of
+its own: pages, indexes, guards. Makes and migrates nothing.
 
   --store <url>  memory:, sqlite:<file> or postgres://… (default: $WRIT_STORE,
                  else ${STORE_DEFAULT})
+  --keys <folder>  the keys of the service (default: $WRIT_KEYS, else
+                 ${KEYS_DEFAULT} where there is one)
   --help         this text
 
 Exit status: 0 all is well, 1 something was found, 2 the check could not be made.
@@ -30,14 +37,15 @@ Exit status: 0 all is well, 1 something was found, 2 the check could not be made
 
 export async function fsck(args: readonly string[], io: Io): Promise<number> {
   try {
-    const { store, help } = optionsOf(args);
+    const { store, keys, help } = optionsOf(args);
     if (help) {
       io.out(FSCK_USAGE);
       return EXIT_OK;
     }
     const url = store ?? (io.env.WRIT_STORE || STORE_DEFAULT);
-    const report = await check(url);
-    io.out(told(report, url));
+    const folder = keys ?? (io.env.WRIT_KEYS || (existsSync(KEYS_DEFAULT) ? KEYS_DEFAULT : ''));
+    const report = await check(url, folder);
+    io.out(told(report, url, folder));
     return report.findingsCount === 0 ? EXIT_OK : EXIT_FOUND;
   } catch (error) {
     io.err(`Cannot check the store: ${error instanceof Error ? error.message : String(error)}\n`);
@@ -45,29 +53,42 @@ export async function fsck(args: readonly string[], io: Io): Promise<number> {
   }
 }
 
-function optionsOf(args: readonly string[]): { store?: string; help?: boolean } {
-  const options = { store: { type: 'string' }, help: { type: 'boolean', short: 'h' } } as const;
+function optionsOf(args: readonly string[]): { store?: string; keys?: string; help?: boolean } {
+  const options = {
+    store: { type: 'string' },
+    keys: { type: 'string' },
+    help: { type: 'boolean', short: 'h' },
+  } as const;
   return parseArgs({ args: [...args], options, strict: true }).values;
 }
 
-async function check(url: string): Promise<FsckReport> {
+async function check(url: string, keys: string): Promise<FsckReport> {
+  const signatures = keys === '' ? undefined : signatureCheck(keys);
   // A store that opening had made would have nothing wrong with it.
   const store = await openStore(url, { create: false });
   try {
-    return await checkStore(store);
+    return await checkStore(store, signatures);
   } finally {
     await store.close();
   }
 }
 
-function told(report: FsckReport, url: string): string {
+function signatureCheck(folder: string) {
+  const { files, faults } = readKeyFolder(folder);
+  if (faults.length > 0) throw new Error(faults.join('; '));
+  // A key that was compromised later has signed what it signed.
+  const logKeys = [...files.values()].filter(({ use }) => use === 'log');
+  return createCheckpointCheck(logKeys.map(({ key }) => key.jwk));
+}
+
+function told(report: FsckReport, url: string, keys: string): string {
   const { entries, erased, nodes, checkpoints, findings, findingsCount } = report;
   const lines = [
     `store        ${withoutPassword(url)}`,
     `log          ${report.logId}`,
     `entries      ${entries}${erased > 0 ? ` (${erased} erased: only their hashes)` : ''}`,
     `tree nodes   ${nodes}`,
-    `checkpoints  ${checkpoints} (roots; signatures need the keys)`,
+    `checkpoints  ${checkpoints} (roots and notes; ${signaturesTold(keys)})`,
     `root         ${report.root}`,
     '',
     ...findings.map(({ what, where, detail }) => `${what} ${where}: ${detail}`),
@@ -76,6 +97,10 @@ function told(report: FsckReport, url: string): string {
   if (more > 0) lines.push(`and ${more} more`);
   lines.push(findingsCount === 0 ? 'All is well' : `Found: ${findingsCount}`);
   return `${lines.join('\n')}\n`;
+}
+
+function signaturesTold(keys: string): string {
+  return keys === '' ? 'signatures need the keys' : `signatures by the keys in ${keys}`;
 }
 
 /** A password may stand before the host, up to the last "@", or among the parameters. */

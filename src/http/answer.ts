@@ -27,7 +27,7 @@ export function sendAnswer(
   if (failure) return sendFailure(reply, failure, bytes ?? body);
   return reply
     .code(accepted ? 202 : 200)
-    .header('cache-control', 'no-store')
+    .header('cache-control', headers?.['cache-control'] ?? 'no-store')
     .type(JSON_TYPE)
     .send(bytes ?? JSON.stringify(body));
 }

@@ -5,6 +5,7 @@
  */
 
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { SealingState } from '../service/sealer.ts';
 import type { Load } from './shed.ts';
 
 /** From a refusal in memory to a handler at its default deadline. */
@@ -19,7 +20,8 @@ export interface Metrics {
   shed(): void;
 }
 
-export function createMetrics(load: Load): Metrics {
+/** `sealing` tells of the log where it is sealed. */
+export function createMetrics(load: Load, sealing: () => SealingState | undefined): Metrics {
   const registry = new Registry();
   const registers = [registry];
   const requests = new Counter({
@@ -45,6 +47,20 @@ export function createMetrics(load: Load): Metrics {
     process.memoryUsage.rss(),
   );
   gauge(registers, 'writ_process_uptime_seconds', 'Time since the start', () => process.uptime());
+
+  if (sealing()) {
+    gauge(registers, 'writ_log_sealed_entries', 'Entries under the last checkpoint', () => {
+      return sealing()?.checkpoint?.size ?? 0;
+    });
+    gauge(
+      registers,
+      'writ_log_sealing_refused',
+      '1 while the log does not extend what was signed',
+      () => {
+        return sealing()?.refused === undefined ? 0 : 1;
+      },
+    );
+  }
 
   return {
     registry,

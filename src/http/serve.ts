@@ -14,6 +14,7 @@ import { type Keyring, openKeyring } from '../keyring/keyring.ts';
 import { createLog, type Logger } from '../log.ts';
 import type { ServiceDefinition } from '../service/definition.ts';
 import { createRuntime } from '../service/runtime.ts';
+import { type MarkStore, openMark } from '../storage/mark.ts';
 import { openStore } from '../storage/open.ts';
 import type { Store } from '../storage/store.ts';
 import { isOwed } from './client-error.ts';
@@ -61,8 +62,12 @@ export async function serve(
 interface Parts {
   readonly store: Store;
   readonly keyring: Keyring;
+  readonly mark?: MarkStore | undefined;
   close(): Promise<void>;
 }
+
+/** As far as opening came. */
+type OpenParts = Pick<Parts, 'keyring' | 'mark'> & { readonly store?: Store | undefined };
 
 async function openParts(config: Config, log: Logger): Promise<Parts> {
   const keyring = await openKeyring(
@@ -75,19 +80,32 @@ async function openParts(config: Config, log: Logger): Promise<Parts> {
       onWarning: (message) => log.warn({}, message),
     },
   );
+  let store: Store | undefined;
   try {
-    const store = await openStore(config.store);
-    return {
-      store,
-      keyring,
-      async close() {
-        keyring.close();
-        await store.close();
-      },
-    };
+    store = await openStore(config.store);
+    const mark = config.mark === undefined ? undefined : await openMark(config.mark);
+    return { store, keyring, mark, close: () => closeParts({ store, keyring, mark }) };
   } catch (error) {
-    keyring.close();
+    await closeParts({ store, keyring });
     throw error;
+  }
+}
+
+async function closeParts({ store, keyring, mark }: OpenParts): Promise<void> {
+  keyring.close();
+  await mark?.close();
+  await store?.close();
+}
+
+/** Where the mark is kept, once at the start: only its owner knows whether that place is apart. */
+function tellMark({ trust }: ServiceDefinition, { mark, store }: Config, log: Logger): void {
+  if (trust.level !== 'anchored') return;
+  if (mark !== undefined) {
+    log.info({ mark: mark.startsWith('sqlite:') ? mark : storeKind(mark) }, 'the mark of the log');
+  } else if (store === 'memory:') {
+    log.info({}, 'no mark of the log: it ends with this process');
+  } else {
+    log.warn({}, 'no mark of the log: a restored database would go unnoticed; set WRIT_MARK');
   }
 }
 
@@ -122,6 +140,7 @@ async function listen(
   const url = urlOf(config.host, port);
   baseUrl = config.public_url ?? url;
   log.info({ service: definition.id, url, store: storeKind(config.store) }, 'listening');
+  tellMark(definition, config, log);
   if (!isLoopback(config.host)) log.info({ host: config.host }, 'reachable from other machines');
 
   let closed: Promise<void> | undefined;

@@ -53,7 +53,7 @@ export function createHttpServer(runtime: Runtime, load: Load = watchLoad()): Ht
       answerFrameworkError(reply.header('x-request-id', request.id), error, runtime.log);
     },
   });
-  const metrics = createMetrics(load);
+  const metrics = createMetrics(load, runtime.sealing);
   app.addHook('onClose', async () => load.close());
 
   readBodiesAsBytes(app);

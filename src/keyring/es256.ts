@@ -88,6 +88,16 @@ export function signBytes({ privateKey }: SigningKey, bytes: Uint8Array): Uint8A
   return sign('sha256', bytes, { key: privateKey, dsaEncoding: 'ieee-p1363' });
 }
 
+/** The form of signature that notes carry: ASN.1 instead of two numbers. */
+export function signDer({ privateKey }: SigningKey, bytes: Uint8Array): Uint8Array {
+  return new Uint8Array(sign('sha256', bytes, { key: privateKey, dsaEncoding: 'der' }));
+}
+
+/** The public half as notes name it. */
+export function spkiOf({ publicKey }: SigningKey): Uint8Array {
+  return new Uint8Array(publicKey.export({ type: 'spki', format: 'der' }));
+}
+
 export function isSignature(
   publicKey: KeyObject,
   bytes: Uint8Array,

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createPublicKey, hash, verify } from 'node:crypto';
 import { CompactSign, compactVerify, createLocalJWKSet, importJWK } from 'jose';
 import { test } from 'vitest';
 import { PAYLOAD_BYTES_MAX } from '../domain/jws.ts';
@@ -38,6 +39,24 @@ test('signDetached() makes what another implementation verifies with its payload
   const whole = text.replace('..', `.${CLAIMS.toString('base64url')}.`);
   const { payload } = await compactVerify(whole, createLocalJWKSet(keyring.jwks()));
   assert.deepEqual(Buffer.from(payload), CLAIMS);
+});
+
+test('signNote() signs with the published log key, in the form that notes carry', () => {
+  const keyring = open();
+  const text = 'svc.example/log/1\n0\nroot\n';
+
+  const { name, keyId, signature } = keyring.signNote('svc.example/log/1', text);
+
+  const jwk = keyring.jwks().keys.find(({ kid }) => kid === keyring.kid('log'));
+  const key = createPublicKey({ key: { ...jwk }, format: 'jwk' });
+  const spki = key.export({ type: 'spki', format: 'der' });
+  assert.equal(name, 'svc.example/log/1');
+  assert.deepEqual(Buffer.from(keyId), hash('sha256', spki, 'buffer').subarray(0, 4));
+  assert.equal(verify('sha256', Buffer.from(text), key, signature), true);
+});
+
+test('signNote() refuses what could be the text of another artefact', () => {
+  assert.throws(() => open().signNote('a', 'header.payload'), /no last line/);
 });
 
 test('verify() accepts what another implementation has signed with our key', async () => {

@@ -20,8 +20,10 @@ import {
   readDetached,
   signedBytes,
 } from '../domain/jws.ts';
+import type { NoteSignature } from '../domain/note.ts';
+import { noteKey } from '../domain/note-key.ts';
 import type { Jwks } from '../protocol/trust.ts';
-import { isSignature, signBytes } from './es256.ts';
+import { isSignature, signBytes, signDer, spkiOf } from './es256.ts';
 import {
   type KeyFiles,
   longestLifetime,
@@ -64,6 +66,11 @@ export interface Keyring {
     text: string,
     payload: Uint8Array,
   ): { kid: string } | undefined;
+  /**
+   * A signature line of a note (`domain/note.ts`) under the log key, which signs notes as it signs
+   * checkpoints. Nothing else we sign has line breaks, so no note passes for another artefact.
+   */
+  signNote(name: string, text: string): NoteSignature;
   /** Reads the folder now. Never throws: what cannot be read is reported, and the old keys stay. */
   refresh(): void;
   /** Stops the re-reading. The keys in memory stay usable. */
@@ -215,6 +222,12 @@ function keyringOf(timeline: () => Timeline, now: () => Date): Omit<Keyring, 're
       const key = read && keyFor(use, read.kid);
       if (!key || !isSignature(key.publicKey, read.signed, read.signature)) return undefined;
       return { kid: key.kid };
+    },
+    signNote: (name, text) => {
+      if (!text.endsWith('\n')) throw new RangeError('Cannot sign a note: it has no last line');
+      const key = current('log');
+      const { id } = noteKey(name, 'ecdsa', spkiOf(key));
+      return { name, keyId: id, signature: signDer(key, new TextEncoder().encode(text)) };
     },
   };
 }

@@ -10,10 +10,12 @@ import { randomUUID } from 'node:crypto';
 import type { Keyring } from '../keyring/keyring.ts';
 import type { Logger } from '../log.ts';
 import type { OperationName } from '../protocol/operations.ts';
+import type { MarkStore } from '../storage/mark.ts';
 import { type RecoveryOptions, startRecovery } from '../storage/recovery.ts';
 import type { Store } from '../storage/store.ts';
 import { queryAudit } from './audit.ts';
 import { createTokenReader } from './caller.ts';
+import { checkpointMethods } from './checkpoints.ts';
 import { createDocuments } from './documents.ts';
 import { freeze, frozen, unfreeze } from './freeze.ts';
 import { createIdentities } from './identities.ts';
@@ -24,6 +26,7 @@ import type { Ask, Method, Methods } from './operations.ts';
 import type { Parts } from './parts.ts';
 import { permissions } from './permissions.ts';
 import { closeAbandoned, indeterminate, reconcile } from './recover.ts';
+import { type Sealer, type SealingState, startSealer } from './sealer.ts';
 import { createSettler } from './settle.ts';
 import { revokeToken, viewToken } from './tokens.ts';
 import { trustMethods } from './trust.ts';
@@ -33,6 +36,8 @@ export interface RuntimeParts
   extends Omit<Parts, 'identities' | 'readToken' | 'settler' | 'work' | 'instanceId'> {
   /** Where callers reach the service. */
   baseUrl(): string;
+  /** Where the last signed checkpoint is remembered, outside the store. */
+  readonly mark?: MarkStore | undefined;
   /** How soon silence counts as death; by default as the promise of a minute needs it. */
   readonly recovery?: Pick<RecoveryOptions, 'intervalMs' | 'silentMs'>;
 }
@@ -45,6 +50,8 @@ export interface Runtime {
    * requests. The store and the keys stay open: they were given.
    */
   close(): Promise<void>;
+  /** What was sealed last and whether more will be; nothing where the log is not sealed at all. */
+  sealing(): SealingState | undefined;
   /** What keeps the service from working, in words; empty when nothing does. */
   unready(): Promise<string[]>;
 }
@@ -53,6 +60,7 @@ export interface Runtime {
 export async function createRuntime({
   baseUrl,
   recovery: timing,
+  mark,
   ...given
 }: RuntimeParts): Promise<Runtime> {
   const { definition, config, store, keyring, log } = given;
@@ -88,17 +96,30 @@ export async function createRuntime({
       log.warn({ closed: closed.length, failed: failed.length }, 'closed abandoned calls'),
     onError: (error) => log.error({ err: error }, 'recovery failed'),
   });
+  const sealer = await anchored(parts, mark);
+  if (sealer) Object.assign(methods, checkpointMethods(parts, sealer));
   return {
     methods,
     log,
+    sealing: () => sealer?.state(),
     unready: () => unready(store, keyring),
     async close() {
       const left = await parts.work.finish(config.stop_grace_seconds * 1_000);
       if (left > 0) log.warn({ left }, 'stopped while calls were still running');
       parts.settler.close();
       await recovery.stop();
+      await sealer?.stop();
     },
   };
+}
+
+/** Only a service that says that its log is anchored seals it. */
+async function anchored(parts: Parts, mark: MarkStore | undefined): Promise<Sealer | undefined> {
+  const { level, anchoring } = parts.definition.trust;
+  if (level !== 'anchored' || !anchoring) return undefined;
+  const { store, keyring, log, instanceId } = parts;
+  const serviceId = parts.definition.id;
+  return startSealer({ serviceId, store, keyring, mark, log, instanceId, ...anchoring });
 }
 
 function authorityMethods(parts: Parts): Methods {

@@ -6,7 +6,8 @@ import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
 import { Client } from 'pg';
 import { afterAll, test } from 'vitest';
 import { freshDatabase } from '../../test/postgres.ts';
-import { fillLog } from '../testing/small-log.ts';
+import { createCheckpointCheck } from '../keyring/checkpoint-check.ts';
+import { fillLog, smallKeyring } from '../testing/small-log.ts';
 import { checkStore, type FsckReport } from './fsck.ts';
 import { openPostgres } from './postgres/store.ts';
 import { openSqlite } from './sqlite/store.ts';
@@ -14,6 +15,8 @@ import { openSqlite } from './sqlite/store.ts';
 const folder = mkdtempSync(join(tmpdir(), 'writ-fsck-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 let files = 0;
+
+const checkSignatures = createCheckpointCheck(smallKeyring.jwks().keys);
 
 async function smallFile(): Promise<string> {
   const file = join(folder, `${files++}.db`);
@@ -174,6 +177,17 @@ const FORGERIES: [name: string, where: string[], ...statements: string[]][] = [
     'UPDATE checkpoints SET size = 4 WHERE sequence = 1',
   ],
   ['a checkpoint too large', ['checkpoint'], 'UPDATE checkpoints SET size = 8 WHERE sequence = 2'],
+  [
+    'the note of another checkpoint',
+    ['checkpoint'],
+    'UPDATE checkpoints SET note = (SELECT note FROM checkpoints WHERE sequence = 2)',
+  ],
+  ['a note that is none', ['checkpoint'], "UPDATE checkpoints SET note = 'note'"],
+  [
+    'a checkpoint dated after the next',
+    ['checkpoint'],
+    'UPDATE checkpoints SET created_at = created_at + 100000 WHERE sequence = 1',
+  ],
   ['a checkpoint removed', ['checkpoint'], 'DELETE FROM checkpoints WHERE sequence = 1'],
   [
     'a checkpoint renumbered',
@@ -190,18 +204,19 @@ for (const [name, where, ...statements] of FORGERIES) {
   });
 }
 
-/**
- * Rows of which every byte counts, by their keys. Of a checkpoint only what the log can confirm: its
- * signature, which covers the rest, needs the keys of the service.
- */
+const CHECKPOINT_COLUMNS = [
+  ...['sequence', 'checkpoint_id', 'size', 'root', 'created_at', 'signature', 'note'],
+];
+
+/** Rows of which every byte counts, by their keys; those of a checkpoint with the signer's keys. */
 const ROWS: [table: string, key: Key, columns: string[]][] = [
   ['log', { sequence: 3 }, ['sequence', ...new Set(LOG_COLUMNS.map(([column]) => column))]],
   ['nodes', { level: 1, index: 0 }, ['level', 'index', 'hash']],
   ['nodes', { level: 1, index: 2 }, ['level', 'index', 'hash']],
   ['nodes', { level: 2, index: 0 }, ['level', 'index', 'hash']],
   ['head', { id: 1 }, ['size', 'peaks']],
-  ['checkpoints', { sequence: 1 }, ['sequence', 'size', 'root']],
-  ['checkpoints', { sequence: 2 }, ['sequence', 'size', 'root']],
+  ['checkpoints', { sequence: 1 }, CHECKPOINT_COLUMNS],
+  ['checkpoints', { sequence: 2 }, CHECKPOINT_COLUMNS],
 ];
 
 for (const [table, key, columns] of ROWS) {
@@ -220,12 +235,13 @@ for (const [table, key, columns] of ROWS) {
 
       for (const changed of neighboursOf(value)) {
         put(key, changed);
-        const { findingsCount } = await checkStore(store);
+        const { findingsCount } = await checkStore(store, checkSignatures);
         assert.equal(findingsCount > 0, true, `${column} became ${String(changed)}`);
         put(column in key ? { ...key, [column]: Number(changed) } : key, value);
       }
     }
-    assert.equal((await checkStore(store)).findingsCount, 0, 'all was put back');
+    const { findingsCount } = await checkStore(store, checkSignatures);
+    assert.equal(findingsCount, 0, 'all was put back');
     raw.close();
     await store.close();
   }, 120_000);

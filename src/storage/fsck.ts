@@ -2,14 +2,14 @@
  * Fsck: reads the whole log and says whether it is what it claims to be.
  *
  * Every leaf is hashed again, every column compared with its leaf, the tree rebuilt from the leaf
- * hashes and compared node by node with the stored one, with the head, and with the root of every
- * checkpoint. Then the store is asked for what only it can know. Reads only, through the port, so it
+ * hashes and compared node by node with the stored one, with the head, and with the root and the note
+ * of every checkpoint. Then the store is asked for what only it can know. Reads only, through the port, so it
  * checks any store, also while others append: what comes after its beginning is left to the next
  * check.
  *
  * What a store can change without a trace here: contents that retention erased (their hash stays),
- * and a whole history replaced by another. Against that stand the signatures, which need the keys
- * and are checked elsewhere.
+ * and a whole history replaced by another. Against that stand the signatures, which are checked where
+ * the caller has the keys.
  *
  * @module
  */
@@ -26,6 +26,7 @@ import {
   peaksOf,
   type TreeNode,
 } from '../domain/merkle.ts';
+import { type CheckSignatures, noteFault } from './fsck-checkpoint.ts';
 import { entryFaults } from './fsck-entry.ts';
 import type { CheckpointRecord } from './records.ts';
 import { OutcomeUnknown, type Store, StoreUnavailable, type TreeHead } from './store.ts';
@@ -58,12 +59,24 @@ export interface FsckReport {
 }
 
 /** Rejects when the store cannot be read; whatever can be read is reported. */
-export async function checkStore(store: Store): Promise<FsckReport> {
+export async function checkStore(
+  store: Store,
+  checkSignatures: CheckSignatures = () => undefined,
+): Promise<FsckReport> {
   // In this order: every checkpoint up to this one is of a tree that the head then has.
   const last = await store.lastCheckpoint();
   const head = await store.treeHead();
   const check: Check = {
-    ...{ store, findings: [], findingsCount: 0, entries: 0, erased: 0, nodes: 0, checkpoints: 0 },
+    ...{
+      store,
+      checkSignatures,
+      findings: [],
+      findingsCount: 0,
+      entries: 0,
+      erased: 0,
+      nodes: 0,
+      checkpoints: 0,
+    },
     ids: createIds(),
     tree: { size: 0, peaks: [], nodes: [] },
   };
@@ -83,6 +96,7 @@ export async function checkStore(store: Store): Promise<FsckReport> {
 
 interface Check {
   readonly store: Store;
+  readonly checkSignatures: CheckSignatures;
   readonly findings: Finding[];
   findingsCount: number;
   entries: number;
@@ -234,6 +248,9 @@ async function checkCheckpoint(
   const fail = (detail: string) => report(check, 'checkpoint', `${sequence}`, detail);
   if (later && later.sequence !== sequence + 1) fail(`the one after it is ${later.sequence}`);
   if (later && later.size < size) fail(`it covers ${size}, the one after it ${later.size}`);
+  if (later && later.created_at < checkpoint.created_at) fail('it is later than the one after it');
+  const fault = noteFault(checkpoint, check.store.logId) ?? check.checkSignatures(checkpoint);
+  if (fault) fail(fault);
 
   if (!isTreeSize(size) || size > check.entries) {
     fail(`it covers ${size} entries, the log has ${check.entries}`);

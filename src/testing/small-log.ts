@@ -4,7 +4,10 @@
  * @module
  */
 
-import { foldPeaks } from '../domain/merkle.ts';
+import { generateJwk } from '../keyring/es256.ts';
+import { openKeyring } from '../keyring/keyring.ts';
+import { createLog } from '../log.ts';
+import { sealNext } from '../service/seal.ts';
 import type { Store } from '../storage/store.ts';
 import { at, entry, newId } from './fixtures.ts';
 
@@ -25,17 +28,15 @@ export async function fillLog(store: Store, size = SMALL_LOG_SIZE): Promise<void
   }
 }
 
+/** Signs with keys of its own, as a service would. */
 export async function sealLog(store: Store): Promise<void> {
-  const { size, peaks } = await store.sequence();
-  const last = await store.lastCheckpoint();
-  const kept = await store.insertCheckpoint({
-    checkpoint_id: newId('ckpt-'),
-    sequence: (last?.sequence ?? 0) + 1,
-    size,
-    root: foldPeaks(peaks),
-    created_at: at(size),
-    signature: 'header..signature',
-    note: 'note',
-  });
-  if (!kept) throw new Error(`Cannot seal at ${size} entries: another checkpoint came first`);
+  await sealNext({ serviceId: 'small', store, keyring: smallKeyring, log: createLog('silent') });
 }
+
+const keys = [generateJwk(), generateJwk()].map((jwk) => JSON.stringify([jwk]));
+
+/** The keys that sign small logs, for whoever checks them. */
+export const smallKeyring = openKeyring(
+  { tokenKeys: `${keys[0]}`, logKeys: `${keys[1]}` },
+  { now: () => new Date(), onWarning: () => undefined },
+);

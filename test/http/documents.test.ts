@@ -148,7 +148,8 @@ describe('discovery', () => {
     for (const [name, { endpoint, path, method }] of Object.entries(operations)) {
       const filled = path.replaceAll(/\{\w+\}/g, 'x');
       const reply = await service.ask(method, filled, method === 'POST' ? { body: {} } : {});
-      const isRouted = reply.body.failure?.type !== 'not_found';
+      // An operation may not find what it is asked for: its own words tell it from no route.
+      const isRouted = !/^Cannot find (GET|POST) /.test(reply.body.failure?.detail);
       assert.equal(advertised.get(endpoint), isRouted ? path : undefined, name);
       advertised.delete(endpoint);
     }

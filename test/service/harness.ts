@@ -16,6 +16,7 @@ import { createLog } from '../../src/log.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
 import type { ServiceDefinition } from '../../src/service/definition.ts';
 import { createRuntime, type RuntimeParts } from '../../src/service/runtime.ts';
+import type { MarkStore } from '../../src/storage/mark.ts';
 import { openStore } from '../../src/storage/open.ts';
 import type { Store } from '../../src/storage/store.ts';
 import { freshDatabase } from '../postgres.ts';
@@ -63,6 +64,9 @@ export interface TestOptions {
   /** Stands between the service and its store. */
   readonly wrap?: (store: Store) => Store;
   readonly recovery?: RuntimeParts['recovery'];
+  readonly mark?: MarkStore;
+  /** Where the keys are, for services that share them. */
+  readonly keys?: string;
   readonly load?: Load;
 }
 
@@ -91,7 +95,8 @@ export async function testService(options: TestOptions = {}): Promise<TestServic
   let offset = 0;
   let heldAt: number | undefined;
   const clock = () => new Date((heldAt ?? Date.now()) + offset);
-  const settings = { identities: DEMO_IDENTITIES, ...options.settings };
+  const { mark, keys } = options;
+  const settings = { identities: DEMO_IDENTITIES, ...(keys && { keys }), ...options.settings };
   const config = configOf(settings, folder);
   const opened = await openStore(options.store ?? 'memory:', { clock });
   const store = options.wrap?.(opened) ?? opened;
@@ -110,6 +115,7 @@ export async function testService(options: TestOptions = {}): Promise<TestServic
     keyring,
     log,
     baseUrl,
+    mark,
     ...(options.recovery && { recovery: options.recovery }),
   });
   const app = createHttpServer(runtime, options.load ?? patientLoad());

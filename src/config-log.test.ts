@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { test } from 'vitest';
+import { configOf, loadConfig } from './config.ts';
+
+const FILE = { store: 'sqlite:a.db' };
+const KEYS = { token_keys: 'x', log_keys: 'y' };
+
+/** Which settings give which mark, in the folder `/data`. */
+const PLACES: [settings: object, mark: string | undefined][] = [
+  [{}, 'sqlite:/data/.writ/keys/mark.db'],
+  [{ data: 'd' }, 'sqlite:/data/d/keys/mark.db'],
+  [{ keys: '/run/keys' }, 'sqlite:/run/keys/mark.db'],
+  [{ ...FILE, mark: 'm.db' }, 'sqlite:/data/m.db'],
+  [{ ...FILE, mark: 'sqlite:m.db' }, 'sqlite:/data/m.db'],
+  [{ ...FILE, mark: '/other/m.db' }, 'sqlite:/other/m.db'],
+  [{ ...FILE, mark: 'postgres://db/marks' }, 'postgres://db/marks'],
+  [{ ...FILE, mark: 'none' }, undefined],
+  [{ store: 'memory:' }, undefined],
+  [{ store: 'memory:', mark: 'm.db' }, 'sqlite:/data/m.db'],
+  [{ store: 'postgres://db/writ' }, 'sqlite:/data/.writ/keys/mark.db'],
+  [{ ...KEYS }, undefined],
+  [{ ...KEYS, mark: 'm.db' }, 'sqlite:/data/m.db'],
+];
+
+for (const [settings, mark] of PLACES) {
+  test(`configOf() finds the mark of ${JSON.stringify(settings)}`, () => {
+    assert.equal(configOf(settings, '/data').mark, mark);
+  });
+}
+
+for (const settings of [
+  { store: 'sqlite:a.db', mark: 'a.db' },
+  { store: 'postgres://db/writ', mark: 'postgres://db/writ' },
+]) {
+  test(`configOf() refuses a mark in the store itself: ${settings.store}`, () => {
+    assert.throws(() => configOf(settings, '/data'), /Cannot use setting "mark": it names the/);
+  });
+}
+
+test('loadConfig() reads the mark from WRIT_MARK', async () => {
+  const { mark } = await loadConfig('/data', {}, { WRIT_MARK: 'there.db' });
+
+  assert.equal(mark, 'sqlite:/data/there.db');
+});

@@ -1,0 +1,65 @@
+/**
+ * Checks the signatures of a stored checkpoint with nothing but public keys.
+ *
+ * Stricter than a reader of notes needs to be: what is stored was written by us, so a line of the
+ * note that no published key has signed was put there by somebody else.
+ *
+ * @module
+ */
+
+import { createPublicKey, verify } from 'node:crypto';
+import { type CheckpointRecord, checkpointPayload } from '../domain/checkpoint.ts';
+import { readDetached } from '../domain/jws.ts';
+import { type Note, noteClaims, readHeadText, readNote } from '../domain/note.ts';
+import { type NoteKey, noteKey, p256Spki } from '../domain/note-key.ts';
+import type { PublicKey } from '../protocol/trust.ts';
+import { isSignature } from './es256.ts';
+import { ARTEFACTS } from './wire.ts';
+
+/** Says what is wrong with the signatures of a checkpoint, if anything is. */
+export function createCheckpointCheck(
+  keys: readonly PublicKey[],
+): (checkpoint: CheckpointRecord) => string | undefined {
+  return (checkpoint) => {
+    const note = readNote(checkpoint.note);
+    const head = note && readHeadText(note.text);
+    if (!head) return 'its note is not one of a tree head';
+    const isSigned = serviceIdsOf(head.origin).some((id) => isJws(keys, checkpoint, id));
+    if (!isSigned) return 'its signature does not verify';
+    return isNoteSigned(keys, head.origin, note)
+      ? undefined
+      : 'its note is not signed by these keys';
+  };
+}
+
+/** The origin leaves out the scheme of an id that is an address. */
+function serviceIdsOf(origin: string): string[] {
+  const id = origin.slice(0, origin.lastIndexOf('/log/'));
+  return ['', 'https://', 'http://'].flatMap((scheme) => [`${scheme}${id}`, `${scheme}${id}/`]);
+}
+
+function isJws(keys: readonly PublicKey[], record: CheckpointRecord, serviceId: string): boolean {
+  const payload = checkpointPayload(serviceId, record);
+  const read = readDetached(record.signature, ARTEFACTS.checkpoint.typ, payload);
+  const jwk = read && keys.find(({ kid }) => kid === read.kid);
+  if (!read || !jwk) return false;
+  const key = createPublicKey({ key: { ...jwk }, format: 'jwk' });
+  return isSignature(key, read.signed, read.signature);
+}
+
+function isNoteSigned(keys: readonly PublicKey[], origin: string, note: Note): boolean {
+  const claims = noteClaims(
+    note,
+    keys.flatMap((jwk) => keyOf(origin, jwk)),
+  );
+  if (claims?.length !== note.signatures.length) return false;
+  return claims.every(({ key, message, signature }) => {
+    const spki = createPublicKey({ key: Buffer.from(key.key), format: 'der', type: 'spki' });
+    return verify('sha256', message, spki, signature);
+  });
+}
+
+function keyOf(origin: string, jwk: PublicKey): NoteKey[] {
+  const spki = p256Spki(jwk);
+  return spki ? [noteKey(origin, 'ecdsa', spki)] : [];
+}

@@ -1,0 +1,73 @@
+/**
+ * The high-water mark: the last checkpoint that was signed, kept outside the database it is about.
+ *
+ * A database can be restored from an older copy, and then knows nothing of what was signed since. The
+ * mark does, so the signer asks it first. It is the whole signed checkpoint, so that one which was
+ * signed and not yet kept when the process died is kept afterwards as it is, and none of its place is
+ * ever signed twice. Marks of several logs may share a place: each is kept under its log's id.
+ *
+ * @module
+ */
+
+import { fromHex, toHex } from '../domain/hash.ts';
+import { openPostgresMark } from './postgres/mark.ts';
+import type { CheckpointRecord } from './records.ts';
+import { openSqliteMark } from './sqlite/mark.ts';
+
+export interface MarkStore {
+  read(logId: string): Promise<CheckpointRecord | undefined>;
+
+  /**
+   * Replaces the mark that was read by the next. False, and nothing changed, when it is another by
+   * now; of several processes that try at once one succeeds. Durable when it resolves.
+   */
+  advance(
+    logId: string,
+    from: CheckpointRecord | undefined,
+    to: CheckpointRecord,
+  ): Promise<boolean>;
+
+  close(): Promise<void>;
+}
+
+/** What a place keeps: one text for each log, replaced only where it is still the one expected. */
+export interface MarkPlace {
+  read(logId: string): Promise<string | undefined>;
+  replace(logId: string, from: string | undefined, to: string): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+/** `sqlite:<file>`, or the address of a PostgreSQL database. */
+export async function openMark(url: string): Promise<MarkStore> {
+  const isFile = url.startsWith('sqlite:');
+  return markIn(isFile ? openSqliteMark(url.slice('sqlite:'.length)) : await openPostgresMark(url));
+}
+
+export function markIn(place: MarkPlace): MarkStore {
+  return {
+    async read(logId) {
+      const text = await place.read(logId);
+      return text === undefined ? undefined : recordOf(text);
+    },
+    advance: (logId, from, to) => place.replace(logId, from && textOf(from), textOf(to)),
+    close: () => place.close(),
+  };
+}
+
+/** Equal records have equal texts: they are compared when one is to replace the other. */
+function textOf(record: CheckpointRecord): string {
+  const { checkpoint_id, sequence, size, root, created_at, signature, note } = record;
+  const said = { checkpoint_id, sequence, size, root: toHex(root), created_at, signature, note };
+  return JSON.stringify(said);
+}
+
+function recordOf(text: string): CheckpointRecord {
+  try {
+    const { root, created_at, ...said } = JSON.parse(text);
+    const record = { ...said, root: fromHex(root), created_at: new Date(created_at) };
+    if (textOf(record) === text) return record;
+  } catch (cause) {
+    throw new Error('Cannot read the mark: it is damaged', { cause });
+  }
+  throw new Error('Cannot read the mark: it is damaged');
+}
