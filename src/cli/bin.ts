@@ -16,5 +16,6 @@ process.exitCode = await main(process.argv.slice(2), {
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
   env: process.env,
+  isTerminal: { out: process.stdout.isTTY === true, err: process.stderr.isTTY === true },
   input: () => readAll(process.stdin, INPUT_BYTES_MAX),
 });

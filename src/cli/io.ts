@@ -8,6 +8,8 @@ export interface Io {
   out(text: string): void;
   err(text: string): void;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Whether a person looks at what is written: then it may be laid out, and progress shown. */
+  readonly isTerminal?: { readonly out: boolean; readonly err: boolean };
   /** All of standard input; absent where there is none. */
   readonly input?: () => Promise<string>;
 }

@@ -11,8 +11,8 @@
 
 import * as z from 'zod';
 import { Checkpoint, CheckpointDetail, InclusionProof } from './audit.ts';
-import { ServiceId } from './primitives.ts';
-import { Jwks } from './trust.ts';
+import { JsonObject, ServiceId } from './primitives.ts';
+import { PublicKey } from './trust.ts';
 
 export const LOG_FORMAT = 'writ-log/1';
 export const TRAIL_FORMAT = 'writ-trail/1';
@@ -27,12 +27,14 @@ const ExportedDetail = z.strictObject({
 export type ExportedDetail = z.infer<typeof ExportedDetail>;
 
 /** The keys are as the service published them: a convenience, and no reason to believe them. */
+const ExportedJwks = z.strictObject({ keys: z.array(z.strictObject(PublicKey.shape)).min(1) });
+
 export const LogHeader = z.strictObject({
   format: z.literal(LOG_FORMAT),
   service_id: ServiceId,
   tree_size: z.int().nonnegative(),
   checkpoints: z.int().nonnegative(),
-  jwks: Jwks,
+  jwks: ExportedJwks,
 });
 export type LogHeader = z.infer<typeof LogHeader>;
 
@@ -41,7 +43,7 @@ export const TrailHeader = z.strictObject({
   service_id: ServiceId,
   entries: z.int().nonnegative(),
   checkpoint: ExportedDetail,
-  jwks: Jwks,
+  jwks: ExportedJwks,
 });
 export type TrailHeader = z.infer<typeof TrailHeader>;
 
@@ -50,10 +52,13 @@ export type ExportHeader = z.infer<typeof ExportHeader>;
 
 /** An entry is held against its leaf, which is stricter than a schema. */
 export const LogLine = z.union([
-  z.strictObject({ entry: z.unknown() }),
+  z.strictObject({ entry: JsonObject }),
   z.strictObject({ checkpoint: z.union([ExportedCheckpoint, ExportedDetail]) }),
 ]);
 export type LogLine = z.infer<typeof LogLine>;
 
-export const TrailLine = z.strictObject({ entry: z.unknown(), inclusion_proof: InclusionProof });
+export const TrailLine = z.strictObject({
+  entry: JsonObject,
+  inclusion_proof: z.strictObject(InclusionProof.shape),
+});
 export type TrailLine = z.infer<typeof TrailLine>;

@@ -19,7 +19,7 @@ import { verifyToken } from './token.ts';
 
 const ground = { keys: keysOf({ jwks: JWKS, pinned: [TOKEN_KID] }), now: NOW, serviceId: SERVICE };
 const unpinned = { ...ground, keys: keysOf({ jwks: JWKS }) };
-const LATER = new Date('2031-01-01T00:00:00.000Z');
+const LATER = new Date('2091-01-01T00:00:00.000Z');
 
 function keysOf(source: Parameters<typeof readKeys>[0]): Keys {
   const keys = readKeys(source);

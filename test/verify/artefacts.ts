@@ -28,9 +28,9 @@ import type { ExportedDetail } from '../../src/protocol/export.ts';
 
 export const SERVICE = 'travel-desk';
 export const ORIGIN = originOf(SERVICE, '0b8d2b6e-4d2e-4f53-8f0e-2f1a5c9f7a11');
-export const NOW = new Date('2030-01-01T12:00:00.000Z');
+export const NOW = new Date('2090-01-01T12:00:00.000Z');
 
-const T0 = Date.parse('2030-01-01T11:00:00.000Z');
+const T0 = Date.parse('2090-01-01T11:00:00.000Z');
 const logJwk = generateJwk();
 const keyring = openKeyring(
   { tokenKeys: JSON.stringify([generateJwk()]), logKeys: JSON.stringify([logJwk]) },
@@ -79,8 +79,8 @@ export function token(claims: object = CLAIMS): string {
 export function manifest(changed: object = {}): { body: Uint8Array; signature: string } {
   const metadata = {
     version: '0.24',
-    issued_at: '2030-01-01T00:00:00.000Z',
-    expires_at: '2030-01-02T00:00:00.000Z',
+    issued_at: '2090-01-01T00:00:00.000Z',
+    expires_at: '2090-01-02T00:00:00.000Z',
   };
   const content = {
     service_identity: { id: SERVICE, jwks_uri: 'https://desk.example/jwks', issuer_mode: 'self' },
