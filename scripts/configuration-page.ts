@@ -13,6 +13,8 @@ import {
   Identity,
   Settings,
 } from '../src/config.ts';
+import { WitnessSetting } from '../src/config-log.ts';
+import { EventClass } from '../src/protocol/audit.ts';
 
 interface Field {
   unwrap?: () => Field;
@@ -47,6 +49,13 @@ Nothing is entitled by default, except to name oneself as subject.
 
 \`actor_policies\` — each with ${names(ActorPolicyRule.shape)}: the \`value\` that is derived for an input, and the values that the actor is
 \`allowed\` to name.
+
+\`retention\` — event class (${EventClass.options.map((name) => `\`${name}\``).join(', ')}) to an ISO 8601 duration of an
+hour at least, after which the contents of its entries are erased; \`personal\` is for the personal fields of all. Places
+and hashes stay, so every proof still verifies.
+
+\`witnesses\` — each with ${names(WitnessSetting.shape)}: the address below which it takes \`add-checkpoint\`, and the key of its
+cosignatures. The service says at its start by which key it is to be trusted there.
 
 \`disclosure\` — caller class to \`full\`, \`reduced\` or \`redacted\`. Defaults: ${Object.entries(
     DISCLOSURE_DEFAULTS,

@@ -42,3 +42,21 @@ test('loadConfig() reads the mark from WRIT_MARK', async () => {
 
   assert.equal(mark, 'sqlite:/data/there.db');
 });
+
+for (const retention of [
+  { low_risk_success: 'PT59M' },
+  { personal: 'P1M' },
+  { everything: 'P1D' },
+  { low_risk_failure: 30 },
+]) {
+  test(`configOf() refuses a retention of ${JSON.stringify(retention)}`, () => {
+    assert.throws(() => configOf({ retention }, '/data'), /Cannot use setting "retention/);
+  });
+}
+
+test('configOf() keeps everything by default, and each class as long as it is told', () => {
+  const retention = { high_risk_success: 'P3650D', personal: 'PT1H' };
+
+  assert.deepEqual(configOf({}, '/data').retention, {});
+  assert.deepEqual(configOf({ retention }, '/data').retention, retention);
+});

@@ -1,11 +1,36 @@
 /**
- * Settings of what is kept: where the log's mark stands, and how places are spelt.
+ * Settings of what is kept, and for how long: the log's mark, retention, witnesses.
  *
  * @module
  */
 
 import { join, resolve } from 'node:path';
 import * as z from 'zod';
+import { parseDuration } from './domain/duration.ts';
+import { bareHost, isLoopback } from './domain/host.ts';
+import { readVkey } from './domain/note-key.ts';
+import { EventClass } from './protocol/audit.ts';
+
+/** Kept for at least an hour: less is a slip, and what is erased does not come back. */
+const RETENTION_MIN_MS = 3_600_000;
+
+const KeptFor = z.string().refine((text) => (parseDuration(text) ?? 0) >= RETENTION_MIN_MS, {
+  message: 'expected a duration of at least an hour, such as "P90D"',
+});
+
+/** Each is asked after every seal, and a note has room for no more than a few dozen lines. */
+const WITNESSES_MAX = 8;
+
+export const WitnessSetting = z.strictObject({
+  url: z
+    .url({ protocol: /^https?$/, abort: true })
+    .refine((text) => text.startsWith('https:') || isLoopback(bareHost(new URL(text))), {
+      message: 'expected https; http is for a loopback address only',
+    }),
+  vkey: z.string().refine((text) => readVkey(text)?.type === 'cosignature', {
+    message: 'expected the vkey of a witness that cosigns (name+id+key)',
+  }),
+});
 
 export const LogSettings = {
   mark: z
@@ -15,6 +40,15 @@ export const LogSettings = {
     .describe(
       'Where the last signed checkpoint is remembered, outside the store: a file that the processes of one machine share, `postgres://…` (another database than the store) for replicas on several, or `none`; by default `mark.db` beside the keys',
     ),
+  retention: z
+    .partialRecord(z.enum([...EventClass.options, 'personal']), KeptFor)
+    .default({})
+    .describe('How long what entries say is kept, by event class; by default for good'),
+  witnesses: z
+    .array(WitnessSetting)
+    .max(WITNESSES_MAX)
+    .default([])
+    .describe('Who is asked to cosign every checkpoint (C2SP add-checkpoint)'),
 };
 
 export const LOG_ENVIRONMENT = { mark: 'WRIT_MARK' } as const;

@@ -329,7 +329,15 @@ describe('where a setting comes from', () => {
   });
 
   test('loadConfig() knows a variable for every setting that is no list', async () => {
-    const lists = ['oidc', 'disclosure', 'entitlements', 'actor_policies', 'identities'];
+    const lists = [
+      'retention',
+      'witnesses',
+      'oidc',
+      'disclosure',
+      'entitlements',
+      'actor_policies',
+      'identities',
+    ];
     const { ENVIRONMENT } = await import('./config.ts');
 
     assert.deepEqual(

@@ -49,7 +49,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   log: [],
   config: ['protocol', 'domain', 'config-file', 'config-log'],
   'config-file': [],
-  'config-log': [],
+  'config-log': ['protocol', 'domain'],
   verify: ['protocol', 'domain'],
   service: [...SERVICE_SEES, 'type config'],
   http: TRANSPORT_SEES,

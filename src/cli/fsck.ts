@@ -11,6 +11,7 @@ import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { createCheckpointCheck } from '../keyring/checkpoint-check.ts';
 import { readKeyFolder } from '../keyring/key-folder.ts';
+import { noteKeysOf } from '../keyring/note-signing.ts';
 import { checkStore, type FsckReport } from '../storage/fsck.ts';
 import { openStore } from '../storage/open.ts';
 import { EXIT_FAILED, EXIT_FOUND, EXIT_OK } from './exit.ts';
@@ -78,7 +79,10 @@ function signatureCheck(folder: string) {
   if (faults.length > 0) throw new Error(faults.join('; '));
   // A key that was compromised later has signed what it signed.
   const logKeys = [...files.values()].filter(({ use }) => use === 'log');
-  return createCheckpointCheck(logKeys.map(({ key }) => key.jwk));
+  return createCheckpointCheck(
+    logKeys.map(({ key }) => key.jwk),
+    (origin) => logKeys.flatMap(({ key }) => noteKeysOf(key, origin)),
+  );
 }
 
 function told(report: FsckReport, url: string, keys: string): string {

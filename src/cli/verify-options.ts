@@ -21,6 +21,7 @@ export interface VerifyOptions {
   readonly serviceId?: string | undefined;
   readonly signature?: string | undefined;
   readonly log?: string | undefined;
+  readonly allowErased: boolean;
   readonly isJson: boolean;
 }
 
@@ -35,6 +36,7 @@ export function verifyOptions(args: readonly string[]): VerifyOptions {
     serviceId: values['service-id'],
     signature: values.signature,
     log: values.log,
+    allowErased: values['allow-erased'] ?? false,
     isJson: values.json ?? false,
   };
 }
@@ -47,6 +49,7 @@ const options = {
   'service-id': { type: 'string' },
   signature: { type: 'string' },
   log: { type: 'string' },
+  'allow-erased': { type: 'boolean' },
   json: { type: 'boolean' },
 } as const;
 

@@ -52,6 +52,7 @@ Options
   --jwks <file>      its keys, saved from a source that you trust
   --pin <kid>        the thumbprint of a key that you know (may be repeated)
   --vkey <key>       a key of the log or of a witness (may be repeated)
+  --allow-erased     contents may be missing, as retention erases them
   --json             the report as JSON
   --help             this text
 
@@ -148,7 +149,8 @@ function filesOf({ files }: VerifyOptions, least: number, most: number): readonl
 }
 
 async function groundOf(asked: VerifyOptions): Promise<Ground> {
-  return { keys: await keysFor(asked), now: new Date(), serviceId: asked.serviceId };
+  const { serviceId, allowErased } = asked;
+  return { keys: await keysFor(asked), now: new Date(), serviceId, allowErased };
 }
 
 async function checkpointGround(asked: VerifyOptions): Promise<CheckpointGround> {
@@ -160,8 +162,9 @@ async function exportReport(
   asked: VerifyOptions,
   receipt?: unknown,
 ): Promise<Report> {
-  const { serviceId } = asked;
-  const ground = { keys: await keySource(asked), now: new Date(), serviceId, receipt };
+  const { serviceId, allowErased } = asked;
+  const facts = { now: new Date(), serviceId, allowErased, receipt };
+  const ground = { keys: await keySource(asked), ...facts };
   return verifyExport(createReadStream(file), ground);
 }
 

@@ -10,9 +10,10 @@ import {
   entryView,
   LEAF_BYTES_MAX,
   LEAF_VERSION,
+  PERSONAL_FIELDS,
   SALT_BYTES,
 } from './entry.ts';
-import { toHex } from './hash.ts';
+import { sha256, toHex } from './hash.ts';
 import { hashLeaf } from './merkle.ts';
 
 const SALT = Uint8Array.from({ length: SALT_BYTES }, (_, index) => index);
@@ -58,16 +59,41 @@ function stored(record: EntryRecord, sequence = 7) {
 }
 
 test('entryOf() makes a leaf that says every field, the version and the salt', () => {
-  const said = JSON.parse(textOf(entryOf(FULL, SALT)));
+  const record = entryOf(FULL, SALT);
 
-  assert.deepEqual(said, { ...FULL, v: LEAF_VERSION, salt: '000102030405060708090a0b0c0d0e0f' });
+  const said = JSON.parse(textOf(record));
+  const personal = JSON.parse(new TextDecoder().decode(record.personal));
+  const { v, salt, personal: _digest, ...facts } = said;
+  const { salt: other, ...fields } = personal;
+  assert.deepEqual({ ...facts, ...fields }, FULL);
+  assert.equal(v, LEAF_VERSION);
+  assert.equal(salt, '000102030405060708090a0b0c0d0e0f');
+  assert.equal(other, '101112131415161718191a1b1c1d1e1f');
+});
+
+test('entryOf() keeps what tells of people out of the leaf, and its digest in it', () => {
+  const { leaf, personal } = entryOf(FULL, SALT);
+
+  const text = new TextDecoder().decode(leaf);
+  for (const field of PERSONAL_FIELDS) assert.equal(text.includes(`"${field}"`), false, field);
+  assert.equal(text.includes('ada@example.com'), false);
+  assert.equal(JSON.parse(text).personal, `sha256:${toHex(sha256(personal))}`);
+});
+
+test('entryOf() says until when an entry is kept that says for how long', () => {
+  const { retain_until } = entryOf({ ...REQUIRED, retention: 'P1D' }, SALT);
+
+  assert.deepEqual(retain_until, new Date('2030-01-02T00:00:00.123Z'));
+  assert.equal(entryOf(REQUIRED, SALT).retain_until, undefined);
+  assert.throws(() => entryOf({ ...REQUIRED, retention: 'P1M' }, SALT), /"P1M": it is no duration/);
 });
 
 test('entryOf() leaves out what does not apply', () => {
   const { leaf } = entryOf({ ...REQUIRED, capability: undefined }, SALT);
 
   const said = JSON.parse(new TextDecoder().decode(leaf));
-  assert.deepEqual(Object.keys(said).sort(), [...Object.keys(REQUIRED), 'salt', 'v'].sort());
+  const facts = Object.keys(REQUIRED).filter((name) => !/^(actor_key|root_principal)$/.test(name));
+  assert.deepEqual(Object.keys(said).sort(), [...facts, 'personal', 'salt', 'v'].sort());
 });
 
 test('entryOf() hashes exactly the bytes it gives', () => {
@@ -77,7 +103,14 @@ test('entryOf() hashes exactly the bytes it gives', () => {
 });
 
 test('entryOf() repeats in its columns what the leaf says', () => {
-  const { leaf: _leaf, leaf_hash: _hash, timestamp, ...columns } = entryOf(FULL, SALT);
+  const {
+    leaf: _leaf,
+    personal: _personal,
+    leaf_hash: _hash,
+    timestamp,
+    ...rest
+  } = entryOf(FULL, SALT);
+  const { retain_until: _until, ...columns } = rest;
 
   assert.equal(timestamp.toISOString(), FULL.timestamp);
   for (const [column, value] of Object.entries(columns)) {
@@ -95,14 +128,20 @@ test('entryOf() writes canonical bytes, whatever the order of the fields', () =>
 });
 
 test('entryOf() keeps to the bytes of version 1, by which old proofs are checked', () => {
-  const salted = `"salt":"000102030405060708090a0b0c0d0e0f"`;
+  const personal =
+    '{"actor_key":"human:ada@example.com","root_principal":"human:ada@example.com",' +
+    '"salt":"101112131415161718191a1b1c1d1e1f"}';
+  const digest = toHex(sha256(new TextEncoder().encode(personal)));
   const expected =
-    '{"actor_key":"human:ada@example.com","entry_id":"ent_0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a",' +
-    '"entry_type":"issuance","event_class":"high_risk_success",' +
-    `"root_principal":"human:ada@example.com",${salted},"state":"completed","success":true,` +
+    '{"entry_id":"ent_0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a","entry_type":"issuance",' +
+    `"event_class":"high_risk_success","personal":"sha256:${digest}",` +
+    '"salt":"000102030405060708090a0b0c0d0e0f","state":"completed","success":true,' +
     '"timestamp":"2030-01-01T00:00:00.123Z","v":1}';
 
-  assert.equal(textOf(entryOf(REQUIRED, SALT)), expected);
+  const record = entryOf(REQUIRED, SALT);
+
+  assert.equal(textOf(record), expected);
+  assert.equal(new TextDecoder().decode(record.personal), personal);
 });
 
 test('entryOf() gives another hash for another salt', () => {
@@ -134,10 +173,10 @@ for (const length of [0, SALT_BYTES - 1, SALT_BYTES + 1]) {
 
 test('entryOf() takes a leaf of the most bytes, and refuses one byte more', () => {
   const sized = (length: number) => ({ ...REQUIRED, detail: { text: 'x'.repeat(length) } });
-  const bare = entryOf(sized(0), SALT).leaf.length;
+  const bare = entryOf(sized(0), SALT).personal.length;
   const room = LEAF_BYTES_MAX - bare;
 
-  assert.equal(entryOf(sized(room), SALT).leaf.length, LEAF_BYTES_MAX);
+  assert.equal(entryOf(sized(room), SALT).personal.length, LEAF_BYTES_MAX);
   assert.throws(() => entryOf(sized(room + 1), SALT), /Cannot keep entry "ent_0a.*65536 bytes/);
 });
 
@@ -152,11 +191,12 @@ test('entryView() gives back every field that entryOf() was given', () => {
 
   const view = entryView(stored(record));
 
-  const { sequence, leaf_hash, stream_summary, ...rest } = view;
+  const { sequence, leaf_hash, stream_summary, retention, ...rest } = view;
   assert.deepEqual(rest, FULL);
   assert.equal(sequence, 7);
   assert.equal(leaf_hash, toHex(record.leaf_hash));
   assert.equal(stream_summary, null);
+  assert.equal(retention, null);
 });
 
 test('entryView() is what the wire schema asks for, also where little applies', () => {
@@ -175,13 +215,25 @@ test('entryView() never shows the salt or the version', () => {
 test('entryView() of an erased entry keeps its place and hash, and nulls what is gone', () => {
   const record = entryOf(FULL, SALT);
 
-  const view = entryView({ ...stored(record), leaf: undefined });
+  const columns = { actor_key: '', root_principal: '' };
+  const view = entryView({ ...stored(record), ...columns, leaf: undefined, personal: undefined });
 
   assert.equal(view.leaf_hash, toHex(record.leaf_hash));
   assert.equal(view.sequence, 7);
   assert.equal(view.entry_id, FULL.entry_id);
   assert.equal(view.detail, null);
   assert.equal(view.cost_actual, null);
+  assert.equal(view.actor_key, null);
+  assert.equal(view.erased, 'contents');
+  assert.deepEqual(AuditEntry.parse(view), view);
+});
+
+test('entryView() of an entry without personal fields says the rest', () => {
+  const view = entryView({ ...stored(entryOf(FULL, SALT)), actor_key: '', personal: undefined });
+
+  assert.equal(view.erased, 'personal');
+  assert.deepEqual([view.actor_key, view.detail, view.task_id], [null, null, null]);
+  assert.deepEqual(view.cost_actual, FULL.cost_actual);
 });
 
 for (const event_class of ['low_risk_success', 'high_risk_failure'] as const) {

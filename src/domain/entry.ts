@@ -2,14 +2,17 @@
  * Entries: how a fact about one call or one act of authority becomes a leaf of the log.
  *
  * The leaf is the canonical form of the facts with a random salt, so that a published hash cannot be
- * guessed back. Its bytes are made here, once, and never again: what is stored is what was hashed.
+ * guessed back. What tells of people stands apart, under a salt of its own, and the leaf has only its
+ * digest: it can be erased while the rest still verifies, and whoever holds both can check both. All
+ * bytes are made here, once, and never again: what is stored is what was hashed.
  *
  * @module
  */
 
 import type { AuditEntry, EntryState, EntryType, EventClass } from '../protocol/audit.ts';
 import { canonicalJson } from './canonical.ts';
-import { toHex } from './hash.ts';
+import { parseDuration } from './duration.ts';
+import { sha256, toHex } from './hash.ts';
 import { hashLeaf } from './merkle.ts';
 
 /** The form of the leaf. A reader that meets another number knows that it does not know. */
@@ -18,20 +21,17 @@ export const LEAF_VERSION = 1;
 /** Tiles of transparency logs carry a leaf's length in 16 bits. */
 export const LEAF_BYTES_MAX = 65_535;
 
-export const SALT_BYTES = 16;
+/** Sixteen for the leaf, and sixteen for what tells of people. */
+export const SALT_BYTES = 32;
 
 /** Everything an entry says, but for its place and its hash. What does not apply is left out. */
 export type EntryFields = Pick<
   AuditEntry,
-  | 'entry_id'
-  | 'entry_type'
-  | 'actor_key'
-  | 'root_principal'
-  | 'event_class'
-  | 'success'
-  | 'state'
-  | 'timestamp'
+  'entry_id' | 'entry_type' | 'event_class' | 'success' | 'state' | 'timestamp'
 > & {
+  readonly actor_key: string;
+  readonly root_principal: string;
+} & {
   readonly [Field in OptionalField]?: NonNullable<AuditEntry[Field]> | undefined;
 };
 
@@ -52,7 +52,21 @@ const OPTIONAL_FIELDS = [
   'cost_actual',
   'stream_summary',
   'detail',
+  'retention',
 ] as const satisfies readonly (keyof AuditEntry)[];
+
+/**
+ * What names a person, or is a caller's own text, or could be guessed back to one. Decision 0016 says
+ * why each.
+ */
+export const PERSONAL_FIELDS = [
+  'actor_key',
+  'root_principal',
+  'client_reference_id',
+  'task_id',
+  'parameters_digest',
+  'detail',
+] as const satisfies readonly (keyof EntryFields)[];
 
 /**
  * One entry, ready to be kept: the leaf's exact bytes, their hash, and the columns by which it is
@@ -71,24 +85,39 @@ export interface EntryRecord {
   readonly event_class: EventClass;
   readonly state: EntryState;
   readonly timestamp: Date;
+  /** When the contents may be erased, where the entry itself says so. */
+  readonly retain_until?: Date | undefined;
   readonly leaf: Uint8Array;
+  /** The personal fields, in canonical form with their salt. The leaf has their digest. */
+  readonly personal: Uint8Array;
   readonly leaf_hash: Uint8Array;
 }
 
-/** An entry in its place. `leaf` is gone when retention erased the contents; the hash never goes. */
-export interface StoredEntry extends Omit<EntryRecord, 'leaf'> {
+/**
+ * An entry in its place. `personal`, or `leaf` with it, is gone when retention erased it, and the
+ * columns that repeated it are empty; the hash never goes.
+ */
+export interface StoredEntry extends Omit<EntryRecord, 'leaf' | 'personal'> {
   readonly sequence: number;
   readonly leaf?: Uint8Array | undefined;
+  readonly personal?: Uint8Array | undefined;
 }
 
 /** Makes the leaf. `salt` is `SALT_BYTES` random bytes, used for nothing else. */
 export function entryOf(fields: EntryFields, salt: Uint8Array): EntryRecord {
   if (salt.length !== SALT_BYTES) throw new Error(`Cannot salt a leaf: ${salt.length} bytes`);
+  const half = SALT_BYTES / 2;
   const said = Object.entries(fields).filter(([, value]) => value !== undefined);
-  const text = canonicalJson({ ...Object.fromEntries(said), v: LEAF_VERSION, salt: toHex(salt) });
-  const leaf = new TextEncoder().encode(text);
-  if (leaf.length > LEAF_BYTES_MAX) {
-    throw new Error(`Cannot keep entry "${fields.entry_id}": its leaf has ${leaf.length} bytes`);
+  const personal = salted(said.filter(isPersonal), salt.subarray(half));
+  const facts = said.filter((field) => !isPersonal(field));
+  const digest = personalDigest(personal);
+  const leaf = salted(
+    [...facts, ['v', LEAF_VERSION], ['personal', digest]],
+    salt.subarray(0, half),
+  );
+  const bytes = Math.max(leaf.length, personal.length);
+  if (bytes > LEAF_BYTES_MAX) {
+    throw new Error(`Cannot keep entry "${fields.entry_id}": its leaf has ${bytes} bytes`);
   }
   return {
     entry_id: fields.entry_id,
@@ -103,28 +132,63 @@ export function entryOf(fields: EntryFields, salt: Uint8Array): EntryRecord {
     event_class: fields.event_class,
     state: fields.state,
     timestamp: new Date(fields.timestamp),
+    retain_until: retainUntil(fields),
     leaf,
+    personal,
     leaf_hash: hashLeaf(leaf),
   };
 }
 
+/** What the leaf says in place of the personal fields. */
+export function personalDigest(personal: Uint8Array): string {
+  return `sha256:${toHex(sha256(personal))}`;
+}
+
+/** When an entry that says how long it is kept may be erased. */
+export function retainUntil(fields: {
+  timestamp: string;
+  retention?: string | undefined;
+}): Date | undefined {
+  if (fields.retention === undefined) return undefined;
+  const milliseconds = parseDuration(fields.retention);
+  if (milliseconds === undefined) {
+    throw new Error(`Cannot keep an entry for "${fields.retention}": it is no duration`);
+  }
+  return new Date(Date.parse(fields.timestamp) + milliseconds);
+}
+
+type Field = readonly [name: string, value: unknown];
+
+function isPersonal([name]: Field): boolean {
+  return (PERSONAL_FIELDS as readonly string[]).includes(name);
+}
+
+function salted(fields: readonly Field[], salt: Uint8Array): Uint8Array {
+  const text = canonicalJson({ ...Object.fromEntries(fields), salt: toHex(salt) });
+  return new TextEncoder().encode(text);
+}
+
 /** What a stored entry says, as it travels. Fields that do not apply, or were erased, are null. */
 export function entryView(stored: StoredEntry): AuditEntry {
-  const said: Partial<AuditEntry> = stored.leaf
-    ? JSON.parse(new TextDecoder().decode(stored.leaf))
-    : {};
+  const said: Partial<AuditEntry> = { ...readFields(stored.leaf), ...readFields(stored.personal) };
+  const erased = stored.leaf ? (stored.personal ? undefined : 'personal') : 'contents';
   const optional = Object.fromEntries(OPTIONAL_FIELDS.map((field) => [field, said[field] ?? null]));
   return {
     entry_id: stored.entry_id,
     sequence: stored.sequence,
     entry_type: stored.entry_type,
-    actor_key: stored.actor_key,
-    root_principal: stored.root_principal,
+    actor_key: stored.actor_key || null,
+    root_principal: stored.root_principal || null,
     event_class: stored.event_class,
     success: stored.event_class.endsWith('_success'),
     state: stored.state,
     timestamp: stored.timestamp.toISOString(),
     leaf_hash: toHex(stored.leaf_hash),
     ...(optional as Pick<AuditEntry, OptionalField>),
+    ...(erased && { erased }),
   };
+}
+
+function readFields(bytes: Uint8Array | undefined): object {
+  return bytes ? JSON.parse(new TextDecoder().decode(bytes)) : {};
 }

@@ -7,18 +7,20 @@
  * @module
  */
 
-import { createPublicKey, verify } from 'node:crypto';
+import { createPublicKey } from 'node:crypto';
 import { type CheckpointRecord, checkpointPayload } from '../domain/checkpoint.ts';
 import { readDetached } from '../domain/jws.ts';
 import { type Note, noteClaims, readHeadText, readNote } from '../domain/note.ts';
-import { type NoteKey, noteKey, p256Spki } from '../domain/note-key.ts';
+import type { NoteKey } from '../domain/note-key.ts';
 import type { PublicKey } from '../protocol/trust.ts';
 import { isSignature } from './es256.ts';
+import { isNoteClaim } from './note-signing.ts';
 import { ARTEFACTS } from './wire.ts';
 
 /** Says what is wrong with the signatures of a checkpoint, if anything is. */
 export function createCheckpointCheck(
   keys: readonly PublicKey[],
+  noteKeys: (origin: string) => readonly NoteKey[],
 ): (checkpoint: CheckpointRecord) => string | undefined {
   return (checkpoint) => {
     const note = readNote(checkpoint.note);
@@ -26,9 +28,8 @@ export function createCheckpointCheck(
     if (!head) return 'its note is not one of a tree head';
     const isSigned = serviceIdsOf(head.origin).some((id) => isJws(keys, checkpoint, id));
     if (!isSigned) return 'its signature does not verify';
-    return isNoteSigned(keys, head.origin, note)
-      ? undefined
-      : 'its note is not signed by these keys';
+    const isNoted = isNoteSigned(noteKeys(head.origin), note);
+    return isNoted ? undefined : 'its note is not signed by these keys';
   };
 }
 
@@ -47,19 +48,7 @@ function isJws(keys: readonly PublicKey[], record: CheckpointRecord, serviceId: 
   return isSignature(key, read.signed, read.signature);
 }
 
-function isNoteSigned(keys: readonly PublicKey[], origin: string, note: Note): boolean {
-  const claims = noteClaims(
-    note,
-    keys.flatMap((jwk) => keyOf(origin, jwk)),
-  );
-  if (claims?.length !== note.signatures.length) return false;
-  return claims.every(({ key, message, signature }) => {
-    const spki = createPublicKey({ key: Buffer.from(key.key), format: 'der', type: 'spki' });
-    return verify('sha256', message, spki, signature);
-  });
-}
-
-function keyOf(origin: string, jwk: PublicKey): NoteKey[] {
-  const spki = p256Spki(jwk);
-  return spki ? [noteKey(origin, 'ecdsa', spki)] : [];
+function isNoteSigned(keys: readonly NoteKey[], note: Note): boolean {
+  const claims = noteClaims(note, keys);
+  return claims?.length === note.signatures.length && claims.every(isNoteClaim);
 }

@@ -3,6 +3,7 @@ import { createPublicKey, hash, verify } from 'node:crypto';
 import { CompactSign, compactVerify, createLocalJWKSet, importJWK } from 'jose';
 import { test } from 'vitest';
 import { PAYLOAD_BYTES_MAX } from '../domain/jws.ts';
+import { vkeyText } from '../domain/note-key.ts';
 import { Jwks } from '../protocol/trust.ts';
 import { generateJwk } from './es256.ts';
 import { type Keyring, openKeyring } from './keyring.ts';
@@ -45,14 +46,34 @@ test('signNote() signs with the published log key, in the form that notes carry'
   const keyring = open();
   const text = 'svc.example/log/1\n0\nroot\n';
 
-  const { name, keyId, signature } = keyring.signNote('svc.example/log/1', text);
+  const [first, second] = keyring.signNote('svc.example/log/1', text);
 
   const jwk = keyring.jwks().keys.find(({ kid }) => kid === keyring.kid('log'));
   const key = createPublicKey({ key: { ...jwk }, format: 'jwk' });
   const spki = key.export({ type: 'spki', format: 'der' });
-  assert.equal(name, 'svc.example/log/1');
-  assert.deepEqual(Buffer.from(keyId), hash('sha256', spki, 'buffer').subarray(0, 4));
-  assert.equal(verify('sha256', Buffer.from(text), key, signature), true);
+  assert.ok(first && second);
+  assert.equal(first.name, 'svc.example/log/1');
+  assert.deepEqual(Buffer.from(first.keyId), hash('sha256', spki, 'buffer').subarray(0, 4));
+  assert.equal(verify('sha256', Buffer.from(text), key, first.signature), true);
+  const derived = keyring.noteKeys('svc.example/log/1')[1];
+  assert.deepEqual(second.keyId, derived?.id);
+  const x = Buffer.from(derived?.key ?? []).toString('base64url');
+  const edwards = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
+  assert.equal(verify(null, Buffer.from(text), edwards, second.signature), true);
+});
+
+test('noteKeys() gives the same keys wherever the same log key is, and others for others', () => {
+  const names = (keyring: Keyring) => keyring.noteKeys('a').map(vkeyText);
+  const others = JSON.stringify([generateJwk()]);
+  const tokenKeys = JSON.stringify([tokenJwk]);
+  const options = { now: () => new Date(), onWarning: () => undefined };
+
+  assert.deepEqual(names(open()), names(open()));
+  const other = openKeyring({ tokenKeys, logKeys: others }, options);
+  assert.equal(
+    names(other).some((name) => names(open()).includes(name)),
+    false,
+  );
 });
 
 test('signNote() refuses what could be the text of another artefact', () => {

@@ -21,9 +21,9 @@ import {
   signedBytes,
 } from '../domain/jws.ts';
 import type { NoteSignature } from '../domain/note.ts';
-import { noteKey } from '../domain/note-key.ts';
+import type { NoteKey } from '../domain/note-key.ts';
 import type { Jwks } from '../protocol/trust.ts';
-import { isSignature, signBytes, signDer, spkiOf } from './es256.ts';
+import { isSignature, signBytes } from './es256.ts';
 import {
   type KeyFiles,
   longestLifetime,
@@ -32,6 +32,7 @@ import {
   readKeyFolder,
 } from './key-folder.ts';
 import { readKeyLists } from './key-list.ts';
+import { noteKeysOf, noteSignatures } from './note-signing.ts';
 import {
   currentKey,
   type DatedKey,
@@ -66,11 +67,10 @@ export interface Keyring {
     text: string,
     payload: Uint8Array,
   ): { kid: string } | undefined;
-  /**
-   * A signature line of a note (`domain/note.ts`) under the log key, which signs notes as it signs
-   * checkpoints. Nothing else we sign has line breaks, so no note passes for another artefact.
-   */
-  signNote(name: string, text: string): NoteSignature;
+  /** The signature lines of a note (`domain/note.ts`) under the log key that signs now. */
+  signNote(name: string, text: string): NoteSignature[];
+  /** What the signature lines of notes verify by: of every published log key, oldest first. */
+  noteKeys(name: string): NoteKey[];
   /** Reads the folder now. Never throws: what cannot be read is reported, and the old keys stay. */
   refresh(): void;
   /** Stops the re-reading. The keys in memory stay usable. */
@@ -223,11 +223,10 @@ function keyringOf(timeline: () => Timeline, now: () => Date): Omit<Keyring, 're
       if (!key || !isSignature(key.publicKey, read.signed, read.signature)) return undefined;
       return { kid: key.kid };
     },
-    signNote: (name, text) => {
-      if (!text.endsWith('\n')) throw new RangeError('Cannot sign a note: it has no last line');
-      const key = current('log');
-      const { id } = noteKey(name, 'ecdsa', spkiOf(key));
-      return { name, keyId: id, signature: signDer(key, new TextEncoder().encode(text)) };
+    signNote: (name, text) => noteSignatures(current('log'), name, text),
+    noteKeys: (name) => {
+      const logKeys = published().filter(({ use }) => use === 'log');
+      return logKeys.flatMap((key) => noteKeysOf(key, name));
     },
   };
 }

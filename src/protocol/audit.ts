@@ -14,6 +14,7 @@ import {
   Cursor,
   DetachedJws,
   Digest,
+  Duration,
   EntryId,
   GrantId,
   HexHash,
@@ -66,8 +67,9 @@ export const AuditEntry = z.object({
   entry_type: EntryType,
   invocation_id: InvocationId.nullable(),
   capability: z.string().nullable(),
-  actor_key: Principal,
-  root_principal: Principal,
+  /** Null once retention erased it. */
+  actor_key: Principal.nullable(),
+  root_principal: Principal.nullable(),
   event_class: EventClass,
   success: z.boolean(),
   state: EntryState,
@@ -83,9 +85,15 @@ export const AuditEntry = z.object({
   cost_actual: Money.nullable(),
   stream_summary: StreamSummary.nullable(),
   detail: z.record(z.string(), z.unknown()).nullable(),
+  /** How long the entry is kept, where its capability says so. */
+  retention: Duration.nullable(),
   timestamp: Timestamp,
   leaf_hash: HexHash,
   leaf: z.base64().optional(),
+  /** The bytes whose digest the leaf has in place of the personal fields. */
+  personal: z.base64().optional(),
+  /** What retention has erased: the personal fields, or everything but place and hash. */
+  erased: z.enum(['personal', 'contents']).optional(),
 });
 export type AuditEntry = z.infer<typeof AuditEntry>;
 

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { toBase64 } from '../domain/base64.ts';
 import type { StoredEntry } from '../domain/entry.ts';
 import { entryView } from '../domain/entry.ts';
 import { failure, Refusal } from '../domain/failure.ts';
@@ -42,8 +43,12 @@ export async function queryAudit(parts: Parts, ask: Ask): Promise<AuditAnswer> {
 }
 
 function viewOf(stored: StoredEntry, { include }: AuditQuery) {
-  const leaf = include === 'leaf' ? stored.leaf : undefined;
-  return { ...entryView(stored), ...(leaf && { leaf: Buffer.from(leaf).toString('base64') }) };
+  const { leaf, personal } = include === 'leaf' ? stored : {};
+  return {
+    ...entryView(stored),
+    ...(leaf && { leaf: toBase64(leaf) }),
+    ...(personal && { personal: toBase64(personal) }),
+  };
 }
 
 /** The place after which a page goes on: the sequence of the last entry of the page before. */

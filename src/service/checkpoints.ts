@@ -69,8 +69,13 @@ async function readCheckpoint(parts: Parts, ask: Ask): Promise<Answer> {
     consistency_proof: await consistencyProof(parts, request, record),
   };
   const asked = Object.entries(proofs).filter(([, proof]) => proof !== undefined);
-  const body = { ...checkpointDetail(record), ...Object.fromEntries(asked) };
-  return request.invocation_id === undefined ? { body, headers: FOREVER } : { body };
+  const lines = await parts.store.cosignatures(record.checkpoint_id);
+  const tree_head = [record.note, ...lines].join('');
+  const body = { ...checkpointDetail(record), tree_head, ...Object.fromEntries(asked) };
+  if (request.invocation_id !== undefined) return { body };
+  // Cosignatures may still come, until every witness has given its own.
+  const isFinal = lines.length >= parts.config.witnesses.length;
+  return { body, headers: isFinal ? FOREVER : LATEST };
 }
 
 /** A proof is asked for, and of exactly one leaf, or neither is named. */

@@ -7,6 +7,8 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { originOf } from '../domain/checkpoint.ts';
+import { vkeyText } from '../domain/note-key.ts';
 import type { Keyring } from '../keyring/keyring.ts';
 import type { Logger } from '../log.ts';
 import type { OperationName } from '../protocol/operations.ts';
@@ -26,10 +28,12 @@ import type { Ask, Method, Methods } from './operations.ts';
 import type { Parts } from './parts.ts';
 import { permissions } from './permissions.ts';
 import { closeAbandoned, indeterminate, reconcile } from './recover.ts';
+import { type RetentionOptions, startRetention } from './retention.ts';
 import { type Sealer, type SealingState, startSealer } from './sealer.ts';
 import { createSettler } from './settle.ts';
 import { revokeToken, viewToken } from './tokens.ts';
 import { trustMethods } from './trust.ts';
+import { createWitnesses } from './witness.ts';
 import { createWorkInProgress } from './work.ts';
 
 export interface RuntimeParts
@@ -40,6 +44,7 @@ export interface RuntimeParts
   readonly mark?: MarkStore | undefined;
   /** How soon silence counts as death; by default as the promise of a minute needs it. */
   readonly recovery?: Pick<RecoveryOptions, 'intervalMs' | 'silentMs'>;
+  readonly retention?: Pick<RetentionOptions, 'intervalMs'>;
 }
 
 export interface Runtime {
@@ -60,6 +65,7 @@ export interface Runtime {
 export async function createRuntime({
   baseUrl,
   recovery: timing,
+  retention: erasing,
   mark,
   ...given
 }: RuntimeParts): Promise<Runtime> {
@@ -97,6 +103,7 @@ export async function createRuntime({
     onError: (error) => log.error({ err: error }, 'recovery failed'),
   });
   const sealer = await anchored(parts, mark);
+  const retention = startRetention({ ...erasing, ...parts, policy: config.retention });
   if (sealer) Object.assign(methods, checkpointMethods(parts, sealer));
   return {
     methods,
@@ -108,6 +115,7 @@ export async function createRuntime({
       if (left > 0) log.warn({ left }, 'stopped while calls were still running');
       parts.settler.close();
       await recovery.stop();
+      await retention.stop();
       await sealer?.stop();
     },
   };
@@ -119,7 +127,15 @@ async function anchored(parts: Parts, mark: MarkStore | undefined): Promise<Seal
   if (level !== 'anchored' || !anchoring) return undefined;
   const { store, keyring, log, instanceId } = parts;
   const serviceId = parts.definition.id;
-  return startSealer({ serviceId, store, keyring, mark, log, instanceId, ...anchoring });
+  const witnesses = createWitnesses({ store, log, witnesses: parts.config.witnesses });
+  if (parts.config.witnesses.length > 0) {
+    const keys = keyring.noteKeys(originOf(serviceId, store.logId));
+    log.info({ keys: keys.filter(({ type }) => type === 'ed25519').map(vkeyText) }, 'log keys');
+  }
+  const sealing = { serviceId, store, keyring, mark, log, instanceId, ...anchoring };
+  const sealer = await startSealer({ ...sealing, onSealed: witnesses.show });
+  const stop = () => sealer.stop().then(witnesses.stop);
+  return { ...sealer, stop };
 }
 
 function authorityMethods(parts: Parts): Methods {

@@ -170,6 +170,6 @@ function signedCheckpoint(
   return {
     ...facts,
     signature: keyring.signDetached(use, typ, checkpointPayload(serviceId, facts)),
-    note: writeNote({ text, signatures: [keyring.signNote(origin, text)] }),
+    note: writeNote({ text, signatures: keyring.signNote(origin, text) }),
   };
 }

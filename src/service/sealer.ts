@@ -25,6 +25,8 @@ export interface SealerOptions extends SealParts {
   /** ISO 8601. */
   readonly cadence: string;
   readonly instanceId: string;
+  /** Told of every checkpoint that was sealed here. */
+  readonly onSealed?: ((checkpoint: CheckpointRecord) => void) | undefined;
 }
 
 export interface SealingState {
@@ -63,7 +65,10 @@ export async function startSealer(options: SealerOptions): Promise<Sealer> {
     state = { checkpoint };
     told = undefined;
     const { sequence, size } = checkpoint;
-    if (isNew) log.debug({ sequence, entries: size }, 'sealed a checkpoint');
+    if (isNew) {
+      log.debug({ sequence, entries: size }, 'sealed a checkpoint');
+      options.onSealed?.(checkpoint);
+    }
     return checkpoint;
   };
   const tell = (error: Error) => {

@@ -5,30 +5,33 @@
  * @module
  */
 
-import { LEAF_VERSION, type StoredEntry } from '../domain/entry.ts';
+import { LEAF_VERSION, personalDigest, retainUntil, type StoredEntry } from '../domain/entry.ts';
 import { equalBytes, toHex } from '../domain/hash.ts';
 import { hashLeaf } from '../domain/merkle.ts';
 
-/** The columns that repeat a field of the leaf as it is. */
-const COLUMNS = [
-  'entry_id',
-  'entry_type',
+type Column = keyof StoredEntry & string;
+
+/** The columns that repeat a personal field as it is. */
+const PERSONAL: readonly Column[] = [
   'root_principal',
   'actor_key',
-  'capability',
-  'invocation_id',
   'client_reference_id',
   'task_id',
-  'parent_invocation_id',
-  'event_class',
-  'state',
-] as const satisfies readonly (keyof StoredEntry)[];
+];
 
-/** What is wrong with it; of an entry whose contents were erased only its hash is left. */
+/** The columns that are erased with the leaf and not before. */
+const CONTENTS: readonly Column[] = ['capability', 'invocation_id', 'parent_invocation_id'];
+
+/** The columns that repeat a field of the leaf as it is. */
+const PLAIN: readonly Column[] = ['entry_id', 'entry_type', ...CONTENTS, 'event_class', 'state'];
+
+const ERASABLE: readonly Column[] = [...PERSONAL, ...CONTENTS];
+
+/** What is wrong with it. Of what was erased only the hash is left, and no column may repeat it. */
 export function entryFaults(stored: StoredEntry): string[] {
   const { leaf, leaf_hash } = stored;
   if (leaf_hash.length !== HASH_BYTES) return [`its leaf hash has ${leaf_hash.length} bytes`];
-  if (leaf === undefined) return [];
+  if (leaf === undefined) return leftColumns(stored, ERASABLE);
 
   const hash = hashLeaf(leaf);
   if (!equalBytes(hash, leaf_hash)) {
@@ -37,7 +40,24 @@ export function entryFaults(stored: StoredEntry): string[] {
   const said = readLeaf(leaf);
   if (said === undefined) return ['its leaf is not JSON'];
   if (said.v !== LEAF_VERSION) return [`its leaf is of version ${said.v}, not ${LEAF_VERSION}`];
-  return columnFaults(stored, said);
+  return [...personalFaults(stored, said), ...columnFaults(stored, said, PLAIN)];
+}
+
+/** The bytes must be those whose digest the leaf has; then the columns must repeat them. */
+function personalFaults(stored: StoredEntry, said: Record<string, unknown>): string[] {
+  const { personal } = stored;
+  if (personal === undefined) return leftColumns(stored, PERSONAL);
+  if (personalDigest(personal) !== said.personal) {
+    return ['its personal fields are not those whose digest the leaf has'];
+  }
+  const fields = readLeaf(personal);
+  return fields ? columnFaults(stored, fields, PERSONAL) : ['its personal fields are not JSON'];
+}
+
+function leftColumns(stored: StoredEntry, columns: readonly Column[]): string[] {
+  return columns
+    .filter((column) => (stored[column] ?? '') !== '')
+    .map((column) => `column ${column} is ${shown(stored[column])}, the leaf was erased`);
 }
 
 const HASH_BYTES = 32;
@@ -51,15 +71,30 @@ function readLeaf(leaf: Uint8Array): Record<string, unknown> | undefined {
   }
 }
 
-function columnFaults(stored: StoredEntry, said: Record<string, unknown>): string[] {
-  const faults = COLUMNS.filter((column) => stored[column] !== said[column]).map(
-    (column) =>
-      `column ${column} is ${shown(stored[column])}, the leaf says ${shown(said[column])}`,
-  );
+function columnFaults(
+  stored: StoredEntry,
+  said: Record<string, unknown>,
+  columns: readonly Column[],
+): string[] {
+  const faults = columns
+    .filter((column) => stored[column] !== said[column])
+    .map(
+      (column) =>
+        `column ${column} is ${shown(stored[column])}, the leaf says ${shown(said[column])}`,
+    );
+  return columns === PLAIN ? [...faults, ...timeFaults(stored, said)] : faults;
+}
+
+function timeFaults(stored: StoredEntry, said: Record<string, unknown>): string[] {
+  const faults: string[] = [];
   const time = Date.parse(String(said.timestamp));
   if (stored.timestamp.getTime() !== time) {
     const column = Number.isNaN(stored.timestamp.getTime()) ? 'no time' : stored.timestamp.toJSON();
     faults.push(`column timestamp is ${column}, the leaf says ${shown(said.timestamp)}`);
+  }
+  const until = retainUntil(said as { timestamp: string; retention?: string });
+  if (stored.retain_until?.getTime() !== until?.getTime()) {
+    faults.push(`column retain_until does not follow from "${said.retention}" in the leaf`);
   }
   return faults;
 }

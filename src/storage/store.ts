@@ -13,17 +13,14 @@
  * @module
  */
 
-import type { EntryRecord, StoredEntry } from '../domain/entry.ts';
-import type { NodeId } from '../domain/merkle.ts';
+import type { EntryRecord } from '../domain/entry.ts';
 import type { ApprovalStatus } from '../protocol/approval.ts';
-import type { EntryType } from '../protocol/audit.ts';
-
+import type { LogStore } from './log-store.ts';
 import type {
   ApprovalRecord,
   BindingRecord,
   BudgetState,
   Charge,
-  CheckpointRecord,
   DeliveryRecord,
   FreezeRecord,
   GrantRecord,
@@ -33,6 +30,8 @@ import type {
   LineageLink,
   TokenRecord,
 } from './records.ts';
+
+export type { EntryQuery, Erasure, LogStore, TreeHead } from './log-store.ts';
 
 /** Nothing happened: the store refused, is overloaded, full, read-only or out of reach. */
 export class StoreUnavailable extends Error {
@@ -320,73 +319,4 @@ export interface OperatorStore {
 
   /** Those in force at `now`, newest first. */
   frozen(now: Date): Promise<readonly FreezeRecord[]>;
-}
-
-export interface LogStore {
-  /**
-   * Gives every durable entry its contiguous place in the tree and resolves when all entries that
-   * were acknowledged before the call have one. One process at a time does the work.
-   */
-  sequence(): Promise<TreeHead>;
-
-  /** Entries waiting for their place, and whether that is so many that work must be refused. */
-  backlog(): { waiting: number; overloaded: boolean };
-
-  /** Newest first. */
-  queryEntries(query: EntryQuery): Promise<readonly StoredEntry[]>;
-
-  /** In order of `sequence`, from `from`, for export and for rebuilding the tree. */
-  scanEntries(from: number, limit: number): Promise<readonly StoredEntry[]>;
-
-  /** The place of a leaf, by its hash or by the entry of an invocation. */
-  findLeaf(
-    by: { leaf_hash: Uint8Array } | { invocation_id: string },
-  ): Promise<{ sequence: number; leaf_hash: Uint8Array; root_principal: string } | undefined>;
-
-  /** Stored tree nodes, in the order asked. Rejects when one is missing: the tree is damaged. */
-  nodes(ids: readonly NodeId[]): Promise<readonly Uint8Array[]>;
-
-  treeHead(): Promise<TreeHead>;
-
-  /**
-   * What the store itself can say about damage that this port cannot show: derived data by which it
-   * searches, stray nodes, missing guards. One sentence each; empty when nothing is found.
-   */
-  inspect(): Promise<readonly string[]>;
-
-  /**
-   * Keeps a checkpoint if it is the next: its sequence follows the last one's, and its size is not
-   * smaller. False, and nothing kept, when another process was first.
-   */
-  insertCheckpoint(checkpoint: CheckpointRecord): Promise<boolean>;
-
-  lastCheckpoint(): Promise<CheckpointRecord | undefined>;
-  loadCheckpoint(checkpointId: string): Promise<CheckpointRecord | undefined>;
-
-  /** Newest first, those with a sequence below `before`. */
-  listCheckpoints(limit: number, before?: number): Promise<readonly CheckpointRecord[]>;
-
-  /** Elects one process for a periodic job. True while `holder` has it until `until`. */
-  lead(job: string, holder: string, now: Date, until: Date): Promise<boolean>;
-}
-
-export interface TreeHead {
-  readonly size: number;
-  /** The complete subtrees from left to right; their fold is the root. */
-  readonly peaks: readonly Uint8Array[];
-}
-
-export interface EntryQuery {
-  readonly rootPrincipal?: string | undefined;
-  readonly entryType?: EntryType | undefined;
-  readonly capability?: string | undefined;
-  readonly invocationId?: string | undefined;
-  readonly clientReferenceId?: string | undefined;
-  readonly taskId?: string | undefined;
-  readonly parentInvocationId?: string | undefined;
-  /** Exclusive. */
-  readonly since?: Date | undefined;
-  /** Continue below this place. */
-  readonly before?: number | undefined;
-  readonly limit: number;
 }

@@ -239,8 +239,8 @@ export const REVOCATION_CASES: Cases = {
 
     same(result, { ended: 3, revoked_at: at(5) });
     same(await entriesSince(store, size), [{ ...told.at(-1), sequence: size }]);
-    const leaf = new TextDecoder().decode(told.at(-1)?.leaf);
-    assert.deepEqual(JSON.parse(leaf).detail, { ended: 3 });
+    const personal = new TextDecoder().decode(told.at(-1)?.personal);
+    assert.deepEqual(JSON.parse(personal).detail, { ended: 3 });
     assert.equal((await marksOf(store, root)).length, 0);
     assert.deepEqual(await marksOf(store, left), [left.token_id]);
   },

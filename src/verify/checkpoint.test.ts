@@ -178,6 +178,8 @@ const entries: [name: string, entry: object, checkpoint: object, failed: string]
     proved,
     'entry',
   ],
+  ['the personal fields of another', { ...first, personal: second.personal }, proved, 'entry'],
+  ['a personal field that is nowhere said', { ...first, personal: undefined }, proved, 'entry'],
   ['another place', { ...first, sequence: 1 }, proved, 'inclusion'],
   ['the proof of another', first, { ...later, inclusion_proof: log.inclusion(1, 5) }, 'inclusion'],
   [
@@ -204,6 +206,27 @@ test('verifyEntry() could not check an entry without leaf or without proof', asy
 
   assert.deepEqual(named(bare, 'not_checked'), ['entry']);
   assert.deepEqual(named(unproved, 'not_checked'), ['inclusion']);
+});
+
+test('verifyEntry() checks what is left of an entry whose personal fields were erased', async () => {
+  const names = ['actor_key', 'root_principal', 'client_reference_id', 'task_id', 'personal'];
+  const kept = Object.entries(first).filter(([name]) => !names.includes(name));
+  const gone = names.slice(0, -1).map((name) => [name, null]);
+  const entry = { ...Object.fromEntries([...kept, ...gone]), erased: 'personal' };
+
+  const strict = await verifyEntry({ entry, checkpoint: proved }, ground);
+  const lenient = await verifyEntry(
+    { entry, checkpoint: proved },
+    { ...ground, allowErased: true },
+  );
+  const made = { ...entry, task_id: 'made up' };
+
+  assert.deepEqual(named(strict, 'not_checked'), ['entry']);
+  assert.equal(lenient.verdict, 'verified');
+  assert.deepEqual(
+    named(await verifyEntry({ entry: made, checkpoint: proved }, ground), 'failed'),
+    ['entry'],
+  );
 });
 
 test('verifyEntry() holds no proof against a root that nobody signed', async () => {

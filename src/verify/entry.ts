@@ -14,7 +14,7 @@ import {
   type SignedHead,
   verifyCheckpoint,
 } from './checkpoint.ts';
-import { readEntry } from './leaf.ts';
+import { contentCheck, readEntry } from './leaf.ts';
 import { about, type Check, failed, notChecked, ok, type Report, reportOf } from './report.ts';
 import { isObject } from './signed.ts';
 
@@ -39,13 +39,11 @@ export async function verifyEntry(
   if ('fault' in read) {
     return reportOf([...checks, failed('entry', read.fault)], CHECKPOINT_LIMITS);
   }
-  const { entry, hash, isErased } = read;
-  const content = isErased
-    ? notChecked('entry', 'it has no leaf: erased, or not asked for; only its hash is checked')
-    : ok('entry', `"${entry.entry_id}" says what its leaf says`);
+  const { entry, hash, erased } = read;
+  const content = contentCheck('entry', erased, ground.allowErased);
   const proof = inclusionCheck(proofIn(checkpoint), { ...covered, hash, index: entry.sequence });
   const report = reportOf([...checks, content, proof], CHECKPOINT_LIMITS);
-  return { ...report, ...(proof.outcome === 'ok' && !isErased && { entry }) };
+  return { ...report, ...(proof.outcome === 'ok' && erased !== 'contents' && { entry }) };
 }
 
 /** What is to be found where. */

@@ -23,6 +23,7 @@ export interface ExportGround {
   readonly keys: KeySource;
   readonly now: Date;
   readonly serviceId?: string | undefined;
+  readonly allowErased?: boolean | undefined;
   /** A receipt to look for. In a whole log its absence is proof. */
   readonly receipt?: unknown;
 }
@@ -80,7 +81,8 @@ function open(value: unknown, ground: ExportGround) {
   }
   const keys = readKeys({ jwks: header.jwks, ...ground.keys });
   if ('fault' in keys) return { fault: `Cannot use the keys: ${keys.fault}` };
-  const inner: CheckpointGround = { keys, now: ground.now, serviceId };
+  const { now, allowErased } = ground;
+  const inner: CheckpointGround = { keys, now, serviceId, allowErased };
   const reader =
     header.format === LOG_FORMAT ? logReader(header, inner) : trailReader(header, inner);
   return { header, reader };

@@ -10,7 +10,7 @@ import type { Checkpoint } from '../protocol/audit.ts';
 import { type LogHeader, LogLine } from '../protocol/export.ts';
 import { type CheckpointGround, verifyCheckpoint } from './checkpoint.ts';
 import type { ExportReader } from './export.ts';
-import { readEntry } from './leaf.ts';
+import { contentCheck, readEntry } from './leaf.ts';
 import { type Check, failed, notChecked, ok, unlessFound } from './report.ts';
 import { createTally, type Tally } from './tally.ts';
 
@@ -23,7 +23,7 @@ export function logReader(header: LogHeader, ground: CheckpointGround): ExportRe
         log.tally.add('lines', failed('', 'one is neither an entry nor a checkpoint'));
         return undefined;
       }
-      if ('entry' in parsed.data) return readLeaf(log, parsed.data.entry);
+      if ('entry' in parsed.data) return readLeaf(log, parsed.data.entry, ground);
       await readCheckpoint(log, parsed.data.checkpoint, ground);
       return undefined;
     },
@@ -39,18 +39,17 @@ interface Log {
   last?: Checkpoint;
 }
 
-function readLeaf(log: Log, value: unknown): Hash | undefined {
+function readLeaf(log: Log, value: unknown, { allowErased }: CheckpointGround): Hash | undefined {
   const place = `entry ${log.size}`;
   const read = readEntry(value);
   if ('fault' in read) {
     log.tally.add('leaves', failed('', `${place}: ${read.fault}`));
     return undefined;
   }
-  const { entry, hash, isErased } = read;
+  const { entry, hash, erased } = read;
   const gap = entry.sequence === log.size ? undefined : `${place} says place ${entry.sequence}`;
   log.tally.add('order', unlessFound('', gap));
-  const erased = 'erased: only the hash is checked';
-  log.tally.add('leaves', isErased ? notChecked('', erased) : ok(''));
+  log.tally.add('leaves', contentCheck('', erased, allowErased));
   const { size, peaks } = appendLeaves(log.size, log.peaks, [hash]);
   Object.assign(log, { size, peaks });
   return hash;

@@ -16,6 +16,8 @@ export interface Ground {
   readonly now: Date;
   /** The service that is meant. Without it, whichever service the keys belong to. */
   readonly serviceId?: string | undefined;
+  /** Whether contents may be missing that retention erases. Their hashes are checked all the same. */
+  readonly allowErased?: boolean | undefined;
 }
 
 /** Checks a text that was read strictly. `isSigned` is true only if a key at hand made it. */

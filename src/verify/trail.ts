@@ -8,8 +8,8 @@ import { type TrailHeader, TrailLine } from '../protocol/export.ts';
 import { type CheckpointGround, type CheckpointReport, verifyCheckpoint } from './checkpoint.ts';
 import { inclusionCheck } from './entry.ts';
 import type { ExportReader } from './export.ts';
-import { readEntry } from './leaf.ts';
-import { about, failed, notChecked, ok, unlessFound } from './report.ts';
+import { contentCheck, readEntry } from './leaf.ts';
+import { about, failed, unlessFound } from './report.ts';
 import { createTally } from './tally.ts';
 
 export function trailReader(header: TrailHeader, ground: CheckpointGround): ExportReader {
@@ -33,8 +33,8 @@ export function trailReader(header: TrailHeader, ground: CheckpointGround): Expo
         tally.add('leaves', failed('', `line ${count}: ${fault}`));
         return undefined;
       }
-      const { entry, hash, isErased } = read;
-      tally.add('leaves', isErased ? notChecked('', 'erased: only the hash is checked') : ok(''));
+      const { entry, hash, erased } = read;
+      tally.add('leaves', contentCheck('', erased, ground.allowErased));
       const isNext = entry.sequence > last;
       tally.add('order', unlessFound('', isNext ? undefined : `line ${count} is out of order`));
       last = entry.sequence;

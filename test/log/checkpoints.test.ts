@@ -307,11 +307,12 @@ test('the tree head of a checkpoint is a note of the same tree, signed by the sa
     const { body: jwks } = await service.ask('GET', '/.well-known/jwks.json');
 
     // Read here line by line, by nothing that wrote it.
-    const [origin, size, root, empty, line = '', end] = detail.tree_head.split('\n');
+    const [origin, size, root, empty, line = '', other, end] = detail.tree_head.split('\n');
     assert.equal(origin, `travel-desk/log/${service.store.logId}`);
     assert.equal(size, String(detail.tree_size));
     assert.equal(`sha256:${toHex(Buffer.from(root ?? '', 'base64'))}`, detail.merkle_root);
     assert.deepEqual([empty, end], ['', '']);
+    assert.ok(other?.startsWith(`\u2014 ${origin} `), 'and once more, as witnesses read it');
     const [dash, name, encoded = ''] = line.split(' ');
     assert.deepEqual([dash, name], ['\u2014', origin]);
     const [id, signature] = [encoded, encoded].map((text, half) => {

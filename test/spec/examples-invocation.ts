@@ -168,16 +168,21 @@ const entry = {
   cost_actual: money,
   stream_summary: summary,
   detail: open('detail', { attempt: 1 }),
+  retention: 'P365D',
   timestamp: TIME,
   leaf_hash: HASH,
   leaf: 'eyJhIjoxfQ==',
+  personal: 'eyJiIjoyfQ==',
+  erased: 'personal',
 };
-const { leaf: _leaf, ...withoutLeaf } = entry;
+const { leaf: _leaf, personal: _personal, erased: _erased, ...withoutLeaf } = entry;
 const bareEntry = {
   ...withoutLeaf,
   entry_type: 'operator',
   invocation_id: null,
   capability: null,
+  actor_key: null,
+  root_principal: null,
   failure_type: null,
   client_reference_id: null,
   task_id: null,
@@ -190,6 +195,7 @@ const bareEntry = {
   cost_actual: null,
   stream_summary: null,
   detail: null,
+  retention: null,
 };
 
 const query = {

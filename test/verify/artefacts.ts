@@ -140,6 +140,7 @@ export function smallLog(sizes: readonly number[] = [2, 5], seed = 0): SmallLog 
     entries: records.map((stored, sequence) => ({
       ...entryView({ ...stored, sequence }),
       leaf: Buffer.from(stored.leaf).toString('base64'),
+      personal: Buffer.from(stored.personal).toString('base64'),
     })),
     checkpoints: sizes.map((size, index) => detail(index + 1, size, rootOf(leaves.slice(0, size)))),
     inclusion: (index, size) => ({

@@ -10,7 +10,13 @@ import { checkpointOf, type Row } from './rows.ts';
 
 type Checkpoints = Pick<
   LogStore,
-  'insertCheckpoint' | 'lastCheckpoint' | 'loadCheckpoint' | 'listCheckpoints' | 'lead'
+  | 'insertCheckpoint'
+  | 'lastCheckpoint'
+  | 'loadCheckpoint'
+  | 'listCheckpoints'
+  | 'keepCosignature'
+  | 'cosignatures'
+  | 'lead'
 >;
 
 export function createCheckpoints(database: Database): Checkpoints {
@@ -35,6 +41,15 @@ export function createCheckpoints(database: Database): Checkpoints {
     async listCheckpoints(limit, before) {
       const rows = await database.read<Row>(LIST, [limit, before]);
       return rows.map(checkpointOf);
+    },
+
+    async keepCosignature(checkpointId, line) {
+      await database.write(COSIGN, [checkpointId, line]);
+    },
+
+    async cosignatures(checkpointId) {
+      const rows = await database.read<{ line: string }>(COSIGNATURES, [checkpointId]);
+      return rows.map(({ line }) => line);
     },
 
     async lead(job, holder, now, until) {
@@ -65,6 +80,16 @@ const LIST: Statement = {
   name: 'list_checkpoints',
   text: `SELECT ${COLUMNS} FROM checkpoints
     WHERE sequence < coalesce($2::bigint, 9223372036854775807) ORDER BY sequence DESC LIMIT $1`,
+};
+
+const COSIGN: Statement = {
+  name: 'cosign',
+  text: 'INSERT INTO cosignatures (checkpoint_id, line) VALUES ($1, $2) ON CONFLICT DO NOTHING',
+};
+
+const COSIGNATURES: Statement = {
+  name: 'cosignatures',
+  text: 'SELECT line FROM cosignatures WHERE checkpoint_id = $1 ORDER BY line',
 };
 
 const LEAD: Statement = {

@@ -23,7 +23,9 @@ const PLACING_TRIES = 5;
 
 const TYPES: Readonly<Record<string, string>> = {
   timestamp: 'timestamptz',
+  retain_until: 'timestamptz',
   leaf: 'bytea',
+  personal: 'bytea',
   leaf_hash: 'bytea',
 };
 

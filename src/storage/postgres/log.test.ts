@@ -59,7 +59,7 @@ test('contents can be erased; the hash and the proof of it stay', async () => {
   const [before] = await store.scanEntries(0, 1);
 
   await admin.query(
-    'UPDATE log SET leaf = NULL, capability = NULL, task_id = NULL WHERE sequence = 0',
+    'UPDATE log SET leaf = NULL, personal = NULL, capability = NULL, task_id = NULL WHERE sequence = 0',
   );
 
   const [after] = await store.scanEntries(0, 1);

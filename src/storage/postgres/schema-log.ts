@@ -22,7 +22,9 @@ export const ENTRY_COLUMNS = [
   'event_class',
   'state',
   'timestamp',
+  'retain_until',
   'leaf',
+  'personal',
   'leaf_hash',
 ] as const;
 
@@ -39,6 +41,8 @@ const ENTRY_TABLE_COLUMNS = `
   event_class text NOT NULL,
   state text NOT NULL,
   timestamp timestamptz(3) NOT NULL,
+  retain_until timestamptz(3),
+  personal bytea,
   leaf_hash hash_bytes NOT NULL`;
 
 export const LOG_TABLES = `
@@ -67,6 +71,14 @@ CREATE INDEX log_by_parent_invocation ON log (parent_invocation_id, sequence)
   WHERE parent_invocation_id IS NOT NULL;
 CREATE INDEX log_by_leaf_hash ON log (leaf_hash);
 CREATE INDEX log_by_latest ON log (latest, sequence);
+CREATE INDEX log_by_retention ON log (retain_until)
+  WHERE retain_until IS NOT NULL AND leaf IS NOT NULL;
+
+-- What a policy of retention asks of entries below 'below' is done.
+CREATE TABLE erasures (
+  policy text PRIMARY KEY,
+  below bigint NOT NULL CHECK (below >= 0)
+);
 
 CREATE TABLE nodes (
   level integer NOT NULL CHECK (level >= 0),
@@ -94,6 +106,12 @@ CREATE TABLE checkpoints (
   note text NOT NULL
 );
 
+CREATE TABLE cosignatures (
+  checkpoint_id text NOT NULL REFERENCES checkpoints (checkpoint_id),
+  line text COLLATE "C" NOT NULL,
+  PRIMARY KEY (checkpoint_id, line)
+);
+
 CREATE FUNCTION writ_refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   RAISE EXCEPTION 'Cannot % "%": it only grows', lower(TG_OP), TG_TABLE_NAME
@@ -112,17 +130,23 @@ END $$;
 CREATE TRIGGER queue_known BEFORE INSERT ON queue
   FOR EACH ROW EXECUTE FUNCTION writ_refuse_known();
 
--- Contents may be erased: the leaf, and what describes it. Whatever is not erased stays as it was.
+-- What tells of people may be erased, or all contents: the leaf, and what describes it. Whatever is
+-- not erased stays as it was.
 CREATE FUNCTION writ_refuse_alteration() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   erased log := NEW;
 BEGIN
-  IF NEW.leaf IS NULL THEN
+  IF NEW.personal IS NULL THEN
+    erased.personal := OLD.personal;
+    erased.client_reference_id := coalesce(NEW.client_reference_id, OLD.client_reference_id);
+    erased.task_id := coalesce(NEW.task_id, OLD.task_id);
+    erased.actor_key := coalesce(nullif(NEW.actor_key, ''), OLD.actor_key);
+    erased.root_principal := coalesce(nullif(NEW.root_principal, ''), OLD.root_principal);
+  END IF;
+  IF NEW.personal IS NULL AND NEW.leaf IS NULL THEN
     erased.leaf := OLD.leaf;
     erased.capability := coalesce(NEW.capability, OLD.capability);
     erased.invocation_id := coalesce(NEW.invocation_id, OLD.invocation_id);
-    erased.client_reference_id := coalesce(NEW.client_reference_id, OLD.client_reference_id);
-    erased.task_id := coalesce(NEW.task_id, OLD.task_id);
     erased.parent_invocation_id := coalesce(NEW.parent_invocation_id, OLD.parent_invocation_id);
   END IF;
   IF erased IS DISTINCT FROM OLD THEN

@@ -16,6 +16,7 @@ import { startClock } from './clock.ts';
 import { type Database, openDatabase, type Statement } from './connection.ts';
 import { createDeliveries } from './deliveries.ts';
 import { createAppend } from './entries.ts';
+import { erase } from './erase.ts';
 import { inspectDatabase } from './inspect.ts';
 import { createIntents } from './intents.ts';
 import { createLoad } from './load.ts';
@@ -81,6 +82,7 @@ function operationsOf(
     ...createDeliveries(database),
     ...createOperators(database, now),
     ...createLog(database, sequencer),
+    erase: (policy) => erase(database, policy),
     ...createCheckpoints(database),
     load: createLoad(database, now),
     append: createAppend(database, resolveTimeoutMs),

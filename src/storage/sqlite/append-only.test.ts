@@ -29,15 +29,20 @@ const FORBIDDEN: readonly string[] = [
   'DELETE FROM log',
   'DELETE FROM log WHERE sequence = 2',
   'UPDATE log SET sequence = 9 WHERE sequence = 2',
-  "UPDATE log SET entry_id = 'ent_other', leaf = NULL WHERE sequence = 0",
-  'UPDATE log SET leaf_hash = zeroblob(32), leaf = NULL WHERE sequence = 0',
+  "UPDATE log SET entry_id = 'ent_other', leaf = NULL, personal = NULL WHERE sequence = 0",
+  'UPDATE log SET leaf_hash = zeroblob(32), leaf = NULL, personal = NULL WHERE sequence = 0',
   "UPDATE log SET leaf = x'00' WHERE sequence = 0",
   'UPDATE log SET capability = NULL WHERE sequence = 0',
-  "UPDATE log SET capability = 'other', leaf = NULL WHERE sequence = 0",
-  "UPDATE log SET task_id = 'made up', leaf = NULL WHERE sequence = 0",
-  "UPDATE log SET root_principal = 'human:other', leaf = NULL WHERE sequence = 0",
-  "UPDATE log SET state = 'failed', leaf = NULL WHERE sequence = 0",
-  'UPDATE log SET timestamp = 0, leaf = NULL WHERE sequence = 0',
+  "UPDATE log SET capability = 'other', leaf = NULL, personal = NULL WHERE sequence = 0",
+  'UPDATE log SET capability = NULL, personal = NULL WHERE sequence = 0',
+  'UPDATE log SET leaf = NULL WHERE sequence = 0',
+  "UPDATE log SET personal = x'00' WHERE sequence = 0",
+  'UPDATE log SET client_reference_id = NULL WHERE sequence = 0',
+  'UPDATE log SET retain_until = 5, leaf = NULL, personal = NULL WHERE sequence = 0',
+  "UPDATE log SET task_id = 'made up', leaf = NULL, personal = NULL WHERE sequence = 0",
+  "UPDATE log SET root_principal = 'human:other', leaf = NULL, personal = NULL WHERE sequence = 0",
+  "UPDATE log SET state = 'failed', leaf = NULL, personal = NULL WHERE sequence = 0",
+  'UPDATE log SET timestamp = 0, leaf = NULL, personal = NULL WHERE sequence = 0',
   `INSERT OR REPLACE INTO log SELECT * FROM log WHERE sequence = 0`,
   'DELETE FROM nodes',
   'UPDATE nodes SET hash = zeroblob(32)',
@@ -61,13 +66,14 @@ for (const sql of FORBIDDEN) {
 test('the database lets retention erase what an entry says', async () => {
   const [before] = await store.scanEntries(0, 1);
 
-  connection.script(`UPDATE log SET leaf = NULL, capability = NULL, client_reference_id = NULL,
-    actor_key = '' WHERE sequence = 0`);
+  connection.script(`UPDATE log SET leaf = NULL, personal = NULL, capability = NULL,
+    client_reference_id = NULL, actor_key = '' WHERE sequence = 0`);
 
   const [after] = await store.scanEntries(0, 1);
   assert.deepEqual(after, {
     ...before,
     leaf: undefined,
+    personal: undefined,
     capability: undefined,
     client_reference_id: undefined,
     actor_key: '',

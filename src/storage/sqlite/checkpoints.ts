@@ -54,6 +54,22 @@ export function listCheckpoints(
   return rows.map(checkpointOf);
 }
 
+export function keepCosignature(connection: Connection, id: string, line: string): void {
+  connection.run(
+    'INSERT OR IGNORE INTO cosignatures (checkpoint_id, line) VALUES (?, ?)',
+    id,
+    line,
+  );
+}
+
+export function cosignatures(connection: Connection, id: string): string[] {
+  const rows = connection.all<{ line: string }>(
+    'SELECT line FROM cosignatures WHERE checkpoint_id = ? ORDER BY line',
+    id,
+  );
+  return rows.map(({ line }) => line);
+}
+
 export function lead(
   connection: Connection,
   [job, holder, now, until]: Parameters<LogStore['lead']>,

@@ -15,7 +15,7 @@ import { entryOf, type Row } from './rows.ts';
 
 const COLUMNS = `sequence, entry_id, entry_type, root_principal, actor_key, capability,
   invocation_id, client_reference_id, task_id, parent_invocation_id, event_class, state, timestamp,
-  leaf, leaf_hash`;
+  retain_until, leaf, personal, leaf_hash`;
 
 /** How each part of a query narrows it, and the index for it: the most selective first. */
 const FILTERS: readonly (readonly [keyof EntryQuery, condition: string, index?: string])[] = [

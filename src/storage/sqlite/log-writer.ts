@@ -66,8 +66,8 @@ function insertEntry(connection: Connection, sequence: number, entry: EntryRecor
   connection.run(
     `INSERT INTO log (sequence, entry_id, entry_type, root_principal, actor_key, capability,
        invocation_id, client_reference_id, task_id, parent_invocation_id, event_class, state,
-       timestamp, leaf, leaf_hash)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       timestamp, retain_until, leaf, personal, leaf_hash)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     sequence,
     entry.entry_id,
     entry.entry_type,
@@ -81,7 +81,9 @@ function insertEntry(connection: Connection, sequence: number, entry: EntryRecor
     entry.event_class,
     entry.state,
     entry.timestamp,
+    entry.retain_until,
     entry.leaf,
+    entry.personal,
     entry.leaf_hash,
   );
 }

@@ -201,7 +201,9 @@ export function entryOf(row: Row<StoredEntry>): StoredEntry {
     task_id: row.task_id ?? undefined,
     parent_invocation_id: row.parent_invocation_id ?? undefined,
     timestamp: timeOf(row.timestamp),
+    retain_until: optionalTime(row.retain_until),
     leaf: row.leaf ?? undefined,
+    personal: row.personal ?? undefined,
   };
 }
 

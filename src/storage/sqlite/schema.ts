@@ -224,7 +224,8 @@ const APPROVALS = `
 
 /**
  * The log names its rows by `sequence`, so every index of it is ordered by `sequence` at its end. A
- * leaf's own node is not kept twice: `nodes` begins at level 1. A mark says that no entry below
+ * leaf's own node is not kept twice: `nodes` begins at level 1. What a policy of retention asks of
+ * entries below `below` is done. A mark says that no entry below
  * `sequence` is later than `latest`, which is how a query by time knows where to stop.
  */
 const LOG = `
@@ -242,7 +243,9 @@ const LOG = `
     event_class          TEXT NOT NULL,
     state                TEXT NOT NULL,
     timestamp            INTEGER NOT NULL,
+    retain_until         INTEGER,
     leaf                 BLOB,
+    personal             BLOB,
     leaf_hash            BLOB NOT NULL CHECK (length(leaf_hash) = 32)
   ) STRICT;
   CREATE INDEX log_by_root_principal ON log (root_principal);
@@ -254,6 +257,13 @@ const LOG = `
   CREATE INDEX log_by_parent ON log (parent_invocation_id)
     WHERE parent_invocation_id IS NOT NULL;
   CREATE INDEX log_by_leaf_hash ON log (leaf_hash);
+  CREATE INDEX log_by_retention ON log (retain_until)
+    WHERE retain_until IS NOT NULL AND leaf IS NOT NULL;
+
+  CREATE TABLE erasures (
+    policy TEXT NOT NULL PRIMARY KEY,
+    below  INTEGER NOT NULL CHECK (below >= 0)
+  ) STRICT, WITHOUT ROWID;
 
   CREATE TABLE nodes (
     level   INTEGER NOT NULL CHECK (level > 0),
@@ -284,16 +294,25 @@ const LOG = `
     signature     TEXT NOT NULL,
     note          TEXT NOT NULL
   ) STRICT;
+
+  CREATE TABLE cosignatures (
+    checkpoint_id TEXT NOT NULL REFERENCES checkpoints (checkpoint_id),
+    line          TEXT NOT NULL,
+    PRIMARY KEY (checkpoint_id, line)
+  ) STRICT, WITHOUT ROWID;
 `;
 
 /** Retention may erase what an entry says, and nothing may change what it said or that it was there. */
 export const APPEND_ONLY = `
   CREATE TRIGGER log_is_append_only BEFORE UPDATE ON log
   WHEN NOT (
-    NEW.leaf IS NULL
+    NEW.personal IS NULL
+    AND (NEW.leaf IS NULL OR (NEW.leaf, NEW.capability, NEW.invocation_id, NEW.parent_invocation_id)
+      IS (OLD.leaf, OLD.capability, OLD.invocation_id, OLD.parent_invocation_id))
     AND (NEW.sequence, NEW.entry_id, NEW.leaf_hash) IS (OLD.sequence, OLD.entry_id, OLD.leaf_hash)
     AND (NEW.entry_type, NEW.event_class) IS (OLD.entry_type, OLD.event_class)
-    AND (NEW.state, NEW.timestamp) IS (OLD.state, OLD.timestamp)
+    AND (NEW.state, NEW.timestamp, NEW.retain_until)
+      IS (OLD.state, OLD.timestamp, OLD.retain_until)
     AND (NEW.root_principal IS OLD.root_principal OR NEW.root_principal = '')
     AND (NEW.actor_key IS OLD.actor_key OR NEW.actor_key = '')
     AND coalesce(NEW.capability = OLD.capability, NEW.capability IS NULL)

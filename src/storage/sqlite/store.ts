@@ -18,6 +18,7 @@ import * as approvals from './approvals.ts';
 import * as checkpoints from './checkpoints.ts';
 import { type Connection, failureOf, IN_MEMORY, openConnection, rollBack } from './connection.ts';
 import * as deliveries from './deliveries.ts';
+import { erase } from './erase.ts';
 import * as freezes from './freezes.ts';
 import { createGroupCommit, type GroupCommit, WAITING_MAX } from './group-commit.ts';
 import { inspect } from './inspect.ts';
@@ -202,6 +203,7 @@ function logStore({ connection, commits }: Parts) {
     queryEntries: (query) => read(connection, () => queryEntries(connection, query)),
     scanEntries: (from, limit) => read(connection, () => scanEntries(connection, from, limit)),
     findLeaf: (by) => read(connection, () => findLeaf(connection, by)),
+    erase: (policy) => commits.submit(() => erase(connection, policy)),
     nodes: (ids) => read(connection, () => readNodes(connection, ids)),
     inspect: () => read(connection, () => inspect(connection)),
     insertCheckpoint: (checkpoint) => {
@@ -212,6 +214,10 @@ function logStore({ connection, commits }: Parts) {
     listCheckpoints: (limit, before) => {
       return read(connection, () => checkpoints.listCheckpoints(connection, limit, before));
     },
+    keepCosignature: (id, line) => {
+      return commits.submit(() => checkpoints.keepCosignature(connection, id, line));
+    },
+    cosignatures: (id) => read(connection, () => checkpoints.cosignatures(connection, id)),
     lead: (...bid) => commits.submit(() => checkpoints.lead(connection, bid)),
   } satisfies Partial<Store>;
 }

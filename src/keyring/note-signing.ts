@@ -1,0 +1,64 @@
+/**
+ * How a log key signs notes: as itself, and as the Ed25519 key that follows from it.
+ *
+ * Witnesses read Ed25519. A second key to make, keep, share and rotate would be a second thing to
+ * lose, so it is derived from the log key, by a one-way function and for this use alone. It comes and
+ * goes with the log key: witnesses are told its successor before that one signs.
+ *
+ * @module
+ */
+
+import {
+  createPrivateKey,
+  createPublicKey,
+  hkdfSync,
+  type KeyObject,
+  sign,
+  verify,
+} from 'node:crypto';
+import type { NoteClaim, NoteSignature } from '../domain/note.ts';
+import { type NoteKey, noteKey } from '../domain/note-key.ts';
+import { type SigningKey, signDer, spkiOf } from './es256.ts';
+
+/** The signature lines of a note under one log key. */
+export function noteSignatures(key: SigningKey, name: string, text: string): NoteSignature[] {
+  // Nothing else that we sign has line breaks, so no note passes for another artefact.
+  if (!text.endsWith('\n')) throw new RangeError('Cannot sign a note: it has no last line');
+  const bytes = new TextEncoder().encode(text);
+  const [ecdsa, ed25519] = noteKeysOf(key, name);
+  return [
+    { name, keyId: ecdsa.id, signature: signDer(key, bytes) },
+    { name, keyId: ed25519.id, signature: new Uint8Array(sign(null, bytes, derivedKey(key))) },
+  ];
+}
+
+/** The keys by which those lines verify. */
+export function noteKeysOf(key: SigningKey, name: string): [ecdsa: NoteKey, ed25519: NoteKey] {
+  const jwk = createPublicKey(derivedKey(key)).export({ format: 'jwk' });
+  const bytes = new Uint8Array(Buffer.from(`${jwk.x}`, 'base64url'));
+  return [noteKey(name, 'ecdsa', spkiOf(key)), noteKey(name, 'ed25519', bytes)];
+}
+
+/** Whether a signature of a note is what it claims to be. */
+export function isNoteClaim({ key, message, signature }: NoteClaim): boolean {
+  if (key.type === 'ecdsa') {
+    const spki = createPublicKey({ key: Buffer.from(key.key), format: 'der', type: 'spki' });
+    return verify('sha256', message, spki, signature);
+  }
+  const x = Buffer.from(key.key).toString('base64url');
+  const publicKey = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
+  return verify(null, message, publicKey, signature);
+}
+
+const INFO = 'writ note ed25519 v1';
+const SEED_BYTES = 32;
+
+/** RFC 8410: a private Ed25519 key, of which the seed follows. */
+const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
+
+function derivedKey({ privateKey }: SigningKey): KeyObject {
+  const secret = Buffer.from(`${privateKey.export({ format: 'jwk' }).d}`, 'base64url');
+  const seed = Buffer.from(hkdfSync('sha256', secret, '', INFO, SEED_BYTES));
+  const key = Buffer.concat([PKCS8_PREFIX, seed]);
+  return createPrivateKey({ key, format: 'der', type: 'pkcs8' });
+}

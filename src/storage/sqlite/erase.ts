@@ -1,0 +1,75 @@
+/**
+ * Retention in SQLite: erases what entries say, never that they were there.
+ *
+ * @module
+ */
+
+import type { Erasure } from '../store.ts';
+import type { Connection, Value } from './connection.ts';
+
+export function erase(connection: Connection, policy: Erasure): number {
+  return policy.what === 'stated'
+    ? eraseStated(connection, policy)
+    : eraseBelow(connection, policy);
+}
+
+const PERSONAL = `personal = NULL, actor_key = '', root_principal = '', client_reference_id = NULL,
+  task_id = NULL`;
+const CONTENTS = `${PERSONAL}, leaf = NULL, capability = NULL, invocation_id = NULL,
+  parent_invocation_id = NULL`;
+
+function eraseStated(connection: Connection, { until, limit }: Erasure): number {
+  return connection.change(
+    `UPDATE log SET ${CONTENTS} WHERE sequence IN (
+       SELECT sequence FROM log INDEXED BY log_by_retention
+       WHERE leaf IS NOT NULL AND retain_until <= ? ORDER BY retain_until LIMIT ?)`,
+    until,
+    limit,
+  );
+}
+
+/** Goes on where it stopped, up to the first entry that is not old enough. */
+function eraseBelow(connection: Connection, policy: Exclude<Erasure, { what: 'stated' }>): number {
+  const { until, limit } = policy;
+  const [name, change, condition, ...values]: [string, string, string, ...Value[]] =
+    policy.what === 'personal'
+      ? ['personal', PERSONAL, 'personal IS NOT NULL']
+      : [policy.eventClass, CONTENTS, CLASS, policy.eventClass];
+  const below = placeOf(connection, name);
+  const end = endOf(connection, below, { until, limit });
+  if (end === below) return 0;
+  connection.run(
+    `UPDATE log SET ${change} WHERE sequence >= ? AND sequence < ? AND ${condition}`,
+    below,
+    end,
+    ...values,
+  );
+  connection.run('INSERT OR REPLACE INTO erasures (policy, below) VALUES (?, ?)', name, end);
+  return end - below;
+}
+
+const CLASS = 'leaf IS NOT NULL AND retain_until IS NULL AND event_class = ?';
+
+function placeOf(connection: Connection, policy: string): number {
+  const row = connection.get<{ below: bigint }>(
+    'SELECT below FROM erasures WHERE policy = ?',
+    policy,
+  );
+  return Number(row?.below ?? 0);
+}
+
+function endOf(
+  connection: Connection,
+  below: number,
+  { until, limit }: { until: Date; limit: number },
+): number {
+  const later = connection.get<{ sequence: bigint }>(
+    `SELECT sequence FROM log WHERE sequence >= ?1 AND sequence < ?1 + ?2 AND timestamp > ?3
+     ORDER BY sequence LIMIT 1`,
+    below,
+    limit,
+    until,
+  );
+  const size = connection.get<{ size: bigint }>('SELECT size FROM head');
+  return Number(later?.sequence ?? Math.max(below, Math.min(below + limit, Number(size?.size))));
+}
