@@ -17,6 +17,7 @@ export const FOLDERS: readonly string[] = [
   'stdio',
   'mcp',
   'verify',
+  'witness',
   'client',
   'cli',
   'console',
@@ -35,7 +36,7 @@ export const ROOT_FILES: readonly string[] = [
 
 const SERVICE_SEES = ['protocol', 'domain', 'storage', 'keyring', 'log'];
 const TRANSPORT_SEES = [...SERVICE_SEES, 'config', 'service'];
-const AUTHORS_SEE = [...TRANSPORT_SEES, 'http', 'stdio', 'mcp', 'verify', 'client'];
+const AUTHORS_SEE = [...TRANSPORT_SEES, 'http', 'stdio', 'mcp', 'verify', 'witness', 'client'];
 
 /**
  * For each layer, the other layers it may import; `type x` allows only imports that vanish when
@@ -51,6 +52,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'config-file': [],
   'config-log': ['protocol', 'domain'],
   verify: ['protocol', 'domain'],
+  witness: ['protocol', 'domain', 'keyring'],
   service: [...SERVICE_SEES, 'type config'],
   http: TRANSPORT_SEES,
   stdio: TRANSPORT_SEES,
