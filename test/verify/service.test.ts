@@ -106,9 +106,14 @@ for (const { name, open } of STORES) {
 
     test('writ audit export saves their own trail for others, with proofs', async () => {
       const saved = await writ(['audit', 'export', '--service', url, '--out', at('trail')], alice);
+      const shown = await writ(['audit', 'export', '--service', url, '--out', at('shown')], alice, {
+        isTerminal: { out: false, err: true },
+      });
       const verified = await writ(['verify', 'log', at('trail'), ...pins]);
 
       assert.match(saved.err, /^Saved your own trail: \d+ entries/);
+      assert.match(shown.err, /^\rentries \d+ of \d+\nSaved/);
+      assert.equal(saved.out + shown.out, '');
       assert.equal(verified.status, 0, verified.out);
       assert.match(verified.out, /^This does not tell whether entries of the trail were left out/m);
     });
