@@ -1,11 +1,13 @@
 import { defaultServerConditions } from 'vite';
 import { defineConfig } from 'vitest/config';
 
+const nodeConditions = defaultServerConditions.filter((name) => name !== 'module');
+
 // biome-ignore lint/style/noDefaultExport: vitest reads the default export.
 export default defineConfig({
   // Our own packages' names mean the sources. Tests run on the server side of vite, which does not
-  // read `resolve.conditions`.
-  ssr: { resolve: { conditions: ['writ-source', ...defaultServerConditions] } },
+  // read `resolve.conditions`. Node, which imports the packages, knows no condition "module".
+  ssr: { resolve: { conditions: ['writ-source', ...nodeConditions] } },
   test: {
     // One PostgreSQL for the whole run, whichever projects take part.
     globalSetup: ['test/global-setup.ts'],

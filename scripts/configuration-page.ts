@@ -4,16 +4,10 @@
  * @module
  */
 
-import {
-  ActorPolicyRule,
-  CONFIG_FILE_VARIABLE,
-  DISCLOSURE_DEFAULTS,
-  ENVIRONMENT,
-  EntitlementRule,
-  Identity,
-  Settings,
-} from '../src/config.ts';
+import { CONFIG_FILE_VARIABLE, DISCLOSURE_DEFAULTS, ENVIRONMENT, Settings } from '../src/config.ts';
 import { WitnessSetting } from '../src/config-log.ts';
+import { ActorPolicyRule, EntitlementRule, Identity } from '../src/config-parts.ts';
+import { Webhook } from '../src/config-webhook.ts';
 import { EventClass } from '../src/protocol/audit.ts';
 
 interface Field {
@@ -56,6 +50,10 @@ and hashes stay, so every proof still verifies.
 
 \`witnesses\` — each with ${names(WitnessSetting.shape)}: the address below which it takes \`add-checkpoint\`, and the key of its
 cosignatures. The service says at its start by which key it is to be trusted there.
+
+\`webhooks\` — each with ${names(Webhook.shape)}: who is told, by a signed POST (Standard Webhooks), what becomes of approval
+requests. \`secret\` is \`whsec_\` and 24 to 64 bytes in base64: \`echo whsec_$(openssl rand -base64 32)\`. A target with an inside
+address needs \`allow_inside\`; no redirect is followed.
 
 \`disclosure\` — caller class to \`full\`, \`reduced\` or \`redacted\`. Defaults: ${Object.entries(
     DISCLOSURE_DEFAULTS,

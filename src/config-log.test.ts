@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'vitest';
 import { configOf, loadConfig } from './config.ts';
 
@@ -37,10 +40,19 @@ for (const settings of [
   });
 }
 
-test('loadConfig() reads the mark from WRIT_MARK', async () => {
-  const { mark } = await loadConfig('/data', {}, { WRIT_MARK: 'there.db' });
+for (const mark of ['witness:https://witness.example', 'https://mark.example', 'sqlite:', '']) {
+  test(`configOf() refuses the mark "${mark}"`, () => {
+    assert.throws(() => configOf({ mark }, '/data'), /Cannot use setting "mark": expected a file/);
+  });
+}
 
-  assert.equal(mark, 'sqlite:/data/there.db');
+test('loadConfig() reads the mark from WRIT_MARK', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'writ-config-'));
+
+  const { mark } = await loadConfig(folder, {}, { WRIT_MARK: 'there.db' });
+
+  assert.equal(mark, `sqlite:${join(folder, 'there.db')}`);
+  rmSync(folder, { recursive: true });
 });
 
 for (const retention of [

@@ -35,7 +35,10 @@ export const WitnessSetting = z.strictObject({
 export const LogSettings = {
   mark: z
     .string()
-    .min(1)
+    .regex(
+      /^(?:sqlite:.+|postgres(?:ql)?:\/\/.+|(?![a-z][a-z0-9+.-]+:).+)$/i,
+      'expected a file, postgres://… or none',
+    )
     .optional()
     .describe(
       'Where the last signed checkpoint is remembered, outside the store: a file that the processes of one machine share, `postgres://…` (another database than the store) for replicas on several, or `none`; by default `mark.db` beside the keys',

@@ -330,13 +330,8 @@ describe('where a setting comes from', () => {
 
   test('loadConfig() knows a variable for every setting that is no list', async () => {
     const lists = [
-      'retention',
-      'witnesses',
-      'oidc',
-      'disclosure',
-      'entitlements',
-      'actor_policies',
-      'identities',
+      ...['retention', 'witnesses'],
+      ...['oidc', 'disclosure', 'entitlements', 'actor_policies', 'identities', 'webhooks'],
     ];
     const { ENVIRONMENT } = await import('./config.ts');
 

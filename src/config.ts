@@ -12,106 +12,22 @@ import { join, resolve } from 'node:path';
 import * as z from 'zod';
 import { readConfigFile } from './config-file.ts';
 import * as log from './config-log.ts';
-import { entitlementFault, entitlementRuleFault } from './domain/entitlement.ts';
+import {
+  ActorPolicyRule,
+  Count,
+  EntitlementRule,
+  Hours,
+  Identity,
+  OidcIssuer,
+  PortNumber,
+  Rate,
+  Text,
+} from './config-parts.ts';
+import { OutsideUrl, Webhooks } from './config-webhook.ts';
 import { sha256, toHex } from './domain/hash.ts';
 import { bareHost, isLoopback } from './domain/host.ts';
 import { CallerClass } from './protocol/primitives.ts';
 import { DisclosureLevel } from './protocol/trust.ts';
-
-const Text = z.string().min(1);
-const HexDigest = z.string().regex(/^[0-9a-f]{64}$/, 'expected 64 lower-case hex digits');
-
-/** One bootstrap identity: who presents which credential, and what it may put into root tokens. */
-export const Identity = z
-  .strictObject({
-    principal: Text,
-    key: Text.optional().describe('The credential itself. Prefer `key_sha256` outside of demos'),
-    key_sha256: HexDigest.optional().describe('SHA-256 of the credential, in hex'),
-    scopes: z.array(Text).default([]),
-    subjects: z.array(Text).default([]),
-    caller_class: CallerClass.default('default'),
-    caller_classes: z.array(CallerClass).default([]),
-    demo: z.boolean().default(false),
-  })
-  .refine((identity) => (identity.key === undefined) !== (identity.key_sha256 === undefined), {
-    message: 'expected exactly one of "key" and "key_sha256"',
-  })
-  .superRefine((identity, context) => addFault(entitlementFault(identity), context));
-export type Identity = z.output<typeof Identity>;
-
-/** What principals that match a pattern are entitled to, however they prove who they are. */
-export const EntitlementRule = z
-  .strictObject({
-    principals: z.array(Text).min(1),
-    scopes: z.array(Text).default([]),
-    subjects: z.array(Text).default([]),
-    caller_class: CallerClass.default('default'),
-    caller_classes: z.array(CallerClass).default([]),
-  })
-  .superRefine((rule, context) => addFault(entitlementRuleFault(rule), context));
-export type EntitlementRule = z.output<typeof EntitlementRule>;
-
-/** What is derived for an actor, or what it may choose from, by the name of an input. */
-export const ActorPolicyRule = z
-  .strictObject({
-    principals: z.array(Text).min(1),
-    inputs: z.record(
-      z.string(),
-      z.strictObject({ value: z.unknown().optional(), allowed: z.array(z.unknown()).optional() }),
-    ),
-  })
-  .superRefine((rule, context) => addFault(entitlementRuleFault(rule), context));
-export type ActorPolicyRule = z.output<typeof ActorPolicyRule>;
-
-function addFault(found: ReturnType<typeof entitlementFault>, context: z.RefinementCtx): void {
-  if (!found) return;
-  context.addIssue({ code: 'custom', path: [found.field], message: found.fault });
-}
-
-/** As the provider spells it in its tokens: compared as exact text, never mended. */
-const IssuerUrl = z
-  .url({ protocol: /^https?$/, abort: true })
-  .refine((text) => text.startsWith('https:') || isLoopback(bareHost(new URL(text))), {
-    message: 'expected https; http is for a loopback address only',
-  })
-  .refine((text) => !/[?#@]/.test(text), { message: 'expected no query, fragment or user' });
-
-/** An identity provider whose tokens are accepted as bootstrap credentials. */
-export const OidcIssuer = z.strictObject({
-  issuer: IssuerUrl,
-  audience: Text,
-  name: z
-    .string()
-    .regex(/^[a-z][a-z0-9-]{0,31}$/, 'expected a lower-case word')
-    .optional(),
-  algorithms: z
-    .array(z.enum(['ES256', 'RS256', 'PS256']))
-    .min(1)
-    .default(['ES256', 'RS256', 'PS256']),
-  authorized_parties: z.array(Text).optional(),
-  require_email_verified: z.boolean().default(false),
-  email_domains: z.array(z.string().toLowerCase()).optional(),
-  service_accounts: z
-    .array(z.strictObject({ claim: Text, prefix: Text, class: z.enum(['agent', 'service']) }))
-    .default([]),
-  inside_hosts: z.array(Text).default([]),
-});
-export type OidcIssuer = z.output<typeof OidcIssuer>;
-
-/** Environment variables carry text, so digits are a number too; nothing else becomes one. */
-const Numeric = z.union(
-  [
-    z.number(),
-    z
-      .string()
-      .regex(/^\d{1,15}(?:\.\d{1,15})?$/)
-      .transform(Number),
-  ],
-  { error: 'expected a number' },
-);
-const PortNumber = Numeric.pipe(z.int().min(0).max(65_535));
-const Count = Numeric.pipe(z.int().nonnegative());
-const Hours = Numeric.pipe(z.number().positive().max(87_600));
 
 export const Settings = z.strictObject({
   host: Text.default('127.0.0.1').describe('The address to listen on'),
@@ -145,10 +61,17 @@ export const Settings = z.strictObject({
   max_delegation_depth: Count.pipe(z.int().max(32))
     .default(5)
     .describe('The greatest depth of a token below its root'),
+  rate_limit: Rate.optional().describe(
+    'How many calls each root principal gets, with all that act for it: `100/PT1M`; without it as many as it likes',
+  ),
+  otlp_endpoint: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe('The OpenTelemetry collector that gets a span per invocation (OTLP over HTTP)'),
   stop_grace_seconds: Count.default(25).describe(
     'How long running requests may take when the service stops',
   ),
-  oidc_issuer_url: IssuerUrl.optional().describe('The issuer whose identity tokens are accepted'),
+  oidc_issuer_url: OutsideUrl.optional().describe('The issuer whose identity tokens are accepted'),
   oidc_audience: Text.optional().describe('The audience that such a token must name'),
   oidc: z
     .array(OidcIssuer)
@@ -168,6 +91,7 @@ export const Settings = z.strictObject({
     .describe(
       'Values of inputs that are derived from who acts; the first rule that matches counts',
     ),
+  webhooks: Webhooks.default([]).describe('Who is told what becomes of approval requests'),
   identities: z
     .array(Identity)
     .default([])
@@ -192,6 +116,8 @@ export const ENVIRONMENT = {
   log_level: 'WRIT_LOG_LEVEL',
   max_ttl_hours: 'WRIT_MAX_TTL_HOURS',
   max_delegation_depth: 'WRIT_MAX_DELEGATION_DEPTH',
+  rate_limit: 'WRIT_RATE_LIMIT',
+  otlp_endpoint: 'OTEL_EXPORTER_OTLP_ENDPOINT',
   stop_grace_seconds: 'WRIT_STOP_GRACE_SECONDS',
   oidc_issuer_url: 'OIDC_ISSUER_URL',
   oidc_audience: 'OIDC_AUDIENCE',

@@ -30,12 +30,15 @@ export const ROOT_FILES: readonly string[] = [
   'config.ts',
   'config-file.ts',
   'config-log.ts',
+  'config-parts.ts',
+  'config-webhook.ts',
   'keyring.ts',
   'log.ts',
+  'telemetry.ts',
 ];
 
 const SERVICE_SEES = ['protocol', 'domain', 'storage', 'keyring', 'log'];
-const TRANSPORT_SEES = [...SERVICE_SEES, 'config', 'service'];
+const TRANSPORT_SEES = [...SERVICE_SEES, 'config', 'service', 'telemetry'];
 const AUTHORS_SEE = [...TRANSPORT_SEES, 'http', 'stdio', 'mcp', 'verify', 'witness', 'client'];
 
 /**
@@ -48,12 +51,15 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   storage: ['protocol', 'domain'],
   keyring: ['protocol', 'domain'],
   log: [],
-  config: ['protocol', 'domain', 'config-file', 'config-log'],
+  config: ['protocol', 'domain', 'config-file', 'config-log', 'config-parts', 'config-webhook'],
+  'config-parts': ['protocol', 'domain', 'config-webhook'],
   'config-file': [],
   'config-log': ['protocol', 'domain'],
+  'config-webhook': ['domain'],
+  telemetry: ['service'],
   verify: ['protocol', 'domain'],
   witness: ['protocol', 'domain', 'keyring'],
-  service: [...SERVICE_SEES, 'type config'],
+  service: [...SERVICE_SEES, 'type config', 'type config-parts'],
   http: TRANSPORT_SEES,
   stdio: TRANSPORT_SEES,
   mcp: TRANSPORT_SEES,
@@ -91,6 +97,22 @@ export const DEPENDENCIES: Readonly<Record<string, Place>> = {
     in: ['src/service/oidc.ts'],
     why: 'external identity tokens come in many shapes; our own tokens never pass through it',
   },
+  '@opentelemetry/api': {
+    in: ['src/telemetry.ts'],
+    why: 'the common names of spans and their context',
+  },
+  '@opentelemetry/exporter-trace-otlp-http': {
+    in: ['src/telemetry.ts'],
+    why: 'how spans travel to a collector; loaded only where one is configured',
+  },
+  '@opentelemetry/resources': {
+    in: ['src/telemetry.ts'],
+    why: 'names the service on its spans',
+  },
+  '@opentelemetry/sdk-trace': {
+    in: ['src/telemetry.ts'],
+    why: 'makes, samples and batches spans',
+  },
   pg: {
     in: ['src/storage/'],
     why: 'the PostgreSQL protocol; the SQL is written by hand',
@@ -108,7 +130,13 @@ export const DEPENDENCIES: Readonly<Record<string, Place>> = {
     why: 'configuration files that people write by hand',
   },
   zod: {
-    in: ['src/protocol/', 'src/config.ts', 'src/config-log.ts'],
+    in: [
+      'src/protocol/',
+      'src/config.ts',
+      'src/config-log.ts',
+      'src/config-parts.ts',
+      'src/config-webhook.ts',
+    ],
     why: 'one schema gives the type, the parser and the JSON Schema of what travels or is configured',
   },
 };

@@ -15,7 +15,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { type AuditEntry, type Checkpoint, CheckpointDetail } from '../protocol/audit.ts';
 import { operations } from '../protocol/operations.ts';
-import { type DiscoveryAnswer, Jwks } from '../protocol/trust.ts';
+import { Jwks } from '../protocol/trust.ts';
 import { writeAtomically } from './atomic-file.ts';
 import { type ExportFacts, logLines, trailLines } from './audit-lines.ts';
 import type { AuditOptions } from './audit-options.ts';
@@ -23,7 +23,7 @@ import { checkpointPagesOf, pagesOf } from './audit-pages.ts';
 import type { Io } from './io.ts';
 import type { Remote } from './remote.ts';
 import { openSpool, type Spool } from './spool.ts';
-import { newest, proofAt } from './verify-fetch.ts';
+import { newest, proofAt, serviceIdAt } from './verify-fetch.ts';
 
 export async function exportAudit({ remote, out }: AuditOptions, io: Io): Promise<void> {
   if (out === undefined) throw new Error('the file is not named; give --out');
@@ -51,14 +51,13 @@ export async function exportAudit({ remote, out }: AuditOptions, io: Io): Promis
 }
 
 async function factsOf(remote: Remote): Promise<ExportFacts> {
-  const discovery = (await remote.json('GET', operations.discovery.path)) as DiscoveryAnswer;
   const jwks = Jwks.safeParse(await remote.json('GET', operations.jwks.path));
   const detail = CheckpointDetail.safeParse(await newest(remote));
   if (!jwks.success || !detail.success) {
     throw new Error(`"${remote.url}" did not answer with keys and a checkpoint`);
   }
   const { inclusion_proof: _, consistency_proof: __, ...checkpoint } = detail.data;
-  return { serviceId: discovery.svc_discovery.service_id, jwks: jwks.data, checkpoint };
+  return { serviceId: await serviceIdAt(remote), jwks: jwks.data, checkpoint };
 }
 
 /** Entries that came after the checkpoint are left for the next export. */

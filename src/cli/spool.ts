@@ -13,7 +13,7 @@ export interface Spool<Item> {
   add(items: readonly Item[]): void;
   /** From the last that was added to the first. */
   backwards(): Generator<Item>;
-  /** The file goes; nothing of it stays on the disk. */
+  /** The pages go. */
   drop(): void;
 }
 
@@ -22,6 +22,8 @@ const PRIVATE = 0o600;
 
 export function openSpool<Item>(path: string): Spool<Item> {
   const file = openSync(path, 'wx+', PRIVATE);
+  // It lives on while it is open, and nothing is left of it however this process ends.
+  unlinkSync(path);
   const pages: { start: number; length: number }[] = [];
   let end = 0;
   return {
@@ -37,10 +39,7 @@ export function openSpool<Item>(path: string): Spool<Item> {
         yield* items.reverse();
       }
     },
-    drop() {
-      closeSync(file);
-      unlinkSync(path);
-    },
+    drop: () => closeSync(file),
   };
 }
 

@@ -18,6 +18,16 @@ export async function fetchedManifest(
   return { body, signature: headers.get('x-svc-signature') ?? '' };
 }
 
+/** What a service calls itself. */
+export async function serviceIdAt(remote: Remote): Promise<string> {
+  const answer = (await remote.json('GET', operations.discovery.path)) as {
+    svc_discovery?: { service_id?: unknown };
+  } | null;
+  const id = answer?.svc_discovery?.service_id;
+  if (typeof id === 'string') return id;
+  throw new Error(`"${remote.url}" does not say which service it is`);
+}
+
 /** The newest checkpoint, in detail. */
 export async function newest(remote: Remote | undefined): Promise<unknown> {
   const service = needed(remote);

@@ -7,10 +7,10 @@
 import { parseArgs } from 'node:util';
 import { type NoteKey, readVkey } from '../domain/note-key.ts';
 import { operations } from '../protocol/operations.ts';
-import type { DiscoveryAnswer } from '../protocol/trust.ts';
 import { type KeySource, type Keys, readKeys } from '../verify/keys.ts';
 import { jsonIn } from './files.ts';
 import { type Remote, remoteAt } from './remote.ts';
+import { serviceIdAt } from './verify-fetch.ts';
 
 export interface VerifyOptions {
   readonly files: readonly string[];
@@ -83,9 +83,5 @@ export async function keysFor(asked: VerifyOptions): Promise<Keys> {
 export async function serviceIdFor({ serviceId, remote }: VerifyOptions): Promise<string> {
   if (serviceId !== undefined) return serviceId;
   if (!remote) throw new Error('the service is not named; give --service-id or --service');
-  const { svc_discovery } = (await remote.json(
-    'GET',
-    operations.discovery.path,
-  )) as DiscoveryAnswer;
-  return svc_discovery.service_id;
+  return serviceIdAt(remote);
 }

@@ -56,7 +56,7 @@ const OPTIONAL_FIELDS = [
 ] as const satisfies readonly (keyof AuditEntry)[];
 
 /**
- * What names a person, or is a caller's own text, or could be guessed back to one. Decision 0016 says
+ * What names a person, or is a caller's own text, or could be guessed back to one. Decision 0021 says
  * why each.
  */
 export const PERSONAL_FIELDS = [

@@ -5,6 +5,7 @@
  */
 
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { EndedInvocation } from '../service/parts.ts';
 import type { SealingState } from '../service/sealer.ts';
 import type { Load } from './shed.ts';
 
@@ -18,6 +19,7 @@ export interface Metrics {
   /** Labels are names of ours, never a caller's text: their number is bounded. */
   answered(operation: string, status: number, seconds: number): void;
   shed(): void;
+  invoked(invocation: EndedInvocation): void;
 }
 
 /** `sealing` tells of the log where it is sealed. */
@@ -40,6 +42,19 @@ export function createMetrics(load: Load, sealing: () => SealingState | undefine
   const turnedAway = new Counter({
     name: 'writ_http_requests_shed_total',
     help: 'Requests turned away because of load',
+    registers,
+  });
+  const invocations = new Counter({
+    name: 'writ_invocations_total',
+    help: 'Invocations by outcome: success, or the type of the failure',
+    labelNames: ['capability', 'outcome'],
+    registers,
+  });
+  const invocationDurations = new Histogram({
+    name: 'writ_invocation_duration_seconds',
+    help: 'Time from the first check to the durable entry, or to the last event of a stream',
+    labelNames: ['capability'],
+    buckets: DURATION_BUCKETS,
     registers,
   });
   gauge(registers, 'writ_http_requests_in_work', 'Requests in work', load.inWork);
@@ -69,6 +84,10 @@ export function createMetrics(load: Load, sealing: () => SealingState | undefine
       durations.observe({ operation }, seconds);
     },
     shed: () => turnedAway.inc(),
+    invoked({ capability = 'none', outcome, seconds }) {
+      invocations.inc({ capability, outcome });
+      invocationDurations.observe({ capability }, seconds);
+    },
   };
 }
 

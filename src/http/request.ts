@@ -12,12 +12,13 @@ import { failure, Refusal } from '../domain/failure.ts';
 import { readJson } from '../domain/json.ts';
 import type { Operation } from '../protocol/operations.ts';
 import type { Ask } from '../service/operations.ts';
+import type { TraceParent } from '../service/tracing.ts';
 
 export function askOf(operation: Operation, request: FastifyRequest): Ask {
   return {
     bearer: () => bearerOf(request),
     input: () => fieldsOf(operation, request),
-    traceId: traceOf(request.headers.traceparent)?.traceId,
+    trace: traceOf(request.headers.traceparent),
   };
 }
 
@@ -80,10 +81,10 @@ function bodyOf({ body }: FastifyRequest): object {
 }
 
 /** W3C trace context, version 00; anything else is as if it were not there. */
-export function traceOf(header: unknown): { traceId: string; flags: string } | undefined {
+export function traceOf(header: unknown): (TraceParent & { flags: string }) | undefined {
   if (typeof header !== 'string') return undefined;
   const match = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/.exec(header);
-  const [, traceId = '', parent = '', flags = ''] = match ?? [];
-  if (!match || /^0+$/.test(traceId) || /^0+$/.test(parent)) return undefined;
-  return { traceId, flags };
+  const [, traceId = '', spanId = '', flags = ''] = match ?? [];
+  if (!match || /^0+$/.test(traceId) || /^0+$/.test(spanId)) return undefined;
+  return { traceId, spanId, sampled: (Number.parseInt(flags, 16) & 1) === 1, flags };
 }

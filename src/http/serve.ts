@@ -14,6 +14,7 @@ import { type Keyring, openKeyring } from '../keyring/keyring.ts';
 import { createLog, type Logger } from '../log.ts';
 import type { ServiceDefinition } from '../service/definition.ts';
 import { createRuntime } from '../service/runtime.ts';
+import type { Tracer } from '../service/tracing.ts';
 import { type MarkStore, openMark } from '../storage/mark.ts';
 import { openStore } from '../storage/open.ts';
 import type { Store } from '../storage/store.ts';
@@ -48,7 +49,7 @@ export async function serve(
   const folder = options.folder ?? process.cwd();
   const config = await loadConfig(folder, options.settings, options.environment);
   const log = options.log ?? createLog(config.log_level);
-  const opened = await openParts(config, log);
+  const opened = await openParts(config, log, definition);
   try {
     const running = await listen(definition, config, log, opened);
     if (options.signals ?? true) stopOnSignals(running, log);
@@ -60,6 +61,7 @@ export async function serve(
 }
 
 interface Parts {
+  readonly tracer?: Tracer | undefined;
   readonly store: Store;
   readonly keyring: Keyring;
   readonly mark?: MarkStore | undefined;
@@ -69,7 +71,11 @@ interface Parts {
 /** As far as opening came. */
 type OpenParts = Pick<Parts, 'keyring' | 'mark'> & { readonly store?: Store | undefined };
 
-async function openParts(config: Config, log: Logger): Promise<Parts> {
+async function openParts(
+  config: Config,
+  log: Logger,
+  definition: ServiceDefinition,
+): Promise<Parts> {
   const keyring = await openKeyring(
     config.token_keys !== undefined && config.log_keys !== undefined
       ? { tokenKeys: config.token_keys, logKeys: config.log_keys }
@@ -81,13 +87,40 @@ async function openParts(config: Config, log: Logger): Promise<Parts> {
     },
   );
   let store: Store | undefined;
+  let mark: MarkStore | undefined;
   try {
     store = await openStore(config.store);
-    const mark = config.mark === undefined ? undefined : await openMark(config.mark);
-    return { store, keyring, mark, close: () => closeParts({ store, keyring, mark }) };
+    mark = await openMarkOf(definition, config);
+    const telemetry = await openTelemetry(config, definition.id);
+    return {
+      tracer: telemetry?.tracer,
+      store,
+      keyring,
+      mark,
+      async close() {
+        await closeParts({ store, keyring, mark });
+        await telemetry?.close();
+      },
+    };
   } catch (error) {
-    await closeParts({ store, keyring });
+    await closeParts({ store, keyring, mark });
     throw error;
+  }
+}
+
+/** Only where something is signed: a folder that nobody may write to is no obstacle elsewhere. */
+async function openMarkOf(
+  { trust }: ServiceDefinition,
+  { mark }: Config,
+): Promise<MarkStore | undefined> {
+  if (trust.level !== 'anchored' || mark === undefined) return undefined;
+  try {
+    return await openMark(mark);
+  } catch (cause) {
+    const why = (cause as Error).message;
+    throw new Error(`Cannot open the mark of the log: ${why}; WRIT_MARK names its place`, {
+      cause,
+    });
   }
 }
 
@@ -107,6 +140,13 @@ function tellMark({ trust }: ServiceDefinition, { mark, store }: Config, log: Lo
   } else {
     log.warn({}, 'no mark of the log: a restored database would go unnoticed; set WRIT_MARK');
   }
+}
+
+/** The packages are loaded only where they are used: most services start without them. */
+async function openTelemetry({ otlp_endpoint: endpoint }: Config, serviceId: string) {
+  if (endpoint === undefined) return undefined;
+  const { exportTo } = await import('../telemetry.ts');
+  return exportTo(endpoint, serviceId);
 }
 
 async function listen(

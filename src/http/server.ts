@@ -54,6 +54,8 @@ export function createHttpServer(runtime: Runtime, load: Load = watchLoad()): Ht
     },
   });
   const metrics = createMetrics(load, runtime.sealing);
+  runtime.watch(metrics.invoked);
+  app.addHook('preClose', async () => runtime.release());
   app.addHook('onClose', async () => load.close());
 
   readBodiesAsBytes(app);

@@ -49,6 +49,7 @@ export const ApprovalRequest = z.object({
   capability: CapabilityName,
   scope: z.array(Scope),
   requester: z.object({ subject: Principal, root_principal: Principal }),
+  session_id: CallerId.nullable().optional(),
   invocation_id: InvocationId,
   parameters: JsonObject,
   requested_parameters_digest: Digest,

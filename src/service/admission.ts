@@ -17,17 +17,14 @@ import {
 } from '../domain/budget.ts';
 import { failure, Refusal } from '../domain/failure.ts';
 import { toHex } from '../domain/hash.ts';
+import { observedDetail } from '../domain/observability.ts';
 import type { Failure } from '../protocol/failure.ts';
 import type { BudgetContext, InvokeAnswer } from '../protocol/invocation.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
+import type { Admission, Admitted, Refused, Settlement } from '../storage/invocation-store.ts';
 import type { IntentRecord } from '../storage/records.ts';
-import {
-  type Admission,
-  type Admitted,
-  OutcomeUnknown,
-  type Refused,
-  type Settlement,
-} from '../storage/store.ts';
+import { OutcomeUnknown } from '../storage/store.ts';
+import { grantUseOf, lostGrant } from './approve-call.ts';
 import { answerOf, bytesOf, type CheckedCall, type Ending, endingEntry, moneyOf } from './call.ts';
 import { frozenFailure } from './freeze.ts';
 import { type Done, runHandler, type Work } from './handler.ts';
@@ -38,7 +35,9 @@ import type { Parts } from './parts.ts';
 import { budgetsOf } from './permissions.ts';
 import { refusedCall, unrecordedCall } from './refused.ts';
 import { fingerprintOf, replayOf } from './replay.ts';
+import { requestApproval } from './request-approval.ts';
 import { createStream, type Stream, tellable } from './stream.ts';
+import { traced } from './tracing.ts';
 
 /** Stored answers are kept at least this long (specification of the key: 24 hours). */
 const ANSWER_KEPT_MS = 25 * 3_600_000;
@@ -78,6 +77,7 @@ async function answering(
         .track(perform(stream))
         .catch((error) => unrecordedCall(parts, call, failureOf('invoke', error, parts.log)));
       await stream.last(body as InvokeAnswer);
+      return body as InvokeAnswer;
     },
   };
 }
@@ -117,7 +117,7 @@ function needsAdmission({ capability, caller, charge, request }: CheckedCall): b
 
 /** Bindings must be kept before the caller hears of them, hence with the entry or not at all. */
 async function answerRead(parts: Parts, call: CheckedCall, stream?: Stream): Promise<Answer> {
-  const done = await runHandler(parts, call, workOf(parts, call, stream));
+  const done = await handled(parts, call, stream);
   const ending = endingOf(parts, call, done, stream);
   const entry = endingEntry(parts, call, ending);
   await parts.store.append([entry], done.bindings);
@@ -132,8 +132,10 @@ async function run(
   stream?: Stream,
 ): Promise<Answer> {
   const leases = keepLeases(parts, call, admission.intent.operation_id);
-  const done = await runHandler(parts, call, workOf(parts, call, stream));
-  leases.stop();
+  const done = await handled(parts, call, stream);
+  // A handler that ignores its deadline keeps its turn until it ends: nobody runs beside it.
+  if (done.late) void parts.work.track(done.late.then(() => leases.release()));
+  else leases.stop();
   const ending = endingOf(parts, call, done, stream);
   const settled = { ...call, budget: settledContext(call, done, ending, budgets) };
   const entry = endingEntry(parts, settled, ending);
@@ -145,6 +147,7 @@ async function run(
     outcome: done.outcome,
     // What was not reserved cannot be spent: without a charge the cost is only told.
     actual: call.charge && ending.cost?.amount,
+    stillRuns: done.late !== undefined,
     bindings: done.bindings,
     answer: bytes,
     entry,
@@ -158,6 +161,18 @@ async function run(
   if (outcome === 'unknown') return unsettledCall(parts, call);
   lateSettlement(parts, call, done.late);
   return { body, bytes, failure: ending.failure };
+}
+
+/** Runs the handler. Where it asked for approval, the request is kept before the call is closed. */
+async function handled(parts: Parts, call: CheckedCall, stream?: Stream): Promise<Done> {
+  const work = workOf(parts, call, stream);
+  const done = await traced(parts.tracer, 'handler', () => runHandler(parts, call, work));
+  if (!done.needsApproval) return done;
+  try {
+    return { ...done, failure: await requestApproval(parts, call) };
+  } catch (error) {
+    return { ...done, failure: failureOf('invoke', error, parts.log) };
+  }
 }
 
 /** The handler ended, and the log does not say so yet: the caller must look before it acts again. */
@@ -182,6 +197,9 @@ function admissionOf(parts: Parts, call: CheckedCall): Admission {
       ids: { ...ids },
       caller_class: caller.caller_class,
       parameters_digest: call.parametersDigest ?? null,
+      detail: observedDetail(capability, call) ?? null,
+      approval_request_id: call.approvalRequestId ?? null,
+      approval_grant_id: call.approvalGrantId ?? null,
     },
     instance_id: parts.instanceId,
     admitted_at: now,
@@ -190,6 +208,7 @@ function admissionOf(parts: Parts, call: CheckedCall): Admission {
     intent,
     now,
     charge,
+    grant: call.grant && grantUseOf(call.grant, call),
     leaseUntil: leaseUntil(now),
     idempotency:
       request.idempotency_key === undefined
@@ -215,7 +234,7 @@ async function refusedAdmission(
     const replay = await replayOf(parts, call, call.request, refused.record);
     if (replay) return replay;
   }
-  const found = admissionFailure(call, refused);
+  const found = admissionFailure(parts, call, refused);
   if (refused.reason !== 'budget') throw new Refusal(found);
   return refusedCall(parts, { ...call, budget: tightContext(call, refused.budget) }, found);
 }
@@ -232,7 +251,8 @@ function tightContext(
   return contextOf(capability.cost, charge, budgets);
 }
 
-function admissionFailure({ caller, charge, request }: CheckedCall, refused: Refused): Failure {
+function admissionFailure(parts: Parts, call: CheckedCall, refused: Refused): Failure {
+  const { caller, charge } = call;
   switch (refused.reason) {
     case 'unknown_token':
     case 'revoked':
@@ -250,7 +270,7 @@ function admissionFailure({ caller, charge, request }: CheckedCall, refused: Ref
         { grantable_by: caller.root_principal },
       );
     case 'grant':
-      return failure('approval_grant_invalid', `Cannot use grant "${request.approval_grant}"`);
+      return lostGrant(parts, call, refused.grant);
     case 'busy':
       return failure(
         'concurrent_branch_busy',
@@ -263,13 +283,14 @@ function admissionFailure({ caller, charge, request }: CheckedCall, refused: Ref
 }
 
 function workOf(parts: Parts, call: CheckedCall, stream?: Stream): Work {
-  const handler = parts.definition.code.get(call.capability.name)?.handler;
+  const { handler, approval } = parts.definition.code.get(call.capability.name) ?? {};
   if (!handler) throw new Error(`Cannot run "${call.capability.name}": it has no handler`);
   return {
     handler,
     parameters: call.parameters,
     bound: call.bound,
     deadlineMs: deadlineOf(parts, call),
+    approval: call.grant ? 'granted' : approval ? 'open' : 'undeclared',
     progress: (event) => told(stream, event),
   };
 }

@@ -11,6 +11,8 @@ import type { EntryRecord } from '../domain/entry.ts';
 import { toHex } from '../domain/hash.ts';
 import { ID_BYTES, idOf } from '../domain/ids.ts';
 import { fromMinor } from '../domain/money.ts';
+import { observedDetail } from '../domain/observability.ts';
+import type { RateState } from '../domain/rate.ts';
 import { eventClassOf } from '../domain/side-effect.ts';
 import type { EntryState, EntryType } from '../protocol/audit.ts';
 import type { Capability } from '../protocol/capability.ts';
@@ -23,6 +25,7 @@ import {
   type StreamSummary,
 } from '../protocol/invocation.ts';
 import type { JsonObject, Money } from '../protocol/primitives.ts';
+import type { GrantRecord } from '../storage/records.ts';
 import { disclosedTo } from './audited.ts';
 import type { TokenCaller } from './caller.ts';
 import { entryBy } from './entries.ts';
@@ -34,9 +37,16 @@ export interface Call {
   caller?: TokenCaller | undefined;
   request?: InvokeRequest | undefined;
   capability?: Capability | undefined;
+  /** As they were resolved. */
+  readonly parameters?: JsonObject | undefined;
   /** Digest of the resolved parameters. */
   parametersDigest?: string | undefined;
   budget?: BudgetContext | undefined;
+  /** The rate limits it was counted under. */
+  readonly rates: RateState[];
+  /** The approval that the call asked for or continues, and the grant it brought. */
+  approvalRequestId?: string | undefined;
+  approvalGrantId?: string | undefined;
 }
 
 /** A call that has passed every check that needs no change of the store. */
@@ -45,8 +55,11 @@ export interface CheckedCall extends Call {
   readonly request: InvokeRequest;
   readonly capability: Capability;
   readonly parameters: JsonObject;
+  readonly parametersDigest: string;
   readonly bound: ReadonlyMap<string, BindingFacts>;
   readonly charge?: Charge | undefined;
+  /** The grant whose use admission takes. */
+  readonly grant?: GrantRecord | undefined;
 }
 
 /** How an invocation ended. */
@@ -61,14 +74,18 @@ export interface Ending {
 }
 
 /** Starts a call with what can be echoed of it, whether or not the rest can be read. */
-export function beginCall(input: unknown, invocation_id = newInvocationId()): Call {
+export function beginCall(
+  input: unknown,
+  rates: RateState[],
+  invocation_id = newInvocationId(),
+): Call {
   const sent = typeof input === 'object' && input !== null ? input : {};
   const echoed = Object.entries(InvocationIds.shape).flatMap(([field, schema]) => {
     if (field === 'invocation_id' || !Object.hasOwn(sent, field)) return [];
     const value = schema.safeParse((sent as Record<string, unknown>)[field]);
     return value.success && value.data !== undefined ? [[field, value.data]] : [];
   });
-  return { ids: { invocation_id, ...Object.fromEntries(echoed) } };
+  return { ids: { invocation_id, ...Object.fromEntries(echoed) }, rates };
 }
 
 function newInvocationId(): string {
@@ -86,13 +103,20 @@ export function endingEntry(
     entry_type: ending.entryType ?? 'invocation',
     ...ids,
     capability: capability?.name ?? request?.capability,
-    event_class: eventClassOf(capability, ending.state === 'completed'),
+    // A dry run does nothing, whatever the capability would do.
+    event_class: eventClassOf(
+      ending.entryType === 'dry_run' ? undefined : capability,
+      ending.state === 'completed',
+    ),
     state: ending.state,
     failure_type: ending.failure?.type,
     token_id: caller.token.token_id,
     parameters_digest: call.parametersDigest,
+    approval_request_id: call.approvalRequestId,
+    approval_grant_id: call.approvalGrantId,
     cost_actual: ending.cost && moneyOf(ending.cost),
     stream_summary: ending.streamed,
+    detail: observedDetail(capability, { parameters: call.parameters, result: ending.result }),
   });
 }
 

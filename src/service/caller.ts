@@ -18,8 +18,8 @@ import type { Keyring } from '../keyring/keyring.ts';
 import { ARTEFACTS } from '../keyring/wire.ts';
 import type { Failure } from '../protocol/failure.ts';
 import { DelegationClaims } from '../protocol/token.ts';
+import type { Loaded } from '../storage/invocation-store.ts';
 import type { TokenRecord } from '../storage/records.ts';
-import type { Loaded } from '../storage/store.ts';
 import type { Ask } from './operations.ts';
 import type { Parts } from './parts.ts';
 

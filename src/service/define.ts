@@ -121,6 +121,11 @@ export interface HandlerContext {
   progress(event: JsonObject): Promise<void>;
   /** What the call really cost; never charged above what was reserved. */
   cost(amount: Money): void;
+  /**
+   * Goes on when this call was approved. Otherwise it throws, and the call ends as one that had no
+   * effect and needs approval. Only where the capability declares a policy.
+   */
+  requireApproval(): void;
 }
 
 /** Thrown by a handler that did nothing: whatever was reserved for the call is given back. */
@@ -132,6 +137,11 @@ export class NoEffect extends Error {
     super(detail);
     this.type = type;
   }
+}
+
+/** Thrown by `requireApproval()`, for the service to catch. */
+export class ApprovalNeeded extends Error {
+  override readonly name = 'ApprovalNeeded';
 }
 
 /** Thrown by a handler that failed after it may have acted: the caller gets this very failure. */

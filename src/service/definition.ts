@@ -10,6 +10,7 @@ import { parseDuration } from '../domain/duration.ts';
 import { type Capability, Input } from '../protocol/capability.ts';
 import { ServiceId } from '../protocol/primitives.ts';
 import { Trust } from '../protocol/trust.ts';
+import { approvalFaults } from './approval-policy.ts';
 import type { DefinedCapability } from './define.ts';
 import type { Authenticate } from './identities.ts';
 
@@ -78,6 +79,7 @@ export function createService(options: ServiceOptions): ServiceDefinition {
     ...('faults' in checked ? checked.faults : []),
     ...options.capabilities.flatMap((capability) => missingResolvers(capability, resolvers)),
     ...options.capabilities.flatMap(codeFaults),
+    ...options.capabilities.flatMap(approvalFaults),
   ];
   if ('faults' in checked || faults.length > 0) throw new DefinitionError(faults);
 

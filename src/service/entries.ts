@@ -5,6 +5,7 @@
  */
 
 import { randomBytes } from 'node:crypto';
+import { isDuration } from '../domain/duration.ts';
 import { type EntryFields, type EntryRecord, entryOf, SALT_BYTES } from '../domain/entry.ts';
 import { ID_BYTES, idOf } from '../domain/ids.ts';
 import type { Failure } from '../protocol/failure.ts';
@@ -29,8 +30,15 @@ export function entryBy(
     root_principal: caller.root_principal,
     success: said.event_class.endsWith('_success'),
     timestamp: store.now().toISOString(),
+    retention: retentionOf(said),
   };
   return entryOf(fields, randomBytes(SALT_BYTES));
+}
+
+/** As the capability declares it, in the detail; it decides when the contents are erased. */
+function retentionOf({ detail }: Said): string | undefined {
+  const { retention } = detail ?? {};
+  return isDuration(retention) ? retention : undefined;
 }
 
 /** An act of authority: it makes, ends or decides something, so it is high risk by nature. */

@@ -42,7 +42,14 @@ function run(handler: Handler, given: Given = {}) {
     // The rest of the parts is for the checks before a handler and the settlement after it.
     { store, log } as Parts,
     { ids: { invocation_id: 'inv-000000000000' }, caller },
-    { handler, parameters, bound, deadlineMs, progress: async () => undefined },
+    {
+      handler,
+      parameters,
+      bound,
+      deadlineMs,
+      approval: 'undeclared',
+      progress: async () => undefined,
+    },
   );
 }
 

@@ -16,7 +16,13 @@ import type { JsonObject } from '../protocol/primitives.ts';
 import type { BindingRecord } from '../storage/records.ts';
 import type { Call } from './call.ts';
 import type { TokenCaller } from './caller.ts';
-import { type Handler, type HandlerContext, HandlerFailure, NoEffect } from './define.ts';
+import {
+  ApprovalNeeded,
+  type Handler,
+  type HandlerContext,
+  HandlerFailure,
+  NoEffect,
+} from './define.ts';
 import type { Parts } from './parts.ts';
 
 /** A result is an answer in memory and perhaps in the store; more belongs behind a link in it. */
@@ -33,6 +39,8 @@ export interface Work {
   readonly parameters: JsonObject;
   readonly bound: ReadonlyMap<string, BindingFacts>;
   readonly deadlineMs: number;
+  /** Whether the capability declares a policy, and whether this call has a grant in hand. */
+  readonly approval: 'undeclared' | 'open' | 'granted';
   progress(event: JsonObject): Promise<void>;
 }
 
@@ -43,13 +51,15 @@ export interface Done {
   readonly failure?: Failure | undefined;
   readonly reported?: Charge | undefined;
   readonly bindings: readonly BindingRecord[];
+  /** The handler asked for approval: the request has still to be kept. */
+  readonly needsApproval?: boolean | undefined;
   /** Resolves when a handler that missed its deadline ends after all. */
   readonly late?: Promise<Done> | undefined;
 }
 
 export async function runHandler(
   parts: Parts,
-  call: Call & { caller: TokenCaller },
+  call: Pick<Call, 'ids'> & { caller: TokenCaller },
   work: Work,
 ): Promise<Done> {
   const abort = new AbortController();
@@ -98,6 +108,10 @@ function completed(parts: Parts, returned: unknown, notes: Notes): Done {
 }
 
 function broken(parts: Parts, error: unknown, notes: Notes): Done {
+  if (error instanceof ApprovalNeeded) {
+    const needed = failure('approval_required', error.message);
+    return { outcome: 'no_effect', failure: needed, needsApproval: true, bindings: [] };
+  }
   // Code without types may name a failure that does not exist; that is a defect like any other.
   const spoken = error instanceof NoEffect || error instanceof HandlerFailure ? error : undefined;
   const type = FailureType.safeParse(spoken?.type);
@@ -138,7 +152,7 @@ function broke(): Failure {
 
 function contextOf(
   parts: Parts,
-  { ids, caller }: Call & { caller: TokenCaller },
+  { ids, caller }: Pick<Call, 'ids'> & { caller: TokenCaller },
   work: Work,
   { signal, notes }: { signal: AbortSignal; notes: Notes },
 ): HandlerContext {
@@ -163,7 +177,14 @@ function contextOf(
     cost(amount) {
       notes.reported = chargeFrom(amount);
     },
+    requireApproval: () => requireApproval(work),
   } satisfies HandlerContext);
+}
+
+function requireApproval({ approval }: Work): void {
+  if (approval === 'granted') return;
+  if (approval === 'open') throw new ApprovalNeeded('Cannot go on: a person has to approve first');
+  throw new Error('Cannot ask for approval: the capability declares no policy');
 }
 
 function issueBinding(

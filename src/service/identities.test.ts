@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'vitest';
-import { EntitlementRule, Identity } from '../config.ts';
+import { EntitlementRule, Identity } from '../config-parts.ts';
 import { createIdentities } from './identities.ts';
 
 const ALICE = Identity.parse({
@@ -142,10 +142,15 @@ test('identify() takes nobody for unknown when the hook breaks, and keeps its wo
   assert.equal((await identify('alice-key'))?.principal, 'human:alice');
 });
 
-test('entitlementOf() tells what a principal is entitled to, whatever it presents', () => {
-  const { entitlementOf } = createIdentities(CONFIG);
+test('isEntitled() tells what a principal may have, by any of its credentials or by a rule', () => {
+  const second = { ...ALICE, key: 'second-key', scopes: ['approver:*'] };
+  const { isEntitled } = createIdentities({ ...CONFIG, identities: [ALICE, DESK, second] });
 
-  assert.deepEqual(entitlementOf('human:alice').scopes, ['travel.*']);
-  assert.deepEqual(entitlementOf('human:bob').scopes, ['travel.read']);
-  assert.deepEqual(entitlementOf('agent:x').scopes, []);
+  assert.equal(isEntitled('human:alice', 'travel.book'), true);
+  assert.equal(isEntitled('human:alice', 'approver:pay'), true);
+  assert.equal(isEntitled('human:alice', 'travel.search'), true);
+  assert.equal(isEntitled('human:bob', 'travel.read'), true);
+  assert.equal(isEntitled('human:bob', 'approver:pay'), false);
+  assert.equal(isEntitled('service:desk', 'approver:pay'), false);
+  assert.equal(isEntitled('agent:x', 'travel.read'), false);
 });

@@ -9,10 +9,12 @@
  */
 
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { Config, EntitlementRule, Identity } from '../config.ts';
+import type { Config } from '../config.ts';
+import type { EntitlementRule, Identity } from '../config-parts.ts';
 import type { Entitlement } from '../domain/entitlement.ts';
 import { failure, Refusal } from '../domain/failure.ts';
 import { isPrincipal, matchesPrincipal } from '../domain/principal.ts';
+import { entitles } from '../domain/scope-pattern.ts';
 import type { ExternalIdentities } from './oidc.ts';
 
 /** The author's own way to know a credential: a principal, or null for an unknown one. */
@@ -21,8 +23,8 @@ export type Authenticate = (bearer: string) => string | null | Promise<string | 
 export interface Identities {
   /** What the credential entitles to, or `undefined` when nobody knows it. */
   identify(bearer: string): Promise<Entitlement | undefined>;
-  /** What a principal is entitled to now, whatever it presents. */
-  entitlementOf(principal: string): Entitlement;
+  /** Whether a principal may have a scope now, by any of its credentials or by a rule. */
+  isEntitled(principal: string, scope: string): boolean;
 }
 
 export function createIdentities(
@@ -44,9 +46,11 @@ export function createIdentities(
       if (!isPrincipal(principal)) throw new Error('Cannot use what authenticate() returned');
       return ruleFor(entitlements, principal);
     },
-    entitlementOf: (principal) =>
-      identities.find((identity) => identity.principal === principal) ??
-      ruleFor(entitlements, principal),
+    isEntitled: (principal, scope) =>
+      [...identities, ruleFor(entitlements, principal)].some(
+        (each) =>
+          each.principal === principal && each.scopes.some((pattern) => entitles(pattern, scope)),
+      ),
   };
 }
 

@@ -8,7 +8,6 @@
  * @module
  */
 
-import { type ApprovalFacts, needsApproval } from '../domain/approval.ts';
 import {
   excessiveDepth,
   inadmissiblePrincipal,
@@ -21,11 +20,13 @@ import { boundPrice, checkBindings, handlesOf } from '../domain/bindings.ts';
 import { checkBudget } from '../domain/budget.ts';
 import { digestOf } from '../domain/canonical.ts';
 import { failure, Refusal, refuse } from '../domain/failure.ts';
+import { rateHeaders } from '../domain/rate.ts';
 import type { Capability } from '../protocol/capability.ts';
 import type { Failure } from '../protocol/failure.ts';
-import type { InvokeRequest } from '../protocol/invocation.ts';
-import { type Loaded, OutcomeUnknown } from '../storage/store.ts';
+import type { InvokeAnswer, InvokeRequest } from '../protocol/invocation.ts';
+import { OutcomeUnknown } from '../storage/store.ts';
 import { admitAndRun } from './admission.ts';
+import { approvalOf, bindingsJudgedAt } from './approve-call.ts';
 import { findBindings } from './bindings.ts';
 import { beginCall, type Call, type CheckedCall } from './call.ts';
 import { type PresentedToken, presentedToken, type TokenCaller, tokenCaller } from './caller.ts';
@@ -35,17 +36,41 @@ import type { Parts } from './parts.ts';
 import { budgetsOf } from './permissions.ts';
 import { refusedCall, unrecordedCall } from './refused.ts';
 import { replayOf } from './replay.ts';
+import { requestApproval } from './request-approval.ts';
 import { resolvedParameters } from './resolve.ts';
+import { traced } from './tracing.ts';
+import { type Watch, watchCall } from './watch.ts';
 
 export async function invoke(parts: Parts, ask: Ask): Promise<Answer> {
-  let call = beginCall(undefined);
+  const watch = watchCall(parts, ask);
+  const answer = await watch.span.within(() => answerTo(parts, ask, watch));
+  const headers = { ...answer.headers, ...rateHeaders(watch.rates) };
+  const { stream } = answer;
+  if (!stream) {
+    watch.end(answer.body as InvokeAnswer);
+    return { ...answer, headers };
+  }
+  const told: Answer['stream'] = async (sink) => {
+    const last = await watch.span.within(() => stream(sink));
+    watch.end(last);
+    return last;
+  };
+  return { ...answer, headers, stream: told };
+}
+
+async function answerTo(parts: Parts, ask: Ask, { rates, saw }: Watch): Promise<Answer> {
+  let call = beginCall(undefined, rates);
   try {
     // A stranger's body is not even read.
     const presented = presentedToken(parts, ask);
-    const reading = readInput(ask);
-    call = beginCall(reading.input, call.ids.invocation_id);
-    const checked = await check(parts, presented, call, reading);
-    return 'replay' in checked ? checked.replay : await admitAndRun(parts, checked);
+    const reading = readInput('invoke', ask);
+    call = saw(beginCall(reading.input, rates, call.ids.invocation_id));
+    const checked = await traced(parts.tracer, 'check', () =>
+      check(parts, presented, call, reading),
+    );
+    if ('replay' in checked) return checked.replay;
+    if ('asks' in checked) return await askApproval(parts, checked.asks);
+    return await admitAndRun(parts, checked);
   } catch (error) {
     const found = failureOf('invoke', error, parts.log);
     // The call's entry may have been kept: a second one would tell of it twice.
@@ -54,34 +79,40 @@ export async function invoke(parts: Parts, ask: Ask): Promise<Answer> {
   }
 }
 
-interface Reading {
+export interface Reading {
   readonly input?: unknown;
   readonly request?: InvokeRequest;
   readonly fault?: Refusal;
 }
 
 /** Reads the request first, but tells what is wrong with it only after the caller is known. */
-function readInput(ask: Ask): Reading {
+export function readInput(name: 'invoke' | 'test', ask: Ask): Reading {
   let input: unknown;
   try {
     input = ask.input();
-    return { input, request: requestOf('invoke', { ...ask, input: () => input }) };
+    const read = requestOf(name, { ...ask, input: () => input });
+    return { input, request: { idempotency_key: undefined, ...read } };
   } catch (error) {
     if (error instanceof Refusal) return { input, fault: error };
     throw error;
   }
 }
 
-async function check(
+/** Every rule that needs no change of the store, in the order in which a caller hears of them. */
+export async function check(
   parts: Parts,
   presented: PresentedToken,
   call: Call,
   { request, fault }: Reading,
-): Promise<CheckedCall | { replay: Answer }> {
+): Promise<CheckedCall | { replay: Answer } | { asks: CheckedCall }> {
   const caller = await loadCaller(parts, presented, call, request);
   const { token, loaded } = caller;
+  const root = { policy: 'principal', name: token.root_principal } as const;
+  await parts.rates.take(call, root, parts.config.rate_limit);
   if (fault || !request) throw fault;
   const capability = knownCapability(parts, call, request);
+  const own = { policy: 'capability', name: capability.name } as const;
+  await parts.rates.take(call, own, capability.rate_limit);
   refuse(otherResponseMode(capability, request));
   refuse(inadmissiblePrincipal(token, capability));
   refuse(missingScope(token, capability));
@@ -93,7 +124,7 @@ async function check(
   refuse(unmetControl(token, capability));
   const bindings = checkBindings(capability, request.parameters, {
     root_principal: token.root_principal,
-    at: parts.store.now(),
+    at: await bindingsJudgedAt(parts, caller, capability),
     find: await findBindings(parts, caller, capability, request.parameters),
   });
   refuse(bindings.failure);
@@ -102,11 +133,25 @@ async function check(
   call.budget = budget.context;
   refuse(budget.failure);
   const parameters = await resolvedParameters(parts, caller, capability, request.parameters);
-  call.parametersDigest = digestOf(parameters);
-  refuse(unknownGrant(request, loaded));
-  refuse(notYetOffered(capability, parts, { parameters, charge: budget.charge }));
+  const parametersDigest = digestOf(parameters);
+  call.parametersDigest = parametersDigest;
+  refuse(notYetOffered(capability));
   const { bound } = bindings;
-  return { ...call, caller, request, capability, parameters, bound, charge: budget.charge };
+  const { charge } = budget;
+  const checked = {
+    ...call,
+    caller,
+    request,
+    capability,
+    parameters,
+    parametersDigest,
+    bound,
+    charge,
+  };
+  const { needed, grant } = approvalOf(parts, checked);
+  if (needed && !grant) return { asks: checked };
+  // What was approved is what runs.
+  return grant ? { ...checked, grant, parameters: grant.parameters } : checked;
 }
 
 /** Loads, in one trip, the token and everything that the checks will ask for. */
@@ -133,8 +178,16 @@ async function loadCaller(
   call.request = request;
   const taskId = call.caller?.token.purpose.task_id;
   if (typeof taskId === 'string') call.ids.task_id ??= taskId;
+  if (call.caller) nameGrant(call, call.caller);
   if ('failure' in judged) throw new Refusal(judged.failure);
   return judged.caller;
+}
+
+/** The entry of a continuation names its grant, but nobody else's. */
+function nameGrant(call: Call, { token, loaded: { grant } }: TokenCaller): void {
+  if (grant?.root_principal !== token.root_principal || grant.subject !== token.subject) return;
+  call.approvalGrantId = grant.grant_id;
+  call.approvalRequestId = grant.approval_request_id;
 }
 
 function knownCapability(parts: Parts, call: Call, request: InvokeRequest): Capability {
@@ -158,23 +211,17 @@ function otherResponseMode(
       );
 }
 
-/** A grant that is given is judged, also where none is needed. */
-function unknownGrant({ approval_grant: id }: InvokeRequest, { grant }: Loaded) {
-  if (id === undefined || grant) return undefined;
-  return failure('approval_grant_invalid', `Cannot use grant "${id}": there is no such grant`);
+/** Also when the request could not be kept: the call was refused, and has its entry. */
+async function askApproval(parts: Parts, call: CheckedCall): Promise<Answer> {
+  const found = await requestApproval(parts, call).catch((error) =>
+    failureOf('invoke', error, parts.log),
+  );
+  return refusedCall(parts, call, found);
 }
 
-/** Approval and composition are further steps of this list; until they are there, nothing runs. */
-function notYetOffered(
-  capability: Capability,
-  { definition }: Parts,
-  facts: Omit<ApprovalFacts, 'condition'>,
-): Failure | undefined {
-  const when = definition.code.get(capability.name)?.approval?.when;
-  const condition = typeof when === 'object' && 'needed' in when ? when.needed : undefined;
-  const approval = needsApproval(capability, { ...facts, condition });
-  if (!approval && capability.kind === 'atomic') return undefined;
-  const what = approval ? 'approvals are' : 'composed capabilities are';
-  const detail = `Cannot invoke "${capability.name}": ${what} not offered by this version`;
+/** Composition is a further step of this list; until it is there, nothing runs. */
+function notYetOffered({ name, kind }: Capability): Failure | undefined {
+  if (kind === 'atomic') return undefined;
+  const detail = `Cannot invoke "${name}": composed capabilities are not offered by this version`;
   return failure('not_found', detail);
 }

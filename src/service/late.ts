@@ -9,7 +9,7 @@
  */
 
 import { failure } from '../domain/failure.ts';
-import type { Settlement } from '../storage/store.ts';
+import type { Settlement } from '../storage/invocation-store.ts';
 import { answerOf, bytesOf, type CheckedCall, type Ending, endingEntry } from './call.ts';
 import type { Done } from './handler.ts';
 import type { Answer } from './operations.ts';

@@ -20,13 +20,22 @@ export function leaseUntil(now: Date): Date {
   return new Date(now.getTime() + LEASE_MS);
 }
 
+export interface Leases {
+  /** Stops renewing: the settlement lets go of what is held. */
+  stop(): void;
+  /** Lets go in the store, for a call that was settled while it still ran. */
+  release(): Promise<void>;
+}
+
+const NO_LEASES: Leases = { stop: () => undefined, release: async () => undefined };
+
 /** Renews until stopped. Nothing to do where no token of the lineage is exclusive. */
 export function keepLeases(
   { store, log }: Parts,
   { caller }: CheckedCall,
   operationId: string,
-): { stop(): void } {
-  if (!caller.loaded.lineage.some(({ exclusive }) => exclusive)) return { stop: () => undefined };
+): Leases {
+  if (!caller.loaded.lineage.some(({ exclusive }) => exclusive)) return NO_LEASES;
   const timer = setInterval(() => {
     store.renewLeases(operationId, leaseUntil(store.now())).then(
       (held) => {
@@ -38,5 +47,13 @@ export function keepLeases(
     );
   }, RENEW_MS);
   timer.unref();
-  return { stop: () => clearInterval(timer) };
+  return {
+    stop: () => clearInterval(timer),
+    async release() {
+      clearInterval(timer);
+      await store.releaseLeases(operationId).catch((error) => {
+        log.warn({ err: error }, 'a lease could not be released; it runs out by itself');
+      });
+    },
+  };
 }

@@ -10,7 +10,7 @@
 
 import { isIP } from 'node:net';
 import { createLocalJWKSet, decodeJwt, errors, type JSONWebKeySet, jwtVerify } from 'jose';
-import type { OidcIssuer } from '../config.ts';
+import type { OidcIssuer } from '../config-parts.ts';
 import {
   type Claims,
   principalOfClaims,

@@ -11,10 +11,12 @@
 import { failure, Refusal } from '../domain/failure.ts';
 import type { Logger } from '../log.ts';
 import type { Failure } from '../protocol/failure.ts';
+import type { InvokeAnswer } from '../protocol/invocation.ts';
 import { type OperationName, operations, type RequestOf } from '../protocol/operations.ts';
 import { OutcomeUnknown, StoreUnavailable } from '../storage/store.ts';
 import type { Document } from './documents.ts';
 import type { EventSink } from './stream.ts';
+import type { TraceParent } from './tracing.ts';
 
 export interface Ask {
   /** What was presented, if anything. Throws a `Refusal` when it is not one clear credential. */
@@ -22,7 +24,7 @@ export interface Ask {
   /** Reads the fields of the request. Throws a `Refusal` when they cannot be read at all. */
   input(): unknown;
   /** The trace this call belongs to, where the caller named one. */
-  readonly traceId?: string | undefined;
+  readonly trace?: TraceParent | undefined;
 }
 
 export interface Answer {
@@ -33,8 +35,8 @@ export interface Answer {
   readonly bytes?: Uint8Array | undefined;
   /** Headers on the transports that have them. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Where the answer is told as it happens: runs the call, and resolves when the last event is sent. */
-  readonly stream?: ((sink: EventSink) => Promise<void>) | undefined;
+  /** Where the answer is told as it happens: runs the call, and resolves with what was told last. */
+  readonly stream?: ((sink: EventSink) => Promise<InvokeAnswer>) | undefined;
   /** Taken, but not complete: below the quorum of an approval. */
   readonly accepted?: boolean | undefined;
 }

@@ -11,8 +11,21 @@ import type { Store } from '../storage/store.ts';
 import type { TokenReader } from './caller.ts';
 import type { ServiceDefinition } from './definition.ts';
 import type { Identities } from './identities.ts';
+import type { RateLimiter } from './rate.ts';
+import type { Repeated } from './repeated.ts';
 import type { Settler } from './settle.ts';
+import type { Tracer } from './tracing.ts';
+import type { Waits } from './waits.ts';
 import type { WorkInProgress } from './work.ts';
+
+/** Names of ours only: these become labels, and their number must be bounded. */
+export interface EndedInvocation {
+  /** Undefined where the service has no such capability. */
+  readonly capability?: string | undefined;
+  /** `success`, or the type of the failure. */
+  readonly outcome: string;
+  readonly seconds: number;
+}
 
 export interface Parts {
   readonly definition: ServiceDefinition;
@@ -22,7 +35,14 @@ export interface Parts {
   readonly identities: Identities;
   readonly readToken: TokenReader;
   readonly settler: Settler;
+  readonly rates: RateLimiter;
   readonly work: WorkInProgress;
+  readonly tracer: Tracer;
+  /** Told of every invocation that ended. */
+  ended(invocation: EndedInvocation): void;
+  readonly waits: Waits;
+  /** Nudged when there is something to send. */
+  readonly webhooks: Repeated;
   readonly log: Logger;
   /** Names this process to the store: calls of a process that fell silent are recovered. */
   readonly instanceId: string;

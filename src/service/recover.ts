@@ -12,7 +12,7 @@ import type {
   IndeterminateInvocation,
   ReconcileAnswer,
 } from '../protocol/operator.ts';
-import type { Money } from '../protocol/primitives.ts';
+import type { JsonObject, Money } from '../protocol/primitives.ts';
 import type { IntentRecord } from '../storage/records.ts';
 import type { Close } from '../storage/recovery.ts';
 import { answered, audited } from './audited.ts';
@@ -36,7 +36,8 @@ export function closeAbandoned(parts: Parts): Close {
       'Cannot say what became of the call: the process that ran it ended',
     );
     const caller = { principal: intent.subject, root_principal: intent.root_principal };
-    const digest = intent.facts.parameters_digest;
+    const fact = (name: string) => textOf(intent.facts[name]);
+    const { detail } = intent.facts;
     const entry = entryBy(parts, caller, {
       entry_type: 'invocation',
       ...ids,
@@ -45,12 +46,24 @@ export function closeAbandoned(parts: Parts): Close {
       state: 'indeterminate',
       failure_type: found.type,
       token_id: intent.token_id,
-      parameters_digest: typeof digest === 'string' ? digest : undefined,
+      parameters_digest: fact('parameters_digest'),
+      approval_request_id: fact('approval_request_id'),
+      approval_grant_id: fact('approval_grant_id'),
       cost_actual: intent.charge && moneyOf(intent.charge),
+      detail: (detail as JsonObject | null) ?? undefined,
     });
-    const body = answerOf(parts, { ids }, { state: 'indeterminate', failure: found }, entry);
+    const body = answerOf(
+      parts,
+      { ids, rates: [] },
+      { state: 'indeterminate', failure: found },
+      entry,
+    );
     return { entry, answer: bytesOf(body) };
   };
+}
+
+function textOf(fact: unknown): string | undefined {
+  return typeof fact === 'string' ? fact : undefined;
 }
 
 export async function indeterminate(parts: Parts, ask: Ask): Promise<IndeterminateAnswer> {

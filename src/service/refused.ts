@@ -4,15 +4,21 @@
  * @module
  */
 
+import type { EntryType } from '../protocol/audit.ts';
 import type { Failure } from '../protocol/failure.ts';
 import { answerOf, type Call, endingEntry } from './call.ts';
 import { type Answer, failureOf } from './operations.ts';
 import type { Parts } from './parts.ts';
 
 /** A call that ended before admission: nothing ran, and its caller, if known, has its entry. */
-export async function refusedCall(parts: Parts, call: Call, found: Failure): Promise<Answer> {
+export async function refusedCall(
+  parts: Parts,
+  call: Call,
+  found: Failure,
+  entryType: EntryType = 'invocation',
+): Promise<Answer> {
   const { caller } = call;
-  const ending = { state: 'refused', failure: found } as const;
+  const ending = { state: 'refused', failure: found, entryType } as const;
   if (!caller) return { body: answerOf(parts, call, ending), failure: found };
   const entry = endingEntry(parts, { ...call, caller }, ending);
   try {

@@ -68,5 +68,6 @@ function lastEvent({ store }: Parts, body: InvokeAnswer) {
     const told = { ...body, stream_summary: body.stream_summary ?? ONE_EVENT };
     const json = JSON.stringify({ ...told, timestamp: store.now().toISOString() });
     await sink.send(body.success ? 'completed' : 'failed', json);
+    return body;
   };
 }

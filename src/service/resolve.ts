@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { ActorPolicyRule } from '../config.ts';
+import type { ActorPolicyRule } from '../config-parts.ts';
 import { failure, Refusal, refuse } from '../domain/failure.ts';
 import {
   type ActorPolicy,

@@ -15,41 +15,69 @@ import type { OperationName } from '../protocol/operations.ts';
 import type { MarkStore } from '../storage/mark.ts';
 import { type RecoveryOptions, startRecovery } from '../storage/recovery.ts';
 import type { Store } from '../storage/store.ts';
+import { missingApprovers } from './approval-policy.ts';
+import { denyRequest, listRequests, readRequest } from './approval-requests.ts';
 import { queryAudit } from './audit.ts';
 import { createTokenReader } from './caller.ts';
 import { checkpointMethods } from './checkpoints.ts';
 import { createDocuments } from './documents.ts';
+import { dryRun } from './dry-run.ts';
+import { startExpiry } from './expiry.ts';
 import { freeze, frozen, unfreeze } from './freeze.ts';
+import { issueGrant } from './grants.ts';
 import { createIdentities } from './identities.ts';
 import { invoke } from './invoke.ts';
 import { issueToken } from './issue.ts';
 import { createExternalIdentities } from './oidc.ts';
 import type { Ask, Method, Methods } from './operations.ts';
-import type { Parts } from './parts.ts';
+import type { EndedInvocation, Parts } from './parts.ts';
 import { permissions } from './permissions.ts';
+import { createRateLimiter } from './rate.ts';
 import { closeAbandoned, indeterminate, reconcile } from './recover.ts';
 import { type RetentionOptions, startRetention } from './retention.ts';
 import { type Sealer, type SealingState, startSealer } from './sealer.ts';
 import { createSettler } from './settle.ts';
 import { revokeToken, viewToken } from './tokens.ts';
+import { NO_TRACER, type Tracer, tracedStore } from './tracing.ts';
 import { trustMethods } from './trust.ts';
+import { createWaits } from './waits.ts';
+import { listDeliveries, startWebhooks, type WebhookTiming } from './webhooks.ts';
 import { createWitnesses } from './witness.ts';
 import { createWorkInProgress } from './work.ts';
 
 export interface RuntimeParts
-  extends Omit<Parts, 'identities' | 'readToken' | 'settler' | 'work' | 'instanceId'> {
+  extends Omit<
+    Parts,
+    | 'identities'
+    | 'readToken'
+    | 'settler'
+    | 'rates'
+    | 'work'
+    | 'waits'
+    | 'webhooks'
+    | 'instanceId'
+    | 'tracer'
+    | 'ended'
+  > {
   /** Where callers reach the service. */
   baseUrl(): string;
   /** Where the last signed checkpoint is remembered, outside the store. */
   readonly mark?: MarkStore | undefined;
+  readonly tracer?: Tracer | undefined;
   /** How soon silence counts as death; by default as the promise of a minute needs it. */
   readonly recovery?: Pick<RecoveryOptions, 'intervalMs' | 'silentMs'>;
+  /** How often requests are looked at for their expiry, and how notices are sent. */
+  readonly upkeep?: WebhookTiming & { readonly expiryMs?: number };
   readonly retention?: Pick<RetentionOptions, 'intervalMs'>;
 }
 
 export interface Runtime {
+  /** Tells of every invocation that ends from now on. */
+  watch(listener: (invocation: EndedInvocation) => void): void;
   readonly methods: Methods;
   readonly log: Logger;
+  /** Lets go of callers that only wait, so that a transport can close without them. */
+  release(): void;
   /**
    * Waits for calls that still run, within the grace period, then stops what runs beside the
    * requests. The store and the keys stay open: they were given.
@@ -67,11 +95,20 @@ export async function createRuntime({
   recovery: timing,
   retention: erasing,
   mark,
+  tracer = NO_TRACER,
+  upkeep,
   ...given
 }: RuntimeParts): Promise<Runtime> {
-  const { definition, config, store, keyring, log } = given;
+  const { definition, config, keyring, log } = given;
+  const store = tracedStore(given.store, tracer);
+  const listeners = new Set<(invocation: EndedInvocation) => void>();
   const parts: Parts = {
     ...given,
+    store,
+    tracer,
+    ended: (invocation) => {
+      for (const listener of listeners) listener(invocation);
+    },
     identities: createIdentities(
       config,
       definition.authenticate,
@@ -79,9 +116,13 @@ export async function createRuntime({
     ),
     readToken: createTokenReader(keyring, definition.id),
     settler: createSettler(store, log),
+    rates: createRateLimiter(store),
     work: createWorkInProgress(),
+    waits: createWaits(),
+    webhooks: startWebhooks(given, upkeep),
     instanceId: randomUUID(),
   };
+  for (const missing of missingApprovers(definition, config)) log.warn({}, missing);
   // Discovery advertises exactly what is offered, and is itself offered: hence the two steps.
   const methods: Methods = {};
   const documents = createDocuments({
@@ -101,19 +142,27 @@ export async function createRuntime({
     onRecovered: ({ closed, failed }) =>
       log.warn({ closed: closed.length, failed: failed.length }, 'closed abandoned calls'),
     onError: (error) => log.error({ err: error }, 'recovery failed'),
+  }).catch(async (error) => {
+    await parts.webhooks.stop();
+    throw error;
   });
   const sealer = await anchored(parts, mark);
   const retention = startRetention({ ...erasing, ...parts, policy: config.retention });
   if (sealer) Object.assign(methods, checkpointMethods(parts, sealer));
+  const expiry = startExpiry(parts, upkeep?.expiryMs);
   return {
     methods,
     log,
+    watch: (listener) => void listeners.add(listener),
+    release: () => parts.waits.stop(),
     sealing: () => sealer?.state(),
     unready: () => unready(store, keyring),
     async close() {
       const left = await parts.work.finish(config.stop_grace_seconds * 1_000);
       if (left > 0) log.warn({ left }, 'stopped while calls were still running');
+      parts.waits.stop();
       parts.settler.close();
+      await Promise.all([expiry.stop(), parts.webhooks.stop()]);
       await recovery.stop();
       await retention.stop();
       await sealer?.stop();
@@ -148,12 +197,18 @@ function authorityMethods(parts: Parts): Methods {
     'tokens.get': answering(viewToken),
     permissions: answering(permissions),
     invoke: (ask) => invoke(parts, ask),
+    test: (ask) => dryRun(parts, ask),
+    'approval_grants.issue': (ask) => issueGrant(parts, ask),
+    'approval_requests.list': answering(listRequests),
+    'approval_requests.get': (ask) => readRequest(parts, ask),
+    'approval_requests.deny': answering(denyRequest),
     'audit.query': answering(queryAudit),
     'operator.freeze': answering(freeze),
     'operator.unfreeze': answering(unfreeze),
     'operator.frozen': answering(frozen),
     'operator.indeterminate': answering(indeterminate),
     'operator.reconcile': answering(reconcile),
+    'operator.deliveries': answering(listDeliveries),
   };
 }
 

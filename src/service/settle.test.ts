@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, test } from 'vitest';
 import { createLog } from '../log.ts';
+import type { Settlement } from '../storage/invocation-store.ts';
 import { openStore } from '../storage/open.ts';
-import { OutcomeUnknown, type Settlement, type Store, StoreUnavailable } from '../storage/store.ts';
+import { OutcomeUnknown, type Store, StoreUnavailable } from '../storage/store.ts';
 import {
   admission,
   at,

@@ -9,7 +9,8 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../log.ts';
-import { OutcomeUnknown, type Settlement, type Store, StoreUnavailable } from '../storage/store.ts';
+import type { Settlement } from '../storage/invocation-store.ts';
+import { OutcomeUnknown, type Store, StoreUnavailable } from '../storage/store.ts';
 
 /** A store that was restarted is back within seconds; a minute between tries harms nobody after that. */
 const RETRY_FIRST_MS = 250;

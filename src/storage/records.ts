@@ -55,6 +55,8 @@ export interface ApprovalRecord {
   readonly scope: readonly string[];
   readonly subject: string;
   readonly root_principal: string;
+  /** Everyone whose hands the requesting token passed through, from the root token to the subject. */
+  readonly requested_through: readonly string[];
   readonly session_id?: string | undefined;
   readonly invocation_id: string;
   readonly parameters: JsonObject;

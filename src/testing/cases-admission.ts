@@ -5,8 +5,9 @@
  */
 
 import assert from 'node:assert/strict';
+import type { Admission, Refused } from '../storage/invocation-store.ts';
 import type { BudgetState, TokenRecord } from '../storage/records.ts';
-import type { Admission, Refused, Store } from '../storage/store.ts';
+import type { Store } from '../storage/store.ts';
 import {
   admission,
   at,

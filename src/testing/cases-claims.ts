@@ -5,8 +5,9 @@
  */
 
 import assert from 'node:assert/strict';
+import type { GrantUse } from '../storage/invocation-store.ts';
 import type { GrantRecord, TokenRecord } from '../storage/records.ts';
-import type { GrantUse, Store } from '../storage/store.ts';
+import type { Store } from '../storage/store.ts';
 import { refusal } from './cases-admission.ts';
 import {
   admission,
@@ -218,6 +219,46 @@ export const LEASE_CASES: Cases = {
     await store.admit(admission(root, { now: at(HOUR) }));
 
     assert.equal(await store.renewLeases(slow.intent.operation_id, at(9 * HOUR)), false);
+  },
+
+  'settle() keeps the leases of a call that still runs, until they are released': async (store) => {
+    const token = await keep(store, rootToken({ concurrent_branches: 'exclusive' }));
+    const slow = admission(token, { leaseUntil: at(HOUR) });
+    const { operation_id } = slow.intent;
+    await store.admit(slow);
+    await store.settle(settlement(slow, { outcome: 'indeterminate', stillRuns: true }));
+
+    const beside = await refusal(store, admission(token), [token]);
+    const renewed = await store.renewLeases(operation_id, at(2 * HOUR));
+    const later = await refusal(store, admission(token, { now: at(HOUR) }), [token]);
+    await store.releaseLeases(operation_id);
+
+    assert.equal(beside.reason, 'busy');
+    assert.equal(renewed, true);
+    assert.equal(later.reason, 'busy');
+    assert.equal(await store.renewLeases(operation_id, at(3 * HOUR)), false);
+    assert.equal((await store.admit(admission(token))).admitted, true);
+  },
+
+  'settle() lets go of the leases of a call that ended, whatever else it says': async (store) => {
+    const token = await keep(store, rootToken({ concurrent_branches: 'exclusive' }));
+    const call = admission(token);
+    await store.admit(call);
+    await store.settle(settlement(call, { outcome: 'completed', stillRuns: true }));
+
+    assert.equal((await store.admit(admission(token))).admitted, true);
+  },
+
+  'releaseLeases() leaves a lease that another call has taken': async (store) => {
+    const token = await keep(store, rootToken({ concurrent_branches: 'exclusive' }));
+    const slow = admission(token, { leaseUntil: at(HOUR) });
+    await store.admit(slow);
+    await store.admit(admission(token, { now: at(HOUR), leaseUntil: at(2 * HOUR) }));
+
+    await store.releaseLeases(slow.intent.operation_id);
+
+    const refused = await refusal(store, admission(token, { now: at(HOUR) }), [token]);
+    assert.equal(refused.reason, 'busy');
   },
 
   'renewLeases() is true for a running call that holds none': async (store) => {

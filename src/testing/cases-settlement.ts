@@ -5,8 +5,9 @@
  */
 
 import assert from 'node:assert/strict';
+import type { Admission, Settlement } from '../storage/invocation-store.ts';
 import type { TokenRecord } from '../storage/records.ts';
-import type { Admission, Settlement, Store } from '../storage/store.ts';
+import type { Store } from '../storage/store.ts';
 import {
   admission,
   at,

@@ -5,8 +5,9 @@
  */
 
 import assert from 'node:assert/strict';
+import type { Settlement } from '../storage/invocation-store.ts';
 import type { IntentRecord, TokenRecord } from '../storage/records.ts';
-import { type Settlement, type Store, StoreUnavailable } from '../storage/store.ts';
+import { type Store, StoreUnavailable } from '../storage/store.ts';
 import {
   admission,
   approval,
@@ -185,6 +186,8 @@ const CALLS: Record<string, (store: Store) => Promise<unknown>> = {
   settle: (store) => store.settle(settlement(admission(rootToken()))),
   append: (store) => store.append([entry()]),
   renewLeases: (store) => store.renewLeases('op', at(0)),
+  releaseLeases: (store) => store.releaseLeases('op'),
+  takePermits: (store) => store.takePermits({ key: 'k', windowStart: at(0), limit: 1, slice: 1 }),
   heartbeat: (store) => store.heartbeat('instance', at(0)),
   abandonedIntents: (store) => store.abandonedIntents(at(0), 1),
   reconcile: (store) => store.reconcile(newId('inv-'), true, () => entry()),

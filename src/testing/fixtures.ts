@@ -11,6 +11,7 @@ import { randomBytes } from 'node:crypto';
 import { type EntryFields, type EntryRecord, entryOf, SALT_BYTES } from '../domain/entry.ts';
 import { ID_BYTES, type IdPrefix, idOf } from '../domain/ids.ts';
 import type { Budget } from '../protocol/primitives.ts';
+import type { Admission, GrantUse, Settlement } from '../storage/invocation-store.ts';
 import type {
   ApprovalRecord,
   BindingRecord,
@@ -21,7 +22,7 @@ import type {
   IntentRecord,
   TokenRecord,
 } from '../storage/records.ts';
-import type { Admission, GrantUse, Settlement, Store } from '../storage/store.ts';
+import type { Store } from '../storage/store.ts';
 
 const T0 = Date.parse('2030-01-01T00:00:00.000Z');
 
@@ -179,6 +180,7 @@ export function approval(changed: Partial<ApprovalRecord> = {}): ApprovalRecord 
     scope: ['travel.book'],
     subject: 'agent:asker',
     root_principal: 'human:root@example.com',
+    requested_through: ['human:root@example.com', 'agent:asker'],
     invocation_id: newId('inv-'),
     parameters: { to: 'Zürich', seats: 2 },
     parameters_digest: `sha256:${randomBytes(32).toString('hex')}`,

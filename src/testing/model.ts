@@ -7,8 +7,8 @@
  */
 
 import { toMinor } from '../domain/money.ts';
+import type { Admission, Refused, Settlement } from '../storage/invocation-store.ts';
 import type { FreezeRecord, GrantRecord, TokenRecord } from '../storage/records.ts';
-import type { Admission, Refused, Settlement } from '../storage/store.ts';
 
 interface ModelBudget {
   readonly currency: string;

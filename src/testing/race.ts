@@ -4,13 +4,8 @@
  * @module
  */
 
-import {
-  type Admission,
-  type Admitted,
-  type Refused,
-  type Store,
-  StoreUnavailable,
-} from '../storage/store.ts';
+import type { Admission, Admitted, Refused } from '../storage/invocation-store.ts';
+import { type Store, StoreUnavailable } from '../storage/store.ts';
 
 /** Instances of one store, all on the same database. */
 export type Stores = readonly [Store, ...Store[]];

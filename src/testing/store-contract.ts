@@ -14,6 +14,7 @@ import { GRANT_CASES, KEY_CASES, LEASE_CASES } from './cases-claims.ts';
 import { LOAD_CASES } from './cases-load.ts';
 import { LOG_CASES, LONG_LOG_CASES, QUERY_CASES } from './cases-log.ts';
 import { DELIVERY_CASES, EXPIRY_CASES, OPERATOR_CASES } from './cases-notices.ts';
+import { PERMIT_CASES } from './cases-permits.ts';
 import { RETENTION_CASES } from './cases-retention.ts';
 import { ONCE_CASES, OUTCOME_CASES, SETTLEMENT_CASES } from './cases-settlement.ts';
 import { ISSUANCE_CASES, REVOCATION_CASES } from './cases-tokens.ts';
@@ -50,6 +51,7 @@ const AREAS: Readonly<Record<string, Cases>> = {
   approvals: { ...ASKING_CASES, ...LISTING_CASES, ...DECISION_CASES, ...EXPIRY_CASES },
   deliveries: DELIVERY_CASES,
   operators: OPERATOR_CASES,
+  'rate limits': PERMIT_CASES,
   log: { ...LOG_CASES, ...QUERY_CASES, ...LONG_LOG_CASES, ...TREE_CASES, ...CHECKPOINT_CASES },
   retention: RETENTION_CASES,
   life: LIFE_CASES,

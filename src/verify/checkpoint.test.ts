@@ -133,6 +133,8 @@ test('verifyCheckpoint() looks for each witness that it was given', async () => 
   assert.equal(seen.verdict, 'verified');
   assert.match(JSON.stringify(seen.checks), /witness\.example\/w1.*seen at 2090-01-01T11:00:00/);
   assert.deepEqual(named(unseen, 'not_checked'), ['note signature of "witness.example/w1"']);
+  const bare = await verifyCheckpoint(listed(witnessed), strict);
+  assert.deepEqual(named(bare, 'not_checked'), ['note signature of "witness.example/w1"']);
   assert.equal((await verifyCheckpoint({ ...later, tree_head: forged }, strict)).verdict, 'failed');
 });
 

@@ -9,7 +9,15 @@ import { readDetached, TYPS } from '../domain/jws.ts';
 import type { Hash } from '../domain/merkle.ts';
 import { Checkpoint, CheckpointDetail } from '../protocol/audit.ts';
 import { noteChecks } from './note.ts';
-import { type Check, failed, ok, type Report, reportOf, unlessFound } from './report.ts';
+import {
+  type Check,
+  failed,
+  notChecked,
+  ok,
+  type Report,
+  reportOf,
+  unlessFound,
+} from './report.ts';
 import { type Ground, signatureChecks } from './signed.ts';
 
 /** A checkpoint does not name its service; the signature covers the name that is given here. */
@@ -68,7 +76,9 @@ async function detailChecks(value: unknown, ground: CheckpointGround): Promise<C
   const parsed = NotedCheckpoint.safeParse(value);
   if (!parsed.success) {
     const hasDetail = Object.hasOwn(value as object, 'tree_head');
-    return hasDetail ? [failed('note', 'the detail is not as services write it')] : [];
+    return hasDetail
+      ? [failed('note', 'the detail is not as services write it')]
+      : unseenChecks(ground);
   }
   const { tree_size, entry_count, tree_head } = parsed.data;
   const fault = tree_size === entry_count ? undefined : '"tree_size" and "entry_count" differ';
@@ -76,4 +86,11 @@ async function detailChecks(value: unknown, ground: CheckpointGround): Promise<C
     unlessFound('size', fault),
     ...(await noteChecks(tree_head, headOf(parsed.data), ground)),
   ];
+}
+
+/** Only a note shows who else has signed; a key of the log itself has signed the JSON too. */
+function unseenChecks({ keys }: CheckpointGround): Check[] {
+  return keys.noteKeys
+    .filter(({ type }) => type !== 'ecdsa')
+    .map(({ name }) => notChecked(`note signature of "${name}"`, 'it came without its note'));
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import {
+  cosigned,
   detail,
   fileOf,
   JWKS,
@@ -11,7 +12,9 @@ import {
   SERVICE,
   smallLog,
   trailLines,
+  WITNESS_VKEY,
 } from '../../test/verify/artefacts.ts';
+import { type NoteKey, readVkey } from '../domain/note-key.ts';
 import { type ExportGround, verifyExport } from './export.ts';
 import type { Report } from './report.ts';
 
@@ -149,6 +152,17 @@ test('verifyExport() keeps the tree and says so when contents were erased', asyn
 
   assert.deepEqual(named(report, 'not_checked'), ['leaves']);
   assert.ok(named(report, 'ok').includes('checkpoint roots'));
+});
+
+test('verifyExport() looks for a witness on the newest checkpoint only', async () => {
+  const noteKeys = [readVkey(WITNESS_VKEY) as NoteKey];
+  const keys = { pinned: [LOG_KID], noteKeys };
+  const newest = lines.at(-1) as { checkpoint: { tree_head: string } };
+  const tree_head = cosigned(newest.checkpoint.tree_head);
+  const seen = [...lines.slice(0, -1), { checkpoint: { ...newest.checkpoint, tree_head } }];
+
+  assert.equal((await verified(seen, { keys })).verdict, 'verified');
+  assert.equal((await verified(lines, { keys })).verdict, 'incomplete');
 });
 
 test('verifyExport() refuses the log of another service', async () => {

@@ -24,7 +24,8 @@ export function logReader(header: LogHeader, ground: CheckpointGround): ExportRe
         return undefined;
       }
       if ('entry' in parsed.data) return readLeaf(log, parsed.data.entry, ground);
-      await readCheckpoint(log, parsed.data.checkpoint, ground);
+      const isNewest = log.checkpoints + 1 === header.checkpoints;
+      await readCheckpoint(log, parsed.data.checkpoint, isNewest ? ground : withoutNotes(ground));
       return undefined;
     },
     finish: async () => [...log.tally.checks(), ...endChecks(log, header)],
@@ -53,6 +54,11 @@ function readLeaf(log: Log, value: unknown, { allowErased }: CheckpointGround): 
   const { size, peaks } = appendLeaves(log.size, log.peaks, [hash]);
   Object.assign(log, { size, peaks });
   return hash;
+}
+
+/** The earlier checkpoints stand in the file as listings have them, without their notes. */
+function withoutNotes({ keys, ...ground }: CheckpointGround): CheckpointGround {
+  return { ...ground, keys: { ...keys, noteKeys: [] } };
 }
 
 async function readCheckpoint(

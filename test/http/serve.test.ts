@@ -17,6 +17,7 @@ import { type RunningService, serve } from '../../src/http/serve.ts';
 import { createLog } from '../../src/log.ts';
 import { defineCapability } from '../../src/service/define.ts';
 import { createService } from '../../src/service/definition.ts';
+import { keyFilesIn } from '../key-files.ts';
 import { connected, receivedBy, replyIn } from './socket.ts';
 
 let folder: string;
@@ -78,7 +79,7 @@ describe('start', () => {
 
     const keys = join(folder, '.writ/keys');
     assert.equal(statSync(keys).mode & 0o777, 0o700);
-    assert.deepEqual(readdirSync(keys).sort(), ['log-0001.json', 'token-0001.json']);
+    assert.deepEqual(keyFilesIn(keys), ['log-0001.json', 'token-0001.json']);
     for (const name of readdirSync(keys)) {
       assert.equal(statSync(join(keys, name)).mode & 0o777, 0o600);
     }

@@ -9,7 +9,7 @@ import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { FailureType } from '../../src/protocol/failure.ts';
 import type { Reply } from '../service/harness.ts';
-import { ALICE, OPERATOR } from './principals.ts';
+import { ALICE, APPROVER, OPERATOR } from './principals.ts';
 import { eventually, onEachStore, type Rig } from './rig.ts';
 
 type Guidance = [status: number, retry: boolean, action: string, recovery: string];
@@ -36,6 +36,19 @@ const ROWS: Row[] = [
     [400, false, 'obtain_binding', 'refresh_then_retry'],
     (rig) => use(rig, 'book'),
   ],
+  [
+    'approval_required',
+    [403, false, 'request_approval', 'wait_then_retry'],
+    (rig) => use(rig, 'signed_off'),
+  ],
+  ['approver_not_authorized', [403, ...BROADER], async (rig) => approve(rig, await text(rig))],
+  [
+    'grant_policy_violation',
+    [403, ...REVALIDATE],
+    (rig) => approve(rig, APPROVER, { grant_type: 'session_bound' }),
+  ],
+  ['approval_request_decided', [409, ...LOOK_AGAIN], decided],
+  ['approval_request_expired', [409, ...LOOK_AGAIN], lapsed],
   [
     'approval_grant_invalid',
     [403, false, 'request_approval', 'wait_then_retry'],
@@ -121,11 +134,6 @@ const ANONYMOUS: FailureType[] = ['authentication_required', 'invalid_token'];
 
 /** What only operations can answer that are not offered yet. */
 const UNREACHABLE: FailureType[] = [
-  'approver_not_authorized',
-  'approval_required',
-  'grant_policy_violation',
-  'approval_request_decided',
-  'approval_request_expired',
   'composition_child_failed',
   'composition_empty_result',
   'rate_limited',
@@ -171,6 +179,34 @@ async function text(rig: Rig, request: object = {}): Promise<string> {
 
 async function use(rig: Rig, capability: string, parameters = {}, request: object = {}) {
   return rig.invoke(await text(rig, request), capability, parameters);
+}
+
+/** Decides on a request of its own. */
+async function approve(rig: Rig, bearer: string, terms = {}): Promise<Reply> {
+  const { body } = await use(rig, 'signed_off');
+  const { approval_request_id } = body.failure;
+  return rig.ask('POST', '/svc/approval_grants', {
+    bearer,
+    body: { approval_request_id, grant_type: 'one_time', ...terms },
+  });
+}
+
+async function decided(rig: Rig): Promise<Reply> {
+  const { body } = await approve(rig, APPROVER);
+  const again = { approval_request_id: body.approval_request_id, grant_type: 'one_time' };
+  return rig.ask('POST', '/svc/approval_grants', { bearer: APPROVER, body: again });
+}
+
+async function lapsed(rig: Rig): Promise<Reply> {
+  const { body } = await use(rig, 'signed_off', {}, { subject: 'agent:late' });
+  const { approval_request_id } = body.failure;
+  rig.advance(86_400_000);
+  const reply = await rig.ask('POST', '/svc/approval_grants', {
+    bearer: APPROVER,
+    body: { approval_request_id, grant_type: 'one_time' },
+  });
+  rig.advance(-86_400_000);
+  return reply;
 }
 
 async function expired(rig: Rig): Promise<Reply> {

@@ -272,16 +272,17 @@ onEachStore((rig) => {
     assert.equal((await rig().invoke(child.token, 'look')).status, 200);
   });
 
-  test('invoke() frees an exclusive token when the call before it missed its deadline', async () => {
+  test('invoke() keeps an exclusive token busy while a call that missed its deadline still runs', async () => {
     const token = await rig().token({ concurrent_branches: 'exclusive' });
     const hanging = hang(rig(), 'hurry');
 
     const slow = await rig().invoke(token.token, 'hurry');
-    const next = await rig().invoke(token.token, 'look');
+    const beside = await rig().invoke(token.token, 'look');
     hanging().finish({});
     rig().world.script('hurry');
 
     assert.equal(slow.body.failure.type, 'outcome_unknown');
-    assert.equal(next.status, 200);
+    assert.equal(beside.body.failure.type, 'concurrent_branch_busy');
+    await eventually(async () => (await rig().invoke(token.token, 'look')).status === 200);
   });
 });

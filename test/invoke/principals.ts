@@ -6,6 +6,7 @@
 
 export const ALICE = 'alice-key';
 export const BOB = 'bob-key';
+export const APPROVER = 'approver-key';
 export const OPERATOR = 'operator-key';
 
 const WHOEVER = ['agent:*', 'human:*', 'service:*'];
@@ -25,6 +26,12 @@ export const SETTINGS = {
       principal: 'human:bob',
       scopes: ['w.*'],
       subjects: WHOEVER,
+      caller_class: 'internal',
+    },
+    {
+      key: APPROVER,
+      principal: 'human:approver',
+      scopes: ['approver:*'],
       caller_class: 'internal',
     },
     {

@@ -67,7 +67,9 @@ export interface TestOptions {
   readonly mark?: MarkStore;
   /** Where the keys are, for services that share them. */
   readonly keys?: string;
+  readonly upkeep?: RuntimeParts['upkeep'];
   readonly load?: Load;
+  readonly tracer?: RuntimeParts['tracer'];
 }
 
 export const ALICE = 'demo-human-key';
@@ -117,6 +119,8 @@ export async function testService(options: TestOptions = {}): Promise<TestServic
     baseUrl,
     mark,
     ...(options.recovery && { recovery: options.recovery }),
+    tracer: options.tracer,
+    ...(options.upkeep && { upkeep: options.upkeep }),
   });
   const app = createHttpServer(runtime, options.load ?? patientLoad());
   await app.ready();

@@ -141,6 +141,7 @@ const approvalRequest = {
   capability: 'book_flight',
   scope: ['travel.book'],
   requester,
+  session_id: 'session-1',
   invocation_id: INVOCATION_ID,
   parameters,
   requested_parameters_digest: DIGEST,
@@ -159,7 +160,7 @@ const approvalRequest = {
   grant_id: GRANT_ID,
   safe,
 };
-const { grant_id: _granted, safe: _safe, ...required } = approvalRequest;
+const { grant_id: _granted, safe: _safe, session_id: _session, ...required } = approvalRequest;
 const pendingRequest = {
   ...required,
   preview: null,

@@ -60,7 +60,10 @@ const EXEMPT: Readonly<Record<string, string>> = {
 };
 
 /** Optional and nullable at once: left out and null mean the same. */
-const ABSENT_OR_NULL: readonly string[] = ['ApprovalRequest.grant_id'];
+const ABSENT_OR_NULL: readonly string[] = [
+  'ApprovalRequest.grant_id',
+  'ApprovalRequest.session_id',
+];
 
 /** Open as a whole, so that there is no unknown field. */
 const OPEN_DOCUMENTS: readonly string[] = ['Purpose'];

@@ -9,15 +9,15 @@
  * @module
  */
 
+import type {
+  Admission,
+  Admitted,
+  InvocationStore,
+  Refused,
+  Settlement,
+} from '../invocation-store.ts';
 import type { BudgetState } from '../records.ts';
-import {
-  type Admission,
-  type Admitted,
-  type InvocationStore,
-  type Refused,
-  type Settlement,
-  StoreUnavailable,
-} from '../store.ts';
+import { StoreUnavailable } from '../store.ts';
 import type { Database, Statement } from './connection.ts';
 import { bindingRows, enqueueFrom, entryValues } from './entries.ts';
 import { REFUSED, raised, SUPERSEDED } from './failure.ts';
@@ -155,9 +155,15 @@ async function settleOnce(
     bindingRows(settlement.bindings),
     settlement.answer,
     settlement.now,
+    keepsLeases(settlement),
     ...entryValues(settlement.entry),
   ]);
   return row?.answer === 'superseded' ? 'superseded' : 'settled';
+}
+
+/** Only a call that may still be running keeps its turn. */
+function keepsLeases({ outcome, stillRuns = false }: Settlement): boolean {
+  return stillRuns && outcome === 'indeterminate';
 }
 
 const ADMIT: Statement = {
@@ -196,9 +202,9 @@ const KEY: Statement = {
 const SETTLE: Statement = {
   name: 'settle',
   text: `WITH step AS MATERIALIZED (
-      SELECT writ_settle($1, $2, $3, $4, $5, $6, $7) AS answer
+      SELECT writ_settle($1, $2, $3, $4, $5, $6, $7, $8) AS answer
     ), entry AS (
-      ${enqueueFrom(7, "FROM step WHERE answer = 'settled'")}
+      ${enqueueFrom(8, "FROM step WHERE answer = 'settled'")}
     )
     SELECT answer FROM step`,
 };

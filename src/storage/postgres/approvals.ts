@@ -143,7 +143,7 @@ function requestValues(request: ApprovalRecord): unknown[] {
     ...[request.invocation_id, JSON.stringify(request.parameters), request.parameters_digest],
     ...[request.preview && JSON.stringify(request.preview), request.preview_digest],
     ...[JSON.stringify(request.grant_policy), request.approvals_required, request.status],
-    ...[request.created_at, request.expires_at],
+    ...[request.created_at, request.expires_at, request.requested_through],
   ];
 }
 
@@ -161,7 +161,7 @@ function grantValues(grant: GrantRecord): unknown[] {
 const REQUEST_COLUMNS = `r.approval_request_id, r.capability, r.contract_version, r.scope,
   r.subject, r.root_principal, r.session_id, r.invocation_id, r.parameters, r.parameters_digest,
   r.preview, r.preview_digest, r.grant_policy, r.approvals_required, r.created_at, r.expires_at,
-  r.decided_at, r.decided_by, r.reason, r.grant_id,
+  r.decided_at, r.decided_by, r.reason, r.grant_id, r.requested_through,
   (SELECT jsonb_agg(jsonb_build_object('approver', a.approver, 'approved_at', a.approved_at)
     ORDER BY a.place) FROM approvals a
     WHERE a.approval_request_id = r.approval_request_id) AS approvals`;
@@ -170,8 +170,9 @@ const INSERT: Statement = {
   name: 'insert_approval_request',
   text: `INSERT INTO approval_requests (approval_request_id, capability, contract_version, scope,
       subject, root_principal, session_id, invocation_id, parameters, parameters_digest, preview,
-      preview_digest, grant_policy, approvals_required, status, created_at, expires_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+      preview_digest, grant_policy, approvals_required, status, created_at, expires_at,
+      requested_through)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
     ON CONFLICT (subject, root_principal, capability, contract_version, parameters_digest,
       (coalesce(session_id, ''))) WHERE is_asked DO NOTHING
     RETURNING approval_request_id`,

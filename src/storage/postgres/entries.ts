@@ -6,8 +6,9 @@
 
 import type { EntryRecord } from '../../domain/entry.ts';
 import { equalBytes } from '../../domain/hash.ts';
+import type { InvocationStore } from '../invocation-store.ts';
 import type { BindingRecord } from '../records.ts';
-import { type InvocationStore, OutcomeUnknown } from '../store.ts';
+import { OutcomeUnknown } from '../store.ts';
 import { createBatcher } from './batch.ts';
 import type { Database, Session, Statement } from './connection.ts';
 import { isDuplicate, isStoreFailure } from './failure.ts';

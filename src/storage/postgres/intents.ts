@@ -4,20 +4,24 @@
  * @module
  */
 
-import type { InvocationStore } from '../store.ts';
+import type { InvocationStore } from '../invocation-store.ts';
 import type { Database, Session, Statement } from './connection.ts';
 import { enqueue } from './entries.ts';
 import { intentOf, type Row } from './rows.ts';
 
 type Intents = Pick<
   InvocationStore,
-  'renewLeases' | 'heartbeat' | 'abandonedIntents' | 'indeterminate' | 'reconcile'
+  'renewLeases' | 'releaseLeases' | 'heartbeat' | 'abandonedIntents' | 'indeterminate' | 'reconcile'
 >;
 
 export function createIntents(database: Database, now: () => Date): Intents {
   return {
     renewLeases: (operationId, until) =>
       database.transaction((session) => renew(session, operationId, until)),
+
+    async releaseLeases(operationId) {
+      await database.write(RELEASE, [operationId]);
+    },
 
     async heartbeat(instanceId, at) {
       await database.write(HEARTBEAT, [instanceId, at]);
@@ -67,12 +71,18 @@ const HELD_LEASES: Statement = {
 
 const LEASES_TAKEN: Statement = {
   name: 'leases_taken',
-  text: `SELECT leased FROM intents WHERE operation_id = $1 AND state = 'admitted'`,
+  text: `SELECT leased FROM intents WHERE operation_id = $1
+      AND (state = 'admitted' OR cardinality(leased) > 0)`,
 };
 
 const RENEW: Statement = {
   name: 'renew_leases',
   text: 'UPDATE leases SET until = $2 WHERE token_id = ANY ($1::text[])',
+};
+
+const RELEASE: Statement = {
+  name: 'release_leases',
+  text: 'SELECT writ_release_leases(leased, operation_id) FROM intents WHERE operation_id = $1',
 };
 
 const HEARTBEAT: Statement = {

@@ -7,8 +7,8 @@
  * @module
  */
 
+import type { Loaded, LoadRequest } from '../invocation-store.ts';
 import type { IdempotencyRecord } from '../records.ts';
-import type { Loaded, LoadRequest } from '../store.ts';
 import { createBatcher } from './batch.ts';
 import type { Database, Statement } from './connection.ts';
 import { bindingOf, column, freezeOf, grantOf, linkOf, type Row, tokenOf } from './rows.ts';

@@ -12,7 +12,7 @@ import type { Database, Session } from './connection.ts';
 import type { PostgresSettings } from './options.ts';
 import { ADMIT_FUNCTIONS, LINEAGE_FUNCTIONS, SETTLE_FUNCTIONS } from './schema-functions.ts';
 import { LOG_TABLES } from './schema-log.ts';
-import { AUTHORITY_TABLES, CALL_TABLES, TYPES } from './schema-tables.ts';
+import { AUTHORITY_TABLES, CALL_TABLES, REQUESTED_THROUGH, TYPES } from './schema-tables.ts';
 
 /** Step n brings version n to version n + 1. */
 const STEPS: readonly string[] = [
@@ -25,6 +25,7 @@ const STEPS: readonly string[] = [
     ADMIT_FUNCTIONS,
     SETTLE_FUNCTIONS,
   ].join('\n'),
+  REQUESTED_THROUGH,
 ];
 
 /** Any number that no other program of the same database locks. */

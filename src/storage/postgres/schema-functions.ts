@@ -258,7 +258,7 @@ END $$;
 -- 'settled': done now. 'repeated': done before, with this entry. 'superseded': done before, otherwise.
 CREATE FUNCTION writ_settle(
   p_operation_id text, p_outcome text, p_actual bigint, p_bindings jsonb, p_answer bytea,
-  p_now timestamptz, p_entry_id text
+  p_now timestamptz, p_still_runs boolean, p_entry_id text
 ) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_intent intents;
@@ -282,7 +282,8 @@ BEGIN
     UPDATE idempotency k SET answer = p_answer WHERE k.operation_id = p_operation_id;
   END IF;
   PERFORM writ_spend(v_intent.charged, v_intent.reserved, v_spent);
-  IF writ_release_leases(v_intent.leased, p_operation_id) <> cardinality(v_intent.leased)
+  IF NOT p_still_runs
+    AND writ_release_leases(v_intent.leased, p_operation_id) <> cardinality(v_intent.leased)
     AND p_outcome <> 'indeterminate' THEN
     RAISE EXCEPTION 'superseded' USING ERRCODE = 'WR002';
   END IF;

@@ -220,6 +220,13 @@ CREATE TABLE bindings (
   CHECK ((currency IS NULL) = (amount IS NULL))
 );
 
+CREATE TABLE permits (
+  key text PRIMARY KEY,
+  window_start timestamptz(3) NOT NULL,
+  taken bigint NOT NULL CHECK (taken >= 0),
+  granted bigint NOT NULL CHECK (granted >= 0)
+) WITH (fillfactor = 50);
+
 CREATE TABLE instances (
   instance_id text PRIMARY KEY,
   seen_at timestamptz(3) NOT NULL
@@ -235,4 +242,9 @@ CREATE TABLE probes (
   one boolean PRIMARY KEY DEFAULT true CHECK (one),
   at timestamptz(3) NOT NULL
 ) WITH (fillfactor = 50);
+`;
+
+/** Whose hands a requesting token passed through: none of them may approve. */
+export const REQUESTED_THROUGH = `
+ALTER TABLE approval_requests ADD COLUMN requested_through text[] NOT NULL DEFAULT '{}';
 `;

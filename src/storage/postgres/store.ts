@@ -24,6 +24,7 @@ import { createLog } from './log.ts';
 import { migrate } from './migrations.ts';
 import { createOperators } from './operators.ts';
 import { type PostgresOptions, settingsOf } from './options.ts';
+import { createPermits } from './permits.ts';
 import { type Sequencer, startSequencer } from './sequencer.ts';
 import { createTokens } from './tokens.ts';
 
@@ -81,6 +82,7 @@ function operationsOf(
     ...createApprovals(database),
     ...createDeliveries(database),
     ...createOperators(database, now),
+    takePermits: createPermits(database),
     ...createLog(database, sequencer),
     erase: (policy) => erase(database, policy),
     ...createCheckpoints(database),

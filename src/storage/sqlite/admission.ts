@@ -7,8 +7,8 @@
  * @module
  */
 
+import type { Admission, Admitted, GrantUse, Refused } from '../invocation-store.ts';
 import type { BudgetState, FreezeRecord, GrantRecord, IdempotencyRecord } from '../records.ts';
-import type { Admission, Admitted, GrantUse, Refused } from '../store.ts';
 import type { Connection } from './connection.ts';
 import {
   budgetOf,

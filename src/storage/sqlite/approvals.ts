@@ -160,8 +160,9 @@ function insertRequest(connection: Connection, request: ApprovalRecord): void {
   connection.run(
     `INSERT INTO approval_requests (approval_request_id, capability, contract_version, scope,
        subject, root_principal, session_id, invocation_id, parameters, parameters_digest, preview,
-       preview_digest, grant_policy, approvals_required, status, created_at, expires_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?)`,
+       preview_digest, grant_policy, approvals_required, status, created_at, expires_at,
+       requested_through)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?)`,
     request.approval_request_id,
     request.capability,
     request.contract_version,
@@ -178,6 +179,7 @@ function insertRequest(connection: Connection, request: ApprovalRecord): void {
     request.approvals_required,
     request.created_at,
     request.expires_at,
+    JSON.stringify(request.requested_through),
   );
 }
 

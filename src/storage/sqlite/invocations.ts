@@ -4,8 +4,8 @@
  * @module
  */
 
+import type { Loaded, LoadRequest } from '../invocation-store.ts';
 import type { BindingRecord, IdempotencyRecord, IntentRecord, TokenRecord } from '../records.ts';
-import type { Loaded, LoadRequest } from '../store.ts';
 import { readFreezes, readGrant } from './admission.ts';
 import type { Connection } from './connection.ts';
 import {

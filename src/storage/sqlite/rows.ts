@@ -162,6 +162,7 @@ export function approvalOf(
   return {
     ...row,
     scope: JSON.parse(row.scope),
+    requested_through: JSON.parse(row.requested_through),
     session_id: row.session_id ?? undefined,
     parameters: JSON.parse(row.parameters),
     preview: row.preview === null ? undefined : JSON.parse(row.preview),

@@ -130,6 +130,12 @@ const INVOCATIONS = `
     CHECK ((price_currency IS NULL) = (price_amount IS NULL))
   ) STRICT;
 
+  CREATE TABLE permits (
+    key          TEXT NOT NULL PRIMARY KEY,
+    window_start INTEGER NOT NULL,
+    taken        INTEGER NOT NULL CHECK (taken >= 0)
+  ) STRICT, WITHOUT ROWID;
+
   CREATE TABLE instances (
     instance_id TEXT NOT NULL PRIMARY KEY,
     seen_at     INTEGER NOT NULL
@@ -348,3 +354,9 @@ export const APPEND_ONLY = `
 `;
 
 export const FIRST_VERSION = [AUTHORITY, INVOCATIONS, APPROVALS, LOG, APPEND_ONLY].join('');
+
+/** Whose hands a requesting token passed through: none of them may approve. */
+export const REQUESTED_THROUGH = `
+  ALTER TABLE approval_requests ADD COLUMN requested_through TEXT NOT NULL DEFAULT '[]'
+    CHECK (json_type(requested_through) = 'array');
+`;

@@ -8,8 +8,8 @@
  * @module
  */
 
+import type { InvocationStore, Settlement } from '../invocation-store.ts';
 import type { BindingRecord, IntentRecord } from '../records.ts';
-import type { InvocationStore, Settlement } from '../store.ts';
 import type { Connection } from './connection.ts';
 import type { LogWriter } from './log-writer.ts';
 import { type IntentRow, intentOf } from './rows.ts';
@@ -45,7 +45,9 @@ export function settle(
   const consumed = consumedBy(settlement, intent.reserved);
   close(connection, settlement, consumed);
   moveMoney(connection, intent, -(intent.reserved ?? 0n), consumed);
-  releaseLeases(connection, operation_id, intent);
+  // Only a call that may still be running keeps its turn.
+  const keeps = settlement.stillRuns === true && outcome === 'indeterminate';
+  if (!keeps) releaseLeases(connection, operation_id);
   for (const binding of settlement.bindings) insertBinding(connection, binding);
   connection.run(
     'UPDATE idempotency SET answer = ? WHERE operation_id = ?',
@@ -58,7 +60,8 @@ export function settle(
 
 export function renewLeases(connection: Connection, operationId: string, until: Date): boolean {
   const intent = readIntent(connection, operationId);
-  if (intent?.state !== 'admitted' || !holdsLeases(connection, operationId, intent)) return false;
+  const runs = intent?.state === 'admitted' || (intent?.leases ?? 0n) > 0n;
+  if (!intent || !runs || !holdsLeases(connection, operationId, intent)) return false;
   connection.run('UPDATE leases SET until = ? WHERE operation_id = ?', until, operationId);
   return true;
 }
@@ -154,8 +157,7 @@ function moveMoney(
 }
 
 /** The row stays, so that the fence never falls back. */
-function releaseLeases(connection: Connection, operationId: string, { leases }: OpenIntent): void {
-  if (leases === 0n) return;
+export function releaseLeases(connection: Connection, operationId: string): void {
   connection.run('UPDATE leases SET operation_id = NULL WHERE operation_id = ?', operationId);
 }
 

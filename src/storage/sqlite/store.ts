@@ -26,6 +26,7 @@ import * as invocations from './invocations.ts';
 import { findLeaf, queryEntries, readNodes, scanEntries } from './log-reader.ts';
 import { createLogWriter, type LogWriter, readHead } from './log-writer.ts';
 import { migrate, noStoreIn, unfitFile, unmadeFile } from './migrations.ts';
+import { takePermits } from './permits.ts';
 import * as settlement from './settlement.ts';
 import * as tokens from './tokens.ts';
 
@@ -145,6 +146,8 @@ function invocationStore({ connection, log, commits, now }: Parts) {
     renewLeases: (id, until) => {
       return commits.submit(() => settlement.renewLeases(connection, id, until));
     },
+    releaseLeases: (id) => commits.submit(() => settlement.releaseLeases(connection, id)),
+    takePermits: (request) => commits.submit(() => takePermits(connection, request)),
     heartbeat: (id, at) => commits.submit(() => invocations.heartbeat(connection, id, at)),
     abandonedIntents: (silentSince, limit) => {
       return read(connection, () => invocations.abandonedIntents(connection, silentSince, limit));

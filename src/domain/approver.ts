@@ -1,0 +1,68 @@
+/**
+ * Approvers: who may decide an approval request, beyond holding the scope for it.
+ *
+ * Whoever the requesting token passed through stands on the requester's side and never approves;
+ * of them only the root principal may, in person, unless the policy separates it too. A token carries
+ * whatever name its issuer wrote, so an approver is judged by everyone its authority passed through.
+ *
+ * @module
+ */
+
+import { matchesPrincipal, parsePrincipal } from './principal.ts';
+
+/** The private part of a policy that says who may approve. */
+export interface ApproverPolicy {
+  readonly separation?: 'root' | undefined;
+  readonly approvers?: readonly string[] | undefined;
+}
+
+export interface RequestingSide {
+  readonly subject: string;
+  readonly root_principal: string;
+  readonly requested_through: readonly string[];
+  readonly approvals_required: number;
+}
+
+/** Who approves: the principal that answers for it, and everyone the authority passed through. */
+export interface ApprovingSide {
+  readonly root_principal: string;
+  readonly through: readonly string[];
+}
+
+/** Why this approver may not decide this request, in words; nothing when it may. */
+export function barredApprover(
+  request: RequestingSide,
+  approver: ApprovingSide,
+  policy: ApproverPolicy = {},
+): string | undefined {
+  const names = [approver.root_principal, ...approver.through];
+  const inPerson = approver.through.every((name) => name === approver.root_principal);
+  if (names.some((name) => isBarredAgent(name, policy))) return 'agents do not approve';
+  if (names.some((name) => isRequesting(request, name))) {
+    return 'nobody approves what they asked for or had asked for';
+  }
+  if (policy.separation === 'root' && names.includes(request.root_principal)) {
+    return 'the root principal of the requester may not approve';
+  }
+  if (approver.root_principal === request.root_principal && !inPerson) {
+    return 'a token below the root principal of the requester does not approve';
+  }
+  // One person could hold tokens of several names, so a quorum counts only those who come in person.
+  if (request.approvals_required > 1 && !inPerson) {
+    return 'where several have to approve, each approves in person';
+  }
+  return undefined;
+}
+
+/** An agent approves only where the policy names it. */
+export function isBarredAgent(principal: string, { approvers = [] }: ApproverPolicy): boolean {
+  if (parsePrincipal(principal)?.class !== 'agent') return false;
+  return !approvers.some((pattern) => matchesPrincipal(pattern, principal));
+}
+
+function isRequesting(
+  { subject, root_principal, requested_through }: RequestingSide,
+  name: string,
+): boolean {
+  return name === subject || (name !== root_principal && requested_through.includes(name));
+}

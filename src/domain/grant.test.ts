@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { test } from 'vitest';
+import { digestOf } from './canonical.ts';
+import {
+  type Continuation,
+  type GrantFacts,
+  grantTerms,
+  unsignedGrant,
+  unusableGrant,
+} from './grant.ts';
+
+const NOW = new Date('2030-01-01T00:00:00.000Z');
+const later = (ms: number) => new Date(NOW.getTime() + ms);
+
+const policy = {
+  allowed_grant_types: ['one_time' as const, 'session_bound' as const],
+  default_grant_type: 'one_time' as const,
+  expires_in_seconds: 900,
+  max_uses: 3,
+};
+
+const terms: [name: string, asked: Parameters<typeof grantTerms>[1], given: object | undefined][] =
+  [
+    ['fills in the policy for one use', { grant_type: 'one_time' }, { uses: 1, ms: 900_000 }],
+    [
+      'fills in the policy for a session',
+      { grant_type: 'session_bound', session_id: 's' },
+      { uses: 3, ms: 900_000 },
+    ],
+    [
+      'takes values at the edge of the policy',
+      { grant_type: 'session_bound', session_id: 's', max_uses: 3, expires_in_seconds: 900 },
+      { uses: 3, ms: 900_000 },
+    ],
+    [
+      'takes part of a second',
+      { grant_type: 'one_time', expires_in_seconds: 0.5 },
+      { uses: 1, ms: 500 },
+    ],
+    ['refuses no time at all', { grant_type: 'one_time', expires_in_seconds: 0.0001 }, undefined],
+    ['refuses a longer life', { grant_type: 'one_time', expires_in_seconds: 900.001 }, undefined],
+    ['refuses more uses', { grant_type: 'session_bound', session_id: 's', max_uses: 4 }, undefined],
+    ['refuses one_time for two uses', { grant_type: 'one_time', max_uses: 2 }, undefined],
+    ['refuses one_time for a session', { grant_type: 'one_time', session_id: 's' }, undefined],
+    ['refuses session_bound without a session', { grant_type: 'session_bound' }, undefined],
+  ];
+
+for (const [name, asked, given] of terms) {
+  test(`grantTerms() ${name}`, () => {
+    const found = grantTerms(policy, asked, NOW);
+
+    const told = 'terms' in found && {
+      uses: found.terms.max_uses,
+      ms: found.terms.expires_at.getTime() - NOW.getTime(),
+    };
+    assert.deepEqual(told || undefined, given);
+    if ('failure' in found) assert.equal(found.failure.type, 'grant_policy_violation');
+  });
+}
+
+test('grantTerms() refuses a type that the policy does not allow', () => {
+  const strict = { ...policy, allowed_grant_types: ['session_bound' as const] };
+
+  assert.ok('failure' in grantTerms(strict, { grant_type: 'one_time' }, NOW));
+});
+
+const grant: GrantFacts = {
+  grant_id: 'gnt_1',
+  approval_request_id: 'apr_1',
+  capability: 'pay',
+  contract_version: '1.0.0',
+  scope: ['a', 'b'],
+  subject: 'agent:a',
+  root_principal: 'human:alice',
+  parameters: { amount: 1 },
+  parameters_digest: digestOf({ amount: 1 }),
+  grant_type: 'session_bound',
+  session_id: 's',
+  approved_by: ['human:bob'],
+  issued_at: NOW,
+  expires_at: later(1),
+  max_uses: 2,
+  uses: 1,
+};
+const call: Continuation = {
+  capability: 'pay',
+  contract_version: '1.0.0',
+  scope: ['b', 'a'],
+  parametersDigest: grant.parameters_digest,
+  subject: 'agent:a',
+  root_principal: 'human:alice',
+  session_id: 's',
+  now: NOW,
+  isSigned: true,
+};
+
+const misfits: [
+  name: string,
+  changed: Partial<Continuation>,
+  kept: Partial<GrantFacts>,
+  why: RegExp,
+][] = [
+  ['another root principal', { root_principal: 'human:eve' }, {}, /no such grant/],
+  ['another requester', { subject: 'agent:b' }, {}, /another requester/],
+  ['another capability', { capability: 'look' }, {}, /it is for "pay"/],
+  ['another contract version', { contract_version: '1.0.1' }, {}, /version 1\.0\.0/],
+  ['another scope', { scope: ['a'] }, {}, /another scope/],
+  ['a broken signature', { isSigned: false }, {}, /signature/],
+  ['altered parameters', {}, { parameters: { amount: 2 } }, /signature/],
+  ['the instant of expiry', { now: later(1) }, {}, /expired/],
+  ['no use left', {}, { uses: 2 }, /all 2 uses/],
+  ['other parameters', { parametersDigest: digestOf({}) }, {}, /other parameters/],
+  ['another session', { session_id: 't' }, {}, /another session/],
+  ['no session', { session_id: undefined }, {}, /another session/],
+  ['a former approver', { formerApprover: 'human:bob' }, {}, /human:bob may not/],
+];
+
+for (const [name, changed, kept, why] of misfits) {
+  test(`unusableGrant() finds ${name}`, () => {
+    const found = unusableGrant('gnt_1', { ...grant, ...kept }, { ...call, ...changed });
+
+    assert.equal(found?.type, 'approval_grant_invalid');
+    assert.match(found.detail, why);
+  });
+}
+
+test('unusableGrant() finds nothing in a grant that fits, whatever session a one_time one has', () => {
+  assert.equal(unusableGrant('gnt_1', grant, call), undefined);
+  const once: GrantFacts = { ...grant, grant_type: 'one_time', session_id: undefined };
+  assert.equal(unusableGrant('gnt_1', once, { ...call, session_id: 'any' }), undefined);
+});
+
+test('unusableGrant() answers a foreign grant and an unknown one alike', () => {
+  const foreign = unusableGrant('gnt_1', grant, { ...call, root_principal: 'human:eve' });
+
+  assert.deepEqual(foreign, unusableGrant('gnt_1', undefined, call));
+});
+
+test('unsignedGrant() says everything the grant is bound to, and not how often it was used', () => {
+  const said = unsignedGrant(grant);
+
+  assert.deepEqual(said.requester, { subject: 'agent:a', root_principal: 'human:alice' });
+  assert.equal('uses' in said, false);
+  assert.equal('signature' in said, false);
+});

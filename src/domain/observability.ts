@@ -1,0 +1,59 @@
+/**
+ * Observability: what an entry says of a call's parameters and result, as the capability declares it.
+ *
+ * Nothing by default: an entry always has the digest of the parameters, and values only where their
+ * fields are listed. A value too long for an entry is kept as its digest.
+ *
+ * @module
+ */
+
+import type { Capability } from '../protocol/capability.ts';
+import type { JsonObject } from '../protocol/primitives.ts';
+import { canonicalJson, digestOf } from './canonical.ts';
+
+/** UTF-16 units of one value's canonical form; 64 fields of it fit a leaf many times over. */
+const VALUE_LENGTH_MAX = 512;
+
+/** Fields of one call. More would be a copy of the call, which is not what a log is for. */
+const FIELDS_MAX = 32;
+
+export interface Observed {
+  readonly parameters?: JsonObject | undefined;
+  readonly result?: JsonObject | undefined;
+}
+
+/** The detail of an entry, or nothing where nothing of the call is to be kept. */
+export function observedDetail(
+  capability: Capability | undefined,
+  { parameters, result }: Observed,
+): JsonObject | undefined {
+  const { logged = true, retention, fields_logged: fields = [] } = capability?.observability ?? {};
+  const inputs = new Set(capability?.inputs.map(({ name }) => name));
+  const outputs = new Set(capability?.output.fields);
+  const kept = logged ? fields.slice(0, FIELDS_MAX) : [];
+  const detail = {
+    ...section(
+      'parameters',
+      parameters,
+      kept.filter((name) => inputs.has(name)),
+    ),
+    ...section(
+      'result',
+      result,
+      kept.filter((name) => outputs.has(name)),
+    ),
+    ...(retention !== undefined && { retention }),
+  };
+  return Object.keys(detail).length > 0 ? detail : undefined;
+}
+
+/** Own fields only: a field may be called "constructor". */
+function section(name: string, values: JsonObject | undefined, fields: readonly string[]) {
+  const present = fields.filter((field) => values && Object.hasOwn(values, field));
+  if (!values || present.length === 0) return {};
+  return { [name]: Object.fromEntries(present.map((field) => [field, short(values[field])])) };
+}
+
+function short(value: unknown): unknown {
+  return canonicalJson(value).length <= VALUE_LENGTH_MAX ? value : { digest: digestOf(value) };
+}

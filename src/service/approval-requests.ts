@@ -1,0 +1,169 @@
+/**
+ * Approval requests: listing, reading, waiting for and denying them.
+ *
+ * A caller sees what it may decide and what it asked for itself; everything else does not exist for
+ * it. Waiting only looks again and again, so it ends by itself on every replica, and when the service
+ * stops.
+ *
+ * @module
+ */
+
+import { failure, Refusal, refuse } from '../domain/failure.ts';
+import {
+  type ApprovalListAnswer,
+  type ApprovalRequest,
+  WAIT_SECONDS_MAX,
+} from '../protocol/approval.ts';
+import type { ApprovalRecord } from '../storage/records.ts';
+import { approverScope } from './approval-policy.ts';
+import {
+  approvingSide,
+  closedRequest,
+  isRequester,
+  mayDecide,
+  notApprover,
+  requestView,
+} from './approvers.ts';
+import { answered, audited } from './audited.ts';
+import { type Caller, callerOf, holds } from './caller.ts';
+import { actEntry } from './entries.ts';
+import { knownRequest } from './grants.ts';
+import { noticesOf } from './notices.ts';
+import { type Answer, type Ask, requestOf } from './operations.ts';
+import type { Parts } from './parts.ts';
+
+/** How often a waiting request is looked at; a decision made in this process is seen at once. */
+const LOOK_AGAIN_MS = 1_000;
+
+export async function listRequests(parts: Parts, ask: Ask): Promise<ApprovalListAnswer> {
+  return answered(parts, await callerOf(parts, ask), async (caller) => {
+    const { status, limit, cursor } = requestOf('approval_requests.list', ask);
+    const names = [...parts.definition.catalog.capabilities.keys()];
+    const found = await parts.store.listApprovals({
+      now: parts.store.now(),
+      status,
+      capabilities: names.filter((name) => holds(caller, approverScope(name))),
+      // One more than asked for tells whether there is a next page.
+      limit: limit + 1,
+      before: placeOf(cursor),
+    });
+    const page = found.slice(0, limit);
+    const last = found.length > page.length ? page.at(-1) : undefined;
+    return {
+      approval_requests: page
+        .filter((request) => mayDecide(parts, caller, request))
+        .map((request) => requestView(parts, caller, request)),
+      next_cursor: last ? cursorOf(last) : null,
+    };
+  });
+}
+
+export async function readRequest(parts: Parts, ask: Ask): Promise<Answer> {
+  return answered(parts, await callerOf(parts, ask), async (caller) => {
+    const { approval_request_id: id, prefer } = requestOf('approval_requests.get', ask);
+    const request = await visibleRequest(parts, caller, id);
+    const seconds = waitOf(prefer);
+    if (seconds === 0 || !isOpen(parts, request)) {
+      return { body: requestView(parts, caller, request) };
+    }
+    await decidedOrLate(parts, id, seconds * 1_000);
+    // Whoever waited may have lost its authority meanwhile.
+    const judged = await callerOf(parts, ask);
+    if ('failure' in judged) throw new Refusal(judged.failure);
+    const now = await visibleRequest(parts, judged.caller, id);
+    return {
+      body: requestView(parts, judged.caller, now),
+      headers: { 'preference-applied': `wait=${seconds}` },
+    };
+  });
+}
+
+export async function denyRequest(parts: Parts, ask: Ask): Promise<ApprovalRequest> {
+  return audited(parts, await callerOf(parts, ask), 'approval_decision', async (caller) => {
+    const { approval_request_id: id, reason } = requestOf('approval_requests.deny', ask);
+    const request = await visibleRequest(parts, caller, id);
+    const now = parts.store.now();
+    refuse(notApprover(parts, caller, request));
+    refuse(closedRequest(request, now));
+    const decided_by = approvingSide(caller).root_principal;
+    const denied: ApprovalRecord = {
+      ...request,
+      status: 'denied',
+      decided_at: now,
+      decided_by,
+      reason,
+    };
+    const outcome = await parts.store.deny({
+      approval_request_id: id,
+      decided_by,
+      reason,
+      now,
+      entry: denialEntry(parts, caller, denied),
+      deliveries: noticesOf(parts, 'denied', denied),
+    });
+    if (outcome !== 'denied') {
+      const status = outcome === 'expired' ? 'expired' : 'approved';
+      refuse(closedRequest({ ...request, status }, now));
+    }
+    parts.waits.wake(id);
+    parts.webhooks.nudge();
+    return requestView(parts, caller, denied);
+  });
+}
+
+/** RFC 7240: `wait=<seconds>`, cut to what we wait at most; anything else is not for us. */
+function waitOf(prefer: string | undefined): number {
+  const wanted = /(?:^|[,;\s])wait\s*=\s*"?(\d{1,6})"?(?=$|[,;\s])/i.exec(prefer ?? '')?.[1];
+  return Math.min(Number(wanted ?? 0), WAIT_SECONDS_MAX);
+}
+
+async function decidedOrLate(parts: Parts, id: string, waitMs: number): Promise<void> {
+  const place = parts.waits.enter(id);
+  if (!place) return;
+  const until = performance.now() + waitMs;
+  try {
+    for (let left = waitMs; left > 0 && !parts.waits.stopped(); left = until - performance.now()) {
+      await place.pause(Math.min(left, LOOK_AGAIN_MS));
+      const request = await parts.store.loadApproval(id);
+      if (!request || !isOpen(parts, request)) return;
+    }
+  } finally {
+    place.leave();
+  }
+}
+
+function isOpen({ store }: Parts, request: ApprovalRecord): boolean {
+  return closedRequest(request, store.now()) === undefined;
+}
+
+/** A foreign request is answered like one that does not exist. */
+async function visibleRequest(parts: Parts, caller: Caller, id: string): Promise<ApprovalRecord> {
+  const request = await knownRequest(parts, id);
+  if (isRequester(caller, request) || mayDecide(parts, caller, request)) return request;
+  throw new Refusal(failure('not_found', 'Cannot find the approval request'));
+}
+
+function denialEntry(parts: Parts, caller: Caller, request: ApprovalRecord) {
+  return actEntry(parts, caller, {
+    entry_type: 'approval_decision',
+    capability: request.capability,
+    approval_request_id: request.approval_request_id,
+    parameters_digest: request.parameters_digest,
+    token_id: caller.kind === 'token' ? caller.token.token_id : undefined,
+    detail: { decision: 'denied', reason: request.reason ?? null },
+  });
+}
+
+function cursorOf({ created_at, approval_request_id }: ApprovalRecord): string {
+  return `${created_at.getTime()}-${approval_request_id}`;
+}
+
+function placeOf(cursor: string | undefined) {
+  if (cursor === undefined) return undefined;
+  const [, time, id] = /^(\d{1,15})-(apr_[0-9a-f]{32})$/.exec(cursor) ?? [];
+  if (time !== undefined && id !== undefined) {
+    return { created_at: new Date(Number(time)), approval_request_id: id };
+  }
+  const detail = `Cannot go on from "${cursor}": expected a cursor of an earlier page`;
+  throw new Refusal(failure('invalid_parameters', detail));
+}

@@ -1,0 +1,134 @@
+/**
+ * Approval of one call: whether it needs one, and whether the grant it brings covers it.
+ *
+ * Decides and changes nothing, so a dry run may ask it too. Which calls take a use when several race
+ * for it is decided in the store, inside admission.
+ *
+ * @module
+ */
+
+import { needsApproval } from '../domain/approval.ts';
+import { type ApproverPolicy, isBarredAgent } from '../domain/approver.ts';
+import type { Charge } from '../domain/budget.ts';
+import { canonicalJson } from '../domain/canonical.ts';
+import { failure, refuse } from '../domain/failure.ts';
+import { unsignedGrant, unusableGrant } from '../domain/grant.ts';
+import { ARTEFACTS } from '../keyring/wire.ts';
+import type { Capability } from '../protocol/capability.ts';
+import type { Failure } from '../protocol/failure.ts';
+import type { JsonObject } from '../protocol/primitives.ts';
+import type { GrantUse } from '../storage/invocation-store.ts';
+import type { GrantRecord } from '../storage/records.ts';
+import { approverScope } from './approval-policy.ts';
+import type { TokenCaller } from './caller.ts';
+import type { Parts } from './parts.ts';
+
+/** A call whose inputs are resolved. */
+export interface ApprovableCall {
+  readonly caller: TokenCaller;
+  readonly capability: Capability;
+  readonly request: { readonly approval_grant?: string | undefined };
+  readonly parameters: JsonObject;
+  readonly parametersDigest: string;
+  readonly charge?: Charge | undefined;
+}
+
+export interface CallApproval {
+  readonly needed: boolean;
+  /** The grant that covers the call; also where none was needed. */
+  readonly grant?: GrantRecord | undefined;
+}
+
+/** Refuses a grant that does not cover the call: one that is given is judged, needed or not. */
+export function approvalOf(parts: Parts, call: ApprovableCall): CallApproval {
+  const { capability, parameters, charge, caller, request } = call;
+  const when = parts.definition.code.get(capability.name)?.approval?.when;
+  const predicate = typeof when === 'object' && 'needed' in when ? when.needed : undefined;
+  // A copy: what an author's predicate does to it must not reach the digest or the handler.
+  const condition = predicate && ((given: JsonObject) => predicate(structuredClone(given)));
+  const needed = needsApproval(capability, { parameters, charge, condition });
+  if (request.approval_grant === undefined) return { needed };
+  refuse(unusable(parts, call, caller.loaded.grant));
+  return { needed, grant: caller.loaded.grant };
+}
+
+/** What admission must find unchanged to take the use. */
+export function grantUseOf(
+  { grant_id }: GrantRecord,
+  { caller, capability, parametersDigest }: Omit<ApprovableCall, 'parameters'>,
+): GrantUse {
+  const { subject, root_principal, session_id } = caller.token;
+  return {
+    grant_id,
+    capability: capability.name,
+    contract_version: capability.contract_version,
+    parameters_digest: parametersDigest,
+    subject,
+    root_principal,
+    session_id,
+  };
+}
+
+/** Why admission could not take the use: what is different now, or that a rival was quicker. */
+export function lostGrant(
+  parts: Parts,
+  call: ApprovableCall,
+  found: GrantRecord | undefined,
+): Failure {
+  const detail = `Cannot use grant "${call.request.approval_grant}": it changed meanwhile`;
+  return unusable(parts, call, found) ?? failure('approval_grant_invalid', detail);
+}
+
+/**
+ * The moment bindings are judged at: now, or when the approval in hand was asked for. What was fresh
+ * for the question stays good for its answer; that the question was this one is checked later.
+ */
+export async function bindingsJudgedAt(
+  { store }: Parts,
+  { token, loaded: { grant } }: TokenCaller,
+  capability: Capability,
+): Promise<Date> {
+  const now = store.now();
+  if (!grant || !capability.requires_binding?.length) return now;
+  const theirs = grant.subject === token.subject && grant.root_principal === token.root_principal;
+  if (!theirs || grant.capability !== capability.name || grant.expires_at <= now) return now;
+  const asked = await store.loadApproval(grant.approval_request_id);
+  return asked?.created_at ?? now;
+}
+
+function unusable(
+  parts: Parts,
+  { caller, capability, request, parametersDigest }: ApprovableCall,
+  grant: GrantRecord | undefined,
+): Failure | undefined {
+  const { subject, root_principal, session_id } = caller.token;
+  return unusableGrant(request.approval_grant ?? '', grant, {
+    capability: capability.name,
+    contract_version: capability.contract_version,
+    scope: capability.minimum_scope,
+    parametersDigest,
+    subject,
+    root_principal,
+    session_id,
+    now: parts.store.now(),
+    isSigned: grant !== undefined && isSigned(parts, grant),
+    formerApprover: grant && formerApprover(parts, grant),
+  });
+}
+
+function isSigned({ keyring }: Parts, grant: GrantRecord): boolean {
+  const { use, typ } = ARTEFACTS.grant;
+  const payload = new TextEncoder().encode(canonicalJson(unsignedGrant(grant)));
+  return keyring.verifyDetached(use, typ, grant.signature, payload) !== undefined;
+}
+
+/** The first who approved and could not do so today. */
+function formerApprover({ identities, definition }: Parts, grant: GrantRecord): string | undefined {
+  const policy: ApproverPolicy = definition.code.get(grant.capability)?.approval ?? {};
+  return grant.approved_by.find(
+    (principal) =>
+      !identities.isEntitled(principal, approverScope(grant.capability)) ||
+      isBarredAgent(principal, policy) ||
+      (policy.separation === 'root' && principal === grant.root_principal),
+  );
+}

@@ -1,0 +1,137 @@
+/**
+ * Approval requests as callers meet them: who may decide one, who may see it, and how much of it.
+ *
+ * @module
+ */
+
+import { type ApprovingSide, barredApprover } from '../domain/approver.ts';
+import { levelOf } from '../domain/disclosure.ts';
+import { failure } from '../domain/failure.ts';
+import { visibleObject } from '../domain/visible-text.ts';
+import type { Approval, ApprovalRequest } from '../protocol/approval.ts';
+import type { Failure } from '../protocol/failure.ts';
+import type { ApprovalRecord } from '../storage/records.ts';
+import { approverScope } from './approval-policy.ts';
+import { type Caller, holds } from './caller.ts';
+import type { Parts } from './parts.ts';
+
+/** Characters of a reason that a class with reduced detail is told. */
+const REDUCED_REASON_MAX = 200;
+
+/** Whom an approval counts for, and everyone its authority passed through. */
+export function approvingSide(caller: Caller): ApprovingSide {
+  const { root_principal } = caller;
+  if (caller.kind === 'identity') return { root_principal, through: [caller.principal] };
+  return { root_principal, through: caller.loaded.lineage.map(({ subject }) => subject) };
+}
+
+export function notApprover(
+  parts: Parts,
+  caller: Caller,
+  request: ApprovalRecord,
+): Failure | undefined {
+  const scope = approverScope(request.capability);
+  if (!holds(caller, scope)) {
+    const detail = `Cannot decide on "${request.capability}": ${caller.principal} lacks scope "${scope}"`;
+    return failure('approver_not_authorized', detail, { requires: [scope] });
+  }
+  const why = barred(parts, caller, request);
+  if (why === undefined) return undefined;
+  return failure('approver_not_authorized', `Cannot decide on "${request.capability}": ${why}`);
+}
+
+export function mayDecide(parts: Parts, caller: Caller, request: ApprovalRecord): boolean {
+  return notApprover(parts, caller, request) === undefined;
+}
+
+/**
+ * The requester: the same subject under the same root principal, the subject itself by its own
+ * credential, or the root principal in person, whose trail the request is part of.
+ */
+export function isRequester(caller: Caller, request: ApprovalRecord): boolean {
+  const { subject, root_principal } = request;
+  if (caller.kind === 'identity') {
+    return caller.principal === subject || caller.principal === root_principal;
+  }
+  if (caller.root_principal !== root_principal) return false;
+  const inPerson = caller.token.depth === 0 && caller.principal === root_principal;
+  return inPerson || caller.principal === subject;
+}
+
+/** Why a request cannot be decided any more. */
+export function closedRequest(
+  { status, expires_at }: Pick<ApprovalRecord, 'status' | 'expires_at'>,
+  now: Date,
+): Failure | undefined {
+  if (status === 'approved' || status === 'denied') {
+    return failure('approval_request_decided', 'Cannot decide the request: it was decided already');
+  }
+  if (status === 'pending' && expires_at > now) return undefined;
+  const detail = `Cannot decide the request: it expired at ${expires_at.toISOString()}`;
+  return failure('approval_request_expired', detail);
+}
+
+/** A request as this caller may see it: whoever decides sees all of it, others by their class. */
+export function requestView(
+  parts: Parts,
+  caller: Caller,
+  request: ApprovalRecord,
+): ApprovalRequest {
+  const now = parts.store.now();
+  const preview = request.preview ?? null;
+  const lapsed = request.status === 'pending' && request.expires_at <= now;
+  return {
+    approval_request_id: request.approval_request_id,
+    capability: request.capability,
+    scope: [...request.scope],
+    requester: { subject: request.subject, root_principal: request.root_principal },
+    session_id: request.session_id ?? null,
+    invocation_id: request.invocation_id,
+    parameters: request.parameters,
+    requested_parameters_digest: request.parameters_digest,
+    preview,
+    preview_digest: request.preview_digest ?? null,
+    grant_policy: request.grant_policy,
+    approvals_required: request.approvals_required,
+    status: lapsed ? 'expired' : request.status,
+    created_at: request.created_at.toISOString(),
+    expires_at: request.expires_at.toISOString(),
+    decided_at: request.decided_at?.toISOString() ?? null,
+    contract_version: request.contract_version,
+    grant_id: request.grant_id ?? null,
+    safe: {
+      parameters: visibleObject(request.parameters),
+      preview: preview && visibleObject(preview),
+    },
+    ...decisionView(parts, caller, request),
+  };
+}
+
+export function approvalViews({ approvals }: ApprovalRecord): Approval[] {
+  return approvals.map(({ approver, approved_at }) => ({
+    approver,
+    approved_at: approved_at.toISOString(),
+  }));
+}
+
+/** Who decided and why: names and words are told as far as the caller's class is told such things. */
+function decisionView(
+  parts: Parts,
+  caller: Caller,
+  request: ApprovalRecord,
+): Pick<ApprovalRequest, 'approvals' | 'decided_by' | 'reason'> {
+  const level = levelOf(parts.config.disclosure, caller.caller_class);
+  const reason = request.reason ?? null;
+  if (level === 'full' || mayDecide(parts, caller, request)) {
+    const decided_by = request.decided_by ?? null;
+    return { approvals: approvalViews(request), decided_by, reason };
+  }
+  const words =
+    level === 'reduced' ? [...(reason ?? '')].slice(0, REDUCED_REASON_MAX).join('') : '';
+  return { approvals: [], decided_by: null, reason: words === '' ? null : words };
+}
+
+function barred({ definition }: Parts, caller: Caller, request: ApprovalRecord) {
+  const policy = definition.code.get(request.capability)?.approval;
+  return barredApprover(request, approvingSide(caller), policy);
+}

@@ -1,0 +1,167 @@
+/**
+ * Grants: an approver's yes to one request, checked in the specification's order and signed.
+ *
+ * The grant copies everything it is bound to from the stored request. Approval, grant and transition
+ * are one step of the store, so one request never yields two grants; below the quorum an approver is
+ * counted and told the state so far.
+ *
+ * @module
+ */
+
+import { randomBytes } from 'node:crypto';
+import { canonicalJson } from '../domain/canonical.ts';
+import { failure, Refusal, refuse } from '../domain/failure.ts';
+import { type GrantFacts, type GrantTerms, grantTerms, unsignedGrant } from '../domain/grant.ts';
+import { ID_BYTES, idOf } from '../domain/ids.ts';
+import { ARTEFACTS } from '../keyring/wire.ts';
+import type { Grant, GrantRequest, QuorumAnswer } from '../protocol/approval.ts';
+import type { ApprovalRecord, GrantRecord } from '../storage/records.ts';
+import { approvalViews, approvingSide, closedRequest, notApprover } from './approvers.ts';
+import { audited } from './audited.ts';
+import { type Caller, callerOf } from './caller.ts';
+import { actEntry } from './entries.ts';
+import { frozenFor } from './freeze.ts';
+import { noticesOf } from './notices.ts';
+import { type Answer, type Ask, requestOf } from './operations.ts';
+import type { Parts } from './parts.ts';
+
+/** Each rival that was quicker has added an approval, and a quorum is smaller than this. */
+const RIVALS_MAX = 32;
+
+export async function issueGrant(parts: Parts, ask: Ask): Promise<Answer> {
+  return audited(parts, await callerOf(parts, ask), 'approval_decision', async (caller) => {
+    const asked = requestOf('approval_grants.issue', ask);
+    for (let rivals = 0; rivals < RIVALS_MAX; rivals += 1) {
+      const answer = await approve(parts, caller, asked);
+      if (answer) return answer;
+    }
+    const detail = 'Cannot approve now: too many approve at once; nothing happened';
+    throw new Refusal(failure('service_unavailable', detail));
+  });
+}
+
+/** One try: nothing when another approver was quicker, and the request has to be looked at again. */
+async function approve(
+  parts: Parts,
+  caller: Caller,
+  asked: GrantRequest,
+): Promise<Answer | undefined> {
+  const request = await knownRequest(parts, asked.approval_request_id);
+  const now = parts.store.now();
+  refuse(notApprover(parts, caller, request));
+  refuse(await frozenFor(parts, caller.root_principal));
+  refuse(closedRequest(request, now));
+  const given = grantTerms(request.grant_policy, asked, now);
+  if ('failure' in given) throw new Refusal(given.failure);
+
+  const approver = approvingSide(caller).root_principal;
+  const { approvals, approvals_required } = request;
+  // Asked again after a lost answer: it counts once, and the approver is told so.
+  if (approvals.some((each) => each.approver === approver)) return quorumAnswer(request);
+  const approved = [...approvals, { approver, approved_at: now }];
+  const isLast = approved.length >= approvals_required;
+  const grant = isLast ? signedGrant(parts, { request, terms: given.terms, approved }) : undefined;
+  const decided: ApprovalRecord = {
+    ...request,
+    approvals: approved,
+    ...(grant && {
+      status: 'approved',
+      decided_at: now,
+      decided_by: approver,
+      grant_id: grant.grant_id,
+    }),
+  };
+  const outcome = await parts.store.approve({
+    approval_request_id: request.approval_request_id,
+    approver,
+    now,
+    approvalsSeen: approvals.length,
+    grant,
+    entry: decisionEntry(parts, caller, decided, grant),
+    deliveries: grant ? noticesOf(parts, 'granted', decided) : [],
+  });
+  if (outcome === 'stale') return undefined;
+  if (outcome === 'decided' || outcome === 'expired') {
+    refuse(
+      closedRequest({ ...request, status: outcome === 'expired' ? outcome : 'approved' }, now),
+    );
+  }
+  parts.waits.wake(request.approval_request_id);
+  parts.webhooks.nudge();
+  return grant ? { body: grantView(grant) } : quorumAnswer(decided);
+}
+
+export async function knownRequest({ store }: Parts, id: string): Promise<ApprovalRecord> {
+  const request = await store.loadApproval(id);
+  if (request) return request;
+  throw new Refusal(failure('not_found', 'Cannot find the approval request'));
+}
+
+function signedGrant(
+  { keyring }: Parts,
+  {
+    request,
+    terms,
+    approved,
+  }: { request: ApprovalRecord; terms: GrantTerms; approved: ApprovalRecord['approvals'] },
+): GrantRecord {
+  const facts: GrantFacts = {
+    ...terms,
+    grant_id: idOf('gnt_', randomBytes(ID_BYTES.gnt_)),
+    approval_request_id: request.approval_request_id,
+    capability: request.capability,
+    contract_version: request.contract_version,
+    scope: request.scope,
+    subject: request.subject,
+    root_principal: request.root_principal,
+    parameters: request.parameters,
+    parameters_digest: request.parameters_digest,
+    preview_digest: request.preview_digest,
+    approved_by: approved.map(({ approver }) => approver),
+    issued_at: approved.at(-1)?.approved_at as Date,
+    uses: 0,
+  };
+  const { use, typ } = ARTEFACTS.grant;
+  const payload = new TextEncoder().encode(canonicalJson(unsignedGrant(facts)));
+  return { ...facts, signature: keyring.signDetached(use, typ, payload) };
+}
+
+function grantView(grant: GrantRecord): Grant {
+  return { ...unsignedGrant(grant), signature: grant.signature };
+}
+
+function quorumAnswer(request: ApprovalRecord): Answer {
+  const body: QuorumAnswer = {
+    approval_request_id: request.approval_request_id,
+    status: 'pending',
+    approvals_required: request.approvals_required,
+    approvals: approvalViews(request),
+  };
+  return { body, accepted: true };
+}
+
+function decisionEntry(
+  parts: Parts,
+  caller: Caller,
+  request: ApprovalRecord,
+  grant: GrantRecord | undefined,
+) {
+  return actEntry(parts, caller, {
+    entry_type: 'approval_decision',
+    capability: request.capability,
+    approval_request_id: request.approval_request_id,
+    approval_grant_id: grant?.grant_id,
+    parameters_digest: request.parameters_digest,
+    token_id: caller.kind === 'token' ? caller.token.token_id : undefined,
+    detail: {
+      decision: grant ? 'granted' : 'approved',
+      approvals: request.approvals.length,
+      approvals_required: request.approvals_required,
+      ...(grant && {
+        grant_type: grant.grant_type,
+        max_uses: grant.max_uses,
+        expires_at: grant.expires_at.toISOString(),
+      }),
+    },
+  });
+}

@@ -1,0 +1,84 @@
+/**
+ * Rate limits, shared by all replicas without a row that every call would fight for.
+ *
+ * Each process takes a slice of a window's calls from the store and hands it out alone. So no window
+ * ever takes more calls than its limit, over all replicas together; and it takes at most one slice per
+ * further replica less, where calls are spread unevenly.
+ *
+ * @module
+ */
+
+import { Refusal } from '../domain/failure.ts';
+import { type RatePolicy, type RateState, rateLimited, rateWindow } from '../domain/rate.ts';
+import type { RateLimit } from '../protocol/capability.ts';
+import type { Store } from '../storage/store.ts';
+import type { Call } from './call.ts';
+
+/** A window is taken in about this many slices: few trips to the store, little left unused. */
+const SLICES_PER_WINDOW = 20;
+
+/** Keys with a window in progress; the longest unused is forgotten, and its slice is lost. */
+const KEYS_MAX = 100_000;
+
+export interface RateLimiter {
+  /** Takes one call and notes on it what is left. Refuses when the window is empty. */
+  take(call: Pick<Call, 'rates'>, whose: RateKey, rate: RateLimit | undefined): Promise<void>;
+}
+
+interface RateKey {
+  readonly policy: RatePolicy;
+  readonly name: string;
+}
+
+/** What this process holds of one window. */
+interface Held {
+  readonly start: number;
+  calls: number;
+  /** What the store has left for all, when it was last asked; nothing more when it gave nothing. */
+  left: number;
+  asking?: Promise<void> | undefined;
+}
+
+export function createRateLimiter(store: Store): RateLimiter {
+  const held = new Map<string, Held>();
+
+  function heldOf(key: string, start: number, limit: number): Held {
+    const before = held.get(key);
+    const window = before?.start === start ? before : { start, calls: 0, left: limit };
+    held.delete(key);
+    if (held.size >= KEYS_MAX) held.delete(held.keys().next().value as string);
+    held.set(key, window);
+    return window;
+  }
+
+  async function refill(key: string, window: Held, limit: number): Promise<void> {
+    const slice = Math.ceil(limit / SLICES_PER_WINDOW);
+    const windowStart = new Date(window.start);
+    const { granted, left } = await store.takePermits({ key, windowStart, limit, slice });
+    window.calls += granted;
+    window.left = granted === 0 ? 0 : left;
+  }
+
+  return {
+    async take(call, { policy, name }, rate) {
+      if (!rate) return;
+      const { limit } = rate;
+      const { start, lengthMs, resetMs } = rateWindow(rate, store.now());
+      const key = `${policy}:${name}`;
+      const window = heldOf(key, start.getTime(), limit);
+      while (window.calls === 0 && window.left > 0) {
+        // One question at a time: those who come meanwhile share its answer.
+        window.asking ??= refill(key, window, limit).finally(() => {
+          window.asking = undefined;
+        });
+        await window.asking;
+      }
+      const isEmpty = window.calls === 0;
+      if (!isEmpty) window.calls -= 1;
+      const remaining = window.calls + window.left;
+      const state: RateState = { policy, limit, windowMs: lengthMs, remaining, resetMs };
+      call.rates.push(state);
+      if (isEmpty) throw new Refusal(rateLimited(state, rate));
+    },
+  };
+}

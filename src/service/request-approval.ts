@@ -1,0 +1,140 @@
+/**
+ * Asking for approval: the request is kept, with all that will be decided on, before the caller
+ * hears that one is needed.
+ *
+ * The preview is made here, by the service, from the resolved parameters. Nothing is reserved and no
+ * key is claimed; the same question while it is pending is the same request.
+ *
+ * @module
+ */
+
+import { randomBytes } from 'node:crypto';
+import { barredApprover } from '../domain/approver.ts';
+import { digestOf } from '../domain/canonical.ts';
+import { failure, Refusal } from '../domain/failure.ts';
+import { ID_BYTES, idOf } from '../domain/ids.ts';
+import { type JsonLimits, readJson } from '../domain/json.ts';
+import { entitles } from '../domain/scope-pattern.ts';
+import type { Capability } from '../protocol/capability.ts';
+import type { Failure } from '../protocol/failure.ts';
+import type { JsonObject } from '../protocol/primitives.ts';
+import type { ApprovalRecord } from '../storage/records.ts';
+import { approverScope, requestLifetimeOf } from './approval-policy.ts';
+import type { Call } from './call.ts';
+import type { TokenCaller } from './caller.ts';
+import type { ApprovalPolicy } from './define.ts';
+import { actEntry } from './entries.ts';
+import { frozenFailure } from './freeze.ts';
+import { noticesOf } from './notices.ts';
+import type { Parts } from './parts.ts';
+
+/** A preview is for a person to read in one look. */
+const PREVIEW_LIMITS: JsonLimits = { bytes: 32_768, depth: 16, keys: 1_000 };
+
+export interface AskingCall extends Call {
+  readonly caller: TokenCaller;
+  readonly capability: Capability;
+  readonly parameters: JsonObject;
+}
+
+/** Keeps the request and returns the failure that tells of it. Rejects when it could not be kept. */
+export async function requestApproval(parts: Parts, call: AskingCall): Promise<Failure> {
+  const frozen = call.caller.loaded.freezes[0];
+  // Nobody should be asked to decide what could not run.
+  if (frozen) throw new Refusal(frozenFailure(frozen));
+  const { capability, caller } = call;
+  const policy = parts.definition.code.get(capability.name)?.approval;
+  if (!policy) throw new Error(`Cannot ask for approval: "${capability.name}" has no policy`);
+
+  const request = requestOf(parts, call, policy);
+  const entry = actEntry(parts, caller, {
+    entry_type: 'approval_request',
+    capability: capability.name,
+    task_id: call.ids.task_id,
+    approval_request_id: request.approval_request_id,
+    token_id: caller.token.token_id,
+    parameters_digest: request.parameters_digest,
+    detail: {
+      invocation_id: request.invocation_id,
+      preview_digest: request.preview_digest ?? null,
+      approvals_required: request.approvals_required,
+      expires_at: request.expires_at.toISOString(),
+    },
+  });
+  const kept = await parts.store.requestApproval(
+    request,
+    entry,
+    noticesOf(parts, 'requested', request),
+  );
+  parts.webhooks.nudge();
+  call.approvalRequestId = kept.approval_request_id;
+  return approvalRequired(parts, kept);
+}
+
+function requestOf(parts: Parts, call: AskingCall, policy: ApprovalPolicy): ApprovalRecord {
+  const { caller, capability, parameters, ids } = call;
+  const { subject, root_principal, session_id } = caller.token;
+  const preview = policy.preview && readPreview(policy.preview(structuredClone(parameters)));
+  const now = parts.store.now();
+  return {
+    approval_request_id: idOf('apr_', randomBytes(ID_BYTES.apr_)),
+    capability: capability.name,
+    contract_version: capability.contract_version,
+    scope: capability.minimum_scope,
+    subject,
+    root_principal,
+    requested_through: caller.loaded.lineage.map((link) => link.subject),
+    session_id,
+    invocation_id: ids.invocation_id,
+    parameters,
+    parameters_digest: digestOf(parameters),
+    preview,
+    preview_digest: preview && digestOf(preview),
+    grant_policy: policy.grant_policy,
+    approvals_required: policy.approvals_required ?? 1,
+    approvals: [],
+    status: 'pending',
+    created_at: now,
+    expires_at: new Date(now.getTime() + requestLifetimeOf(policy)),
+  };
+}
+
+/** As every store can keep it: a preview that cannot be shown must not be approved. */
+function readPreview(made: unknown): JsonObject {
+  const reading = readJson(JSON.stringify(made) ?? '', PREVIEW_LIMITS);
+  if ('fault' in reading) throw new Error(`Cannot preview the call: ${reading.fault}`);
+  const { value } = reading;
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    return value as JsonObject;
+  }
+  throw new Error('Cannot preview the call: expected an object');
+}
+
+function approvalRequired(parts: Parts, request: ApprovalRecord): Failure {
+  const { capability, approvals_required: count } = request;
+  const people = count === 1 ? 'one approver' : `${count} approvers`;
+  const detail = `Cannot invoke "${capability}" yet: ${people} must approve request "${request.approval_request_id}" first`;
+  const approver = configuredApprover(parts, request);
+  return failure('approval_required', detail, {
+    approval_request_id: request.approval_request_id,
+    requested_parameters_digest: request.parameters_digest,
+    grant_policy: request.grant_policy,
+    requires: [approverScope(capability)],
+    ...(request.preview_digest && { preview_digest: request.preview_digest }),
+    ...(approver && { grantable_by: approver }),
+  });
+}
+
+/** Somebody who could approve this very request, where the configuration names one. */
+function configuredApprover(
+  { config, definition }: Parts,
+  request: ApprovalRecord,
+): string | undefined {
+  const policy = definition.code.get(request.capability)?.approval;
+  const scope = approverScope(request.capability);
+  return config.identities.find(
+    ({ principal, scopes }) =>
+      scopes.some((pattern) => entitles(pattern, scope)) &&
+      !barredApprover(request, { root_principal: principal, through: [principal] }, policy),
+  )?.principal;
+}

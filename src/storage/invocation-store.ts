@@ -1,0 +1,171 @@
+/**
+ * The part of the storage port that invocation needs: how a call is judged, admitted and closed.
+ *
+ * @module
+ */
+
+import type { EntryRecord } from '../domain/entry.ts';
+import type {
+  BindingRecord,
+  BudgetState,
+  Charge,
+  FreezeRecord,
+  GrantRecord,
+  IdempotencyRecord,
+  IdempotencyScope,
+  IntentRecord,
+  LineageLink,
+  TokenRecord,
+} from './records.ts';
+
+export interface InvocationStore {
+  /**
+   * Everything one call needs to be judged, from one snapshot, in one round trip. Concurrent calls
+   * may share the trip; a result is never older than the call that asked for it.
+   */
+  load(request: LoadRequest): Promise<Loaded>;
+
+  /**
+   * The one step between the last rule and the handler. All of this, or nothing: every token of the
+   * lineage is alive at `now`; nothing that applies is frozen; the charge is reserved on the token
+   * and on each ancestor with a budget; one use of the grant is taken; the lease of every exclusive
+   * token in the lineage is taken; the idempotency key is claimed; the intent is durable.
+   *
+   * Of several dead tokens the refusal names the first revoked from the root, and only without one
+   * the first expired; of several freezes the widest: service, root principal, capability.
+   */
+  admit(request: Admission): Promise<Admitted | Refused>;
+
+  /**
+   * Closes an admitted call once: the reservation becomes the actual cost (never more than was
+   * reserved) on every token it was reserved on, leases are let go (unless the call `stillRuns`),
+   * bindings, the answer and the entry are kept. Repeating it with the same entry is the same as doing it once.
+   * `superseded`: another outcome was recorded before, or (unless the outcome is `indeterminate`) a
+   * lease was lost to another call meanwhile; nothing changed.
+   */
+  settle(settlement: Settlement): Promise<'settled' | 'superseded'>;
+
+  /**
+   * Keeps entries of calls that were not admitted (refusals, reads, replays, dry runs) together with
+   * the bindings such a call issued.
+   */
+  append(entries: readonly EntryRecord[], bindings?: readonly BindingRecord[]): Promise<void>;
+
+  /** Extends the leases of a running call. False when one was lost; the call must not claim success. */
+  renewLeases(operationId: string, until: Date): Promise<boolean>;
+
+  /** Lets go of the leases of a call that was closed while it still ran. */
+  releaseLeases(operationId: string): Promise<void>;
+
+  /**
+   * Takes up to `slice` calls out of what a window of a rate limit still has, over all processes.
+   * One row a key, and one window at a time: a later one forgets the earlier, an earlier one has
+   * nothing left.
+   */
+  takePermits(request: PermitRequest): Promise<Permits>;
+
+  /** Says that this process lives. Calls admitted by a process that stopped saying so are abandoned. */
+  heartbeat(instanceId: string, now: Date): Promise<void>;
+
+  /** Open intents whose process has not been heard of since `silentSince`, oldest first. */
+  abandonedIntents(silentSince: Date, limit: number): Promise<readonly IntentRecord[]>;
+
+  /** Calls that were settled as indeterminate and not reconciled, oldest first. */
+  indeterminate(limit: number): Promise<readonly IntentRecord[]>;
+
+  /**
+   * An operator's word on an indeterminate call. `refund` gives the charge back on every token it
+   * was taken from. Happens once: `undefined` when the call is unknown or was reconciled before.
+   */
+  reconcile(
+    invocationId: string,
+    refund: boolean,
+    entry: (intent: IntentRecord) => EntryRecord,
+  ): Promise<IntentRecord | undefined>;
+}
+
+export interface PermitRequest {
+  readonly key: string;
+  readonly windowStart: Date;
+  /** Calls in the whole window. */
+  readonly limit: number;
+  readonly slice: number;
+}
+
+export interface Permits {
+  readonly granted: number;
+  /** What the window has left for whoever asks next. */
+  readonly left: number;
+}
+
+export interface LoadRequest {
+  readonly tokenId: string;
+  readonly capability?: string | undefined;
+  readonly grantId?: string | undefined;
+  readonly bindingIds?: readonly string[] | undefined;
+  readonly idempotency?: { capability: string; key: string } | undefined;
+}
+
+export interface Loaded {
+  readonly token?: TokenRecord | undefined;
+  /** Root first, the token itself last. Empty when the token is unknown. */
+  readonly lineage: readonly LineageLink[];
+  /** In force at the store's time, widest first: service, the token's root principal, capability. */
+  readonly freezes: readonly FreezeRecord[];
+  readonly grant?: GrantRecord | undefined;
+  readonly bindings: readonly BindingRecord[];
+  /** Scoped to the token's own root principal and subject. */
+  readonly idempotency?: IdempotencyRecord | undefined;
+}
+
+export interface Admission {
+  readonly intent: IntentRecord;
+  readonly now: Date;
+  readonly charge?: Charge | undefined;
+  readonly grant?: GrantUse | undefined;
+  /** Taken on every exclusive token of the lineage, when there is one. */
+  readonly leaseUntil: Date;
+  readonly idempotency?: (IdempotencyScope & { fingerprint: string; keepUntil: Date }) | undefined;
+}
+
+/** What a grant must be for, in full: a use is taken only if every part is equal. */
+export interface GrantUse {
+  readonly grant_id: string;
+  readonly capability: string;
+  readonly contract_version: string;
+  readonly parameters_digest: string;
+  readonly subject: string;
+  readonly root_principal: string;
+  readonly session_id?: string | undefined;
+}
+
+export interface Admitted {
+  readonly admitted: true;
+  /** Root first: the budgets after the reservation. */
+  readonly budgets: readonly BudgetState[];
+}
+
+/** Which part of the step was lost. Nothing was taken. */
+export type Refused = { readonly admitted: false } & (
+  | { readonly reason: 'revoked' | 'expired' | 'unknown_token'; readonly token_id: string }
+  | { readonly reason: 'frozen'; readonly freeze: FreezeRecord }
+  | { readonly reason: 'budget' | 'currency'; readonly budget: BudgetState }
+  | { readonly reason: 'grant'; readonly grant?: GrantRecord | undefined }
+  | { readonly reason: 'busy'; readonly token_id: string; readonly until: Date }
+  | { readonly reason: 'key'; readonly record: IdempotencyRecord }
+);
+
+export interface Settlement {
+  readonly operation_id: string;
+  /** `no_effect` gives everything back but the grant use; `indeterminate` keeps all of it charged. */
+  readonly outcome: 'completed' | 'failed' | 'no_effect' | 'indeterminate';
+  /** What was really spent; more than was reserved is a defect of the caller. */
+  readonly actual?: bigint | undefined;
+  /** Closed as indeterminate while the handler goes on: its leases stay until they are released. */
+  readonly stillRuns?: boolean | undefined;
+  readonly bindings: readonly BindingRecord[];
+  /** Kept for replay where the call had a key. */
+  readonly answer: Uint8Array;
+  readonly entry: EntryRecord;
+  readonly now: Date;
+}
