@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import { main } from '../../src/cli/main.ts';
 import { calmDesk, seal, sealed } from '../log/support.ts';
-import { AGENT, ALICE, OPERATOR, STORES, testService } from '../service/harness.ts';
+import { AGENT, ALICE, BOB, OPERATOR, STORES, testService } from '../service/harness.ts';
 
 interface Ran {
   readonly status: number;
@@ -171,6 +171,28 @@ for (const { name, open } of STORES) {
       ]);
 
       for (const { status, out, err } of ran) assert.equal(status, 0, out + err);
+    });
+
+    test('writ verify grant verifies what an approver was given, and not when it was changed', async () => {
+      const budget = { currency: 'USD', max_amount: 20_000 };
+      const charter = await service.issue(ALICE, { scope: ['travel.charter'], budget });
+      const parameters = { route: 'SEA-SFO', date: '2026-12-01' };
+      const asked = await service.invoke(charter.token, 'charter_jet', parameters);
+      const { approval_request_id } = asked.body.failure;
+      const decided = { approval_request_id, grant_type: 'one_time' };
+      const given = await service.ask('POST', '/svc/approval_grants', {
+        bearer: BOB,
+        body: decided,
+      });
+      const grant = save('grant.json', given.body);
+      const changed = save('forged.json', { ...given.body, max_uses: 2 });
+
+      const verified = await writ(['verify', 'grant', grant, '--service', url, ...pins]);
+      const forged = await writ(['verify', 'grant', changed, '--service', url, ...pins]);
+
+      assert.equal(verified.status, 0, verified.out + verified.err);
+      assert.match(verified.out, /^ok +content +"gnt_[0-9a-f]+": "charter_jet" once, by human:/m);
+      assert.equal(forged.status, 1);
     });
 
     test('writ audit query filters, pages and lays out for a terminal', async () => {
