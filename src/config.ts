@@ -319,7 +319,7 @@ function unknownVariables(environment: Environment): string[] {
   const known = new Set<string>([...Object.values(ENVIRONMENT), CONFIG_FILE_VARIABLE]);
   return Object.keys(environment)
     .filter(
-      (name) => name.startsWith('WRIT_') && !name.startsWith('WRIT_TEST_') && !known.has(name),
+      (name) => name.startsWith('WRIT_') && !/^WRIT_(TEST|CLIENT)_/.test(name) && !known.has(name),
     )
     .map((name) => `Cannot use variable "${name}": there is no such setting`);
 }

@@ -17,6 +17,7 @@ export const FOLDERS: readonly string[] = [
   'stdio',
   'mcp',
   'verify',
+  'witness',
   'client',
   'cli',
   'console',
@@ -38,7 +39,7 @@ export const ROOT_FILES: readonly string[] = [
 
 const SERVICE_SEES = ['protocol', 'domain', 'storage', 'keyring', 'log'];
 const TRANSPORT_SEES = [...SERVICE_SEES, 'config', 'service', 'telemetry'];
-const AUTHORS_SEE = [...TRANSPORT_SEES, 'http', 'stdio', 'mcp', 'verify', 'client'];
+const AUTHORS_SEE = [...TRANSPORT_SEES, 'http', 'stdio', 'mcp', 'verify', 'witness', 'client'];
 
 /**
  * For each layer, the other layers it may import; `type x` allows only imports that vanish when
@@ -57,6 +58,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'config-webhook': ['domain'],
   telemetry: ['service'],
   verify: ['protocol', 'domain'],
+  witness: ['protocol', 'domain', 'keyring'],
   service: [...SERVICE_SEES, 'type config', 'type config-parts'],
   http: TRANSPORT_SEES,
   stdio: TRANSPORT_SEES,
