@@ -302,7 +302,7 @@ const CONTRADICTIONS: readonly { of: readonly SettingName[]; find: Rule }[] = [
   { of: ['token_keys', 'log_keys'], find: halfConfiguredKeys },
   { of: ['host', 'public_url', 'identities'], find: publicDemo },
   { of: ['identities'], find: repeatedCredential },
-  { of: ['mark', 'store'], find: log.markFault },
+  { of: ['mark', 'store', 'witnesses'], find: log.markFault },
 ];
 
 function fromEnvironment(environment: Environment): Record<string, string> {
