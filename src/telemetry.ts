@@ -14,7 +14,6 @@ import { resourceFromAttributes } from '@opentelemetry/resources';
 import {
   AlwaysOnSampler,
   BatchSpanProcessor,
-  ParentBasedSampler,
   type SpanExporter,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
@@ -43,7 +42,8 @@ export function exportTo(endpoint: string, serviceId: string): Telemetry {
 export function createTelemetry(exporter: SpanExporter, serviceId: string): Telemetry {
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ 'service.name': serviceId }),
-    sampler: new ParentBasedSampler({ root: new AlwaysOnSampler() }),
+    // Also where the caller does not sample: what it does with its own spans is not for it to say here.
+    sampler: new AlwaysOnSampler(),
     spanProcessors: [new BatchSpanProcessor({ exporter, exportTimeoutMillis: EXPORT_TIMEOUT_MS })],
   });
   const tracer = provider.getTracer('writ');

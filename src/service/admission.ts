@@ -272,14 +272,17 @@ function admissionFailure(parts: Parts, call: CheckedCall, refused: Refused): Fa
     case 'grant':
       return lostGrant(parts, call, refused.grant);
     case 'busy':
-      return failure(
-        'concurrent_branch_busy',
-        'Cannot run now: another invocation runs under this exclusive token',
-        { estimated_availability: refused.until.toISOString() },
-      );
+      return busyFailure(refused.until);
     case 'key':
       return failure('idempotency_in_progress', 'Cannot answer yet: the first call is running');
   }
+}
+
+export function busyFailure(until: Date): Failure {
+  const detail = 'Cannot run now: another invocation runs under this exclusive token';
+  return failure('concurrent_branch_busy', detail, {
+    estimated_availability: until.toISOString(),
+  });
 }
 
 function workOf(parts: Parts, call: CheckedCall, stream?: Stream): Work {

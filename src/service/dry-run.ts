@@ -15,6 +15,7 @@ import type { Capability } from '../protocol/capability.ts';
 import type { Failure } from '../protocol/failure.ts';
 import type { TestAnswer } from '../protocol/invocation.ts';
 import { OutcomeUnknown } from '../storage/store.ts';
+import { busyFailure } from './admission.ts';
 import { disclosedTo } from './audited.ts';
 import { beginCall, type Call, type CheckedCall, endingEntry, moneyOf } from './call.ts';
 import { presentedToken, type TokenCaller } from './caller.ts';
@@ -36,7 +37,7 @@ async function tried(parts: Parts, ask: Ask, rates: RateState[]): Promise<Answer
     const presented = presentedToken(parts, ask);
     const reading = readInput('test', ask);
     call = beginCall(reading.input, rates, call.ids.invocation_id);
-    const checked = await judged(call, () => check(parts, presented, call, reading));
+    const checked = await judged(parts, call, () => check(parts, presented, call, reading));
     return await told(parts, call, checked);
   } catch (error) {
     const found = failureOf('test', error, parts.log);
@@ -53,20 +54,37 @@ interface Judged {
 }
 
 /** A refusal that is about the call, not about the question: only then was there something to judge. */
-async function judged(call: Call, checking: () => ReturnType<typeof check>): Promise<Judged> {
+async function judged(
+  parts: Parts,
+  call: Call,
+  checking: () => ReturnType<typeof check>,
+): Promise<Judged> {
   try {
     const checked = await checking();
     if ('replay' in checked) throw new Error('Cannot replay a dry run: it has no key');
     const needsApproval = 'asks' in checked;
     const passed = needsApproval ? checked.asks : checked;
-    const [freeze] = passed.caller.loaded.freezes;
-    const frozen = freeze && { failure: frozenFailure(freeze) };
-    return { checked: passed, needsApproval, ...frozen };
+    const failure = await obstacle(parts, passed);
+    return { checked: passed, needsApproval, ...(failure && { failure }) };
   } catch (error) {
     const about = error instanceof Refusal && call.capability ? error.failure : undefined;
     if (about && about.type !== 'rate_limited') return { failure: about };
     throw error;
   }
+}
+
+/** What admission would meet, as far as looking can tell. */
+async function obstacle(
+  { store }: Parts,
+  { caller: { loaded } }: CheckedCall,
+): Promise<Failure | undefined> {
+  const [freeze] = loaded.freezes;
+  if (freeze) return frozenFailure(freeze);
+  const exclusive = loaded.lineage.filter((link) => link.exclusive);
+  if (exclusive.length === 0) return undefined;
+  const ids = exclusive.map(({ token_id }) => token_id);
+  const until = await store.busyUntil(ids, store.now());
+  return until && busyFailure(until);
 }
 
 async function told(

@@ -61,6 +61,7 @@ async function record(parts: Parts, call: CheckedCall, done: Done): Promise<void
   const ending: Ending = {
     entryType: 'settlement',
     state: done.outcome === 'no_effect' ? 'failed' : done.outcome,
+    result: done.result,
     failure: done.failure,
     cost: done.outcome === 'no_effect' ? undefined : call.charge,
   };

@@ -64,7 +64,8 @@ export function createRateLimiter(store: Store): RateLimiter {
       if (!rate) return;
       const { limit } = rate;
       const { start, lengthMs, resetMs } = rateWindow(rate, store.now());
-      const key = `${policy}:${name}`;
+      // With its length: a window of another length would be taken for one that is over.
+      const key = `${policy}:${lengthMs}:${name}`;
       const window = heldOf(key, start.getTime(), limit);
       while (window.calls === 0 && window.left > 0) {
         // One question at a time: those who come meanwhile share its answer.

@@ -19,9 +19,11 @@ export type EventName = 'started' | 'progress' | 'completed' | 'failed';
 export interface EventSink {
   /**
    * Offers one event, as JSON. Resolves with whether it was taken; false when the client has left or
-   * stopped reading for too long. Never rejects, and never waits without end.
+   * is too far behind. Never rejects, and never waits without end.
    */
   send(event: EventName, json: string): Promise<boolean>;
+  /** Whether somebody is still there. */
+  isOpen(): boolean;
 }
 
 export interface Stream {
@@ -43,15 +45,12 @@ export function createStream(ids: InvocationIds, sink: EventSink, clock: { now()
   const begun = clock.now().getTime();
   let emitted = 0;
   let delivered = 0;
-  let listening = true;
   let closing = false;
 
   async function emit(event: EventName, data: object): Promise<void> {
     const json = JSON.stringify({ ...data, timestamp: clock.now().toISOString() });
     emitted += 1;
-    if (!listening) return;
-    listening = await sink.send(event, json);
-    if (listening) delivered += 1;
+    if (await sink.send(event, json)) delivered += 1;
   }
 
   return {
@@ -64,9 +63,9 @@ export function createStream(ids: InvocationIds, sink: EventSink, clock: { now()
       return {
         response_mode: 'streaming',
         events_emitted: emitted + 1,
-        events_delivered: listening ? delivered + 1 : delivered,
+        events_delivered: sink.isOpen() ? delivered + 1 : delivered,
         duration_ms: Math.max(0, clock.now().getTime() - begun),
-        client_disconnected: !listening,
+        client_disconnected: !sink.isOpen(),
       };
     },
     last: (answer) => emit(answer.success ? 'completed' : 'failed', answer),

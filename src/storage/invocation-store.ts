@@ -54,6 +54,9 @@ export interface InvocationStore {
   /** Extends the leases of a running call. False when one was lost; the call must not claim success. */
   renewLeases(operationId: string, until: Date): Promise<boolean>;
 
+  /** Until when another call has its turn under one of these tokens, where one has. */
+  busyUntil(tokenIds: readonly string[], now: Date): Promise<Date | undefined>;
+
   /** Lets go of the leases of a call that was closed while it still ran. */
   releaseLeases(operationId: string): Promise<void>;
 

@@ -249,6 +249,22 @@ export const LEASE_CASES: Cases = {
     assert.equal((await store.admit(admission(token))).admitted, true);
   },
 
+  'busyUntil() tells until when somebody has its turn, and nothing where nobody has': async (
+    store,
+  ) => {
+    const token = await keep(store, rootToken({ concurrent_branches: 'exclusive' }));
+    const ids = ['tok_unknown', token.token_id];
+    const before = await store.busyUntil(ids, at(0));
+    const call = admission(token, { leaseUntil: at(HOUR) });
+    await store.admit(call);
+    const during = await store.busyUntil(ids, at(0));
+    const late = await store.busyUntil(ids, at(HOUR));
+    await store.settle(settlement(call));
+
+    assert.deepEqual([before, during, late], [undefined, at(HOUR), undefined]);
+    assert.equal(await store.busyUntil(ids, at(0)), undefined);
+  },
+
   'releaseLeases() leaves a lease that another call has taken': async (store) => {
     const token = await keep(store, rootToken({ concurrent_branches: 'exclusive' }));
     const slow = admission(token, { leaseUntil: at(HOUR) });

@@ -186,6 +186,7 @@ const CALLS: Record<string, (store: Store) => Promise<unknown>> = {
   settle: (store) => store.settle(settlement(admission(rootToken()))),
   append: (store) => store.append([entry()]),
   renewLeases: (store) => store.renewLeases('op', at(0)),
+  busyUntil: (store) => store.busyUntil(['tok'], at(0)),
   releaseLeases: (store) => store.releaseLeases('op'),
   takePermits: (store) => store.takePermits({ key: 'k', windowStart: at(0), limit: 1, slice: 1 }),
   heartbeat: (store) => store.heartbeat('instance', at(0)),

@@ -121,6 +121,20 @@ for (const place of STORES) {
         assert.equal((await service.invoke(one.token, 'look')).status, 200);
       }));
 
+    test('invoke() begins anew when a limit is given another window', async () => {
+      const { url, drop } = await place.open();
+      try {
+        for (const rate_limit of ['5/PT1M', '5/P1D', '5/PT1H']) {
+          await withReplicas({ store: url, settings: { rate_limit } }, async ([service]) => {
+            const { token: bearer } = await token(service as TestService);
+            assert.equal((await (service as TestService).invoke(bearer, 'look')).status, 200);
+          });
+        }
+      } finally {
+        await drop();
+      }
+    });
+
     test("invoke() refuses by the principal's limit before it reads the request", () =>
       onStore(
         { settings: { rate_limit: { limit: 1, window: 'PT1M' } } },

@@ -194,6 +194,7 @@ for (const place of STORES) {
 describe('over real sockets', () => {
   let running: RunningService;
   let token: string;
+  let tokenId: string;
   const folder = mkdtempSync(join(tmpdir(), 'writ-streams-'));
   beforeAll(async () => {
     running = await serve(definition, {
@@ -207,13 +208,18 @@ describe('over real sockets', () => {
         ],
       },
     });
+    await renewToken();
+  });
+
+  async function renewToken() {
     const response = await fetch(`${running.url}/svc/tokens`, {
       method: 'POST',
       headers: { authorization: 'Bearer k', 'content-type': 'application/json' },
       body: JSON.stringify({ scope: ['travel.read'] }),
     });
-    ({ token } = (await response.json()) as { token: string });
-  });
+    const issued = (await response.json()) as { token: string; token_id: string };
+    ({ token, token_id: tokenId } = issued);
+  }
   afterAll(async () => {
     await running.close();
     rmSync(folder, { recursive: true, force: true });
@@ -250,6 +256,50 @@ describe('over real sockets', () => {
     assert.equal((await lastSummary()).client_disconnected, true);
   });
 
+  test('invoke() finishes the handler of a client that never reads, and keeps its summary', async () => {
+    const before = finished;
+    const call = ask({ text: 'x'.repeat(60_000) });
+    const [response] = await once(call, 'response');
+    response.pause();
+
+    while (finished === before) await sleep(10);
+    await sleep(50);
+    const summary = await lastSummary();
+    call.destroy();
+
+    assert.ok(summary.events_delivered >= 1);
+  });
+
+  test('invoke() ends a stream at its deadline with an unknown outcome', async () => {
+    const call = ask({ end: 'never' });
+    const [response] = await once(call, 'response');
+    let text = '';
+    for await (const chunk of response) text += chunk;
+
+    const last = toldIn(text).at(-1);
+    assert.equal(last?.event, 'failed');
+    assert.equal(last?.data.failure.type, 'outcome_unknown');
+  });
+
+  test('invoke() finishes a stream whose token is revoked meanwhile, and admits no other', async () => {
+    const call = ask({ pause: 100 });
+    const [response] = await once(call, 'response');
+    await fetch(`${running.url}/svc/tokens/revoke`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer k', 'content-type': 'application/json' },
+      body: JSON.stringify({ token_id: tokenId }),
+    });
+    let text = '';
+    for await (const chunk of response) text += chunk;
+    const next = ask({});
+    const [refused] = await once(next, 'response');
+    refused.resume();
+    await renewToken();
+
+    assert.equal(toldIn(text).at(-1)?.event, 'completed');
+    assert.equal(refused.statusCode, 401);
+  });
+
   test('invoke() serves many streams whose clients leave at random', async () => {
     const before = finished;
     const calls = Array.from({ length: 100 }, async (_, index) => {
@@ -264,5 +314,19 @@ describe('over real sockets', () => {
 
     while (finished < before + 100) await sleep(10);
     assert.equal(finished, before + 100);
+  });
+
+  test('close() lets a stream end as it would have', async () => {
+    const call = ask({ pause: 100 });
+    const [response] = await once(call, 'response');
+    const closing = running.close();
+    let text = '';
+    for await (const chunk of response) text += chunk;
+    await closing;
+
+    assert.deepEqual(
+      toldIn(text).map(({ event }) => event),
+      ['started', 'progress', 'progress', 'progress', 'completed'],
+    );
   });
 });

@@ -11,13 +11,24 @@ import { intentOf, type Row } from './rows.ts';
 
 type Intents = Pick<
   InvocationStore,
-  'renewLeases' | 'releaseLeases' | 'heartbeat' | 'abandonedIntents' | 'indeterminate' | 'reconcile'
+  | 'renewLeases'
+  | 'busyUntil'
+  | 'releaseLeases'
+  | 'heartbeat'
+  | 'abandonedIntents'
+  | 'indeterminate'
+  | 'reconcile'
 >;
 
 export function createIntents(database: Database, now: () => Date): Intents {
   return {
     renewLeases: (operationId, until) =>
       database.transaction((session) => renew(session, operationId, until)),
+
+    async busyUntil(tokenIds, at) {
+      const [row] = await database.read<{ until: Date | null }>(BUSY_UNTIL, [tokenIds, at]);
+      return row?.until ?? undefined;
+    },
 
     async releaseLeases(operationId) {
       await database.write(RELEASE, [operationId]);
@@ -78,6 +89,12 @@ const LEASES_TAKEN: Statement = {
 const RENEW: Statement = {
   name: 'renew_leases',
   text: 'UPDATE leases SET until = $2 WHERE token_id = ANY ($1::text[])',
+};
+
+const BUSY_UNTIL: Statement = {
+  name: 'busy_until',
+  text: `SELECT max(until) AS until FROM leases
+    WHERE token_id = ANY ($1::text[]) AND operation_id IS NOT NULL AND until > $2`,
 };
 
 const RELEASE: Statement = {

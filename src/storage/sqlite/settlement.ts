@@ -156,6 +156,22 @@ function moveMoney(
   }
 }
 
+export function busyUntil(
+  connection: Connection,
+  tokenIds: readonly string[],
+  now: Date,
+): Date | undefined {
+  const ends = tokenIds.flatMap((id) => {
+    const row = connection.get<{ until: bigint }>(
+      'SELECT until FROM leases WHERE token_id = ? AND operation_id IS NOT NULL AND until > ?',
+      id,
+      now,
+    );
+    return row ? [Number(row.until)] : [];
+  });
+  return ends.length > 0 ? new Date(Math.max(...ends)) : undefined;
+}
+
 /** The row stays, so that the fence never falls back. */
 export function releaseLeases(connection: Connection, operationId: string): void {
   connection.run('UPDATE leases SET operation_id = NULL WHERE operation_id = ?', operationId);

@@ -146,6 +146,7 @@ function invocationStore({ connection, log, commits, now }: Parts) {
     renewLeases: (id, until) => {
       return commits.submit(() => settlement.renewLeases(connection, id, until));
     },
+    busyUntil: (ids, at) => read(connection, () => settlement.busyUntil(connection, ids, at)),
     releaseLeases: (id) => commits.submit(() => settlement.releaseLeases(connection, id)),
     takePermits: (request) => commits.submit(() => takePermits(connection, request)),
     heartbeat: (id, at) => commits.submit(() => invocations.heartbeat(connection, id, at)),
