@@ -25,7 +25,7 @@ import type { Remote } from './remote.ts';
 import { openSpool, type Spool } from './spool.ts';
 import { newest, proofAt, serviceIdAt } from './verify-fetch.ts';
 
-export async function exportAudit({ remote, out }: AuditOptions, io: Io): Promise<void> {
+export async function exportAudit({ remote, out, extent }: AuditOptions, io: Io): Promise<void> {
   if (out === undefined) throw new Error('the file is not named; give --out');
   if (existsSync(out)) throw new Error(`"${out}" is there already`);
   const facts = await factsOf(remote);
@@ -33,9 +33,14 @@ export async function exportAudit({ remote, out }: AuditOptions, io: Io): Promis
   const entries = openSpool<AuditEntry>(`${part}.entries`);
   const earlier = openSpool<Checkpoint>(`${part}.checkpoints`);
   try {
-    const count = await fetchEntries(remote, facts, entries, io);
+    const { count, isAnybodys } = await fetchEntries(remote, facts, entries, io);
     const { entry_count, sequence, checkpoint_id } = facts.checkpoint;
-    const isWhole = count === entry_count;
+    const isComplete = count === entry_count;
+    // Whoever is shown others' entries is shown all: a gap is the service's doing, and no trail.
+    if (!isComplete && (extent === 'whole' || (isAnybodys && extent !== 'trail'))) {
+      throw new Error(`of ${entry_count} entries the service gave only ${count}`);
+    }
+    const isWhole = isComplete && extent !== 'trail';
     const earlierCount = isWhole ? await fetchCheckpoints(remote, facts, earlier) : 0;
     const prove = (place: number) => proofAt(remote, checkpoint_id, place);
     const lines = isWhole
@@ -66,16 +71,18 @@ async function fetchEntries(
   { checkpoint }: ExportFacts,
   spool: Spool<AuditEntry>,
   io: Io,
-): Promise<number> {
+): Promise<{ count: number; isAnybodys: boolean }> {
   let count = 0;
+  const owners = new Set<string | null>();
   for await (const page of pagesOf(remote, { entry_type: 'all', include: 'leaf' })) {
     const covered = page.filter(({ sequence }) => sequence < checkpoint.entry_count);
     spool.add(covered);
     count += covered.length;
+    for (const { root_principal } of covered) owners.add(root_principal);
     if (io.isTerminal?.err) io.err(`\rentries ${count} of ${checkpoint.entry_count}`);
   }
   if (io.isTerminal?.err) io.err('\n');
-  return count;
+  return { count, isAnybodys: owners.size > 1 || owners.has(null) };
 }
 
 /** Returns how many there are before the newest. */

@@ -31,6 +31,8 @@ Export saves all that the newest checkpoint covers, in a file that "writ verify
 log" verifies: the whole log for an operator's credential (operator:audit), for
 others their own trail with a proof of each entry.
   --out <file>     must not exist; it appears when it is complete
+  --whole          the whole log, or nothing
+  --trail          a trail, also where the log is all one's own
 
   --token-file <file>  the credential (default: $${CREDENTIAL_VARIABLE})
   --help               this text
@@ -44,6 +46,8 @@ export interface AuditOptions {
   /** Fields of the request by their names on the wire. */
   readonly filters: Readonly<Record<string, string>>;
   readonly out?: string | undefined;
+  /** What is to be exported; without it, what the credential is shown decides. */
+  readonly extent?: 'whole' | 'trail' | undefined;
 }
 
 export function auditOptions(args: readonly string[], io: Io): AuditOptions {
@@ -60,7 +64,14 @@ export function auditOptions(args: readonly string[], io: Io): AuditOptions {
     limit: Number(limit),
     filters: { ...Object.fromEntries(filters), ...(values.leaf && { include: 'leaf' }) },
     out: values.out,
+    extent: extentOf(values),
   };
+}
+
+function extentOf({ whole, trail }: { whole?: boolean; trail?: boolean }) {
+  if (whole && trail) throw new Error('expected one of --whole and --trail');
+  if (whole) return 'whole';
+  return trail ? 'trail' : undefined;
 }
 
 const FILTERS = {
@@ -79,6 +90,8 @@ const options = {
   out: { type: 'string' },
   limit: { type: 'string' },
   leaf: { type: 'boolean' },
+  whole: { type: 'boolean' },
+  trail: { type: 'boolean' },
   capability: { type: 'string' },
   since: { type: 'string' },
   'invocation-id': { type: 'string' },

@@ -43,7 +43,8 @@ What
                                      detail with the entry's inclusion proof
   consistency <earlier> [<later>]    two checkpoints, the later with its proof
   receipt <file> [<checkpoint>]      what an invocation was given, likewise
-  receipt <file> --log <export>      the same, against a whole log: proves a drop
+  receipt <file> --log <export>      the same, against a whole log: with --received
+                                     <time> it proves a drop
   log <export>                       what "writ audit export" wrote
 
 Options
@@ -52,6 +53,8 @@ Options
   --jwks <file>      its keys, saved from a source that you trust
   --pin <kid>        the thumbprint of a key that you know (may be repeated)
   --vkey <key>       a key of the log or of a witness (may be repeated)
+  --received <time>  when the receipt came (ISO 8601), for --log
+  --trail            a trail is what you want to verify, not a whole log
   --allow-erased     contents may be missing, as retention erases them
   --json             the report as JSON
   --help             this text
@@ -64,7 +67,7 @@ checked.
 
 export async function verify(args: readonly string[], io: Io): Promise<number> {
   const [what = '', ...rest] = args;
-  if (what === '--help' || what === '-h') {
+  if (what === '--help' || what === '-h' || rest.includes('--help')) {
     io.out(VERIFY_USAGE);
     return EXIT_OK;
   }
@@ -163,7 +166,8 @@ async function exportReport(
   receipt?: unknown,
 ): Promise<Report> {
   const { serviceId, allowErased } = asked;
-  const facts = { now: new Date(), serviceId, allowErased, receipt };
+  const { received, isTrail } = asked;
+  const facts = { now: new Date(), serviceId, allowErased, receipt, received, isTrail };
   const ground = { keys: await keySource(asked), ...facts };
   return verifyExport(createReadStream(file), ground);
 }

@@ -138,6 +138,10 @@ function tellMark({ trust }: ServiceDefinition, { mark, store }: Config, log: Lo
   if (trust.level !== 'anchored') return;
   if (mark !== undefined) {
     log.info({ mark: mark.startsWith('sqlite:') ? mark : storeKind(mark) }, 'the mark of the log');
+    if (mark.startsWith('sqlite:') && !/^(?:sqlite|memory):/.test(store)) {
+      const advice = 'replicas on other machines need WRIT_MARK=postgres://… or witness';
+      log.warn({}, `the mark of the log is a file of this machine; ${advice}`);
+    }
   } else if (store === 'memory:') {
     log.info({}, 'no mark of the log: it ends with this process');
   } else {

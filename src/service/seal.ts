@@ -80,6 +80,27 @@ export async function sealNext(parts: SealParts): Promise<Sealed> {
   throw new StoreUnavailable(`Cannot seal: others were first ${SEAL_TRIES} times`);
 }
 
+/**
+ * What a replica does that does not seal: its own mark, where it has one of its own, learns what others
+ * have sealed, and it notices a database that was put back as soon as they would.
+ */
+export async function followMark(parts: SealParts): Promise<void> {
+  const { store, mark } = parts;
+  if (!mark) return;
+  const marked = await mark.read(store.logId);
+  const last = await store.lastCheckpoint();
+  // One ahead is a checkpoint that is being kept at this moment, or that whoever seals will keep.
+  const isAhead = marked && marked.sequence === (last?.sequence ?? 0) + 1;
+  if (isAhead || last?.checkpoint_id === marked?.checkpoint_id) return;
+  const { size, peaks } = await store.sequence();
+  for (const signed of [last, marked]) {
+    await refuseOtherHistory(parts, signed, { size, root: foldPeaks(peaks) });
+  }
+  if (last && (!marked || marked.sequence < last.sequence)) {
+    await mark.advance(store.logId, marked, last);
+  }
+}
+
 /** Nothing when another process moved the mark or kept a checkpoint meanwhile. */
 async function trySeal(parts: SealParts): Promise<Sealed | undefined> {
   const { store, mark } = parts;

@@ -10,7 +10,7 @@
 
 import type { CheckpointRecord } from '../domain/checkpoint.ts';
 import { parseDuration } from '../domain/duration.ts';
-import { SealingRefused, type SealParts, sealNext } from './seal.ts';
+import { followMark, SealingRefused, type SealParts, sealNext } from './seal.ts';
 
 /** In milliseconds. A signature and two flushes each time: more often is no better word. */
 const CADENCE_MIN_MS = 100;
@@ -73,9 +73,10 @@ export async function startSealer(options: SealerOptions): Promise<Sealer> {
   };
   const tell = (error: Error) => {
     if (error instanceof SealingRefused) state = { ...state, refused: error.message };
-    // It lasts until somebody mends it; saying it on every turn would bury the rest.
-    if (told !== error.message) log.error({ err: error }, 'could not seal the log');
-    told = error.message;
+    // It lasts until somebody mends it; saying it on every turn would bury the rest. Sizes grow meanwhile.
+    const kind = error.message.replaceAll(/\d+/g, '');
+    if (told !== kind) log.error({ err: error }, 'could not seal the log');
+    told = kind;
   };
   const seal = () =>
     inTurn(attempt).catch((error) => {
@@ -85,7 +86,7 @@ export async function startSealer(options: SealerOptions): Promise<Sealer> {
   const turn = async () => {
     const now = store.now();
     const leads = await store.lead('seal', instanceId, now, new Date(now.getTime() + leadMs));
-    if (leads) await attempt();
+    await (leads ? attempt() : followMark(options));
   };
   const timer = setInterval(() => {
     // What takes longer than the cadence must not pile up.

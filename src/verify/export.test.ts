@@ -73,11 +73,12 @@ for (const [name, given] of [
 ] as const) {
   test(`verifyExport() notices every flipped byte of a ${name}`, { timeout: SLOW }, async () => {
     const file = fileOf(given);
-    assert.equal((await verifyExport([file], ground)).verdict, 'verified');
+    const asked = { ...ground, isTrail: true };
+    assert.equal((await verifyExport([file], asked)).verdict, 'verified');
     // Two masks: a neighbour in the alphabet, and the other case of a letter.
     const flipped = async (at: number) => {
       const changed = file.with(at, (file[at] ?? 0) ^ (at % 2 === 0 ? 0x01 : 0x20));
-      return (await verifyExport([changed], ground)).verdict;
+      return (await verifyExport([changed], asked)).verdict;
     };
     const unnoticed: string[] = [];
     for (let start = 0; start < file.length; start += TOGETHER) {
@@ -175,25 +176,38 @@ test('verifyExport() finds a receipt in the log, and proves that one was dropped
   const lost = { ...receipt, leaf_hash: 'ab'.repeat(32) };
 
   const present = await verified(lines, { receipt });
-  const dropped = await verified(lines, { receipt: lost });
+  const received = new Date(0);
+  const dropped = await verified(lines, { receipt: lost, received });
+  const undated = await verified(lines, { receipt: lost });
+  const later = await verified(lines, { receipt: lost, received: new Date(8e15) });
+  const unpinned = await verified(lines, { receipt: lost, received, keys: { pinned: [] } });
   const unknown = await verified(lines.slice(0, -1), { receipt: lost });
 
   assert.equal(present.verdict, 'verified');
   assert.deepEqual(named(dropped, 'failed'), ['receipt']);
   assert.match(JSON.stringify(dropped.checks), /dropped: the signed tree of 5 entries/);
   assert.deepEqual(named(unknown, 'not_checked').at(-1), 'receipt');
+  for (const report of [undated, later, unpinned]) {
+    assert.deepEqual(named(report, 'failed'), []);
+    assert.equal(named(report, 'not_checked').at(-1), 'receipt');
+  }
+  assert.match(JSON.stringify(undated.checks), /dropped if it was received before 20/);
 });
 
 test('verifyExport() verifies a trail, and says what a trail cannot show', async () => {
   const trail = trailLines(log, [0, 3, 4]);
-  const report = await verified(trail);
+  const asked = { isTrail: true };
+  const report = await verified(trail, asked);
   const lost = { entry_id: log.entries[0]?.entry_id, leaf_hash: 'ab'.repeat(32) };
 
   assert.equal(report.verdict, 'verified', JSON.stringify(report.checks));
   assert.match(report.limits.join(), /left out/);
-  assert.equal((await verified(trailLines(log, []))).verdict, 'verified');
-  assert.deepEqual(named(await verified(trail, { receipt: lost }), 'not_checked'), ['receipt']);
-  assert.deepEqual(named(await verified(trailLines(log, [3, 0])), 'failed'), ['order']);
+  assert.equal((await verified(trailLines(log, []), asked)).verdict, 'verified');
+  assert.deepEqual(named(await verified(trail), 'not_checked'), ['whole log']);
+  assert.deepEqual(named(await verified(trail, { ...asked, receipt: lost }), 'not_checked'), [
+    'receipt',
+  ]);
+  assert.deepEqual(named(await verified(trailLines(log, [3, 0]), asked), 'failed'), ['order']);
 });
 
 test('verifyExport() reads no line that is longer than any of ours', async () => {

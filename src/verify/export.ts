@@ -24,8 +24,12 @@ export interface ExportGround {
   readonly now: Date;
   readonly serviceId?: string | undefined;
   readonly allowErased?: boolean | undefined;
-  /** A receipt to look for. In a whole log its absence is proof. */
+  /** A trail is what was asked for: otherwise it is less than the whole log, and said to be. */
+  readonly isTrail?: boolean | undefined;
+  /** A receipt to look for. In a whole log that was sealed after it, its absence is proof. */
   readonly receipt?: unknown;
+  /** When the receipt was received: it carries no time of its own. */
+  readonly received?: Date | undefined;
 }
 
 export interface ExportReport extends Report {
@@ -36,6 +40,8 @@ export interface ExportReport extends Report {
 export interface ExportReader {
   read(value: unknown): Promise<Hash | undefined>;
   finish(): Promise<Check[]>;
+  /** When the last checkpoint that was read was made. */
+  sealedAt(): Date | undefined;
 }
 
 export async function verifyExport(chunks: Chunks, ground: ExportGround): Promise<ExportReport> {
@@ -45,7 +51,7 @@ export async function verifyExport(chunks: Chunks, ground: ExportGround): Promis
   if ('fault' in opened) return reportOf([failed('header', opened.fault)]);
 
   const { header, reader } = opened;
-  const search = searchFor(ground.receipt);
+  const search = searchFor(ground);
   let unread = 0;
   for await (const line of lines) {
     const hash = line && (await reader.read(line.value));
@@ -55,10 +61,16 @@ export async function verifyExport(chunks: Chunks, ground: ExportGround): Promis
   const isRead = unread === 0;
   const form = isRead ? ok('form') : failed('form', `${unread} lines are not canonical JSON`);
   const checks = [ok('header', header.format), form, ...(await reader.finish())];
-  const found = search ? [search.told(checks, header)] : [];
+  const found = search ? [search.told(checks, header, reader.sealedAt())] : [];
+  const extent = header.format === LOG_FORMAT || ground.isTrail ? [] : [NOT_WHOLE];
   const limits = [...EXPORT_LIMITS[header.format], ...(search ? RECEIPT_LIMITS : [])];
-  return { ...reportOf([...checks, ...found], limits), header };
+  return { ...reportOf([...checks, ...extent, ...found], limits), header };
 }
+
+const NOT_WHOLE = notChecked(
+  'whole log',
+  'this is a trail, which cannot show that nothing is missing',
+);
 
 const EXPORT_LIMITS = {
   'writ-log/1': [
@@ -89,7 +101,7 @@ function open(value: unknown, ground: ExportGround) {
 }
 
 /** Looks for the leaf of a receipt. */
-function searchFor(receipt: unknown) {
+function searchFor({ receipt, received }: ExportGround) {
   if (receipt === undefined) return undefined;
   const sought = receiptHash(receipt);
   let [seen, place] = [0, -1];
@@ -98,17 +110,21 @@ function searchFor(receipt: unknown) {
       if (sought && equalBytes(hash, sought)) place = seen;
       seen += 1;
     },
-    told(checks: readonly Check[], { format }: ExportHeader): Check {
+    told(checks: readonly Check[], { format }: ExportHeader, sealedAt: Date | undefined): Check {
       if (sought === undefined) return failed('receipt', 'it is none');
-      if (verdictOf(checks) === 'failed') {
-        return notChecked('receipt', 'the file itself did not verify, so it shows nothing');
+      if (verdictOf(checks) !== 'verified') {
+        return notChecked('receipt', 'the file itself was not verified, so it shows nothing');
       }
       if (place >= 0) return ok('receipt', `its leaf is the ${place + 1}. of ${seen}`);
       if (format !== LOG_FORMAT) {
         return notChecked('receipt', 'its leaf is not in this trail; only a whole log could tell');
       }
-      const why = `dropped: the signed tree of ${seen} entries does not have its leaf`;
-      return failed('receipt', why);
+      const missing = `the signed tree of ${seen} entries does not have its leaf`;
+      const time = sealedAt?.toISOString() ?? 'never';
+      if (received && sealedAt && received < sealedAt) {
+        return failed('receipt', `dropped: ${missing}, and was sealed after it (${time})`);
+      }
+      return notChecked('receipt', `${missing}; dropped if it was received before ${time}`);
     },
   };
 }

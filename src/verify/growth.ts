@@ -45,12 +45,16 @@ function orderCheck(earlier: unknown, later: unknown): Check {
   const [first, second] = [Checkpoint.safeParse(earlier), Checkpoint.safeParse(later)];
   if (!first.success || !second.success) return notChecked('order', 'one is no checkpoint');
   const [before, after] = [first.data, second.data];
+  // A place in the list is signed once: one number is one checkpoint, and one checkpoint one number.
+  const isSame = before.checkpoint_id === after.checkpoint_id;
   const isOrdered =
-    before.sequence <= after.sequence &&
+    (isSame ? before.sequence === after.sequence : before.sequence < after.sequence) &&
     before.entry_count <= after.entry_count &&
     Date.parse(before.created_at) <= Date.parse(after.created_at);
   const what = `${before.sequence} then ${after.sequence}`;
-  return isOrdered ? ok('order', what) : failed('order', `number, size or time falls (${what})`);
+  return isOrdered
+    ? ok('order', what)
+    : failed('order', `number, size or time falls or stands twice (${what})`);
 }
 
 function consistencyCheck(

@@ -29,6 +29,7 @@ export function logReader(header: LogHeader, ground: CheckpointGround): ExportRe
       return undefined;
     },
     finish: async () => [...log.tally.checks(), ...endChecks(log, header)],
+    sealedAt: () => (log.last ? new Date(log.last.created_at) : undefined),
   };
 }
 

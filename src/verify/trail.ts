@@ -42,6 +42,7 @@ export function trailReader(header: TrailHeader, ground: CheckpointGround): Expo
       tally.add('inclusion', inclusionCheck(parsed.data.inclusion_proof, sought));
       return hash;
     },
+    sealedAt: () => undefined,
     async finish() {
       if (!covered) await open();
       const said = header.entries;

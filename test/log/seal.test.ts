@@ -4,6 +4,9 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { test } from 'vitest';
 import type { CheckpointRecord } from '../../src/domain/checkpoint.ts';
+import { openKeyring } from '../../src/keyring/keyring.ts';
+import { createLog } from '../../src/log.ts';
+import { followMark, type SealParts } from '../../src/service/seal.ts';
 import { checkStore } from '../../src/storage/fsck.ts';
 import type { MarkStore } from '../../src/storage/mark.ts';
 import { openStore } from '../../src/storage/open.ts';
@@ -44,6 +47,14 @@ async function life<Result>(
     await service.close();
     await mark.close();
   }
+}
+
+/** What following a mark needs of a service; nothing is signed with it. */
+function sealParts({ store }: TestService, keys: string): SealParts {
+  const options = { now: () => new Date(), onWarning: () => undefined };
+  const keyring = openKeyring({ folder: keys }, options);
+  keyring.close();
+  return { serviceId: calmDesk.id, store, keyring, log: createLog('silent') };
 }
 
 function grow(service: TestService): Promise<unknown> {
@@ -90,6 +101,32 @@ test('a restored copy of the database is never signed, says why, and is read all
       });
       assert.equal(trail.entries[0].state, 'refused');
     });
+  });
+});
+
+test('a replica that does not seal moves its own mark along, and then refuses what was put back', () => {
+  return onMachine(async (own) => {
+    const store = await openStore('memory:');
+    const marks = await Promise.all(['one', 'two'].map((name) => own.mark(name)));
+    const [one, two] = marks as [MarkStore, MarkStore];
+    const service = await testService({ definition: calmDesk, keys: own.keys, mark: one });
+    try {
+      const parts = { ...sealParts(service, own.keys), mark: two };
+      for (let i = 0; i < 3; i++) {
+        await sealed(service);
+        await followMark(parts);
+        const marked = await two.read(service.store.logId);
+        assert.deepEqual(marked, await service.store.lastCheckpoint());
+      }
+
+      // As if the database had been put back to before all of it.
+      const restored = { ...store, logId: service.store.logId };
+      await assert.rejects(followMark({ ...parts, store: restored }), /the log has 0/);
+    } finally {
+      await service.close();
+      await Promise.all(marks.map((mark) => mark.close()));
+      await store.close();
+    }
   });
 });
 

@@ -23,14 +23,14 @@ export const calmDesk: ServiceDefinition = {
 export function machine(): {
   folder: string;
   keys: string;
-  mark(): Promise<MarkStore>;
+  mark(name?: string): Promise<MarkStore>;
   drop(): void;
 } {
   const folder = mkdtempSync(join(tmpdir(), 'writ-log-'));
   return {
     folder,
     keys: join(folder, 'keys'),
-    mark: () => openMark(`sqlite:${join(folder, 'mark.db')}`),
+    mark: (name = 'mark') => openMark(`sqlite:${join(folder, `${name}.db`)}`),
     drop: () => rmSync(folder, { recursive: true, force: true }),
   };
 }

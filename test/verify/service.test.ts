@@ -109,8 +109,17 @@ for (const { name, open } of STORES) {
       const shown = await writ(['audit', 'export', '--service', url, '--out', at('shown')], alice, {
         isTerminal: { out: false, err: true },
       });
-      const verified = await writ(['verify', 'log', at('trail'), ...pins]);
+      const verified = await writ(['verify', 'log', at('trail'), '--trail', ...pins]);
+      const taken = await writ(['verify', 'log', at('trail'), ...pins]);
+      const whole = await writ(
+        ['audit', 'export', '--service', url, '--out', at('whole'), '--whole'],
+        alice,
+      );
 
+      assert.equal(taken.status, 2);
+      assert.match(taken.out, /^not checked +whole log +this is a trail/m);
+      assert.equal(whole.status, 2);
+      assert.match(whole.err, /of \d+ entries the service gave only \d+/);
       assert.match(saved.err, /^Saved your own trail: \d+ entries/);
       assert.match(shown.err, /^\rentries \d+ of \d+\nSaved/);
       assert.equal(saved.out + shown.out, '');
@@ -151,7 +160,9 @@ for (const { name, open } of STORES) {
       const present = await writ(['verify', 'receipt', receipt, '--service', url, ...pins]);
       const unknown = await writ(['verify', 'receipt', lost, '--service', url, ...pins]);
       const inLog = await writ(['verify', 'receipt', receipt, '--log', at('log'), ...pins]);
-      const dropped = await writ(['verify', 'receipt', lost, '--log', at('log'), ...pins]);
+      const against = ['verify', 'receipt', lost, '--log', at('log'), ...pins];
+      const dropped = await writ([...against, '--received', '2020-01-01T00:00:00Z']);
+      const undated = await writ(against);
 
       assert.equal(present.status, 0, present.out);
       assert.equal(unknown.status, 2);
@@ -159,6 +170,7 @@ for (const { name, open } of STORES) {
       assert.equal(inLog.status, 0, inLog.out);
       assert.equal(dropped.status, 1);
       assert.match(dropped.out, /^FAILED +receipt +dropped: /m);
+      assert.equal(undated.status, 2);
     });
 
     test('writ verify verifies token, manifest, checkpoint and consistency of a running service', async () => {
