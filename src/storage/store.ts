@@ -97,8 +97,8 @@ export interface ApprovalStore {
   /**
    * Keeps a pending request with its entry and notifications. While an equal question (subject, root,
    * capability, contract version, digest, session) is pending and not expired at the new one's
-   * `created_at`, that one is returned instead and nothing is kept; two that ask at once get the
-   * same request.
+   * `created_at`, that one is returned instead, joined by the hands the new one passed through, and
+   * nothing else is kept; two that ask at once get the same request.
    */
   requestApproval(
     request: ApprovalRecord,
