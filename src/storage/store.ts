@@ -133,8 +133,16 @@ export interface ApprovalStore {
     },
   ): Promise<number>;
 
-  /** Claims due notifications until `leaseUntil`, so that one process at a time sends each. */
-  takeDeliveries(now: Date, leaseUntil: Date, limit: number): Promise<readonly DeliveryRecord[]>;
+  /**
+   * Claims due notifications until `leaseUntil`, so that one process at a time sends each: those due
+   * longest first, where one without a time was always due; none of the targets in `except`.
+   */
+  takeDeliveries(
+    now: Date,
+    leaseUntil: Date,
+    limit: number,
+    except?: readonly string[],
+  ): Promise<readonly DeliveryRecord[]>;
 
   /** Records how one attempt ended: delivered, to be tried again at `nextAttempt`, or given up. */
   finishDelivery(result: DeliveryResult): Promise<void>;
