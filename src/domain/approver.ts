@@ -54,6 +54,33 @@ export function barredApprover(
   return undefined;
 }
 
+/** Names kept with one request; five are the hands of one token, and many tokens may ask the same. */
+const REQUESTED_THROUGH_MAX = 128;
+
+/**
+ * Whose hands an asked question passed through once another token asks the same. Names beyond the
+ * bound are left out: whoever comes through them is judged again when it uses the grant.
+ */
+export function joinedSides(kept: readonly string[], joining: readonly string[]): string[] {
+  return [...new Set([...kept, ...joining])].slice(0, REQUESTED_THROUGH_MAX);
+}
+
+/**
+ * Who approved and stands on the side of a caller that comes with the grant. Tokens of one name may
+ * have passed through different hands, and not all of them were known when the request was decided.
+ */
+export function ownApprover(
+  grant: {
+    readonly root_principal: string;
+    readonly approved_by: readonly string[];
+    readonly approved_through: readonly string[];
+  },
+  through: readonly string[],
+): string | undefined {
+  const approving = [...grant.approved_by, ...grant.approved_through];
+  return approving.find((name) => name !== grant.root_principal && through.includes(name));
+}
+
 /** An agent approves only where the policy names it. */
 export function isBarredAgent(principal: string, { approvers = [] }: ApproverPolicy): boolean {
   if (parsePrincipal(principal)?.class !== 'agent') return false;

@@ -77,6 +77,7 @@ const grant: GrantFacts = {
   grant_type: 'session_bound',
   session_id: 's',
   approved_by: ['human:bob'],
+  approved_through: ['human:deputy'],
   issued_at: NOW,
   expires_at: later(1),
   max_uses: 2,
@@ -90,6 +91,7 @@ const call: Continuation = {
   subject: 'agent:a',
   root_principal: 'human:alice',
   session_id: 's',
+  through: ['human:alice', 'agent:a'],
   now: NOW,
   isSigned: true,
 };
@@ -113,6 +115,8 @@ const misfits: [
   ['another session', { session_id: 't' }, {}, /another session/],
   ['no session', { session_id: undefined }, {}, /another session/],
   ['a former approver', { formerApprover: 'human:bob' }, {}, /human:bob may not/],
+  ['an approver in its hands', { through: ['human:bob', 'agent:a'] }, {}, /human:bob stands/],
+  ['a deputy in its hands', { through: ['human:deputy', 'agent:a'] }, {}, /human:deputy stands/],
 ];
 
 for (const [name, changed, kept, why] of misfits) {
@@ -128,6 +132,12 @@ test('unusableGrant() finds nothing in a grant that fits, whatever session a one
   assert.equal(unusableGrant('gnt_1', grant, call), undefined);
   const once: GrantFacts = { ...grant, grant_type: 'one_time', session_id: undefined };
   assert.equal(unusableGrant('gnt_1', once, { ...call, session_id: 'any' }), undefined);
+});
+
+test('unusableGrant() lets the root principal approve what passed through it', () => {
+  const own: GrantFacts = { ...grant, approved_by: ['human:alice'], approved_through: [] };
+
+  assert.equal(unusableGrant('gnt_1', own, call), undefined);
 });
 
 test('unusableGrant() answers a foreign grant and an unknown one alike', () => {

@@ -10,6 +10,7 @@
 import type { Grant, GrantRequest } from '../protocol/approval.ts';
 import type { Failure, GrantPolicy, GrantType } from '../protocol/failure.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
+import { ownApprover } from './approver.ts';
 import { digestOf } from './canonical.ts';
 import { failure } from './failure.ts';
 
@@ -28,6 +29,8 @@ export interface GrantFacts {
   readonly grant_type: GrantType;
   readonly session_id?: string | undefined;
   readonly approved_by: readonly string[];
+  /** Everyone the authority to approve passed through; not part of what is signed. */
+  readonly approved_through: readonly string[];
   readonly issued_at: Date;
   readonly expires_at: Date;
   readonly max_uses: number;
@@ -91,6 +94,8 @@ export interface Continuation {
   readonly subject: string;
   readonly root_principal: string;
   readonly session_id?: string | undefined;
+  /** Everyone the calling token passed through. */
+  readonly through: readonly string[];
   readonly now: Date;
   readonly isSigned: boolean;
   /** An approver that may not approve this any more. */
@@ -112,6 +117,7 @@ export function unusableGrant(
 const UNKNOWN = 'there is no such grant';
 
 function misfit(grant: GrantFacts, call: Continuation): string | undefined {
+  const own = ownApprover(grant, call.through);
   const checks: [fits: boolean, why: string][] = [
     [grant.subject === call.subject, 'it was given to another requester'],
     [grant.capability === call.capability, `it is for "${grant.capability}"`],
@@ -132,6 +138,7 @@ function misfit(grant: GrantFacts, call: Continuation): string | undefined {
       call.formerApprover === undefined,
       `its approver ${call.formerApprover} may not approve it any more`,
     ],
+    [own === undefined, `its approver ${own} stands on the side of the caller`],
   ];
   return checks.find(([fits]) => !fits)?.[1];
 }

@@ -110,6 +110,7 @@ function unusable(
     subject,
     root_principal,
     session_id,
+    through: caller.loaded.lineage.map((link) => link.subject),
     now: parts.store.now(),
     isSigned: grant !== undefined && isSigned(parts, grant),
     formerApprover: grant && formerApprover(parts, grant),

@@ -56,13 +56,13 @@ async function approve(
   const given = grantTerms(request.grant_policy, asked, now);
   if ('failure' in given) throw new Refusal(given.failure);
 
-  const approver = approvingSide(caller).root_principal;
+  const { root_principal: approver, through } = approvingSide(caller);
   const { approvals, approvals_required } = request;
   // Asked again after a lost answer: it counts once, and the approver is told so.
   if (approvals.some((each) => each.approver === approver)) return quorumAnswer(request);
   const approved = [...approvals, { approver, approved_at: now }];
   const isLast = approved.length >= approvals_required;
-  const grant = isLast ? signedGrant(parts, { request, terms: given.terms, approved }) : undefined;
+  const grant = isLast ? signedGrant(parts, { ...given, request, approved, through }) : undefined;
   const decided: ApprovalRecord = {
     ...request,
     approvals: approved,
@@ -110,7 +110,13 @@ function signedGrant(
     request,
     terms,
     approved,
-  }: { request: ApprovalRecord; terms: GrantTerms; approved: ApprovalRecord['approvals'] },
+    through,
+  }: {
+    request: ApprovalRecord;
+    terms: GrantTerms;
+    approved: ApprovalRecord['approvals'];
+    through: readonly string[];
+  },
 ): GrantRecord {
   const facts: GrantFacts = {
     ...terms,
@@ -125,6 +131,8 @@ function signedGrant(
     parameters_digest: request.parameters_digest,
     preview_digest: request.preview_digest,
     approved_by: approved.map(({ approver }) => approver),
+    // Where there were several they came in person, so the last one's hands are all there are.
+    approved_through: through,
     issued_at: approved.at(-1)?.approved_at as Date,
     uses: 0,
   };

@@ -3,7 +3,8 @@
  * given up.
  *
  * A notice may arrive twice, never not at all while its target answers: its id stays the same, so a
- * receiver can tell. Every attempt goes through `outbound.ts`: the address is checked when it connects
+ * receiver can tell. Targets do not wait for each other: each is sent a few at a time, and while they
+ * are under way the others go on. Every attempt goes through `outbound.ts`: the address is checked when it connects
  * and no redirect is followed.
  *
  * @module
@@ -32,8 +33,8 @@ const SEND_TIMEOUT_MS = 10_000;
 /** Longer than one attempt, so that no other process sends meanwhile. */
 const LEASE_MS = 60_000;
 
-/** Sent side by side in one pass. */
-const BATCH = 20;
+/** Sent side by side to one target; the next ones follow when these have ended. */
+const BATCH = 8;
 
 /** An answer has nothing to say but its status. */
 const ANSWER_BYTES_MAX = 65_536;
@@ -60,7 +61,24 @@ export function startWebhooks(parts: SendingParts, timing: WebhookTiming = {}): 
     return { nudge: () => undefined, stop: () => Promise.resolve() };
   }
   const onError = (error: unknown) => parts.log.error({ err: error }, 'webhooks failed');
-  return repeated(() => sendDue(parts, timing), timing.lookMs ?? LOOK_MS, onError);
+  const busy = new Map<string, Promise<void>>();
+  const send = (target: string, due: readonly DeliveryRecord[]) => {
+    const sending = Promise.all(due.map((delivery) => sendOne(parts, delivery, timing)))
+      .then(() => undefined, onError)
+      .finally(() => {
+        busy.delete(target);
+        looks.nudge();
+      });
+    busy.set(target, sending);
+  };
+  const looks = repeated(() => sendDue(parts, busy, send), timing.lookMs ?? LOOK_MS, onError);
+  return {
+    nudge: looks.nudge,
+    async stop() {
+      await looks.stop();
+      await Promise.all(busy.values());
+    },
+  };
 }
 
 export async function listDeliveries(parts: Parts, ask: Ask): Promise<DeliveriesAnswer> {
@@ -71,13 +89,23 @@ export async function listDeliveries(parts: Parts, ask: Ask): Promise<Deliveries
   });
 }
 
-async function sendDue(parts: SendingParts, timing: WebhookTiming): Promise<void> {
+/** Starts what is due for every target that is not busy. Ends when nothing is, and waits for none. */
+async function sendDue(
+  { store }: SendingParts,
+  busy: ReadonlyMap<string, unknown>,
+  send: (target: string, due: readonly DeliveryRecord[]) => void,
+): Promise<void> {
   for (;;) {
-    const now = parts.store.now();
+    const now = store.now();
     const leaseUntil = new Date(now.getTime() + LEASE_MS);
-    const due = await parts.store.takeDeliveries(now, leaseUntil, BATCH);
-    await Promise.all(due.map((delivery) => sendOne(parts, delivery, timing)));
-    if (due.length < BATCH) return;
+    const due = await store.takeDeliveries(now, leaseUntil, BATCH, [...busy.keys()]);
+    if (due.length === 0) return;
+    for (const target of new Set(due.map((delivery) => delivery.target))) {
+      send(
+        target,
+        due.filter((delivery) => delivery.target === target),
+      );
+    }
   }
 }
 

@@ -56,7 +56,7 @@ export interface ApprovalRecord {
   readonly scope: readonly string[];
   readonly subject: string;
   readonly root_principal: string;
-  /** Everyone whose hands the requesting token passed through, from the root token to the subject. */
+  /** Everyone whose hands a token that asked passed through, each from its root token to the subject. */
   readonly requested_through: readonly string[];
   readonly session_id?: string | undefined;
   readonly invocation_id: string;

@@ -97,8 +97,8 @@ export interface ApprovalStore {
   /**
    * Keeps a pending request with its entry and notifications. While an equal question (subject, root,
    * capability, contract version, digest, session) is pending and not expired at the new one's
-   * `created_at`, that one is returned instead and nothing is kept; two that ask at once get the
-   * same request.
+   * `created_at`, that one is returned instead, joined by the hands the new one passed through, and
+   * nothing else is kept; two that ask at once get the same request.
    */
   requestApproval(
     request: ApprovalRecord,
@@ -133,8 +133,16 @@ export interface ApprovalStore {
     },
   ): Promise<number>;
 
-  /** Claims due notifications until `leaseUntil`, so that one process at a time sends each. */
-  takeDeliveries(now: Date, leaseUntil: Date, limit: number): Promise<readonly DeliveryRecord[]>;
+  /**
+   * Claims due notifications until `leaseUntil`, so that one process at a time sends each: those due
+   * longest first, where one without a time was always due; none of the targets in `except`.
+   */
+  takeDeliveries(
+    now: Date,
+    leaseUntil: Date,
+    limit: number,
+    except?: readonly string[],
+  ): Promise<readonly DeliveryRecord[]>;
 
   /** Records how one attempt ended: delivered, to be tried again at `nextAttempt`, or given up. */
   finishDelivery(result: DeliveryResult): Promise<void>;

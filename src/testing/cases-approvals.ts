@@ -74,6 +74,32 @@ export const ASKING_CASES: Cases = {
     assert.equal(await store.loadApproval(again.approval_request_id), undefined);
   },
 
+  'requestApproval() joins the hands of everyone who asks the same': async (store) => {
+    const { request } = await asked(store, approval({ requested_through: ['human:a', 'agent:x'] }));
+    const again = (...requested_through: string[]) =>
+      store.requestApproval(
+        { ...request, approval_request_id: newId('apr_'), requested_through },
+        entry(),
+        [],
+      );
+
+    const kept = await Promise.all([
+      again('human:b', 'agent:x'),
+      again('human:c', 'agent:x'),
+      again('human:a', 'agent:x'),
+    ]);
+
+    assert.deepEqual(
+      kept.map(({ approval_request_id }) => approval_request_id),
+      kept.map(() => request.approval_request_id),
+    );
+    const found = await store.loadApproval(request.approval_request_id);
+    assert.deepEqual([...(found?.requested_through ?? [])].sort(), [
+      ...['agent:x', 'human:a', 'human:b', 'human:c'],
+    ]);
+    same({ ...found, requested_through: request.requested_through }, request);
+  },
+
   ...Object.fromEntries(
     OTHER_QUESTIONS.map(([part, change]) => [
       `requestApproval() keeps a question apart that differs in ${part}`,
@@ -132,66 +158,6 @@ export const ASKING_CASES: Cases = {
 
   'loadApproval() knows no request that was never kept': async (store) => {
     assert.equal(await store.loadApproval(newId('apr_')), undefined);
-  },
-};
-
-export const LISTING_CASES: Cases = {
-  'listApprovals() gives the newest first, in pages that miss and repeat none': async (store) => {
-    // Two of the same instant, so that the place of a page needs the id too.
-    const times = [3, 1, 2, 2, 4];
-    for (const time of times) await asked(store, approval({ created_at: at(time) }));
-    const all = await store.listApprovals({ now: at(5), limit: 10 });
-
-    const paged: ApprovalRecord[] = [];
-    for (let before: ApprovalRecord | undefined; ; before = paged.at(-1)) {
-      const [next, ...rest] = await store.listApprovals({ now: at(5), limit: 1, before });
-      assert.deepEqual(rest, []);
-      if (next === undefined) break;
-      paged.push(next);
-    }
-
-    assert.deepEqual(
-      all.map(({ created_at }) => created_at.getTime() - at(0).getTime()),
-      [4, 3, 2, 2, 1],
-    );
-    same(paged, all);
-  },
-
-  'listApprovals() filters by capability, where none means none': async (store) => {
-    for (const capability of ['a', 'b', 'c']) await asked(store, approval({ capability }));
-    const listed = async (capabilities: string[] | undefined) => {
-      const found = await store.listApprovals({ now: at(0), limit: 10, capabilities });
-      return found.map(({ capability }) => capability).sort();
-    };
-
-    assert.deepEqual(await listed(undefined), ['a', 'b', 'c']);
-    assert.deepEqual(await listed(['a', 'c', 'z']), ['a', 'c']);
-    assert.deepEqual(await listed([]), []);
-  },
-
-  'listApprovals() filters by status, and shows a pending one past its expiry as expired': async (
-    store,
-  ) => {
-    const { request: pending } = await asked(store, approval({ expires_at: at(HOUR + 1) }));
-    const { request: late } = await asked(store, approval({ expires_at: at(HOUR) }));
-    const { request: approved } = await asked(store, approval({ expires_at: at(HOUR) }));
-    const { request: denied } = await asked(store, approval({ expires_at: at(HOUR) }));
-    await approve(store, approved);
-    await deny(store, denied);
-
-    const expected = { pending, expired: late, approved, denied } as const;
-    for (const status of ['pending', 'expired', 'approved', 'denied'] as const) {
-      const found = await store.listApprovals({ now: at(HOUR), limit: 10, status });
-      const { approval_request_id } = expected[status];
-      assert.deepEqual(
-        found.map((request) => [request.approval_request_id, request.status]),
-        [[approval_request_id, status]],
-      );
-    }
-    const all = await store.listApprovals({ now: at(HOUR), limit: 10 });
-    assert.deepEqual(all.map(({ status }) => status).sort(), [
-      ...['approved', 'denied', 'expired', 'pending'],
-    ]);
   },
 };
 

@@ -98,6 +98,33 @@ export const DELIVERY_CASES: Cases = {
     assert.equal(new Set(idsOf([...first, ...second])).size, 3);
   },
 
+  'takeDeliveries() claims those due longest first, and before them those without a time': async (
+    store,
+  ) => {
+    const third = await queued(store, { next_attempt_at: at(2) });
+    const second = await queued(store, { next_attempt_at: at(1) });
+    const first = await queued(store, { next_attempt_at: undefined });
+
+    const one = await store.takeDeliveries(at(HOUR), at(2 * HOUR), 1);
+    const others = await store.takeDeliveries(at(HOUR), at(2 * HOUR), 2);
+
+    assert.deepEqual(idsOf([...one, ...others]), idsOf([first, second, third]));
+  },
+
+  'takeDeliveries() leaves out the targets it is told to': async (store) => {
+    const [a, b, c] = [
+      await queued(store, { target: 'a' }),
+      await queued(store, { target: 'b' }),
+      await queued(store, { target: 'c' }),
+    ];
+
+    const some = await store.takeDeliveries(at(HOUR), at(2 * HOUR), 10, ['a', 'c', 'z']);
+    const others = await store.takeDeliveries(at(HOUR), at(2 * HOUR), 10, []);
+
+    assert.deepEqual(idsOf(some), [b.delivery_id]);
+    assert.deepEqual(idsOf(others), idsOf([a, c]));
+  },
+
   'finishDelivery() ends one that was delivered': async (store) => {
     const one = await taken(store);
 

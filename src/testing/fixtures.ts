@@ -212,6 +212,7 @@ export function grantFor(request: ApprovalRecord, changed: Partial<GrantRecord> 
     parameters_digest: request.parameters_digest,
     grant_type: 'one_time',
     approved_by: ['human:approver@example.com'],
+    approved_through: ['human:approver@example.com', 'human:deputy@example.com'],
     issued_at: at(SECOND),
     expires_at: at(HOUR),
     max_uses: 1,

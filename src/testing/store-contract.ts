@@ -9,7 +9,8 @@
 
 import type { Store } from '../storage/store.ts';
 import { FREEZE_CASES, LIVENESS_CASES, MONEY_CASES, ORDER_CASES } from './cases-admission.ts';
-import { ASKING_CASES, DECISION_CASES, LISTING_CASES } from './cases-approvals.ts';
+import { LISTING_CASES } from './cases-approval-lists.ts';
+import { ASKING_CASES, DECISION_CASES } from './cases-approvals.ts';
 import { GRANT_CASES, KEY_CASES, LEASE_CASES } from './cases-claims.ts';
 import { LOAD_CASES } from './cases-load.ts';
 import { LOG_CASES, LONG_LOG_CASES, QUERY_CASES } from './cases-log.ts';

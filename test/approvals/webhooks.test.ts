@@ -5,6 +5,7 @@
  */
 
 import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
 import { afterEach, describe, test } from 'vitest';
 import { openStore } from '../../src/storage/open.ts';
 import { eventually } from '../invoke/rig.ts';
@@ -154,6 +155,29 @@ for (const place of STORES) {
       const ids = receiver.received.map(({ headers }) => headers['webhook-id']);
       assert.deepEqual(new Set(ids), new Set([(await only(desk)).delivery_id]));
       for (const each of receiver.received) verified(each);
+    });
+
+    test('webhooks of one target do not wait for another that hangs', async () => {
+      const hanging = await receive();
+      const held: ServerResponse[] = [];
+      hanging.answer((response) => void held.push(response));
+      const receiver = await receive();
+      const only = { events: ['requested'] };
+      const webhooks = [pager(hanging, { name: 'hangs', ...only }), pager(receiver, only)];
+      const desk = await open(webhooks, { upkeep: { ...UPKEEP, timeoutMs: 60_000 } });
+      const token = await desk.token();
+
+      for (let asked = 0; asked < 30; asked += 1) {
+        await desk.asked(token, 'sign', { note: `hang ${asked}` });
+      }
+
+      await eventually(() => receiver.received.length === 30);
+      assert.ok(held.length > 0 && held.length <= 8, `${held.length} under way to one target`);
+      hanging.answer((response) => void response.writeHead(204).end());
+      for (const response of held) response.writeHead(204).end();
+      await eventually(async () =>
+        (await deliveries(desk)).every(({ state }) => state === 'delivered'),
+      );
     });
 
     test('webhooks follow no redirect', async () => {

@@ -184,7 +184,7 @@ const INTENT: Statement = {
 
 export const GRANT_COLUMNS = `grant_id, approval_request_id, capability, contract_version, scope,
   subject, root_principal, parameters, parameters_digest, preview_digest, grant_type, session_id,
-  approved_by, issued_at, expires_at, max_uses, uses, signature`;
+  approved_by, issued_at, expires_at, max_uses, uses, signature, approved_through`;
 
 const GRANT: Statement = {
   name: 'grant',

@@ -7,6 +7,7 @@
  * @module
  */
 
+import { joinedSides } from '../../domain/approver.ts';
 import type { ApprovalRecord, GrantRecord } from '../records.ts';
 import type { ApprovalDecision, ApprovalQuery, ApprovalStore, Denial } from '../store.ts';
 import { GRANT_COLUMNS } from './admission.ts';
@@ -71,9 +72,21 @@ async function ask(session: Session, request: ApprovalRecord): Promise<ApprovalR
     ]);
     if (row === undefined) continue;
     const asked = approvalOf(row);
-    if (asked.expires_at > request.created_at) return asked;
+    if (asked.expires_at > request.created_at) return join(session, asked, request);
     await session.run(ASKED_NO_MORE, [asked.approval_request_id]);
   }
+}
+
+/** The row is locked, so of two that join at once neither is lost. */
+async function join(
+  session: Session,
+  asked: ApprovalRecord,
+  { requested_through: joining }: ApprovalRecord,
+): Promise<ApprovalRecord> {
+  const requested_through = joinedSides(asked.requested_through, joining);
+  if (requested_through.length === asked.requested_through.length) return asked;
+  await session.run(JOIN, [asked.approval_request_id, requested_through]);
+  return { ...asked, requested_through };
 }
 
 async function list(database: Database, query: ApprovalQuery): Promise<ApprovalRecord[]> {
@@ -153,7 +166,7 @@ function grantValues(grant: GrantRecord): unknown[] {
     ...[grant.scope, grant.subject, grant.root_principal, JSON.stringify(grant.parameters)],
     ...[grant.parameters_digest, grant.preview_digest, grant.grant_type, grant.session_id],
     ...[grant.approved_by, grant.issued_at, grant.expires_at, grant.max_uses, grant.uses],
-    grant.signature,
+    ...[grant.signature, grant.approved_through],
   ];
 }
 
@@ -192,6 +205,11 @@ const ASKED_NO_MORE: Statement = {
   text: 'UPDATE approval_requests SET is_asked = false WHERE approval_request_id = $1',
 };
 
+const JOIN: Statement = {
+  name: 'join_approval_request',
+  text: 'UPDATE approval_requests SET requested_through = $2 WHERE approval_request_id = $1',
+};
+
 const LOAD: Statement = {
   name: 'load_approval',
   text: `SELECT ${REQUEST_COLUMNS}, r.status FROM approval_requests r
@@ -225,7 +243,7 @@ const COUNT: Statement = {
 const GRANT: Statement = {
   name: 'insert_grant',
   text: `INSERT INTO grants (${GRANT_COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
-    $11, $12, $13, $14, $15, $16, $17, $18)`,
+    $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
 };
 
 const DECIDE: Statement = {

@@ -13,8 +13,8 @@ type Deliveries = Pick<ApprovalStore, 'takeDeliveries' | 'finishDelivery' | 'lis
 
 export function createDeliveries(database: Database): Deliveries {
   return {
-    async takeDeliveries(now, leaseUntil, limit) {
-      const rows = await database.write<Row>(TAKE, [now, leaseUntil, limit]);
+    async takeDeliveries(now, leaseUntil, limit, except = []) {
+      const rows = await database.write<Row>(TAKE, [now, leaseUntil, limit, except]);
       return rows.map(deliveryOf);
     },
 
@@ -57,12 +57,13 @@ const TAKE: Statement = {
       SELECT d.delivery_id AS due_id FROM deliveries d
       WHERE d.state = 'pending' AND (d.next_attempt_at IS NULL OR d.next_attempt_at <= $1)
         AND (d.leased_until IS NULL OR d.leased_until <= $1)
-      ORDER BY d.next_attempt_at, d.place LIMIT $3 FOR UPDATE SKIP LOCKED
+        AND d.target <> ALL ($4::text[])
+      ORDER BY d.next_attempt_at NULLS FIRST, d.place LIMIT $3 FOR UPDATE SKIP LOCKED
     ), taken AS (
       UPDATE deliveries SET leased_until = $2 FROM due WHERE delivery_id = due_id
       RETURNING ${COLUMNS}, place
     )
-    SELECT ${COLUMNS} FROM taken ORDER BY next_attempt_at, place`,
+    SELECT ${COLUMNS} FROM taken ORDER BY next_attempt_at NULLS FIRST, place`,
 };
 
 /** A delivery that was given up or made stays so: a slow sender's word comes too late. */

@@ -12,7 +12,13 @@ import type { Database, Session } from './connection.ts';
 import type { PostgresSettings } from './options.ts';
 import { ADMIT_FUNCTIONS, LINEAGE_FUNCTIONS, SETTLE_FUNCTIONS } from './schema-functions.ts';
 import { LOG_TABLES } from './schema-log.ts';
-import { AUTHORITY_TABLES, CALL_TABLES, REQUESTED_THROUGH, TYPES } from './schema-tables.ts';
+import {
+  APPROVED_THROUGH,
+  AUTHORITY_TABLES,
+  CALL_TABLES,
+  REQUESTED_THROUGH,
+  TYPES,
+} from './schema-tables.ts';
 
 /** Step n brings version n to version n + 1. */
 const STEPS: readonly string[] = [
@@ -26,6 +32,7 @@ const STEPS: readonly string[] = [
     SETTLE_FUNCTIONS,
   ].join('\n'),
   REQUESTED_THROUGH,
+  APPROVED_THROUGH,
 ];
 
 /** Any number that no other program of the same database locks. */

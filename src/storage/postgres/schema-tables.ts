@@ -248,3 +248,8 @@ CREATE TABLE probes (
 export const REQUESTED_THROUGH = `
 ALTER TABLE approval_requests ADD COLUMN requested_through text[] NOT NULL DEFAULT '{}';
 `;
+
+/** Whose hands the authority to approve passed through: none of them may use the grant. */
+export const APPROVED_THROUGH = `
+ALTER TABLE grants ADD COLUMN approved_through text[] NOT NULL DEFAULT '{}';
+`;

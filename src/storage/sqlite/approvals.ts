@@ -7,6 +7,7 @@
  * @module
  */
 
+import { joinedSides } from '../../domain/approver.ts';
 import type { ApprovalStatus } from '../../protocol/approval.ts';
 import type { ApprovalRecord, GrantRecord } from '../records.ts';
 import type { ApprovalDecision, ApprovalQuery, ApprovalStore, Denial } from '../store.ts';
@@ -23,7 +24,7 @@ export function requestApproval(
   [request, entry, deliveries]: Parameters<ApprovalStore['requestApproval']>,
 ): ApprovalRecord {
   const asked = findPending(connection, request);
-  if (asked) return asked;
+  if (asked) return joined(connection, asked, request);
 
   insertRequest(connection, request);
   insertDeliveries(connection, deliveries);
@@ -148,6 +149,21 @@ function findPending(connection: Connection, request: ApprovalRecord): ApprovalR
   return row && withApprovals(connection, row);
 }
 
+function joined(
+  connection: Connection,
+  asked: ApprovalRecord,
+  { requested_through: joining }: ApprovalRecord,
+): ApprovalRecord {
+  const requested_through = joinedSides(asked.requested_through, joining);
+  if (requested_through.length === asked.requested_through.length) return asked;
+  connection.run(
+    'UPDATE approval_requests SET requested_through = ? WHERE approval_request_id = ?',
+    JSON.stringify(requested_through),
+    asked.approval_request_id,
+  );
+  return { ...asked, requested_through };
+}
+
 function withApprovals(connection: Connection, row: RequestRow): ApprovalRecord {
   const approvals = connection.all<{ approver: string; approved_at: bigint }>(
     'SELECT approver, approved_at FROM approvals WHERE approval_request_id = ? ORDER BY place',
@@ -237,8 +253,9 @@ function insertGrant(connection: Connection, grant: GrantRecord): void {
   connection.run(
     `INSERT INTO grants (grant_id, approval_request_id, capability, contract_version, scope,
        subject, root_principal, parameters, parameters_digest, preview_digest, grant_type,
-       session_id, approved_by, issued_at, expires_at, max_uses, uses, signature)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       session_id, approved_by, issued_at, expires_at, max_uses, uses, signature,
+       approved_through)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     grant.grant_id,
     grant.approval_request_id,
     grant.capability,
@@ -257,5 +274,6 @@ function insertGrant(connection: Connection, grant: GrantRecord): void {
     grant.max_uses,
     grant.uses,
     grant.signature,
+    JSON.stringify(grant.approved_through),
   );
 }

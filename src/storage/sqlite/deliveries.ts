@@ -8,7 +8,7 @@
  */
 
 import type { DeliveryRecord } from '../records.ts';
-import type { DeliveryResult } from '../store.ts';
+import type { ApprovalStore, DeliveryResult } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { deliveryOf, type Row } from './rows.ts';
 
@@ -36,20 +36,20 @@ export function insertDeliveries(
   }
 }
 
-/** Those due longest first. One without a time is due at once. */
+/** SQLite puts those without a time first, as the port wants it. */
 export function takeDeliveries(
   connection: Connection,
-  now: Date,
-  leaseUntil: Date,
-  limit: number,
+  [now, leaseUntil, limit, except = []]: Parameters<ApprovalStore['takeDeliveries']>,
 ): DeliveryRecord[] {
   const rows = connection.all<Row<DeliveryRecord> & { place: bigint }>(
     `SELECT place, ${COLUMNS} FROM deliveries
      WHERE state = 'pending' AND (next_attempt_at IS NULL OR next_attempt_at <= ?1)
        AND (leased_until IS NULL OR leased_until <= ?1)
+       AND target NOT IN (SELECT value FROM json_each(?3))
      ORDER BY next_attempt_at, place LIMIT ?2`,
     now,
     limit,
+    JSON.stringify(except),
   );
   return rows.map(({ place, ...row }) => {
     connection.run('UPDATE deliveries SET leased_until = ? WHERE place = ?', leaseUntil, place);

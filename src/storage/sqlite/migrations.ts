@@ -10,7 +10,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { type Connection, rollBack } from './connection.ts';
-import { FIRST_VERSION, REQUESTED_THROUGH } from './schema.ts';
+import { APPROVED_THROUGH, FIRST_VERSION, REQUESTED_THROUGH } from './schema.ts';
 
 /** Bytes 68 to 71 of the file: "WRIT". Tells our files from those of other programs. */
 const APPLICATION_ID = 0x57524954;
@@ -25,6 +25,7 @@ export const MIGRATIONS: readonly Migration[] = [
     connection.script(`PRAGMA application_id = ${APPLICATION_ID}`);
   },
   (connection) => connection.script(REQUESTED_THROUGH),
+  (connection) => connection.script(APPROVED_THROUGH),
 ];
 
 export function migrate(

@@ -123,6 +123,7 @@ export function grantOf(row: Row<GrantRecord>): GrantRecord {
     preview_digest: row.preview_digest ?? undefined,
     session_id: row.session_id ?? undefined,
     approved_by: JSON.parse(row.approved_by),
+    approved_through: JSON.parse(row.approved_through),
     issued_at: timeOf(row.issued_at),
     expires_at: timeOf(row.expires_at),
     max_uses: Number(row.max_uses),

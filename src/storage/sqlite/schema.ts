@@ -360,3 +360,9 @@ export const REQUESTED_THROUGH = `
   ALTER TABLE approval_requests ADD COLUMN requested_through TEXT NOT NULL DEFAULT '[]'
     CHECK (json_type(requested_through) = 'array');
 `;
+
+/** Whose hands the authority to approve passed through: none of them may use the grant. */
+export const APPROVED_THROUGH = `
+  ALTER TABLE grants ADD COLUMN approved_through TEXT NOT NULL DEFAULT '[]'
+    CHECK (json_type(approved_through) = 'array');
+`;

@@ -172,8 +172,8 @@ function approvalStore({ connection, log, commits }: Parts) {
     expireApprovals: (...expiry) => {
       return commits.submit(() => approvals.expireApprovals(connection, log, expiry));
     },
-    takeDeliveries: (at, leaseUntil, limit) => {
-      return commits.submit(() => deliveries.takeDeliveries(connection, at, leaseUntil, limit));
+    takeDeliveries: (...claim) => {
+      return commits.submit(() => deliveries.takeDeliveries(connection, claim));
     },
     finishDelivery: (result) => {
       return commits.submit(() => deliveries.finishDelivery(connection, result));
