@@ -4,8 +4,9 @@
  * @module
  */
 
-export type { RunningService, ServeOptions } from './http/serve.ts';
+export type { RunningService } from './http/serve.ts';
 export { serve } from './http/serve.ts';
+export type { ServeOptions } from './open.ts';
 export type {
   ApprovalPolicy,
   DefinedCapability,

@@ -33,11 +33,13 @@ export const ROOT_FILES: readonly string[] = [
   'config-webhook.ts',
   'keyring.ts',
   'log.ts',
+  'open.ts',
   'telemetry.ts',
 ];
 
 const SERVICE_SEES = ['protocol', 'domain', 'storage', 'keyring', 'log'];
-const TRANSPORT_SEES = [...SERVICE_SEES, 'config', 'service', 'telemetry'];
+const OPENING_SEES = [...SERVICE_SEES, 'config', 'service', 'telemetry'];
+const TRANSPORT_SEES = [...OPENING_SEES, 'open'];
 const AUTHORS_SEE = [...TRANSPORT_SEES, 'http', 'stdio', 'mcp', 'verify', 'client'];
 
 /**
@@ -58,6 +60,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   telemetry: ['service'],
   verify: ['protocol', 'domain'],
   service: [...SERVICE_SEES, 'type config', 'type config-parts'],
+  open: OPENING_SEES,
   http: TRANSPORT_SEES,
   stdio: TRANSPORT_SEES,
   mcp: TRANSPORT_SEES,
