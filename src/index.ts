@@ -23,3 +23,5 @@ export type {
   ServiceOptions,
 } from './service/definition.ts';
 export { createService, DefinitionError } from './service/definition.ts';
+export type { StdioOptions, StdioService } from './stdio/serve.ts';
+export { serveStdio } from './stdio/serve.ts';
