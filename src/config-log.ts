@@ -37,11 +37,11 @@ export const LogSettings = {
     .string()
     .regex(
       /^(?:sqlite:.+|postgres(?:ql)?:\/\/.+|(?![a-z][a-z0-9+.-]+:).+)$/i,
-      'expected a file, postgres://… or none',
+      'expected a file, postgres://…, witness or none',
     )
     .optional()
     .describe(
-      'Where the last signed checkpoint is remembered, outside the store: a file that the processes of one machine share, `postgres://…` (another database than the store) for replicas on several, or `none`; by default `mark.db` beside the keys',
+      'Where the last signed checkpoint is remembered, outside the store: a file that the processes of one machine share, `postgres://…` (another database than the store) for replicas on several, `witness` (the first of `witnesses` sees every checkpoint before anybody else), or `none`; by default `mark.db` beside the keys',
     ),
   retention: z
     .partialRecord(z.enum([...EventClass.options, 'personal']), KeptFor)
@@ -80,11 +80,18 @@ export function markAddress(facts: MarkFacts, folder: string): string | undefine
   if (mark === undefined) {
     return token_keys === undefined ? `sqlite:${join(keys, 'mark.db')}` : undefined;
   }
-  if (/^postgres(?:ql)?:\/\//.test(mark)) return mark;
+  if (mark === 'witness' || /^postgres(?:ql)?:\/\//.test(mark)) return mark;
   return `sqlite:${resolve(folder, mark.replace(/^sqlite:/, ''))}`;
 }
 
 /** A mark in the store would be restored with it, and so could not tell. */
-export function markFault({ mark, store }: Pick<MarkFacts, 'mark' | 'store'>): string | undefined {
-  return mark === store ? 'Cannot use setting "mark": it names the store itself' : undefined;
+export function markFault({
+  mark,
+  store,
+  witnesses,
+}: Pick<MarkFacts, 'mark' | 'store'> & { witnesses: readonly unknown[] }): string | undefined {
+  if (mark === store) return 'Cannot use setting "mark": it names the store itself';
+  return mark === 'witness' && witnesses.length === 0
+    ? 'Cannot use setting "mark": there is no witness among "witnesses"'
+    : undefined;
 }

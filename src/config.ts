@@ -302,7 +302,7 @@ const CONTRADICTIONS: readonly { of: readonly SettingName[]; find: Rule }[] = [
   { of: ['token_keys', 'log_keys'], find: halfConfiguredKeys },
   { of: ['host', 'public_url', 'identities'], find: publicDemo },
   { of: ['identities'], find: repeatedCredential },
-  { of: ['mark', 'store'], find: log.markFault },
+  { of: ['mark', 'store', 'witnesses'], find: log.markFault },
 ];
 
 function fromEnvironment(environment: Environment): Record<string, string> {
@@ -319,7 +319,7 @@ function unknownVariables(environment: Environment): string[] {
   const known = new Set<string>([...Object.values(ENVIRONMENT), CONFIG_FILE_VARIABLE]);
   return Object.keys(environment)
     .filter(
-      (name) => name.startsWith('WRIT_') && !name.startsWith('WRIT_TEST_') && !known.has(name),
+      (name) => name.startsWith('WRIT_') && !/^WRIT_(TEST|CLIENT)_/.test(name) && !known.has(name),
     )
     .map((name) => `Cannot use variable "${name}": there is no such setting`);
 }

@@ -117,7 +117,7 @@ async function openMarkOf(
   { trust }: ServiceDefinition,
   { mark }: Config,
 ): Promise<MarkStore | undefined> {
-  if (trust.level !== 'anchored' || mark === undefined) return undefined;
+  if (trust.level !== 'anchored' || mark === undefined || mark === 'witness') return undefined;
   try {
     return await openMark(mark);
   } catch (cause) {

@@ -17,6 +17,7 @@ export const FOLDERS: readonly string[] = [
   'stdio',
   'mcp',
   'verify',
+  'witness',
   'client',
   'cli',
   'console',
@@ -40,7 +41,7 @@ export const ROOT_FILES: readonly string[] = [
 const SERVICE_SEES = ['protocol', 'domain', 'storage', 'keyring', 'log'];
 const OPENING_SEES = [...SERVICE_SEES, 'config', 'service', 'telemetry'];
 const TRANSPORT_SEES = [...OPENING_SEES, 'open'];
-const AUTHORS_SEE = [...TRANSPORT_SEES, 'http', 'stdio', 'mcp', 'verify', 'client'];
+const AUTHORS_SEE = [...TRANSPORT_SEES, 'http', 'stdio', 'mcp', 'verify', 'witness', 'client'];
 
 /**
  * For each layer, the other layers it may import; `type x` allows only imports that vanish when
@@ -59,6 +60,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'config-webhook': ['domain'],
   telemetry: ['service'],
   verify: ['protocol', 'domain'],
+  witness: ['protocol', 'domain', 'keyring'],
   service: [...SERVICE_SEES, 'type config', 'type config-parts'],
   open: OPENING_SEES,
   http: TRANSPORT_SEES,

@@ -121,6 +121,14 @@ const impureLayers: Rule = (files) => {
 const IMPURE =
   /^(new Date\(\)|(Date|performance)\.now|Math\.random|fetch|process|globalThis|set(Timeout|Interval|Immediate)|queueMicrotask|WebSocket|crypto\.(randomUUID|getRandomValues)|random(Bytes|Int|UUID))$/;
 
+/** What a browser runs brings nothing of Node along. */
+const browserImports: Rule = (files) => {
+  const safe = shippedPaths(files).filter((path) => /^src\/(verify|console)\//.test(path));
+  return importsOf(files, safe)
+    .filter(({ target }) => /^node:/.test(target))
+    .map(({ at, target }) => `${at}: imports "${target}", which no browser has`);
+};
+
 /** Settings are read in one place, and by the command line. */
 const environmentReads: Rule = (files) => {
   const others = shippedPaths(files).filter((path) => !/^src\/(config\.ts$|cli\/)/.test(path));
@@ -218,6 +226,7 @@ export const RULES = {
   privateExampleImports,
   misplacedDependencies,
   impureLayers,
+  browserImports,
   environmentReads,
   missingHeaders,
   longFiles,

@@ -16,5 +16,10 @@ process.exitCode = await main(process.argv.slice(2), {
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
   env: process.env,
+  isTerminal: { out: process.stdout.isTTY === true, err: process.stderr.isTTY === true },
+  untilStopped: () =>
+    new Promise((resolve) => {
+      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
+    }),
   input: () => readAll(process.stdin, INPUT_BYTES_MAX),
 });

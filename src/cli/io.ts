@@ -8,6 +8,10 @@ export interface Io {
   out(text: string): void;
   err(text: string): void;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Whether a person looks at what is written: then it may be laid out, and progress shown. */
+  readonly isTerminal?: { readonly out: boolean; readonly err: boolean };
+  /** Resolves when the process was asked to end; for commands that run until then. */
+  readonly untilStopped?: () => Promise<void>;
   /** All of standard input; absent where there is none. */
   readonly input?: () => Promise<string>;
 }

@@ -10,11 +10,13 @@
 
 import { constants, createPublicKey, type JsonWebKey, type KeyObject, verify } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { fromBase64url } from '../domain/base64.ts';
 import { type JsonLimits, readJson } from '../domain/json.ts';
+import { readCompact, signedBytes } from '../domain/jws.ts';
 import { isSignature } from '../keyring/es256.ts';
 import { codeOf } from '../keyring/key-file.ts';
 import { readKeyFolder } from '../keyring/key-folder.ts';
-import { ARTEFACTS, decoded, readCompact, signedBytes } from '../keyring/wire.ts';
+import { ARTEFACTS } from '../keyring/wire.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -56,9 +58,9 @@ export function readJwt(text: string): Jwt | { fault: string } {
   if (head === '' || text.length > JWT_LENGTH_MAX) {
     return { fault: 'it is no JWT of the form header.claims.signature' };
   }
-  const signature = decoded(last);
-  const header = fieldsOf(decoded(head));
-  const claims = fieldsOf(decoded(body));
+  const signature = fromBase64url(last);
+  const header = fieldsOf(fromBase64url(head));
+  const claims = fieldsOf(fromBase64url(body));
   if (signature === undefined) return { fault: 'its signature is not base64url' };
   if ('fault' in header) return { fault: `its header is not readable (${header.fault})` };
   if ('fault' in claims) return { fault: `its claims are not readable (${claims.fault})` };

@@ -12,6 +12,7 @@ import { parseArgs } from 'node:util';
 import { EXIT_FAILED, EXIT_FOUND, EXIT_OK } from './exit.ts';
 import type { Io } from './io.ts';
 import { type HeldKeys, type Jwt, keysInFile, keysInFolder, readJwt, verifiedBy } from './jwt.ts';
+import { printable } from './printable.ts';
 
 const KEYS_DEFAULT = '.writ/keys';
 
@@ -140,12 +141,4 @@ function unchecked({ header }: Jwt): string[] {
         'whether the issuer still publishes the key',
         'whether issuer, audience and party are those that a service is configured for',
       ];
-}
-
-/** Whatever is drawn as nothing, or moves the rest of the line, is spelt out. */
-function printable(text: string): string {
-  return text.replace(
-    /[\p{Default_Ignorable_Code_Point}\p{C}\p{Zl}\p{Zp}]/gu,
-    (found) => `\\u{${found.codePointAt(0)?.toString(16)}}`,
-  );
 }

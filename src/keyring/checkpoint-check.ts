@@ -9,12 +9,13 @@
 
 import { createPublicKey } from 'node:crypto';
 import { type CheckpointRecord, checkpointPayload } from '../domain/checkpoint.ts';
+import { readDetached } from '../domain/jws.ts';
 import { type Note, noteClaims, readHeadText, readNote } from '../domain/note.ts';
 import type { NoteKey } from '../domain/note-key.ts';
 import type { PublicKey } from '../protocol/trust.ts';
 import { isSignature } from './es256.ts';
 import { isNoteClaim } from './note-signing.ts';
-import { ARTEFACTS, readDetached } from './wire.ts';
+import { ARTEFACTS } from './wire.ts';
 
 /** Says what is wrong with the signatures of a checkpoint, if anything is. */
 export function createCheckpointCheck(

@@ -21,9 +21,9 @@ import {
   sign,
   verify,
 } from 'node:crypto';
+import { fromBase64url, toBase64url } from '../domain/base64.ts';
 import { sha256 } from '../domain/hash.ts';
 import type { PublicKey } from '../protocol/trust.ts';
-import { decoded, toBase64url } from './wire.ts';
 
 export interface PrivateJwk {
   readonly kty: 'EC';
@@ -124,7 +124,7 @@ function isJwk(jwk: unknown): jwk is DescribedJwk {
 
 /** 32 bytes in the one spelling they have; another would give the same key a second name. */
 function isCoordinate(value: unknown): boolean {
-  return typeof value === 'string' && decoded(value)?.length === COORDINATE_BYTES;
+  return typeof value === 'string' && fromBase64url(value)?.length === COORDINATE_BYTES;
 }
 const COORDINATE_BYTES = 32;
 

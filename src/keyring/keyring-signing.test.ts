@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { createPublicKey, hash, verify } from 'node:crypto';
 import { CompactSign, compactVerify, createLocalJWKSet, importJWK } from 'jose';
 import { test } from 'vitest';
+import { PAYLOAD_BYTES_MAX } from '../domain/jws.ts';
 import { vkeyText } from '../domain/note-key.ts';
 import { Jwks } from '../protocol/trust.ts';
 import { generateJwk } from './es256.ts';
 import { type Keyring, openKeyring } from './keyring.ts';
-import { ARTEFACTS, type KeyUse, PAYLOAD_BYTES_MAX } from './wire.ts';
+import { ARTEFACTS, type KeyUse } from './wire.ts';
 
 const CLAIMS = Buffer.from('{"sub":"agent:a"}');
 const { delegation, checkpoint } = ARTEFACTS;

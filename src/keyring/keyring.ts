@@ -11,6 +11,15 @@
  * @module
  */
 
+import { toBase64url } from '../domain/base64.ts';
+import {
+  type ArtefactTyp,
+  headerOf,
+  PAYLOAD_BYTES_MAX,
+  readCompact,
+  readDetached,
+  signedBytes,
+} from '../domain/jws.ts';
 import type { NoteSignature } from '../domain/note.ts';
 import type { NoteKey } from '../domain/note-key.ts';
 import type { Jwks } from '../protocol/trust.ts';
@@ -33,18 +42,7 @@ import {
   timelineOf,
 } from './timeline.ts';
 import { createVerifiedTexts } from './verified-texts.ts';
-import {
-  type ArtefactTyp,
-  headerOf,
-  KEY_USES,
-  type KeyUse,
-  PAYLOAD_BYTES_MAX,
-  payloadOf,
-  readCompact,
-  readDetached,
-  signedBytes,
-  toBase64url,
-} from './wire.ts';
+import { KEY_USES, type KeyUse, payloadOf } from './wire.ts';
 
 export interface Keyring {
   /** The published keys: token keys, then log keys, each from the oldest to the newest. */

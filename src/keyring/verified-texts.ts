@@ -10,7 +10,8 @@
  * @module
  */
 
-import type { ArtefactTyp, KeyUse } from './wire.ts';
+import type { ArtefactTyp } from '../domain/jws.ts';
+import type { KeyUse } from './wire.ts';
 
 /** Texts kept. More than the tokens that are busy at one time on one replica. */
 const VERIFIED_TEXTS_MAX = 10_000;

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
+import { readCompact } from '../domain/jws.ts';
 import { generateJwk } from './es256.ts';
 import { openKeyring } from './keyring.ts';
-import { ARTEFACTS, readCompact } from './wire.ts';
+import { ARTEFACTS } from './wire.ts';
 
 // A signature costs some 200 µs, and thousands of these texts get as far as that.
 const SLOW = 120_000;

@@ -1,154 +1,26 @@
 /**
- * The wire form of what we sign: compact JWS (RFC 7515), read so that one artefact has one
- * spelling.
+ * Which key signs what we sign, and the short way to a payload that was read before.
  *
- * Decides form only, without keys, clock or I/O. Libraries accept padding, spaces, unused bits and
- * repeated members; here each of them is a refusal, before any signature is computed. Why a text is
- * refused is not said: whoever forges one learns nothing.
- *
- * One twin is left: with (r, s) also (r, n−s) is a valid ECDSA signature of the same content, and
- * anyone can compute it. It says nothing new, so it is accepted; but two texts can be one token,
- * and identity, revocation and replay must be keyed on the token id, never on these bytes.
+ * The form itself is `domain/jws.ts`, which verifiers outside the service use too.
  *
  * @module
  */
 
-import { type JsonLimits, readJson } from '../domain/json.ts';
+import { type ArtefactTyp, TYPS } from '../domain/jws.ts';
 
 /** What a key may sign. The log has keys of its own: its signatures must verify for good. */
 export const KEY_USES = ['token', 'log'] as const;
 export type KeyUse = (typeof KEY_USES)[number];
 
-/** Everything we sign. A `typ` of its own for each, so that none can pass for another. */
 export const ARTEFACTS = {
-  delegation: { use: 'token', typ: 'svc-delegation+jwt' },
-  manifest: { use: 'token', typ: 'svc-manifest+jws' },
-  grant: { use: 'token', typ: 'svc-grant+jws' },
-  checkpoint: { use: 'log', typ: 'svc-checkpoint+jws' },
-} as const satisfies Record<string, { use: KeyUse; typ: string }>;
-
-export type ArtefactTyp = (typeof ARTEFACTS)[keyof typeof ARTEFACTS]['typ'];
-
-/** Characters of a text. It travels in a header, and 8 KiB is what a header may take. */
-export const TEXT_LENGTH_MAX = 8 * 1024;
-
-/** Bytes of a payload that travels in the text: 6,000 characters, which leaves room in a header. */
-export const PAYLOAD_BYTES_MAX = 4_500;
-
-/** A text of the right form. Nothing in it is true until the signature has been verified. */
-export interface SignedText {
-  readonly kid: string;
-  /** What the signature covers: header and payload as they are spelt. */
-  readonly signed: Uint8Array;
-  readonly signature: Uint8Array;
-}
-
-/** Reads `header.payload.signature`, or nothing unless it has exactly the form of this artefact. */
-export function readCompact(
-  text: string,
-  typ: ArtefactTyp,
-): (SignedText & { readonly payload: Uint8Array }) | undefined {
-  if (text.length > TEXT_LENGTH_MAX) return undefined;
-  const [, header, encoded, last] = COMPACT.exec(text) ?? [];
-  if (header === undefined || encoded === undefined || last === undefined) return undefined;
-
-  const kid = kidOf(header, typ);
-  const payload = decoded(encoded);
-  const signature = decoded(last);
-  if (kid === undefined || payload === undefined || signature === undefined) return undefined;
-  return { kid, payload, signature, signed: signedBytes(header, encoded) };
-}
+  delegation: { use: 'token', typ: TYPS.delegation },
+  manifest: { use: 'token', typ: TYPS.manifest },
+  grant: { use: 'token', typ: TYPS.grant },
+  checkpoint: { use: 'log', typ: TYPS.checkpoint },
+} as const satisfies Record<keyof typeof TYPS, { use: KeyUse; typ: ArtefactTyp }>;
 
 /** The payload of a text that `readCompact` has accepted before. */
 export function payloadOf(text: string): Uint8Array {
   const encoded = text.slice(text.indexOf('.') + 1, text.lastIndexOf('.'));
   return new Uint8Array(Buffer.from(encoded, 'base64url'));
-}
-
-/** Reads `header..signature`, whose payload travels elsewhere (RFC 7515, appendix F). */
-export function readDetached(
-  text: string,
-  typ: ArtefactTyp,
-  payload: Uint8Array,
-): SignedText | undefined {
-  if (text.length > TEXT_LENGTH_MAX) return undefined;
-  const [, header, last] = DETACHED.exec(text) ?? [];
-  if (header === undefined || last === undefined) return undefined;
-
-  const kid = kidOf(header, typ);
-  const signature = decoded(last);
-  if (kid === undefined || signature === undefined) return undefined;
-  return { kid, signature, signed: signedBytes(header, toBase64url(payload)) };
-}
-
-/** The claims of a verified token, or nothing when any two readers could disagree about them. */
-export function readClaims(payload: Uint8Array): unknown | undefined {
-  const reading = readJson(payload, CLAIMS_LIMITS);
-  return 'value' in reading ? reading.value : undefined;
-}
-
-/** The one header we write, encoded. */
-export function headerOf(kid: string, typ: ArtefactTyp): string {
-  return toBase64url(Buffer.from(JSON.stringify({ alg: ALG, kid, typ })));
-}
-
-export function signedBytes(header: string, payload: string): Uint8Array {
-  return Buffer.from(`${header}.${payload}`, 'latin1');
-}
-
-export function toBase64url(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64url');
-}
-
-/**
- * The bytes, or nothing unless this is how they are spelt. Node skips what it does not know and
- * ignores bits left over at the end, so only spelling them again tells.
- */
-export function decoded(base64url: string): Uint8Array | undefined {
-  const bytes = Buffer.from(base64url, 'base64url');
-  if (bytes.toString('base64url') !== base64url) return undefined;
-  return new Uint8Array(bytes);
-}
-
-const ALG = 'ES256';
-
-/**
- * An ES256 signature is 64 bytes, hence 86 characters of which the last has four bits to spare.
- * This refuses padding, white space, DER, truncation, JSON serialisation, encryption and `none` at
- * once.
- */
-const SIGNATURE = '([A-Za-z0-9_-]{85}[AQgw])';
-const HEADER = '([A-Za-z0-9_-]{2,512})';
-// `$` alone means the end of the text here, since there is no `m` flag.
-const COMPACT = new RegExp(`^${HEADER}\\.([A-Za-z0-9_-]{2,6000})\\.${SIGNATURE}$`);
-const DETACHED = new RegExp(`^${HEADER}\\.\\.${SIGNATURE}$`);
-
-const KID = /^[A-Za-z0-9_-]{1,64}$/;
-
-/**
- * Three members of one level. More depth and keys only let the reader say so instead of building.
- */
-const HEADER_LIMITS: JsonLimits = { bytes: 384, depth: 8, keys: 8 };
-
-/** Depth for a purpose with some structure of its own; the bytes bound the number of keys. */
-const CLAIMS_LIMITS: JsonLimits = { bytes: PAYLOAD_BYTES_MAX, depth: 8, keys: PAYLOAD_BYTES_MAX };
-
-/** The key that a header names, or nothing unless it is a header that we could have written. */
-function kidOf(encoded: string, typ: ArtefactTyp): string | undefined {
-  const bytes = decoded(encoded);
-  if (bytes === undefined) return undefined;
-
-  const reading = readJson(bytes, HEADER_LIMITS);
-  if (!('value' in reading)) return undefined;
-  const header = reading.value;
-  // A fourth member would be an instruction (`crit`, `b64`, `jwk`, …) that we do not follow.
-  if (!isObject(header) || Object.keys(header).length !== 3) return undefined;
-
-  const { alg, kid, typ: named } = header;
-  if (alg !== ALG || named !== typ) return undefined;
-  return typeof kid === 'string' && KID.test(kid) ? kid : undefined;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

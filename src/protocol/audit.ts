@@ -106,7 +106,7 @@ export const AuditQuery = z.object({
   client_reference_id: optional(CallerId),
   task_id: optional(CallerId),
   parent_invocation_id: optional(z.string().max(ID_LENGTH_MAX)),
-  entry_type: optional(EntryType),
+  entry_type: optional(z.enum([...EntryType.options, 'all'])),
   include: optional(z.literal('leaf')),
   limit: pageSize(AUDIT_PAGE_MAX, AUDIT_PAGE_DEFAULT),
   cursor: optional(Cursor),

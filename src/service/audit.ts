@@ -21,7 +21,7 @@ export async function queryAudit(parts: Parts, ask: Ask): Promise<AuditAnswer> {
     const everything = holds(caller, 'operator:audit');
     const stored = await parts.store.queryEntries({
       rootPrincipal: everything ? undefined : caller.root_principal,
-      entryType: query.entry_type ?? 'invocation',
+      entryType: query.entry_type === 'all' ? undefined : (query.entry_type ?? 'invocation'),
       capability: query.capability,
       invocationId: query.invocation_id,
       clientReferenceId: query.client_reference_id,

@@ -15,6 +15,7 @@ import { levelOf } from '../domain/disclosure.ts';
 import { unentitledClass, unentitledScope, unentitledSubject } from '../domain/entitlement.ts';
 import { failure, Refusal, refuse } from '../domain/failure.ts';
 import { ID_BYTES, idOf } from '../domain/ids.ts';
+import { PAYLOAD_BYTES_MAX, readClaims } from '../domain/jws.ts';
 import {
   type Authority,
   expiryOf,
@@ -23,7 +24,7 @@ import {
   sessionOf,
   unreadableBudget,
 } from '../domain/narrowing.ts';
-import { ARTEFACTS, PAYLOAD_BYTES_MAX, readClaims } from '../keyring/wire.ts';
+import { ARTEFACTS } from '../keyring/wire.ts';
 import { type IssueAnswer, type IssueRequest, TTL_HOURS_DEFAULT } from '../protocol/token.ts';
 import type { TokenRecord } from '../storage/records.ts';
 import { audited } from './audited.ts';

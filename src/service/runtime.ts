@@ -43,7 +43,7 @@ import { NO_TRACER, type Tracer, tracedStore } from './tracing.ts';
 import { trustMethods } from './trust.ts';
 import { createWaits } from './waits.ts';
 import { listDeliveries, startWebhooks, type WebhookTiming } from './webhooks.ts';
-import { createWitnesses } from './witness.ts';
+import { createWitnesses, witnessGuard } from './witness.ts';
 import { createWorkInProgress } from './work.ts';
 
 export interface RuntimeParts
@@ -186,7 +186,9 @@ async function anchored(parts: Parts, mark: MarkStore | undefined): Promise<Seal
     const keys = keyring.noteKeys(originOf(serviceId, store.logId));
     log.info({ keys: keys.filter(({ type }) => type === 'ed25519').map(vkeyText) }, 'log keys');
   }
-  const sealing = { serviceId, store, keyring, mark, log, instanceId, ...anchoring };
+  const [first] = parts.config.witnesses;
+  const guard = parts.config.mark === 'witness' && first ? witnessGuard(store, first) : undefined;
+  const sealing = { serviceId, store, keyring, mark, guard, log, instanceId, ...anchoring };
   const sealer = await startSealer({ ...sealing, onSealed: witnesses.show });
   const stop = () => sealer.stop().then(witnesses.stop);
   return { ...sealer, stop };

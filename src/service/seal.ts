@@ -40,7 +40,16 @@ export interface SealParts {
   readonly keyring: Keyring;
   /** Absent where nothing outlives the store, or nobody wants one. */
   readonly mark?: MarkStore | undefined;
+  /** Somebody elsewhere who remembers for the mark what was signed. */
+  readonly guard?: SealGuard | undefined;
   readonly log: Logger;
+}
+
+export interface SealGuard {
+  /** What it has seen of this log, in entries, as far as the last checkpoint can tell. */
+  seen(last: CheckpointRecord | undefined): Promise<number>;
+  /** Remembers the next one and returns its word for it; nothing when it has seen another meanwhile. */
+  remember(next: CheckpointRecord, seen: number): Promise<string | undefined>;
 }
 
 export interface Sealed {
@@ -87,10 +96,32 @@ async function trySeal(parts: SealParts): Promise<Sealed | undefined> {
   if (isBehind && !(await catchUp(parts, marked, last))) return undefined;
   if (last?.size === size) return { checkpoint: last, isNew: false };
 
+  const seen = await seenElsewhere(parts, last, size);
   const next = signedCheckpoint(parts, tree, last);
   const from = isBehind ? last : marked;
   if (mark && !(await mark.advance(store.logId, from, next))) return undefined;
-  return (await store.insertCheckpoint(next)) ? { checkpoint: next, isNew: true } : undefined;
+  return keepNext(parts, next, seen);
+}
+
+async function seenElsewhere(
+  { guard }: SealParts,
+  last: CheckpointRecord | undefined,
+  size: number,
+): Promise<number> {
+  const seen = (await guard?.seen(last)) ?? 0;
+  if (seen <= size) return seen;
+  throw new SealingRefused(`a witness has seen ${seen} entries, the log has ${size}`);
+}
+
+async function keepNext(
+  { store, guard }: SealParts,
+  next: CheckpointRecord,
+  seen: number,
+): Promise<Sealed | undefined> {
+  const word = guard ? await guard.remember(next, seen) : '';
+  if (word === undefined || !(await store.insertCheckpoint(next))) return undefined;
+  if (word !== '') await store.keepCosignature(next.checkpoint_id, word);
+  return { checkpoint: next, isNew: true };
 }
 
 /** A mark that is new, or that others did not move, learns what the database has. */

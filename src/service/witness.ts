@@ -15,15 +15,61 @@ import { noteClaims, readNote, readSignatureLines, signatureLine } from '../doma
 import { type NoteKey, readVkey } from '../domain/note-key.ts';
 import { isNoteClaim } from '../keyring/note-signing.ts';
 import type { Logger } from '../log.ts';
-import type { Store } from '../storage/store.ts';
+import { type Store, StoreUnavailable } from '../storage/store.ts';
 import { callOut } from './outbound.ts';
 import { consistencyHashes } from './proofs.ts';
+import { type SealGuard, SealingRefused } from './seal.ts';
 
 /** In milliseconds. A witness signs in one; what takes longer is far away or in trouble. */
 const WITNESS_TIMEOUT_MS = 5_000;
 
 /** A cosignature has some 150 bytes; a witness may have several keys. */
 const ANSWER_BYTES_MAX = 16 * 1024;
+
+/** A witness that also serves as the mark: nothing is kept that it has not seen first. */
+export function witnessGuard(store: Store, witness: Witness): SealGuard {
+  return {
+    async seen(last) {
+      if (!last || last.size === 0) return 0;
+      // What it knows is asked with what everybody knows: no new signature is shown for a question.
+      const { status, body } = await asked(addCheckpoint(store, witness, last, last.size));
+      if (status === 200) return last.size;
+      return status === 409 ? sizeOf(body) : refused(status);
+    },
+    async remember(next, seen) {
+      // A tree without entries has no history to fork, and no witness takes one.
+      if (next.size === 0) return '';
+      const { status, body } = await asked(addCheckpoint(store, witness, next, seen));
+      if (status === 200) return cosignatureIn(body, witness, next);
+      if (status === 409) return undefined;
+      if (status === 422) {
+        throw new SealingRefused(
+          `a witness has seen ${seen} entries that are not those of the log`,
+        );
+      }
+      return refused(status);
+    },
+  };
+}
+
+/** Away is no refusal: nothing is sealed until it answers, and then the log is as it was. */
+async function asked<Answer>(asking: Promise<Answer>): Promise<Answer> {
+  try {
+    return await asking;
+  } catch (cause) {
+    throw new StoreUnavailable('Cannot seal: the witness that serves as the mark is away', {
+      cause,
+    });
+  }
+}
+
+function refused(status: number): never {
+  const why =
+    status === 404 || status === 403
+      ? 'it does not know this log; give it the log key that the start of the service names'
+      : `it answered with status ${status}`;
+  throw new StoreUnavailable(`Cannot ask the witness that serves as the mark: ${why}`);
+}
 
 interface Witness {
   readonly url: string;

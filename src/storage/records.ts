@@ -9,9 +9,10 @@
 
 import type { BudgetState, Charge } from '../domain/budget.ts';
 import type { CheckpointRecord } from '../domain/checkpoint.ts';
+import type { GrantFacts } from '../domain/grant.ts';
 import type { Authority } from '../domain/narrowing.ts';
 import type { ApprovalStatus } from '../protocol/approval.ts';
-import type { GrantPolicy, GrantType } from '../protocol/failure.ts';
+import type { GrantPolicy } from '../protocol/failure.ts';
 import type { FreezeTarget } from '../protocol/operator.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
 
@@ -75,24 +76,7 @@ export interface ApprovalRecord {
   readonly grant_id?: string | undefined;
 }
 
-export interface GrantRecord {
-  readonly grant_id: string;
-  readonly approval_request_id: string;
-  readonly capability: string;
-  readonly contract_version: string;
-  readonly scope: readonly string[];
-  readonly subject: string;
-  readonly root_principal: string;
-  readonly parameters: JsonObject;
-  readonly parameters_digest: string;
-  readonly preview_digest?: string | undefined;
-  readonly grant_type: GrantType;
-  readonly session_id?: string | undefined;
-  readonly approved_by: readonly string[];
-  readonly issued_at: Date;
-  readonly expires_at: Date;
-  readonly max_uses: number;
-  readonly uses: number;
+export interface GrantRecord extends GrantFacts {
   readonly signature: string;
 }
 

@@ -11,12 +11,14 @@
 import type { Examples } from './example.ts';
 import { AUTHORITY_EXAMPLES } from './examples-authority.ts';
 import { DECLARATION_EXAMPLES } from './examples-declaration.ts';
+import { EXPORT_EXAMPLES } from './examples-export.ts';
 import { INVOCATION_EXAMPLES } from './examples-invocation.ts';
 
 export const EXAMPLES: Examples = {
   ...DECLARATION_EXAMPLES,
   ...AUTHORITY_EXAMPLES,
   ...INVOCATION_EXAMPLES,
+  ...EXPORT_EXAMPLES,
 };
 
 /** Requests of callers: in these an optional field that is null counts as left out. */
@@ -59,6 +61,12 @@ export const STRICT: readonly string[] = [
   'DelegationClaims',
   // An amount beside anything else is not the amount that was checked.
   'Money',
+  // What nobody knows in an export nobody verifies.
+  'LogHeader',
+  'TrailHeader',
+  'ExportHeader',
+  'LogLine',
+  'TrailLine',
   // Declarations, and every part of one.
   'CapabilityDeclaration',
   'Input',

@@ -24,6 +24,7 @@ export const OPEN = {
   constraints: ['content', 'Spec, Permission response: an object, its keys not shown'],
   purpose: ['content', 'Spec, POST /svc/tokens: opaque purpose metadata'],
   detail: ['content', 'What an entry says beyond its fields depends on its type'],
+  entry: ['content', 'An exported entry is held against its leaf, which knows its fields'],
   endpoints: ['map', 'Spec, Discovery: operation name to path, only what is implemented'],
   capabilities: ['map', 'Spec, Discovery and Manifest: capability name to what is said of it'],
   asked: ['map', 'Decisions 7, handshake: capability name to version range'],

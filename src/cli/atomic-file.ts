@@ -1,0 +1,51 @@
+/**
+ * A file that appears under its name when it is complete and durable, or not at all.
+ *
+ * @module
+ */
+
+import { open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+/** For this user only: what is written so says what people did. */
+const PRIVATE = 0o600;
+
+/** Bytes that are collected before they are written. */
+const CHUNK_BYTES = 64 * 1024;
+
+/** `part` is a name beside `path` that nobody else uses. A crash may leave it behind. */
+export async function writeAtomically(
+  path: string,
+  part: string,
+  lines: AsyncIterable<string>,
+): Promise<void> {
+  const file = await open(part, 'wx', PRIVATE);
+  try {
+    let held = '';
+    for await (const line of lines) {
+      held += `${line}\n`;
+      if (held.length < CHUNK_BYTES) continue;
+      await file.appendFile(held);
+      held = '';
+    }
+    await file.appendFile(held);
+    await file.sync();
+    await file.close();
+    await rename(part, path);
+  } catch (error) {
+    await file.close();
+    await rm(part, { force: true });
+    throw error;
+  }
+  await syncFolder(dirname(path));
+}
+
+/** The name is durable only with its folder. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}

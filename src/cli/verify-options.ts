@@ -1,0 +1,87 @@
+/**
+ * What `writ verify` was asked, and where it finds keys and the name of the service.
+ *
+ * @module
+ */
+
+import { parseArgs } from 'node:util';
+import { type NoteKey, readVkey } from '../domain/note-key.ts';
+import { operations } from '../protocol/operations.ts';
+import { type KeySource, type Keys, readKeys } from '../verify/keys.ts';
+import { jsonIn } from './files.ts';
+import { type Remote, remoteAt } from './remote.ts';
+import { serviceIdAt } from './verify-fetch.ts';
+
+export interface VerifyOptions {
+  readonly files: readonly string[];
+  readonly remote?: Remote | undefined;
+  readonly jwks?: string | undefined;
+  readonly pins: readonly string[];
+  readonly noteKeys: readonly NoteKey[];
+  readonly serviceId?: string | undefined;
+  readonly signature?: string | undefined;
+  readonly log?: string | undefined;
+  readonly allowErased: boolean;
+  readonly isJson: boolean;
+}
+
+export function verifyOptions(args: readonly string[]): VerifyOptions {
+  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
+  return {
+    files: positionals,
+    remote: values.service === undefined ? undefined : remoteAt(values.service),
+    jwks: values.jwks,
+    pins: values.pin ?? [],
+    noteKeys: (values.vkey ?? []).map(keyOf),
+    serviceId: values['service-id'],
+    signature: values.signature,
+    log: values.log,
+    allowErased: values['allow-erased'] ?? false,
+    isJson: values.json ?? false,
+  };
+}
+
+const options = {
+  service: { type: 'string' },
+  jwks: { type: 'string' },
+  pin: { type: 'string', multiple: true },
+  vkey: { type: 'string', multiple: true },
+  'service-id': { type: 'string' },
+  signature: { type: 'string' },
+  log: { type: 'string' },
+  'allow-erased': { type: 'boolean' },
+  json: { type: 'boolean' },
+} as const;
+
+function keyOf(text: string): NoteKey {
+  const key = readVkey(text);
+  if (key) return key;
+  throw new Error(`"${text}" is no key of the form <name>+<id>+<base64> (--vkey)`);
+}
+
+/**
+ * A set from a file is taken as known, unless thumbprints say which of its keys are; a set from the
+ * service never is.
+ */
+export async function keySource(asked: VerifyOptions): Promise<KeySource> {
+  const { jwks, remote, pins, noteKeys } = asked;
+  if (jwks !== undefined) {
+    return { jwks: jsonIn(jwks), pinned: pins.length > 0 ? pins : 'all', noteKeys };
+  }
+  if (!remote) return { pinned: pins, noteKeys };
+  return { jwks: await remote.json('GET', operations.jwks.path), pinned: pins, noteKeys };
+}
+
+export async function keysFor(asked: VerifyOptions): Promise<Keys> {
+  const keys = readKeys(await keySource(asked));
+  if ('fault' in keys) throw new Error(`the keys cannot be used: ${keys.fault}`);
+  if (keys.keys.length > 0 || keys.noteKeys.length > 0) return keys;
+  throw new Error('there is no key to check with; give --jwks, --vkey or --service');
+}
+
+/** Checkpoints are signed for one service by name. What the service calls itself will do. */
+export async function serviceIdFor({ serviceId, remote }: VerifyOptions): Promise<string> {
+  if (serviceId !== undefined) return serviceId;
+  if (!remote) throw new Error('the service is not named; give --service-id or --service');
+  return serviceIdAt(remote);
+}

@@ -1,0 +1,99 @@
+/**
+ * `writ witness`: watches logs from another place, and cosigns what only ever grows.
+ *
+ * @module
+ */
+
+import { parseArgs } from 'node:util';
+import { type NoteKey, readVkey, vkeyText } from '../domain/note-key.ts';
+import { openWitnessKey } from '../witness/key.ts';
+import { serveWitness } from '../witness/server.ts';
+import { EXIT_FAILED, EXIT_OK } from './exit.ts';
+import type { Io } from './io.ts';
+import { printable } from './printable.ts';
+
+const FOLDER_DEFAULT = '.writ-witness';
+const HOST_DEFAULT = '127.0.0.1';
+const PORT_DEFAULT = 8_421;
+
+const WITNESS_USAGE = `Usage: writ witness --name <name> --log <vkey> [options]
+
+Runs a witness (C2SP tlog-witness): it cosigns a checkpoint of a log that extends
+the last one it saw, and no other. Run it where whoever can change the log cannot
+change it. Prints its key, which goes with its address into the setting
+"witnesses" of the service.
+
+  --name <name>      its name in notes, such as witness.example.com/w1
+  --log <vkey>       a key of a log to watch (may be repeated); the service logs
+                     its own when witnesses are configured
+  --folder <folder>  its key and what it has seen (default: ${FOLDER_DEFAULT}); losing
+                     it is losing its memory, so keep it, and never restore an old copy
+  --host <address>   default ${HOST_DEFAULT}
+  --port <number>    default ${PORT_DEFAULT}
+  --help             this text
+
+Exit status: 0 it was stopped, 2 it could not run.
+`;
+
+export async function witness(args: readonly string[], io: Io): Promise<number> {
+  try {
+    const asked = optionsOf(args);
+    if ('help' in asked) {
+      io.out(WITNESS_USAGE);
+      return EXIT_OK;
+    }
+    const { folder, name, logKeys, host, port } = asked;
+    const key = openWitnessKey(folder, name);
+    const server = await serveWitness(
+      { folder, key, logKeys },
+      {
+        host,
+        port,
+        now: () => new Date(),
+        onError: ({ message }) => io.err(`${printable(message)}\n`),
+      },
+    );
+    io.out(`witness ${vkeyText(key.noteKey)}\nlistening on ${server.url}\n`);
+    await io.untilStopped?.();
+    await server.close();
+    return EXIT_OK;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    io.err(`Cannot run the witness: ${printable(why)}\n`);
+    return EXIT_FAILED;
+  }
+}
+
+interface Options {
+  readonly folder: string;
+  readonly name: string;
+  readonly logKeys: readonly NoteKey[];
+  readonly host: string;
+  readonly port: number;
+}
+
+function optionsOf(args: readonly string[]): Options | { help: true } {
+  const { values } = parseArgs({ args: [...args], options, strict: true });
+  if (values.help) return { help: true };
+  const { name, log = [], folder = FOLDER_DEFAULT, host = HOST_DEFAULT } = values;
+  const { port = String(PORT_DEFAULT) } = values;
+  if (name === undefined) throw new Error('it has no name; give --name');
+  if (log.length === 0) throw new Error('there is no log to watch; give --log');
+  if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) throw new Error(`"${port}" is no port`);
+  return { folder, name, logKeys: log.map(logKey), host, port: Number(port) };
+}
+
+const options = {
+  name: { type: 'string' },
+  log: { type: 'string', multiple: true },
+  folder: { type: 'string' },
+  host: { type: 'string' },
+  port: { type: 'string' },
+  help: { type: 'boolean', short: 'h' },
+} as const;
+
+function logKey(text: string): NoteKey {
+  const key = readVkey(text);
+  if (key && key.type !== 'cosignature') return key;
+  throw new Error(`"${text}" is no key of a log (--log)`);
+}

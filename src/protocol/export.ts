@@ -1,0 +1,64 @@
+/**
+ * Exports: a log, or one's own trail in it, as a file that can be verified without the service.
+ *
+ * JSON lines, each in canonical form (RFC 8785), so that no byte can be changed without changing
+ * what is said. The first line is a header. In a log the entries follow in their order, and each
+ * checkpoint stands right after the last entry it covers; in a trail each entry stands with its
+ * proof under the one checkpoint of the header.
+ *
+ * @module
+ */
+
+import * as z from 'zod';
+import { Checkpoint, CheckpointDetail, InclusionProof } from './audit.ts';
+import { JsonObject, ServiceId } from './primitives.ts';
+import { PublicKey } from './trust.ts';
+
+export const LOG_FORMAT = 'writ-log/1';
+export const TRAIL_FORMAT = 'writ-trail/1';
+
+/** Strict, because what nobody knows nobody verifies. */
+const ExportedCheckpoint = z.strictObject(Checkpoint.shape);
+const ExportedDetail = z.strictObject({
+  ...Checkpoint.shape,
+  tree_size: CheckpointDetail.shape.tree_size,
+  tree_head: CheckpointDetail.shape.tree_head,
+});
+export type ExportedDetail = z.infer<typeof ExportedDetail>;
+
+/** The keys are as the service published them: a convenience, and no reason to believe them. */
+const ExportedJwks = z.strictObject({ keys: z.array(z.strictObject(PublicKey.shape)).min(1) });
+
+export const LogHeader = z.strictObject({
+  format: z.literal(LOG_FORMAT),
+  service_id: ServiceId,
+  tree_size: z.int().nonnegative(),
+  checkpoints: z.int().nonnegative(),
+  jwks: ExportedJwks,
+});
+export type LogHeader = z.infer<typeof LogHeader>;
+
+export const TrailHeader = z.strictObject({
+  format: z.literal(TRAIL_FORMAT),
+  service_id: ServiceId,
+  entries: z.int().nonnegative(),
+  checkpoint: ExportedDetail,
+  jwks: ExportedJwks,
+});
+export type TrailHeader = z.infer<typeof TrailHeader>;
+
+export const ExportHeader = z.discriminatedUnion('format', [LogHeader, TrailHeader]);
+export type ExportHeader = z.infer<typeof ExportHeader>;
+
+/** An entry is held against its leaf, which is stricter than a schema. */
+export const LogLine = z.union([
+  z.strictObject({ entry: JsonObject }),
+  z.strictObject({ checkpoint: z.union([ExportedCheckpoint, ExportedDetail]) }),
+]);
+export type LogLine = z.infer<typeof LogLine>;
+
+export const TrailLine = z.strictObject({
+  entry: JsonObject,
+  inclusion_proof: z.strictObject(InclusionProof.shape),
+});
+export type TrailLine = z.infer<typeof TrailLine>;

@@ -1,0 +1,81 @@
+/**
+ * One entry, verified: its leaf, and the leaf's place in the tree of a verified checkpoint.
+ *
+ * @module
+ */
+
+import { equalBytes, fromHex } from '../domain/hash.ts';
+import type { Hash } from '../domain/merkle.ts';
+import { verifyInclusion } from '../domain/merkle-proof.ts';
+import { type AuditEntry, InclusionProof } from '../protocol/audit.ts';
+import {
+  CHECKPOINT_LIMITS,
+  type CheckpointGround,
+  type SignedHead,
+  verifyCheckpoint,
+} from './checkpoint.ts';
+import { contentCheck, readEntry } from './leaf.ts';
+import { about, type Check, failed, notChecked, ok, type Report, reportOf } from './report.ts';
+import { isObject } from './signed.ts';
+
+/** An entry and the detail of a checkpoint that was asked for the entry's inclusion proof. */
+export interface ProvedEntry {
+  readonly entry: unknown;
+  readonly checkpoint: unknown;
+}
+
+export interface EntryReport extends Report {
+  /** What happened, once its leaf is under a signed root. */
+  readonly entry?: AuditEntry | undefined;
+}
+
+export async function verifyEntry(
+  { entry: value, checkpoint }: ProvedEntry,
+  ground: CheckpointGround,
+): Promise<EntryReport> {
+  const covered = await verifyCheckpoint(checkpoint, ground);
+  const checks = about('checkpoint', covered.checks);
+  const read = readEntry(value);
+  if ('fault' in read) {
+    return reportOf([...checks, failed('entry', read.fault)], CHECKPOINT_LIMITS);
+  }
+  const { entry, hash, erased } = read;
+  const content = contentCheck('entry', erased, ground.allowErased);
+  const proof = inclusionCheck(proofIn(checkpoint), { ...covered, hash, index: entry.sequence });
+  const report = reportOf([...checks, content, proof], CHECKPOINT_LIMITS);
+  return { ...report, ...(proof.outcome === 'ok' && erased !== 'contents' && { entry }) };
+}
+
+/** What is to be found where. */
+export interface Sought {
+  readonly head?: SignedHead | undefined;
+  readonly hash: Hash;
+  /** The place that the proof must be about, where it is known. */
+  readonly index?: number | undefined;
+}
+
+export function inclusionCheck(value: unknown, { head, hash, index }: Sought): Check {
+  if (head === undefined)
+    return notChecked('inclusion', 'there is no signed root to hold it against');
+  if (value === undefined) return notChecked('inclusion', 'there is no inclusion proof');
+  const parsed = InclusionProof.safeParse(value);
+  if (!parsed.success) return failed('inclusion', 'the proof is not as services write it');
+
+  const { leaf_index, tree_size, leaf_hash, hashes } = parsed.data;
+  if (tree_size !== head.size) return failed('inclusion', 'the proof is of a tree of another size');
+  if (index !== undefined && leaf_index !== index) {
+    return failed('inclusion', `the proof is of place ${leaf_index}, the entry of ${index}`);
+  }
+  const leaf = fromHex(leaf_hash) as Hash;
+  const proof = hashes.map((hex) => fromHex(hex) as Hash);
+  const isIn =
+    equalBytes(leaf, hash) &&
+    verifyInclusion({ index: leaf_index, size: head.size, leaf, proof, root: head.root });
+  const what = `place ${leaf_index} of ${head.size}`;
+  return isIn ? ok('inclusion', what) : failed('inclusion', `it is not at ${what}`);
+}
+
+/** The proof as a service sends it, with the checkpoint it is about. */
+export function proofIn(checkpoint: unknown): unknown {
+  return isObject(checkpoint) ? checkpoint.inclusion_proof : undefined;
+}

@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict';
+import { test } from 'vitest';
+import {
+  cosigned,
+  detail,
+  fileOf,
+  JWKS,
+  LOG_KID,
+  logLines,
+  NOW,
+  rootAt,
+  SERVICE,
+  smallLog,
+  trailLines,
+  WITNESS_VKEY,
+} from '../../test/verify/artefacts.ts';
+import { type NoteKey, readVkey } from '../domain/note-key.ts';
+import { type ExportGround, verifyExport } from './export.ts';
+import type { Report } from './report.ts';
+
+// Each flipped byte is a whole verification with its signatures.
+const SLOW = 240_000;
+
+/** Signatures are verified on other threads, so several at once take less time. */
+const TOGETHER = 16;
+
+const ground: ExportGround = { keys: { pinned: [LOG_KID] }, now: NOW, serviceId: SERVICE };
+const log = smallLog();
+const lines = logLines(log);
+
+function verified(given: readonly object[], change: Partial<ExportGround> = {}) {
+  return verifyExport([fileOf(given)], { ...ground, ...change });
+}
+
+function named({ checks }: Report, outcome: string): string[] {
+  return checks.filter((check) => check.outcome === outcome).map(({ what }) => what);
+}
+
+test('verifyExport() verifies a whole log, whatever pieces it comes in', async () => {
+  const file = fileOf(lines);
+  for (const size of [1, 7, 1_000, file.length]) {
+    const pieces = Array.from({ length: Math.ceil(file.length / size) }, (_, i) =>
+      file.slice(i * size, (i + 1) * size),
+    );
+    const report = await verifyExport(pieces, ground);
+
+    assert.equal(report.verdict, 'verified', JSON.stringify(report.checks));
+    assert.ok(named(report, 'ok').includes('checkpoint roots'));
+  }
+});
+
+test('verifyExport() does not count the keys in the file as known', async () => {
+  const report = await verified(lines, { keys: {} });
+
+  assert.equal(report.verdict, 'incomplete');
+  assert.deepEqual(named(report, 'not_checked'), ['checkpoint key', 'checkpoint note key']);
+});
+
+test('verifyExport() takes keys that are given instead of those in the file', async () => {
+  const given = await verified(lines, { keys: { jwks: JWKS, pinned: 'all' } });
+  const others = { keys: JWKS.keys.filter(({ kid }) => kid !== LOG_KID) };
+  const without = await verified(lines, { keys: { jwks: others, pinned: 'all' } });
+
+  assert.equal(given.verdict, 'verified');
+  assert.equal(without.verdict, 'incomplete');
+});
+
+// Canonical JSON has one text for one value and no white space, so no byte is insignificant: each
+// of them is a place in a signed text, in a hashed leaf, or in a count that must come out.
+for (const [name, given] of [
+  ['log', logLines(smallLog([1, 2]))],
+  ['trail', trailLines(smallLog([3]), [0, 2])],
+] as const) {
+  test(`verifyExport() notices every flipped byte of a ${name}`, { timeout: SLOW }, async () => {
+    const file = fileOf(given);
+    assert.equal((await verifyExport([file], ground)).verdict, 'verified');
+    // Two masks: a neighbour in the alphabet, and the other case of a letter.
+    const flipped = async (at: number) => {
+      const changed = file.with(at, (file[at] ?? 0) ^ (at % 2 === 0 ? 0x01 : 0x20));
+      return (await verifyExport([changed], ground)).verdict;
+    };
+    const unnoticed: string[] = [];
+    for (let start = 0; start < file.length; start += TOGETHER) {
+      const verdicts = await Promise.all(places(start, file.length).map(flipped));
+      verdicts.forEach((verdict, i) => {
+        if (verdict === 'verified') unnoticed.push(around(file, start + i));
+      });
+    }
+
+    assert.deepEqual(unnoticed, []);
+  });
+}
+
+/** Up to `TOGETHER` places from `start`. */
+function places(start: number, end: number): number[] {
+  return Array.from({ length: Math.min(TOGETHER, end - start) }, (_, i) => start + i);
+}
+
+function around(file: Uint8Array, at: number): string {
+  return new TextDecoder().decode(file.slice(Math.max(0, at - 20), at + 20));
+}
+
+test('verifyExport() notices a file that was cut anywhere', async () => {
+  const file = fileOf(lines);
+  for (let end = 0; end < file.length; end += 97) {
+    const { verdict } = await verifyExport([file.slice(0, end)], ground);
+    assert.equal(verdict, 'failed', `at ${end}`);
+  }
+  assert.equal((await verifyExport([file.slice(0, -1)], ground)).verdict, 'failed');
+});
+
+test('verifyExport() notices lines that were dropped, doubled or moved', async () => {
+  for (let at = 1; at < lines.length; at++) {
+    const dropped = lines.toSpliced(at, 1);
+    const doubled = lines.toSpliced(at, 0, lines[at] as object);
+    const moved = lines.toSpliced(at, 1).toSpliced(at === 1 ? 2 : at - 1, 0, lines[at] as object);
+    for (const changed of [dropped, doubled, moved]) {
+      assert.equal((await verified(changed)).verdict, 'failed', `line ${at}`);
+    }
+  }
+});
+
+test('verifyExport() notices a history that was rewritten with new signatures of its own', async () => {
+  const other = smallLog([2, 5], 100);
+  const spliced = [...lines.slice(0, 4), ...logLines(other).slice(4)];
+
+  assert.deepEqual(named(await verified(spliced), 'failed'), ['checkpoint roots']);
+});
+
+test('verifyExport() notices a checkpoint that was left out between two others', async () => {
+  const gap = detail(3, 5, rootAt(log, 5));
+  const report = await verified([...lines.slice(0, -1), { checkpoint: gap }]);
+
+  assert.deepEqual(named(report, 'failed'), ['checkpoint order']);
+});
+
+test('verifyExport() says which entries no checkpoint covers', async () => {
+  const header = { ...lines[0], checkpoints: 1 };
+  const report = await verified([header, ...lines.slice(1, -1)]);
+
+  assert.equal(report.verdict, 'incomplete');
+  assert.deepEqual(named(report, 'not_checked'), ['cover']);
+});
+
+test('verifyExport() keeps the tree and says so when contents were erased', async () => {
+  const erased = lines.map((line) => {
+    if (!('entry' in line)) return line;
+    const { leaf: _, ...entry } = line.entry as Record<string, unknown>;
+    return { entry };
+  });
+  const report = await verified(erased);
+
+  assert.deepEqual(named(report, 'not_checked'), ['leaves']);
+  assert.ok(named(report, 'ok').includes('checkpoint roots'));
+});
+
+test('verifyExport() looks for a witness on the newest checkpoint only', async () => {
+  const noteKeys = [readVkey(WITNESS_VKEY) as NoteKey];
+  const keys = { pinned: [LOG_KID], noteKeys };
+  const newest = lines.at(-1) as { checkpoint: { tree_head: string } };
+  const tree_head = cosigned(newest.checkpoint.tree_head);
+  const seen = [...lines.slice(0, -1), { checkpoint: { ...newest.checkpoint, tree_head } }];
+
+  assert.equal((await verified(seen, { keys })).verdict, 'verified');
+  assert.equal((await verified(lines, { keys })).verdict, 'incomplete');
+});
+
+test('verifyExport() refuses the log of another service', async () => {
+  assert.equal((await verified(lines, { serviceId: 'hotel-desk' })).verdict, 'failed');
+});
+
+test('verifyExport() finds a receipt in the log, and proves that one was dropped', async () => {
+  const [first] = log.entries;
+  const receipt = { entry_id: first?.entry_id, leaf_hash: first?.leaf_hash };
+  const lost = { ...receipt, leaf_hash: 'ab'.repeat(32) };
+
+  const present = await verified(lines, { receipt });
+  const dropped = await verified(lines, { receipt: lost });
+  const unknown = await verified(lines.slice(0, -1), { receipt: lost });
+
+  assert.equal(present.verdict, 'verified');
+  assert.deepEqual(named(dropped, 'failed'), ['receipt']);
+  assert.match(JSON.stringify(dropped.checks), /dropped: the signed tree of 5 entries/);
+  assert.deepEqual(named(unknown, 'not_checked').at(-1), 'receipt');
+});
+
+test('verifyExport() verifies a trail, and says what a trail cannot show', async () => {
+  const trail = trailLines(log, [0, 3, 4]);
+  const report = await verified(trail);
+  const lost = { entry_id: log.entries[0]?.entry_id, leaf_hash: 'ab'.repeat(32) };
+
+  assert.equal(report.verdict, 'verified', JSON.stringify(report.checks));
+  assert.match(report.limits.join(), /left out/);
+  assert.equal((await verified(trailLines(log, []))).verdict, 'verified');
+  assert.deepEqual(named(await verified(trail, { receipt: lost }), 'not_checked'), ['receipt']);
+  assert.deepEqual(named(await verified(trailLines(log, [3, 0])), 'failed'), ['order']);
+});
+
+test('verifyExport() reads no line that is longer than any of ours', async () => {
+  const long = new Uint8Array(600 * 1024).fill(0x20);
+
+  assert.equal((await verifyExport([fileOf(lines), long], ground)).verdict, 'failed');
+});

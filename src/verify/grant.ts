@@ -1,0 +1,40 @@
+/**
+ * An approval grant, verified without its service.
+ *
+ * @module
+ */
+
+import { readDetached, TYPS } from '../domain/jws.ts';
+import { Grant } from '../protocol/approval.ts';
+import { type Check, failed, ok, type Report, reportOf } from './report.ts';
+import { canonicalBytes, expiryCheck, type Ground, isObject, signatureChecks } from './signed.ts';
+
+export interface GrantReport extends Report {
+  /** What was approved, once the signature holds. */
+  readonly grant?: Grant | undefined;
+}
+
+/** The signature covers every field as it came, also those that this version does not know. */
+export async function verifyGrant(value: unknown, ground: Ground): Promise<GrantReport> {
+  const parsed = Grant.safeParse(value);
+  if (!parsed.success || !isObject(value)) {
+    return reportOf([failed('form', 'it is no grant as services write it')]);
+  }
+  const grant = parsed.data;
+  const { signature: _, ...content } = value;
+  const payload = canonicalBytes(content);
+  const read = payload && readDetached(grant.signature, TYPS.grant, payload);
+  const { checks, isSigned } = await signatureChecks(read, TYPS.grant, ground.keys);
+  const limits = [
+    'how often it was used, and whether its approvers still may approve',
+    'which service it is of, beyond whose keys signed it: a grant does not say',
+  ];
+  if (!isSigned) return reportOf(checks, limits);
+  const all: Check[] = [...checks, said(grant), expiryCheck(grant.expires_at, ground.now)];
+  return { ...reportOf(all, limits), grant };
+}
+
+function said({ grant_id, capability, approved_by, max_uses }: Grant): Check {
+  const uses = max_uses === 1 ? 'once' : `${max_uses} times`;
+  return ok('content', `"${grant_id}": "${capability}" ${uses}, by ${approved_by.join(', ')}`);
+}

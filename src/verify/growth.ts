@@ -1,0 +1,87 @@
+/**
+ * Two checkpoints, verified to be of one log: the later tree begins with the whole earlier one.
+ *
+ * @module
+ */
+
+import { fromHex } from '../domain/hash.ts';
+import type { Hash } from '../domain/merkle.ts';
+import { verifyConsistency } from '../domain/merkle-proof.ts';
+import { Checkpoint, ConsistencyProof } from '../protocol/audit.ts';
+import {
+  CHECKPOINT_LIMITS,
+  type CheckpointGround,
+  type SignedHead,
+  verifyCheckpoint,
+} from './checkpoint.ts';
+import { about, type Check, failed, notChecked, ok, type Report, reportOf } from './report.ts';
+import { isObject } from './signed.ts';
+
+/** The later one is the detail that was asked for with `consistency_from` the earlier. */
+export interface CheckpointPair {
+  readonly earlier: unknown;
+  readonly later: unknown;
+}
+
+export async function verifyGrowth(
+  { earlier, later }: CheckpointPair,
+  ground: CheckpointGround,
+): Promise<Report> {
+  const [first, second] = [
+    await verifyCheckpoint(earlier, ground),
+    await verifyCheckpoint(later, ground),
+  ];
+  const proof = isObject(later) ? later.consistency_proof : undefined;
+  const checks = [
+    ...about('earlier', first.checks),
+    ...about('later', second.checks),
+    orderCheck(earlier, later),
+    consistencyCheck(proof, first.head, second.head),
+  ];
+  return reportOf(checks, CHECKPOINT_LIMITS);
+}
+
+function orderCheck(earlier: unknown, later: unknown): Check {
+  const [first, second] = [Checkpoint.safeParse(earlier), Checkpoint.safeParse(later)];
+  if (!first.success || !second.success) return notChecked('order', 'one is no checkpoint');
+  const [before, after] = [first.data, second.data];
+  const isOrdered =
+    before.sequence <= after.sequence &&
+    before.entry_count <= after.entry_count &&
+    Date.parse(before.created_at) <= Date.parse(after.created_at);
+  const what = `${before.sequence} then ${after.sequence}`;
+  return isOrdered ? ok('order', what) : failed('order', `number, size or time falls (${what})`);
+}
+
+function consistencyCheck(
+  value: unknown,
+  first: SignedHead | undefined,
+  second: SignedHead | undefined,
+): Check {
+  const what = 'consistency';
+  if (!first || !second) return notChecked(what, 'there are no two signed roots to compare');
+  // Of equal trees nothing has to be shown; every tree begins with the empty one.
+  const isPlain = first.size === second.size || first.size === 0;
+  if (value === undefined && !isPlain) return notChecked(what, 'there is no consistency proof');
+
+  const { from_size, to_size, hashes } =
+    value === undefined ? proofOfNothing(first, second) : proofOf(value);
+  if (from_size !== first.size || to_size !== second.size) {
+    return failed(what, 'the proof is not of these two sizes');
+  }
+  const proof = hashes.map((hex) => fromHex(hex) as Hash);
+  const sizes = { from: first.size, to: second.size };
+  const grew = verifyConsistency({ ...sizes, fromRoot: first.root, toRoot: second.root, proof });
+  if (!grew) return failed(what, `${second.size} entries do not begin with the ${first.size}`);
+  return ok(what, `${second.size} entries begin with the ${first.size}`);
+}
+
+function proofOfNothing(first: SignedHead, second: SignedHead): ConsistencyProof {
+  return { from_size: first.size, to_size: second.size, hashes: [] };
+}
+
+/** A proof that cannot be read is of no size. */
+function proofOf(value: unknown): ConsistencyProof {
+  const parsed = ConsistencyProof.safeParse(value);
+  return parsed.success ? parsed.data : { from_size: -1, to_size: -1, hashes: [] };
+}

@@ -1,0 +1,109 @@
+/**
+ * A whole exported log: every leaf in its place, and the root recomputed at each checkpoint.
+ *
+ * @module
+ */
+
+import { FIRST_SEQUENCE, rootText } from '../domain/checkpoint.ts';
+import { appendLeaves, foldPeaks, type Hash } from '../domain/merkle.ts';
+import type { Checkpoint } from '../protocol/audit.ts';
+import { type LogHeader, LogLine } from '../protocol/export.ts';
+import { type CheckpointGround, verifyCheckpoint } from './checkpoint.ts';
+import type { ExportReader } from './export.ts';
+import { contentCheck, readEntry } from './leaf.ts';
+import { type Check, failed, notChecked, ok, unlessFound } from './report.ts';
+import { createTally, type Tally } from './tally.ts';
+
+export function logReader(header: LogHeader, ground: CheckpointGround): ExportReader {
+  const log: Log = { size: 0, peaks: [], tally: createTally(), checkpoints: 0 };
+  return {
+    async read(value) {
+      const parsed = LogLine.safeParse(value);
+      if (!parsed.success) {
+        log.tally.add('lines', failed('', 'one is neither an entry nor a checkpoint'));
+        return undefined;
+      }
+      if ('entry' in parsed.data) return readLeaf(log, parsed.data.entry, ground);
+      const isNewest = log.checkpoints + 1 === header.checkpoints;
+      await readCheckpoint(log, parsed.data.checkpoint, isNewest ? ground : withoutNotes(ground));
+      return undefined;
+    },
+    finish: async () => [...log.tally.checks(), ...endChecks(log, header)],
+  };
+}
+
+interface Log {
+  readonly tally: Tally;
+  size: number;
+  peaks: readonly Hash[];
+  checkpoints: number;
+  last?: Checkpoint;
+}
+
+function readLeaf(log: Log, value: unknown, { allowErased }: CheckpointGround): Hash | undefined {
+  const place = `entry ${log.size}`;
+  const read = readEntry(value);
+  if ('fault' in read) {
+    log.tally.add('leaves', failed('', `${place}: ${read.fault}`));
+    return undefined;
+  }
+  const { entry, hash, erased } = read;
+  const gap = entry.sequence === log.size ? undefined : `${place} says place ${entry.sequence}`;
+  log.tally.add('order', unlessFound('', gap));
+  log.tally.add('leaves', contentCheck('', erased, allowErased));
+  const { size, peaks } = appendLeaves(log.size, log.peaks, [hash]);
+  Object.assign(log, { size, peaks });
+  return hash;
+}
+
+/** The earlier checkpoints stand in the file as listings have them, without their notes. */
+function withoutNotes({ keys, ...ground }: CheckpointGround): CheckpointGround {
+  return { ...ground, keys: { ...keys, noteKeys: [] } };
+}
+
+async function readCheckpoint(
+  log: Log,
+  checkpoint: Checkpoint,
+  ground: CheckpointGround,
+): Promise<void> {
+  const { checks } = await verifyCheckpoint(checkpoint, ground);
+  for (const check of checks) log.tally.add(`checkpoint ${check.what}`, check);
+
+  log.tally.add('checkpoint order', unlessFound('', orderFault(log.last, checkpoint)));
+  log.tally.add('checkpoint roots', unlessFound('', rootFault(log, checkpoint)));
+  log.checkpoints += 1;
+  log.last = checkpoint;
+}
+
+function orderFault(last: Checkpoint | undefined, next: Checkpoint): string | undefined {
+  const expected = last ? last.sequence + 1 : FIRST_SEQUENCE;
+  if (next.sequence !== expected) return `number ${next.sequence} stands where ${expected} must`;
+  const isLater = !last || Date.parse(last.created_at) <= Date.parse(next.created_at);
+  return isLater ? undefined : `number ${next.sequence} is older than the one before`;
+}
+
+function rootFault({ size, peaks }: Log, checkpoint: Checkpoint): string | undefined {
+  const { sequence, entry_count, merkle_root } = checkpoint;
+  if (entry_count !== size) {
+    return `number ${sequence} covers ${entry_count} entries and stands after ${size}`;
+  }
+  const root = rootText(foldPeaks(peaks));
+  return root === merkle_root ? undefined : `number ${sequence}: the entries give ${root}`;
+}
+
+/** A file that was cut must not pass for a shorter log. */
+function endChecks({ size, checkpoints, last }: Log, header: LogHeader): Check[] {
+  const found = `${size} entries and ${checkpoints} checkpoints`;
+  const said = `${header.tree_size} entries and ${header.checkpoints} checkpoints`;
+  const whole = unlessFound(
+    'end',
+    found === said ? undefined : `${found}, the header says ${said}`,
+  );
+  if (last === undefined) return [whole, notChecked('cover', 'the file has no checkpoint')];
+  const bare = size - last.entry_count;
+  const cover =
+    bare === 0
+      ? ok('cover', `checkpoint ${last.sequence} covers all ${size} entries`)
+      : notChecked('cover', `no checkpoint covers the last ${bare} entries`);
+  return [whole, cover];
+}

@@ -1,0 +1,68 @@
+/**
+ * A manifest, verified from the exact bytes of its body and the header that came with them.
+ *
+ * @module
+ */
+
+import { sha256, toHex } from '../domain/hash.ts';
+import { type JsonLimits, readJson } from '../domain/json.ts';
+import { readDetached, TYPS } from '../domain/jws.ts';
+import { Manifest } from '../protocol/trust.ts';
+import { type Check, failed, ok, type Report, reportOf, unlessFound } from './report.ts';
+import {
+  canonicalBytes,
+  expiryCheck,
+  type Ground,
+  isObject,
+  serviceCheck,
+  serviceLimit,
+  signatureChecks,
+} from './signed.ts';
+
+export interface ManifestReport extends Report {
+  /** What it declares, once its signature holds. */
+  readonly manifest?: Manifest | undefined;
+}
+
+/** A thousand capabilities with generous declarations. */
+const MANIFEST_LIMITS: JsonLimits = { bytes: 8 * 1024 * 1024, depth: 32, keys: 1_000_000 };
+
+/** `signature` is the value of `X-SVC-Signature`. */
+export async function verifyManifest(
+  { body, signature }: { body: Uint8Array; signature: string },
+  ground: Ground,
+): Promise<ManifestReport> {
+  const read = readDetached(signature, TYPS.manifest, body);
+  const { checks, isSigned } = await signatureChecks(read, TYPS.manifest, ground.keys);
+  const limits = ['whether the service has issued a newer one since', ...serviceLimit(ground)];
+  if (!isSigned) return reportOf(checks, limits);
+
+  const reading = readJson(body, MANIFEST_LIMITS);
+  const value = 'value' in reading ? reading.value : undefined;
+  const parsed = Manifest.safeParse(value);
+  if (!parsed.success) {
+    return reportOf([...checks, failed('body', 'it is no manifest')], limits);
+  }
+  const manifest = parsed.data;
+  const all = [...checks, ...contentChecks(manifest, value, ground)];
+  return { ...reportOf(all, limits), manifest };
+}
+
+function contentChecks(manifest: Manifest, value: unknown, ground: Ground): Check[] {
+  const { sha256: said, expires_at } = manifest.manifest_metadata;
+  const digest = digestOf(value);
+  return [
+    ok('body', `${Object.keys(manifest.capabilities).length} capabilities`),
+    unlessFound('digest', digest === said ? undefined : `"sha256" says ${said}, it is ${digest}`),
+    ...serviceCheck(manifest.service_identity.id, ground),
+    expiryCheck(expires_at, ground.now),
+  ];
+}
+
+/** Of the canonical form without the digest's own field, as it came: unknown fields count too. */
+function digestOf(value: unknown): string | undefined {
+  if (!isObject(value) || !isObject(value.manifest_metadata)) return undefined;
+  const { sha256: _, ...metadata } = value.manifest_metadata;
+  const bytes = canonicalBytes({ ...value, manifest_metadata: metadata });
+  return bytes && toHex(sha256(bytes));
+}

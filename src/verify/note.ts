@@ -1,0 +1,107 @@
+/**
+ * The note of a checkpoint: whether it is of the same tree, and who signed it.
+ *
+ * @module
+ */
+
+import { originOf, rootText } from '../domain/checkpoint.ts';
+import {
+  type NoteClaim,
+  type NoteHead,
+  noteClaims,
+  readHeadText,
+  readNote,
+} from '../domain/note.ts';
+import { type NoteKey, noteKey, rawEcdsa, vkeyText } from '../domain/note-key.ts';
+import type { CheckpointGround, SignedHead } from './checkpoint.ts';
+import type { Keys, VerifyingKey } from './keys.ts';
+import { type Check, failed, notChecked, ok, unlessFound } from './report.ts';
+import { holds } from './signature.ts';
+import { pinCheck } from './signed.ts';
+
+export async function noteChecks(
+  text: string,
+  head: SignedHead,
+  { keys, serviceId }: CheckpointGround,
+): Promise<Check[]> {
+  const note = readNote(text);
+  const noted = note && readHeadText(note.text);
+  if (!note || !noted) return [failed('note', 'it is no signed note of a tree head')];
+
+  const published = publishedKeys(noted.origin, keys);
+  const known = [...published.map(({ key }) => key), ...keys.noteKeys];
+  const claims = noteClaims(note, known);
+  if (claims === undefined) return [failed('note signature', 'one has not even the form of one')];
+
+  const made = await Promise.all(
+    claims.map(async (claim) => ({ claim, outcome: await told(claim) })),
+  );
+  return [
+    unlessFound('note', headFault(noted, head, serviceId)),
+    ...made.map(({ outcome }) => outcome),
+    ...pinChecks(published, claims),
+    ...missing(keys.noteKeys, claims),
+    ...unsigned(noted, claims),
+  ];
+}
+
+interface PublishedNoteKey {
+  readonly key: NoteKey;
+  readonly from: VerifyingKey;
+}
+
+/** The log signs notes with the key of its checkpoints, under the log's own name. */
+function publishedKeys(origin: string, { keys, noteKeys }: Keys): PublishedNoteKey[] {
+  return keys
+    .map((from) => ({ from, key: noteKey(origin, 'ecdsa', from.spki) }))
+    .filter(({ key }) => !noteKeys.some((given) => vkeyText(given) === vkeyText(key)));
+}
+
+function headFault(noted: NoteHead, head: SignedHead, serviceId: string): string | undefined {
+  if (!noted.origin.startsWith(originOf(serviceId, ''))) {
+    return `it is of "${noted.origin}", no log of "${serviceId}"`;
+  }
+  const isSame = noted.size === head.size && rootText(noted.root) === rootText(head.root);
+  return isSame ? undefined : `it says ${noted.size} entries, ${rootText(noted.root)}`;
+}
+
+async function told(claim: NoteClaim): Promise<Check> {
+  const { key, time } = claim;
+  const what = `note signature of "${key.name}"`;
+  const isHeld = await isHeldNote(claim);
+  if (isHeld === undefined) return notChecked(what, 'this platform does not know its algorithm');
+  if (!isHeld) return failed(what, `not by ${vkeyText(key)}`);
+  return ok(what, time === undefined ? key.type : `seen at ${timeText(time)}`);
+}
+
+async function isHeldNote({ key, message, signature }: NoteClaim): Promise<boolean | undefined> {
+  if (key.type !== 'ecdsa') return holds({ type: 'ed25519', key: key.key, message, signature });
+  const raw = rawEcdsa(signature);
+  return raw !== undefined && holds({ type: 'ecdsa', key: key.key, message, signature: raw });
+}
+
+/** Seconds since 1970 beyond what a date can hold are shown as they are. */
+function timeText(seconds: number): string {
+  const date = new Date(seconds * 1_000);
+  return Number.isNaN(date.getTime()) ? String(seconds) : date.toISOString();
+}
+
+function pinChecks(published: readonly PublishedNoteKey[], claims: readonly NoteClaim[]): Check[] {
+  return published
+    .filter(({ key }) => claims.some((claim) => claim.key === key))
+    .map(({ from }) => ({ ...pinCheck(from), what: 'note key' }));
+}
+
+/** A key that was given was meant to be looked for. */
+function missing(given: readonly NoteKey[], claims: readonly NoteClaim[]): Check[] {
+  return given
+    .filter((key) => !claims.some((claim) => claim.key === key))
+    .map((key) => notChecked(`note signature of "${key.name}"`, `the note has none of this key`));
+}
+
+/** Witnesses vouch for what they saw, not for the log: its own signature must be there. */
+function unsigned({ origin }: NoteHead, claims: readonly NoteClaim[]): Check[] {
+  const isOwn = ({ key }: NoteClaim) => key.type !== 'cosignature' && key.name === origin;
+  if (claims.some(isOwn)) return [];
+  return [notChecked('note signature', `no key of "${origin}" at hand has signed it`)];
+}

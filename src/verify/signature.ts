@@ -1,0 +1,42 @@
+/**
+ * Whether a signature holds: the one place of this layer that does cryptography with keys.
+ *
+ * WebCrypto, which browsers and Node share. Knows nothing about what was signed.
+ *
+ * @module
+ */
+
+export interface SignatureClaim {
+  readonly type: 'ecdsa' | 'ed25519';
+  /** The SPKI of a P-256 key in DER, or the 32 bytes of an Ed25519 key. */
+  readonly key: Uint8Array;
+  readonly message: Uint8Array;
+  /** 64 bytes: r and s, or an Ed25519 signature. */
+  readonly signature: Uint8Array;
+}
+
+/** `undefined` where the platform does not know the algorithm: older browsers lack Ed25519. */
+export async function holds(claim: SignatureClaim): Promise<boolean | undefined> {
+  const { form, algorithm, use } = ALGORITHMS[claim.type];
+  const { subtle } = globalThis.crypto;
+  try {
+    const key = await subtle.importKey(form, claim.key.slice(), algorithm, false, ['verify']);
+    return await subtle.verify(use, key, claim.signature.slice(), claim.message.slice());
+  } catch (error) {
+    // Every other complaint is about the key's own bytes: no point of the curve, no such length.
+    return isUnsupported(error) ? undefined : false;
+  }
+}
+
+const ALGORITHMS = {
+  ecdsa: {
+    form: 'spki',
+    algorithm: { name: 'ECDSA', namedCurve: 'P-256' },
+    use: { name: 'ECDSA', hash: 'SHA-256' },
+  },
+  ed25519: { form: 'raw', algorithm: { name: 'Ed25519' }, use: { name: 'Ed25519' } },
+} as const;
+
+function isUnsupported(error: unknown): boolean {
+  return error instanceof Error && error.name === 'NotSupportedError';
+}

@@ -1,0 +1,80 @@
+/**
+ * What every signed artefact has in common: a form, a key, a signature, a service and a time.
+ *
+ * @module
+ */
+
+import { canonicalJson } from '../domain/canonical.ts';
+import type { SignedText } from '../domain/jws.ts';
+import type { Keys, VerifyingKey } from './keys.ts';
+import { type Check, failed, notChecked, ok, unlessFound } from './report.ts';
+import { holds } from './signature.ts';
+
+/** What a verifier brings along. */
+export interface Ground {
+  readonly keys: Keys;
+  readonly now: Date;
+  /** The service that is meant. Without it, whichever service the keys belong to. */
+  readonly serviceId?: string | undefined;
+  /** Whether contents may be missing that retention erases. Their hashes are checked all the same. */
+  readonly allowErased?: boolean | undefined;
+}
+
+/** Checks a text that was read strictly. `isSigned` is true only if a key at hand made it. */
+export async function signatureChecks(
+  read: SignedText | undefined,
+  typ: string,
+  { keys }: Keys,
+): Promise<{ checks: Check[]; isSigned: boolean }> {
+  if (read === undefined) {
+    const fault = `it is not exactly a JWS of ES256 and type "${typ}"`;
+    return { checks: [failed('form', fault)], isSigned: false };
+  }
+  const form = ok('form', typ);
+  const key = keys.find(({ kid }) => kid === read.kid);
+  if (key === undefined) {
+    const why = `none of ${keys.length} keys at hand is "${read.kid}"`;
+    return { checks: [form, notChecked('signature', why)], isSigned: false };
+  }
+  const { signed: message, signature } = read;
+  const isSigned = (await holds({ type: 'ecdsa', key: key.spki, message, signature })) === true;
+  const check = unlessFound('signature', isSigned ? undefined : `not by key "${key.kid}"`);
+  return { checks: [form, check, pinCheck(key)], isSigned };
+}
+
+/** Whether the key is known by another way than the service. */
+export function pinCheck({ kid, isPinned }: VerifyingKey): Check {
+  const detail = `"${kid}"`;
+  if (isPinned) return ok('key', detail);
+  const why = 'it came from the service and proves what the service says of itself; pin it';
+  return notChecked('key', `${detail}: ${why}`);
+}
+
+export function serviceCheck(said: string, { serviceId }: Ground): Check[] {
+  if (serviceId === undefined) return [];
+  const fault = said === serviceId ? undefined : `it is of "${said}", not of "${serviceId}"`;
+  return [unlessFound('service', fault)];
+}
+
+/** Said where nobody named the service. */
+export function serviceLimit({ serviceId }: Ground): string[] {
+  return serviceId === undefined ? ['whether it is of the service you mean: none was named'] : [];
+}
+
+export function expiryCheck(expires: string, now: Date): Check {
+  const fault = Date.parse(expires) > now.getTime() ? undefined : `it expired at ${expires}`;
+  return unlessFound('time', fault);
+}
+
+/** Nothing for a value that is no JSON: a signature cannot cover it. */
+export function canonicalBytes(value: unknown): Uint8Array | undefined {
+  try {
+    return new TextEncoder().encode(canonicalJson(value));
+  } catch {
+    return undefined;
+  }
+}
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,52 @@
+/**
+ * An exported trail: some entries of a log, each with its proof under one checkpoint.
+ *
+ * @module
+ */
+
+import { type TrailHeader, TrailLine } from '../protocol/export.ts';
+import { type CheckpointGround, type CheckpointReport, verifyCheckpoint } from './checkpoint.ts';
+import { inclusionCheck } from './entry.ts';
+import type { ExportReader } from './export.ts';
+import { contentCheck, readEntry } from './leaf.ts';
+import { about, failed, unlessFound } from './report.ts';
+import { createTally } from './tally.ts';
+
+export function trailReader(header: TrailHeader, ground: CheckpointGround): ExportReader {
+  const tally = createTally();
+  let [count, last] = [0, -1];
+  let covered: CheckpointReport | undefined;
+
+  const open = async () => {
+    covered = await verifyCheckpoint(header.checkpoint, ground);
+    for (const check of about('checkpoint', covered.checks)) tally.add(check.what, check);
+    return covered;
+  };
+  return {
+    async read(value) {
+      const { head } = covered ?? (await open());
+      count += 1;
+      const parsed = TrailLine.safeParse(value);
+      const read = parsed.success ? readEntry(parsed.data.entry) : { fault: 'it is no such line' };
+      if ('fault' in read || !parsed.success) {
+        const fault = 'fault' in read ? read.fault : '';
+        tally.add('leaves', failed('', `line ${count}: ${fault}`));
+        return undefined;
+      }
+      const { entry, hash, erased } = read;
+      tally.add('leaves', contentCheck('', erased, ground.allowErased));
+      const isNext = entry.sequence > last;
+      tally.add('order', unlessFound('', isNext ? undefined : `line ${count} is out of order`));
+      last = entry.sequence;
+      const sought = { head, hash, index: entry.sequence };
+      tally.add('inclusion', inclusionCheck(parsed.data.inclusion_proof, sought));
+      return hash;
+    },
+    async finish() {
+      if (!covered) await open();
+      const said = header.entries;
+      const fault = count === said ? undefined : `${count} entries, the header says ${said}`;
+      return [...tally.checks(), unlessFound('end', fault)];
+    },
+  };
+}

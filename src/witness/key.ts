@@ -1,0 +1,90 @@
+/**
+ * The witness's own key: made once, kept in its folder, readable for its user only.
+ *
+ * @module
+ */
+
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomUUID,
+  sign,
+} from 'node:crypto';
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { cosignatureOf, cosignedBytes, signatureLine } from '../domain/note.ts';
+import { type NoteKey, noteKey } from '../domain/note-key.ts';
+import { syncFolder, writeDurably } from './durable.ts';
+
+export interface WitnessKey {
+  readonly noteKey: NoteKey;
+  /** The signature line for a note that was seen at `now`. */
+  cosign(text: string, now: Date): string;
+}
+
+const KEY_FILE = 'witness-key.pem';
+const FOLDER_MODE = 0o700;
+const OTHERS = 0o077;
+
+/** Opens the key of the folder, and makes both where there are none. */
+export function openWitnessKey(folder: string, name: string): WitnessKey {
+  if (!existsSync(folder)) {
+    mkdirSync(folder, { recursive: true, mode: FOLDER_MODE });
+    chmodSync(folder, FOLDER_MODE);
+  }
+  const path = join(folder, KEY_FILE);
+  if (!existsSync(path)) makeKey(folder, path);
+  const privateKey = readKey(path);
+  const spki = createPublicKey(privateKey).export({ type: 'spki', format: 'der' });
+  const key = noteKey(name, 'cosignature', new Uint8Array(spki.subarray(-ED25519_BYTES)));
+  return {
+    noteKey: key,
+    cosign(text, now) {
+      const time = Math.floor(now.getTime() / 1_000);
+      const signature = new Uint8Array(sign(null, cosignedBytes(text, time), privateKey));
+      return signatureLine({ name, keyId: key.id, signature: cosignatureOf(time, signature) });
+    },
+  };
+}
+
+const ED25519_BYTES = 32;
+
+/** Of two that make one at the same time the first wins, and both use its key. */
+function makeKey(folder: string, path: string): void {
+  const { privateKey } = generateKeyPairSync('ed25519');
+  const part = join(folder, `${KEY_FILE}.${randomUUID()}`);
+  writeDurably(part, privateKey.export({ type: 'pkcs8', format: 'pem' }).toString());
+  try {
+    linkSync(part, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    rmSync(part);
+  }
+  syncFolder(folder);
+}
+
+/** No message has anything of the key in it, and those of the platform are not passed on. */
+function readKey(path: string): KeyObject {
+  if ((statSync(path).mode & OTHERS) !== 0) {
+    throw new Error(`Cannot use "${path}": others have access to it; chmod 600 "${path}"`);
+  }
+  let key: KeyObject | undefined;
+  try {
+    key = createPrivateKey(readFileSync(path));
+  } catch {
+    key = undefined;
+  }
+  if (key?.asymmetricKeyType === 'ed25519') return key;
+  throw new Error(`Cannot use "${path}": it is no private Ed25519 key`);
+}

@@ -1,0 +1,99 @@
+/**
+ * The verification guide, run word for word against the compiled travel desk.
+ *
+ * @module
+ */
+
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterAll, beforeAll, test } from 'vitest';
+
+const SLOW = 60_000;
+const DESK = 'http://127.0.0.1:8420';
+
+const guide = readFileSync('docs/verify.md', 'utf8');
+const TOOLS = ['bash', 'curl', 'jq', 'openssl', 'xxd', 'sha256sum', 'base64'];
+const missing = TOOLS.filter((tool) => spawnSync(tool, ['--help']).error !== undefined);
+
+let folder: string;
+let desk: ChildProcess;
+let url: string;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'writ-guide-'));
+  desk = spawn(process.execPath, [join(process.cwd(), 'dist/examples/travel/main.js')], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, PORT: '0', WRIT_LOG_LEVEL: 'silent' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  url = await addressOf(desk.stdout as NodeJS.ReadableStream);
+}, SLOW);
+
+afterAll(async () => {
+  desk.kill('SIGTERM');
+  await once(desk, 'exit');
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Each fence of the language, with what the text after it says that it prints. */
+function steps(language: string): { script: string; expected: string[] }[] {
+  const fence = new RegExp(
+    `^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`\\n(?:\`\`\`text\\n([\\s\\S]*?)^\`\`\`\\n)?`,
+    'gm',
+  );
+  return [...guide.matchAll(fence)].map(([, script = '', text = '']) => ({
+    script,
+    expected: text.split('\n').filter(Boolean),
+  }));
+}
+
+const shell =
+  missing.length === 0
+    ? 'docs/verify.md verifies by hand with standard tools as it says'
+    : `docs/verify.md by hand is shown by Node alone (not installed: ${missing.join(', ')})`;
+
+test(shell, { timeout: SLOW }, () => {
+  if (missing.length > 0) return runNode();
+  const all = steps('sh');
+  const marked = all.map(({ script }, i) => `${script.replace(DESK, url)}\necho "=== ${i}"`);
+  const ran = spawnSync('bash', ['-c', `set -euo pipefail\n${marked.join('\n')}`], {
+    cwd: folder,
+    encoding: 'utf8',
+  });
+
+  assert.equal(ran.status, 0, ran.stderr + ran.stdout);
+  const outputs = ran.stdout.split(/=== \d+\n/);
+  assert.ok(all.length >= 9);
+  for (const [index, { expected }] of all.entries()) {
+    const lines = new Set(outputs[index]?.trim().split('\n').filter(Boolean));
+    assert.deepEqual([...lines], expected, `step ${index}`);
+  }
+});
+
+test('docs/verify.md verifies by hand with Node alone as it says', { timeout: SLOW }, runNode);
+
+function runNode(): void {
+  const [step] = steps('js');
+  writeFileSync(join(folder, 'verify.mjs'), step?.script ?? '');
+  const ran = spawnSync(process.execPath, ['verify.mjs'], {
+    cwd: folder,
+    encoding: 'utf8',
+    env: { PATH: process.env.PATH, DESK: url },
+  });
+
+  assert.equal(ran.status, 0, ran.stderr);
+  assert.deepEqual(ran.stdout.trim().split('\n'), step?.expected);
+}
+
+async function addressOf(stdout: NodeJS.ReadableStream): Promise<string> {
+  for await (const line of createInterface({ input: stdout })) {
+    const address = /listening on (\S+)/.exec(line)?.[1];
+    if (address) return address;
+  }
+  throw new Error('Cannot follow the guide: the desk did not say where it listens');
+}

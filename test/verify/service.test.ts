@@ -1,0 +1,211 @@
+/**
+ * A running service, exported and verified from outside with the command line alone.
+ *
+ * @module
+ */
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, test } from 'vitest';
+import { main } from '../../src/cli/main.ts';
+import { calmDesk, seal, sealed } from '../log/support.ts';
+import { AGENT, ALICE, BOB, OPERATOR, STORES, testService } from '../service/harness.ts';
+
+interface Ran {
+  readonly status: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+async function writ(args: string[], env: object = {}, more: object = {}): Promise<Ran> {
+  const [out, err]: [string[], string[]] = [[], []];
+  const io = {
+    out: (text: string) => void out.push(text),
+    err: (text: string) => void err.push(text),
+  };
+  const status = await main(args, { ...io, env: { ...env }, ...more });
+  return { status, out: out.join(''), err: err.join('') };
+}
+
+const operator = { WRIT_CLIENT_CREDENTIAL: OPERATOR };
+const alice = { WRIT_CLIENT_CREDENTIAL: ALICE };
+
+for (const { name, open } of STORES) {
+  describe(name, () => {
+    const folder = mkdtempSync(join(tmpdir(), 'writ-verify-'));
+    const at = (file: string) => join(folder, file);
+    let database: Awaited<ReturnType<typeof open>>;
+    let service: Awaited<ReturnType<typeof testService>>;
+    let url: string;
+    let pins: string[];
+    let answer: { audit: { entry_id: string; leaf_hash: string }; invocation_id: string };
+    let token: string;
+    let saved: Ran;
+
+    function save(file: string, value: unknown): string {
+      writeFileSync(at(file), typeof value === 'string' ? value : JSON.stringify(value));
+      return at(file);
+    }
+
+    beforeAll(async () => {
+      database = await open();
+      service = await testService({ store: database.url, definition: calmDesk });
+      url = await service.app.listen({ host: '127.0.0.1', port: 0 });
+      const { body: jwks } = await service.ask('GET', '/.well-known/jwks.json');
+      pins = jwks.keys.flatMap(({ kid }: { kid: string }) => ['--pin', kid]);
+      save('jwks.json', jwks);
+
+      ({ token } = await service.issue(ALICE, { scope: ['travel.search'] }));
+      const search = { origin: 'SEA', destination: 'SFO', date: '2026-12-01' };
+      answer = (await service.invoke(token, 'search_flights', search)).body;
+      save('earlier.json', await sealed(service));
+      await service.issue(AGENT, { scope: ['travel.search'] }).catch(() => undefined);
+      for (const _ of [1, 2, 3]) await service.invoke(token, 'search_flights', search);
+      await service.invoke(token, 'book_flight', {});
+      assert.equal((await seal(service)).status, 200);
+      // One entry that no checkpoint covers yet.
+      await service.invoke(token, 'search_flights', search);
+      saved = await writ(['audit', 'export', '--service', url, '--out', at('log')], operator);
+    });
+
+    afterAll(async () => {
+      await service.close();
+      await database.drop();
+      rmSync(folder, { recursive: true });
+    });
+
+    test('writ audit export saves a whole log for an operator, and writ verify log verifies it', async () => {
+      const pinned = await writ(['verify', 'log', at('log'), ...pins]);
+      const unpinned = await writ(['verify', 'log', at('log')]);
+      const known = await writ(['verify', 'log', at('log'), '--jwks', at('jwks.json')]);
+
+      assert.equal(saved.status, 0, saved.err);
+      assert.match(saved.err, /^Saved the whole log: \d+ entries up to checkpoint 3\n$/);
+      assert.equal(pinned.status, 0, pinned.out);
+      assert.match(pinned.out, /^ok +checkpoint roots +3$/m);
+      assert.match(pinned.out, /\nVerified\n$/);
+      assert.equal(known.status, 0);
+      assert.equal(unpinned.status, 2);
+      assert.match(unpinned.out, /^not checked +checkpoint key .*says of itself/m);
+      assert.equal(statSync(at('log')).mode & 0o777, 0o600);
+      assert.deepEqual(
+        readdirSync(folder).filter((file) => /^log./.test(file)),
+        [],
+      );
+    });
+
+    test('writ verify log fails on a file in which one word was changed', async () => {
+      const text = readFileSync(at('log'), 'utf8').replace('"state":"refused"', '"state":"failed"');
+      const { status, out } = await writ(['verify', 'log', save('changed', text), ...pins]);
+
+      assert.equal(status, 1);
+      assert.match(out, /^FAILED +leaves +entry \d+: "state" is not what its leaf says$/m);
+    });
+
+    test('writ audit export saves their own trail for others, with proofs', async () => {
+      const saved = await writ(['audit', 'export', '--service', url, '--out', at('trail')], alice);
+      const shown = await writ(['audit', 'export', '--service', url, '--out', at('shown')], alice, {
+        isTerminal: { out: false, err: true },
+      });
+      const verified = await writ(['verify', 'log', at('trail'), ...pins]);
+
+      assert.match(saved.err, /^Saved your own trail: \d+ entries/);
+      assert.match(shown.err, /^\rentries \d+ of \d+\nSaved/);
+      assert.equal(saved.out + shown.out, '');
+      assert.equal(verified.status, 0, verified.out);
+      assert.match(verified.out, /^This does not tell whether entries of the trail were left out/m);
+    });
+
+    test('writ audit export writes over nothing, and leaves nothing when it fails', async () => {
+      const before = readdirSync(folder).sort();
+      const again = await writ(['audit', 'export', '--service', url, '--out', at('log')], operator);
+      const wrong = { WRIT_CLIENT_CREDENTIAL: 'nobody' };
+      const refused = await writ(['audit', 'export', '--service', url, '--out', at('new')], wrong);
+
+      assert.equal(again.status, 2);
+      assert.match(again.err, /is there already/);
+      assert.equal(refused.status, 2);
+      assert.match(refused.err, /answered 401/);
+      assert.deepEqual(readdirSync(folder).sort(), before);
+    });
+
+    test('writ verify entry verifies what writ audit query gives', async () => {
+      const asked = ['--service', url, '--invocation-id', answer.invocation_id, '--leaf'];
+      const queried = await writ(['audit', 'query', ...asked], alice);
+      const entry = save('entry.json', queried.out.trim());
+      const verified = await writ(['verify', 'entry', entry, '--service', url, ...pins]);
+      const unpinned = await writ(['verify', 'entry', entry, '--service', url]);
+
+      assert.equal(queried.status, 0, queried.err);
+      assert.equal(verified.status, 0, verified.out);
+      assert.match(verified.out, /^ok +inclusion +place \d+ of \d+$/m);
+      assert.equal(unpinned.status, 2);
+    });
+
+    test('writ verify receipt finds an entry, and proves by a whole log that one was dropped', async () => {
+      const receipt = save('answer.json', answer);
+      const lost = save('lost.json', { ...answer.audit, leaf_hash: 'ab'.repeat(32) });
+
+      const present = await writ(['verify', 'receipt', receipt, '--service', url, ...pins]);
+      const unknown = await writ(['verify', 'receipt', lost, '--service', url, ...pins]);
+      const inLog = await writ(['verify', 'receipt', receipt, '--log', at('log'), ...pins]);
+      const dropped = await writ(['verify', 'receipt', lost, '--log', at('log'), ...pins]);
+
+      assert.equal(present.status, 0, present.out);
+      assert.equal(unknown.status, 2);
+      assert.match(unknown.out, /^not checked +inclusion +there is no inclusion proof$/m);
+      assert.equal(inLog.status, 0, inLog.out);
+      assert.equal(dropped.status, 1);
+      assert.match(dropped.out, /^FAILED +receipt +dropped: /m);
+    });
+
+    test('writ verify verifies token, manifest, checkpoint and consistency of a running service', async () => {
+      const service = ['--service', url, ...pins];
+      const ran = await Promise.all([
+        writ(['verify', 'token', save('token', token), ...service]),
+        writ(['verify', 'manifest', ...service]),
+        writ(['verify', 'checkpoint', ...service]),
+        writ(['verify', 'consistency', at('earlier.json'), ...service]),
+      ]);
+
+      for (const { status, out, err } of ran) assert.equal(status, 0, out + err);
+    });
+
+    test('writ verify grant verifies what an approver was given, and not when it was changed', async () => {
+      const budget = { currency: 'USD', max_amount: 20_000 };
+      const charter = await service.issue(ALICE, { scope: ['travel.charter'], budget });
+      const parameters = { route: 'SEA-SFO', date: '2026-12-01' };
+      const asked = await service.invoke(charter.token, 'charter_jet', parameters);
+      const { approval_request_id } = asked.body.failure;
+      const decided = { approval_request_id, grant_type: 'one_time' };
+      const given = await service.ask('POST', '/svc/approval_grants', {
+        bearer: BOB,
+        body: decided,
+      });
+      const grant = save('grant.json', given.body);
+      const changed = save('forged.json', { ...given.body, max_uses: 2 });
+
+      const verified = await writ(['verify', 'grant', grant, '--service', url, ...pins]);
+      const forged = await writ(['verify', 'grant', changed, '--service', url, ...pins]);
+
+      assert.equal(verified.status, 0, verified.out + verified.err);
+      assert.match(verified.out, /^ok +content +"gnt_[0-9a-f]+": "charter_jet" once, by human:/m);
+      assert.equal(forged.status, 1);
+    });
+
+    test('writ audit query filters, pages and lays out for a terminal', async () => {
+      const isTerminal = { out: true, err: true };
+      const asked = ['audit', 'query', '--service', url];
+      const table = await writ([...asked, '--capability', 'book_flight'], operator, { isTerminal });
+      const all = await writ([...asked, '--type', 'all', '--limit', '3'], operator);
+      const operators = await writ([...asked, '--type', 'operator'], operator);
+
+      assert.match(table.out, /^time +type +capability/);
+      assert.match(table.out, /invocation +book_flight +refused +scope_insufficient/);
+      assert.equal(all.out.trim().split('\n').length, 3);
+      assert.equal(operators.out.trim().split('\n').length, 2);
+    });
+  });
+}

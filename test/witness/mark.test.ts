@@ -1,0 +1,99 @@
+/**
+ * A witness that serves as the mark: it remembers elsewhere what was signed.
+ *
+ * @module
+ */
+
+import assert from 'node:assert/strict';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, test } from 'vitest';
+import { type NoteKey, readVkey, vkeyText } from '../../src/domain/note-key.ts';
+import { openWitnessKey } from '../../src/witness/key.ts';
+import { serveWitness, type WitnessServer } from '../../src/witness/server.ts';
+import { calmDesk, seal, sealed } from '../log/support.ts';
+import { ALICE, type TestService, testService } from '../service/harness.ts';
+
+const NAME = 'witness.example/w1';
+let home: string;
+let witness: WitnessServer;
+const logKeys: NoteKey[] = [];
+
+beforeEach(async () => {
+  home = mkdtempSync(join(tmpdir(), 'writ-marked-'));
+  logKeys.length = 0;
+  witness = await start();
+});
+afterEach(async () => {
+  await witness.close();
+  rmSync(home, { recursive: true });
+});
+
+function start(): Promise<WitnessServer> {
+  const folder = join(home, 'witness');
+  const key = openWitnessKey(folder, NAME);
+  const options = { host: '127.0.0.1', port: 0, now: () => new Date(), onError: () => undefined };
+  return serveWitness({ folder, key, logKeys }, options);
+}
+
+/** One life of the service. Its witness is told the log's key, as its operator would. */
+async function life(run: (service: TestService) => Promise<void>): Promise<void> {
+  const { noteKey } = openWitnessKey(join(home, 'witness'), NAME);
+  const service = await testService({
+    store: `sqlite:${join(home, 'writ.db')}`,
+    definition: calmDesk,
+    keys: join(home, 'keys'),
+    settings: { mark: 'witness', witnesses: [{ url: witness.url, vkey: vkeyText(noteKey) }] },
+  });
+  try {
+    const line = service.log.find((text) => text.includes('"log keys"')) ?? '{}';
+    const [vkey = ''] = JSON.parse(line).keys ?? [];
+    logKeys.splice(0, 1, readVkey(vkey) as NoteKey);
+    await run(service);
+  } finally {
+    await service.close();
+  }
+}
+
+const grow = (service: TestService) => service.issue(ALICE, { scope: ['travel.search'] });
+
+test('a witness that serves as the mark sees everything first, and refuses a restored log', async () => {
+  const [file, copy] = [join(home, 'writ.db'), join(home, 'copy.db')];
+  await life(async (service) => {
+    await grow(service);
+    const { tree_head } = await sealed(service);
+    assert.match(tree_head, new RegExp(`^— ${NAME} `, 'm'));
+  });
+  copyFileSync(file, copy);
+  await life(async (service) => {
+    for (let i = 0; i < 4; i++) await grow(service);
+    await sealed(service);
+  });
+
+  // An older copy, shorter than what the witness saw; then one that has grown past it again.
+  copyFileSync(copy, file);
+  await life(async (service) => {
+    const kept = (await service.store.listCheckpoints(10)).length;
+    const refused = await seal(service);
+    assert.equal(refused.status, 503);
+    assert.match(refused.body.failure.detail, /a witness has seen \d+ entries, the log has \d+/);
+    for (let i = 0; i < 6; i++) await grow(service);
+    const other = await seal(service);
+    assert.equal(other.status, 503);
+    assert.match(other.body.failure.detail, /entries that are not those of the log/);
+    assert.equal((await service.store.listCheckpoints(10)).length, kept);
+  });
+});
+
+test('a witness that is away keeps the log from being sealed, and nothing else', async () => {
+  await life(async (service) => {
+    await grow(service);
+    await sealed(service);
+    await witness.close();
+
+    assert.equal((await seal(service)).status, 503);
+    await grow(service);
+    assert.equal((await service.ask('GET', '/readyz')).status, 200);
+  });
+});
