@@ -4,8 +4,9 @@
  * @module
  */
 
-export type { RunningService, ServeOptions } from './http/serve.ts';
+export type { RunningService } from './http/serve.ts';
 export { serve } from './http/serve.ts';
+export type { ServeOptions } from './open.ts';
 export type {
   ApprovalPolicy,
   DefinedCapability,
@@ -22,3 +23,5 @@ export type {
   ServiceOptions,
 } from './service/definition.ts';
 export { createService, DefinitionError } from './service/definition.ts';
+export type { StdioOptions, StdioService } from './stdio/serve.ts';
+export { serveStdio } from './stdio/serve.ts';

@@ -34,11 +34,13 @@ export const ROOT_FILES: readonly string[] = [
   'config-webhook.ts',
   'keyring.ts',
   'log.ts',
+  'open.ts',
   'telemetry.ts',
 ];
 
 const SERVICE_SEES = ['protocol', 'domain', 'storage', 'keyring', 'log'];
-const TRANSPORT_SEES = [...SERVICE_SEES, 'config', 'service', 'telemetry'];
+const OPENING_SEES = [...SERVICE_SEES, 'config', 'service', 'telemetry'];
+const TRANSPORT_SEES = [...OPENING_SEES, 'open'];
 const AUTHORS_SEE = [...TRANSPORT_SEES, 'http', 'stdio', 'mcp', 'verify', 'witness', 'client'];
 
 /**
@@ -60,6 +62,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   verify: ['protocol', 'domain'],
   witness: ['protocol', 'domain', 'keyring'],
   service: [...SERVICE_SEES, 'type config', 'type config-parts'],
+  open: OPENING_SEES,
   http: TRANSPORT_SEES,
   stdio: TRANSPORT_SEES,
   mcp: TRANSPORT_SEES,

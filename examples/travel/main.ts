@@ -1,18 +1,21 @@
 /**
- * Runs the travel desk and says how to talk to it.
+ * Runs the travel desk and says how to talk to it; with `--stdio`, on standard input and output.
  *
  * @module
  */
 
-import { serve } from 'writ';
+import { serve, serveStdio } from 'writ';
 import { DEMO_IDENTITIES, OIDC_ENTITLEMENTS, travelDesk } from './service.ts';
 
 try {
-  const { url, config } = await serve(travelDesk, {
-    settings: { identities: DEMO_IDENTITIES, entitlements: OIDC_ENTITLEMENTS },
-  });
-  const demo = config.identities.filter((identity) => identity.demo);
-  process.stdout.write(welcome(url, demo));
+  const settings = { identities: DEMO_IDENTITIES, entitlements: OIDC_ENTITLEMENTS };
+  if (process.argv.includes('--stdio')) {
+    await serveStdio(travelDesk, { settings });
+  } else {
+    const { url, config } = await serve(travelDesk, { settings });
+    const demo = config.identities.filter((identity) => identity.demo);
+    process.stdout.write(welcome(url, demo));
+  }
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;

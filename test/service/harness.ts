@@ -15,7 +15,7 @@ import { openKeyring } from '../../src/keyring/keyring.ts';
 import { createLog } from '../../src/log.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
 import type { ServiceDefinition } from '../../src/service/definition.ts';
-import { createRuntime, type RuntimeParts } from '../../src/service/runtime.ts';
+import { createRuntime, type Runtime, type RuntimeParts } from '../../src/service/runtime.ts';
 import type { MarkStore } from '../../src/storage/mark.ts';
 import { openStore } from '../../src/storage/open.ts';
 import type { Store } from '../../src/storage/store.ts';
@@ -41,6 +41,8 @@ export interface TestService {
   readonly log: string[];
   /** The server itself, for a test that needs a socket or exact bytes. */
   readonly app: HttpServer;
+  /** What every transport asks. */
+  readonly runtime: Runtime;
   ask(method: string, path: string, options?: AskOptions): Promise<Reply>;
   /** A token, asked for with a demo key or another token. */
   issue(bearer: string, request: object): Promise<IssueAnswer>;
@@ -150,6 +152,7 @@ export async function testService(options: TestOptions = {}): Promise<TestServic
     store,
     log: lines,
     app,
+    runtime,
     ask,
     async issue(bearer, request) {
       const { status, body } = await ask('POST', '/svc/tokens', { bearer, body: request });

@@ -1,0 +1,153 @@
+/**
+ * Opening: what a service runs on (settings, log, keys, store, mark, telemetry), and how it stops.
+ *
+ * The same for every transport. Whatever was opened when a later part cannot be is closed again.
+ *
+ * @module
+ */
+
+import { type Config, type GivenSettings, loadConfig } from './config.ts';
+import { type Keyring, openKeyring } from './keyring/keyring.ts';
+import { createLog, type Logger } from './log.ts';
+import type { ServiceDefinition } from './service/definition.ts';
+import type { Tracer } from './service/tracing.ts';
+import { type MarkStore, openMark } from './storage/mark.ts';
+import { openStore } from './storage/open.ts';
+import type { Store } from './storage/store.ts';
+
+export interface ServeOptions {
+  /** Settings of the program itself; the environment and the configuration file win over them. */
+  readonly settings?: GivenSettings;
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+  /** Where relative paths begin and `writ.config.*` is looked for. */
+  readonly folder?: string;
+  /** Stop on SIGTERM and SIGINT, and end the process with it. */
+  readonly signals?: boolean;
+  readonly log?: Logger;
+}
+
+export interface OpenParts {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly tracer?: Tracer | undefined;
+  readonly store: Store;
+  readonly keyring: Keyring;
+  readonly mark?: MarkStore | undefined;
+  close(): Promise<void>;
+}
+
+/** Rejects, with nothing left open, when a part cannot be opened. */
+export async function openParts(
+  definition: ServiceDefinition,
+  options: ServeOptions,
+): Promise<OpenParts> {
+  const folder = options.folder ?? process.cwd();
+  const config = await loadConfig(folder, options.settings, options.environment);
+  const log = options.log ?? createLog(config.log_level);
+  const keyring = openKeys(config, log);
+  let store: Store | undefined;
+  let mark: MarkStore | undefined;
+  try {
+    store = await openStore(config.store);
+    mark = await openMarkOf(definition, config);
+    const telemetry = await openTelemetry(config, definition.id);
+    const close = () => closeParts({ store, keyring, mark, telemetry });
+    return { config, log, tracer: telemetry?.tracer, store, keyring, mark, close };
+  } catch (error) {
+    await closeParts({ store, keyring, mark });
+    throw error;
+  }
+}
+
+/** Where the mark is kept, once at the start: only its owner knows whether that place is apart. */
+export function tellMark({ trust }: ServiceDefinition, { config, log }: OpenParts): void {
+  const { mark, store } = config;
+  if (trust.level !== 'anchored') return;
+  if (mark !== undefined) {
+    log.info({ mark: mark.startsWith('sqlite:') ? mark : storeKind(mark) }, 'the mark of the log');
+    if (mark.startsWith('sqlite:') && !/^(?:sqlite|memory):/.test(store)) {
+      const advice = 'replicas on other machines need WRIT_MARK=postgres://… or witness';
+      log.warn({}, `the mark of the log is a file of this machine; ${advice}`);
+    }
+  } else if (store === 'memory:') {
+    log.info({}, 'no mark of the log: it ends with this process');
+  } else {
+    log.warn({}, 'no mark of the log: a restored database would go unnoticed; set WRIT_MARK');
+  }
+}
+
+/** Never the whole address: it may carry a password. */
+export function storeKind(store: string): string {
+  return store.split(':', 1)[0] as string;
+}
+
+export function stopOnSignals(running: { close(): Promise<void> }, log: Logger): void {
+  const stop = (reason: string, code: number) => {
+    log.info({ reason }, 'stopping');
+    running.close().then(
+      () => process.exit(code),
+      (error) => {
+        log.fatal({ err: error }, 'could not stop cleanly');
+        process.exit(1);
+      },
+    );
+  };
+  process.once('SIGTERM', () => stop('SIGTERM', 0));
+  process.once('SIGINT', () => stop('SIGINT', 0));
+  // After a defect that nobody caught the state is unknown: finish what is safe, then end.
+  for (const event of ['uncaughtException', 'unhandledRejection']) {
+    process.once(event, (error) => {
+      log.fatal({ err: error }, event);
+      stop(event, 1);
+    });
+  }
+}
+
+function openKeys(config: Config, log: Logger): Keyring {
+  return openKeyring(
+    config.token_keys !== undefined && config.log_keys !== undefined
+      ? { tokenKeys: config.token_keys, logKeys: config.log_keys }
+      : { folder: config.keys },
+    {
+      now: () => new Date(),
+      tokenLifetimeMaxMs: config.max_ttl_hours * 3_600_000,
+      onWarning: (message) => log.warn({}, message),
+    },
+  );
+}
+
+/** Only where something is signed: a folder that nobody may write to is no obstacle elsewhere. */
+async function openMarkOf(
+  { trust }: ServiceDefinition,
+  { mark }: Config,
+): Promise<MarkStore | undefined> {
+  if (trust.level !== 'anchored' || mark === undefined || mark === 'witness') return undefined;
+  try {
+    return await openMark(mark);
+  } catch (cause) {
+    const why = (cause as Error).message;
+    throw new Error(`Cannot open the mark of the log: ${why}; WRIT_MARK names its place`, {
+      cause,
+    });
+  }
+}
+
+/** The packages are loaded only where they are used: most services start without them. */
+async function openTelemetry({ otlp_endpoint: endpoint }: Config, serviceId: string) {
+  if (endpoint === undefined) return undefined;
+  const { exportTo } = await import('./telemetry.ts');
+  return exportTo(endpoint, serviceId);
+}
+
+/** As far as opening came. */
+interface Opened extends Pick<OpenParts, 'keyring' | 'mark'> {
+  readonly store?: Store | undefined;
+  readonly telemetry?: { close(): Promise<void> } | undefined;
+}
+
+async function closeParts({ store, keyring, mark, telemetry }: Opened): Promise<void> {
+  keyring.close();
+  await mark?.close();
+  await store?.close();
+  await telemetry?.close();
+}

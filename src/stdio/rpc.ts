@@ -1,0 +1,105 @@
+/**
+ * JSON-RPC 2.0 as it travels on lines: what a line asks, and what is written in return.
+ *
+ * Only the envelope is judged here. What stands in it is the operation's, whose refusals are results:
+ * an error in the sense of JSON-RPC means that no operation was asked at all.
+ *
+ * @module
+ */
+
+import { BODY_LIMITS, type JsonLimits, readJson } from '../domain/json.ts';
+
+/** As a body of HTTP, and one level for the envelope around it. */
+export const LINE_LIMITS: JsonLimits = { ...BODY_LIMITS, depth: BODY_LIMITS.depth + 1 };
+
+/** An id is sent back with every message of its request. */
+const ID_LENGTH_MAX = 256;
+
+export type RpcId = string | number;
+
+export interface RpcRequest {
+  readonly id: RpcId;
+  readonly method: string;
+  readonly params: Readonly<Record<string, unknown>>;
+}
+
+export interface RpcError {
+  readonly code: number;
+  readonly message: string;
+}
+
+/** A line asks, is wrong, or says nothing that is answered. */
+export type RpcReading =
+  | { readonly request: RpcRequest }
+  | { readonly error: RpcError; readonly id: RpcId | null }
+  | { readonly ignored: string };
+
+/** The codes that JSON-RPC 2.0 reserves. */
+export const PARSE_ERROR = -32_700;
+export const INVALID_REQUEST = -32_600;
+export const METHOD_NOT_FOUND = -32_601;
+const INVALID_PARAMS = -32_602;
+
+export function readLine(bytes: Uint8Array): RpcReading {
+  if (isBlank(bytes)) return { ignored: 'an empty line' };
+  const reading = readJson(bytes, LINE_LIMITS);
+  if ('fault' in reading) return wrong(PARSE_ERROR, reading.fault);
+  const { value } = reading;
+  if (Array.isArray(value)) {
+    return wrong(INVALID_REQUEST, 'Cannot take a batch: expected one request a line');
+  }
+  if (!isObject(value)) return wrong(INVALID_REQUEST, 'Cannot read the line: expected an object');
+  return readMessage(value);
+}
+
+export function resultLine(id: RpcId, json: string, headers: object | undefined): string {
+  const beside = headers ? `,"headers":${JSON.stringify(headers)}` : '';
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${json}${beside}}\n`;
+}
+
+export function errorLine(id: RpcId | null, error: RpcError): string {
+  return `${JSON.stringify({ jsonrpc: '2.0', id, error })}\n`;
+}
+
+export function notificationLine(method: string, params: object): string {
+  return `${JSON.stringify({ jsonrpc: '2.0', method, params })}\n`;
+}
+
+function readMessage(message: Record<string, unknown>): RpcReading {
+  const { jsonrpc, id, method, params = {} } = message;
+  if (id !== undefined && !isId(id)) {
+    const detail = `expected a whole number or a text of 1 to ${ID_LENGTH_MAX} characters`;
+    return wrong(INVALID_REQUEST, `Cannot read "id": ${detail}`);
+  }
+  const known = id ?? null;
+  if (jsonrpc !== '2.0') {
+    return wrong(INVALID_REQUEST, 'Cannot read the line: expected "jsonrpc": "2.0"', known);
+  }
+  if (typeof method !== 'string') {
+    return wrong(INVALID_REQUEST, 'Cannot read "method": expected a text', known);
+  }
+  // Nobody would hear what became of it, so nothing is done.
+  if (id === undefined) return { ignored: 'a notification' };
+  if (!isObject(params)) {
+    return wrong(INVALID_PARAMS, 'Cannot read "params": expected an object', known);
+  }
+  return { request: { id, method, params } };
+}
+
+function wrong(code: number, message: string, id: RpcId | null = null): RpcReading {
+  return { error: { code, message }, id };
+}
+
+/** `null` is JSON-RPC's own, for errors about lines whose id could not be read. */
+function isId(value: unknown): value is RpcId {
+  if (typeof value === 'string') return value.length > 0 && value.length <= ID_LENGTH_MAX;
+  return Number.isSafeInteger(value);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isBlank(bytes: Uint8Array): boolean {
+  return bytes.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d);
+}

@@ -1,0 +1,95 @@
+/**
+ * Serving on standard input and output, for a client that starts the service as its child.
+ *
+ * Standard output belongs to the conversation alone: whatever else the process writes there, such as
+ * a handler's own remarks, goes to standard error instead.
+ *
+ * @module
+ */
+
+import type { Readable, Writable } from 'node:stream';
+import type { Config } from '../config.ts';
+import type { Logger } from '../log.ts';
+import {
+  type OpenParts,
+  openParts,
+  type ServeOptions,
+  stopOnSignals,
+  storeKind,
+  tellMark,
+} from '../open.ts';
+import type { ServiceDefinition } from '../service/definition.ts';
+import { createRuntime } from '../service/runtime.ts';
+import { converse } from './server.ts';
+
+export interface StdioOptions extends ServeOptions {
+  /** By default those of the process. */
+  readonly input?: Readable;
+  readonly output?: Writable;
+}
+
+export interface StdioService {
+  readonly config: Config;
+  readonly log: Logger;
+  /** Resolves when the client has ended its input or left, and everything is finished and closed. */
+  readonly ended: Promise<void>;
+  /** Takes no new request, finishes those in work, closes the store. */
+  close(): Promise<void>;
+}
+
+/** Runs a service over a pipe. Rejects, with nothing left open, when it cannot. */
+export async function serveStdio(
+  definition: ServiceDefinition,
+  options: StdioOptions = {},
+): Promise<StdioService> {
+  const parts = await openParts(definition, options);
+  try {
+    const running = await start(definition, parts, options);
+    if (options.signals ?? true) stopOnSignals(running, parts.log);
+    return running;
+  } catch (error) {
+    await parts.close();
+    throw error;
+  }
+}
+
+async function start(
+  definition: ServiceDefinition,
+  parts: OpenParts,
+  { input = process.stdin, output = process.stdout }: StdioOptions,
+): Promise<StdioService> {
+  const { config, log } = parts;
+  // Documents name where keys are found. Without an address there is only this pipe.
+  const baseUrl = () => config.public_url ?? 'stdio:';
+  const runtime = await createRuntime({ ...parts, definition, baseUrl });
+  const conversation = converse(runtime, { input, output });
+  const restore = output === process.stdout ? divert() : () => {};
+  log.info({ service: definition.id, store: storeKind(config.store) }, 'listening on stdio');
+  tellMark(definition, parts);
+
+  const ended = conversation.ended.then(async () => {
+    restore();
+    await runtime.close();
+    log.info({ service: definition.id }, 'stopped');
+    await parts.close();
+  });
+  return {
+    config,
+    log,
+    ended,
+    close() {
+      conversation.stop(config.stop_grace_seconds * 1_000);
+      return ended;
+    },
+  };
+}
+
+/** Leads what anyone but the conversation writes to standard output to standard error. */
+function divert(): () => void {
+  const { stdout, stderr } = process;
+  const write = stdout.write;
+  stdout.write = stderr.write.bind(stderr) as typeof stdout.write;
+  return () => {
+    stdout.write = write;
+  };
+}
