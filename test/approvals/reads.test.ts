@@ -40,6 +40,21 @@ onEachStore((desk) => {
     assert.deepEqual(body.safe.preview, { action: 'Sign', note: 'p⟨U+0430⟩y ⟨U+202E⟩001' });
   });
 
+  test('approval_requests.get shows names that callers wrote in a safe form too', async () => {
+    const token = await desk().token({ subject: 'agent:b\u043Eb', session_id: 'ro\u200Bom' });
+    const id = await desk().asked(token, 'sign', { note: 'names' });
+
+    const { body } = await desk().read(BOB, id);
+
+    assert.equal(body.requester.subject, 'agent:b\u043Eb');
+    assert.equal(body.session_id, 'ro\u200Bom');
+    assert.deepEqual(body.safe.requester, {
+      subject: 'agent:b⟨U+043E⟩b',
+      root_principal: 'human:alice',
+    });
+    assert.equal(body.safe.session_id, 'ro⟨U+200B⟩om');
+  });
+
   test('approval_requests.get shows a request to its requester and its root principal', async () => {
     const token = await desk().token();
     const id = await desk().asked(token, 'sign', { note: 'mine' });
