@@ -7,17 +7,18 @@
  * @module
  */
 
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { failure, Refusal } from '../domain/failure.ts';
 import { readJson } from '../domain/json.ts';
 import type { Operation } from '../protocol/operations.ts';
 import type { Ask } from '../service/operations.ts';
 import type { TraceParent } from '../service/tracing.ts';
 
-export function askOf(operation: Operation, request: FastifyRequest): Ask {
+export function askOf(operation: Operation, request: FastifyRequest, reply: FastifyReply): Ask {
   return {
     bearer: () => bearerOf(request),
     input: () => fieldsOf(operation, request),
+    gone: () => goneOf(reply),
     trace: traceOf(request.headers.traceparent),
   };
 }
@@ -55,6 +56,14 @@ function fieldsOf(operation: Operation, request: FastifyRequest): object {
     if (value !== undefined) fields[field] = value;
   }
   return { ...fields, ...(request.params as object) };
+}
+
+/** A connection that closes takes whoever waited on it along. */
+function goneOf({ raw }: FastifyReply): AbortSignal {
+  if (raw.destroyed) return AbortSignal.abort();
+  const gone = new AbortController();
+  raw.once('close', () => gone.abort());
+  return gone.signal;
 }
 
 /** An address can spell what JSON may not: bytes that are no text, and U+0000, where stores cut. */

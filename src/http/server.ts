@@ -86,7 +86,7 @@ function addRoute(
     url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
     config: { operation: name },
     handler: async (request, reply) => {
-      const answer = await perform(name, method, askOf(operation, request), runtime.log);
+      const answer = await perform(name, method, askOf(operation, request, reply), runtime.log);
       return sendAnswer(request, reply, answer);
     },
   });

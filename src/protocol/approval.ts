@@ -41,8 +41,13 @@ export type ApprovalStatus = z.infer<typeof ApprovalStatus>;
 export const Approval = z.object({ approver: Principal, approved_at: Timestamp });
 export type Approval = z.infer<typeof Approval>;
 
-/** Texts as they were sent, and with every hidden or misleading character made visible. */
-export const SafeForm = z.object({ parameters: JsonObject, preview: JsonObject.nullable() });
+/** What callers wrote, with every character that is known to hide or mislead made visible. */
+export const SafeForm = z.object({
+  parameters: JsonObject,
+  preview: JsonObject.nullable(),
+  requester: z.object({ subject: z.string(), root_principal: z.string() }),
+  session_id: z.string().nullable(),
+});
 
 export const ApprovalRequest = z.object({
   approval_request_id: ApprovalRequestId,

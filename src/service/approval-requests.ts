@@ -2,8 +2,8 @@
  * Approval requests: listing, reading, waiting for and denying them.
  *
  * A caller sees what it may decide and what it asked for itself; everything else does not exist for
- * it. Waiting only looks again and again, so it ends by itself on every replica, and when the service
- * stops.
+ * it. Waiting only looks again and again, so it ends by itself on every replica, when the caller
+ * has left, and when the service stops.
  *
  * @module
  */
@@ -31,6 +31,7 @@ import { knownRequest, namesOf } from './grants.ts';
 import { noticesOf } from './notices.ts';
 import { type Answer, type Ask, requestOf } from './operations.ts';
 import type { Parts } from './parts.ts';
+import type { Waiter } from './waits.ts';
 
 /** How often a waiting request is looked at; a decision made in this process is seen at once. */
 const LOOK_AGAIN_MS = 1_000;
@@ -66,7 +67,9 @@ export async function readRequest(parts: Parts, ask: Ask): Promise<Answer> {
     if (seconds === 0 || !isOpen(parts, request)) {
       return { body: requestView(parts, caller, request) };
     }
-    const waited = await decidedOrLate(parts, id, seconds * 1_000);
+    const { root_principal } = caller;
+    const waiter = { id, root_principal, gone: ask.gone?.() };
+    const waited = await decidedOrLate(parts, waiter, seconds * 1_000);
     // Whoever waited may have lost its authority meanwhile.
     const judged = await callerOf(parts, ask);
     if ('failure' in judged) throw new Refusal(judged.failure);
@@ -119,14 +122,14 @@ function waitOf(prefer: string | undefined): number {
 }
 
 /** False when there was no place to wait in. */
-async function decidedOrLate(parts: Parts, id: string, waitMs: number): Promise<boolean> {
-  const place = parts.waits.enter(id);
+async function decidedOrLate(parts: Parts, waiter: Waiter, waitMs: number): Promise<boolean> {
+  const place = parts.waits.enter(waiter);
   if (!place) return false;
   const until = performance.now() + waitMs;
   try {
-    for (let left = waitMs; left > 0 && !parts.waits.stopped(); left = until - performance.now()) {
+    for (let left = waitMs; left > 0 && !place.isOver(); left = until - performance.now()) {
       await place.pause(Math.min(left, LOOK_AGAIN_MS));
-      const request = await parts.store.loadApproval(id);
+      const request = await parts.store.loadApproval(waiter.id);
       if (!request || !isOpen(parts, request)) return true;
     }
     return true;

@@ -7,7 +7,7 @@
 import { type ApprovingSide, barredApprover } from '../domain/approver.ts';
 import { levelOf } from '../domain/disclosure.ts';
 import { failure } from '../domain/failure.ts';
-import { visibleObject } from '../domain/visible-text.ts';
+import { visibleObject, visibleText } from '../domain/visible-text.ts';
 import type { Approval, ApprovalRequest } from '../protocol/approval.ts';
 import type { Failure } from '../protocol/failure.ts';
 import type { ApprovalRecord } from '../storage/records.ts';
@@ -102,6 +102,11 @@ export function requestView(
     safe: {
       parameters: visibleObject(request.parameters),
       preview: preview && visibleObject(preview),
+      requester: {
+        subject: visibleText(request.subject),
+        root_principal: visibleText(request.root_principal),
+      },
+      session_id: request.session_id === undefined ? null : visibleText(request.session_id),
     },
     ...decisionView(parts, caller, request),
   };

@@ -23,6 +23,8 @@ export interface Ask {
   bearer(): string | undefined;
   /** Reads the fields of the request. Throws a `Refusal` when they cannot be read at all. */
   input(): unknown;
+  /** Ends when nobody is there to hear the answer, on the transports that can tell. */
+  gone?(): AbortSignal;
   /** The trace this call belongs to, where the caller named one. */
   readonly trace?: TraceParent | undefined;
 }

@@ -5,9 +5,15 @@ import { createWaits } from './waits.ts';
 /** Longer than any test: only waking ends it. */
 const FOR_EVER_MS = 3_600_000;
 
+const by = (id: string, root_principal = 'human:alice', gone?: AbortSignal) => ({
+  id,
+  root_principal,
+  gone,
+});
+
 test('wake() ends the pauses of its own id, and no others', async () => {
   const waits = createWaits();
-  const [one, two, other] = [waits.enter('a'), waits.enter('a'), waits.enter('b')];
+  const [one, two, other] = [waits.enter(by('a')), waits.enter(by('a')), waits.enter(by('b'))];
   let isOver = false;
   const unmoved = other?.pause(FOR_EVER_MS).then(() => {
     isOver = true;
@@ -23,28 +29,58 @@ test('wake() ends the pauses of its own id, and no others', async () => {
 });
 
 test('pause() ends by itself when its time has passed', async () => {
-  await createWaits().enter('a')?.pause(1);
+  await createWaits().enter(by('a'))?.pause(1);
 });
 
 test('stop() lets everyone go, and nobody in any more', async () => {
   const waits = createWaits();
-  const place = waits.enter('a');
+  const place = waits.enter(by('a'));
   const pausing = place?.pause(FOR_EVER_MS);
 
   waits.stop();
   await pausing;
   await place?.pause(FOR_EVER_MS);
 
-  assert.equal(waits.stopped(), true);
-  assert.equal(waits.enter('a'), undefined);
+  assert.equal(place?.isOver(), true);
+  assert.equal(waits.enter(by('a')), undefined);
 });
 
-test('enter() has a bound, and a place that was left is free again', () => {
+test('pause() ends when the caller has left, and only for that one', async () => {
   const waits = createWaits();
-  const places = Array.from({ length: 500 }, () => waits.enter('a'));
+  const leaving = new AbortController();
+  const [place, other] = [
+    waits.enter(by('a', 'human:alice', leaving.signal)),
+    waits.enter(by('a')),
+  ];
+  const pausing = place?.pause(FOR_EVER_MS);
+
+  leaving.abort();
+  await pausing;
+  await place?.pause(FOR_EVER_MS);
+
+  assert.equal(place?.isOver(), true);
+  assert.equal(other?.isOver(), false);
+});
+
+test('enter() has a bound for each root principal, and a place that was left is free again', () => {
+  const waits = createWaits();
+  const places = Array.from({ length: 50 }, () => waits.enter(by('a')));
 
   assert.equal(places.includes(undefined), false);
-  assert.equal(waits.enter('a'), undefined);
+  assert.equal(waits.enter(by('b')), undefined);
+  assert.notEqual(waits.enter(by('a', 'human:bob')), undefined);
   places[0]?.leave();
-  assert.notEqual(waits.enter('a'), undefined);
+  assert.notEqual(waits.enter(by('b')), undefined);
+});
+
+test('enter() has a bound for all, and a place that was left is free again', () => {
+  const waits = createWaits();
+  const places = Array.from({ length: 500 }, (_, place) => {
+    return waits.enter(by('a', `human:${place % 10}`));
+  });
+
+  assert.equal(places.includes(undefined), false);
+  assert.equal(waits.enter(by('a')), undefined);
+  places[0]?.leave();
+  assert.notEqual(waits.enter(by('a')), undefined);
 });

@@ -8,6 +8,8 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'vitest';
 import { ApprovalRequest } from '../../src/protocol/approval.ts';
+import type { Store } from '../../src/storage/store.ts';
+import { eventually } from '../invoke/rig.ts';
 import { freshDatabase } from '../postgres.ts';
 import {
   ALICE,
@@ -38,6 +40,21 @@ onEachStore((desk) => {
     assert.deepEqual(body.parameters, { note: 'p\u0430y \u202E001' });
     assert.deepEqual(body.safe.parameters, { note: 'p⟨U+0430⟩y ⟨U+202E⟩001' });
     assert.deepEqual(body.safe.preview, { action: 'Sign', note: 'p⟨U+0430⟩y ⟨U+202E⟩001' });
+  });
+
+  test('approval_requests.get shows names that callers wrote in a safe form too', async () => {
+    const token = await desk().token({ subject: 'agent:b\u043Eb', session_id: 'ro\u200Bom' });
+    const id = await desk().asked(token, 'sign', { note: 'names' });
+
+    const { body } = await desk().read(BOB, id);
+
+    assert.equal(body.requester.subject, 'agent:b\u043Eb');
+    assert.equal(body.session_id, 'ro\u200Bom');
+    assert.deepEqual(body.safe.requester, {
+      subject: 'agent:b⟨U+043E⟩b',
+      root_principal: 'human:alice',
+    });
+    assert.equal(body.safe.session_id, 'ro⟨U+200B⟩om');
   });
 
   test('approval_requests.get shows a request to its requester and its root principal', async () => {
@@ -194,6 +211,45 @@ test('approval_requests.get sees what another process decided', async () => {
     await one.close();
     await two.close();
     await database.drop();
+  }
+});
+
+test('approval_requests.get has places for every root principal, and those of who left are free', async () => {
+  let looks = 0;
+  const wrap = (store: Store): Store => ({
+    ...store,
+    async loadApproval(id) {
+      const found = await store.loadApproval(id);
+      looks += 1;
+      return found;
+    },
+  });
+  const desk = await startDesk({ wrap });
+  const id = await desk.asked(await desk.token(), 'sign');
+  const address = await desk.app.listen({ host: '127.0.0.1', port: 0 });
+  const headers = { authorization: `Bearer ${BOB}`, prefer: 'wait=60' };
+  const leaving = new AbortController();
+  const left = Promise.allSettled(
+    Array.from({ length: 50 }, () =>
+      fetch(`${address}${list(`/${id}`)}`, { headers, signal: leaving.signal }),
+    ),
+  );
+  const hasPlace = async (key: string) => {
+    const reply = await desk.read(key, id, { prefer: 'wait=1' });
+    return reply.headers['preference-applied'] === 'wait=1';
+  };
+  try {
+    await eventually(() => looks >= 50);
+    assert.equal(await hasPlace(BOB), false);
+    assert.equal(await hasPlace(CAROL), true);
+
+    leaving.abort();
+
+    await left;
+    await eventually(() => hasPlace(BOB));
+  } finally {
+    leaving.abort();
+    await desk.close();
   }
 });
 

@@ -134,7 +134,7 @@ const denied = { capability: 'drop', reason: 'root only', reason_type: 'non_dele
 const requester = { subject: AGENT, root_principal: HUMAN };
 const parameters = open('parameters', { destination: 'CDG' });
 const preview = open('preview', { total: 420.5 });
-const safe = { parameters, preview };
+const safe = { parameters, preview, requester, session_id: 'session-1' };
 
 const approvalRequest = {
   approval_request_id: REQUEST_ID,
@@ -272,7 +272,7 @@ export const AUTHORITY_EXAMPLES: Examples = {
     },
   ],
   Approval: [whole({ approver: HUMAN, approved_at: TIME })],
-  SafeForm: [{ full: safe, minimal: { parameters, preview: null } }],
+  SafeForm: [{ full: safe, minimal: { ...safe, preview: null, session_id: null } }],
   ApprovalRequest: [{ full: approvalRequest, minimal: pendingRequest }],
   GrantRequest: [
     { full: grantRequest, minimal: { approval_request_id: REQUEST_ID, grant_type: 'one_time' } },
