@@ -12,6 +12,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { configurationPage } from './configuration-page.ts';
 import { failuresPage } from './failures-page.ts';
+import { openApiFile } from './openapi-file.ts';
 
 interface GeneratedDocument {
   /** From the root of the repository. */
@@ -22,6 +23,7 @@ interface GeneratedDocument {
 const documents: GeneratedDocument[] = [
   { path: 'docs/configuration.md', content: configurationPage },
   { path: 'docs/failures.md', content: failuresPage },
+  { path: 'docs/openapi.json', content: openApiFile },
 ];
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));

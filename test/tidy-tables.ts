@@ -135,6 +135,7 @@ export const DEPENDENCIES: Readonly<Record<string, Place>> = {
   zod: {
     in: [
       'src/protocol/',
+      'src/http/openapi-schemas.ts',
       'src/config.ts',
       'src/config-log.ts',
       'src/config-parts.ts',

@@ -63,9 +63,11 @@ function sendDocument(
   reply: FastifyReply,
   { bytes, etag, headers }: Document,
 ): FastifyReply {
-  reply.headers({ ...headers, etag });
-  if (hasTag(request.headers['if-none-match'], etag)) return reply.code(304).send();
-  return reply.type(JSON_TYPE).send(bytes);
+  reply.headers({ 'content-type': JSON_TYPE, ...headers, etag });
+  if (hasTag(request.headers['if-none-match'], etag)) {
+    return reply.removeHeader('content-type').code(304).send();
+  }
+  return reply.send(bytes);
 }
 
 /** RFC 9110: a list of tags or a star; weak tags match too, since our bytes only exist in one form. */

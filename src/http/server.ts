@@ -22,6 +22,7 @@ import {
 } from './client-error.ts';
 import * as limits from './limits.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
+import { addReference } from './reference.ts';
 import { askOf, headerLines, traceOf } from './request.ts';
 import { type Load, watchLoad } from './shed.ts';
 
@@ -65,6 +66,7 @@ export function createHttpServer(runtime: Runtime, load: Load = watchLoad()): Ht
     addRoute(app, name as OperationName, method, runtime);
   }
   addHealth(app, runtime, metrics);
+  addReference(app, runtime.methods);
   app.server.on('checkExpectation', answerExpectation);
   app.server.on('connect', answerConnect);
   app.setNotFoundHandler((request, reply) => answerUnknownRoute(app, request, reply));

@@ -1,0 +1,13 @@
+/**
+ * The API description of a service that offers every operation, as a file.
+ *
+ * @module
+ */
+
+import { openApiDocument } from '../src/http/openapi.ts';
+import { type OperationName, operations } from '../src/protocol/operations.ts';
+
+export function openApiFile(): string {
+  const every = Object.keys(operations) as OperationName[];
+  return `${JSON.stringify(openApiDocument(every), null, 2)}\n`;
+}

@@ -1,0 +1,149 @@
+/**
+ * The protocol's schemas as JSON Schema, for the API description.
+ *
+ * Answers become named components, so that a document says each shape once; requests are spelt out
+ * where they are asked, since HTTP takes them apart into path, query, headers and body.
+ *
+ * @module
+ */
+
+import * as z from 'zod';
+import * as approval from '../protocol/approval.ts';
+import * as audit from '../protocol/audit.ts';
+import * as capability from '../protocol/capability.ts';
+import * as composition from '../protocol/composition.ts';
+import * as failure from '../protocol/failure.ts';
+import * as invocation from '../protocol/invocation.ts';
+import { type OperationName, operations } from '../protocol/operations.ts';
+import * as operator from '../protocol/operator.ts';
+import * as permissions from '../protocol/permissions.ts';
+import * as primitives from '../protocol/primitives.ts';
+import * as token from '../protocol/token.ts';
+import * as trust from '../protocol/trust.ts';
+
+export interface Schema {
+  $ref?: string;
+  type?: string;
+  description?: string;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  anyOf?: Schema[];
+  oneOf?: Schema[];
+  items?: Schema;
+  enum?: unknown[];
+  const?: unknown;
+  format?: string;
+  pattern?: string;
+  maximum?: number;
+  propertyNames?: unknown;
+  additionalProperties?: unknown;
+  [keyword: string]: unknown;
+}
+
+const MODULES: readonly object[] = [
+  approval,
+  audit,
+  capability,
+  composition,
+  failure,
+  invocation,
+  operator,
+  permissions,
+  primitives,
+  token,
+  trust,
+];
+
+const COMPONENT = '#/components/schemas/';
+
+/** The fields of an operation's request as a caller writes them. */
+export function requestSchema(name: OperationName): Schema {
+  const { $schema: _, ...schema } = z.toJSONSchema(operations[name].request, {
+    io: 'input',
+    override: plain,
+  });
+  return schema as Schema;
+}
+
+/** Where a named schema is found in the document. */
+export function refTo(schema: z.ZodType): Schema {
+  const id = named().registry.get(schema)?.id;
+  if (id === undefined) throw new Error('Cannot refer to a schema that no module exports');
+  return { $ref: `${COMPONENT}${id}` };
+}
+
+/** Everything that these schemas refer to, directly or not, by name. */
+export function componentsOf(from: readonly Schema[]): Record<string, Schema> {
+  const { schemas } = named();
+  const found = new Set<string>();
+  const search = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return;
+    const name = referred(value);
+    if (name !== undefined && !found.has(name)) {
+      found.add(name);
+      search(schemas[name]);
+    }
+    for (const part of Object.values(value)) search(part);
+  };
+  search(from);
+  return Object.fromEntries([...found].sort().map((name) => [name, schemas[name] as Schema]));
+}
+
+/** The component that a schema refers to, if it does nothing else. */
+export function referred(schema: { $ref?: unknown }): string | undefined {
+  const { $ref } = schema;
+  return typeof $ref === 'string' ? $ref.slice(COMPONENT.length) : undefined;
+}
+
+interface Named {
+  readonly registry: z.core.$ZodRegistry<{ id: string }>;
+  readonly schemas: Readonly<Record<string, Schema>>;
+}
+
+let made: Named | undefined;
+
+/** Made when a document is first wanted: it takes longer than everything else at the start. */
+function named(): Named {
+  if (made) return made;
+  const registry = z.registry<{ id: string }>();
+  for (const [id, schema] of MODULES.flatMap((module) => Object.entries(module))) {
+    if (schema instanceof z.ZodType) registry.add(schema, { id });
+  }
+  const { schemas } = z.toJSONSchema(registry, {
+    io: 'output',
+    uri: (id) => `${COMPONENT}${id}`,
+    // Requests stand in the registry too, but no answer refers to one.
+    unrepresentable: 'any',
+    override: plain,
+  });
+  made = { registry, schemas: mapped(schemas as Record<string, Schema>) };
+  return made;
+}
+
+function mapped(schemas: Readonly<Record<string, Schema>>): Record<string, Schema> {
+  return Object.fromEntries(
+    Object.entries(schemas).map(([id, { $schema: _, $id: __, id: ___, ...schema }]) => [
+      id,
+      schema,
+    ]),
+  );
+}
+
+/** Leaves out what says nothing to a reader, and closes only what the protocol closes. */
+function plain({
+  zodSchema,
+  jsonSchema,
+}: {
+  zodSchema: z.core.$ZodTypes;
+  jsonSchema: z.core.JSONSchema.BaseSchema;
+}): void {
+  const schema = jsonSchema as Schema;
+  delete schema.propertyNames;
+  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
+  if (schema.format !== undefined) delete schema.pattern;
+  // Not a format of JSON Schema, which says the same with `contentEncoding`.
+  if (schema.format === 'base64') delete schema.format;
+  const { def } = zodSchema._zod;
+  // A later version may add a field to an answer; where one is refused, the schema says so itself.
+  if (def.type === 'object' && def.catchall === undefined) delete schema.additionalProperties;
+}

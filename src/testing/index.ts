@@ -1,0 +1,17 @@
+/**
+ * What authors of stores and of transports import to prove theirs.
+ *
+ * @module
+ */
+
+export type { Runner } from './runner.ts';
+export { surfaceScenarios } from './scenarios.ts';
+export { type ContractOptions, storeContract } from './store-contract.ts';
+export {
+  inProcess,
+  overHttp,
+  overStdio,
+  type Surface,
+  type Told,
+  type ToldEvent,
+} from './surface.ts';

@@ -1,0 +1,55 @@
+/**
+ * The API description under a linter that others use.
+ *
+ * @module
+ */
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'vitest';
+
+const LINTER = 'node_modules/@redocly/cli/bin/cli.js';
+
+/** Asks nobody: it must neither report what it does nor look for a newer one. */
+const ENVIRONMENT = {
+  PATH: process.env.PATH,
+  REDOCLY_TELEMETRY: 'off',
+  REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
+  REDOCLY_SUPPRESS_NOTIFICATIONS: 'true',
+};
+
+function lint(path: string): { errors: number; warnings: number; said: string } {
+  const args = [LINTER, 'lint', path, '--format=json', '--max-problems=1000'];
+  const { stdout, stderr } = spawnSync(process.execPath, args, {
+    encoding: 'utf8',
+    env: ENVIRONMENT,
+  });
+  assert.match(stdout, /^\{/, stderr);
+  const { totals } = JSON.parse(stdout);
+  return { errors: totals.errors, warnings: totals.warnings, said: stdout };
+}
+
+test('docs/openapi.json has no fault that a linter finds', () => {
+  const { errors, warnings, said } = lint('docs/openapi.json');
+
+  assert.deepEqual([errors, warnings], [0, 0], said);
+});
+
+test('the linter finds an example that its schema does not take', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'writ-openapi-'));
+  try {
+    const wrong = readFileSync('docs/openapi.json', 'utf8').replace(
+      '"revoked": true',
+      '"revoked": 1',
+    );
+    writeFileSync(join(folder, 'openapi.json'), wrong);
+    const { errors, warnings } = lint(join(folder, 'openapi.json'));
+
+    assert.ok(errors + warnings > 0);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});

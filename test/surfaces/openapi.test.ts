@@ -1,0 +1,180 @@
+/**
+ * The API description: what it says is true, of every answer that the scenarios get.
+ *
+ * @module
+ */
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { afterAll, beforeAll, describe, test } from 'vitest';
+import { openApiDocument } from '../../src/http/openapi.ts';
+import { BELOW_QUORUM, REFUSED, UNAVAILABLE } from '../../src/http/openapi-example-parts.ts';
+import { EXAMPLES } from '../../src/http/openapi-examples.ts';
+import type { Schema } from '../../src/http/openapi-schemas.ts';
+import { FailureAnswer } from '../../src/protocol/failure.ts';
+import { type OperationName, operations } from '../../src/protocol/operations.ts';
+import { surfaceScenarios } from '../../src/testing/scenarios.ts';
+import { overHttp, type Surface, type Told } from '../../src/testing/surface.ts';
+import { type TestService, testService } from '../service/harness.ts';
+
+const NAMES = Object.keys(operations) as OperationName[];
+const DOCUMENT = openApiDocument(NAMES);
+
+for (const name of NAMES) {
+  test(`EXAMPLES has a request and an answer of ${name} that its schemas take`, () => {
+    const { request, answer } = EXAMPLES[name];
+
+    operations[name].request.parse(request);
+    assert.deepEqual(operations[name].response.parse(answer), answer);
+  });
+}
+
+test('the examples of what is refused and of what is not complete are what they say', () => {
+  FailureAnswer.parse(REFUSED);
+  FailureAnswer.parse(UNAVAILABLE);
+  operations['approval_grants.issue'].response.parse(BELOW_QUORUM);
+});
+
+test('openApiDocument() gives every field of every request one place', () => {
+  const { paths } = DOCUMENT;
+  const invoke = paths['/svc/invoke/{capability}']?.post;
+  const body = invoke?.requestBody?.content['application/json']?.schema;
+
+  assert.deepEqual(
+    invoke?.parameters?.map((each) => [each.name, each.in, each.required]),
+    [
+      ['capability', 'path', true],
+      ['idempotency-key', 'header', false],
+    ],
+  );
+  assert.deepEqual(body?.required, ['parameters']);
+  assert.ok(!Object.hasOwn(body?.properties ?? {}, 'capability'));
+  assert.equal(paths['/svc/audit']?.post?.requestBody, undefined);
+});
+
+test('openApiDocument() describes only what is offered, and only what that needs', () => {
+  const { paths, components } = openApiDocument(['jwks']);
+
+  assert.deepEqual(Object.keys(paths), ['/.well-known/jwks.json']);
+  assert.ok(components.schemas.PublicKey);
+  assert.equal(components.schemas.ApprovalRequest, undefined);
+});
+
+/** Answers by operation and status, closed: a field that the document does not name is a fault. */
+function validators(): (name: OperationName, told: Told) => string[] {
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  addFormats.default(ajv);
+  ajv.addSchema({ $id: 'api', components: closed(DOCUMENT.components) } as object);
+  const made = new Map<string, ValidateFunction>();
+  return (name, { status = 0, body }) => {
+    const { method, path } = operations[name];
+    const { responses } = DOCUMENT.paths[path]?.[method.toLowerCase()] ?? {};
+    const key = responses?.[status] ? String(status) : `${String(status)[0]}XX`;
+    const schema = responses?.[key]?.content?.['application/json']?.schema;
+    if (!schema) return [`${name} has no answer ${status}`];
+    const id = `${name} ${key}`;
+    const validate = made.get(id) ?? ajv.compile(closed(absolute(schema)) as object);
+    made.set(id, validate);
+    if (validate(body)) return [];
+    return (validate.errors ?? []).map((error) => `${id}${error.instancePath}: ${error.message}`);
+  };
+}
+
+/** The same schema with every object closed that leaves it open only for later versions. */
+function closed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(closed);
+  if (typeof value !== 'object' || value === null) return value;
+  const schema = Object.fromEntries(
+    Object.entries(value).map(([key, part]) => [key, closed(part)]),
+  );
+  const isObject = schema.type === 'object' && schema.properties !== undefined;
+  return isObject ? { additionalProperties: false, ...schema } : schema;
+}
+
+function absolute(schema: Schema): Schema {
+  return JSON.parse(JSON.stringify(schema).replaceAll('"#/components', '"api#/components'));
+}
+
+test('validators() finds a field that the document does not name, and one that is gone', () => {
+  const { answer } = EXAMPLES.jwks;
+  const told = (body: object) => ({ status: 200, body: { ...body }, events: [], headers: {} });
+  const faultsOf = validators();
+
+  assert.deepEqual(faultsOf('jwks', told(answer)), []);
+  assert.match(faultsOf('jwks', told({ ...answer, more: 1 })).join(), /additional/);
+  assert.match(faultsOf('jwks', told({})).join(), /required/);
+  assert.match(faultsOf('jwks', { ...told(answer), status: 202 }).join(), /no answer 202/);
+});
+
+describe('every answer of the scenarios', () => {
+  let service: TestService;
+  let surface: Surface;
+  const seen = new Set<OperationName>();
+  beforeAll(async () => {
+    service = await testService();
+    const http = overHttp(await service.app.listen({ host: '127.0.0.1', port: 0 }));
+    const faultsOf = validators();
+    surface = {
+      async ask(name, request, credential) {
+        const told = await http.ask(name, request, credential);
+        seen.add(name);
+        // The last event of a stream is the answer and the time of the event.
+        const { timestamp: _, ...body } = told.body;
+        const answer = told.events.length > 0 ? { ...told, body } : told;
+        assert.deepEqual(faultsOf(name, answer), []);
+        return told;
+      },
+    };
+  });
+  afterAll(() => service.close());
+
+  surfaceScenarios('as the API description has it', () => surface, { describe, test });
+
+  test('covers every operation but the one that needs a call of unknown outcome', () => {
+    assert.deepEqual(
+      NAMES.filter((name) => !seen.has(name)),
+      ['operator.reconcile'],
+    );
+  });
+});
+
+test('GET /openapi.json is the description of exactly what is offered', async () => {
+  const service = await testService();
+  try {
+    const { status, body, headers } = await service.ask('GET', '/openapi.json');
+    const again = await service.ask('GET', '/openapi.json', {
+      headers: { 'if-none-match': String(headers.etag) },
+    });
+    const { body: discovery } = await service.ask('GET', '/.well-known/svc');
+
+    assert.equal(status, 200);
+    assert.equal(headers['content-type'], 'application/json; charset=utf-8');
+    assert.deepEqual(body, JSON.parse(readFileSync('docs/openapi.json', 'utf8')));
+    assert.equal(again.status, 304);
+    const paths: string[] = Object.values(discovery.svc_discovery.endpoints);
+    assert.deepEqual(Object.keys(body.paths).sort(), [...new Set(paths)].sort());
+  } finally {
+    await service.close();
+  }
+});
+
+test('GET /docs is a page that says everything and fetches nothing', async () => {
+  const service = await testService();
+  try {
+    const { status, text = '', headers } = await service.ask('GET', '/docs');
+
+    assert.equal(status, 200);
+    assert.equal(headers['content-type'], 'text/html; charset=utf-8');
+    const policy = String(headers['content-security-policy']);
+    assert.match(policy, /^default-src 'none'; style-src 'sha256-[\w+/=]+';/);
+    for (const name of NAMES) assert.ok(text.includes(`id="${name}"`), name);
+    assert.doesNotMatch(text, /<script|<img|<link|<iframe|\son\w+=|style="|url\(|@import/);
+    for (const [, target = ''] of text.matchAll(/(?:href|src)="([^"]*)"/g)) {
+      assert.ok(target === '/openapi.json' || text.includes(`id="${target.slice(1)}"`), target);
+    }
+  } finally {
+    await service.close();
+  }
+});
