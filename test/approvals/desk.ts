@@ -83,6 +83,7 @@ function createWorld(version = '1.0.0'): World {
     minimum_scope: ['a.use'],
     side_effect: 'irreversible' as const,
     inputs: [NOTE, AMOUNT, OPEN],
+    response_modes: ['unary' as const, 'streaming' as const],
     handler: (parameters: JsonObject, context: HandlerContext) => {
       runs.set(name, [...(runs.get(name) ?? []), parameters]);
       return (scripts.get(name) ?? usual)(parameters, context);
