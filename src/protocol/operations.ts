@@ -226,6 +226,8 @@ export const operations = {
 
 export type OperationName = keyof typeof operations;
 export type RequestOf<Name extends OperationName> = z.output<(typeof operations)[Name]['request']>;
+/** As a caller writes it: what has a default, or may be left out, may be left out. */
+export type InputOf<Name extends OperationName> = z.input<(typeof operations)[Name]['request']>;
 export type AnswerOf<Name extends OperationName> = z.output<(typeof operations)[Name]['response']>;
 
 function get<Path extends `/${string}`>(path: Path, endpoint: string, summary: string) {
