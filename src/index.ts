@@ -4,8 +4,11 @@
  * @module
  */
 
+import { type RunningService, type ServeOptions, serve as serveHttp } from './http/serve.ts';
+import { mcpSurface } from './mcp/http.ts';
+import type { ServiceDefinition } from './service/definition.ts';
+
 export type { RunningService, ServeOptions } from './http/serve.ts';
-export { serve } from './http/serve.ts';
 export type {
   ApprovalPolicy,
   DefinedCapability,
@@ -22,3 +25,11 @@ export type {
   ServiceOptions,
 } from './service/definition.ts';
 export { createService, DefinitionError } from './service/definition.ts';
+
+/** Runs a service over HTTP, with MCP at `/mcp`. Rejects, with nothing left open, when it cannot. */
+export function serve(
+  definition: ServiceDefinition,
+  options?: ServeOptions,
+): Promise<RunningService> {
+  return serveHttp(definition, options, [mcpSurface]);
+}

@@ -13,7 +13,7 @@ import { isLoopback } from '../domain/host.ts';
 import { type Keyring, openKeyring } from '../keyring/keyring.ts';
 import { createLog, type Logger } from '../log.ts';
 import type { ServiceDefinition } from '../service/definition.ts';
-import { createRuntime } from '../service/runtime.ts';
+import { createRuntime, type Runtime } from '../service/runtime.ts';
 import type { Tracer } from '../service/tracing.ts';
 import { type MarkStore, openMark } from '../storage/mark.ts';
 import { openStore } from '../storage/open.ts';
@@ -21,6 +21,7 @@ import type { Store } from '../storage/store.ts';
 import { isOwed } from './client-error.ts';
 import { STOP_ARRIVAL_MS, STOP_PAUSE_MS, STOP_POLL_MS } from './limits.ts';
 import { createHttpServer } from './server.ts';
+import type { Surface } from './surface.ts';
 
 export interface ServeOptions {
   /** Settings of the program itself; the environment and the configuration file win over them. */
@@ -41,15 +42,19 @@ export interface RunningService {
   close(): Promise<void>;
 }
 
+/** Makes a surface once there is a runtime to ask. */
+export type OpenSurface = (runtime: Runtime) => Surface;
+
 /** Runs a service over HTTP. Rejects, with nothing left open, when it cannot. */
 export async function serve(
   definition: ServiceDefinition,
   options: ServeOptions = {},
+  surfaces: readonly OpenSurface[] = [],
 ): Promise<RunningService> {
   const folder = options.folder ?? process.cwd();
   const config = await loadConfig(folder, options.settings, options.environment);
   const log = options.log ?? createLog(config.log_level);
-  const opened = await openParts(config, log, definition);
+  const opened = { ...(await openParts(config, log, definition)), surfaces };
   try {
     const running = await listen(definition, config, log, opened);
     if (options.signals ?? true) stopOnSignals(running, log);
@@ -149,7 +154,7 @@ async function listen(
   definition: ServiceDefinition,
   config: Config,
   log: Logger,
-  parts: Parts,
+  { surfaces, ...parts }: Parts & { readonly surfaces: readonly OpenSurface[] },
 ): Promise<RunningService> {
   // The manifest names the address, and a free port is known only once the server listens.
   let baseUrl = config.public_url ?? urlOf(config.host, config.port);
@@ -160,7 +165,8 @@ async function listen(
     log,
     baseUrl: () => baseUrl,
   });
-  const app = createHttpServer(runtime);
+  const opened = surfaces.map((open) => open(runtime));
+  const app = createHttpServer(runtime, undefined, opened);
   closeGracefully(app, config.stop_grace_seconds * 1_000);
   try {
     await app.listen({ host: config.host, port: config.port });
