@@ -34,7 +34,7 @@ export async function connectAgent({ version, url, token, person }: AgentOptions
   return client;
 }
 
-function newAgent({ mode }: Version, person?: Person): Client {
+export function newAgent({ mode }: Version, person?: Person): Client {
   const client = new Client(
     { name: 'test-agent', version: '1.0.0' },
     {
