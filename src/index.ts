@@ -4,8 +4,12 @@
  * @module
  */
 
+import { type RunningService, serve as serveHttp } from './http/serve.ts';
+import { mcpSurface } from './mcp/http.ts';
+import type { ServeOptions } from './open.ts';
+import type { ServiceDefinition } from './service/definition.ts';
+
 export type { RunningService } from './http/serve.ts';
-export { serve } from './http/serve.ts';
 export type { ServeOptions } from './open.ts';
 export type {
   ApprovalPolicy,
@@ -25,3 +29,11 @@ export type {
 export { createService, DefinitionError } from './service/definition.ts';
 export type { StdioOptions, StdioService } from './stdio/serve.ts';
 export { serveStdio } from './stdio/serve.ts';
+
+/** Runs a service over HTTP, with MCP at `/mcp`. Rejects, with nothing left open, when it cannot. */
+export function serve(
+  definition: ServiceDefinition,
+  options?: ServeOptions,
+): Promise<RunningService> {
+  return serveHttp(definition, options, [mcpSurface]);
+}

@@ -100,6 +100,14 @@ export const DEPENDENCIES: Readonly<Record<string, Place>> = {
     in: ['src/service/oidc.ts'],
     why: 'external identity tokens come in many shapes; our own tokens never pass through it',
   },
+  '@modelcontextprotocol/node': {
+    in: ['src/mcp/'],
+    why: 'carries the requests of MCP between Node and the web-standard handler',
+  },
+  '@modelcontextprotocol/server': {
+    in: ['src/mcp/'],
+    why: 'the protocol of MCP in all its versions; what the tools are is ours',
+  },
   '@opentelemetry/api': {
     in: ['src/telemetry.ts'],
     why: 'the common names of spans and their context',

@@ -167,7 +167,7 @@ const VIOLATIONS: [rule: RuleName, name: string, path: string, source: string, f
     'process.env.A',
     'f(fetch)',
   ].map((source) => inSource('impureLayers', source, `${source};`, /pure layer/)),
-  ...['verify', 'console'].map((own): (typeof VIOLATIONS)[number] => {
+  ...['verify', 'client', 'console'].map((own): (typeof VIOLATIONS)[number] => {
     const source = module("import { hash } from 'node:crypto';");
     return ['browserImports', own, `src/${own}/planted.ts`, source, /which no browser has/];
   }),

@@ -123,7 +123,7 @@ const IMPURE =
 
 /** What a browser runs brings nothing of Node along. */
 const browserImports: Rule = (files) => {
-  const safe = shippedPaths(files).filter((path) => /^src\/(verify|console)\//.test(path));
+  const safe = shippedPaths(files).filter((path) => /^src\/(verify|client|console)\//.test(path));
   return importsOf(files, safe)
     .filter(({ target }) => /^node:/.test(target))
     .map(({ at, target }) => `${at}: imports "${target}", which no browser has`);

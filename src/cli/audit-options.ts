@@ -6,12 +6,9 @@
 
 import { parseArgs } from 'node:util';
 import { EntryType } from '../protocol/audit.ts';
-import { bytesIn } from './files.ts';
+import { CREDENTIAL_VARIABLE, credentialOf } from './credential.ts';
 import type { Io } from './io.ts';
 import { type Remote, remoteAt } from './remote.ts';
-
-/** An argument would show in the list of processes, so the credential never is one. */
-const CREDENTIAL_VARIABLE = 'WRIT_CLIENT_CREDENTIAL';
 
 const LIMIT_DEFAULT = 50;
 
@@ -100,13 +97,3 @@ const options = {
   'parent-invocation-id': { type: 'string' },
   type: { type: 'string' },
 } as const;
-
-function credentialOf(file: string | undefined, io: Io): string {
-  const given = file ? new TextDecoder().decode(bytesIn(file)) : io.env[CREDENTIAL_VARIABLE];
-  const credential = (given ?? '').trim();
-  if (credential === '') {
-    throw new Error(`there is no credential; set ${CREDENTIAL_VARIABLE} or give --token-file`);
-  }
-  if (/^[\x21-\x7e]+$/.test(credential)) return credential;
-  throw new Error('the credential has characters that none has');
-}

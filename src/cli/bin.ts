@@ -21,5 +21,6 @@ process.exitCode = await main(process.argv.slice(2), {
     new Promise((resolve) => {
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
     }),
+  pipes: { input: process.stdin, output: process.stdout },
   input: () => readAll(process.stdin, INPUT_BYTES_MAX),
 });

@@ -4,6 +4,8 @@
  * @module
  */
 
+import type { Readable, Writable } from 'node:stream';
+
 export interface Io {
   out(text: string): void;
   err(text: string): void;
@@ -12,6 +14,8 @@ export interface Io {
   readonly isTerminal?: { readonly out: boolean; readonly err: boolean };
   /** Resolves when the process was asked to end; for commands that run until then. */
   readonly untilStopped?: () => Promise<void>;
+  /** The pipes themselves, for a command that holds a conversation over them. */
+  readonly pipes?: { readonly input: Readable; readonly output: Writable };
   /** All of standard input; absent where there is none. */
   readonly input?: () => Promise<string>;
 }

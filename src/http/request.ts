@@ -31,7 +31,7 @@ export function headerLines({ raw }: FastifyRequest, name: string): string[] {
 }
 
 /** The credential, when exactly one was presented in the one place for it. */
-function bearerOf(request: FastifyRequest): string | undefined {
+export function bearerOf(request: FastifyRequest): string | undefined {
   const presented = headerLines(request, 'authorization');
   if (presented.length === 0) return undefined;
   if (presented.length > 1) {

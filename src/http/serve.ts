@@ -20,10 +20,11 @@ import {
   tellMark,
 } from '../open.ts';
 import type { ServiceDefinition } from '../service/definition.ts';
-import { createRuntime } from '../service/runtime.ts';
+import { createRuntime, type Runtime } from '../service/runtime.ts';
 import { isOwed } from './client-error.ts';
 import { STOP_ARRIVAL_MS, STOP_PAUSE_MS, STOP_POLL_MS } from './limits.ts';
 import { createHttpServer } from './server.ts';
+import type { Surface } from './surface.ts';
 
 export interface RunningService {
   readonly url: string;
@@ -33,12 +34,16 @@ export interface RunningService {
   close(): Promise<void>;
 }
 
+/** Makes a surface once there is a runtime to ask. */
+export type OpenSurface = (runtime: Runtime) => Surface;
+
 /** Runs a service over HTTP. Rejects, with nothing left open, when it cannot. */
 export async function serve(
   definition: ServiceDefinition,
   options: ServeOptions = {},
+  surfaces: readonly OpenSurface[] = [],
 ): Promise<RunningService> {
-  const opened = await openParts(definition, options);
+  const opened = { ...(await openParts(definition, options)), surfaces };
   try {
     const running = await listen(definition, opened);
     if (options.signals ?? true) stopOnSignals(running, opened.log);
@@ -49,12 +54,16 @@ export async function serve(
   }
 }
 
-async function listen(definition: ServiceDefinition, parts: OpenParts): Promise<RunningService> {
+async function listen(
+  definition: ServiceDefinition,
+  { surfaces, ...parts }: OpenParts & { readonly surfaces: readonly OpenSurface[] },
+): Promise<RunningService> {
   const { config, log } = parts;
   // The manifest names the address, and a free port is known only once the server listens.
   let baseUrl = config.public_url ?? urlOf(config.host, config.port);
   const runtime = await createRuntime({ ...parts, definition, baseUrl: () => baseUrl });
-  const app = createHttpServer(runtime);
+  const opened = surfaces.map((open) => open(runtime));
+  const app = createHttpServer(runtime, undefined, opened);
   closeGracefully(app, config.stop_grace_seconds * 1_000);
   try {
     await app.listen({ host: config.host, port: config.port });

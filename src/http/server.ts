@@ -25,11 +25,16 @@ import { createMetrics, type Metrics } from './metrics.ts';
 import { addReference } from './reference.ts';
 import { askOf, headerLines, traceOf } from './request.ts';
 import { type Load, watchLoad } from './shed.ts';
+import { mount, type Surface } from './surface.ts';
 
 export type HttpServer = FastifyInstance;
 
-/** The server, not yet listening. It closes `load` when it closes. */
-export function createHttpServer(runtime: Runtime, load: Load = watchLoad()): HttpServer {
+/** The server, not yet listening. It closes `load` and the surfaces when it closes. */
+export function createHttpServer(
+  runtime: Runtime,
+  load: Load = watchLoad(),
+  surfaces: readonly Surface[] = [],
+): HttpServer {
   const app = fastify({
     bodyLimit: BODY_LIMITS.bytes,
     requestTimeout: limits.REQUEST_TIMEOUT_MS,
@@ -65,6 +70,7 @@ export function createHttpServer(runtime: Runtime, load: Load = watchLoad()): Ht
   for (const [name, method] of Object.entries(runtime.methods)) {
     addRoute(app, name as OperationName, method, runtime);
   }
+  for (const surface of surfaces) mount(app, surface, runtime);
   addHealth(app, runtime, metrics);
   addReference(app, runtime.methods);
   app.server.on('checkExpectation', answerExpectation);

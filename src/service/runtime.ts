@@ -79,6 +79,8 @@ export interface Runtime {
   watch(listener: (invocation: EndedInvocation) => void): void;
   readonly methods: Methods;
   readonly log: Logger;
+  /** Where callers reach the service. */
+  baseUrl(): string;
   /** Lets go of callers that only wait, so that a transport can close without them. */
   release(): void;
   /**
@@ -158,6 +160,7 @@ export async function createRuntime({
   return {
     methods,
     log,
+    baseUrl,
     sealing: () => sealer?.state(),
     watch: (listener) => void listeners.add(listener),
     release: () => parts.waits.stop(),

@@ -13,6 +13,7 @@ import { createHttpServer, type HttpServer } from '../../src/http/server.ts';
 import { type Load, watchLoad } from '../../src/http/shed.ts';
 import { openKeyring } from '../../src/keyring/keyring.ts';
 import { createLog } from '../../src/log.ts';
+import { mcpSurface } from '../../src/mcp/http.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
 import type { ServiceDefinition } from '../../src/service/definition.ts';
 import { createRuntime, type Runtime, type RuntimeParts } from '../../src/service/runtime.ts';
@@ -124,7 +125,7 @@ export async function testService(options: TestOptions = {}): Promise<TestServic
     tracer: options.tracer,
     ...(options.upkeep && { upkeep: options.upkeep }),
   });
-  const app = createHttpServer(runtime, options.load ?? patientLoad());
+  const app = createHttpServer(runtime, options.load ?? patientLoad(), [mcpSurface(runtime)]);
   await app.ready();
 
   const ask: TestService['ask'] = async (method, path, { bearer, body, headers } = {}) => {

@@ -1,0 +1,265 @@
+/**
+ * The client: the operations table, callable. What a service refuses is a value, and so is silence.
+ *
+ * Asks again by itself only where that cannot do anything twice: after silence, calls without an
+ * effect and calls under an idempotency key; after "nothing ran", every call. Runs in browsers.
+ *
+ * @module
+ */
+
+import { toHex } from '../domain/hash.ts';
+import type { InvokeSuccess } from '../protocol/invocation.ts';
+import { type InputOf, type OperationName, operations } from '../protocol/operations.ts';
+import type { Manifest } from '../protocol/trust.ts';
+import { type ClientEvent, eventsOf } from './events.ts';
+import {
+  bodyOf,
+  chunksOf,
+  type ExchangeOptions,
+  exchange,
+  type Line,
+  NoAnswer,
+  openStream,
+  serviceUrl,
+} from './exchange.ts';
+import { backoffMs, type Pause, pauseFor } from './pace.ts';
+import {
+  jsonOf,
+  type Refused,
+  type Reply,
+  refusalOf,
+  replyOf,
+  type SuccessOf,
+  silence,
+} from './reply.ts';
+import { httpRequestOf } from './request.ts';
+import { createTrust, type Trust } from './trust.ts';
+
+/** Longer than the handler deadline that capabilities have by default. */
+const TIMEOUT_MS = 60_000;
+const RETRIES = 2;
+
+/** A service that wants to be left alone for longer is not asked again by itself. */
+const RETRY_AFTER_MAX_MS = 10_000;
+
+export interface ClientOptions {
+  /** Where the service is. */
+  readonly url: string;
+  /** A delegation token, or a bootstrap credential for the operations that take one. */
+  readonly credential?: string | undefined;
+  /** Thumbprints (`kid`) of the service's keys, known by another way than from the service. */
+  readonly pins?: readonly string[] | undefined;
+  /** The service that is meant; without it, whichever answers first. */
+  readonly serviceId?: string | undefined;
+  /** Milliseconds for one answer. */
+  readonly timeoutMs?: number | undefined;
+  /** How often a call is repeated where that is safe. */
+  readonly retries?: number | undefined;
+  readonly fetch?: typeof fetch | undefined;
+  readonly now?: (() => Date) | undefined;
+  readonly pause?: Pause | undefined;
+}
+
+export interface AskOptions {
+  readonly timeoutMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface Client {
+  readonly url: string;
+  /** Any operation, by its name. */
+  ask<Name extends OperationName>(
+    name: Name,
+    input: InputOf<Name>,
+    options?: AskOptions,
+  ): Promise<Reply<SuccessOf<Name>>>;
+  /**
+   * Uses a capability. A call that has an effect gets an idempotency key unless one is given;
+   * `null` asks for none. Throws `UntrustedService` when the manifest does not verify.
+   */
+  invoke(input: InputOf<'invoke'>, options?: AskOptions): Promise<Reply<InvokeSuccess>>;
+  /** The same, told as it happens. Leaving the loop closes the connection; the handler goes on. */
+  stream(input: InputOf<'invoke'>, options?: AskOptions): AsyncGenerator<ClientEvent>;
+  /** The manifest, verified. Throws `UntrustedService`. */
+  manifest(): Promise<Reply<Manifest>>;
+  /** The thumbprints that are believed, to be kept for the next time. */
+  pins(): readonly string[];
+  /** The same service and trust with another credential. */
+  withCredential(credential: string): Client;
+  readonly now: () => Date;
+  readonly pause: Pause;
+}
+
+export function createClient(options: ClientOptions): Client {
+  const line: Line = {
+    url: serviceUrl(options.url),
+    credential: options.credential,
+    // Called through an arrow: browsers refuse a `fetch` that was taken off its window.
+    fetch: options.fetch ?? ((input, init) => fetch(input, init)),
+  };
+  const { pins, serviceId, timeoutMs = TIMEOUT_MS, now = () => new Date() } = options;
+  const trust = createTrust({
+    pins,
+    serviceId,
+    now,
+    async fetchDocument(name) {
+      const request = httpRequestOf(operations[name], {});
+      // A key set and a manifest are for everybody: no credential goes with the question.
+      const asked = { ...line, credential: undefined };
+      try {
+        const answer = await exchange(asked, request, { timeoutMs });
+        if (answer.status === 200) return answer;
+        return refusalOf(jsonOf(answer.body, answer.status), answer.status, answer.headers);
+      } catch (error) {
+        return silenceAfter(error, name, false);
+      }
+    },
+  });
+  return clientOf(line, trust, options);
+}
+
+function clientOf(line: Line, trust: Trust, options: ClientOptions): Client {
+  const { timeoutMs = TIMEOUT_MS, retries = RETRIES, pause = pauseFor } = options;
+  const { now = () => new Date() } = options;
+
+  async function repeated<Answer>(
+    once: () => Promise<Reply<Answer>>,
+    isSafe: boolean,
+    signal: AbortSignal | undefined,
+  ): Promise<Reply<Answer>> {
+    for (let attempt = 0; ; attempt += 1) {
+      const reply = await once();
+      if (attempt >= retries || !isWorthAnother(reply, isSafe)) return reply;
+      await pause(backoffMs(attempt, reply.retryAfterMs), signal);
+    }
+  }
+
+  async function send<Name extends OperationName>(
+    name: Name,
+    input: InputOf<Name>,
+    { hasEffect, isSafe, ...given }: AskOptions & { hasEffect: boolean; isSafe: boolean },
+  ): Promise<Reply<SuccessOf<Name>>> {
+    const request = httpRequestOf(operations[name], input);
+    const within: ExchangeOptions = {
+      timeoutMs: given.timeoutMs ?? timeoutMs,
+      signal: given.signal,
+    };
+    const once = async () => {
+      try {
+        return replyOf(name, await exchange(line, request, within));
+      } catch (error) {
+        return silenceAfter(error, name, hasEffect);
+      }
+    };
+    const reply = await repeated(once, isSafe, given.signal);
+    if (!reply.ok && reply.failure.resolution.action === 'check_manifest') trust.forget();
+    return reply;
+  }
+
+  /** The call with its key, once the manifest says whether it has an effect. */
+  async function keyed(input: InputOf<'invoke'>): Promise<Refused | KeyedCall> {
+    const known = await trust.manifest();
+    if (!known.ok) return known;
+    const declared = known.answer.capabilities[input.capability];
+    const hasEffect = declared?.side_effect.type !== 'read';
+    const key =
+      input.idempotency_key === undefined && hasEffect ? freshKey() : input.idempotency_key;
+    return { hasEffect, key: key ?? undefined };
+  }
+
+  const client: Client = {
+    url: line.url,
+    async ask(name, input, given = {}) {
+      if (name === 'invoke') {
+        return (await client.invoke(input as InputOf<'invoke'>, given)) as Reply<never>;
+      }
+      if (name === 'manifest') return (await client.manifest()) as Reply<never>;
+      const isSafe = operations[name].method === 'GET' || SAFE_POSTS.includes(name);
+      return send(name, input, { ...given, isSafe, hasEffect: !isSafe });
+    },
+    async invoke(input, given = {}) {
+      const call = await keyed(input);
+      if ('ok' in call) return call;
+      const { hasEffect, key } = call;
+      const isSafe = !hasEffect || key !== undefined;
+      const asked = { ...input, idempotency_key: key };
+      const reply = await send('invoke', asked, { ...given, isSafe, hasEffect });
+      return reply.ok ? reply : { ...reply, idempotencyKey: key };
+    },
+    async *stream(input, given = {}) {
+      const call = await keyed(input);
+      if ('ok' in call) return yield { event: 'refused', data: call };
+      const asked = { ...input, stream: true, idempotency_key: call.key };
+      const within = { ...given, timeoutMs: given.timeoutMs ?? timeoutMs };
+      yield* streamed(line, asked, within, call.hasEffect);
+    },
+    manifest: () => trust.manifest(),
+    pins: () => trust.pins(),
+    withCredential: (credential) => clientOf({ ...line, credential }, trust, options),
+    now,
+    pause,
+  };
+  return client;
+}
+
+interface KeyedCall {
+  readonly hasEffect: boolean;
+  readonly key: string | undefined;
+}
+
+/** Repeating them changes nothing, although they are sent as POST. */
+const SAFE_POSTS: readonly OperationName[] = [
+  'permissions',
+  'handshake',
+  'test',
+  'audit.query',
+  'tokens.revoke',
+];
+
+async function* streamed(
+  line: Line,
+  input: InputOf<'invoke'>,
+  { timeoutMs, signal }: ExchangeOptions,
+  hasEffect: boolean,
+): AsyncGenerator<ClientEvent> {
+  const left = new AbortController();
+  const ends = signal ? AbortSignal.any([signal, left.signal]) : left.signal;
+  const request = httpRequestOf(operations.invoke, input);
+  const idempotencyKey = input.idempotency_key ?? undefined;
+  try {
+    const response = await openStream(line, request, { timeoutMs, signal: ends });
+    if (response.headers.get('content-type')?.startsWith('text/event-stream')) {
+      yield* eventsOf(chunksOf(response));
+      return;
+    }
+    // A refusal, or the stored answer of an earlier call with the same key.
+    const { status, headers } = response;
+    const reply = replyOf('invoke', { status, headers, body: await bodyOf(response) });
+    if (!reply.ok) yield { event: 'refused', data: { ...reply, idempotencyKey } };
+    else throw new NoAnswer('an answer that is no stream');
+  } catch (error) {
+    signal?.throwIfAborted();
+    const reason = error instanceof Error ? error.message : String(error);
+    const data = { ...silence('invoke', reason, hasEffect), idempotencyKey };
+    yield { event: 'lost', data };
+  } finally {
+    left.abort();
+  }
+}
+
+/** Only silence becomes a value: an aborted call, or a fault of ours, is thrown on. */
+function silenceAfter(error: unknown, name: OperationName, hasEffect: boolean): Refused {
+  if (error instanceof NoAnswer) return silence(name, error.message, hasEffect);
+  throw error;
+}
+
+function isWorthAnother<Answer>(reply: Reply<Answer>, isSafe: boolean): reply is Refused {
+  if (reply.ok) return false;
+  if (reply.answer === undefined) return isSafe;
+  const { retryAfterMs = 0, failure } = reply;
+  return failure.type === 'service_unavailable' && retryAfterMs <= RETRY_AFTER_MAX_MS;
+}
+
+function freshKey(): string {
+  return toHex(globalThis.crypto.getRandomValues(new Uint8Array(16)));
+}

@@ -1,0 +1,63 @@
+/**
+ * A stream of an invocation, as the program that asked for it reads it.
+ *
+ * Ends with exactly one last word: what completed or failed, a refusal before anything ran, or that
+ * the stream was lost and nobody here knows how it ended.
+ *
+ * @module
+ */
+
+import { readJson } from '../domain/json.ts';
+import { StreamEvent } from '../protocol/invocation.ts';
+import type { Refused } from './reply.ts';
+
+export type ClientEvent =
+  | StreamEvent
+  /** Nothing ran. */
+  | { readonly event: 'refused'; readonly data: Refused }
+  /** It may have run, and may still run. */
+  | { readonly event: 'lost'; readonly data: Refused };
+
+/** Bytes of one event: progress has at most 64 KiB, the last event is a whole answer. */
+const EVENT_BYTES_MAX = 4 * 1024 * 1024;
+
+/** The events of a body, until the last one. Throws when it is cut off or is no such stream. */
+export async function* eventsOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<StreamEvent> {
+  for await (const block of blocksOf(body)) {
+    const event = eventOf(block);
+    if (!event) continue;
+    yield event;
+    if (event.event === 'completed' || event.event === 'failed') return;
+  }
+  throw new Error('the stream ended before its last event');
+}
+
+/** Texts between empty lines. */
+async function* blocksOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  let rest = '';
+  for await (const chunk of body) {
+    rest += decoder.decode(chunk, { stream: true });
+    const blocks = rest.split(/\r?\n\r?\n/);
+    rest = blocks.pop() ?? '';
+    yield* blocks;
+    if (rest.length > EVENT_BYTES_MAX) throw new Error(`an event of over ${EVENT_BYTES_MAX} bytes`);
+  }
+}
+
+/** Nothing for a comment, and for an event of a later version. */
+function eventOf(block: string): StreamEvent | undefined {
+  const fields = block.split(/\r?\n/).map((line) => /^(event|data): ?(.*)$/.exec(line));
+  const textOf = (name: string) =>
+    fields.flatMap((field) => (field?.[1] === name ? [field[2] ?? ''] : [])).join('\n');
+  const data = textOf('data');
+  if (data === '') return undefined;
+  const reading = readJson(new TextEncoder().encode(data), {
+    bytes: EVENT_BYTES_MAX,
+    depth: 64,
+    keys: 100_000,
+  });
+  if ('fault' in reading) throw new Error(`an event that is no JSON: ${reading.fault}`);
+  const event = { event: textOf('event'), data: reading.value };
+  return StreamEvent.safeParse(event).success ? (event as StreamEvent) : undefined;
+}

@@ -1,0 +1,195 @@
+/**
+ * Recovery: does what a failure advises, within bounds that the caller sets.
+ *
+ * Waits where waiting helps, waits for a person's approval and continues with the grant, fetches fresh
+ * bindings and a wider token where the caller said how, and stops at everything else. One call keeps
+ * one idempotency key through all of it, so that however often it is sent, it happens once.
+ *
+ * @module
+ */
+
+import { parseDuration } from '../domain/duration.ts';
+import { WAIT_SECONDS_MAX } from '../protocol/approval.ts';
+import type { Failure, RecoveryClass } from '../protocol/failure.ts';
+import type { InvokeSuccess } from '../protocol/invocation.ts';
+import type { InputOf } from '../protocol/operations.ts';
+import type { Client } from './client.ts';
+import { backoffMs } from './pace.ts';
+import type { Refused, Reply } from './reply.ts';
+
+/** The same call can be sent again at once, with the same or better credentials. */
+export const canRetryNow = inClass('retry_now');
+/** It is a matter of time, or of a person's approval. */
+export const canWait = inClass('wait_then_retry');
+/** Something that the call refers to has to be fetched anew. */
+export const needsRefresh = inClass('refresh_then_retry');
+/** Another token is needed. */
+export const needsRedelegation = inClass('redelegation_then_retry');
+/** The call, or what it assumes, has to be looked at again. */
+export const needsRevalidation = inClass('revalidate_then_retry');
+/** This caller cannot make it succeed. */
+export const isTerminal = inClass('terminal');
+
+function inClass(recovery: RecoveryClass): (failure: Failure) => boolean {
+  return ({ resolution }) => resolution.recovery_class === recovery;
+}
+
+const ATTEMPTS_MAX = 5;
+const WAIT_MAX_MS = 60_000;
+
+/** Milliseconds more than a wait is asked for, so that its answer can arrive. */
+const WAIT_MARGIN_MS = 10_000;
+
+export interface RecoveryOptions {
+  /** How often the capability is invoked at most. */
+  readonly attemptsMax?: number | undefined;
+  /** Milliseconds spent waiting at most, in all; a person's approval included. */
+  readonly waitMaxMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** How to get a fresh value for the parameter that carries a binding, by its name. */
+  readonly bindings?: Readonly<Record<string, Renew>> | undefined;
+  /** How to get a token that is wide enough, or live. */
+  readonly redelegate?: Renew | undefined;
+}
+
+/** Nothing when there is no better one. */
+export type Renew = (client: Client, failure: Failure) => Promise<string | undefined>;
+
+/** `caller`: what is advised takes more than was given along. */
+export type Stop = 'terminal' | 'attempts' | 'time' | 'denied' | 'caller';
+
+export interface Recovered {
+  readonly reply: Reply<InvokeSuccess>;
+  /** Why nothing more was tried; absent after a success. */
+  readonly stopped?: Stop | undefined;
+  /** Every failure on the way, first to last. */
+  readonly failures: readonly Failure[];
+}
+
+/** Invokes, and does what failures advise until it succeeds or a bound is reached. */
+export async function withRecovery(
+  client: Client,
+  input: InputOf<'invoke'>,
+  options: RecoveryOptions = {},
+): Promise<Recovered> {
+  const { attemptsMax = ATTEMPTS_MAX, waitMaxMs = WAIT_MAX_MS, signal } = options;
+  const failures: Failure[] = [];
+  let attempt: Attempt = { client, input, number: 1, leftMs: waitMaxMs };
+  for (;;) {
+    const reply = await attempt.client.invoke(attempt.input, { signal });
+    if (reply.ok) return { reply, failures };
+    failures.push(reply.failure);
+    if (attempt.number >= attemptsMax) return { reply, stopped: 'attempts', failures };
+
+    // The first key is kept: a call whose answer was lost is not made again under another one.
+    const idempotency_key = attempt.input.idempotency_key ?? reply.idempotencyKey;
+    const tried = { ...attempt, input: { ...attempt.input, idempotency_key } };
+    const next = await remedyOf(reply.failure)(tried, reply, options);
+    if (typeof next === 'string') return { reply, stopped: next, failures };
+    attempt = { ...next, number: attempt.number + 1 };
+  }
+}
+
+interface Attempt {
+  readonly client: Client;
+  readonly input: InputOf<'invoke'>;
+  readonly number: number;
+  /** Milliseconds that may still be waited. */
+  readonly leftMs: number;
+}
+
+type Remedy = (tried: Attempt, reply: Refused, options: RecoveryOptions) => Promise<Attempt | Stop>;
+
+function remedyOf({ type, resolution }: Failure): Remedy {
+  if (type === 'approval_required') return awaitApproval;
+  if (resolution.action === 'provide_credentials') return redelegate;
+  return REMEDIES[resolution.recovery_class];
+}
+
+const stopped =
+  (why: Stop): Remedy =>
+  async () =>
+    why;
+
+const REMEDIES: Record<RecoveryClass, Remedy> = {
+  retry_now: async (tried) => tried,
+  wait_then_retry: wait,
+  refresh_then_retry: refresh,
+  redelegation_then_retry: redelegate,
+  // What to look at is the caller's to know; sending the same again would only fail again.
+  revalidate_then_retry: stopped('caller'),
+  terminal: stopped('terminal'),
+};
+
+async function wait(
+  tried: Attempt,
+  { failure, retryAfterMs = 0 }: Refused,
+  { signal }: RecoveryOptions,
+): Promise<Attempt | Stop> {
+  // A grant that does not fit is asked for anew; what else waits is a matter of time.
+  if (failure.type === 'approval_grant_invalid') {
+    const { approval_grant: _, ...input } = tried.input;
+    return tried.input.approval_grant ? { ...tried, input } : 'caller';
+  }
+  const said = parseDuration(failure.resolution.estimated_availability ?? '') ?? 0;
+  const ms = backoffMs(tried.number, Math.max(said, retryAfterMs));
+  if (ms > tried.leftMs) return 'time';
+  await tried.client.pause(ms, signal);
+  return { ...tried, leftMs: tried.leftMs - ms };
+}
+
+/** Waits with the service, in turns, for the decision on the request that the failure names. */
+async function awaitApproval(
+  tried: Attempt,
+  { failure }: Refused,
+  { signal }: RecoveryOptions,
+): Promise<Attempt | Stop> {
+  const { client } = tried;
+  const until = client.now().getTime() + tried.leftMs;
+  for (let turn = 0; ; turn += 1) {
+    const leftMs = until - client.now().getTime();
+    if (leftMs <= 0) return 'time';
+    const seconds = Math.min(Math.ceil(leftMs / 1_000), WAIT_SECONDS_MAX);
+    const asked = {
+      approval_request_id: failure.approval_request_id ?? '',
+      prefer: `wait=${seconds}`,
+    };
+    const timeoutMs = seconds * 1_000 + WAIT_MARGIN_MS;
+    const reply = await client.ask('approval_requests.get', asked, { signal, timeoutMs });
+    if (!reply.ok && !reply.failure.retry) return 'caller';
+    const { status, grant_id } = reply.ok ? reply.answer : { status: 'pending', grant_id: null };
+    if (status === 'approved' && grant_id) {
+      return { ...tried, leftMs, input: { ...tried.input, approval_grant: grant_id } };
+    }
+    if (status !== 'pending') return 'denied';
+    // A service that stops ends every wait early; it must not be asked without pause.
+    await client.pause(backoffMs(Math.min(turn, 3)), signal);
+  }
+}
+
+/** Renews every binding that the caller knows how to get. */
+async function refresh(
+  tried: Attempt,
+  { failure }: Refused,
+  { bindings = {} }: RecoveryOptions,
+): Promise<Attempt | Stop> {
+  const parameters = { ...tried.input.parameters };
+  let renewed = 0;
+  for (const [field, renew] of Object.entries(bindings)) {
+    const fresh = await renew(tried.client, failure);
+    if (fresh === undefined) continue;
+    parameters[field] = fresh;
+    renewed += 1;
+  }
+  return renewed > 0 ? { ...tried, input: { ...tried.input, parameters } } : 'caller';
+}
+
+async function redelegate(
+  tried: Attempt,
+  { failure }: Refused,
+  { redelegate: renew }: RecoveryOptions,
+): Promise<Attempt | Stop> {
+  const credential = await renew?.(tried.client, failure);
+  if (credential === undefined) return 'caller';
+  return { ...tried, client: tried.client.withCredential(credential) };
+}

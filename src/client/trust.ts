@@ -1,0 +1,94 @@
+/**
+ * Trust: the manifest, believed only when a key that is known signed it.
+ *
+ * With pins, the keys are those that the caller knows by another way. Without, they are those of the
+ * first contact: whoever replaces the service later is noticed, whoever was there first is not. New
+ * keys are never adopted on the service's own word.
+ *
+ * @module
+ */
+
+import { readJson } from '../domain/json.ts';
+import type { Manifest } from '../protocol/trust.ts';
+import { readKeys } from '../verify/keys.ts';
+import { verifyManifest } from '../verify/manifest.ts';
+import type { Report } from '../verify/report.ts';
+import type { WholeAnswer } from './exchange.ts';
+import type { Refused, Succeeded } from './reply.ts';
+
+/** Milliseconds for which a manifest is not fetched again; a service may change its contract. */
+const MANIFEST_AGE_MAX_MS = 300_000;
+
+/** What the service published is not signed by a key that is known. Nothing of it is to be used. */
+export class UntrustedService extends Error {
+  override readonly name = 'UntrustedService';
+}
+
+export interface TrustOptions {
+  readonly pins?: readonly string[] | undefined;
+  readonly serviceId?: string | undefined;
+  now(): Date;
+  /** Fetches a document, or tells why there is none. */
+  fetchDocument(name: 'jwks' | 'manifest'): Promise<WholeAnswer | Refused>;
+}
+
+export interface Trust {
+  /** Verified, and not older than a few minutes. Throws `UntrustedService`. */
+  manifest(): Promise<Succeeded<Manifest> | Refused>;
+  /** The thumbprints that are believed; none before the first contact. */
+  pins(): readonly string[];
+  /** Lets the next caller fetch again. */
+  forget(): void;
+}
+
+export function createTrust(options: TrustOptions): Trust {
+  let { pins, serviceId } = options;
+  let held: { reply: Promise<Succeeded<Manifest> | Refused>; at: number } | undefined;
+
+  async function load(): Promise<Succeeded<Manifest> | Refused> {
+    const jwks = await options.fetchDocument('jwks');
+    if ('ok' in jwks) return jwks;
+    const signed = await options.fetchDocument('manifest');
+    if ('ok' in signed) return signed;
+
+    const keys = readKeys({ jwks: parsed(jwks), pinned: pins ?? 'all' });
+    if ('fault' in keys) throw new UntrustedService(`Cannot use the key set: ${keys.fault}`);
+    const signature = signed.headers.get('x-svc-signature') ?? '';
+    const ground = { keys, now: options.now(), serviceId };
+    const report = await verifyManifest({ body: signed.body, signature }, ground);
+    if (report.verdict !== 'verified' || !report.manifest) throw new UntrustedService(why(report));
+
+    pins ??= keys.keys.map(({ kid }) => kid);
+    serviceId ??= report.manifest.service_identity.id;
+    return { ok: true, answer: report.manifest, replayed: false };
+  }
+
+  return {
+    manifest() {
+      const now = options.now().getTime();
+      if (held && now - held.at < MANIFEST_AGE_MAX_MS) return held.reply;
+      const fetched = { reply: load(), at: now };
+      held = fetched;
+      const drop = () => {
+        if (held === fetched) held = undefined;
+      };
+      fetched.reply.then((reply) => reply.ok || drop(), drop);
+      return fetched.reply;
+    },
+    pins: () => pins ?? [],
+    forget: () => {
+      held = undefined;
+    },
+  };
+}
+
+/** What is no JSON is no key set either. */
+function parsed({ body }: WholeAnswer): unknown {
+  const reading = readJson(body);
+  return 'value' in reading ? reading.value : null;
+}
+
+function why({ checks }: Report): string {
+  const fault = checks.find(({ outcome }) => outcome !== 'ok');
+  return `Cannot trust the manifest: ${fault?.what}: ${fault?.detail ?? 'nothing was checked'}`;
+}

@@ -1,0 +1,61 @@
+/**
+ * Another way to ask, on a path of this server: limits, load and the credential are the server's, what
+ * the body means is the surface's.
+ *
+ * @module
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { FastifyInstance } from 'fastify';
+import { Refusal } from '../domain/failure.ts';
+import type { Failure } from '../protocol/failure.ts';
+import type { Ask } from '../service/operations.ts';
+import type { Runtime } from '../service/runtime.ts';
+import { sendFailure } from './answer.ts';
+import { bearerOf, traceOf } from './request.ts';
+
+interface SurfaceRequest extends Pick<Ask, 'bearer' | 'trace'> {
+  readonly raw: IncomingMessage;
+  /** The body as it came; empty when there was none. */
+  readonly body: Uint8Array;
+  /** Takes over the response: from here on the surface alone answers. */
+  response(): ServerResponse;
+}
+
+export interface Surface {
+  /** Where it is asked, by POST. */
+  readonly path: `/${string}`;
+  readonly name: string;
+  /** Answers, or resolves with the failure that the server should answer with. */
+  answer(request: SurfaceRequest): Promise<Failure | undefined>;
+  close(): Promise<void>;
+}
+
+export function mount(app: FastifyInstance, surface: Surface, { log }: Runtime): void {
+  app.addHook('preClose', () => surface.close());
+  app.post(surface.path, { config: { operation: surface.name } }, async (request, reply) => {
+    const { body, raw } = request;
+    const found = await surface
+      .answer({
+        raw,
+        bearer: () => bearerOf(request),
+        trace: traceOf(request.headers.traceparent),
+        body: body instanceof Uint8Array ? body : new Uint8Array(),
+        response() {
+          reply.hijack();
+          for (const [name, value] of Object.entries(reply.getHeaders())) {
+            if (value !== undefined) reply.raw.setHeader(name, value);
+          }
+          return reply.raw;
+        },
+      })
+      .catch((error: unknown) => {
+        if (error instanceof Refusal) return error.failure;
+        if (!reply.sent) throw error;
+        log.error({ err: error, surface: surface.name }, 'a surface broke');
+        reply.raw.destroy();
+        return undefined;
+      });
+    return found ? sendFailure(reply, found) : reply;
+  });
+}

@@ -1,0 +1,72 @@
+/**
+ * Where tools are listed and called: one caller's view of a service, in this process or elsewhere.
+ *
+ * @module
+ */
+
+import { failure } from '../domain/failure.ts';
+import type { FailureAnswer } from '../protocol/failure.ts';
+import type { AnswerOf, InputOf, OperationName } from '../protocol/operations.ts';
+import type { Manifest } from '../protocol/trust.ts';
+import type { Document } from '../service/documents.ts';
+import { type Ask, isDocument, perform } from '../service/operations.ts';
+import type { Runtime } from '../service/runtime.ts';
+import type { EventSink } from '../service/stream.ts';
+
+export interface Desk {
+  /**
+   * Asks an operation. Resolves with its answer, or with the failure; `sink` hears of progress where
+   * the answer is a stream.
+   */
+  ask<Name extends OperationName>(
+    name: Name,
+    input: InputOf<Name>,
+    sink?: EventSink,
+  ): Promise<AnswerOf<Name> | FailureAnswer>;
+  manifest(): Promise<Manifest | FailureAnswer>;
+}
+
+export function isFailure(answer: object): answer is FailureAnswer {
+  return 'success' in answer && answer.success === false;
+}
+
+/** The service of this process, asked with what a caller presented. */
+export function deskIn(
+  { methods, log }: Pick<Runtime, 'methods' | 'log'>,
+  { bearer, trace }: Pick<Ask, 'bearer' | 'trace'>,
+): Desk {
+  async function asked(name: OperationName, input: unknown) {
+    const method = methods[name];
+    if (method) return perform(name, method, { bearer, trace, input: () => input }, log);
+    return { body: absent(name) };
+  }
+  return {
+    async ask<Name extends OperationName>(name: Name, input: InputOf<Name>, sink = UNHEARD) {
+      const answer = await asked(name, input);
+      if (isDocument(answer)) return parsed(answer) as AnswerOf<Name>;
+      const told = answer.stream ? await answer.stream(sink) : answer.body;
+      return told as AnswerOf<Name>;
+    },
+    async manifest() {
+      const answer = await asked('manifest', {});
+      return isDocument(answer) ? (parsed(answer) as Manifest) : absent('manifest');
+    },
+  };
+}
+
+/** For a stream that nobody asked to hear of. */
+const UNHEARD: EventSink = { send: async () => true, isOpen: () => true };
+
+/** A document is made once and asked for often. */
+const documents = new WeakMap<Document, unknown>();
+
+function parsed(document: Document): unknown {
+  const known = documents.get(document) ?? JSON.parse(new TextDecoder().decode(document.bytes));
+  documents.set(document, known);
+  return known;
+}
+
+function absent(name: OperationName): FailureAnswer {
+  const detail = `Cannot ask ${name}: this service does not offer it`;
+  return { success: false, failure: failure('not_found', detail) };
+}

@@ -1,0 +1,37 @@
+/**
+ * Progress of a streamed invocation, told as notifications to a client that asked for them.
+ *
+ * @module
+ */
+
+import type { ServerContext } from '@modelcontextprotocol/server';
+import type { EventSink } from '../service/stream.ts';
+
+/** Characters. A notification is shown to a person; the result carries the rest. */
+const MESSAGE_LENGTH_MAX = 1_000;
+
+/** Notifications of one call: they wait in memory for a client that does not read. */
+const NOTIFICATIONS_MAX = 1_000;
+
+/** Nothing when the client did not ask to hear of progress. */
+export function progressSink(context: ServerContext): EventSink | undefined {
+  const { mcpReq } = context;
+  const progressToken = mcpReq._meta?.progressToken;
+  if (progressToken === undefined) return undefined;
+  let progress = 0;
+  return {
+    isOpen: () => !mcpReq.signal.aborted,
+    async send(event, json) {
+      if (mcpReq.signal.aborted) return false;
+      if (event !== 'progress' || progress >= NOTIFICATIONS_MAX) return true;
+      progress += 1;
+      const message = JSON.stringify(JSON.parse(json).progress).slice(0, MESSAGE_LENGTH_MAX);
+      const params = { progressToken, progress, message };
+      // Rejects when the client is gone, which is all there is to know.
+      return mcpReq.notify({ method: 'notifications/progress', params }).then(
+        () => true,
+        () => false,
+      );
+    },
+  };
+}

@@ -1,0 +1,73 @@
+/**
+ * An answer as the result of a tool: structured for programs, in words for a model.
+ *
+ * The structured content is the answer itself, a failure's too, so that nothing is lost on this
+ * surface. The words say what went wrong and what to do next; they come from the failure's action,
+ * which the service chose.
+ *
+ * @module
+ */
+
+import type { Failure, FailureAnswer, ResolutionAction } from '../protocol/failure.ts';
+import type { InvokeAnswer } from '../protocol/invocation.ts';
+import type { JsonObject } from '../protocol/primitives.ts';
+import { GRANT_PARAMETER } from './tool.ts';
+
+export type ToolResult = {
+  content: { type: 'text'; text: string }[];
+  structuredContent: JsonObject;
+  isError: boolean;
+};
+
+export function toolResultOf(answer: InvokeAnswer | FailureAnswer): ToolResult {
+  const text = answer.success ? JSON.stringify(answer.result) : adviceOn(answer.failure);
+  return {
+    content: [{ type: 'text', text }],
+    structuredContent: { ...answer },
+    isError: !answer.success,
+  };
+}
+
+/** What went wrong, and the next step, one line each. */
+export function adviceOn(failure: Failure): string {
+  const { type, detail, resolution, approval_request_id: request, clarify = [] } = failure;
+  const { action, requires, grantable_by, estimated_availability } = resolution;
+  return [
+    `${type}: ${detail}`,
+    `What to do: ${ADVICE[action]}.`,
+    requires?.length && `It takes: ${requires.join(', ')}.`,
+    grantable_by && `Who can grant it: ${grantable_by}.`,
+    estimated_availability && `When: in ${estimated_availability}.`,
+    request && `Approval request: ${request}.`,
+    ...clarify.map(({ input, reason, candidates }) => {
+      const among = candidates ? `; choose one of ${JSON.stringify(candidates)}` : '';
+      return `Input "${input}" is ${reason}${among}.`;
+    }),
+  ]
+    .filter(Boolean)
+    .join('\n');
+}
+
+const ADVICE = {
+  retry_now: 'call the tool again now',
+  provide_credentials:
+    'the connection presents no credential that is known; ask the person who set it up',
+  wait_and_retry: 'wait, then call the tool again with the same arguments',
+  revalidate_state:
+    'look at the current state before anything else; the call may have had an effect, so do not repeat it blindly',
+  check_manifest:
+    'correct the arguments, listing the tools again if need be; the same call fails again',
+  request_new_delegation: 'ask for a new token; every call with this one fails',
+  request_broader_scope:
+    'ask for a token with the scope that is missing; do not try another way round',
+  request_capability_binding: 'ask for a token that is meant for this capability and task',
+  request_budget_increase: 'choose something cheaper, or ask for a token with a larger budget',
+  request_budget_bound_delegation: 'ask for a token that has a budget',
+  obtain_matching_currency: 'ask for a token whose budget is in the currency of the cost',
+  obtain_quote_first: 'get a quote that pins the price first, and call with it',
+  obtain_binding: 'get the missing value from the tool that issues it, and call with it',
+  refresh_binding: 'get a fresh value from the tool that issues it, and call with that one',
+  request_approval: `tell the user that a person has to approve the request; once it is approved, call the tool again with the same arguments and ${GRANT_PARAMETER} set to the id of the grant`,
+  invoke_as_root_principal:
+    'stop and tell the user: only the person who delegated the authority can do this',
+} as const satisfies Record<ResolutionAction, string>;

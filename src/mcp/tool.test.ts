@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { test } from 'vitest';
+import { failure, GUIDANCE } from '../domain/failure.ts';
+import { CapabilityDeclaration, type DeclaredCapability } from '../protocol/capability.ts';
+import { FailureType } from '../protocol/failure.ts';
+import { adviceOn } from './result.ts';
+import { toolOf } from './tool.ts';
+
+function tool(changed: Partial<DeclaredCapability> = {}) {
+  return toolOf(
+    'do_it',
+    CapabilityDeclaration.parse({
+      description: 'Does it',
+      contract_version: '1.0.0',
+      inputs: [],
+      output: { type: 'thing', fields: ['thing_id'] },
+      side_effect: { type: 'read' },
+      minimum_scope: [],
+      ...changed,
+    }),
+  );
+}
+
+/** Side effect, then the hints: read-only, destructive, idempotent. */
+const HINTS = [
+  ['read', true, false, true],
+  ['write', false, false, false],
+  ['transactional', false, false, false],
+  ['irreversible', false, true, false],
+] as const;
+for (const [type, readOnlyHint, destructiveHint, idempotentHint] of HINTS) {
+  test(`toolOf() hints what "${type}" means`, () => {
+    const { annotations } = tool({ side_effect: { type } });
+
+    assert.deepEqual(annotations, { readOnlyHint, destructiveHint, idempotentHint });
+  });
+}
+
+/** An input, its property, and whether it is required. */
+const INPUTS: [
+  input: DeclaredCapability['inputs'][number],
+  property: object,
+  isRequired: boolean,
+][] = [
+  [{ name: 'a', type: 'string' }, { type: 'string' }, true],
+  [{ name: 'a', type: 'integer', required: false }, { type: 'integer' }, false],
+  [{ name: 'a', type: 'number', default: 3 }, { type: 'number', default: 3 }, false],
+  [{ name: 'a', type: 'date' }, { type: 'string', format: 'date' }, true],
+  [{ name: 'a', type: 'datetime' }, { type: 'string', format: 'date-time' }, true],
+  [
+    { name: 'a', type: 'airport', description: 'Where' },
+    { description: 'Where. Type: airport' },
+    true,
+  ],
+  [{ name: 'a', type: 'constructor' }, { description: 'Type: constructor' }, true],
+  [
+    { name: 'a', type: 'string', allowed_values: ['x', 'y'], input_meanings: { x: 'the first' } },
+    { type: 'string', enum: ['x', 'y'], description: 'x: the first' },
+    true,
+  ],
+  [
+    { name: 'a', type: 'string', resolution: { mode: 'explicit_only', on_missing: 'clarify' } },
+    { type: 'string' },
+    false,
+  ],
+  [{ name: 'a', type: 'string', resolution: { mode: 'clarify' } }, { type: 'string' }, false],
+];
+for (const [input, property, isRequired] of INPUTS) {
+  test(`toolOf() describes the input ${JSON.stringify(input)}`, () => {
+    const { inputSchema } = tool({ inputs: [input] });
+
+    assert.deepEqual(inputSchema.properties, { a: property });
+    assert.deepEqual(inputSchema.required, isRequired ? ['a'] : []);
+  });
+}
+
+test('toolOf() leaves out what the service derives for the actor', () => {
+  const { inputSchema } = tool({
+    inputs: [{ name: 'tenant', type: 'string', resolution: { mode: 'actor_policy' } }],
+  });
+
+  assert.deepEqual(inputSchema.properties, {});
+});
+
+test('toolOf() shows the reserved parameters where they mean something', () => {
+  const grant_policy = {
+    allowed_grant_types: ['one_time' as const],
+    default_grant_type: 'one_time' as const,
+    expires_in_seconds: 60,
+    max_uses: 1,
+  };
+  const { inputSchema, description } = tool({
+    side_effect: { type: 'irreversible' },
+    approval: { when: 'always', grant_policy, approvals_required: 2 },
+  });
+
+  assert.deepEqual(Object.keys(inputSchema.properties as object), [
+    'svc_approval_grant',
+    'svc_idempotency_key',
+  ]);
+  assert.match(description, /May need the approval of 2 people/);
+});
+
+test('toolOf() says where a binding comes from and how long it lasts', () => {
+  const { inputSchema } = tool({
+    inputs: [{ name: 'quote', type: 'string' }],
+    requires_binding: [
+      { type: 'quote', field: 'quote', source_capability: 'search', max_age: 'PT15M' },
+    ],
+  });
+
+  assert.deepEqual(inputSchema.properties, {
+    quote: { type: 'string', description: 'Get it from search, no older than PT15M' },
+  });
+});
+
+for (const type of FailureType.options) {
+  test(`adviceOn() says what to do about ${type}`, () => {
+    const [said, advice] = adviceOn(failure(type, `Cannot do it: ${GUIDANCE[type].when}`)).split(
+      '\n',
+    );
+
+    assert.equal(said, `${type}: Cannot do it: ${GUIDANCE[type].when}`);
+    assert.match(advice ?? '', /^What to do: \w.*\.$/);
+  });
+}
+
+test('adviceOn() names what it takes, who grants it, when, and what to choose from', () => {
+  const text = adviceOn(
+    failure('clarification_required', 'Cannot go on', {
+      requires: ['a.read'],
+      grantable_by: 'human:ann',
+      estimated_availability: 'PT5S',
+      clarify: [{ input: 'who', reason: 'ambiguous', candidates: ['Ann', 'Anna'] }],
+    }),
+  );
+
+  assert.deepEqual(text.split('\n').slice(2), [
+    'It takes: a.read.',
+    'Who can grant it: human:ann.',
+    'When: in PT5S.',
+    'Input "who" is ambiguous; choose one of ["Ann","Anna"].',
+  ]);
+});

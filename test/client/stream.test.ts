@@ -1,0 +1,104 @@
+/**
+ * Streams as a program reads them: to the end, left early, refused, and cut off.
+ *
+ * @module
+ */
+
+import assert from 'node:assert/strict';
+import { afterAll, beforeAll, test } from 'vitest';
+import type { ClientEvent } from '../../src/client/index.ts';
+import { type Desk, openDesk, TRIP } from './desk.ts';
+
+const SEARCH = { capability: 'search_flights', parameters: TRIP };
+const REPORT = { capability: 'export_report', parameters: { months: 2 } };
+
+let desk: Desk;
+
+beforeAll(async () => {
+  desk = await openDesk();
+});
+afterAll(() => desk.service.close());
+
+test('stream() tells what happens, and ends with the answer', async () => {
+  const client = await desk.client(['travel.search']);
+
+  const events = await all(client.stream(SEARCH));
+
+  const names = events.map(({ event }) => event);
+  assert.equal(names[0], 'started');
+  assert.equal(names.at(-1), 'completed');
+  assert.ok(names.slice(1, -1).every((name) => name === 'progress') && names.length > 2);
+});
+
+test('stream() yields a refusal as its only event', async () => {
+  const client = await desk.client(['travel.book']);
+
+  const events = await all(client.stream(SEARCH));
+
+  assert.deepEqual(
+    events.map((event) => [event.event, event.event === 'refused' && event.data.failure.type]),
+    [['refused', 'scope_insufficient']],
+  );
+});
+
+test('stream() leaves the handler to its work when the reader goes', async () => {
+  const client = await desk.client(['travel.read'], {
+    token: { purpose_parameters: { task_id: 'left' } },
+  });
+
+  for await (const { event } of client.stream(REPORT)) if (event === 'progress') break;
+
+  const entry = await settled('left');
+  assert.equal(entry.success, true);
+  assert.equal(entry.stream_summary.client_disconnected, true);
+});
+
+test('stream() says that the outcome is not known when it is cut off', async () => {
+  const client = await desk.client(['travel.read'], {
+    async fetch(input, init) {
+      const response = await fetch(input, init);
+      if (!String(input).includes('/svc/invoke/')) return response;
+      const reader = response.body?.getReader();
+      const first = await reader?.read();
+      await reader?.cancel();
+      return new Response(first?.value, { headers: response.headers });
+    },
+  });
+
+  const events = await all(client.stream(REPORT));
+
+  assert.deepEqual(
+    events.map(({ event }) => event),
+    ['started', 'lost'],
+  );
+});
+
+test('stream() ends with what the caller aborted with', async () => {
+  const client = await desk.client(['travel.read']);
+  const controller = new AbortController();
+
+  const reading = (async () => {
+    for await (const _ of client.stream(REPORT, { signal: controller.signal })) {
+      controller.abort(new Error('enough'));
+    }
+  })();
+
+  await assert.rejects(reading, /enough/);
+});
+
+async function all(events: AsyncIterable<ClientEvent>): Promise<ClientEvent[]> {
+  const found: ClientEvent[] = [];
+  for await (const event of events) found.push(event);
+  return found;
+}
+
+/** The entry of a task's one invocation, once there is one. */
+async function settled(task: string) {
+  for (let turn = 0; turn < 100; turn += 1) {
+    const path = `/svc/audit?task_id=${task}`;
+    const { body } = await desk.service.ask('POST', path, { bearer: 'demo-human-key' });
+    if (body.entries[0]) return body.entries[0];
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error('Cannot find the entry');
+}

@@ -1,0 +1,34 @@
+/**
+ * The MCP guide, run word for word.
+ *
+ * @module
+ */
+
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, test } from 'vitest';
+import { type Desk, openDesk } from '../client/desk.ts';
+
+const SLOW = 60_000;
+
+const guide = readFileSync('docs/mcp.md', 'utf8');
+const [, script = '', expected = ''] =
+  /^```sh\n([\s\S]*?)^```\n```text\n([\s\S]*?)^```$/m.exec(guide) ?? [];
+
+let desk: Desk;
+
+beforeAll(async () => {
+  desk = await openDesk();
+}, SLOW);
+afterAll(() => desk.service.close());
+
+test('docs/mcp.md lists what it says', { timeout: SLOW }, async () => {
+  const program = script.replaceAll('http://127.0.0.1:8420', desk.url);
+
+  const { stdout } = await promisify(execFile)('bash', ['-euc', program]);
+
+  assert.notEqual(expected, '');
+  assert.equal(stdout, expected);
+});

@@ -1,0 +1,107 @@
+/**
+ * `writ mcp` over pipes: what a client gets, and what becomes of lines that are no messages.
+ *
+ * @module
+ */
+
+import assert from 'node:assert/strict';
+import { PassThrough } from 'node:stream';
+import { afterAll, beforeAll, test } from 'vitest';
+import { main } from '../../src/cli/main.ts';
+import { BODY_LIMITS } from '../../src/domain/json.ts';
+import { type Desk, openDesk } from '../client/desk.ts';
+import { ALICE } from '../service/harness.ts';
+
+const INITIALIZE = {
+  jsonrpc: '2.0',
+  id: 'first',
+  method: 'initialize',
+  params: {
+    protocolVersion: '2025-11-25',
+    capabilities: {},
+    clientInfo: { name: 'pipe', version: '1' },
+  },
+};
+const LIST = { jsonrpc: '2.0', id: 'list', method: 'tools/list' };
+
+let desk: Desk;
+let token: string;
+
+beforeAll(async () => {
+  desk = await openDesk();
+  const asked = { scope: ['travel.search'], subject: 'agent:planner' };
+  ({ token } = await desk.service.issue(ALICE, asked));
+});
+afterAll(() => desk.service.close());
+
+/** Runs the command until its input ends; resolves with every message, and what it said beside. */
+async function conversed(lines: readonly string[], answers: number, env: object = {}) {
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  let told = '';
+  let said = '';
+  const hear = (text: string) => {
+    said += text;
+  };
+  const enough = new Promise<void>((resolve) => {
+    output.on('data', (chunk) => {
+      told += chunk;
+      if (told.split('\n').length > answers) resolve();
+    });
+  });
+  const ended = main(['mcp', '--service', desk.url], {
+    out: hear,
+    err: hear,
+    env: { WRIT_CLIENT_CREDENTIAL: token, ...env },
+    pipes: { input, output },
+  });
+  for (const line of lines) input.write(line);
+  await Promise.race([enough, ended]);
+  input.end();
+  const code = await ended;
+  const messages = told.split('\n').filter(Boolean);
+  return { code, said, messages: messages.map((line) => JSON.parse(line)) };
+}
+
+test('writ mcp lists what the token may do, until its input ends', async () => {
+  const lines = [INITIALIZE, LIST].map((message) => `${JSON.stringify(message)}\n`);
+
+  const { code, messages } = await conversed(lines, 2);
+
+  const listed = messages.find(({ id }) => id === 'list');
+  assert.deepEqual(
+    listed.result.tools.map(({ name }: { name: string }) => name),
+    ['search_flights'],
+  );
+  assert.equal(code, 0);
+});
+
+const UNREADABLE: [what: string, line: string, code: number][] = [
+  ['broken JSON', '{"jsonrpc"', -32_700],
+  ['a key that stands twice', '{"id":1,"id":2}', -32_700],
+  ['a line above the limit', 'x'.repeat(3 * BODY_LIMITS.bytes), -32_600],
+];
+for (const [what, line, code] of UNREADABLE) {
+  test(`writ mcp answers ${what} with an error, and goes on`, async () => {
+    const good = `${JSON.stringify(INITIALIZE)}\n`;
+
+    const { messages } = await conversed([`${line}\n`, '\n', good], 2);
+
+    assert.equal(messages[0].error.code, code);
+    assert.equal(messages[1].id, 'first');
+    assert.equal(messages[1].result.serverInfo.name, 'travel-desk');
+  });
+}
+
+const UNUSABLE: [what: string, env: object, said: RegExp][] = [
+  ['no token', { WRIT_CLIENT_CREDENTIAL: undefined }, /^Cannot speak MCP: there is no credential/],
+  ['a token of nobody', { WRIT_CLIENT_CREDENTIAL: 'x' }, /^Cannot speak MCP: Cannot use the token/],
+];
+for (const [what, env, expected] of UNUSABLE) {
+  test(`writ mcp does not start with ${what}`, async () => {
+    const { code, said, messages } = await conversed([], 1, env);
+
+    assert.equal(code, 2);
+    assert.match(said, expected);
+    assert.deepEqual(messages, []);
+  });
+}
