@@ -10,7 +10,6 @@ import { audit } from './audit.ts';
 import { EXIT_FAILED, EXIT_OK } from './exit.ts';
 import { fsck } from './fsck.ts';
 import type { Command, Io } from './io.ts';
-import { mcp } from './mcp.ts';
 import { token } from './token.ts';
 import { verify } from './verify.ts';
 import { witness } from './witness.ts';
@@ -26,6 +25,12 @@ const COMMANDS: Readonly<Record<string, { run: Command; summary: string }>> = {
   verify: { run: verify, summary: 'check what a service signed, with nothing but its keys' },
   witness: { run: witness, summary: 'cosign checkpoints of logs from another place' },
 };
+
+/** Loaded only when it is meant: the other commands need nothing of the protocol. */
+async function mcp(args: readonly string[], io: Io): Promise<number> {
+  const command = await import('./mcp.ts');
+  return command.mcp(args, io);
+}
 
 export async function main(argv: readonly string[], io: Io): Promise<number> {
   const [name, ...args] = argv;

@@ -174,8 +174,10 @@ function clientOf(line: Line, trust: Trust, options: ClientOptions): Client {
         return (await client.invoke(input as InputOf<'invoke'>, given)) as Reply<never>;
       }
       if (name === 'manifest') return (await client.manifest()) as Reply<never>;
-      const isSafe = operations[name].method === 'GET' || SAFE_POSTS.includes(name);
-      return send(name, input, { ...given, isSafe, hasEffect: !isSafe });
+      const hasEffect = operations[name].method === 'POST' && !READING_POSTS.includes(name);
+      // Ending a token twice ends it once.
+      const isSafe = !hasEffect || name === 'tokens.revoke';
+      return send(name, input, { ...given, isSafe, hasEffect });
     },
     async invoke(input, given = {}) {
       const call = await keyed(input);
@@ -207,14 +209,8 @@ interface KeyedCall {
   readonly key: string | undefined;
 }
 
-/** Repeating them changes nothing, although they are sent as POST. */
-const SAFE_POSTS: readonly OperationName[] = [
-  'permissions',
-  'handshake',
-  'test',
-  'audit.query',
-  'tokens.revoke',
-];
+/** Sent as POST, and yet they change nothing. */
+const READING_POSTS: readonly OperationName[] = ['permissions', 'handshake', 'test', 'audit.query'];
 
 async function* streamed(
   line: Line,

@@ -32,7 +32,8 @@ export interface Surface {
 }
 
 export function mount(app: FastifyInstance, surface: Surface, { log }: Runtime): void {
-  app.addHook('preClose', () => surface.close());
+  // Not before: what a surface has in work is finished like every other request.
+  app.addHook('onClose', () => surface.close());
   app.post(surface.path, { config: { operation: surface.name } }, async (request, reply) => {
     const { body, raw } = request;
     const found = await surface
@@ -43,6 +44,7 @@ export function mount(app: FastifyInstance, surface: Surface, { log }: Runtime):
         body: body instanceof Uint8Array ? body : new Uint8Array(),
         response() {
           reply.hijack();
+          reply.raw.setHeader('cache-control', 'no-store');
           for (const [name, value] of Object.entries(reply.getHeaders())) {
             if (value !== undefined) reply.raw.setHeader(name, value);
           }

@@ -32,7 +32,11 @@ interface McpRequest extends Pick<Ask, 'bearer' | 'trace'> {
 export function mcpSurface(runtime: Runtime) {
   const handler = createMcpHandler(
     ({ authInfo }) => createMcpServer(deskIn(runtime, authInfo?.extra?.caller as McpRequest)),
-    { onerror: (error) => runtime.log.debug({ err: error }, 'mcp') },
+    {
+      onerror: (error) => runtime.log.debug({ err: error }, 'mcp'),
+      // There is nothing to subscribe to, and an open stream would only hold a place.
+      maxSubscriptions: 0,
+    },
   );
 
   async function answer(request: McpRequest): Promise<Failure | undefined> {
@@ -45,15 +49,21 @@ export function mcpSurface(runtime: Runtime) {
       sendError(request.response(), 403, ProtocolErrorCode.InvalidRequest, foreign);
       return undefined;
     }
+    if (request.bearer() === undefined) return noBearer();
     const reading = readJson(body);
     const message = 'value' in reading ? reading.value : undefined;
-    if (request.bearer() === undefined) return noBearer();
     if (!isToolCall(message)) {
       const known = await deskIn(runtime, request).ask('permissions', {});
       if (isFailure(known)) return known.failure;
     }
     if ('fault' in reading) {
       sendError(request.response(), 400, ProtocolErrorCode.ParseError, reading.fault);
+      return undefined;
+    }
+    if (Array.isArray(message)) {
+      // Many calls in one request would pass the limits that are set on requests.
+      const why = 'Cannot take several messages in one request';
+      sendError(request.response(), 400, ProtocolErrorCode.InvalidRequest, why);
       return undefined;
     }
     await carry(request, message);

@@ -40,7 +40,11 @@ export function serveMcpOverPipes(
   const lines = Readable.from(readableLines(input, refuse), { objectMode: false });
   lines.once('close', end);
   const transport = new StdioServerTransport(lines, output);
-  const handle = serveStdio(() => createMcpServer(desk), { transport, onerror: onError });
+  const handle = serveStdio(() => createMcpServer(desk), {
+    transport,
+    onerror: onError,
+    maxSubscriptions: 0,
+  });
   return { ended, close: () => handle.close() };
 }
 

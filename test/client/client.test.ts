@@ -67,6 +67,17 @@ for (const { name, open } of STORES) {
       assert.equal(sent.filter((path) => path === INVOKED).length, 1);
     });
 
+    test('ask() repeats a revocation whose answer is lost, and does not say that nothing ran', async () => {
+      const { fetch, sent } = losing((path) => path === '/svc/tokens/revoke');
+      const client = await desk.client(['travel.search'], { fetch });
+
+      const lost = await client.ask('tokens.revoke', { token_id: `tok_${'0'.repeat(32)}` });
+
+      assert.ok(!lost.ok);
+      assert.equal(lost.failure.type, 'outcome_unknown');
+      assert.equal(sent.length, 3);
+    });
+
     test('invoke() sends no key with a capability that only reads', async () => {
       const keys: (string | null)[] = [];
       const client = await desk.client(['travel.read', 'travel.extras'], {

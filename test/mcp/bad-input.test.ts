@@ -46,6 +46,7 @@ const REFUSED: [what: string, sent: Sent, status: number, said: RegExp][] = [
   ['no message at all', { body: '' }, 400, /"code":-32700/],
   ['a key that stands twice', { body: '{"id":1,"id":2}' }, 400, /"code":-32700/],
   ['no message of the protocol', { body: '{"a":1}' }, 400, /"code":-32\d00/],
+  ['several messages at once', { body: JSON.stringify([LIST, LIST]) }, 400, /several messages/],
   ['a body above the limit', { body: 'x'.repeat(BODY_LIMITS.bytes + 1) }, 413, /request_too_large/],
   [
     'another media type',
