@@ -267,6 +267,22 @@ test('converse() starts nothing that a client asked for before it left unheard',
   assert.deepEqual(body.entries, []);
 });
 
+test('converse() starts nothing of what it has read already when the client leaves', async () => {
+  const bearer = await token(['travel.extras']);
+  const params = { auth: { bearer }, capability: 'buy_lounge_pass', parameters: {} };
+  pipe.output.pause();
+  const manifests = Array.from({ length: 200 }, (_, id) => asking(id, 'svc.manifest'));
+  const lines = [...manifests, asking('last', 'svc.invoke', params)];
+  // In one piece, so that the last line is at hand while the first answers wait to be read.
+  pipe.input.write(lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  while (!pipe.output.writableNeedDrain) await turn();
+  pipe.output.destroy();
+  await pipe.ended;
+
+  const { body } = await service.ask('POST', '/svc/audit', { bearer: ALICE });
+  assert.deepEqual(body.entries, []);
+});
+
 test('converse() reads no further while the client does not read', async () => {
   pipe.output.pause();
   const request = `${JSON.stringify(asking('x', 'svc.manifest'))}\n`;
