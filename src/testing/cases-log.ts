@@ -220,6 +220,20 @@ export const QUERY_CASES: Cases = {
   },
 };
 
+const EITHER = {
+  rootPrincipal: 'human:1@example.com',
+  entryType: 'dry_run',
+  capability: 'c1',
+  taskId: 't1',
+  clientReferenceId: 'r1',
+  parentInvocationId: 'inv-000000000001',
+} as const;
+
+/** Every set of these filters. */
+const FILTER_SETS = Array.from({ length: 2 ** Object.keys(EITHER).length }, (_, set) =>
+  Object.fromEntries(Object.entries(EITHER).filter((_filter, place) => set & (2 ** place))),
+) as readonly Partial<typeof EITHER>[];
+
 /** In entries: more than any index of a store may skip at once. */
 const LONG_LOG = 1_500;
 
@@ -250,6 +264,39 @@ export const LONG_LOG_CASES: Cases = {
           same(found, expected.slice(0, 20));
         }
       }
+    }
+  },
+
+  'queryEntries() agrees with a plain filter for every set of filters': async (store) => {
+    const pick = (i: number, of: number) => Math.floor(i / 2 ** of) % 2;
+    const entries = Array.from({ length: 192 }, (_, i) =>
+      entry({
+        ...{ root_principal: `human:${pick(i, 0)}@example.com`, capability: `c${pick(i, 1)}` },
+        ...{ task_id: `t${pick(i, 2)}`, client_reference_id: `r${pick(i, 3)}` },
+        parent_invocation_id: `inv-00000000000${pick(i, 4)}`,
+        entry_type: pick(i, 5) ? 'dry_run' : 'invocation',
+      }),
+    );
+    await store.append(entries);
+
+    for (const query of FILTER_SETS) {
+      const found = await store.queryEntries({ ...query, before: 150, limit: 30 });
+
+      const expected = entries
+        .map((one, sequence) => ({ ...one, sequence }))
+        .filter((one) => one.sequence < 150)
+        .filter((one) => !query.rootPrincipal || one.root_principal === query.rootPrincipal)
+        .filter((one) => !query.entryType || one.entry_type === query.entryType)
+        .filter((one) => !query.capability || one.capability === query.capability)
+        .filter((one) => !query.taskId || one.task_id === query.taskId)
+        .filter(
+          (one) => one.client_reference_id === (query.clientReferenceId ?? one.client_reference_id),
+        )
+        .filter(
+          (one) =>
+            one.parent_invocation_id === (query.parentInvocationId ?? one.parent_invocation_id),
+        );
+      same(found, expected.reverse().slice(0, 30));
     }
   },
 };

@@ -30,6 +30,8 @@ export interface Database {
   read<Row extends object>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>;
   /** A statement that commits by itself. */
   write<Row extends object>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>;
+  /** Several statements that change nothing, under settings that the first of them makes. */
+  reading<Result>(work: (session: Session) => Promise<Result>): Promise<Result>;
   /** Several statements that commit together when `work` returns. It runs again after a deadlock. */
   transaction<Result>(work: (session: Session) => Promise<Result>): Promise<Result>;
   close(): Promise<void>;
@@ -75,7 +77,8 @@ export function openDatabase(url: string, settings: PostgresSettings, size: numb
   return {
     read: (statement, values = []) => single('read', statement, values),
     write: (statement, values = []) => untied(() => single('sent', statement, values)),
-    transaction: (work) => untied(() => inTransaction(pool, work)),
+    reading: (work) => inTransaction(pool, work, 'read'),
+    transaction: (work) => untied(() => inTransaction(pool, work, 'sent')),
     close: () => pool.end(),
   };
 }
@@ -101,6 +104,7 @@ async function acquire(pool: pg.Pool): Promise<pg.PoolClient> {
 async function inTransaction<Result>(
   pool: pg.Pool,
   work: (session: Session) => Promise<Result>,
+  ending: Stage,
 ): Promise<Result> {
   const client = await acquire(pool);
   const session: Session = {
@@ -110,7 +114,7 @@ async function inTransaction<Result>(
   try {
     await session.run(BEGIN);
     const result = await work(session);
-    await commit(client);
+    await commit(client, ending);
     client.release();
     return result;
   } catch (error) {
@@ -119,13 +123,13 @@ async function inTransaction<Result>(
   }
 }
 
-async function commit(client: pg.PoolClient): Promise<void> {
+async function commit(client: pg.PoolClient, stage: Stage): Promise<void> {
   try {
     const { command } = await client.query(COMMIT.text);
     // The server answers the commit of a failed transaction with a rollback and no error.
     if (command !== 'COMMIT') throw new StoreUnavailable('Cannot commit: it was rolled back');
   } catch (error) {
-    throw failureOf(error, 'sent');
+    throw failureOf(error, stage);
   }
 }
 

@@ -14,7 +14,7 @@ import type { Database, Session, Statement } from './connection.ts';
 const INSPECTION_TIMEOUT_MS = 30 * 60_000;
 
 export function inspectDatabase(database: Database): Promise<string[]> {
-  return database.transaction(async (session) => {
+  return database.reading(async (session) => {
     await session.run(PATIENCE);
     return [
       ...(await strayNodes(session)),

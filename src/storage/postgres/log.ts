@@ -6,6 +6,7 @@
  * @module
  */
 
+import { EntryType } from '../../protocol/audit.ts';
 import type { EntryQuery, LogStore } from '../store.ts';
 import type { Database, Statement } from './connection.ts';
 import { type Row, storedEntryOf } from './rows.ts';
@@ -19,7 +20,10 @@ export function createLog(database: Database, sequencer: Sequencer): Log {
     async queryEntries(query) {
       await sequencer.sequence();
       const { statement, values } = queryOf(query);
-      const rows = await database.read<Row>(statement, values);
+      const rows = await database.reading(async (session) => {
+        await session.run(IN_ORDER);
+        return session.run<Row>(statement, values);
+      });
       return rows.map(storedEntryOf);
     },
 
@@ -65,37 +69,79 @@ interface LeafRow {
 
 const COLUMNS = ['sequence', ...ENTRY_COLUMNS].join(', ');
 
-/**
- * What each filter asks of a row. Timestamps are not ordered by place, but the greatest one so far is:
- * it says where to stop, and an index finds that place.
- */
-const FILTERS: readonly [keyof EntryQuery, (parameter: string) => string][] = [
-  ['rootPrincipal', (value) => `root_principal = ${value}`],
-  ['entryType', (value) => `entry_type = ${value}`],
-  ['capability', (value) => `capability = ${value}`],
-  ['invocationId', (value) => `invocation_id = ${value}`],
-  ['clientReferenceId', (value) => `client_reference_id = ${value}`],
-  ['taskId', (value) => `task_id = ${value}`],
-  ['parentInvocationId', (value) => `parent_invocation_id = ${value}`],
-  [
-    'since',
-    (value) => `timestamp > ${value} AND sequence >= (SELECT sequence FROM log
-      WHERE latest > ${value} ORDER BY latest, sequence LIMIT 1)`,
-  ],
-  ['before', (value) => `sequence < ${value}`],
+/** What a query can name, and its column; the rarest first. */
+const NAMED: readonly [keyof EntryQuery, column: string][] = [
+  ['invocationId', 'invocation_id'],
+  ['parentInvocationId', 'parent_invocation_id'],
+  ['clientReferenceId', 'client_reference_id'],
+  ['taskId', 'task_id'],
+  ['capability', 'capability'],
 ];
 
-/** One statement for each set of filters, so that each has a plan of its own. */
-function queryOf(query: EntryQuery): { statement: Statement; values: unknown[] } {
-  const used = FILTERS.filter(([name]) => query[name] !== undefined);
-  const conditions = used.map(([, conditionOf], place) => conditionOf(`$${place + 2}`));
-  const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : '';
+/**
+ * One statement for each set of filters. A page is a range of one index, which has the trail, the
+ * rarest of what was named, the type and the place. It is asked for as a range of whole rows, in the
+ * index's order, and may not be sorted: no other index will do then. Asked for equal values, the
+ * planner would take any index that has some of them, by what it guesses of the rest. All types are
+ * one range each.
+ */
+export function queryOf(query: EntryQuery): { statement: Statement; values: unknown[] } {
+  const named = NAMED.filter(([field]) => query[field] !== undefined);
+  const [first, ...others] = named;
+  const root: typeof named = query.rootPrincipal ? [['rootPrincipal', 'root_principal']] : [];
+  const isOneTrail = first?.[0] === 'invocationId';
+  const ranged = [...(isOneTrail ? [] : root), ...(first ? [first] : [])];
+  const values: unknown[] = [query.limit, query.entryType ? [query.entryType] : EntryType.options];
+  const parameter = (field: keyof EntryQuery) => `$${values.push(query[field])}`;
+
+  const keys = [...ranged.map(([, column]) => column), 'entry_type', 'sequence'];
+  const at = [...ranged.map(([field]) => parameter(field)), 'type'].join(', ');
+  const { floor, later } = query.since ? sinceOf(parameter('since')) : { floor: '0', later: [] };
+  const end = query.before === undefined ? PLACE_MAX : parameter('before');
+  const conditions = [
+    `(${keys.join(', ')}) >= (${at}, ${floor})`,
+    `(${keys.join(', ')}) < (${at}, ${end})`,
+    ...(first ? [`${first[1]} IS NOT NULL`] : []),
+    ...[...(isOneTrail ? root : []), ...others].map(
+      ([field, column]) => `${column} = ${parameter(field)}`,
+    ),
+    ...later,
+  ];
   return {
     statement: {
-      name: ['entries', ...used.map(([name]) => name)].join(' '),
-      text: `SELECT ${COLUMNS} FROM log ${where} ORDER BY sequence DESC LIMIT $1`,
+      name: `entries_${VARIED.map((field) => Number(query[field] !== undefined)).join('')}`,
+      text: `SELECT ${COLUMNS} FROM (
+          SELECT part.sequence FROM unnest($2::text[]) AS type CROSS JOIN LATERAL (
+            SELECT sequence FROM log WHERE ${conditions.join(' AND ')}
+            ORDER BY ${keys.map((key) => `${key} DESC`).join(', ')} LIMIT $1
+          ) part ORDER BY part.sequence DESC LIMIT $1
+        ) page JOIN log USING (sequence) ORDER BY sequence DESC`,
     },
-    values: [query.limit, ...used.map(([name]) => query[name])],
+    values,
+  };
+}
+
+/** What a statement's text depends on. The server cuts names at 63 bytes, so these are not spelt out. */
+const VARIED = ['rootPrincipal', ...NAMED.map(([field]) => field), 'since', 'before'] as const;
+
+/** Only the few places that the ranges give are sorted, since nothing else can be done about them. */
+export const IN_ORDER: Statement = {
+  name: 'entries_in_order',
+  text: `SELECT set_config('enable_sort', 'off', true),
+    set_config('enable_incremental_sort', 'off', true)`,
+};
+
+/** Greater than every place. */
+const PLACE_MAX = '9223372036854775807';
+
+/**
+ * Timestamps are not ordered by place, but the greatest one so far is: it says where to stop, and an
+ * index finds that place.
+ */
+function sinceOf(since: string): { floor: string; later: string[] } {
+  return {
+    floor: `(SELECT sequence FROM log WHERE latest > ${since} ORDER BY latest, sequence LIMIT 1)`,
+    later: [`timestamp > ${since}`],
   };
 }
 

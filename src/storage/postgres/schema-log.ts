@@ -61,13 +61,26 @@ CREATE TABLE log (
   latest timestamptz(3) NOT NULL,
   leaf bytea, ${ENTRY_TABLE_COLUMNS}
 );
-CREATE INDEX log_by_root_principal ON log (root_principal, sequence);
-CREATE INDEX log_by_capability ON log (capability, sequence) WHERE capability IS NOT NULL;
-CREATE INDEX log_by_invocation ON log (invocation_id, sequence) WHERE invocation_id IS NOT NULL;
-CREATE INDEX log_by_client_reference ON log (client_reference_id, sequence)
+-- Operators ask the log, everybody else a trail: a page of either is read from the index that has all
+-- columns of the question. An invocation has one trail, so it needs one index.
+CREATE INDEX log_by_type ON log (entry_type, sequence);
+CREATE INDEX log_by_invocation ON log (invocation_id, entry_type, sequence)
+  WHERE invocation_id IS NOT NULL;
+CREATE INDEX log_by_capability ON log (capability, entry_type, sequence)
+  WHERE capability IS NOT NULL;
+CREATE INDEX log_by_reference ON log (client_reference_id, entry_type, sequence)
   WHERE client_reference_id IS NOT NULL;
-CREATE INDEX log_by_task ON log (task_id, sequence) WHERE task_id IS NOT NULL;
-CREATE INDEX log_by_parent_invocation ON log (parent_invocation_id, sequence)
+CREATE INDEX log_by_task ON log (task_id, entry_type, sequence) WHERE task_id IS NOT NULL;
+CREATE INDEX log_by_parent ON log (parent_invocation_id, entry_type, sequence)
+  WHERE parent_invocation_id IS NOT NULL;
+CREATE INDEX trail_by_type ON log (root_principal, entry_type, sequence);
+CREATE INDEX trail_by_capability ON log (root_principal, capability, entry_type, sequence)
+  WHERE capability IS NOT NULL;
+CREATE INDEX trail_by_reference ON log (root_principal, client_reference_id, entry_type, sequence)
+  WHERE client_reference_id IS NOT NULL;
+CREATE INDEX trail_by_task ON log (root_principal, task_id, entry_type, sequence)
+  WHERE task_id IS NOT NULL;
+CREATE INDEX trail_by_parent ON log (root_principal, parent_invocation_id, entry_type, sequence)
   WHERE parent_invocation_id IS NOT NULL;
 CREATE INDEX log_by_leaf_hash ON log (leaf_hash);
 CREATE INDEX log_by_latest ON log (latest, sequence);

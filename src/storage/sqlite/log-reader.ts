@@ -2,13 +2,15 @@
  * Reads the log in SQLite: entries by what is known of them, leaves, and nodes of the tree.
  *
  * A page costs the same over a long log as over a short one: each query names the index it walks,
- * the most selective of those that fit, newest entry first, and one by time knows where to stop.
+ * newest entry first, which has the trail, the type, and the rarest of what was named, so that rare
+ * hits are not looked for among the rest. One by time knows where to stop.
  *
  * @module
  */
 
 import type { StoredEntry } from '../../domain/entry.ts';
 import type { NodeId } from '../../domain/merkle.ts';
+import { EntryType } from '../../protocol/audit.ts';
 import type { EntryQuery, LogStore } from '../store.ts';
 import type { Connection, Value } from './connection.ts';
 import { entryOf, type Row } from './rows.ts';
@@ -17,31 +19,47 @@ const COLUMNS = `sequence, entry_id, entry_type, root_principal, actor_key, capa
   invocation_id, client_reference_id, task_id, parent_invocation_id, event_class, state, timestamp,
   retain_until, leaf, personal, leaf_hash`;
 
-/** How each part of a query narrows it, and the index for it: the most selective first. */
-const FILTERS: readonly (readonly [keyof EntryQuery, condition: string, index?: string])[] = [
-  ['invocationId', 'invocation_id = ?', 'log_by_invocation'],
-  ['parentInvocationId', 'parent_invocation_id = ?', 'log_by_parent'],
-  ['clientReferenceId', 'client_reference_id = ?', 'log_by_reference'],
-  ['taskId', 'task_id = ?', 'log_by_task'],
-  ['rootPrincipal', 'root_principal = ?', 'log_by_root_principal'],
-  ['capability', 'capability = ?', 'log_by_capability'],
-  ['entryType', 'entry_type = ?'],
-  ['since', 'timestamp > ?'],
-  ['before', 'sequence < ?'],
+/** What a query can name: its column, and by what the index for it is called; the rarest first. */
+const NAMED: readonly (readonly [keyof EntryQuery, column: string, suffix: string])[] = [
+  ['invocationId', 'invocation_id', 'invocation'],
+  ['parentInvocationId', 'parent_invocation_id', 'parent'],
+  ['clientReferenceId', 'client_reference_id', 'reference'],
+  ['taskId', 'task_id', 'task'],
+  ['capability', 'capability', 'capability'],
 ];
 
+/** Every index has its entries by type, so a query for all types merges what each of them gives. */
 export function queryEntries(connection: Connection, query: EntryQuery): StoredEntry[] {
-  const used = FILTERS.filter(([field]) => query[field] !== undefined);
-  const index = used.find((filter) => filter[2] !== undefined)?.[2];
-  const conditions = ['sequence >= ?', ...used.map(([, condition]) => condition)];
+  const named = NAMED.filter(([field]) => query[field] !== undefined);
+  const columns = named.map(([field, column]): [keyof EntryQuery, string] => [
+    field,
+    `${column} =`,
+  ]);
+  const used = [...columns, ...SCOPE].filter(([field]) => query[field] !== undefined);
+  const conditions = used.map(([, condition], place) => `${condition} ?${place + 3}`);
+  const types = query.entryType ? [query.entryType] : EntryType.options;
+  const parts = types.map(
+    (type) => `SELECT ${COLUMNS} FROM log INDEXED BY ${indexFor(query, named[0]?.[2])}
+     WHERE ${[`entry_type = '${type}'`, 'sequence >= ?1', ...conditions].join(' AND ')}`,
+  );
   const rows = connection.all<Row<StoredEntry>>(
-    `SELECT ${COLUMNS} FROM log ${index ? `INDEXED BY ${index}` : ''}
-     WHERE ${conditions.join(' AND ')} ORDER BY sequence DESC LIMIT ?`,
+    `${parts.join(' UNION ALL ')} ORDER BY sequence DESC LIMIT ?2`,
     query.since ? firstSince(connection, query.since) : 0,
-    ...used.map(([field]): Value => query[field]),
     query.limit,
+    ...used.map(([field]): Value => query[field]),
   );
   return rows.map(entryOf);
+}
+
+const SCOPE: readonly [keyof EntryQuery, condition: string][] = [
+  ['rootPrincipal', 'root_principal ='],
+  ['since', 'timestamp >'],
+  ['before', 'sequence <'],
+];
+
+function indexFor({ rootPrincipal }: EntryQuery, rarest = 'type'): string {
+  const isTrail = rootPrincipal !== undefined && rarest !== 'invocation';
+  return `${isTrail ? 'trail' : 'log'}_by_${rarest}`;
 }
 
 export function scanEntries(connection: Connection, from: number, limit: number): StoredEntry[] {

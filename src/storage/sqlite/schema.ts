@@ -229,8 +229,12 @@ const APPROVALS = `
 `;
 
 /**
- * The log names its rows by `sequence`, so every index of it is ordered by `sequence` at its end. A
- * leaf's own node is not kept twice: `nodes` begins at level 1. What a policy of retention asks of
+ * The log names its rows by `sequence`, so every index of it is ordered by `sequence` at its end.
+ * Operators ask the log, everybody else a trail: a page of either is read from the index that has all
+ * columns of the question, so that what does not match is never walked over. An invocation has one
+ * trail, so it needs one index. Most entries are in seven of them.
+ *
+ * A leaf's own node is not kept twice: `nodes` begins at level 1. What a policy of retention asks of
  * entries below `below` is done. A mark says that no entry below
  * `sequence` is later than `latest`, which is how a query by time knows where to stop.
  */
@@ -254,13 +258,23 @@ const LOG = `
     personal             BLOB,
     leaf_hash            BLOB NOT NULL CHECK (length(leaf_hash) = 32)
   ) STRICT;
-  CREATE INDEX log_by_root_principal ON log (root_principal);
-  CREATE INDEX log_by_capability ON log (capability) WHERE capability IS NOT NULL;
-  CREATE INDEX log_by_invocation ON log (invocation_id) WHERE invocation_id IS NOT NULL;
-  CREATE INDEX log_by_reference ON log (client_reference_id)
+  CREATE INDEX log_by_type ON log (entry_type);
+  CREATE INDEX log_by_invocation ON log (invocation_id, entry_type)
+    WHERE invocation_id IS NOT NULL;
+  CREATE INDEX log_by_capability ON log (capability, entry_type) WHERE capability IS NOT NULL;
+  CREATE INDEX log_by_reference ON log (client_reference_id, entry_type)
     WHERE client_reference_id IS NOT NULL;
-  CREATE INDEX log_by_task ON log (task_id) WHERE task_id IS NOT NULL;
-  CREATE INDEX log_by_parent ON log (parent_invocation_id)
+  CREATE INDEX log_by_task ON log (task_id, entry_type) WHERE task_id IS NOT NULL;
+  CREATE INDEX log_by_parent ON log (parent_invocation_id, entry_type)
+    WHERE parent_invocation_id IS NOT NULL;
+  CREATE INDEX trail_by_type ON log (root_principal, entry_type);
+  CREATE INDEX trail_by_capability ON log (root_principal, capability, entry_type)
+    WHERE capability IS NOT NULL;
+  CREATE INDEX trail_by_reference ON log (root_principal, client_reference_id, entry_type)
+    WHERE client_reference_id IS NOT NULL;
+  CREATE INDEX trail_by_task ON log (root_principal, task_id, entry_type)
+    WHERE task_id IS NOT NULL;
+  CREATE INDEX trail_by_parent ON log (root_principal, parent_invocation_id, entry_type)
     WHERE parent_invocation_id IS NOT NULL;
   CREATE INDEX log_by_leaf_hash ON log (leaf_hash);
   CREATE INDEX log_by_retention ON log (retain_until)
