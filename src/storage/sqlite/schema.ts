@@ -86,6 +86,8 @@ const INVOCATIONS = `
     entry_id        TEXT,
     settled_at      INTEGER,
     reconciled_at   INTEGER CHECK (reconciled_at IS NULL OR outcome = 'indeterminate'),
+    composing       INTEGER NOT NULL DEFAULT 0 CHECK (composing IN (0, 1)),
+    CHECK (composing = 0 OR state = 'admitted' OR outcome = 'indeterminate'),
     CHECK ((charge_currency IS NULL) = (charge_amount IS NULL)),
     CHECK ((state = 'settled') = (outcome IS NOT NULL)),
     CHECK ((state = 'settled') = (entry_id IS NOT NULL)),
@@ -97,6 +99,31 @@ const INVOCATIONS = `
     WHERE outcome = 'indeterminate' AND reconciled_at IS NULL;
   CREATE INDEX intents_unknown_by_invocation ON intents (invocation_id)
     WHERE outcome = 'indeterminate' AND reconciled_at IS NULL;
+
+  CREATE INDEX intents_composing ON intents (admitted_at, operation_id) WHERE composing = 1;
+
+  CREATE TABLE steps (
+    operation_id  TEXT NOT NULL REFERENCES intents,
+    role          TEXT NOT NULL CHECK (role IN ('step', 'compensation')),
+    step_id       TEXT NOT NULL,
+    invocation_id TEXT NOT NULL,
+    capability    TEXT NOT NULL,
+    parameters    TEXT NOT NULL CHECK (json_type(parameters) = 'object'),
+    outcome       TEXT CHECK (outcome IN ('completed', 'failed', 'no_effect', 'indeterminate')),
+    output        TEXT CHECK (json_type(output) = 'object'),
+    failure_type  TEXT,
+    drawn         INTEGER CHECK (drawn >= 0),
+    entry_id      TEXT,
+    PRIMARY KEY (operation_id, role, step_id)
+  ) STRICT;
+
+  CREATE TABLE rollbacks (
+    capability     TEXT NOT NULL,
+    root_principal TEXT NOT NULL,
+    digest         TEXT NOT NULL,
+    until          INTEGER NOT NULL,
+    PRIMARY KEY (capability, root_principal, digest)
+  ) STRICT, WITHOUT ROWID;
 
   CREATE TABLE leases (
     token_id     TEXT NOT NULL PRIMARY KEY REFERENCES tokens,
