@@ -76,6 +76,8 @@ export interface AdoptedComposition {
   readonly intent: IntentRecord;
   /** Closed as of unknown outcome while it still ran. */
   readonly isSettled: boolean;
+  /** What the whole was given. */
+  readonly parameters: JsonObject;
   /** In the order in which they began. */
   readonly steps: readonly StepRecord[];
 }

@@ -5,6 +5,7 @@
  */
 
 import type { EntryRecord } from '../domain/entry.ts';
+import type { JsonObject } from '../protocol/primitives.ts';
 import type { RollbackRecord } from './composition-store.ts';
 import type {
   BindingRecord,
@@ -130,8 +131,11 @@ export interface Admission {
   readonly now: Date;
   readonly charge?: Charge | undefined;
   readonly grant?: GrantUse | undefined;
-  /** Made of steps: if its process dies, the call is adopted instead of closed. */
-  readonly isComposed?: boolean | undefined;
+  /**
+   * What a call that is made of steps was given, kept for as long as somebody may have to go on with
+   * it: if its process dies, such a call is adopted instead of closed.
+   */
+  readonly composed?: JsonObject | undefined;
   /** Taken on every exclusive token of the lineage, when there is one. */
   readonly leaseUntil: Date;
   readonly idempotency?: (IdempotencyScope & { fingerprint: string; keepUntil: Date }) | undefined;

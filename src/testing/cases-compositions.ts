@@ -55,10 +55,13 @@ async function composed(
   changed: Parameters<typeof admission>[1] = {},
 ): Promise<{ token: TokenRecord; call: Admission }> {
   const [token] = (await chain(store, [{}])) as [TokenRecord];
-  const call = admission(token, { isComposed: true, ...changed });
+  const call = admission(token, { composed: GIVEN, ...changed });
   await store.admit(call);
   return { token, call };
 }
+
+/** What the whole was given: also what some databases refuse in their own kind of JSON. */
+const GIVEN = { date: '2030-01-01', odd: 'a\u0000b' };
 
 const NOTHING = { bindings: [] } as const;
 
@@ -199,6 +202,7 @@ export const ADOPTION_CASES: Cases = {
     const adopted = await store.adoptComposition(OTHER, ALL_SILENT);
 
     assert.equal(adopted?.isSettled, false);
+    same(adopted.parameters, GIVEN);
     same(adopted.intent, { ...call.intent, instance_id: OTHER });
     same(adopted.steps, [ended(first, { output, drawn: 7n }), second]);
   },

@@ -62,7 +62,9 @@ async function admitOnce(database: Database, request: Admission): Promise<Budget
   const { intent, charge, idempotency, grant } = request;
   const noted = charge ?? intent.charge;
   const money = { currency: noted?.currency, amount: noted?.amount.toString() };
-  const kept = { ...intent, ...money, composing: request.isComposed };
+  // As text: what a caller sent may hold what the database's own kind of JSON refuses.
+  const composing = request.composed && JSON.stringify(request.composed);
+  const kept = { ...intent, ...money, composing };
   const [row] = await database.write<{ budgets: Row[] }>(ADMIT, [
     JSON.stringify({ ...kept, charge: undefined }),
     request.now,

@@ -7,6 +7,7 @@
  * @module
  */
 
+import type { JsonObject } from '../../protocol/primitives.ts';
 import type {
   AdoptedComposition,
   BegunStep,
@@ -89,16 +90,21 @@ async function adopt(
 ): Promise<AdoptedComposition | undefined> {
   const [row] = await session.run<Row>(ADOPT, [instanceId, silentSince]);
   if (row === undefined) return undefined;
-  const { state, ...intent } = row;
+  const { state, composing, ...intent } = row;
   const steps = await session.run<Row>(TRAIL, [row.operation_id]);
-  return { intent: intentOf(intent), isSettled: state === 'settled', steps: steps.map(stepOf) };
+  return {
+    intent: intentOf(intent),
+    isSettled: state === 'settled',
+    parameters: composing as JsonObject,
+    steps: steps.map(stepOf),
+  };
 }
 
 const BEGIN: Statement = {
   name: 'begin_step',
   text: `WITH call AS (
       SELECT operation_id FROM intents
-      WHERE operation_id = $1 AND composing AND instance_id = $2
+      WHERE operation_id = $1 AND composing IS NOT NULL AND instance_id = $2
         AND (state = 'admitted' OR $3::text = 'compensation')
       FOR UPDATE
     )
@@ -120,7 +126,7 @@ const END: Statement = {
       entry_id = $9
     FROM intents i
     WHERE s.operation_id = $1 AND s.role = $2 AND s.step_id = $3 AND s.invocation_id = $4
-      AND s.outcome IS NULL AND i.operation_id = s.operation_id AND i.composing
+      AND s.outcome IS NULL AND i.operation_id = s.operation_id AND i.composing IS NOT NULL
       AND i.instance_id = $10
     RETURNING s.step_id`,
 };
@@ -152,10 +158,10 @@ const ADOPT: Statement = {
   name: 'adopt_composition',
   text: `UPDATE intents SET instance_id = $1 WHERE operation_id = (
       SELECT i.operation_id FROM intents i
-      WHERE i.composing AND i.instance_id <> $1 AND NOT EXISTS (
+      WHERE i.composing IS NOT NULL AND i.instance_id <> $1 AND NOT EXISTS (
         SELECT FROM instances s WHERE s.instance_id = i.instance_id AND s.seen_at > $2)
       ORDER BY i.admitted_at, i.operation_id LIMIT 1 FOR UPDATE SKIP LOCKED)
-    RETURNING ${INTENT_COLUMNS}, state`,
+    RETURNING ${INTENT_COLUMNS}, state, composing`,
 };
 
 const TRAIL: Statement = {

@@ -83,7 +83,7 @@ const RENEW: Statement = {
 const RELEASE: Statement = {
   name: 'release_leases',
   text: `WITH composed AS (
-      UPDATE intents SET composing = false WHERE operation_id = $1 AND composing
+      UPDATE intents SET composing = NULL WHERE operation_id = $1 AND composing IS NOT NULL
       RETURNING operation_id
     ), trail AS (
       DELETE FROM steps s USING composed c WHERE s.operation_id = c.operation_id
@@ -100,7 +100,7 @@ const HEARTBEAT: Statement = {
 const ABANDONED: Statement = {
   name: 'abandoned_intents',
   text: `SELECT ${INTENT_COLUMNS} FROM intents i
-    WHERE i.state = 'admitted' AND NOT i.composing AND NOT EXISTS (
+    WHERE i.state = 'admitted' AND i.composing IS NULL AND NOT EXISTS (
       SELECT FROM instances s WHERE s.instance_id = i.instance_id AND s.seen_at > $1)
     ORDER BY admitted_at, operation_id LIMIT $2`,
 };

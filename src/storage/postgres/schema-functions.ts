@@ -223,7 +223,7 @@ BEGIN
     coalesce(p_amount, 0), v_reserved.o_charged, coalesce(v_held.o_exclusive, '{}'),
     p_key IS NOT NULL, p_intent -> 'facts', p_intent ->> 'instance_id',
     (p_intent ->> 'admitted_at')::timestamptz, v_reserved.o_budgets,
-    coalesce((p_intent ->> 'composing')::boolean, false));
+    (p_intent ->> 'composing')::json);
   RETURN v_reserved.o_budgets;
 END $$;
 `;
@@ -301,11 +301,12 @@ BEGIN
     ON CONFLICT (capability, root_principal, digest)
       DO UPDATE SET until = greatest(r.until, EXCLUDED.until);
   END IF;
-  IF v_intent.composing AND NOT p_still_runs THEN
+  IF v_intent.composing IS NOT NULL AND NOT p_still_runs THEN
     DELETE FROM steps s WHERE s.operation_id = p_operation_id;
   END IF;
   UPDATE intents i SET state = 'settled', outcome = p_outcome, consumed = v_spent,
-    entry_id = p_entry_id, settled_at = p_now, composing = i.composing AND p_still_runs
+    entry_id = p_entry_id, settled_at = p_now,
+    composing = CASE WHEN p_still_runs THEN i.composing END
   WHERE i.operation_id = p_operation_id;
   RETURN 'settled';
 END $$;

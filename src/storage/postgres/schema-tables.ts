@@ -178,10 +178,10 @@ CREATE TABLE intents (
   entry_id text,
   settled_at timestamptz(3),
   reconciled_at timestamptz(3),
-  composing boolean NOT NULL DEFAULT false,
+  composing json,
   CHECK (consumed <= reserved AND (state = 'settled') = (outcome IS NOT NULL)
     AND (state = 'aborted') = (token_id IS NULL)
-    AND (NOT composing OR state = 'admitted' OR outcome = 'indeterminate'))
+    AND (composing IS NULL OR state = 'admitted' OR outcome = 'indeterminate'))
 ) WITH (fillfactor = 80);
 CREATE INDEX intents_open ON intents (admitted_at, operation_id) WHERE state = 'admitted';
 CREATE INDEX intents_unknown ON intents (admitted_at, operation_id)
@@ -189,7 +189,7 @@ CREATE INDEX intents_unknown ON intents (admitted_at, operation_id)
 CREATE INDEX intents_unknown_by_invocation ON intents (invocation_id)
   WHERE outcome = 'indeterminate' AND reconciled_at IS NULL;
 
-CREATE INDEX intents_composing ON intents (admitted_at, operation_id) WHERE composing;
+CREATE INDEX intents_composing ON intents (admitted_at, operation_id) WHERE composing IS NOT NULL;
 
 -- The trail of a composed call, for as long as somebody may have to go on from it. What a step was
 -- given and returned is kept as it was written: it may hold what the other kind of JSON refuses.

@@ -91,7 +91,7 @@ function insertIntent(connection: Connection, admission: Admission, leases: numb
     intent.admitted_at,
     admission.charge?.amount,
     leases,
-    admission.isComposed ? 1 : 0,
+    admission.composed && JSON.stringify(admission.composed),
   );
 }
 

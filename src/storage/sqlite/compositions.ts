@@ -22,7 +22,7 @@ export function beginStep(connection: Connection, step: BegunStep, instanceId: s
   const claimed = connection.change(
     `INSERT INTO steps (operation_id, role, step_id, invocation_id, capability, parameters)
      SELECT operation_id, ?, ?, ?, ?, ? FROM intents
-     WHERE operation_id = ? AND composing = 1 AND instance_id = ?
+     WHERE operation_id = ? AND composing IS NOT NULL AND instance_id = ?
        AND (state = 'admitted' OR ? = 'compensation')
      ON CONFLICT (operation_id, role, step_id) DO UPDATE SET capability = excluded.capability
      WHERE steps.invocation_id = excluded.invocation_id AND steps.outcome IS NULL`,
@@ -46,7 +46,9 @@ export function endStep(
   const ended = connection.change(
     `UPDATE steps SET outcome = ?, output = ?, failure_type = ?, drawn = ?, entry_id = ?
      WHERE operation_id = ? AND role = ? AND step_id = ? AND invocation_id = ? AND outcome IS NULL
-       AND operation_id IN (SELECT operation_id FROM intents WHERE composing = 1 AND instance_id = ?)`,
+       AND operation_id IN (
+         SELECT operation_id FROM intents WHERE composing IS NOT NULL AND instance_id = ?
+       )`,
     step.outcome,
     step.output && JSON.stringify(step.output),
     step.failure_type,
@@ -70,14 +72,14 @@ export function adopt(
   instanceId: string,
   silentSince: Date,
 ): AdoptedComposition | undefined {
-  const row = connection.get<IntentRow & { state: string }>(
+  const row = connection.get<IntentRow & { state: string; composing: string }>(
     `UPDATE intents SET instance_id = ? WHERE operation_id = (
        SELECT operation_id FROM intents i
-       WHERE composing = 1 AND instance_id <> ? AND NOT EXISTS (
+       WHERE composing IS NOT NULL AND instance_id <> ? AND NOT EXISTS (
          SELECT 1 FROM instances WHERE instance_id = i.instance_id AND seen_at > ?
        )
        ORDER BY admitted_at, operation_id LIMIT 1
-     ) RETURNING ${INTENT_COLUMNS}, state`,
+     ) RETURNING ${INTENT_COLUMNS}, state, composing`,
     instanceId,
     instanceId,
     silentSince,
@@ -87,7 +89,12 @@ export function adopt(
     'SELECT * FROM steps WHERE operation_id = ? ORDER BY rowid',
     row.operation_id,
   );
-  return { intent: intentOf(row), isSettled: row.state === 'settled', steps: steps.map(stepOf) };
+  return {
+    intent: intentOf(row),
+    isSettled: row.state === 'settled',
+    parameters: JSON.parse(row.composing),
+    steps: steps.map(stepOf),
+  };
 }
 
 export function rollbackUntil(connection: Connection, key: RollbackKey): Date | undefined {

@@ -53,7 +53,7 @@ export function abandonedIntents(
 ): IntentRecord[] {
   const rows = connection.all<IntentRow>(
     `SELECT ${INTENT_COLUMNS} FROM intents i
-     WHERE state = 'admitted' AND composing = 0 AND NOT EXISTS (
+     WHERE state = 'admitted' AND composing IS NULL AND NOT EXISTS (
        SELECT 1 FROM instances WHERE instance_id = i.instance_id AND seen_at > ?
      )
      ORDER BY admitted_at, operation_id LIMIT ?`,

@@ -86,8 +86,8 @@ const INVOCATIONS = `
     entry_id        TEXT,
     settled_at      INTEGER,
     reconciled_at   INTEGER CHECK (reconciled_at IS NULL OR outcome = 'indeterminate'),
-    composing       INTEGER NOT NULL DEFAULT 0 CHECK (composing IN (0, 1)),
-    CHECK (composing = 0 OR state = 'admitted' OR outcome = 'indeterminate'),
+    composing       TEXT CHECK (json_type(composing) = 'object'),
+    CHECK (composing IS NULL OR state = 'admitted' OR outcome = 'indeterminate'),
     CHECK ((charge_currency IS NULL) = (charge_amount IS NULL)),
     CHECK ((state = 'settled') = (outcome IS NOT NULL)),
     CHECK ((state = 'settled') = (entry_id IS NOT NULL)),
@@ -100,7 +100,8 @@ const INVOCATIONS = `
   CREATE INDEX intents_unknown_by_invocation ON intents (invocation_id)
     WHERE outcome = 'indeterminate' AND reconciled_at IS NULL;
 
-  CREATE INDEX intents_composing ON intents (admitted_at, operation_id) WHERE composing = 1;
+  CREATE INDEX intents_composing ON intents (admitted_at, operation_id)
+    WHERE composing IS NOT NULL;
 
   CREATE TABLE steps (
     operation_id  TEXT NOT NULL REFERENCES intents,

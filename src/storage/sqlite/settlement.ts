@@ -162,7 +162,7 @@ function moveMoney(
 export function release(connection: Connection, operationId: string): void {
   connection.run('UPDATE leases SET operation_id = NULL WHERE operation_id = ?', operationId);
   const composed = connection.change(
-    'UPDATE intents SET composing = 0 WHERE operation_id = ? AND composing = 1',
+    'UPDATE intents SET composing = NULL WHERE operation_id = ? AND composing IS NOT NULL',
     operationId,
   );
   if (composed > 0) connection.run('DELETE FROM steps WHERE operation_id = ?', operationId);
