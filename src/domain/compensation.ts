@@ -11,6 +11,8 @@ import type { Capability } from '../protocol/capability.ts';
 import type { Failure } from '../protocol/failure.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
 import { digestOf } from './canonical.ts';
+import type { Catalog } from './catalog.ts';
+import type { TrailStep } from './composition-failure.ts';
 import { parseDuration } from './duration.ts';
 import { failure } from './failure.ts';
 
@@ -32,6 +34,29 @@ export function compensationParameters(
   return Object.fromEntries(values);
 }
 
+/** One completed step, and the capability that undoes it. */
+export interface Due<Step> {
+  readonly undone: Step;
+  readonly compensation: string;
+}
+
+/**
+ * What has to be undone, the last first: completed steps that can be, and whose compensation was not
+ * begun before.
+ */
+export function dueCompensations<Step extends TrailStep>(
+  trail: readonly Step[],
+  compensationOf: (capability: string) => string | undefined,
+): Due<Step>[] {
+  const begun = new Set(trail.flatMap((each) => (each.role === 'step' ? [] : [each.step_id])));
+  const due = trail.flatMap((undone): Due<Step>[] => {
+    const compensation = compensationOf(undone.capability);
+    const isDone = undone.role === 'step' && undone.outcome === 'completed';
+    return isDone && compensation && !begun.has(undone.step_id) ? [{ undone, compensation }] : [];
+  });
+  return due.reverse();
+}
+
 /** By which inputs of its compensation a call is known: those it must have, else all it may have. */
 export function rollbackNames(capability: Capability, compensation: Capability): string[] {
   const offered = new Set([
@@ -41,6 +66,18 @@ export function rollbackNames(capability: Capability, compensation: Capability):
   const shared = compensation.inputs.filter(({ name }) => offered.has(name));
   const needed = shared.filter(({ required }) => required);
   return (needed.length > 0 ? needed : shared).map(({ name }) => name).sort();
+}
+
+/** For each capability that undoes others within a window: by which of its inputs each is known. */
+export function rollbackTies({ capabilities }: Catalog): Map<string, string[][]> {
+  const ties = new Map<string, string[][]>();
+  for (const capability of capabilities.values()) {
+    const compensation = capabilities.get(capability.side_effect.compensation ?? '');
+    if (!compensation || capability.side_effect.rollback_window === undefined) continue;
+    const known = ties.get(compensation.name) ?? [];
+    ties.set(compensation.name, [...known, rollbackNames(capability, compensation)]);
+  }
+  return ties;
 }
 
 /** The same for a call and for the compensation that undoes it. */

@@ -23,20 +23,24 @@ export function leaseUntil(now: Date): Date {
 export interface Leases {
   /** Stops renewing: the settlement lets go of what is held. */
   stop(): void;
-  /** Lets go in the store, for a call that was settled while it still ran. */
+  /** Lets go in the store, also of the trail, for a call that was settled while it still ran. */
   release(): Promise<void>;
 }
 
 const NO_LEASES: Leases = { stop: () => undefined, release: async () => undefined };
 
-/** Renews until stopped. Nothing to do where no token of the lineage is exclusive. */
+/**
+ * Renews until stopped. Nothing to renew where no token of the lineage is exclusive, and nothing to
+ * let go of unless the call is composed.
+ */
 export function keepLeases(
   { store, log }: Parts,
-  { caller }: CheckedCall,
+  { caller, capability }: CheckedCall,
   operationId: string,
 ): Leases {
-  if (!caller.loaded.lineage.some(({ exclusive }) => exclusive)) return NO_LEASES;
-  const timer = setInterval(() => {
+  const isExclusive = caller.loaded.lineage.some(({ exclusive }) => exclusive);
+  if (!isExclusive && capability.kind === 'atomic') return NO_LEASES;
+  const renew = () => {
     store.renewLeases(operationId, leaseUntil(store.now())).then(
       (held) => {
         if (held) return;
@@ -45,8 +49,9 @@ export function keepLeases(
       },
       (error) => log.warn({ err: error }, 'a lease could not be renewed'),
     );
-  }, RENEW_MS);
-  timer.unref();
+  };
+  const timer = isExclusive ? setInterval(renew, RENEW_MS) : undefined;
+  timer?.unref();
   return {
     stop: () => clearInterval(timer),
     async release() {
