@@ -83,6 +83,25 @@ export function unmetControl(token: Authority, capability: Capability): Failure 
   });
 }
 
+/**
+ * What a rule finds first in a capability or in one of its steps. A token that is bound to the whole
+ * counts as bound to each of its steps.
+ */
+export function firstDefect(
+  rule: (token: Authority, capability: Capability) => Failure | undefined,
+  token: Authority,
+  [whole, ...steps]: readonly [Capability, ...Capability[]],
+): Failure | undefined {
+  const found = rule(token, whole);
+  if (found) return found;
+  const isBound = token.capability === whole.name;
+  for (const step of steps) {
+    const defect = rule(isBound ? { ...token, capability: step.name } : token, step);
+    if (defect) return defect;
+  }
+  return undefined;
+}
+
 /** The scopes of a token that a capability's requirements are met by. */
 export function matchingScopes(token: Authority, capability: Capability): string[] {
   return token.scope.filter((held) => capability.minimum_scope.some((each) => covers(held, each)));

@@ -52,7 +52,7 @@ export function checkBudget(
   if (!cost?.financial) return {};
   const { currency } = cost.financial;
   const { budget } = token;
-  const charge = bound === 'pending' ? undefined : chargeOf(cost, bound);
+  const charge = bound === 'pending' ? undefined : priceOf(cost, bound);
   if (!budget) return { charge };
 
   if (currency !== budget.currency) {
@@ -130,8 +130,8 @@ export function chargeFrom({ currency, amount }: Money): Charge {
   return { currency, amount: minor };
 }
 
-/** Spec, "Budget enforcement": the table, one case per row. */
-function chargeOf(cost: Cost, bound: Charge | undefined): Charge | undefined {
+/** Spec, "Budget enforcement": the table, one case per row. Also what a step of a whole is priced by. */
+export function priceOf(cost: Cost, bound: Charge | undefined): Charge | undefined {
   const { currency, amount, upper_bound } = cost.financial as NonNullable<Cost['financial']>;
   if (cost.certainty === 'estimated') return bound;
   const declared = cost.certainty === 'fixed' ? amount : upper_bound;

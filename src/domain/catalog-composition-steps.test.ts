@@ -26,7 +26,10 @@ for (const mode of ResolutionMode.options) {
   test(`compositionFaults ${supplies ? 'leaves out' : 'misses'} an input of mode ${mode}`, () => {
     assert.deepEqual(unmapped({ mode }), supplies ? [] : needed);
     assert.deepEqual(unmapped({ mode }, { required: false }), []);
-    assert.deepEqual(unmapped({ mode }, { default: 'eu' }), []);
+    // Where a value has to be said, its default only counts if the policy says so.
+    const isSaid = mode === 'explicit_only' || mode === 'app_selected';
+    assert.deepEqual(unmapped({ mode }, { default: 'eu' }), isSaid ? needed : []);
+    assert.deepEqual(unmapped({ mode, on_missing: 'use_default' }, { default: 'eu' }), []);
   });
 }
 
@@ -37,6 +40,11 @@ for (const on_missing of ResolutionBehavior.options) {
 
     assert.deepEqual(
       unmapped({ mode: 'backend_resolved', on_missing }, changes),
+      supplies ? [] : needed,
+    );
+    // A policy for a missing value speaks, whether or not the value is required.
+    assert.deepEqual(
+      unmapped({ mode: 'backend_resolved', on_missing }, { ...changes, required: false }),
       supplies ? [] : needed,
     );
   });
@@ -82,7 +90,8 @@ const costs: Row[] = [
   ['a bound that its steps reach', dynamic(30), fixed(10), fixed(20)],
   ['cents that only add up exactly', fixed(0.3), fixed(0.1), fixed(0.2)],
   ['an estimated step', fixed(10), fixed(10), estimated],
-  ['a dynamic step', fixed(10), fixed(10), dynamic(500)],
+  ['a dynamic step that may take the rest', fixed(30), fixed(10), dynamic(20)],
+  ['dynamic steps that may take too much together', dynamic(30), dynamic(20), dynamic(20)],
   ['an estimated whole', estimated, fixed(600), fixed(600)],
   ['a whole for nothing of steps for nothing', fixed(0), fixed(0), fixed(0)],
   [
@@ -119,6 +128,13 @@ const costs: Row[] = [
     fixed(2),
     estimated,
     ['amount', 'step "one" costs 2.00 USD, the whole only 1.00'],
+  ],
+  [
+    'a dynamic step that could never begin',
+    fixed(29.99),
+    fixed(10),
+    dynamic(20),
+    ['amount', 'steps "one", "two" together cost 30.00 USD, the whole only 29.99'],
   ],
 ];
 for (const [name, whole, first, second, found] of costs) {

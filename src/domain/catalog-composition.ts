@@ -10,6 +10,7 @@
 import type { Capability, Cost, Input } from '../protocol/capability.ts';
 import type { Composition, CompositionStep } from '../protocol/composition.ts';
 import { type Declarations, type FaultRule, fault, repeated } from './catalog-fault.ts';
+import { defaultApplies } from './inputs.ts';
 import { formatMinor, toMinor } from './money.ts';
 import { uncovered } from './scope-pattern.ts';
 import { SIDE_EFFECT_STRENGTH } from './side-effect.ts';
@@ -147,7 +148,8 @@ const missingCost: Rule = ({ parent, composition, steps }) =>
 
 /**
  * The steps draw from what the whole reserves, so that has to be enough for every price known now. An
- * estimate is no price, and what a dynamic step will take is only known when it runs.
+ * estimate is no price, and a dynamic step may take less than its bound, so bounds are not added up;
+ * but one that cannot even begin after the fixed prices before it never runs.
  */
 const lowCost: Rule = ({ parent, composition, steps }) => {
   const whole = ceilingOf(parent.cost);
@@ -158,15 +160,42 @@ const lowCost: Rule = ({ parent, composition, steps }) => {
     const minor = toMinor(cost.financial.amount ?? 0, whole.currency) ?? 0n;
     return minor > 0n ? [{ id: step.id, minor }] : [];
   });
-  const sum = paid.reduce((total, { minor }) => total + minor, 0n);
-  if (sum <= whole.minor) return [];
+  const sumOf = (priced: readonly PricedStep[]) =>
+    priced.reduce((total, { minor }) => total + minor, 0n);
+  const tooMuch = [paid, ...boundedSteps(composition, steps, whole.currency)].find(
+    (priced) => sumOf(priced) > whole.minor,
+  );
+  if (!tooMuch) return [];
 
-  const ids = paid.map(({ id }) => id).join('", "');
-  const who = paid.length === 1 ? `step "${ids}" costs` : `steps "${ids}" together cost`;
-  const amounts = [sum, whole.minor].map((minor) => formatMinor(minor, whole.currency));
+  const ids = tooMuch.map(({ id }) => id).join('", "');
+  const who = tooMuch.length === 1 ? `step "${ids}" costs` : `steps "${ids}" together cost`;
+  const amounts = [sumOf(tooMuch), whole.minor].map((minor) => formatMinor(minor, whole.currency));
   const text = `${who} ${amounts[0]} ${whole.currency}, the whole only ${amounts[1]}`;
   return [[`cost.financial.${whole.field}`, text]];
 };
+
+interface PricedStep {
+  readonly id: string;
+  readonly minor: bigint;
+}
+
+/** For each dynamic step: the fixed prices before it, and the most it may take. */
+function boundedSteps(
+  composition: Composition,
+  steps: View['steps'],
+  currency: string,
+): PricedStep[][] {
+  const fixed: PricedStep[] = [];
+  return composition.steps.flatMap(({ id }, index): PricedStep[][] => {
+    const { certainty, financial } = steps[index]?.cost ?? {};
+    if (financial?.currency !== currency) return [];
+    const amount = certainty === 'fixed' ? financial.amount : financial.upper_bound;
+    const minor = toMinor(amount ?? 0, currency) ?? 0n;
+    if (certainty === 'dynamic') return [[...fixed, { id, minor }]];
+    if (certainty === 'fixed' && minor > 0n) fixed.push({ id, minor });
+    return [];
+  });
+}
 
 /** What needs approval must not come after something that cannot be taken back. */
 const lateApproval: Rule = ({ parent, composition, steps }) =>
@@ -190,13 +219,19 @@ const lateApproval: Rule = ({ parent, composition, steps }) =>
     ];
   });
 
-const missingCompensation: Rule = ({ composition, steps }) => {
+const missingCompensation: Rule = ({ composition, steps, all }) => {
   if (composition.failure_policy !== 'compensate') return [];
   return composition.steps.flatMap((step, index): Found[] => {
     const effect = steps[index]?.side_effect;
-    if (effect?.type !== 'transactional' || effect.compensation) return [];
-    const text = `step "${step.id}" is transactional and has no compensation`;
-    return [[`composition.steps[${index}]`, text]];
+    if (effect?.type !== 'transactional') return [];
+    const at = `composition.steps[${index}]`;
+    if (!effect.compensation) {
+      return [[at, `step "${step.id}" is transactional and has no compensation`]];
+    }
+    // What the whole reserved is for its steps: nothing is left to pay for taking them back.
+    const compensation = all.capabilities.get(effect.compensation);
+    if (!compensation?.cost?.financial || compensation === steps[index]) return [];
+    return [[at, `step "${step.id}": "${effect.compensation}" costs money, and nothing pays it`]];
   });
 };
 
@@ -226,7 +261,7 @@ function mismatchedParameters(
     return [[`${at}.${name}`, text]];
   });
   const missing = target.inputs.filter(
-    (input) => !Object.hasOwn(mapping, input.name) && input.required && !suppliesItself(input),
+    (input) => !Object.hasOwn(mapping, input.name) && !suppliesItself(input),
   );
   return [
     ...unusable,
@@ -238,13 +273,11 @@ function mismatchedParameters(
  * Whether an input that nobody names can still get a value, or go without. Nobody is there to answer
  * a step that clarifies. A "use_default" without a default is a fault of the step's own declaration.
  */
-function suppliesItself({ default: value, resolution }: Input): boolean {
-  if (value !== undefined) return true;
-  if (!resolution) return false;
-  return (
-    ['actor_policy', 'actor_policy_or_explicit'].includes(resolution.mode) ||
-    ['use_default', 'use_actor_scope', 'omit'].includes(resolution.on_missing ?? 'deny')
-  );
+function suppliesItself(input: Input): boolean {
+  const { mode, on_missing } = input.resolution ?? {};
+  if (mode === 'actor_policy' || mode === 'actor_policy_or_explicit') return true;
+  if (on_missing) return ['use_default', 'use_actor_scope', 'omit'].includes(on_missing);
+  return defaultApplies(input) || !input.required;
 }
 
 /** The most that a cost reserves, where its declaration says it exactly, and the field that does. */

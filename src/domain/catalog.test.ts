@@ -121,6 +121,7 @@ const rules: FaultRow[] = [
     [
       ['principal_classes', ['human'], 'admits only some principal classes'],
       ['delegable', false, 'is for the root principal only'],
+      ['max_delegation_depth', 3, 'admits only some depths of delegation'],
       ['requires_binding', [{ type: 'booking', field: 'booking_id' }], 'requires a binding'],
       ['control_requirements', [{ type: 'cost_ceiling' }], 'has control requirements'],
       ['response_modes', ['streaming'], 'only streams'],
@@ -133,6 +134,20 @@ const rules: FaultRow[] = [
       'book_flight side_effect.compensation',
     ],
   ),
+  ...['actor_policy', 'actor_policy_or_explicit'].map(
+    (mode): FaultRow => [
+      'cancel_flight.inputs.0.resolution',
+      { mode },
+      '"cancel_flight" derives an input from its caller',
+      'book_flight side_effect.compensation',
+    ],
+  ),
+  [
+    'cancel_flight.inputs',
+    [],
+    'no input of "cancel_flight" tells which call it undoes',
+    'book_flight side_effect.rollback_window',
+  ],
   ...['*', 'travel.*', 'travel*', '*:book', '*:*', 'travel:book:*', 'tra*vel:*'].map(
     (scope): FaultRow => [
       'cancel_flight.minimum_scope.0',

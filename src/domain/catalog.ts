@@ -11,6 +11,7 @@
 import { type Capability, CapabilityDeclaration } from '../protocol/capability.ts';
 import { CapabilityName } from '../protocol/primitives.ts';
 import { canonicalJson } from './canonical.ts';
+import { compensationFaults } from './catalog-compensation.ts';
 import { compositionFaults } from './catalog-composition.ts';
 import { costFaults } from './catalog-cost.ts';
 import { type Fault, type FaultRule, fault, issueFaults, repeated } from './catalog-fault.ts';
@@ -181,42 +182,6 @@ const misplacedSideEffect: FaultRule = (capability) => {
     );
 };
 
-/** A compensation runs without its caller, so nothing about it may need one. */
-const unusableCompensation: FaultRule = (capability, { capabilities }) => {
-  const compensation = capabilities.get(capability.side_effect.compensation ?? '');
-  if (!compensation || compensation.name === capability.name) return [];
-
-  const field = 'side_effect.compensation';
-  const offered = new Set([
-    ...capability.output.fields,
-    ...capability.inputs.map(({ name }) => name),
-  ]);
-  const missing = compensation.inputs
-    .filter((input) => input.required && input.default === undefined && !offered.has(input.name))
-    .map(({ name }) =>
-      fault(
-        capability.name,
-        field,
-        `"${compensation.name}" needs "${name}", which neither output nor inputs have`,
-      ),
-    );
-  const obstacles = CALLER_NEEDS.filter(([, needs]) => needs(compensation)).map(([words]) =>
-    fault(capability.name, field, `"${compensation.name}" ${words}`),
-  );
-  return [...missing, ...obstacles];
-};
-
-/** What a capability cannot have when nobody calls it. */
-const CALLER_NEEDS: readonly [words: string, needs: (capability: Capability) => boolean][] = [
-  ['is composed', ({ kind }) => kind === 'composed'],
-  ['may need approval', ({ approval }) => approval !== undefined],
-  ['admits only some principal classes', (each) => each.principal_classes !== undefined],
-  ['is for the root principal only', ({ delegable }) => !delegable],
-  ['requires a binding', ({ requires_binding: bindings = [] }) => bindings.length > 0],
-  ['has control requirements', ({ control_requirements: list = [] }) => list.length > 0],
-  ['only streams', ({ response_modes: modes }) => !modes.includes('unary')],
-];
-
 const unusableBinding: FaultRule = (capability) =>
   (capability.requires_binding ?? []).flatMap(({ field }, index) => {
     const input = capability.inputs.find(({ name }) => name === field);
@@ -282,7 +247,7 @@ const RULES: readonly FaultRule[] = [
   unholdableScopes,
   unreadableDurations,
   misplacedSideEffect,
-  unusableCompensation,
+  compensationFaults,
   unusableBinding,
   unknownLoggedFields,
   unusableGrantPolicy,

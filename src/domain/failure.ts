@@ -132,6 +132,10 @@ export const GUIDANCE = {
   idempotency_in_progress: again('wait_and_retry', 'the first call with this key is still running'),
   approval_request_decided: stop('revalidate_state', 'the approval request was decided already'),
   approval_request_expired: stop('revalidate_state', 'the approval request has expired'),
+  rollback_window_closed: stop(
+    'revalidate_state',
+    'the call that should be undone can no longer be: its rollback window has closed',
+  ),
   request_too_large: stop('check_manifest', 'the request is larger than the limit'),
   unsupported_media_type: stop('check_manifest', 'the body is not plain JSON'),
   clarification_required: stop(

@@ -73,6 +73,13 @@ export function resolveInputs(
   return { failure: failure('clarification_required', detail, { clarify }) };
 }
 
+/** Whether an input that nobody names gets its default: one that must be said is never filled in. */
+export function defaultApplies({ default: value, resolution }: Input): boolean {
+  if (value === undefined) return false;
+  if (resolution?.on_missing) return resolution.on_missing === 'use_default';
+  return resolution?.mode !== 'explicit_only' && resolution?.mode !== 'app_selected';
+}
+
 /** Whether a resolver has to be asked about this input of a call. */
 export function needsResolver(input: Input, sent: JsonObject): boolean {
   const value = given(sent, input.name);
@@ -138,9 +145,7 @@ function settleMissing(input: Input, facts: InputFacts): Outcome {
     if (policy && 'value' in policy) return { value: policy.value };
   }
   if (resolution?.on_missing) return behave(input, 'missing', input.allowed_values, facts);
-  // An input that must be said is never filled in, unless its policy says so.
-  const explicit = resolution?.mode === 'explicit_only' || resolution?.mode === 'app_selected';
-  if (input.default !== undefined && !explicit) return { value: input.default };
+  if (defaultApplies(input)) return { value: input.default };
   if (!input.required) return { omit: true };
   return behave(input, 'missing', input.allowed_values, facts);
 }

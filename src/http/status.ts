@@ -40,6 +40,7 @@ export const STATUS = {
   idempotency_in_progress: 409,
   approval_request_decided: 409,
   approval_request_expired: 409,
+  rollback_window_closed: 409,
   request_too_large: 413,
   unsupported_media_type: 415,
   clarification_required: 422,

@@ -47,6 +47,7 @@ export const FailureType = z.enum([
   'idempotency_in_progress',
   'approval_request_decided',
   'approval_request_expired',
+  'rollback_window_closed',
   'request_too_large',
   'unsupported_media_type',
   'clarification_required',

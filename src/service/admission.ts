@@ -26,8 +26,9 @@ import type { IntentRecord } from '../storage/records.ts';
 import { OutcomeUnknown } from '../storage/store.ts';
 import { grantUseOf, lostGrant } from './approve-call.ts';
 import { answerOf, bytesOf, type CheckedCall, type Ending, endingEntry, moneyOf } from './call.ts';
+import { runComposition } from './compose.ts';
 import { frozenFailure } from './freeze.ts';
-import { type Done, runHandler, type Work } from './handler.ts';
+import { type Done, runHandler, type Work, withinDeadline } from './handler.ts';
 import { lateSettlement, supersededCall } from './late.ts';
 import { keepLeases, leaseUntil } from './leases.ts';
 import { type Answer, failureOf } from './operations.ts';
@@ -36,6 +37,7 @@ import { budgetsOf } from './permissions.ts';
 import { refusedCall, unrecordedCall } from './refused.ts';
 import { fingerprintOf, replayOf } from './replay.ts';
 import { requestApproval } from './request-approval.ts';
+import { rollbackOf } from './rollback.ts';
 import { createStream, type Stream, tellable } from './stream.ts';
 import { traced } from './tracing.ts';
 
@@ -131,11 +133,14 @@ async function run(
   { admission, budgets }: { admission: Admission; budgets: Admitted['budgets'] },
   stream?: Stream,
 ): Promise<Answer> {
-  const leases = keepLeases(parts, call, admission.intent.operation_id);
-  const done = await handled(parts, call, stream);
+  const { operation_id } = admission.intent;
+  const leases = keepLeases(parts, call, operation_id);
+  const done = await handled(parts, call, stream, operation_id);
   // A handler that ignores its deadline keeps its turn until it ends: nobody runs beside it.
-  if (done.late) void parts.work.track(done.late.then(() => leases.release()));
+  const letGo = ({ isAbandoned }: Done) => (isAbandoned ? leases.stop() : leases.release());
+  if (done.late) void parts.work.track(done.late.then(letGo));
   else leases.stop();
+  if (done.isAbandoned) return unsettledCall(parts, call);
   const ending = endingOf(parts, call, done, stream);
   const settled = { ...call, budget: settledContext(call, done, ending, budgets) };
   const entry = endingEntry(parts, settled, ending);
@@ -143,12 +148,17 @@ async function run(
   // The very bytes that a replay will get.
   const bytes = bytesOf(body);
   const settlement: Settlement = {
-    operation_id: admission.intent.operation_id,
+    operation_id,
     outcome: done.outcome,
     // What was not reserved cannot be spent: without a charge the cost is only told.
     actual: call.charge && ending.cost?.amount,
     stillRuns: done.late !== undefined,
     bindings: done.bindings,
+    rollback: rollbackOf(parts, call.caller, call.capability, {
+      outcome: done.outcome,
+      parameters: call.parameters,
+      output: done.result,
+    }),
     answer: bytes,
     entry,
     now: parts.store.now(),
@@ -163,10 +173,23 @@ async function run(
   return { body, bytes, failure: ending.failure };
 }
 
-/** Runs the handler. Where it asked for approval, the request is kept before the call is closed. */
-async function handled(parts: Parts, call: CheckedCall, stream?: Stream): Promise<Done> {
-  const work = workOf(parts, call, stream);
-  const done = await traced(parts.tracer, 'handler', () => runHandler(parts, call, work));
+/**
+ * Runs the handler, or the steps in place of one. Where approval was asked for, the request is kept
+ * before the call is closed.
+ */
+async function handled(
+  parts: Parts,
+  call: CheckedCall,
+  stream?: Stream,
+  operationId?: string,
+): Promise<Done> {
+  const progress = (event: JsonObject) => told(stream, event);
+  const perform = call.capability.composition
+    ? (signal: AbortSignal) => runComposition(parts, call, { operationId, signal, progress })
+    : (signal: AbortSignal) => runHandler(parts, call, workOf(parts, call, progress), signal);
+  const done = await traced(parts.tracer, 'handler', () =>
+    withinDeadline(deadlineOf(parts, call), perform),
+  );
   if (!done.needsApproval) return done;
   try {
     return { ...done, failure: await requestApproval(parts, call) };
@@ -208,6 +231,7 @@ function admissionOf(parts: Parts, call: CheckedCall): Admission {
     intent,
     now,
     charge,
+    composed: capability.composition && call.parameters,
     grant: call.grant && grantUseOf(call.grant, call),
     leaseUntil: leaseUntil(parts),
     idempotency:
@@ -285,16 +309,15 @@ export function busyFailure(until: Date): Failure {
   });
 }
 
-function workOf(parts: Parts, call: CheckedCall, stream?: Stream): Work {
+function workOf(parts: Parts, call: CheckedCall, progress: Work['progress']): Work {
   const { handler, approval } = parts.definition.code.get(call.capability.name) ?? {};
   if (!handler) throw new Error(`Cannot run "${call.capability.name}": it has no handler`);
   return {
     handler,
     parameters: call.parameters,
     bound: call.bound,
-    deadlineMs: deadlineOf(parts, call),
     approval: call.grant ? 'granted' : approval ? 'open' : 'undeclared',
-    progress: (event) => told(stream, event),
+    progress,
   };
 }
 
@@ -318,7 +341,8 @@ function endingOf(
 ): Ending {
   const state = done.outcome === 'no_effect' ? 'failed' : done.outcome;
   const streamed = stream?.summary();
-  const base = { state, result: done.result, failure: done.failure, streamed } as const;
+  const detail = done.steps && { steps: done.steps };
+  const base = { state, result: done.result, failure: done.failure, streamed, detail } as const;
   if (done.outcome === 'no_effect') return base;
   const { cost, excess } = settledCost(capability, charge, done.reported);
   if (excess && done.reported) {

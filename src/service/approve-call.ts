@@ -41,15 +41,23 @@ export interface CallApproval {
 
 /** Refuses a grant that does not cover the call: one that is given is judged, needed or not. */
 export function approvalOf(parts: Parts, call: ApprovableCall): CallApproval {
-  const { capability, parameters, charge, caller, request } = call;
-  const when = parts.definition.code.get(capability.name)?.approval?.when;
-  const predicate = typeof when === 'object' && 'needed' in when ? when.needed : undefined;
-  // A copy: what an author's predicate does to it must not reach the digest or the handler.
-  const condition = predicate && ((given: JsonObject) => predicate(structuredClone(given)));
-  const needed = needsApproval(capability, { parameters, charge, condition });
+  const { caller, request } = call;
+  const needed = isApprovalNeeded(parts, call);
   if (request.approval_grant === undefined) return { needed };
   refuse(unusable(parts, call, caller.loaded.grant));
   return { needed, grant: caller.loaded.grant };
+}
+
+/** Whether the policy of the capability asks for a person's word. */
+export function isApprovalNeeded(
+  { definition }: Parts,
+  { capability, parameters, charge }: Pick<ApprovableCall, 'capability' | 'parameters' | 'charge'>,
+): boolean {
+  const when = definition.code.get(capability.name)?.approval?.when;
+  const predicate = typeof when === 'object' && 'needed' in when ? when.needed : undefined;
+  // A copy: what an author's predicate does to it must not reach the digest or the handler.
+  const condition = predicate && ((given: JsonObject) => predicate(structuredClone(given)));
+  return needsApproval(capability, { parameters, charge, condition });
 }
 
 /** What admission must find unchanged to take the use. */

@@ -73,6 +73,8 @@ export interface Ending {
   readonly entryType?: EntryType | undefined;
   /** How it was told, where it was streamed. */
   readonly streamed?: StreamSummary | undefined;
+  /** What the entry says besides what the capability declares. */
+  readonly detail?: JsonObject | undefined;
 }
 
 /** Starts a call with what can be echoed of it, whether or not the rest can be read. */
@@ -90,7 +92,7 @@ export function beginCall(
   return { ids: { invocation_id, ...Object.fromEntries(echoed) }, rates };
 }
 
-function newInvocationId(): string {
+export function newInvocationId(): string {
   return idOf('inv-', randomBytes(ID_BYTES['inv-']));
 }
 
@@ -118,9 +120,14 @@ export function endingEntry(
     approval_grant_id: call.approvalGrantId,
     cost_actual: ending.cost && moneyOf(ending.cost),
     stream_summary: ending.streamed,
-    detail: observedDetail(capability, { parameters: call.parameters, result: ending.result }),
+    detail: entryDetail(call, ending),
     retention: capability?.observability?.retention,
   });
+}
+
+function entryDetail({ capability, parameters }: Call, { result, detail }: Ending) {
+  const observed = observedDetail(capability, { parameters, result });
+  return observed || detail ? { ...observed, ...detail } : undefined;
 }
 
 /** What the caller gets: as much of a failure as its class is told, and the receipt of the entry. */

@@ -6,6 +6,7 @@
 
 import { type Catalog, createCatalog } from '../domain/catalog.ts';
 import { type Fault, fault, faultText } from '../domain/catalog-fault.ts';
+import { rollbackTies } from '../domain/compensation.ts';
 import { parseDuration } from '../domain/duration.ts';
 import { type Capability, Input } from '../protocol/capability.ts';
 import { ServiceId } from '../protocol/primitives.ts';
@@ -45,6 +46,8 @@ export interface ServiceDefinition {
   readonly catalog: Catalog;
   readonly trust: Trust;
   readonly code: ReadonlyMap<string, CapabilityCode>;
+  /** By which inputs a compensation shows which call it undoes. */
+  readonly rollbacks: ReadonlyMap<string, readonly (readonly string[])[]>;
   readonly resolvers: ReadonlyMap<string, Resolver>;
   readonly authenticate?: Authenticate | undefined;
 }
@@ -86,6 +89,7 @@ export function createService(options: ServiceOptions): ServiceDefinition {
   return {
     id: options.id,
     catalog: checked.catalog,
+    rollbacks: rollbackTies(checked.catalog),
     trust: options.trust ?? { level: 'anchored', anchoring: { cadence: 'PT10S' } },
     resolvers,
     authenticate: options.authenticate,

@@ -8,7 +8,7 @@ import type { Store } from '../storage/store.ts';
 import { rootToken, usd } from '../testing/fixtures.ts';
 import type { TokenCaller } from './caller.ts';
 import { type Handler, NoEffect } from './define.ts';
-import { runHandler } from './handler.ts';
+import { runHandler, withinDeadline } from './handler.ts';
 import type { Parts } from './parts.ts';
 
 let store: Store;
@@ -38,19 +38,12 @@ interface Given {
 function run(handler: Handler, given: Given = {}) {
   const { caller = callerOf(), parameters = {}, bound = new Map(), deadlineMs = 10_000 } = given;
   const log = createLog('debug', { write: (line) => void lines.push(line) });
-  return runHandler(
-    // The rest of the parts is for the checks before a handler and the settlement after it.
-    { store, log } as Parts,
-    { ids: { invocation_id: 'inv-000000000000' }, caller },
-    {
-      handler,
-      parameters,
-      bound,
-      deadlineMs,
-      approval: 'undeclared',
-      progress: async () => undefined,
-    },
-  );
+  // The rest of the parts is for the checks before a handler and the settlement after it.
+  const parts = { store, log } as Parts;
+  const call = { ids: { invocation_id: 'inv-000000000000' }, caller };
+  const progress = async () => undefined;
+  const work = { handler, parameters, bound, approval: 'undeclared', progress } as const;
+  return withinDeadline(deadlineMs, (signal) => runHandler(parts, call, work, signal));
 }
 
 test('runHandler() hands over copies, so that a handler changes nothing that is judged or kept', async () => {

@@ -38,7 +38,6 @@ export interface Work {
   readonly handler: Handler;
   readonly parameters: JsonObject;
   readonly bound: ReadonlyMap<string, BindingFacts>;
-  readonly deadlineMs: number;
   /** Whether the capability declares a policy, and whether this call has a grant in hand. */
   readonly approval: 'undeclared' | 'open' | 'granted';
   progress(event: JsonObject): Promise<void>;
@@ -55,33 +54,49 @@ export interface Done {
   readonly needsApproval?: boolean | undefined;
   /** Resolves when a handler that missed its deadline ends after all. */
   readonly late?: Promise<Done> | undefined;
+  /** What the steps of a composed call did, where the entry of the whole has to say it. */
+  readonly steps?: readonly StepView[] | undefined;
+  /** A composed call that this process cannot finish: whoever adopts it closes it. */
+  readonly isAbandoned?: boolean | undefined;
 }
 
-export async function runHandler(
+/** One step, or the compensation of one, as an entry lists it. */
+export type StepView = JsonObject;
+
+/** Runs a handler to its end, however long it takes. Never rejects. */
+export function runHandler(
   parts: Parts,
   call: Pick<Call, 'ids'> & { caller: TokenCaller },
   work: Work,
+  signal: AbortSignal,
 ): Promise<Done> {
-  const abort = new AbortController();
   const notes: Notes = { bindings: [] };
-  const context = contextOf(parts, call, work, { signal: abort.signal, notes });
+  const context = contextOf(parts, call, work, { signal, notes });
   // The handler starts in a promise, so that one that throws at once ends like one that rejects.
-  const ended = Promise.resolve()
+  return Promise.resolve()
     .then(() => work.handler(structuredClone(work.parameters), context))
     .then(
       (result) => completed(parts, result, noted(notes)),
       (error: unknown) => broken(parts, error, noted(notes)),
     );
+}
+
+/** Lets something run until its deadline; what then becomes of it is told later. */
+export async function withinDeadline(
+  deadlineMs: number,
+  run: (signal: AbortSignal) => Promise<Done>,
+): Promise<Done> {
+  const abort = new AbortController();
+  const ended = run(abort.signal);
   let timer: NodeJS.Timeout | undefined;
   const deadline = new Promise<'deadline'>((resolve) => {
-    timer = setTimeout(resolve, work.deadlineMs, 'deadline');
+    timer = setTimeout(resolve, deadlineMs, 'deadline');
   });
-  const first = await Promise.race([ended, deadline]);
-  clearTimeout(timer);
+  const first = await Promise.race([ended, deadline]).finally(() => clearTimeout(timer));
   if (first !== 'deadline') return first;
 
-  abort.abort(new Error(`Cannot go on: the deadline of ${work.deadlineMs} ms has passed`));
-  const detail = `Cannot say what became of the call: the handler took longer than ${work.deadlineMs} ms`;
+  abort.abort(new Error(`Cannot go on: the deadline of ${deadlineMs} ms has passed`));
+  const detail = `Cannot say what became of the call: the handler took longer than ${deadlineMs} ms`;
   return {
     outcome: 'indeterminate',
     failure: failure('outcome_unknown', detail),
@@ -91,7 +106,7 @@ export async function runHandler(
 }
 
 interface Notes {
-  reported?: Charge;
+  reported?: Charge | undefined;
   readonly bindings: BindingRecord[];
 }
 
@@ -100,7 +115,8 @@ function noted({ bindings, ...rest }: Notes): Notes {
   return { ...rest, bindings: [...bindings] };
 }
 
-function completed(parts: Parts, returned: unknown, notes: Notes): Done {
+/** A result as it will be answered, or the failure of one that cannot be. */
+export function completed(parts: Parts, returned: unknown, notes: Notes): Done {
   const read = readResult(returned);
   if ('result' in read) return { outcome: 'completed', result: read.result, ...notes };
   parts.log.error({ fault: read.fault }, 'a handler returned what cannot be answered');

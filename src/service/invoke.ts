@@ -10,6 +10,7 @@
 
 import {
   excessiveDepth,
+  firstDefect,
   inadmissiblePrincipal,
   missingScope,
   otherBinding,
@@ -19,11 +20,13 @@ import {
 import { boundPrice, checkBindings, handlesOf } from '../domain/bindings.ts';
 import { checkBudget } from '../domain/budget.ts';
 import { digestOf } from '../domain/canonical.ts';
+import { stepCapabilities } from '../domain/composition.ts';
 import { failure, Refusal, refuse } from '../domain/failure.ts';
 import { rateHeaders } from '../domain/rate.ts';
 import type { Capability } from '../protocol/capability.ts';
 import type { Failure } from '../protocol/failure.ts';
 import type { InvokeAnswer, InvokeRequest } from '../protocol/invocation.ts';
+import type { FreezeRecord } from '../storage/records.ts';
 import { OutcomeUnknown } from '../storage/store.ts';
 import { admitAndRun } from './admission.ts';
 import { approvalOf, bindingsJudgedAt } from './approve-call.ts';
@@ -38,6 +41,7 @@ import { refusedCall, unrecordedCall } from './refused.ts';
 import { keyClaim, replayOf } from './replay.ts';
 import { requestApproval } from './request-approval.ts';
 import { resolvedParameters } from './resolve.ts';
+import { closedRollback } from './rollback.ts';
 import { traced } from './tracing.ts';
 import { type Watch, watchCall } from './watch.ts';
 
@@ -113,16 +117,22 @@ export async function check(
   const capability = knownCapability(parts, call, request);
   const own = { policy: 'capability', name: capability.name } as const;
   await parts.rates.take(call, own, capability.rate_limit);
+  const steps = stepCapabilities(parts.definition.catalog, capability);
+  for (const { name, rate_limit } of steps) {
+    // What is left of a step's limit is not told: a caller paces itself by the whole.
+    await parts.rates.take({ rates: [] }, { policy: 'capability', name }, rate_limit);
+  }
+  const whole = [capability, ...steps] as const;
   refuse(otherResponseMode(capability, request));
-  refuse(inadmissiblePrincipal(token, capability));
+  refuse(firstDefect(inadmissiblePrincipal, token, whole));
   refuse(missingScope(token, capability));
   refuse(otherBinding(token, capability));
   refuse(otherTask(token, request.task_id));
-  refuse(excessiveDepth(token, capability));
+  refuse(firstDefect(excessiveDepth, token, whole));
   const { key, record } = await keyClaim(parts, caller, request);
   const replay = await replayOf(parts, { ...call, caller }, request, record);
   if (replay) return { replay };
-  refuse(unmetControl(token, capability));
+  refuse(firstDefect(unmetControl, token, whole));
   const bindings = checkBindings(capability, request.parameters, {
     root_principal: token.root_principal,
     at: await bindingsJudgedAt(parts, caller, capability),
@@ -136,7 +146,7 @@ export async function check(
   const parameters = await resolvedParameters(parts, caller, capability, request.parameters);
   const parametersDigest = digestOf(parameters);
   call.parametersDigest = parametersDigest;
-  refuse(notYetOffered(capability));
+  refuse(await closedRollback(parts, caller, capability, parameters));
   const { bound } = bindings;
   const { charge } = budget;
   const checked = {
@@ -174,7 +184,8 @@ async function loadCaller(
         ? { capability: capability.name, key: request.idempotency_key }
         : undefined,
   });
-  const judged = tokenCaller(parts, presented, loaded);
+  const freezes = [...loaded.freezes, ...(await frozenSteps(parts, capability))];
+  const judged = tokenCaller(parts, presented, { ...loaded, freezes });
   // A stored token that has expired or was revoked has an owner, so its refusal is an entry too.
   call.caller = 'caller' in judged ? judged.caller : judged.known;
   call.request = request;
@@ -183,6 +194,17 @@ async function loadCaller(
   if (call.caller) nameGrant(call, call.caller);
   if ('failure' in judged) throw new Refusal(judged.failure);
   return judged.caller;
+}
+
+/** A whole is frozen with any of its steps. Only composed capabilities have to ask. */
+async function frozenSteps(
+  { store }: Parts,
+  capability: Capability | undefined,
+): Promise<FreezeRecord[]> {
+  const names = capability?.composition?.steps.map((step) => step.capability);
+  if (!names) return [];
+  const freezes = await store.frozen(store.now());
+  return freezes.filter(({ what, target }) => what === 'capability' && names.includes(target));
 }
 
 /** The entry of a continuation names its grant, but nobody else's. */
@@ -219,11 +241,4 @@ async function askApproval(parts: Parts, call: CheckedCall): Promise<Answer> {
     failureOf('invoke', error, parts.log),
   );
   return refusedCall(parts, call, found);
-}
-
-/** Composition is a further step of this list; until it is there, nothing runs. */
-function notYetOffered({ name, kind }: Capability): Failure | undefined {
-  if (kind === 'atomic') return undefined;
-  const detail = `Cannot invoke "${name}": composed capabilities are not offered by this version`;
-  return failure('not_found', detail);
 }

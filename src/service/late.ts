@@ -10,15 +10,25 @@
 
 import { failure } from '../domain/failure.ts';
 import type { Settlement } from '../storage/invocation-store.ts';
-import { answerOf, bytesOf, type CheckedCall, type Ending, endingEntry } from './call.ts';
+import {
+  answerOf,
+  bytesOf,
+  type Call,
+  type CheckedCall,
+  type Ending,
+  endingEntry,
+} from './call.ts';
 import type { Done } from './handler.ts';
 import type { Answer } from './operations.ts';
 import type { Parts } from './parts.ts';
 
+/** What a late end needs of its call. */
+export type LateCall = Call & Pick<CheckedCall, 'caller'> & Pick<Partial<CheckedCall>, 'charge'>;
+
 /** Tells, when a handler ends that was still running, what the entry of its call does not say. */
 export function lateSettlement(
   parts: Parts,
-  call: CheckedCall,
+  call: LateCall,
   late: Promise<Done> | undefined,
 ): void {
   const recorded = late
@@ -57,13 +67,16 @@ export async function supersededCall(
   return { body: answerOf(parts, told, ending, receipt), failure: found };
 }
 
-async function record(parts: Parts, call: CheckedCall, done: Done): Promise<void> {
+async function record(parts: Parts, call: LateCall, done: Done): Promise<void> {
+  // Whoever adopts the call tells how it ended.
+  if (done.isAbandoned) return;
   const ending: Ending = {
     entryType: 'settlement',
     state: done.outcome === 'no_effect' ? 'failed' : done.outcome,
     result: done.result,
     failure: done.failure,
     cost: done.outcome === 'no_effect' ? undefined : call.charge,
+    detail: done.steps && { steps: done.steps },
   };
   const entry = endingEntry(parts, call, ending);
   const refund = done.outcome === 'no_effect';

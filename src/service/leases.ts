@@ -23,17 +23,25 @@ export function leaseUntil({ store, leaseMs }: Pick<Parts, 'store' | 'leaseMs'>)
 export interface Leases {
   /** Stops renewing: the settlement lets go of what is held. */
   stop(): void;
-  /** Lets go in the store, for a call that was settled while it still ran. */
+  /** Lets go in the store, also of the trail, for a call that was settled while it still ran. */
   release(): Promise<void>;
 }
 
 const NO_LEASES: Leases = { stop: () => undefined, release: async () => undefined };
 
-/** Renews until stopped. Nothing to do where no token of the lineage is exclusive. */
-export function keepLeases(parts: Parts, { caller }: CheckedCall, operationId: string): Leases {
-  if (!caller.loaded.lineage.some(({ exclusive }) => exclusive)) return NO_LEASES;
+/**
+ * Renews until stopped. Nothing to renew where no token of the lineage is exclusive, and nothing to
+ * let go of unless the call is composed.
+ */
+export function keepLeases(
+  parts: Parts,
+  { caller, capability }: CheckedCall,
+  operationId: string,
+): Leases {
+  const isExclusive = caller.loaded.lineage.some(({ exclusive }) => exclusive);
+  if (!isExclusive && capability.kind === 'atomic') return NO_LEASES;
   const { store, log, leaseMs } = parts;
-  const timer = setInterval(() => {
+  const renew = () => {
     store.renewLeases(operationId, leaseUntil(parts)).then(
       (held) => {
         if (held) return;
@@ -42,8 +50,9 @@ export function keepLeases(parts: Parts, { caller }: CheckedCall, operationId: s
       },
       (error) => log.warn({ err: error }, 'a lease could not be renewed'),
     );
-  }, leaseMs / RENEWALS_PER_LEASE);
-  timer.unref();
+  };
+  const timer = isExclusive ? setInterval(renew, leaseMs / RENEWALS_PER_LEASE) : undefined;
+  timer?.unref();
   return {
     stop: () => clearInterval(timer),
     async release() {

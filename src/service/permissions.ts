@@ -9,6 +9,7 @@
 
 import {
   excessiveDepth,
+  firstDefect,
   inadmissiblePrincipal,
   matchingScopes,
   missingScope,
@@ -17,6 +18,7 @@ import {
   unmetControls,
 } from '../domain/authorization.ts';
 import { checkBudget, leastRemaining } from '../domain/budget.ts';
+import { stepCapabilities } from '../domain/composition.ts';
 import { fromMinor } from '../domain/money.ts';
 import type { Capability } from '../protocol/capability.ts';
 import type { Failure, FailureType } from '../protocol/failure.ts';
@@ -41,27 +43,33 @@ export async function permissions(parts: Parts, ask: Ask): Promise<PermissionsAn
 
 function permissionsOf(parts: Parts, caller: TokenCaller): PermissionsAnswer {
   const answer: PermissionsAnswer = { available: [], restricted: [], denied: [] };
-  for (const capability of parts.definition.catalog.capabilities.values()) {
-    const found = obstacle(caller, capability);
+  const { catalog } = parts.definition;
+  for (const capability of catalog.capabilities.values()) {
+    const whole = [capability, ...stepCapabilities(catalog, capability)] as const;
+    const found = obstacle(caller, whole);
     if (!found) {
       answer.available.push(available(caller, capability));
       continue;
     }
-    const told = restricted(caller, capability, disclosedTo(parts, caller, found));
+    const told = restricted(caller, whole, disclosedTo(parts, caller, found));
     if (told.reason_type !== 'non_delegable') answer.restricted.push(told);
     else answer.denied.push({ ...denied(told) });
   }
   return answer;
 }
 
+/** A capability and those of its steps. */
+type Whole = readonly [Capability, ...Capability[]];
+
 /** The first rule that invoking would fail, in the order of invocation. */
-function obstacle({ token, loaded }: TokenCaller, capability: Capability): Failure | undefined {
+function obstacle({ token, loaded }: TokenCaller, whole: Whole): Failure | undefined {
+  const [capability] = whole;
   return (
-    inadmissiblePrincipal(token, capability) ??
+    firstDefect(inadmissiblePrincipal, token, whole) ??
     missingScope(token, capability) ??
     otherBinding(token, capability) ??
-    excessiveDepth(token, capability) ??
-    unmetControl(token, capability) ??
+    firstDefect(excessiveDepth, token, whole) ??
+    firstDefect(unmetControl, token, whole) ??
     checkBudget(token, capability, budgetsOf(loaded), pendingPrice(capability)).failure
   );
 }
@@ -91,10 +99,17 @@ function reasonType(found: Failure): ReasonType {
 
 function restricted(
   { token }: TokenCaller,
-  capability: Capability,
+  [capability, ...steps]: Whole,
   found: Failure,
 ): RestrictedCapability {
-  const unmet = unmetControls(token, capability).map(({ type }) => type);
+  const held = token.capability === capability.name;
+  const controls = [
+    ...unmetControls(token, capability),
+    ...steps.flatMap((step) =>
+      unmetControls(held ? { ...token, capability: step.name } : token, step),
+    ),
+  ];
+  const unmet = [...new Set(controls.map(({ type }) => type))];
   const { grantable_by, action } = found.resolution;
   return {
     capability: capability.name,

@@ -35,6 +35,7 @@ import type { EndedInvocation, Parts } from './parts.ts';
 import { permissions } from './permissions.ts';
 import { createRateLimiter } from './rate.ts';
 import { closeAbandoned, indeterminate, reconcile } from './recover.ts';
+import { startResuming } from './resume.ts';
 import { type RetentionOptions, startRetention } from './retention.ts';
 import { type Sealer, type SealingState, startSealer } from './sealer.ts';
 import { createSettler } from './settle.ts';
@@ -153,6 +154,7 @@ export async function createRuntime({
     await parts.webhooks.stop();
     throw error;
   });
+  const resuming = startResuming(parts, timing);
   const expiry = startExpiry(parts, upkeep?.expiryMs);
   const sealer = await anchored(parts, mark);
   const retention = startRetention({ ...erasing, ...parts, policy: config.retention });
@@ -171,6 +173,7 @@ export async function createRuntime({
       parts.waits.stop();
       parts.settler.close();
       await Promise.all([expiry.stop(), parts.webhooks.stop()]);
+      await resuming.stop();
       await recovery.stop();
       await retention.stop();
       await sealer?.stop();

@@ -24,7 +24,12 @@ export interface Settler {
   ): Promise<'settled' | 'superseded' | 'unknown'>;
   /** Closes, in the background, a call that did not run and that the store may have admitted. */
   release(settlement: Settlement): void;
-  /** Settlements that still wait to be recorded. */
+  /**
+   * Makes a change that can be repeated, however long the store takes to come back. Rejects with the
+   * store's own failure when the service stops first, and with any other error at once.
+   */
+  insist<Result>(change: () => Promise<Result>): Promise<Result>;
+  /** Settlements and other changes that still wait to be recorded. */
   waiting(): number;
   close(): void;
 }
@@ -77,6 +82,20 @@ export function createSettler(store: Store, log: Logger): Settler {
     }
   };
 
+  async function insist<Result>(change: () => Promise<Result>): Promise<Result> {
+    for (let wait = RETRY_FIRST_MS; ; wait = Math.min(2 * wait, RETRY_MOST_MS)) {
+      try {
+        return await change();
+      } catch (error) {
+        if (!isStoreFailure(error) || stop.signal.aborted) throw error;
+        log.warn({ err: error }, 'the store is asked again');
+      }
+      waiting += 1;
+      await sleep(wait, undefined, { signal: stop.signal, ref: false }).catch(() => undefined);
+      waiting -= 1;
+    }
+  }
+
   async function appended({ entry }: Settlement): Promise<'settled' | 'unknown'> {
     try {
       await store.append([entry]);
@@ -94,11 +113,12 @@ export function createSettler(store: Store, log: Logger): Settler {
       return settled;
     },
     release: (settlement) => void tryAgain(releasing, settlement),
+    insist,
     waiting: () => waiting,
     close: () => stop.abort(),
   };
 }
 
-function isStoreFailure(error: unknown): boolean {
+export function isStoreFailure(error: unknown): boolean {
   return error instanceof StoreUnavailable || error instanceof OutcomeUnknown;
 }

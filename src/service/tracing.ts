@@ -62,6 +62,8 @@ const STEPS: ReadonlySet<PropertyKey> = new Set([
   'load',
   'admit',
   'settle',
+  'beginStep',
+  'endStep',
   'append',
   'takePermits',
   'requestApproval',

@@ -5,6 +5,8 @@
  */
 
 import type { EntryRecord } from '../domain/entry.ts';
+import type { JsonObject } from '../protocol/primitives.ts';
+import type { RollbackRecord } from './composition-store.ts';
 import type {
   BindingRecord,
   BudgetState,
@@ -38,8 +40,8 @@ export interface InvocationStore {
 
   /**
    * Closes an admitted call once: the reservation becomes the actual cost (never more than was
-   * reserved) on every token it was reserved on, leases are let go (unless the call `stillRuns`),
-   * bindings, the answer and the entry are kept. Repeating it with the same entry is the same as doing it once.
+   * reserved) on every token it was reserved on, leases and the trail of steps are let go (unless the
+   * call `stillRuns`), bindings, the answer and the entry are kept. Repeating it with the same entry is the same as doing it once.
    * `superseded`: another outcome was recorded before, or (unless the outcome is `indeterminate`) a
    * lease was lost to another call meanwhile; nothing changed.
    */
@@ -57,7 +59,10 @@ export interface InvocationStore {
   /** Until when another call has its turn under one of these tokens, where one has. */
   busyUntil(tokenIds: readonly string[], now: Date): Promise<Date | undefined>;
 
-  /** Lets go of the leases of a call that was closed while it still ran. */
+  /**
+   * Lets go of a call that was closed while it still ran: of its leases, and of the trail by which a
+   * composed one would be gone on with.
+   */
   releaseLeases(operationId: string): Promise<void>;
 
   /**
@@ -70,7 +75,10 @@ export interface InvocationStore {
   /** Says that this process lives. Calls admitted by a process that stopped saying so are abandoned. */
   heartbeat(instanceId: string, now: Date): Promise<void>;
 
-  /** Open intents whose process has not been heard of since `silentSince`, oldest first. */
+  /**
+   * Open intents whose process has not been heard of since `silentSince`, oldest first. Composed calls
+   * are not among them: those are adopted.
+   */
   abandonedIntents(silentSince: Date, limit: number): Promise<readonly IntentRecord[]>;
 
   /** Calls that were settled as indeterminate and not reconciled, oldest first. */
@@ -126,6 +134,11 @@ export interface Admission {
   readonly now: Date;
   readonly charge?: Charge | undefined;
   readonly grant?: GrantUse | undefined;
+  /**
+   * What a call that is made of steps was given, kept for as long as somebody may have to go on with
+   * it: if its process dies, such a call is adopted instead of closed.
+   */
+  readonly composed?: JsonObject | undefined;
   /** Taken on every exclusive token of the lineage, when there is one. */
   readonly leaseUntil: Date;
   readonly idempotency?: (IdempotencyScope & { fingerprint: string; keepUntil: Date }) | undefined;
@@ -167,6 +180,8 @@ export interface Settlement {
   /** Closed as indeterminate while the handler goes on: its leases stay until they are released. */
   readonly stillRuns?: boolean | undefined;
   readonly bindings: readonly BindingRecord[];
+  /** Until when the call can be undone. */
+  readonly rollback?: RollbackRecord | undefined;
   /** Kept for replay where the call had a key. */
   readonly answer: Uint8Array;
   readonly entry: EntryRecord;

@@ -15,6 +15,7 @@
 
 import type { EntryRecord } from '../domain/entry.ts';
 import type { ApprovalStatus } from '../protocol/approval.ts';
+import type { CompositionStore } from './composition-store.ts';
 import type { InvocationStore } from './invocation-store.ts';
 import type { LogStore } from './log-store.ts';
 import type {
@@ -38,7 +39,13 @@ export class OutcomeUnknown extends Error {
   override readonly name = 'OutcomeUnknown';
 }
 
-export interface Store extends TokenStore, InvocationStore, ApprovalStore, OperatorStore, LogStore {
+export interface Store
+  extends TokenStore,
+    InvocationStore,
+    CompositionStore,
+    ApprovalStore,
+    OperatorStore,
+    LogStore {
   /** Made with the store and never changed: a new store, also an in-memory one, is a new log. */
   readonly logId: string;
 

@@ -38,6 +38,7 @@ const UNTOLD_REFUSALS = {
   unsupported_media_type: 'only HTTP has media types',
   composition_child_failed: 'the desk has no step that fails on demand',
   composition_empty_result: 'an empty search is a success of plan_trip',
+  rollback_window_closed: 'a hold can be undone for a day',
   rate_limited: 'the desk has no limit',
   internal_error: 'it takes a defect',
   service_unavailable: 'it takes a store that is away',

@@ -12,6 +12,7 @@ import { FREEZE_CASES, LIVENESS_CASES, MONEY_CASES, ORDER_CASES } from './cases-
 import { LISTING_CASES } from './cases-approval-lists.ts';
 import { ASKING_CASES, DECISION_CASES } from './cases-approvals.ts';
 import { GRANT_CASES, KEY_CASES, LEASE_CASES } from './cases-claims.ts';
+import { ADOPTION_CASES, ROLLBACK_CASES, STEP_CASES } from './cases-compositions.ts';
 import { LOAD_CASES } from './cases-load.ts';
 import { LOG_CASES, LONG_LOG_CASES, QUERY_CASES } from './cases-log.ts';
 import { DELIVERY_CASES, EXPIRY_CASES, OPERATOR_CASES } from './cases-notices.ts';
@@ -48,6 +49,7 @@ const AREAS: Readonly<Record<string, Cases>> = {
     ...KEY_CASES,
   },
   settlement: { ...OUTCOME_CASES, ...SETTLEMENT_CASES, ...ONCE_CASES },
+  compositions: { ...STEP_CASES, ...ADOPTION_CASES, ...ROLLBACK_CASES },
   'unknown outcomes': UNKNOWN_OUTCOME_CASES,
   approvals: { ...ASKING_CASES, ...LISTING_CASES, ...DECISION_CASES, ...EXPIRY_CASES },
   deliveries: DELIVERY_CASES,

@@ -73,6 +73,7 @@ export function createWorld(): World {
       ...pricedCapabilities(plain, scripted),
       ...guardedCapabilities(plain),
       ...inputCapabilities(plain, scripted),
+      ...composedCapabilities(plain),
     ],
   });
   return {
@@ -287,6 +288,42 @@ function inputCapabilities(plain: Plain, scripted: Scripted) {
           resolution: { mode: 'app_selected', on_missing: 'app_select_or_clarify' },
         },
       ],
+    }),
+  ];
+}
+
+/** Something that can be undone for an hour, and something that is made of two others. */
+function composedCapabilities(plain: Plain) {
+  const window = { rollback_window: 'PT1H', compensation: 'unreserve' };
+  return [
+    defineCapability({
+      ...plain('reserve'),
+      side_effect: { type: 'transactional', ...window },
+      output: { type: 'object', fields: ['id'] },
+    }),
+    defineCapability({
+      ...plain('unreserve'),
+      side_effect: 'write',
+      inputs: [{ name: 'id', type: 'string' }],
+    }),
+    defineCapability({
+      name: 'both',
+      description: 'Looks, then touches',
+      kind: 'composed',
+      minimum_scope: ['w.use'],
+      side_effect: 'write',
+      composition: {
+        authority_boundary: 'same_service',
+        steps: [
+          { id: 'look', capability: 'look', empty_result_source: true },
+          { id: 'touch', capability: 'touch' },
+        ],
+        input_mapping: {},
+        output_mapping: {},
+        failure_policy: 'fail_parent',
+        empty_result_policy: 'deny',
+        audit_policy: { record_child_invocations: true, parent_task_lineage: true },
+      },
     }),
   ];
 }

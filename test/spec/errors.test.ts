@@ -58,6 +58,7 @@ const ROWS: readonly Row[] = [
   ['idempotency_in_progress', 409, true, 'wait_and_retry', WAIT],
   ['approval_request_decided', 409, false, 'revalidate_state', REVALIDATE],
   ['approval_request_expired', 409, false, 'revalidate_state', REVALIDATE],
+  ['rollback_window_closed', 409, false, 'revalidate_state', REVALIDATE],
   ['request_too_large', 413, false, 'check_manifest', REVALIDATE],
   ['unsupported_media_type', 415, false, 'check_manifest', REVALIDATE],
   ['clarification_required', 422, false, 'revalidate_state', REVALIDATE],

@@ -61,7 +61,10 @@ type Budgets = Admitted['budgets'];
 async function admitOnce(database: Database, request: Admission): Promise<Budgets> {
   const { intent, charge, idempotency, grant } = request;
   const noted = charge ?? intent.charge;
-  const kept = { ...intent, currency: noted?.currency, amount: noted?.amount.toString() };
+  const money = { currency: noted?.currency, amount: noted?.amount.toString() };
+  // As text: what a caller sent may hold what the database's own kind of JSON refuses.
+  const composing = request.composed && JSON.stringify(request.composed);
+  const kept = { ...intent, ...money, composing };
   const [row] = await database.write<{ budgets: Row[] }>(ADMIT, [
     JSON.stringify({ ...kept, charge: undefined }),
     request.now,
@@ -156,6 +159,7 @@ async function settleOnce(
     settlement.answer,
     settlement.now,
     keepsLeases(settlement),
+    settlement.rollback && JSON.stringify(settlement.rollback),
     ...entryValues(settlement.entry),
   ]);
   return row?.answer === 'superseded' ? 'superseded' : 'settled';
@@ -202,9 +206,9 @@ const KEY: Statement = {
 const SETTLE: Statement = {
   name: 'settle',
   text: `WITH step AS MATERIALIZED (
-      SELECT writ_settle($1, $2, $3, $4, $5, $6, $7, $8) AS answer
+      SELECT writ_settle($1, $2, $3, $4, $5, $6, $7, $8, $9) AS answer
     ), entry AS (
-      ${enqueueFrom(8, "FROM step WHERE answer = 'settled'")}
+      ${enqueueFrom(9, "FROM step WHERE answer = 'settled'")}
     )
     SELECT answer FROM step`,
 };

@@ -70,7 +70,7 @@ async function renew(session: Session, operationId: string, until: Date): Promis
   return true;
 }
 
-const INTENT_COLUMNS = `operation_id, invocation_id, token_id, subject, root_principal, capability,
+export const INTENT_COLUMNS = `operation_id, invocation_id, token_id, subject, root_principal, capability,
   currency, amount, facts, instance_id, admitted_at`;
 
 const HELD_LEASES: Statement = {
@@ -99,7 +99,13 @@ const BUSY_UNTIL: Statement = {
 
 const RELEASE: Statement = {
   name: 'release_leases',
-  text: 'SELECT writ_release_leases(leased, operation_id) FROM intents WHERE operation_id = $1',
+  text: `WITH composed AS (
+      UPDATE intents SET composing = NULL WHERE operation_id = $1 AND composing IS NOT NULL
+      RETURNING operation_id
+    ), trail AS (
+      DELETE FROM steps s USING composed c WHERE s.operation_id = c.operation_id
+    )
+    SELECT writ_release_leases(leased, operation_id) FROM intents WHERE operation_id = $1`,
 };
 
 const HEARTBEAT: Statement = {
@@ -110,7 +116,8 @@ const HEARTBEAT: Statement = {
 
 const ABANDONED: Statement = {
   name: 'abandoned_intents',
-  text: `SELECT ${INTENT_COLUMNS} FROM intents i WHERE i.state = 'admitted' AND NOT EXISTS (
+  text: `SELECT ${INTENT_COLUMNS} FROM intents i
+    WHERE i.state = 'admitted' AND i.composing IS NULL AND NOT EXISTS (
       SELECT FROM instances s WHERE s.instance_id = i.instance_id AND s.seen_at > $1)
     ORDER BY admitted_at, operation_id LIMIT $2`,
 };

@@ -10,6 +10,7 @@
 import type { StoredEntry } from '../../domain/entry.ts';
 import { fromMinor, toMinor } from '../../domain/money.ts';
 import type { Budget } from '../../protocol/primitives.ts';
+import type { StepRecord } from '../composition-store.ts';
 import type {
   ApprovalRecord,
   BindingRecord,
@@ -85,6 +86,10 @@ export function intentOf(row: Row): IntentRecord {
   };
 }
 
+export function stepOf(row: Row): StepRecord {
+  return given<StepRecord>(row);
+}
+
 export function approvalOf(row: Row): ApprovalRecord {
   const approvals = (row.approvals ?? []) as Row[];
   return {
@@ -141,7 +146,7 @@ function optional<Name extends string, Value>(
   return (value === undefined ? {} : { [name]: value }) as { [N in Name]?: Value };
 }
 
-function timeOf(value: unknown): Date {
+export function timeOf(value: unknown): Date {
   return value instanceof Date ? value : new Date(String(value));
 }
 

@@ -216,13 +216,14 @@ BEGIN
 
   INSERT INTO intents (operation_id, state, invocation_id, token_id, subject, root_principal,
     capability, currency, amount, reserved, charged, leased, is_keyed, facts, instance_id,
-    admitted_at, result)
+    admitted_at, result, composing)
   VALUES (p_intent ->> 'operation_id', 'admitted', p_intent ->> 'invocation_id',
     p_intent ->> 'token_id', p_intent ->> 'subject', p_intent ->> 'root_principal',
     p_intent ->> 'capability', p_intent ->> 'currency', (p_intent ->> 'amount')::bigint,
     coalesce(p_amount, 0), v_reserved.o_charged, coalesce(v_held.o_exclusive, '{}'),
     p_key IS NOT NULL, p_intent -> 'facts', p_intent ->> 'instance_id',
-    (p_intent ->> 'admitted_at')::timestamptz, v_reserved.o_budgets);
+    (p_intent ->> 'admitted_at')::timestamptz, v_reserved.o_budgets,
+    (p_intent ->> 'composing')::json);
   RETURN v_reserved.o_budgets;
 END $$;
 `;
@@ -258,7 +259,7 @@ END $$;
 -- 'settled': done now. 'repeated': done before, with this entry. 'superseded': done before, otherwise.
 CREATE FUNCTION writ_settle(
   p_operation_id text, p_outcome text, p_actual bigint, p_bindings jsonb, p_answer bytea,
-  p_now timestamptz, p_still_runs boolean, p_entry_id text
+  p_now timestamptz, p_still_runs boolean, p_rollback jsonb, p_entry_id text
 ) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_intent intents;
@@ -293,8 +294,19 @@ BEGIN
     SELECT b.binding_id, b.type, b.capability, b.root_principal, b.currency, b.amount, b.data,
       b.issued_at FROM jsonb_populate_recordset(NULL::bindings, p_bindings) b;
   END IF;
+  IF p_rollback IS NOT NULL THEN
+    INSERT INTO rollbacks AS r (capability, root_principal, digest, until)
+    SELECT n.capability, n.root_principal, n.digest, n.until
+    FROM jsonb_populate_record(NULL::rollbacks, p_rollback) n
+    ON CONFLICT (capability, root_principal, digest)
+      DO UPDATE SET until = greatest(r.until, EXCLUDED.until);
+  END IF;
+  IF v_intent.composing IS NOT NULL AND NOT p_still_runs THEN
+    DELETE FROM steps s WHERE s.operation_id = p_operation_id;
+  END IF;
   UPDATE intents i SET state = 'settled', outcome = p_outcome, consumed = v_spent,
-    entry_id = p_entry_id, settled_at = p_now
+    entry_id = p_entry_id, settled_at = p_now,
+    composing = CASE WHEN p_still_runs THEN i.composing END
   WHERE i.operation_id = p_operation_id;
   RETURN 'settled';
 END $$;

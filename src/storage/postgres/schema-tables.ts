@@ -178,14 +178,44 @@ CREATE TABLE intents (
   entry_id text,
   settled_at timestamptz(3),
   reconciled_at timestamptz(3),
+  composing json,
   CHECK (consumed <= reserved AND (state = 'settled') = (outcome IS NOT NULL)
-    AND (state = 'aborted') = (token_id IS NULL))
+    AND (state = 'aborted') = (token_id IS NULL)
+    AND (composing IS NULL OR state = 'admitted' OR outcome = 'indeterminate'))
 ) WITH (fillfactor = 80);
 CREATE INDEX intents_open ON intents (admitted_at, operation_id) WHERE state = 'admitted';
 CREATE INDEX intents_unknown ON intents (admitted_at, operation_id)
   WHERE outcome = 'indeterminate' AND reconciled_at IS NULL;
 CREATE INDEX intents_unknown_by_invocation ON intents (invocation_id)
   WHERE outcome = 'indeterminate' AND reconciled_at IS NULL;
+
+CREATE INDEX intents_composing ON intents (admitted_at, operation_id) WHERE composing IS NOT NULL;
+
+-- The trail of a composed call, for as long as somebody may have to go on from it. What a step was
+-- given and returned is kept as it was written: it may hold what the other kind of JSON refuses.
+CREATE TABLE steps (
+  operation_id text NOT NULL REFERENCES intents,
+  role text NOT NULL CHECK (role IN ('step', 'compensation')),
+  step_id text NOT NULL,
+  place bigint GENERATED ALWAYS AS IDENTITY,
+  invocation_id text NOT NULL,
+  capability text NOT NULL,
+  parameters json NOT NULL,
+  outcome intent_outcome,
+  output json,
+  failure_type text,
+  drawn minor_units,
+  entry_id text,
+  PRIMARY KEY (operation_id, role, step_id)
+);
+
+CREATE TABLE rollbacks (
+  capability text NOT NULL,
+  root_principal text NOT NULL,
+  digest text NOT NULL,
+  until timestamptz(3) NOT NULL,
+  PRIMARY KEY (capability, root_principal, digest)
+);
 
 CREATE TABLE idempotency (
   root_principal text NOT NULL,

@@ -8,11 +8,13 @@
  */
 
 import { setImmediate as turn } from 'node:timers/promises';
+import type { KeptWithStep } from '../composition-store.ts';
 import { type Store, StoreUnavailable } from '../store.ts';
 import { createAdmission } from './admission.ts';
 import { createApprovals } from './approvals.ts';
 import { createCheckpoints } from './checkpoints.ts';
 import { startClock } from './clock.ts';
+import { createCompositions } from './compositions.ts';
 import { type Database, openDatabase, type Statement } from './connection.ts';
 import { createDeliveries } from './deliveries.ts';
 import { createAppend } from './entries.ts';
@@ -79,6 +81,7 @@ function operationsOf(
   return {
     ...createTokens(database, now),
     ...createIntents(database, now),
+    ...createCompositions(database, resolveTimeoutMs),
     ...createApprovals(database),
     ...createDeliveries(database),
     ...createOperators(database, now),
@@ -112,6 +115,7 @@ const ENTRIES: Readonly<Record<string, (args: readonly unknown[], result: unknow
   insertChild: (_, result) => (result === 'inserted' ? 1 : 0),
   revokeToken: (_, result) => (result === undefined ? 0 : 1),
   settle: (_, result) => (result === 'settled' ? 1 : 0),
+  endStep: ([, , kept], result) => (result && (kept as KeptWithStep).entry ? 1 : 0),
   append: ([entries]) => (entries as readonly unknown[]).length,
   reconcile: (_, result) => (result === undefined ? 0 : 1),
   requestApproval: ([request], result) => (request === result ? 1 : 0),

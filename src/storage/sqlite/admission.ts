@@ -75,8 +75,9 @@ function insertIntent(connection: Connection, admission: Admission, leases: numb
   const charge = admission.charge ?? intent.charge;
   connection.run(
     `INSERT INTO intents (operation_id, invocation_id, token_id, subject, root_principal,
-       capability, charge_currency, charge_amount, facts, instance_id, admitted_at, reserved, leases)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       capability, charge_currency, charge_amount, facts, instance_id, admitted_at, reserved, leases,
+       composing)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     intent.operation_id,
     intent.invocation_id,
     intent.token_id,
@@ -90,6 +91,7 @@ function insertIntent(connection: Connection, admission: Admission, leases: numb
     intent.admitted_at,
     admission.charge?.amount,
     leases,
+    admission.composed && JSON.stringify(admission.composed),
   );
 }
 

@@ -19,7 +19,7 @@ import {
 } from './rows.ts';
 import { readToken } from './tokens.ts';
 
-const INTENT_COLUMNS = `operation_id, invocation_id, token_id, subject, root_principal, capability,
+export const INTENT_COLUMNS = `operation_id, invocation_id, token_id, subject, root_principal, capability,
   charge_currency, charge_amount, facts, instance_id, admitted_at`;
 
 export function load(connection: Connection, request: LoadRequest, now: Date): Loaded {
@@ -53,7 +53,7 @@ export function abandonedIntents(
 ): IntentRecord[] {
   const rows = connection.all<IntentRow>(
     `SELECT ${INTENT_COLUMNS} FROM intents i
-     WHERE state = 'admitted' AND NOT EXISTS (
+     WHERE state = 'admitted' AND composing IS NULL AND NOT EXISTS (
        SELECT 1 FROM instances WHERE instance_id = i.instance_id AND seen_at > ?
      )
      ORDER BY admitted_at, operation_id LIMIT ?`,

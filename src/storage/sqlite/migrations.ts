@@ -10,7 +10,8 @@
 
 import { randomUUID } from 'node:crypto';
 import { type Connection, rollBack } from './connection.ts';
-import { APPROVED_THROUGH, FIRST_VERSION, REQUESTED_THROUGH } from './schema.ts';
+import { FIRST_VERSION } from './schema.ts';
+import { APPROVED_THROUGH, REQUESTED_THROUGH } from './schema-approvals.ts';
 
 /** Bytes 68 to 71 of the file: "WRIT". Tells our files from those of other programs. */
 const APPLICATION_ID = 0x57524954;

@@ -8,6 +8,7 @@
  * @module
  */
 
+import type { RollbackRecord } from '../composition-store.ts';
 import type { InvocationStore, Settlement } from '../invocation-store.ts';
 import type { BindingRecord, IntentRecord } from '../records.ts';
 import type { Connection } from './connection.ts';
@@ -42,12 +43,13 @@ export function settle(
     return 'superseded';
   }
 
+  // Only a call that may still be running keeps its turn and its trail.
+  const keeps = settlement.stillRuns === true && outcome === 'indeterminate';
+  if (!keeps) release(connection, operation_id);
   const consumed = consumedBy(settlement, intent.reserved);
   close(connection, settlement, consumed);
   moveMoney(connection, intent, -(intent.reserved ?? 0n), consumed);
-  // Only a call that may still be running keeps its turn.
-  const keeps = settlement.stillRuns === true && outcome === 'indeterminate';
-  if (!keeps) releaseLeases(connection, operation_id);
+  if (settlement.rollback) insertRollback(connection, settlement.rollback);
   for (const binding of settlement.bindings) insertBinding(connection, binding);
   connection.run(
     'UPDATE idempotency SET answer = ? WHERE operation_id = ?',
@@ -172,9 +174,14 @@ export function busyUntil(
   return ends.length > 0 ? new Date(Math.max(...ends)) : undefined;
 }
 
-/** The row stays, so that the fence never falls back. */
-export function releaseLeases(connection: Connection, operationId: string): void {
+/** The row of a lease stays, so that the fence never falls back. */
+export function release(connection: Connection, operationId: string): void {
   connection.run('UPDATE leases SET operation_id = NULL WHERE operation_id = ?', operationId);
+  const composed = connection.change(
+    'UPDATE intents SET composing = NULL WHERE operation_id = ? AND composing IS NOT NULL',
+    operationId,
+  );
+  if (composed > 0) connection.run('DELETE FROM steps WHERE operation_id = ?', operationId);
 }
 
 export function insertBinding(connection: Connection, binding: BindingRecord): void {
@@ -190,5 +197,17 @@ export function insertBinding(connection: Connection, binding: BindingRecord): v
     binding.price?.amount,
     JSON.stringify(binding.data),
     binding.issued_at,
+  );
+}
+
+export function insertRollback(connection: Connection, rollback: RollbackRecord): void {
+  connection.run(
+    `INSERT INTO rollbacks (capability, root_principal, digest, until) VALUES (?, ?, ?, ?)
+     ON CONFLICT (capability, root_principal, digest) DO UPDATE
+     SET until = max(until, excluded.until)`,
+    rollback.capability,
+    rollback.root_principal,
+    rollback.digest,
+    rollback.until,
   );
 }

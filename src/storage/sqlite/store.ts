@@ -16,6 +16,7 @@ import { type Store, StoreUnavailable } from '../store.ts';
 import { admit } from './admission.ts';
 import * as approvals from './approvals.ts';
 import * as checkpoints from './checkpoints.ts';
+import * as compositions from './compositions.ts';
 import { type Connection, failureOf, IN_MEMORY, openConnection, rollBack } from './connection.ts';
 import * as deliveries from './deliveries.ts';
 import { erase } from './erase.ts';
@@ -64,6 +65,7 @@ export function createSqliteStore(connection: Connection, options: SqliteOptions
     ...lifeOf(parts),
     ...tokenStore(parts),
     ...invocationStore(parts),
+    ...compositionStore(parts),
     ...approvalStore(parts),
     ...operatorStore(parts),
     ...logStore(parts),
@@ -147,7 +149,7 @@ function invocationStore({ connection, log, commits, now }: Parts) {
       return commits.submit(() => settlement.renewLeases(connection, id, until));
     },
     busyUntil: (ids, at) => read(connection, () => settlement.busyUntil(connection, ids, at)),
-    releaseLeases: (id) => commits.submit(() => settlement.releaseLeases(connection, id)),
+    releaseLeases: (id) => commits.submit(() => settlement.release(connection, id)),
     takePermits: (request) => commits.submit(() => takePermits(connection, request)),
     heartbeat: (id, at) => commits.submit(() => invocations.heartbeat(connection, id, at)),
     abandonedIntents: (silentSince, limit) => {
@@ -157,6 +159,19 @@ function invocationStore({ connection, log, commits, now }: Parts) {
     reconcile: (...word) => {
       return commits.submit(() => settlement.reconcile(connection, log, word, now()));
     },
+  } satisfies Partial<Store>;
+}
+
+function compositionStore({ connection, log, commits }: Parts) {
+  return {
+    beginStep: (step, instanceId) => {
+      return commits.submit(() => compositions.beginStep(connection, step, instanceId));
+    },
+    endStep: (...ended) => commits.submit(() => compositions.endStep(connection, log, ended)),
+    adoptComposition: (instanceId, silentSince) => {
+      return commits.submit(() => compositions.adopt(connection, instanceId, silentSince));
+    },
+    rollbackUntil: (key) => read(connection, () => compositions.rollbackUntil(connection, key)),
   } satisfies Partial<Store>;
 }
 

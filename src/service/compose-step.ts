@@ -1,0 +1,195 @@
+/**
+ * One step of a composed call: prepared like a call of its own, run by its own handler, recorded.
+ *
+ * A step has its own inputs, bindings and price, and no authority of its own: who may run it was
+ * decided before the first one began, and what it costs comes out of what was reserved for the whole.
+ *
+ * @module
+ */
+
+import { type BindingFacts, boundPrice, checkBindings, handlesOf } from '../domain/bindings.ts';
+import { type Charge, settledCost } from '../domain/budget.ts';
+import { stepParameters } from '../domain/composition.ts';
+import { checkDraw } from '../domain/draw.ts';
+import { failure, Refusal, refuse } from '../domain/failure.ts';
+import type { Capability } from '../protocol/capability.ts';
+import type { CompositionStep } from '../protocol/composition.ts';
+import type { Failure } from '../protocol/failure.ts';
+import type { JsonObject } from '../protocol/primitives.ts';
+import type { BegunStep, EndedStep } from '../storage/composition-store.ts';
+import { isApprovalNeeded } from './approve-call.ts';
+import { findBindings } from './bindings.ts';
+import { moneyOf } from './call.ts';
+import { claimStep, drawnBy, recordStep, stepIds, type Whole } from './compose-trail.ts';
+import { capabilityOf } from './definition.ts';
+import { frozenFailure } from './freeze.ts';
+import { type Done, runHandler, type Work } from './handler.ts';
+import { failureOf } from './operations.ts';
+import type { Parts } from './parts.ts';
+import { resolvedParameters } from './resolve.ts';
+import { rollbackOf } from './rollback.ts';
+import { tellable } from './stream.ts';
+
+export interface StepDone {
+  readonly step: EndedStep;
+  readonly failure?: Failure | undefined;
+  readonly needsApproval?: boolean | undefined;
+}
+
+export async function runStep(
+  parts: Parts,
+  whole: Whole,
+  declared: CompositionStep,
+  signal: AbortSignal,
+): Promise<StepDone> {
+  const capability = capabilityOf(parts.definition, declared.capability) as Capability;
+  const ids = stepIds(whole);
+  const begun: BegunStep = {
+    operation_id: whole.operationId ?? '',
+    role: 'step',
+    step_id: declared.id,
+    invocation_id: ids.invocation_id,
+    capability: capability.name,
+    parameters: stepParameters(whole.composition, declared, flowOf(whole)),
+  };
+  let ready: Prepared;
+  try {
+    ready = await prepare(parts, whole, capability, begun.parameters);
+  } catch (error) {
+    const needsApproval = error instanceof ApprovalMissing;
+    const found = needsApproval ? approvalMissing(declared) : failureOf('invoke', error, parts.log);
+    const step: EndedStep = { ...begun, outcome: 'no_effect', failure_type: found.type };
+    const ending = { step, capability, ids, failure: found, isRefused: true };
+    await recordStep(parts, whole, ending, { bindings: [] });
+    return { step, failure: found, needsApproval };
+  }
+  const claimed = { ...begun, parameters: ready.parameters };
+  await claimStep(parts, whole, claimed);
+  const { caller } = whole.call;
+  const done = await runHandler(parts, { ids, caller }, workOf(parts, whole, ready), signal);
+  const step = endedStep(parts, claimed, done, ready);
+  const rollback = rollbackOf(parts, caller, capability, step);
+  await recordStep(
+    parts,
+    whole,
+    { step, capability, ids, failure: done.failure },
+    { bindings: done.bindings, rollback },
+  );
+  return { step, failure: done.failure, needsApproval: done.needsApproval };
+}
+
+/** What the paths of the next step, or of the result, are read from. */
+export function flowOf({ call, trail }: Whole) {
+  const outputs = trail.flatMap(({ role, step_id, output }): [string, JsonObject][] =>
+    role === 'step' && output ? [[step_id, output]] : [],
+  );
+  return { input: call.parameters, outputs: new Map(outputs) };
+}
+
+interface Prepared {
+  readonly capability: Capability;
+  readonly parameters: JsonObject;
+  readonly bound: ReadonlyMap<string, BindingFacts>;
+  readonly price?: Charge | undefined;
+}
+
+/** Says that the step needs the approval of the whole, which has none. */
+class ApprovalMissing extends Error {
+  override readonly name = 'ApprovalMissing';
+}
+
+function approvalMissing({ id }: CompositionStep): Failure {
+  return failure('approval_required', `Cannot run step "${id}": a person has to approve first`);
+}
+
+/** The rules of a call that depend on what it is sent, in the order of a call. */
+async function prepare(
+  parts: Parts,
+  whole: Whole,
+  capability: Capability,
+  sent: JsonObject,
+): Promise<Prepared> {
+  const { caller, charge, grant } = whole.call;
+  const freezes = await parts.store.frozen(parts.store.now());
+  const frozen = freezes.find(
+    ({ what, target }) => what === 'capability' && target === capability.name,
+  );
+  if (frozen) throw new Refusal(frozenFailure(frozen));
+  const bindings = await boundBy(parts, whole, capability, sent);
+  const reservation = {
+    reserved: charge,
+    drawn: drawnBy(whole),
+    isBudgeted: caller.token.budget !== undefined,
+  };
+  const { failure: tooMuch, price } = checkDraw(capability, reservation, boundPrice(bindings));
+  refuse(tooMuch);
+  const parameters = await resolvedParameters(parts, caller, capability, sent);
+  const needed = isApprovalNeeded(parts, { capability, parameters, charge: price });
+  if (needed && !grant) throw new ApprovalMissing();
+  return { capability, parameters, bound: bindings, price };
+}
+
+/** Handles may have been pinned by an earlier step, so they are looked up now. */
+async function boundBy(
+  parts: Parts,
+  { call: { caller, grant } }: Whole,
+  capability: Capability,
+  sent: JsonObject,
+): Promise<ReadonlyMap<string, BindingFacts>> {
+  if (!capability.requires_binding?.length) return new Map();
+  const { store } = parts;
+  const bindingIds = handlesOf(capability, sent);
+  const loaded = await store.load({ tokenId: caller.token.token_id, bindingIds });
+  // What was fresh when the approval was asked for is fresh enough for what was approved.
+  const asked = grant && (await store.loadApproval(grant.approval_request_id));
+  const { failure: found, bound } = checkBindings(capability, sent, {
+    root_principal: caller.root_principal,
+    at: asked?.created_at ?? store.now(),
+    find: await findBindings(parts, { ...caller, loaded }, capability, sent),
+  });
+  refuse(found);
+  return bound;
+}
+
+function workOf(parts: Parts, { call }: Whole, { capability, parameters, bound }: Prepared): Work {
+  const handler = parts.definition.code.get(capability.name)?.handler;
+  if (!handler) throw new Error(`Cannot run "${capability.name}": it has no handler`);
+  const unapproved = capability.approval ? 'open' : 'undeclared';
+  return {
+    handler,
+    parameters,
+    bound,
+    approval: call.grant ? 'granted' : unapproved,
+    // A step's own events are not the whole's; one that no event could carry is refused all the same.
+    progress: (event) => tellable(event),
+  };
+}
+
+function endedStep(
+  parts: Parts,
+  begun: BegunStep,
+  done: Done,
+  { capability, price }: Prepared,
+): EndedStep {
+  const ended: EndedStep = {
+    ...begun,
+    outcome: done.outcome,
+    output: done.result,
+    failure_type: done.failure?.type,
+  };
+  if (done.outcome === 'no_effect') return ended;
+  const { cost, excess } = settledCost(capability, price, done.reported);
+  if (excess && done.reported) {
+    parts.log.error(
+      {
+        alarm: 'cost_above_reservation',
+        invocation_id: begun.invocation_id,
+        capability: capability.name,
+        reported: moneyOf(done.reported),
+        charged: cost ? moneyOf(cost) : null,
+      },
+      'a step reported a cost above what was left for it',
+    );
+  }
+  return { ...ended, drawn: cost?.amount };
+}
