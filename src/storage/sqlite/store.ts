@@ -149,6 +149,9 @@ function invocationStore({ connection, log, commits, now }: Parts) {
     busyUntil: (ids, at) => read(connection, () => settlement.busyUntil(connection, ids, at)),
     releaseLeases: (id) => commits.submit(() => settlement.releaseLeases(connection, id)),
     takePermits: (request) => commits.submit(() => takePermits(connection, request)),
+    forgetKeys: (at, limit) => {
+      return commits.submit(() => invocations.forgetKeys(connection, at, limit));
+    },
     heartbeat: (id, at) => commits.submit(() => invocations.heartbeat(connection, id, at)),
     abandonedIntents: (silentSince, limit) => {
       return read(connection, () => invocations.abandonedIntents(connection, silentSince, limit));
