@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
@@ -99,6 +99,32 @@ async function markedCall(store: Store, retention: string | undefined) {
   await store.admit(call);
   return { call, closing: settlement(call, { entry: told, answer: Buffer.from(MARKER) }) };
 }
+
+test('erase() leaves no byte of it in the files of SQLite', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'writ-erased-'));
+  const file = join(folder, 'writ.db');
+  const store = await openStore(`sqlite:${file}`);
+  const bytes = () => readdirSync(folder).map((name) => readFileSync(join(folder, name)));
+  for (let i = 0; i < 40; i++) {
+    const { closing } = await markedCall(store, undefined);
+    await store.settle(closing);
+    // Longer than a page, so that some of it lies in pages of its own.
+    await store.append([
+      entry({ detail: { said: MARKER.repeat(600) }, task_id: `${i} ${MARKER}` }),
+    ]);
+  }
+  assert.ok(bytes().some((part) => part.includes(MARKER)));
+
+  await store.forgetKeys(at(HOUR), 100);
+  await store.erase({ what: 'personal', until: at(HOUR), limit: 1_000 });
+
+  assert.equal(
+    bytes().some((part) => part.includes(MARKER)),
+    false,
+  );
+  await store.close();
+  rmSync(folder, { recursive: true });
+});
 
 for (const [name, open] of Object.entries(PLACES)) {
   for (const [what, policies] of Object.entries(ERASURES)) {
