@@ -1,7 +1,8 @@
 /**
  * Retention: erases what entries say once it has been kept long enough.
  *
- * Off unless configured. Of several replicas one does it. Entries keep their place and their hash, so
+ * Off unless configured, but for answers to idempotency keys, which are kept only as long as was
+ * promised. Of several replicas one does it. Entries keep their place and their hash, so
  * every proof and every checkpoint stays what it was; who needs the contents for longer exports them.
  *
  * @module
@@ -44,6 +45,7 @@ export function startRetention(options: RetentionOptions): Retention {
     const now = store.now();
     const until = new Date(now.getTime() + 3 * intervalMs);
     if (!(await store.lead('retention', instanceId, now, until))) return;
+    await forgetKeys(store, now);
     const reached = await eraseDue(store, options.policy, now);
     if (reached > 0) log.info({ entries: reached }, 'retention passed over entries');
   };
@@ -61,6 +63,13 @@ export function startRetention(options: RetentionOptions): Retention {
       await running;
     },
   };
+}
+
+/** Answers are kept for callers that try again. Nobody needs them after that, whatever the policy. */
+async function forgetKeys(store: Pick<Store, 'forgetKeys'>, now: Date): Promise<void> {
+  for (let batch = 0; batch < ERASE_BATCHES_MAX; batch++) {
+    if ((await store.forgetKeys(now, ERASE_BATCH)) < ERASE_BATCH) return;
+  }
 }
 
 /** Erases what is due at `now`. Returns how many entries were passed over. */

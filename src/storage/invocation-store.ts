@@ -76,6 +76,13 @@ export interface InvocationStore {
   heartbeat(instanceId: string, now: Date): Promise<void>;
 
   /**
+   * Deletes idempotency keys, each with its answer, that need be kept no longer than until `now`, but
+   * for those of calls that are still open. Resolves with how many: as many as `limit` means that
+   * there may be more.
+   */
+  forgetKeys(now: Date, limit: number): Promise<number>;
+
+  /**
    * Open intents whose process has not been heard of since `silentSince`, oldest first. Composed calls
    * are not among them: those are adopted.
    */

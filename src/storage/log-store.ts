@@ -35,7 +35,8 @@ export interface LogStore {
   /**
    * Erases what the policy is done keeping, in order of places, as far as `limit` entries reach, and
    * resolves with how far it went: as many as `limit` means that there may be more. Places, hashes
-   * and the tree stay, so every proof does; columns that repeated what is gone are emptied.
+   * and the tree stay, so every proof does; columns that repeated what is gone are emptied, and so is
+   * the intent of the call. One whose outcome is unknown keeps its intent until it is reconciled.
    */
   erase(policy: Erasure): Promise<number>;
 

@@ -6,8 +6,9 @@
 
 import assert from 'node:assert/strict';
 import type { EntryRecord, StoredEntry } from '../domain/entry.ts';
+import type { TokenRecord } from '../storage/records.ts';
 import type { Erasure, Store } from '../storage/store.ts';
-import { at, entry, newId } from './fixtures.ts';
+import { admission, at, entry, keep, keyOf, newId, rootToken, settlement } from './fixtures.ts';
 import { same } from './observe.ts';
 import type { Cases } from './runner.ts';
 
@@ -49,6 +50,17 @@ const LOW: Pick<Extract<Erasure, { what: 'contents' }>, 'what' | 'eventClass'> =
 async function kept(store: Store): Promise<readonly StoredEntry[]> {
   await store.sequence();
   return store.scanEntries(0, 100);
+}
+
+/** Which of the keys an early call finds taken. */
+async function claimed(store: Store, token: TokenRecord): Promise<boolean[]> {
+  const results: boolean[] = [];
+  for (const place of [0, 1, 2]) {
+    const idempotency = keyOf(token, `key ${place}`);
+    const { admitted } = await store.admit(admission(token, { idempotency }));
+    results.push(!admitted);
+  }
+  return results;
 }
 
 export const RETENTION_CASES: Cases = {
@@ -138,6 +150,62 @@ export const RETENTION_CASES: Cases = {
     assert.equal((await store.findLeaf({ leaf_hash }))?.sequence, 0);
     const found = await store.queryEntries({ rootPrincipal: 'human:root@example.com', limit: 9 });
     assert.deepEqual(found, []);
+  },
+
+  'erase() keeps what an operator needs of a call whose outcome is unknown': async (store) => {
+    const token = await keep(store, rootToken());
+    const call = admission(token);
+    await store.admit(call);
+    await store.settle(settlement(call, { outcome: 'indeterminate' }));
+    await store.sequence();
+
+    await store.erase({ ...LOW, until: minute(9), limit: 100 });
+
+    same(await store.indeterminate(10), [call.intent]);
+    const word = await store.reconcile(call.intent.invocation_id, true, () => entry());
+    same(word, call.intent);
+    same(await store.indeterminate(10), []);
+  },
+
+  'settle() is the same again after erase()': async (store) => {
+    const token = await keep(store, rootToken());
+    const call = admission(token);
+    await store.admit(call);
+    const done = settlement(call);
+    await store.settle(done);
+    await store.sequence();
+
+    await store.erase({ ...LOW, until: minute(9), limit: 100 });
+
+    assert.equal(await store.settle(done), 'settled');
+    assert.equal(await store.settle(settlement(call)), 'superseded');
+  },
+
+  'forgetKeys() deletes what need be kept no longer, a limit at a time': async (store) => {
+    const token = await keep(store, rootToken());
+    for (const [place, keepUntil] of [minute(1), minute(2), minute(3)].entries()) {
+      const idempotency = { ...keyOf(token, `key ${place}`), keepUntil };
+      const call = admission(token, { idempotency });
+      await store.admit(call);
+      await store.settle(settlement(call));
+    }
+
+    assert.equal(await store.forgetKeys(minute(2), 1), 1);
+    assert.equal(await store.forgetKeys(minute(2), 10), 1);
+    assert.equal(await store.forgetKeys(minute(2), 10), 0);
+
+    assert.deepEqual(await claimed(store, token), [false, false, true]);
+  },
+
+  'forgetKeys() keeps the key of a call that is still open': async (store) => {
+    const token = await keep(store, rootToken());
+    const idempotency = { ...keyOf(token, 'key 0'), keepUntil: minute(1) };
+    const call = admission(token, { idempotency });
+    await store.admit(call);
+
+    assert.equal(await store.forgetKeys(minute(2), 10), 0);
+    await store.settle(settlement(call));
+    assert.equal(await store.forgetKeys(minute(2), 10), 1);
   },
 
   'erase() of an empty log reaches nothing': async (store) => {

@@ -189,6 +189,7 @@ const CALLS: Record<string, (store: Store) => Promise<unknown>> = {
   busyUntil: (store) => store.busyUntil(['tok'], at(0)),
   releaseLeases: (store) => store.releaseLeases('op'),
   takePermits: (store) => store.takePermits({ key: 'k', windowStart: at(0), limit: 1, slice: 1 }),
+  forgetKeys: (store) => store.forgetKeys(at(0), 1),
   heartbeat: (store) => store.heartbeat('instance', at(0)),
   abandonedIntents: (store) => store.abandonedIntents(at(0), 1),
   reconcile: (store) => store.reconcile(newId('inv-'), true, () => entry()),

@@ -5,8 +5,10 @@ import { fromHex, sha256, toHex } from '../../src/domain/hash.ts';
 import { hashLeaf } from '../../src/domain/merkle.ts';
 import { verifyInclusion } from '../../src/domain/merkle-proof.ts';
 import type { AuditEntry, CheckpointDetail } from '../../src/protocol/audit.ts';
-import { eraseDue, startRetention } from '../../src/service/retention.ts';
+import { eraseDue, type Retention, startRetention } from '../../src/service/retention.ts';
 import { checkStore } from '../../src/storage/fsck.ts';
+import { openSqlite } from '../../src/storage/sqlite/store.ts';
+import { admission, FAR, keep, keyOf, rootToken, settlement } from '../../src/testing/fixtures.ts';
 import { ALICE, OPERATOR, STORES, type TestService, testService } from '../service/harness.ts';
 import { calmDesk, sealed } from './support.ts';
 
@@ -133,4 +135,28 @@ test('startRetention() erases by itself, in one of two processes', async () => {
   const [entry] = await service.store.scanEntries(0, 1);
   assert.equal(entry?.leaf, undefined);
   await service.close();
+});
+
+test('startRetention() forgets keys that are out of date, though nothing is to be erased', async () => {
+  const store = await openSqlite(':memory:', { clock: () => FAR });
+  const token = await keep(store, rootToken());
+  const call = admission(token, { idempotency: keyOf(token, 'key') });
+  await store.admit(call);
+  await store.settle(settlement(call));
+  let retention: Retention | undefined;
+  const forgotten = new Promise<number>((resolve) => {
+    const forgetKeys = async (...asked: Parameters<typeof store.forgetKeys>) => {
+      const count = await store.forgetKeys(...asked);
+      resolve(count);
+      return count;
+    };
+    const log = { info: () => {}, error: assert.fail } as never;
+    const told = { policy: {}, instanceId: 'one', log, intervalMs: 20 };
+    retention = startRetention({ store: { ...store, forgetKeys }, ...told });
+  });
+
+  assert.equal(await forgotten, 1);
+
+  await retention?.stop();
+  await store.close();
 });

@@ -5,25 +5,67 @@
  */
 
 import type { Erasure } from '../store.ts';
-import type { Database, Statement } from './connection.ts';
+import type { Database, Session, Statement } from './connection.ts';
 
-export async function erase(database: Database, policy: Erasure): Promise<number> {
-  const { until, limit } = policy;
-  if (policy.what === 'stated') return (await database.write(STATED, [until, limit])).length;
-
-  const name = policy.what === 'personal' ? 'personal' : policy.eventClass;
-  const [change, values] =
-    policy.what === 'personal' ? [PERSONAL, []] : [CONTENTS, [policy.eventClass]];
-  return database.transaction(async (session) => {
-    // The row is the lock: of two processes that erase by one policy the second goes on after the first.
-    await session.run(BEGIN, [name]);
-    const [range] = await session.run<RangeRow>(RANGE, [name, limit, until]);
-    const [below, end] = [Number(range?.below), Number(range?.end)];
-    if (end <= below) return 0;
-    await session.run(change, [below, end, ...values]);
-    await session.run(ADVANCE, [name, end]);
-    return end - below;
+export function erase(database: Database, policy: Erasure): Promise<number> {
+  return database.transaction((session) => {
+    return policy.what === 'stated' ? eraseStated(session, policy) : eraseBelow(session, policy);
   });
+}
+
+async function eraseStated(session: Session, { until, limit }: Erasure): Promise<number> {
+  const erased = await session.run<ErasedRow>(STATED, [until, limit]);
+  await eraseIntents(session, erased, true);
+  return erased.length;
+}
+
+async function eraseBelow(
+  session: Session,
+  policy: Exclude<Erasure, { what: 'stated' }>,
+): Promise<number> {
+  const { until, limit } = policy;
+  const wholly = policy.what === 'contents';
+  const name = wholly ? policy.eventClass : 'personal';
+  // The row is the lock: of two processes that erase by one policy the second goes on after the first.
+  await session.run(BEGIN, [name]);
+  const [range] = await session.run<RangeRow>(RANGE, [name, limit, until]);
+  const [below, end] = [Number(range?.below), Number(range?.end)];
+  if (end <= below) return 0;
+  const erased = wholly
+    ? await session.run<ErasedRow>(CONTENTS, [below, end, policy.eventClass])
+    : await session.run<ErasedRow>(PERSONAL, [below, end]);
+  await eraseIntents(session, erased, wholly);
+  await session.run(ADVANCE, [name, end]);
+  return end - below;
+}
+
+/**
+ * Empties the intents of calls whose entries are erased, unless their outcome must still be found out.
+ * After the entries, in a statement of its own: it must see what was reconciled while it waited.
+ */
+async function eraseIntents(
+  session: Session,
+  erased: readonly ErasedRow[],
+  wholly: boolean,
+): Promise<void> {
+  const ids = erased.map(({ entry_id }) => entry_id);
+  await session.run(wholly ? INTENT_CONTENTS : INTENT_PERSONAL, [ids]);
+}
+
+/** The same for one call that was just reconciled, if retention passed over it before. */
+export async function eraseLate(session: Session, operationId: string): Promise<void> {
+  // The lock waits for an erasure that is under way, which has not seen the call as reconciled.
+  const [entry] = await session.run<LateRow>(LATE, [operationId]);
+  if (entry?.is_erased) await eraseIntents(session, [entry], entry.is_wholly);
+}
+
+interface ErasedRow {
+  readonly entry_id: string;
+}
+
+interface LateRow extends ErasedRow {
+  readonly is_erased: boolean;
+  readonly is_wholly: boolean;
 }
 
 interface RangeRow {
@@ -41,7 +83,7 @@ const STATED: Statement = {
   text: `UPDATE log SET ${CONTENTS_CHANGE} WHERE sequence IN (
       SELECT sequence FROM log WHERE leaf IS NOT NULL AND retain_until <= $1
       ORDER BY retain_until LIMIT $2)
-    RETURNING sequence`,
+    RETURNING entry_id`,
 };
 
 const BEGIN: Statement = {
@@ -63,14 +105,36 @@ const RANGE: Statement = {
 const PERSONAL: Statement = {
   name: 'erase_personal',
   text: `UPDATE log SET ${PERSONAL_CHANGE}
-    WHERE sequence >= $1 AND sequence < $2 AND personal IS NOT NULL`,
+    WHERE sequence >= $1 AND sequence < $2 AND personal IS NOT NULL
+    RETURNING entry_id`,
 };
 
 const CONTENTS: Statement = {
   name: 'erase_contents',
   text: `UPDATE log SET ${CONTENTS_CHANGE}
     WHERE sequence >= $1 AND sequence < $2 AND leaf IS NOT NULL AND retain_until IS NULL
-      AND event_class = $3`,
+      AND event_class = $3
+    RETURNING entry_id`,
+};
+
+const INTENT_CHANGE = `subject = '', root_principal = '', facts = '{}'`;
+const SETTLED = `entry_id = ANY ($1::text[])
+  AND (outcome <> 'indeterminate' OR reconciled_at IS NOT NULL)`;
+
+const INTENT_PERSONAL: Statement = {
+  name: 'erase_intent_personal',
+  text: `UPDATE intents SET ${INTENT_CHANGE} WHERE ${SETTLED}`,
+};
+
+const INTENT_CONTENTS: Statement = {
+  name: 'erase_intent_contents',
+  text: `UPDATE intents SET ${INTENT_CHANGE}, capability = '', invocation_id = '' WHERE ${SETTLED}`,
+};
+
+const LATE: Statement = {
+  name: 'erase_late',
+  text: `SELECT l.entry_id, l.personal IS NULL AS is_erased, l.leaf IS NULL AS is_wholly FROM log l
+    WHERE l.entry_id = (SELECT i.entry_id FROM intents i WHERE i.operation_id = $1) FOR SHARE`,
 };
 
 const ADVANCE: Statement = {

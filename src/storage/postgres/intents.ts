@@ -7,6 +7,7 @@
 import type { InvocationStore } from '../invocation-store.ts';
 import type { Database, Session, Statement } from './connection.ts';
 import { enqueue } from './entries.ts';
+import { eraseLate } from './erase.ts';
 import { intentOf, type Row } from './rows.ts';
 
 type Intents = Pick<
@@ -18,6 +19,7 @@ type Intents = Pick<
   | 'abandonedIntents'
   | 'indeterminate'
   | 'reconcile'
+  | 'forgetKeys'
 >;
 
 export function createIntents(database: Database, now: () => Date): Intents {
@@ -48,6 +50,10 @@ export function createIntents(database: Database, now: () => Date): Intents {
       return rows.map(intentOf);
     },
 
+    async forgetKeys(at, limit) {
+      return (await database.write(FORGET_KEYS, [at, limit])).length;
+    },
+
     reconcile: (invocationId, refund, entry) =>
       database.transaction(async (session) => {
         const [row] = await session.run<Row>(TO_RECONCILE, [invocationId]);
@@ -56,6 +62,7 @@ export function createIntents(database: Database, now: () => Date): Intents {
         if (refund) await session.run(REFUND, [intent.operation_id]);
         await session.run(RECONCILED, [intent.operation_id, now()]);
         await enqueue(session, entry(intent));
+        await eraseLate(session, intent.operation_id);
         return intent;
       }),
   };
@@ -112,6 +119,16 @@ const HEARTBEAT: Statement = {
   name: 'heartbeat',
   text: `INSERT INTO instances (instance_id, seen_at) VALUES ($1, $2) ON CONFLICT (instance_id)
     DO UPDATE SET seen_at = greatest(instances.seen_at, EXCLUDED.seen_at)`,
+};
+
+/** Whoever has a key's lock is using it: it can be forgotten later. */
+const FORGET_KEYS: Statement = {
+  name: 'forget_keys',
+  text: `DELETE FROM idempotency WHERE operation_id IN (
+      SELECT k.operation_id FROM idempotency k JOIN intents i USING (operation_id)
+      WHERE k.keep_until <= $1 AND i.state = 'settled'
+      ORDER BY k.keep_until LIMIT $2 FOR UPDATE OF k SKIP LOCKED)
+    RETURNING operation_id`,
 };
 
 const ABANDONED: Statement = {

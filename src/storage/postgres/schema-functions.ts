@@ -89,25 +89,28 @@ $$;
 
 -- Claims the key, or refuses with the operation that has it. Of two that claim at once the second
 -- waits for the first to commit or to roll back. A key that need not be kept any longer is free,
--- unless its call is still open.
+-- unless its call is still open; one that is deleted meanwhile is claimed at the second attempt.
 CREATE FUNCTION writ_claim_key(p_key jsonb, p_operation_id text, p_now timestamptz)
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  INSERT INTO idempotency
-    (root_principal, subject, capability, key, fingerprint, operation_id, keep_until)
-  VALUES (p_key ->> 'root_principal', p_key ->> 'subject', p_key ->> 'capability',
-    p_key ->> 'key', p_key ->> 'fingerprint', p_operation_id,
-    (p_key ->> 'keepUntil')::timestamptz)
-  ON CONFLICT (root_principal, subject, capability, key) DO NOTHING;
-  IF FOUND THEN RETURN; END IF;
+  FOR attempt IN 1..2 LOOP
+    INSERT INTO idempotency
+      (root_principal, subject, capability, key, fingerprint, operation_id, keep_until)
+    VALUES (p_key ->> 'root_principal', p_key ->> 'subject', p_key ->> 'capability',
+      p_key ->> 'key', p_key ->> 'fingerprint', p_operation_id,
+      (p_key ->> 'keepUntil')::timestamptz)
+    ON CONFLICT (root_principal, subject, capability, key) DO NOTHING;
+    IF FOUND THEN RETURN; END IF;
 
-  UPDATE idempotency i SET fingerprint = p_key ->> 'fingerprint', operation_id = p_operation_id,
-    answer = NULL, keep_until = (p_key ->> 'keepUntil')::timestamptz
-  WHERE i.root_principal = p_key ->> 'root_principal' AND i.subject = p_key ->> 'subject'
-    AND i.capability = p_key ->> 'capability' AND i.key = p_key ->> 'key'
-    AND i.keep_until <= p_now AND NOT EXISTS (
-      SELECT FROM intents o WHERE o.operation_id = i.operation_id AND o.state = 'admitted');
-  IF NOT FOUND THEN PERFORM writ_refuse('{"reason": "key"}'); END IF;
+    UPDATE idempotency i SET fingerprint = p_key ->> 'fingerprint', operation_id = p_operation_id,
+      answer = NULL, keep_until = (p_key ->> 'keepUntil')::timestamptz
+    WHERE i.root_principal = p_key ->> 'root_principal' AND i.subject = p_key ->> 'subject'
+      AND i.capability = p_key ->> 'capability' AND i.key = p_key ->> 'key'
+      AND i.keep_until <= p_now AND NOT EXISTS (
+        SELECT FROM intents o WHERE o.operation_id = i.operation_id AND o.state = 'admitted');
+    IF FOUND THEN RETURN; END IF;
+  END LOOP;
+  PERFORM writ_refuse('{"reason": "key"}');
 END $$;
 
 -- Reserves on every budget of the lineage, root first, and answers them.

@@ -188,6 +188,7 @@ CREATE INDEX intents_unknown ON intents (admitted_at, operation_id)
   WHERE outcome = 'indeterminate' AND reconciled_at IS NULL;
 CREATE INDEX intents_unknown_by_invocation ON intents (invocation_id)
   WHERE outcome = 'indeterminate' AND reconciled_at IS NULL;
+CREATE INDEX intents_by_entry ON intents (entry_id) WHERE entry_id IS NOT NULL;
 
 CREATE INDEX intents_composing ON intents (admitted_at, operation_id) WHERE composing IS NOT NULL;
 
@@ -229,6 +230,7 @@ CREATE TABLE idempotency (
   keep_until timestamptz(3) NOT NULL,
   PRIMARY KEY (root_principal, subject, capability, key)
 );
+CREATE INDEX idempotency_by_age ON idempotency (keep_until);
 
 -- A lease that was let go keeps its row, so that the fence never goes back.
 CREATE TABLE leases (

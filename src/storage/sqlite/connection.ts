@@ -134,6 +134,7 @@ function makePrivate(file: string): void {
 function configure(database: DatabaseSyncInstance, isInMemory: boolean): void {
   if (!isInMemory) startWriteAheadLog(database);
   // After the log is on, since turning it on may change what FULL was; macOS flushes only if asked.
+  // What is erased is overwritten. Other work frees hardly a page, so it pays hardly anything for it.
   database.exec(`
     PRAGMA synchronous = FULL;
     PRAGMA fullfsync = ON;
@@ -142,6 +143,7 @@ function configure(database: DatabaseSyncInstance, isInMemory: boolean): void {
     PRAGMA recursive_triggers = ON;
     PRAGMA trusted_schema = OFF;
     PRAGMA cell_size_check = ON;
+    PRAGMA secure_delete = ON;
   `);
 }
 

@@ -13,19 +13,41 @@ export function erase(connection: Connection, policy: Erasure): number {
     : eraseBelow(connection, policy);
 }
 
+/** Empties the intent of a call whose entry is erased, unless its outcome must still be found out. */
+export function eraseIntent(connection: Connection, entryId: string, wholly: boolean): void {
+  connection.run(
+    `UPDATE intents SET subject = '', root_principal = '', facts = '{}'
+       ${wholly ? ", capability = '', invocation_id = ''" : ''}
+     WHERE entry_id = ? AND (outcome <> 'indeterminate' OR reconciled_at IS NOT NULL)`,
+    entryId,
+  );
+}
+
 const PERSONAL = `personal = NULL, actor_key = '', root_principal = '', client_reference_id = NULL,
   task_id = NULL`;
 const CONTENTS = `${PERSONAL}, leaf = NULL, capability = NULL, invocation_id = NULL,
   parent_invocation_id = NULL`;
 
 function eraseStated(connection: Connection, { until, limit }: Erasure): number {
-  return connection.change(
-    `UPDATE log SET ${CONTENTS} WHERE sequence IN (
-       SELECT sequence FROM log INDEXED BY log_by_retention
-       WHERE leaf IS NOT NULL AND retain_until <= ? ORDER BY retain_until LIMIT ?)`,
-    until,
-    limit,
+  const condition = `sequence IN (
+    SELECT sequence FROM log INDEXED BY log_by_retention
+    WHERE leaf IS NOT NULL AND retain_until <= ? ORDER BY retain_until LIMIT ?)`;
+  return eraseWhere(connection, CONTENTS, condition, [until, limit]);
+}
+
+/** The entries and what repeats them elsewhere. Returns how many entries those were. */
+function eraseWhere(
+  connection: Connection,
+  change: string,
+  condition: string,
+  values: readonly Value[],
+): number {
+  const erased = connection.all<{ entry_id: string }>(
+    `UPDATE log SET ${change} WHERE ${condition} RETURNING entry_id`,
+    ...values,
   );
+  for (const { entry_id } of erased) eraseIntent(connection, entry_id, change === CONTENTS);
+  return erased.length;
 }
 
 /** Goes on where it stopped, up to the first entry that is not old enough. */
@@ -38,12 +60,8 @@ function eraseBelow(connection: Connection, policy: Exclude<Erasure, { what: 'st
   const below = placeOf(connection, name);
   const end = endOf(connection, below, { until, limit });
   if (end === below) return 0;
-  connection.run(
-    `UPDATE log SET ${change} WHERE sequence >= ? AND sequence < ? AND ${condition}`,
-    below,
-    end,
-    ...values,
-  );
+  const range = `sequence >= ? AND sequence < ? AND ${condition}`;
+  eraseWhere(connection, change, range, [below, end, ...values]);
   connection.run('INSERT OR REPLACE INTO erasures (policy, below) VALUES (?, ?)', name, end);
   return end - below;
 }

@@ -81,6 +81,17 @@ function readBindings(connection: Connection, ids: readonly string[]): BindingRe
   });
 }
 
+export function forgetKeys(connection: Connection, now: Date, limit: number): number {
+  return connection.change(
+    `DELETE FROM idempotency WHERE rowid IN (
+       SELECT k.rowid FROM idempotency k INDEXED BY idempotency_by_age
+         JOIN intents i USING (operation_id)
+       WHERE keep_until <= ? AND i.state = 'settled' ORDER BY keep_until LIMIT ?)`,
+    now,
+    limit,
+  );
+}
+
 /** A key that admission would give to a new call is no longer this call's. */
 function readKey(
   connection: Connection,

@@ -101,6 +101,7 @@ const INVOCATIONS = `
     WHERE outcome = 'indeterminate' AND reconciled_at IS NULL;
   CREATE INDEX intents_unknown_by_invocation ON intents (invocation_id)
     WHERE outcome = 'indeterminate' AND reconciled_at IS NULL;
+  CREATE INDEX intents_by_entry ON intents (entry_id) WHERE entry_id IS NOT NULL;
 
   CREATE INDEX intents_composing ON intents (admitted_at, operation_id)
     WHERE composing IS NOT NULL;
@@ -147,6 +148,7 @@ const INVOCATIONS = `
     keep_until     INTEGER NOT NULL,
     PRIMARY KEY (root_principal, subject, capability, key)
   ) STRICT;
+  CREATE INDEX idempotency_by_age ON idempotency (keep_until);
 
   CREATE TABLE bindings (
     binding_id     TEXT NOT NULL PRIMARY KEY,

@@ -12,6 +12,7 @@ import type { RollbackRecord } from '../composition-store.ts';
 import type { InvocationStore, Settlement } from '../invocation-store.ts';
 import type { BindingRecord, IntentRecord } from '../records.ts';
 import type { Connection } from './connection.ts';
+import { eraseIntent } from './erase.ts';
 import type { LogWriter } from './log-writer.ts';
 import { type IntentRow, intentOf } from './rows.ts';
 
@@ -74,7 +75,7 @@ export function reconcile(
   [invocationId, refund, entry]: Parameters<InvocationStore['reconcile']>,
   now: Date,
 ): IntentRecord | undefined {
-  const row = connection.get<IntentRow & Charged & { consumed: bigint }>(
+  const row = connection.get<IntentRow & Charged & { consumed: bigint; entry_id: string }>(
     `SELECT i.*, t.lineage FROM intents i JOIN tokens t USING (token_id)
      WHERE invocation_id = ? AND outcome = 'indeterminate' AND reconciled_at IS NULL
      ORDER BY admitted_at, operation_id LIMIT 1`,
@@ -92,7 +93,17 @@ export function reconcile(
   moveMoney(connection, row, 0n, -refunded);
   const intent = intentOf(row);
   log.append(entry(intent));
+  eraseLate(connection, row.entry_id);
   return intent;
+}
+
+/** Retention passed over this call while its outcome had to be found out. */
+function eraseLate(connection: Connection, entryId: string): void {
+  const erased = connection.get<{ wholly: bigint }>(
+    'SELECT leaf IS NULL AS wholly FROM log WHERE entry_id = ? AND personal IS NULL',
+    entryId,
+  );
+  if (erased) eraseIntent(connection, entryId, erased.wholly === 1n);
 }
 
 function readIntent(connection: Connection, operationId: string): OpenIntent | undefined {

@@ -106,7 +106,7 @@ test('openSqlite() refuses a store of a newer program', async () => {
   raw.close();
 
   await assert.rejects(openSqlite(path), {
-    message: 'Cannot open the store: it was written by version 99, this program knows 1',
+    message: /^Cannot open the store: it was written by version 99, this program knows \d+$/,
   });
 });
 

@@ -12,14 +12,22 @@
  */
 
 import { existsSync } from 'node:fs';
-import { type Store, StoreUnavailable } from '../store.ts';
+import type { Store } from '../store.ts';
 import { admit } from './admission.ts';
 import * as approvals from './approvals.ts';
 import * as checkpoints from './checkpoints.ts';
 import * as compositions from './compositions.ts';
-import { type Connection, failureOf, IN_MEMORY, openConnection, rollBack } from './connection.ts';
+import {
+  BUSY_TIMEOUT_MS,
+  type Connection,
+  failureOf,
+  IN_MEMORY,
+  openConnection,
+  rollBack,
+} from './connection.ts';
 import * as deliveries from './deliveries.ts';
-import { erase } from './erase.ts';
+import { createEraser, type Eraser } from './eraser.ts';
+import { foldLog } from './fold.ts';
 import * as freezes from './freezes.ts';
 import { createGroupCommit, type GroupCommit, WAITING_MAX } from './group-commit.ts';
 import { inspect } from './inspect.ts';
@@ -60,7 +68,9 @@ export function createSqliteStore(connection: Connection, options: SqliteOptions
   migrate(connection);
   const log = createLogWriter(connection);
   const commits = createGroupCommit(connection, log);
-  const parts: Parts = { connection, log, commits, now: options.clock ?? (() => new Date()) };
+  const eraser = createEraser(connection, commits);
+  const now = options.clock ?? (() => new Date());
+  const parts: Parts = { connection, log, commits, eraser, now };
   return {
     ...lifeOf(parts),
     ...tokenStore(parts),
@@ -76,6 +86,7 @@ interface Parts {
   readonly connection: Connection;
   readonly log: LogWriter;
   readonly commits: GroupCommit;
+  readonly eraser: Eraser;
   readonly now: () => Date;
 }
 
@@ -105,10 +116,7 @@ function lifeOf({ connection, commits, now }: Parts): Part<'logId' | 'now' | 'pr
 /** The log is folded into the file first, so that a copy of the file alone is the store. */
 function closeConnection(connection: Connection): void {
   try {
-    connection.run('PRAGMA wal_checkpoint(TRUNCATE)');
-  } catch (error) {
-    // What was committed is in the log and is read from there at the next opening.
-    if (!(failureOf(error) instanceof StoreUnavailable)) throw error;
+    foldLog(connection, BUSY_TIMEOUT_MS);
   } finally {
     connection.close();
   }
@@ -129,7 +137,7 @@ function tokenStore({ connection, log, commits }: Parts) {
   } satisfies Partial<Store>;
 }
 
-function invocationStore({ connection, log, commits, now }: Parts) {
+function invocationStore({ connection, log, commits, eraser, now }: Parts) {
   return {
     load: (request) => read(connection, () => invocations.load(connection, request, now())),
     admit: (admission) => {
@@ -151,6 +159,7 @@ function invocationStore({ connection, log, commits, now }: Parts) {
     busyUntil: (ids, at) => read(connection, () => settlement.busyUntil(connection, ids, at)),
     releaseLeases: (id) => commits.submit(() => settlement.release(connection, id)),
     takePermits: (request) => commits.submit(() => takePermits(connection, request)),
+    forgetKeys: eraser.forgetKeys,
     heartbeat: (id, at) => commits.submit(() => invocations.heartbeat(connection, id, at)),
     abandonedIntents: (silentSince, limit) => {
       return read(connection, () => invocations.abandonedIntents(connection, silentSince, limit));
@@ -209,7 +218,7 @@ function operatorStore({ connection, log, commits, now }: Parts) {
   } satisfies Partial<Store>;
 }
 
-function logStore({ connection, commits }: Parts) {
+function logStore({ connection, commits, eraser }: Parts) {
   const treeHead = () => read(connection, () => readHead(connection));
   return {
     // An entry that was acknowledged has its place already.
@@ -222,7 +231,7 @@ function logStore({ connection, commits }: Parts) {
     queryEntries: (query) => read(connection, () => queryEntries(connection, query)),
     scanEntries: (from, limit) => read(connection, () => scanEntries(connection, from, limit)),
     findLeaf: (by) => read(connection, () => findLeaf(connection, by)),
-    erase: (policy) => commits.submit(() => erase(connection, policy)),
+    erase: eraser.erase,
     nodes: (ids) => read(connection, () => readNodes(connection, ids)),
     inspect: () => read(connection, () => inspect(connection)),
     insertCheckpoint: (checkpoint) => {
