@@ -129,3 +129,34 @@ test('close() gives up what waits: recovery closes it after the process', async 
 
   assert.equal(await isOpen(), true);
 });
+
+test('insist() repeats a change until the store takes it', async () => {
+  const answers = [new StoreUnavailable('away'), new OutcomeUnknown('lost')];
+
+  const result = await settler.insist(async () => {
+    const fault = answers.shift();
+    if (fault) throw fault;
+    return 'kept';
+  });
+
+  assert.equal(result, 'kept');
+  assert.equal(settler.waiting(), 0);
+});
+
+test('insist() gives up at once on a defect, and on everything when the service stops', async () => {
+  const defect = new Error('a defect');
+  const away = new StoreUnavailable('away');
+  let tries = 0;
+
+  await assert.rejects(
+    settler.insist(() => Promise.reject(defect)),
+    defect,
+  );
+  const waiting = settler.insist(() => {
+    tries += 1;
+    return Promise.reject(away);
+  });
+  settler.close();
+  await assert.rejects(waiting, away);
+  assert.ok(tries <= 2);
+});
