@@ -28,6 +28,7 @@ import type { JsonObject, Money } from '../protocol/primitives.ts';
 import type { GrantRecord } from '../storage/records.ts';
 import { disclosedTo } from './audited.ts';
 import type { TokenCaller } from './caller.ts';
+import { capabilityOf } from './definition.ts';
 import { entryBy } from './entries.ts';
 import type { Parts } from './parts.ts';
 
@@ -100,11 +101,11 @@ export function endingEntry(
   call: Call & { caller: TokenCaller },
   ending: Ending,
 ): EntryRecord {
-  const { ids, caller, capability, request } = call;
+  const { ids, caller, capability } = call;
+  const observed = { parameters: call.parameters, result: ending.result };
   return entryBy(parts, caller, {
     entry_type: ending.entryType ?? 'invocation',
     ...ids,
-    capability: capability?.name ?? request?.capability,
     // A dry run does nothing, whatever the capability would do.
     event_class: eventClassOf(
       ending.entryType === 'dry_run' ? undefined : capability,
@@ -118,9 +119,17 @@ export function endingEntry(
     approval_grant_id: call.approvalGrantId,
     cost_actual: ending.cost && moneyOf(ending.cost),
     stream_summary: ending.streamed,
-    detail: observedDetail(capability, { parameters: call.parameters, result: ending.result }),
+    detail: observedDetail(capability, observed),
+    ...namedBy(parts, call),
     retention: capability?.observability?.retention,
   });
+}
+
+/** What the call named. A name that the service does not have is only a text of the caller's. */
+function namedBy({ definition }: Parts, call: Call) {
+  const capability = call.capability?.name ?? call.request?.capability;
+  if (capability === undefined) return {};
+  return capabilityOf(definition, capability) ? { capability } : { detail: { capability } };
 }
 
 /** What the caller gets: as much of a failure as its class is told, and the receipt of the entry. */

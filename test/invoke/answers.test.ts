@@ -208,6 +208,19 @@ onEachStore((rig) => {
     await assertRefused(rig(), 'unknown_capability', () => rig().invoke(token, 'constructor'));
   });
 
+  test('invoke() keeps the name of a capability that there is none of out of the leaf', async () => {
+    const { token } = await rig().token();
+
+    const { body } = await rig().invoke(token, 'Ann_Lee');
+
+    const [entry] = await rig().entries(body.invocation_id);
+    assert.deepEqual([entry?.capability, entry?.detail], [null, { capability: 'Ann_Lee' }]);
+    const invocationId: string = body.invocation_id;
+    const [stored] = await rig().store.queryEntries({ invocationId, limit: 1 });
+    assert.equal(stored?.capability, undefined);
+    assert.equal(Buffer.from(stored?.leaf ?? []).includes('Ann_Lee'), false);
+  });
+
   test('invoke() leaves an entry whatever the path names', async () => {
     const { token } = await rig().token();
 
