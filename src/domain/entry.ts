@@ -64,6 +64,7 @@ export const PERSONAL_FIELDS = [
   'root_principal',
   'client_reference_id',
   'task_id',
+  'upstream_service',
   'parameters_digest',
   'detail',
 ] as const satisfies readonly (keyof EntryFields)[];

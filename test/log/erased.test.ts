@@ -94,7 +94,7 @@ async function markedCall(store: Store, retention: string | undefined) {
   const told = entry({
     ...{ actor_key: MARKER, root_principal: MARKER, client_reference_id: MARKER, task_id: MARKER },
     ...{ invocation_id: call.intent.invocation_id, event_class: 'high_risk_success', retention },
-    ...{ detail: { said: MARKER } },
+    ...{ detail: { said: MARKER }, upstream_service: MARKER },
   });
   await store.admit(call);
   return { call, closing: settlement(call, { entry: told, answer: Buffer.from(MARKER) }) };
