@@ -7,6 +7,8 @@ import { afterAll, test } from 'vitest';
 import { openKeyring } from '../keyring/keyring.ts';
 import { createLog } from '../log.ts';
 import { sealNext } from '../service/seal.ts';
+import { openMark } from '../storage/mark.ts';
+import type { CheckpointRecord } from '../storage/records.ts';
 import { openSqlite } from '../storage/sqlite/store.ts';
 import { entry } from '../testing/fixtures.ts';
 import { main } from './main.ts';
@@ -199,4 +201,42 @@ test('writ fsck verifies the signatures of checkpoints by the keys of the folder
   assert.equal(foreign.status, 1);
   assert.match(foreign.out, /^checkpoint 1: its signature does not verify$/m);
   assert.equal(absent.status, 2);
+});
+
+test('writ fsck ends with 1 on a log that does not extend the mark beside the keys', async () => {
+  const [file, keys] = [join(folder, 'marked.db'), join(folder, 'marked-keys')];
+  const keyring = openKeyring({ folder: keys }, { now: () => new Date(), onWarning: () => {} });
+  const store = await openSqlite(file);
+  const mark = await openMark(`sqlite:${join(keys, 'mark.db')}`);
+  const log = createLog('silent');
+  await store.append([entry()]);
+  await sealNext({ serviceId: 'https://desk.example', store, keyring, mark, log });
+  const args = ['fsck', '--store', `sqlite:${file}`, '--keys', keys];
+
+  const whole = await writ(args);
+  const kept = (await mark.read(store.logId)) as CheckpointRecord;
+  await mark.advance(store.logId, kept, { ...kept, size: 9, sequence: 4 });
+  const shorter = await writ(args);
+  const named = await writ(['fsck', '--store', `sqlite:${file}`, '--mark', join(keys, 'mark.db')]);
+  await mark.advance(
+    store.logId,
+    { ...kept, size: 9, sequence: 4 },
+    { ...kept, root: new Uint8Array(32) },
+  );
+  const other = await writ(args);
+  const absent = await writ([...args, '--mark', join(folder, 'absent.db')]);
+  await mark.close();
+  await store.close();
+  keyring.close();
+
+  assert.equal(whole.status, 0, whole.out);
+  assert.match(whole.out, /^mark {9}checkpoint 1, 1 entries$/m);
+  assert.equal(shorter.status, 1);
+  assert.match(shorter.out, /^mark 4: it is 3 checkpoints ahead of the store$/m);
+  assert.match(shorter.out, /^mark 4: it covers 9 entries, the log has 1$/m);
+  assert.equal(named.status, 1);
+  assert.match(other.out, /^mark 1: its root is 0{64}, the log gives /m);
+  assert.equal(absent.status, 2);
+  assert.match(absent.err, /there is no mark in ".*absent\.db"\n$/);
+  assert.equal(existsSync(join(folder, 'absent.db')), false);
 });

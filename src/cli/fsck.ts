@@ -8,29 +8,39 @@
  */
 
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createCheckpointCheck } from '../keyring/checkpoint-check.ts';
 import { readKeyFolder } from '../keyring/key-folder.ts';
 import { noteKeysOf } from '../keyring/note-signing.ts';
 import { checkStore, type FsckReport } from '../storage/fsck.ts';
+import { openMark } from '../storage/mark.ts';
 import { openStore } from '../storage/open.ts';
+import type { CheckpointRecord } from '../storage/records.ts';
 import { EXIT_FAILED, EXIT_FOUND, EXIT_OK } from './exit.ts';
 import type { Io } from './io.ts';
 
 const STORE_DEFAULT = 'sqlite:.writ/writ.db';
 const KEYS_DEFAULT = '.writ/keys';
+const MARK_FILE = 'mark.db';
 
-const FSCK_USAGE = `Usage: writ fsck [--store <url>] [--keys <folder>]
+const FSCK_USAGE = `Usage: writ fsck [--store <url>] [--keys <folder>] [--mark <file or url>]
 
 Reads the whole log, hashes every leaf again, rebuilds the tree and compares it
 with every stored node, with the head and with every checkpoint and its note;
-verifies their signatures where it has the keys. Asks the store for damage of
-its own: pages, indexes, guards. Makes and migrates nothing.
+verifies their signatures where it has the keys, and that the log extends the
+mark where there is one. Asks the store for damage of its own: pages, indexes,
+guards. Makes and migrates nothing.
+
+Of an entry that retention erased only the hash is left: nothing here can tell
+whether its time, type and state are those it had.
 
   --store <url>  memory:, sqlite:<file> or postgres://… (default: $WRIT_STORE,
                  else ${STORE_DEFAULT})
   --keys <folder>  the keys of the service (default: $WRIT_KEYS, else
                  ${KEYS_DEFAULT} where there is one)
+  --mark <file or url>  the mark of the log (default: $WRIT_MARK, else mark.db
+                 in the folder of the keys where there is one)
   --help         this text
 
 Exit status: 0 all is well, 1 something was found, 2 the check could not be made.
@@ -38,15 +48,16 @@ Exit status: 0 all is well, 1 something was found, 2 the check could not be made
 
 export async function fsck(args: readonly string[], io: Io): Promise<number> {
   try {
-    const { store, keys, help } = optionsOf(args);
+    const { store, keys, mark, help } = optionsOf(args);
     if (help) {
       io.out(FSCK_USAGE);
       return EXIT_OK;
     }
     const url = store ?? (io.env.WRIT_STORE || STORE_DEFAULT);
     const folder = keys ?? (io.env.WRIT_KEYS || (existsSync(KEYS_DEFAULT) ? KEYS_DEFAULT : ''));
-    const report = await check(url, folder);
-    io.out(told(report, url, folder));
+    const place = markPlace(mark ?? (io.env.WRIT_MARK || undefined), folder);
+    const { report, marked } = await check(url, folder, place);
+    io.out(told(report, { url, keys: folder, marked }));
     return report.findingsCount === 0 ? EXIT_OK : EXIT_FOUND;
   } catch (error) {
     io.err(`Cannot check the store: ${error instanceof Error ? error.message : String(error)}\n`);
@@ -54,23 +65,58 @@ export async function fsck(args: readonly string[], io: Io): Promise<number> {
   }
 }
 
-function optionsOf(args: readonly string[]): { store?: string; keys?: string; help?: boolean } {
+interface Options {
+  readonly store?: string;
+  readonly keys?: string;
+  readonly mark?: string;
+  readonly help?: boolean;
+}
+
+function optionsOf(args: readonly string[]): Options {
   const options = {
     store: { type: 'string' },
     keys: { type: 'string' },
+    mark: { type: 'string' },
     help: { type: 'boolean', short: 'h' },
   } as const;
   return parseArgs({ args: [...args], options, strict: true }).values;
 }
 
-async function check(url: string, keys: string): Promise<FsckReport> {
+/** Where the mark is kept, if it can be read from here. One that was named must be there. */
+function markPlace(mark: string | undefined, keys: string): string | undefined {
+  if (mark === 'none' || mark === 'witness') return undefined;
+  if (mark === undefined && keys === '') return undefined;
+  if (mark !== undefined && /^postgres(?:ql)?:\/\//.test(mark)) return mark;
+  const file = mark?.replace(/^sqlite:/, '') ?? join(keys, MARK_FILE);
+  if (existsSync(file)) return `sqlite:${file}`;
+  if (mark === undefined) return undefined;
+  throw new Error(`there is no mark in "${file}"`);
+}
+
+interface Checked {
+  readonly report: FsckReport;
+  readonly marked: CheckpointRecord | undefined;
+}
+
+async function check(url: string, keys: string, place: string | undefined): Promise<Checked> {
   const signatures = keys === '' ? undefined : signatureCheck(keys);
   // A store that opening had made would have nothing wrong with it.
   const store = await openStore(url, { create: false });
   try {
-    return await checkStore(store, signatures);
+    // Before the log is read, since both grow.
+    const marked = place === undefined ? undefined : await readMark(place, store.logId);
+    return { report: await checkStore(store, signatures, marked), marked };
   } finally {
     await store.close();
+  }
+}
+
+async function readMark(place: string, logId: string): Promise<CheckpointRecord | undefined> {
+  const mark = await openMark(place);
+  try {
+    return await mark.read(logId);
+  } finally {
+    await mark.close();
   }
 }
 
@@ -85,14 +131,21 @@ function signatureCheck(folder: string) {
   );
 }
 
-function told(report: FsckReport, url: string, keys: string): string {
+interface Sources {
+  readonly url: string;
+  readonly keys: string;
+  readonly marked: CheckpointRecord | undefined;
+}
+
+function told(report: FsckReport, { url, keys, marked }: Sources): string {
   const { entries, erased, nodes, checkpoints, findings, findingsCount } = report;
   const lines = [
     `store        ${withoutPassword(url)}`,
     `log          ${report.logId}`,
-    `entries      ${entries}${erased > 0 ? ` (${erased} erased: only their hashes)` : ''}`,
+    `entries      ${entries}${erased > 0 ? ` (${erased} erased: only their hashes, not their time, type or state)` : ''}`,
     `tree nodes   ${nodes}`,
     `checkpoints  ${checkpoints} (roots and notes; ${signaturesTold(keys)})`,
+    `mark         ${marked ? `checkpoint ${marked.sequence}, ${marked.size} entries` : 'none read'}`,
     `root         ${report.root}`,
     '',
     ...findings.map(({ what, where, detail }) => `${what} ${where}: ${detail}`),

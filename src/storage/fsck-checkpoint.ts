@@ -8,11 +8,21 @@
  */
 
 import { equalBytes } from '../domain/hash.ts';
-import { readHeadText, readNote } from '../domain/note.ts';
+import { readHeadText, readNote, readSignatureLines } from '../domain/note.ts';
 import type { CheckpointRecord } from './records.ts';
 
 /** What is wrong with the signatures of a checkpoint, in words. */
 export type CheckSignatures = (checkpoint: CheckpointRecord) => string | undefined;
+
+/** A line that a witness added: its form only, since whose it is cannot be told from here. */
+export function cosignatureFault(line: string): string | undefined {
+  return readSignatureLines(line)?.length === 1
+    ? undefined
+    : `a line of a witness does not parse: ${JSON.stringify(line.slice(0, LINE_SHOWN_MAX))}`;
+}
+
+/** In characters: enough to know it by. */
+const LINE_SHOWN_MAX = 80;
 
 export function noteFault(checkpoint: CheckpointRecord, logId: string): string | undefined {
   const note = readNote(checkpoint.note);

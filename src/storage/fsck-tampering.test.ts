@@ -339,7 +339,8 @@ test('checkStore() finds what was put into an erased entry', async () => {
   const deed = `UPDATE log SET ${erased}, root_principal = 'human:thief@example.com'
     WHERE sequence = 3`;
 
-  const { findings } = await checkAfter(deed);
+  const explained = "INSERT INTO erasures VALUES ('low_risk_success', 4)";
+  const { findings } = await checkAfter(deed, explained);
 
   assert.match(`${findings[0]?.detail}`, /root_principal is .*, the leaf was erased/);
 });

@@ -2,14 +2,15 @@
  * Fsck: reads the whole log and says whether it is what it claims to be.
  *
  * Every leaf is hashed again, every column compared with its leaf, the tree rebuilt from the leaf
- * hashes and compared node by node with the stored one, with the head, and with the root and the note
- * of every checkpoint. Then the store is asked for what only it can know. Reads only, through the port, so it
+ * hashes and compared node by node with the stored one, with the head, with the root and the note of
+ * every checkpoint, and with the mark where the caller has it. Then the store is asked for what only it can know. Reads only, through the port, so it
  * checks any store, also while others append: what comes after its beginning is left to the next
  * check.
  *
- * What a store can change without a trace here: contents that retention erased (their hash stays),
- * and a whole history replaced by another. Against that stand the signatures, which are checked where
- * the caller has the keys.
+ * What a store can change without a trace here: the time, type and state of an entry whose contents
+ * retention erased (its hash stays, but nothing is left to compare them with), how far retention says
+ * it has come, and a whole history replaced by another. Against the last stand the signatures and the
+ * mark, which are checked where the caller has the keys and the mark.
  *
  * @module
  */
@@ -26,8 +27,9 @@ import {
   peaksOf,
   type TreeNode,
 } from '../domain/merkle.ts';
-import { type CheckSignatures, noteFault } from './fsck-checkpoint.ts';
+import { type CheckSignatures, cosignatureFault, noteFault } from './fsck-checkpoint.ts';
 import { entryFaults } from './fsck-entry.ts';
+import { erasureFault } from './fsck-erased.ts';
 import type { CheckpointRecord } from './records.ts';
 import { OutcomeUnknown, type Store, StoreUnavailable, type TreeHead } from './store.ts';
 
@@ -38,7 +40,7 @@ const PAGE = 500;
 export const FINDINGS_MAX = 100;
 
 interface Finding {
-  readonly what: 'entry' | 'node' | 'head' | 'checkpoint' | 'store';
+  readonly what: 'entry' | 'node' | 'head' | 'checkpoint' | 'mark' | 'store';
   /** Which one: its sequence, or level and index; of a store the id of its log. */
   readonly where: string;
   readonly detail: string;
@@ -58,10 +60,14 @@ export interface FsckReport {
   readonly findingsCount: number;
 }
 
-/** Rejects when the store cannot be read; whatever can be read is reported. */
+/**
+ * Rejects when the store cannot be read; whatever can be read is reported. The mark is what was kept
+ * outside the store before this was called.
+ */
 export async function checkStore(
   store: Store,
   checkSignatures: CheckSignatures = () => undefined,
+  mark?: CheckpointRecord,
 ): Promise<FsckReport> {
   // In this order: every checkpoint up to this one is of a tree that the head then has.
   const last = await store.lastCheckpoint();
@@ -86,6 +92,7 @@ export async function checkStore(
   await checkTail(check, head);
   checkHead(check, head);
   await checkCheckpoints(check, last);
+  if (mark) await checkMark(check, mark, last);
   for (const damage of await store.inspect()) report(check, 'store', store.logId, damage);
 
   const { entries, erased, nodes, checkpoints, findings, findingsCount } = check;
@@ -120,7 +127,17 @@ async function checkEntries(check: Check, head: TreeHead): Promise<void> {
       checkEntry(check, stored, expected);
       expected = stored.sequence + 1;
     }
+    await checkErasures(check, page);
     await growTree(check, page);
+  }
+}
+
+async function checkErasures(check: Check, page: readonly StoredEntry[]): Promise<void> {
+  if (page.every(({ leaf, personal }) => leaf && personal)) return;
+  const erased = { below: await check.store.erasures(), now: check.store.now() };
+  for (const stored of page) {
+    const fault = erasureFault(stored, erased);
+    if (fault) report(check, 'entry', `${stored.sequence}`, fault);
   }
 }
 
@@ -251,16 +268,40 @@ async function checkCheckpoint(
   if (later && later.created_at < checkpoint.created_at) fail('it is later than the one after it');
   const fault = noteFault(checkpoint, check.store.logId) ?? check.checkSignatures(checkpoint);
   if (fault) fail(fault);
+  for (const line of await check.store.cosignatures(checkpoint.checkpoint_id)) {
+    const unread = cosignatureFault(line);
+    if (unread) fail(unread);
+  }
+  const other = await treeFault(check, checkpoint);
+  if (other) fail(other);
+}
 
+/** The log must extend what was signed last, wherever the store itself came from. */
+async function checkMark(
+  check: Check,
+  mark: CheckpointRecord,
+  last: CheckpointRecord | undefined,
+): Promise<void> {
+  const fail = (detail: string) => report(check, 'mark', `${mark.sequence}`, detail);
+  // One that was signed and not kept before a crash is kept by the next start.
+  const missing = mark.sequence - (last?.sequence ?? 0);
+  if (missing > 1) fail(`it is ${missing} checkpoints ahead of the store`);
+  const fault = await treeFault(check, mark);
+  if (fault) fail(fault);
+}
+
+async function treeFault(
+  check: Check,
+  { size, root: signed }: CheckpointRecord,
+): Promise<string | undefined> {
   if (!isTreeSize(size) || size > check.entries) {
-    fail(`it covers ${size} entries, the log has ${check.entries}`);
-    return;
+    return `it covers ${size} entries, the log has ${check.entries}`;
   }
   // Every stored node was compared with the leaves: where one differs, that is a finding already.
   const peaks = await readNodes(check.store, peaksOf(size));
   const root = foldPeaks(peaks.filter((peak) => peak !== undefined));
-  if (equalBytes(root, checkpoint.root)) return;
-  fail(`its root is ${toHex(checkpoint.root)}, the log gives ${toHex(root)} at ${size}`);
+  if (equalBytes(root, signed)) return undefined;
+  return `its root is ${toHex(signed)}, the log gives ${toHex(root)} at ${size}`;
 }
 
 /** Ids seen, eight bytes each: whole ones would not fit into memory for a long log. */

@@ -40,6 +40,9 @@ export interface LogStore {
    */
   erase(policy: Erasure): Promise<number>;
 
+  /** Below which place each policy has erased: by event class, and `personal`. */
+  erasures(): Promise<ReadonlyMap<string, number>>;
+
   /** Stored tree nodes, in the order asked. Rejects when one is missing: the tree is damaged. */
   nodes(ids: readonly NodeId[]): Promise<readonly Uint8Array[]>;
 

@@ -152,6 +152,17 @@ export const RETENTION_CASES: Cases = {
     assert.deepEqual(found, []);
   },
 
+  'erasures() says below which place each policy has erased': async (store) => {
+    await fill(store, [full(0), full(1), full(2)]);
+    assert.deepEqual([...(await store.erasures())], []);
+
+    await store.erase({ ...LOW, until: minute(1), limit: 100 });
+    await store.erase({ what: 'personal', until: minute(2), limit: 1 });
+
+    const places = Object.fromEntries(await store.erasures());
+    assert.deepEqual(places, { low_risk_success: 2, personal: 1 });
+  },
+
   'erase() keeps what an operator needs of a call whose outcome is unknown': async (store) => {
     const token = await keep(store, rootToken());
     const call = admission(token);

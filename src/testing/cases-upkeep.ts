@@ -201,6 +201,7 @@ const CALLS: Record<string, (store: Store) => Promise<unknown>> = {
   sequence: (store) => store.sequence(),
   queryEntries: (store) => store.queryEntries({ limit: 1 }),
   scanEntries: (store) => store.scanEntries(0, 1),
+  erasures: (store) => store.erasures(),
   treeHead: (store) => store.treeHead(),
   inspect: (store) => store.inspect(),
   lastCheckpoint: (store) => store.lastCheckpoint(),

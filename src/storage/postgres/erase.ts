@@ -13,6 +13,11 @@ export function erase(database: Database, policy: Erasure): Promise<number> {
   });
 }
 
+export async function erasures(database: Database): Promise<Map<string, number>> {
+  const rows = await database.read<{ policy: string; below: bigint }>(ERASURES);
+  return new Map(rows.map(({ policy, below }) => [policy, Number(below)]));
+}
+
 async function eraseStated(session: Session, { until, limit }: Erasure): Promise<number> {
   const erased = await session.run<ErasedRow>(STATED, [until, limit]);
   await eraseIntents(session, erased, true);
@@ -85,6 +90,8 @@ const STATED: Statement = {
       ORDER BY retain_until LIMIT $2)
     RETURNING entry_id`,
 };
+
+const ERASURES: Statement = { name: 'erasures', text: 'SELECT policy, below FROM erasures' };
 
 const BEGIN: Statement = {
   name: 'erase_begin',

@@ -18,7 +18,7 @@ import { createCompositions } from './compositions.ts';
 import { type Database, openDatabase, type Statement } from './connection.ts';
 import { createDeliveries } from './deliveries.ts';
 import { createAppend } from './entries.ts';
-import { erase } from './erase.ts';
+import { erase, erasures } from './erase.ts';
 import { inspectDatabase } from './inspect.ts';
 import { createIntents } from './intents.ts';
 import { createLoad } from './load.ts';
@@ -88,6 +88,7 @@ function operationsOf(
     takePermits: createPermits(database),
     ...createLog(database, sequencer),
     erase: (policy) => erase(database, policy),
+    erasures: () => erasures(database),
     ...createCheckpoints(database),
     load: createLoad(database, now),
     append: createAppend(database, resolveTimeoutMs),

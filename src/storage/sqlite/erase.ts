@@ -13,6 +13,11 @@ export function erase(connection: Connection, policy: Erasure): number {
     : eraseBelow(connection, policy);
 }
 
+export function erasures(connection: Connection): Map<string, number> {
+  const rows = connection.all<{ policy: string; below: bigint }>('SELECT * FROM erasures');
+  return new Map(rows.map(({ policy, below }) => [policy, Number(below)]));
+}
+
 /** Empties the intent of a call whose entry is erased, unless its outcome must still be found out. */
 export function eraseIntent(connection: Connection, entryId: string, wholly: boolean): void {
   connection.run(

@@ -26,6 +26,7 @@ import {
   rollBack,
 } from './connection.ts';
 import * as deliveries from './deliveries.ts';
+import { erasures } from './erase.ts';
 import { createEraser, type Eraser } from './eraser.ts';
 import { foldLog } from './fold.ts';
 import * as freezes from './freezes.ts';
@@ -232,6 +233,7 @@ function logStore({ connection, commits, eraser }: Parts) {
     scanEntries: (from, limit) => read(connection, () => scanEntries(connection, from, limit)),
     findLeaf: (by) => read(connection, () => findLeaf(connection, by)),
     erase: eraser.erase,
+    erasures: () => read(connection, () => erasures(connection)),
     nodes: (ids) => read(connection, () => readNodes(connection, ids)),
     inspect: () => read(connection, () => inspect(connection)),
     insertCheckpoint: (checkpoint) => {
