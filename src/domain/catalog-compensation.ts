@@ -65,7 +65,13 @@ function isDerived({ resolution }: Input): boolean {
 /** A window can only be kept where a call of the compensation shows which call it would undo. */
 function untied(capability: Capability, compensation: Capability): Fault[] {
   if (capability.side_effect.rollback_window === undefined) return [];
-  if (rollbackNames(capability, compensation).length > 0) return [];
-  const found = `no input of "${compensation.name}" tells which call it undoes`;
+  const tie = rollbackNames(capability, compensation);
+  const resolved = compensation.inputs.find(
+    ({ name, resolution }) => tie.includes(name) && resolution?.mode === 'backend_resolved',
+  );
+  if (tie.length > 0 && !resolved) return [];
+  const found = resolved
+    ? `"${resolved.name}" of "${compensation.name}" is resolved, so it does not tell which call it undoes`
+    : `no input of "${compensation.name}" tells which call it undoes`;
   return [fault(capability.name, 'side_effect.rollback_window', found)];
 }

@@ -42,6 +42,16 @@ test('rollbackNames() are the inputs that both have and that must be said, else 
   assert.deepEqual(rollbackNames(hold, capability([{ name: 'else', type: 'string' }])), []);
 });
 
+test('rollbackNames() are what the call made, before anything that its caller chose', () => {
+  const hold = capability([{ ...REASON, required: true }], ['id']);
+  const undo = capability([
+    { ...REASON, required: true },
+    { ...ID, required: false },
+  ]);
+
+  assert.deepEqual(rollbackNames(hold, undo), ['id']);
+});
+
 test('rollbackDigest() is the same for the call and for what undoes it, and for no other', () => {
   const made = rollbackDigest(['id'], { id: 'H-1', flight: 'WR 1' });
 

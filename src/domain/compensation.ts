@@ -57,15 +57,20 @@ export function dueCompensations<Step extends TrailStep>(
   return due.reverse();
 }
 
-/** By which inputs of its compensation a call is known: those it must have, else all it may have. */
+/**
+ * By which inputs of its compensation a call is known: those that the call made, else those it was
+ * given, since a caller could say another thing there; of them those that must be said, else all.
+ */
 export function rollbackNames(capability: Capability, compensation: Capability): string[] {
-  const offered = new Set([
-    ...capability.output.fields,
-    ...capability.inputs.map(({ name }) => name),
-  ]);
-  const shared = compensation.inputs.filter(({ name }) => offered.has(name));
+  const given = capability.inputs.map(({ name }) => name);
+  const made = sharedBy(compensation, capability.output.fields);
+  const shared = made.length > 0 ? made : sharedBy(compensation, given);
   const needed = shared.filter(({ required }) => required);
   return (needed.length > 0 ? needed : shared).map(({ name }) => name).sort();
+}
+
+function sharedBy({ inputs }: Capability, names: readonly string[]): Capability['inputs'] {
+  return inputs.filter(({ name }) => names.includes(name));
 }
 
 /** For each capability that undoes others within a window: by which of its inputs each is known. */

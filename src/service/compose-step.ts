@@ -27,7 +27,7 @@ import { type Done, runHandler, type Work } from './handler.ts';
 import { failureOf } from './operations.ts';
 import type { Parts } from './parts.ts';
 import { resolvedParameters } from './resolve.ts';
-import { rollbackOf } from './rollback.ts';
+import { closedRollback, rollbackOf } from './rollback.ts';
 import { tellable } from './stream.ts';
 
 export interface StepDone {
@@ -124,6 +124,7 @@ async function prepare(
   const { failure: tooMuch, price } = checkDraw(capability, reservation, boundPrice(bindings));
   refuse(tooMuch);
   const parameters = await resolvedParameters(parts, caller, capability, sent);
+  refuse(await closedRollback(parts, caller, capability, parameters));
   const needed = isApprovalNeeded(parts, { capability, parameters, charge: price });
   if (needed && !grant) throw new ApprovalMissing();
   return { capability, parameters, bound: bindings, price };

@@ -71,7 +71,8 @@ export async function composedDone(parts: Parts, whole: Whole, reached: Reached)
     effects: (name) => parts.definition.catalog.capabilities.get(name)?.side_effect.type,
   });
   return {
-    outcome,
+    // Who is only asked for approval is not charged: the reads before it run again with the grant.
+    outcome: reached.needsApproval ? 'no_effect' : outcome,
     failure: told,
     reported: reportedBy(whole),
     bindings: [],

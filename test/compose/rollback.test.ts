@@ -13,6 +13,15 @@ import { whole } from './world.ts';
 const HOUR_MS = 3_600_000;
 
 const wholes = [
+  whole('cancel', ['undo_one'], {
+    inputs: [{ name: 'held', type: 'string' }] as never,
+    output: { type: 'object', fields: [] },
+    composition: {
+      input_mapping: { undo_one: { id: '$.input.held' } },
+      output_mapping: {},
+      failure_policy: 'propagate',
+    },
+  }),
   whole('trip', ['look', 'hold_one']),
   whole('long_trip', ['look', 'hold_one'], {
     side_effect: { type: 'transactional', rollback_window: 'PT2H', compensation: 'undo_one' },
@@ -55,6 +64,20 @@ onEachStore(wholes, (desk) => {
       });
     }
   }
+
+  test('a closed window is closed for a whole too, whose step is the compensation', async () => {
+    const { token, invoke, advance, world } = desk();
+    const held = await token({ ttl_hours: 24 });
+    const { body } = await invoke(held.token, 'hold_one', { item: 'x' });
+    const before = world.calls('undo_one').length;
+
+    advance(HOUR_MS + 60_000);
+    const reply = await invoke(held.token, 'cancel', { held: body.result.id });
+    advance(-HOUR_MS - 60_000);
+
+    assert.equal(reply.body.failure?.type, 'rollback_window_closed', JSON.stringify(reply.body));
+    assert.equal(world.calls('undo_one').length, before);
+  });
 
   test('the latest window counts where a whole has a longer one than its step', async () => {
     const { token, invoke, advance } = desk();
