@@ -6,6 +6,7 @@
 
 import { parseArgs } from 'node:util';
 import { EntryType } from '../protocol/audit.ts';
+import { joinedValues } from './arguments.ts';
 import { CREDENTIAL_VARIABLE, credentialOf } from './credential.ts';
 import type { Io } from './io.ts';
 import { type Remote, remoteAt } from './remote.ts';
@@ -48,7 +49,7 @@ export interface AuditOptions {
 }
 
 export function auditOptions(args: readonly string[], io: Io): AuditOptions {
-  const { values } = parseArgs({ args: [...args], options, strict: true });
+  const { values } = parseArgs({ args: joinedValues(args, options), options });
   if (values.service === undefined) throw new Error('the service is not named; give --service');
   const { limit = String(LIMIT_DEFAULT) } = values;
   if (!/^[1-9]\d{0,8}$/.test(limit)) throw new Error(`"${limit}" is no number of entries`);

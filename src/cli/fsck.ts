@@ -17,6 +17,7 @@ import { checkStore, type FsckReport } from '../storage/fsck.ts';
 import { openMark } from '../storage/mark.ts';
 import { openStore } from '../storage/open.ts';
 import type { CheckpointRecord } from '../storage/records.ts';
+import { joinedValues } from './arguments.ts';
 import { EXIT_FAILED, EXIT_FOUND, EXIT_OK } from './exit.ts';
 import type { Io } from './io.ts';
 
@@ -79,7 +80,7 @@ function optionsOf(args: readonly string[]): Options {
     mark: { type: 'string' },
     help: { type: 'boolean', short: 'h' },
   } as const;
-  return parseArgs({ args: [...args], options, strict: true }).values;
+  return parseArgs({ args: joinedValues(args, options), options }).values;
 }
 
 /** Where the mark is kept, if it can be read from here. One that was named must be there. */

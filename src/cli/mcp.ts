@@ -16,6 +16,7 @@ import type { FailureAnswer } from '../protocol/failure.ts';
 import type { InvokeAnswer } from '../protocol/invocation.ts';
 import type { AnswerOf, InputOf, OperationName } from '../protocol/operations.ts';
 import type { EventSink } from '../service/stream.ts';
+import { joinedValues } from './arguments.ts';
 import { CREDENTIAL_VARIABLE, credentialOf } from './credential.ts';
 import { EXIT_FAILED, EXIT_OK } from './exit.ts';
 import type { Io } from './io.ts';
@@ -37,7 +38,7 @@ Exit status: 0 the input ended, 2 it could not run.
 
 export async function mcp(args: readonly string[], io: Io): Promise<number> {
   try {
-    const { values } = parseArgs({ args: [...args], options, strict: true });
+    const { values } = parseArgs({ args: joinedValues(args, options), options });
     if (values.help) {
       io.out(MCP_USAGE);
       return EXIT_OK;

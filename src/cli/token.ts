@@ -9,6 +9,7 @@
  */
 
 import { parseArgs } from 'node:util';
+import { joinedValues } from './arguments.ts';
 import { EXIT_FAILED, EXIT_FOUND, EXIT_OK } from './exit.ts';
 import type { Io } from './io.ts';
 import { type HeldKeys, type Jwt, keysInFile, keysInFolder, readJwt, verifiedBy } from './jwt.ts';
@@ -62,7 +63,11 @@ function optionsOf([verb, ...args]: readonly string[]): Options {
   } as const;
   if (verb === '--help' || verb === '-h') return { help: true };
   if (verb !== 'inspect') throw new Error('expected "writ token inspect"');
-  const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
+  const { values, positionals } = parseArgs({
+    args: joinedValues(args, options),
+    options,
+    allowPositionals: true,
+  });
   if (positionals.length > 1) throw new Error(`expected one token, not ${positionals.length}`);
   if (/^[a-z]+:\/\//i.test(values.jwks ?? '')) {
     throw new Error('expected a file after --jwks: nothing is fetched');

@@ -9,6 +9,7 @@ import { type NoteKey, readVkey } from '../domain/note-key.ts';
 import { operations } from '../protocol/operations.ts';
 import { Timestamp } from '../protocol/primitives.ts';
 import { type KeySource, type Keys, readKeys } from '../verify/keys.ts';
+import { joinedValues } from './arguments.ts';
 import { jsonIn } from './files.ts';
 import { type Remote, remoteAt } from './remote.ts';
 import { serviceIdAt } from './verify-fetch.ts';
@@ -29,7 +30,11 @@ export interface VerifyOptions {
 }
 
 export function verifyOptions(args: readonly string[]): VerifyOptions {
-  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
+  const { values, positionals } = parseArgs({
+    args: joinedValues(args, options),
+    options,
+    allowPositionals: true,
+  });
   return {
     files: positionals,
     remote: values.service === undefined ? undefined : remoteAt(values.service),

@@ -8,6 +8,7 @@ import { parseArgs } from 'node:util';
 import { type NoteKey, readVkey, vkeyText } from '../domain/note-key.ts';
 import { openWitnessKey } from '../witness/key.ts';
 import { serveWitness } from '../witness/server.ts';
+import { joinedValues } from './arguments.ts';
 import { EXIT_FAILED, EXIT_OK } from './exit.ts';
 import type { Io } from './io.ts';
 import { printable } from './printable.ts';
@@ -73,7 +74,7 @@ interface Options {
 }
 
 function optionsOf(args: readonly string[]): Options | { help: true } {
-  const { values } = parseArgs({ args: [...args], options, strict: true });
+  const { values } = parseArgs({ args: joinedValues(args, options), options });
   if (values.help) return { help: true };
   const { name, log = [], folder = FOLDER_DEFAULT, host = HOST_DEFAULT } = values;
   const { port = String(PORT_DEFAULT) } = values;

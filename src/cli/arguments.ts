@@ -1,0 +1,28 @@
+/**
+ * Arguments as node's `parseArgs` reads them, with one difference: a value may start with a dash.
+ * Thumbprints do, one in 64, and nobody should have to know that.
+ *
+ * @module
+ */
+
+import type { ParseArgsConfig } from 'node:util';
+
+type Options = NonNullable<ParseArgsConfig['options']>;
+
+/** `--pin -x` as `--pin=-x`, but never an option of the command as the value of the one before it. */
+export function joinedValues(args: readonly string[], options: Options): string[] {
+  const texts: string[] = [];
+  let takesValue = false;
+  for (const arg of args) {
+    const isOdd = takesValue && /^-./.test(arg) && optionOf(arg, options) === undefined;
+    texts.push(isOdd ? `${texts.pop()}=${arg}` : arg);
+    takesValue = !takesValue && !arg.includes('=') && optionOf(arg, options)?.type === 'string';
+  }
+  return texts;
+}
+
+function optionOf(arg: string, options: Options): Options[string] | undefined {
+  return Object.entries(options).find(
+    ([name, { short }]) => arg === `-${short}` || arg.split('=', 1)[0] === `--${name}`,
+  )?.[1];
+}
