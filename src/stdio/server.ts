@@ -14,21 +14,15 @@ import type { Readable, Writable } from 'node:stream';
 import { failure, Refusal } from '../domain/failure.ts';
 import { type OperationName, operations } from '../protocol/operations.ts';
 import type { Document } from '../service/documents.ts';
+import { createLineWriter, createPace, type LineWriter, STALL_MS } from '../service/line-writer.ts';
 import { type Answer, type Ask, failureOf, isDocument, perform } from '../service/operations.ts';
 import type { Runtime } from '../service/runtime.ts';
 import type { EventSink } from '../service/stream.ts';
 import { createLineCutter, type Line } from './lines.ts';
 import * as rpc from './rpc.ts';
-import { createLineWriter, type LineWriter } from './writer.ts';
 
 /** Each may hold a line and a place in the store's queue. More wait in the pipe. */
 const REQUESTS_IN_WORK_MAX = 256;
-
-/** A client that takes nothing for this long gets the result only: a handler has a deadline to keep. */
-const STALL_MS = 3_000;
-
-/** Events that wait for a client while its handler goes on; the rest of them is dropped. */
-const WAITING_MAX = 16;
 
 /** As much as a header of HTTP holds. */
 const BEARER_LENGTH_MAX = 8 * 1_024;
@@ -184,17 +178,12 @@ async function told(
   id: rpc.RpcId,
   stream: NonNullable<Answer['stream']>,
 ): Promise<object> {
-  let waiting = 0;
-  let isBehind = false;
+  const pace = createPace(writer);
   const sink: EventSink = {
     isOpen: writer.isOpen,
     async send(event, json) {
       if (event === 'completed' || event === 'failed') return true;
-      if (waiting >= WAITING_MAX) return false;
-      waiting += 1;
-      isBehind = !(await writer.ready(isBehind ? 0 : STALL_MS));
-      waiting -= 1;
-      if (isBehind) return false;
+      if (!(await pace())) return false;
       const params = { request_id: id, event, data: JSON.parse(json) };
       return writer.write(rpc.notificationLine(PROGRESS_METHOD, params));
     },

@@ -1,13 +1,19 @@
 /**
- * The one way to standard output: whole lines, in the order they were given, and no faster than the
- * client reads.
+ * Writing to a client: whole pieces, in the order they were given, and no faster than it reads.
  *
- * A client that has left is noticed once and written to no more. Nothing here knows what a line says.
+ * A client that has left is noticed once and written to no more. One that reads slowly, or not at all,
+ * misses progress, and what waits for it in memory is bounded. Nothing here knows what a piece says.
  *
  * @module
  */
 
 import type { Writable } from 'node:stream';
+
+/** In milliseconds: a handler waits this long for a client that is behind, and then no more. */
+export const STALL_MS = 3_000;
+
+/** Events of 64 KiB that wait for a client while its handler goes on; the rest of them is dropped. */
+const WAITING_MAX = 16;
 
 export interface LineWriter {
   /** Gives a line to the stream. False when nobody is there to read it. */
@@ -73,5 +79,21 @@ export function createLineWriter(output: Writable): LineWriter {
       write('', () => wake(true));
       await late;
     },
+  };
+}
+
+/** Waits until the client has read on. False when it is too far behind for another event. */
+export function createPace(
+  { ready }: Pick<LineWriter, 'ready'>,
+  stallMs: number = STALL_MS,
+): () => Promise<boolean> {
+  let waiting = 0;
+  let isBehind = false;
+  return async () => {
+    if (waiting >= WAITING_MAX) return false;
+    waiting += 1;
+    isBehind = !(await ready(isBehind ? 0 : stallMs));
+    waiting -= 1;
+    return !isBehind;
   };
 }
