@@ -6,8 +6,8 @@
 
 import { join, resolve } from 'node:path';
 import * as z from 'zod';
+import { PrivateUrl } from './config-webhook.ts';
 import { parseDuration } from './domain/duration.ts';
-import { bareHost, isLoopback } from './domain/host.ts';
 import { readVkey } from './domain/note-key.ts';
 import { EventClass } from './protocol/audit.ts';
 
@@ -22,11 +22,7 @@ const KeptFor = z.string().refine((text) => (parseDuration(text) ?? 0) >= RETENT
 const WITNESSES_MAX = 8;
 
 export const WitnessSetting = z.strictObject({
-  url: z
-    .url({ protocol: /^https?$/, abort: true })
-    .refine((text) => text.startsWith('https:') || isLoopback(bareHost(new URL(text))), {
-      message: 'expected https; http is for a loopback address only',
-    }),
+  url: PrivateUrl,
   vkey: z.string().refine((text) => readVkey(text)?.type === 'cosignature', {
     message: 'expected the vkey of a witness that cosigns (name+id+key)',
   }),

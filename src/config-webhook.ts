@@ -7,13 +7,17 @@
 import * as z from 'zod';
 import { bareHost, isLoopback } from './domain/host.ts';
 
-/** An address that this service calls. Compared as exact text, never mended. */
-export const OutsideUrl = z
+/** What is sent there is not for others to read on the way. */
+export const PrivateUrl = z
   .url({ protocol: /^https?$/, abort: true })
   .refine((text) => text.startsWith('https:') || isLoopback(bareHost(new URL(text))), {
     message: 'expected https; http is for a loopback address only',
-  })
-  .refine((text) => !/[?#@]/.test(text), { message: 'expected no query, fragment or user' });
+  });
+
+/** An address that this service calls. Compared as exact text, never mended. */
+export const OutsideUrl = PrivateUrl.refine((text) => !/[?#@]/.test(text), {
+  message: 'expected no query, fragment or user',
+});
 
 /** Standard Webhooks: 24 to 64 random bytes in base64. */
 const SECRET_BYTES_MIN = 24;

@@ -56,7 +56,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   config: ['protocol', 'domain', 'config-file', 'config-log', 'config-parts', 'config-webhook'],
   'config-parts': ['protocol', 'domain', 'config-webhook'],
   'config-file': [],
-  'config-log': ['protocol', 'domain'],
+  'config-log': ['protocol', 'domain', 'config-webhook'],
   'config-webhook': ['domain'],
   telemetry: ['service'],
   verify: ['protocol', 'domain'],

@@ -11,7 +11,7 @@
 import { constants, createPublicKey, type JsonWebKey, type KeyObject, verify } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fromBase64url } from '../domain/base64.ts';
-import { type JsonLimits, readJson } from '../domain/json.ts';
+import { isObject, type JsonLimits, readJson } from '../domain/json.ts';
 import { readCompact, signedBytes } from '../domain/jws.ts';
 import { isSignature } from '../keyring/es256.ts';
 import { codeOf } from '../keyring/key-file.ts';
@@ -116,11 +116,7 @@ function fieldsOf(bytes: Uint8Array | undefined): { fields: Fields } | { fault: 
   if (bytes === undefined) return { fault: 'not base64url' };
   const reading = readJson(bytes, PART_LIMITS);
   if ('fault' in reading) return reading;
-  return isFields(reading.value) ? { fields: reading.value } : { fault: 'not a JSON object' };
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isObject(reading.value) ? { fields: reading.value } : { fault: 'not a JSON object' };
 }
 
 interface Check {
@@ -157,7 +153,7 @@ function readJwks(path: string): { keys: readonly unknown[] } | { fault: string 
     const reading = readJson(new Uint8Array(readFileSync(path)), JWKS_LIMITS);
     if ('fault' in reading) return { fault: 'it is not JSON' };
     const { value } = reading;
-    const keys = isFields(value) ? value.keys : undefined;
+    const keys = isObject(value) ? value.keys : undefined;
     return Array.isArray(keys) ? { keys } : { fault: 'it has no list of "keys"' };
   } catch (error) {
     return { fault: `it cannot be read (${codeOf(error)})` };
@@ -166,7 +162,7 @@ function readJwks(path: string): { keys: readonly unknown[] } | { fault: string 
 
 function heldKey(jwk: unknown, from: string): HeldKey | { fault: string } {
   const unusable = { fault: `Cannot use ${from}: it is no public key for signatures` };
-  if (!isFields(jwk)) return unusable;
+  if (!isObject(jwk)) return unusable;
   const { kid, alg, use = 'sig', key_ops: operations = ['verify'] } = jwk;
   if (use !== 'sig' || !Array.isArray(operations) || !operations.includes('verify'))
     return unusable;

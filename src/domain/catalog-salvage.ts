@@ -10,6 +10,7 @@
 
 import { CapabilityDeclaration } from '../protocol/capability.ts';
 import { pathText } from './catalog-fault.ts';
+import { isObject } from './json.ts';
 
 export interface Salvaged {
   readonly declaration: CapabilityDeclaration;
@@ -25,7 +26,7 @@ const ROUNDS_MAX = 100;
 export function salvage(declared: unknown): Salvaged | undefined {
   const value = copyOf(declared);
   const damaged: string[] = [];
-  for (let round = 0; round < ROUNDS_MAX && isRecord(value); round += 1) {
+  for (let round = 0; round < ROUNDS_MAX && isObject(value); round += 1) {
     const parsed = CapabilityDeclaration.safeParse(value);
     if (parsed.success) return { declaration: parsed.data, judges: judging(damaged) };
     const [issue] = parsed.error.issues;
@@ -93,11 +94,11 @@ function cutOut(value: unknown, path: Path): Path {
   if (key === undefined) return [];
   const holder = path.slice(0, -1).reduce<unknown>(valueAt, value);
   const filling = FILLINGS[path.map((part) => (typeof part === 'number' ? '*' : part)).join('.')];
-  if (filling && (Array.isArray(holder) || isRecord(holder))) {
+  if (filling && (Array.isArray(holder) || isObject(holder))) {
     (holder as Record<PropertyKey, unknown>)[key] = filling(path);
     return path;
   }
-  if (!isRecord(holder) || !Object.hasOwn(holder, key)) return cutOut(value, path.slice(0, -1));
+  if (!isObject(holder) || !Object.hasOwn(holder, key)) return cutOut(value, path.slice(0, -1));
   delete holder[String(key)];
   return path;
 }
@@ -113,10 +114,6 @@ function valueAt(value: unknown, key: PropertyKey): unknown {
 /** A copy of the containers only: what a field holds may be anything, and is not ours to clone. */
 function copyOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(copyOf);
-  if (!isRecord(value)) return value;
+  if (!isObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, held]) => [key, copyOf(held)]));
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

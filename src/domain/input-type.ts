@@ -6,6 +6,8 @@
  * @module
  */
 
+import { isObject } from './json.ts';
+
 type TypeCheck = (value: unknown) => boolean;
 
 const TYPES = new Map<string, TypeCheck>([
@@ -16,7 +18,7 @@ const TYPES = new Map<string, TypeCheck>([
   ['date', (value) => typeof value === 'string' && isDate(value)],
   ['datetime', (value) => typeof value === 'string' && isDateTime(value)],
   ['array', (value) => Array.isArray(value)],
-  ['object', (value) => typeof value === 'object' && value !== null && !Array.isArray(value)],
+  ['object', isObject],
 ]);
 
 /** Why the value is not of the type, or `undefined`. */

@@ -26,6 +26,11 @@ export interface JsonLimits {
  */
 export const BODY_LIMITS: JsonLimits = { bytes: 256 * 1024, depth: 32, keys: 10_000 };
 
+/** An object of JSON: neither null nor a list. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 export type JsonReading = { readonly value: unknown } | { readonly fault: string };
 
 /** Reads one JSON text. A fault says where, as an offset in characters of the text. */

@@ -14,7 +14,7 @@
  */
 
 import { fromBase64url, toBase64url } from './base64.ts';
-import { type JsonLimits, readJson } from './json.ts';
+import { isObject, type JsonLimits, readJson } from './json.ts';
 
 /** Everything we sign. A `typ` of its own for each, so that none can pass for another. */
 export const TYPS = {
@@ -126,8 +126,4 @@ function kidOf(encoded: string, typ: ArtefactTyp): string | undefined {
   const { alg, kid, typ: named } = header;
   if (alg !== ALG || named !== typ) return undefined;
   return typeof kid === 'string' && KID.test(kid) ? kid : undefined;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -28,9 +28,11 @@ export function observedDetail(
   { parameters, result }: Observed,
 ): JsonObject | undefined {
   const { logged = true, fields_logged: fields = [] } = capability?.observability ?? {};
-  const inputs = new Set(capability?.inputs.map(({ name }) => name));
-  const outputs = new Set(capability?.output.fields);
-  const kept = logged ? fields.slice(0, FIELDS_MAX) : [];
+  // Most capabilities list none, and every call asks.
+  if (!capability || !logged || fields.length === 0) return undefined;
+  const inputs = new Set(capability.inputs.map(({ name }) => name));
+  const outputs = new Set(capability.output.fields);
+  const kept = fields.slice(0, FIELDS_MAX);
   const detail = {
     ...section(
       'parameters',

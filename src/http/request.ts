@@ -9,7 +9,7 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { failure, Refusal } from '../domain/failure.ts';
-import { readJson } from '../domain/json.ts';
+import { isObject, readJson } from '../domain/json.ts';
 import type { Operation } from '../protocol/operations.ts';
 import type { Ask } from '../service/operations.ts';
 import type { TraceParent } from '../service/tracing.ts';
@@ -85,7 +85,7 @@ function bodyOf({ body }: FastifyRequest): object {
   const reading = readJson(body);
   if ('fault' in reading) throw new Refusal(failure('invalid_parameters', reading.fault));
   const { value } = reading;
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  if (isObject(value)) return value;
   throw new Refusal(failure('invalid_parameters', 'Cannot read the body: expected a JSON object'));
 }
 

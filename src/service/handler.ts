@@ -9,7 +9,7 @@ import type { BindingFacts } from '../domain/bindings.ts';
 import { type Charge, chargeFrom } from '../domain/budget.ts';
 import { failure } from '../domain/failure.ts';
 import { ID_BYTES, idOf } from '../domain/ids.ts';
-import { type JsonLimits, readJson } from '../domain/json.ts';
+import { isObject, type JsonLimits, readJson } from '../domain/json.ts';
 import { fromMinor } from '../domain/money.ts';
 import { type Failure, FailureType } from '../protocol/failure.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
@@ -252,8 +252,7 @@ function readResult(returned: unknown): { result: JsonObject } | { fault: string
     const text = JSON.stringify(returned);
     if (Buffer.byteLength(text) > RESULT_BYTES_MAX) return { fault: 'it is larger than 1 MiB' };
     const result = JSON.parse(text);
-    const isObject = typeof result === 'object' && result !== null && !Array.isArray(result);
-    return isObject ? { result } : { fault: 'expected an object' };
+    return isObject(result) ? { result } : { fault: 'expected an object' };
   } catch (error) {
     return { fault: (error as Error).message };
   }

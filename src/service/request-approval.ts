@@ -13,7 +13,7 @@ import { barredApprover } from '../domain/approver.ts';
 import { digestOf } from '../domain/canonical.ts';
 import { failure, Refusal } from '../domain/failure.ts';
 import { ID_BYTES, idOf } from '../domain/ids.ts';
-import { type JsonLimits, readJson } from '../domain/json.ts';
+import { isObject, type JsonLimits, readJson } from '../domain/json.ts';
 import { entitles } from '../domain/scope-pattern.ts';
 import type { Capability } from '../protocol/capability.ts';
 import type { Failure } from '../protocol/failure.ts';
@@ -104,9 +104,7 @@ function readPreview(made: unknown): JsonObject {
   const reading = readJson(JSON.stringify(made) ?? '', PREVIEW_LIMITS);
   if ('fault' in reading) throw new Error(`Cannot preview the call: ${reading.fault}`);
   const { value } = reading;
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-    return value as JsonObject;
-  }
+  if (isObject(value)) return value;
   throw new Error('Cannot preview the call: expected an object');
 }
 

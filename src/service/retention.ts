@@ -12,6 +12,7 @@ import { parseDuration } from '../domain/duration.ts';
 import type { Logger } from '../log.ts';
 import { EventClass } from '../protocol/audit.ts';
 import type { Erasure, Store } from '../storage/store.ts';
+import { type Repeated, repeated } from './repeated.ts';
 
 /** In milliseconds. Nobody can ask that something be erased to the minute. */
 const RETENTION_INTERVAL_MS = 60_000;
@@ -33,14 +34,8 @@ export interface RetentionOptions {
   readonly intervalMs?: number | undefined;
 }
 
-export interface Retention {
-  /** Resolves when nothing is under way any more. */
-  stop(): Promise<void>;
-}
-
-export function startRetention(options: RetentionOptions): Retention {
+export function startRetention(options: RetentionOptions): Pick<Repeated, 'stop'> {
   const { store, instanceId, log, intervalMs = RETENTION_INTERVAL_MS } = options;
-  let running: Promise<void> | undefined;
   const turn = async () => {
     const now = store.now();
     const until = new Date(now.getTime() + 3 * intervalMs);
@@ -49,20 +44,7 @@ export function startRetention(options: RetentionOptions): Retention {
     const reached = await eraseDue(store, options.policy, now);
     if (reached > 0) log.info({ entries: reached }, 'retention passed over entries');
   };
-  const timer = setInterval(() => {
-    running ??= turn()
-      .catch((error) => log.error({ err: error }, 'retention failed'))
-      .finally(() => {
-        running = undefined;
-      });
-  }, intervalMs);
-  timer.unref();
-  return {
-    async stop() {
-      clearInterval(timer);
-      await running;
-    },
-  };
+  return repeated(turn, intervalMs, (error) => log.error({ err: error }, 'retention failed'));
 }
 
 /** Answers are kept for callers that try again. Nobody needs them after that, whatever the policy. */

@@ -92,10 +92,7 @@ export async function followMark(parts: SealParts): Promise<void> {
   // One ahead is a checkpoint that is being kept at this moment, or that whoever seals will keep.
   const isAhead = marked && marked.sequence === (last?.sequence ?? 0) + 1;
   if (isAhead || last?.checkpoint_id === marked?.checkpoint_id) return;
-  const { size, peaks } = await store.sequence();
-  for (const signed of [last, marked]) {
-    await refuseOtherHistory(parts, signed, { size, root: foldPeaks(peaks) });
-  }
+  await extendedTree(parts, [last, marked]);
   if (last && (!marked || marked.sequence < last.sequence)) {
     await mark.advance(store.logId, marked, last);
   }
@@ -107,9 +104,8 @@ async function trySeal(parts: SealParts): Promise<Sealed | undefined> {
   // In this order: whatever was signed when the mark was read, the rest must know of.
   const marked = await mark?.read(store.logId);
   const last = await store.lastCheckpoint();
-  const { size, peaks } = await store.sequence();
-  const tree = { size, root: foldPeaks(peaks) };
-  for (const signed of [last, marked]) await refuseOtherHistory(parts, signed, tree);
+  const tree = await extendedTree(parts, [last, marked]);
+  const { size } = tree;
 
   const kept = last?.sequence ?? 0;
   if (marked && marked.sequence > kept) return keepMarked(parts, marked, kept);
@@ -161,6 +157,17 @@ async function catchUp(
 interface Tree {
   readonly size: number;
   readonly root: Hash;
+}
+
+/** The tree as it is now. Refuses one that does not extend all of what was signed. */
+async function extendedTree(
+  parts: SealParts,
+  signed: readonly (CheckpointRecord | undefined)[],
+): Promise<Tree> {
+  const { size, peaks } = await parts.store.sequence();
+  const tree = { size, root: foldPeaks(peaks) };
+  for (const each of signed) await refuseOtherHistory(parts, each, tree);
+  return tree;
 }
 
 async function refuseOtherHistory(

@@ -7,7 +7,7 @@
  * @module
  */
 
-import { BODY_LIMITS, type JsonLimits, readJson } from '../domain/json.ts';
+import { BODY_LIMITS, isObject, type JsonLimits, readJson } from '../domain/json.ts';
 
 /** As a body of HTTP, and one level for the envelope around it. */
 export const LINE_LIMITS: JsonLimits = { ...BODY_LIMITS, depth: BODY_LIMITS.depth + 1 };
@@ -94,10 +94,6 @@ function wrong(code: number, message: string, id: RpcId | null = null): RpcReadi
 function isId(value: unknown): value is RpcId {
   if (typeof value === 'string') return value.length > 0 && value.length <= ID_LENGTH_MAX;
   return Number.isSafeInteger(value);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isBlank(bytes: Uint8Array): boolean {

@@ -5,6 +5,7 @@
  */
 
 import { equalBytes, fromHex } from '../domain/hash.ts';
+import { isObject } from '../domain/json.ts';
 import type { Hash } from '../domain/merkle.ts';
 import { verifyInclusion } from '../domain/merkle-proof.ts';
 import { type AuditEntry, InclusionProof } from '../protocol/audit.ts';
@@ -16,7 +17,6 @@ import {
 } from './checkpoint.ts';
 import { contentCheck, readEntry } from './leaf.ts';
 import { about, type Check, failed, notChecked, ok, type Report, reportOf } from './report.ts';
-import { isObject } from './signed.ts';
 
 /** An entry and the detail of a checkpoint that was asked for the entry's inclusion proof. */
 export interface ProvedEntry {

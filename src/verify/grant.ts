@@ -4,10 +4,11 @@
  * @module
  */
 
+import { isObject } from '../domain/json.ts';
 import { readDetached, TYPS } from '../domain/jws.ts';
 import { Grant } from '../protocol/approval.ts';
 import { type Check, failed, ok, type Report, reportOf } from './report.ts';
-import { canonicalBytes, expiryCheck, type Ground, isObject, signatureChecks } from './signed.ts';
+import { canonicalBytes, expiryCheck, type Ground, signatureChecks } from './signed.ts';
 
 export interface GrantReport extends Report {
   /** What was approved, once the signature holds. */

@@ -5,6 +5,7 @@
  */
 
 import { fromHex } from '../domain/hash.ts';
+import { isObject } from '../domain/json.ts';
 import type { Hash } from '../domain/merkle.ts';
 import { verifyConsistency } from '../domain/merkle-proof.ts';
 import { Checkpoint, ConsistencyProof } from '../protocol/audit.ts';
@@ -15,7 +16,6 @@ import {
   verifyCheckpoint,
 } from './checkpoint.ts';
 import { about, type Check, failed, notChecked, ok, type Report, reportOf } from './report.ts';
-import { isObject } from './signed.ts';
 
 /** The later one is the detail that was asked for with `consistency_from` the earlier. */
 export interface CheckpointPair {

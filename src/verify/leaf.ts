@@ -12,11 +12,10 @@ import { fromBase64 } from '../domain/base64.ts';
 import { canonicalJson } from '../domain/canonical.ts';
 import { LEAF_BYTES_MAX, LEAF_VERSION, personalDigest } from '../domain/entry.ts';
 import { equalBytes, fromHex } from '../domain/hash.ts';
-import { type JsonLimits, readJson } from '../domain/json.ts';
+import { isObject, type JsonLimits, readJson } from '../domain/json.ts';
 import { type Hash, hashLeaf } from '../domain/merkle.ts';
 import { AuditEntry } from '../protocol/audit.ts';
 import { type Check, notChecked, ok } from './report.ts';
-import { isObject } from './signed.ts';
 
 /** Retention erases contents and keeps hashes; a query without leaves has no contents either. */
 type Erased = 'personal' | 'contents';

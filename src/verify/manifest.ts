@@ -5,7 +5,7 @@
  */
 
 import { sha256, toHex } from '../domain/hash.ts';
-import { type JsonLimits, readJson } from '../domain/json.ts';
+import { isObject, type JsonLimits, readJson } from '../domain/json.ts';
 import { readDetached, TYPS } from '../domain/jws.ts';
 import { Manifest } from '../protocol/trust.ts';
 import { type Check, failed, ok, type Report, reportOf, unlessFound } from './report.ts';
@@ -13,7 +13,6 @@ import {
   canonicalBytes,
   expiryCheck,
   type Ground,
-  isObject,
   serviceCheck,
   serviceLimit,
   signatureChecks,

@@ -74,7 +74,3 @@ export function canonicalBytes(value: unknown): Uint8Array | undefined {
     return undefined;
   }
 }
-
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}

@@ -5,7 +5,7 @@ import { fromHex, sha256, toHex } from '../../src/domain/hash.ts';
 import { hashLeaf } from '../../src/domain/merkle.ts';
 import { verifyInclusion } from '../../src/domain/merkle-proof.ts';
 import type { AuditEntry, CheckpointDetail } from '../../src/protocol/audit.ts';
-import { eraseDue, type Retention, startRetention } from '../../src/service/retention.ts';
+import { eraseDue, startRetention } from '../../src/service/retention.ts';
 import { checkStore } from '../../src/storage/fsck.ts';
 import { openSqlite } from '../../src/storage/sqlite/store.ts';
 import { admission, FAR, keep, keyOf, rootToken, settlement } from '../../src/testing/fixtures.ts';
@@ -144,7 +144,7 @@ test('startRetention() forgets keys that are out of date, though nothing is to b
   const call = admission(token, { idempotency: keyOf(token, 'key') });
   await store.admit(call);
   await store.settle(settlement(call));
-  let retention: Retention | undefined;
+  let retention: ReturnType<typeof startRetention> | undefined;
   const forgotten = new Promise<number>((resolve) => {
     const forgetKeys = async (...asked: Parameters<typeof store.forgetKeys>) => {
       const count = await store.forgetKeys(...asked);
