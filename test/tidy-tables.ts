@@ -88,10 +88,6 @@ export const DEPENDENCIES: Readonly<Record<string, Place>> = {
     in: ['src/storage/'],
     why: 'SQLite with its binaries in the package: Node 20 has no finished one, and nothing compiles',
   },
-  canonicalize: {
-    in: ['src/domain/canonical.ts'],
-    why: 'RFC 8785 decides how numbers and keys are written; one canonicaliser signs and verifies',
-  },
   fastify: {
     in: ['src/http/'],
     why: 'routing, limits and orderly shutdown of HTTP, and requests without a socket in tests',

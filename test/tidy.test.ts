@@ -48,7 +48,6 @@ export const at = (now: Date) => new Date(now.getTime() + Date.parse('1970-01-01
 export const words = { fetch: 'Date.now', process: 'new Date()' };
 export const read = (row: { process: string }) => row.process; // Math.random() is not called.
 `),
-  'src/domain/canonical.ts': module("import canonicalize from 'canonicalize';"),
   'src/domain/scope.test.ts': `import fc from 'fast-check';
 import { freshDatabase } from '../../test/postgres.ts';
 import { createApp } from '../http/app.ts';

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import canonicalize from 'canonicalize';
 import * as fc from 'fast-check';
 import { test } from 'vitest';
 import { vectors } from '../../test/vectors.ts';
@@ -112,6 +113,13 @@ test('canonicalJson() throws its own error, not a stack overflow, on a value 100
 });
 
 const json = fc.jsonValue({ maxDepth: 4 });
+
+test('canonicalJson() writes what another implementation of the RFC writes', () => {
+  return fc.assert(
+    fc.property(json, (value) => assert.equal(canonicalJson(value), canonicalize(value))),
+    { numRuns: 1_000 },
+  );
+});
 
 test('canonicalJson() does not depend on key order, at any level', () => {
   return fc.assert(

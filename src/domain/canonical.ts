@@ -3,93 +3,93 @@
  *
  * Knows nothing about what the value means. Everything given to it was made or read by us, so a
  * value that JSON cannot hold is a defect and throws; nothing is dropped or replaced on the way,
- * because a digest over less than the value would bless what it does not cover.
+ * because a digest over less than the value would bless what it does not cover. Numbers and strings
+ * are written by `JSON.stringify`, whose form of a double and of a well-formed string is the RFC's.
  *
  * @module
  */
 
-import canonicalize from 'canonicalize';
 import { sha256, toHex } from './hash.ts';
+import { isWellFormed } from './json.ts';
 
 /**
  * Levels of nesting. A request body has at most 32; a record that wraps one in ours still fits.
- * The serialiser recurses, so without a bound a deep value would overflow the stack.
+ * The writer recurses, so without a bound a deep value would overflow the stack. A cycle shows as
+ * depth.
  */
 export const CANONICAL_DEPTH_MAX = 64;
 
 /** The canonical text of a JSON value. Equal values have equal texts, whatever their key order. */
 export function canonicalJson(value: unknown): string {
-  const why = whyNotJson(value);
-  if (why !== undefined) throw new Error(`Cannot write canonical JSON: ${why}`);
-
-  const text = canonicalize(value);
-  if (text === undefined) throw new Error('Cannot write canonical JSON: the value has no text');
-  return text;
+  return textOf(value, 0);
 }
 
 /** `sha256:` and the lowercase hex of SHA-256 over the canonical text in UTF-8. */
 export function digestOf(value: unknown): string {
-  return `sha256:${toHex(sha256(encoder.encode(canonicalJson(value))))}`;
+  return textDigest(canonicalJson(value));
+}
+
+/** The digest of a value whose canonical text is at hand. */
+export function textDigest(canonical: string): string {
+  return `sha256:${toHex(sha256(encoder.encode(canonical)))}`;
 }
 
 const encoder = new TextEncoder();
 
-/**
- * The serialiser leaves out members that are undefined, writes undefined elements as null, spells
- * out functions as the word undefined, leaves holes empty and calls `toJSON`: each of them would
- * change the value without a word, so each is looked for first. A cycle shows as depth.
- */
-function whyNotJson(root: unknown): string | undefined {
-  const waiting: Place[] = [{ value: root, depth: 0 }];
-  for (let place = waiting.pop(); place !== undefined; place = waiting.pop()) {
-    const why = isObject(place.value)
-      ? whyNotObject(place.value, place.depth)
-      : whyNotScalar(place.value);
-    if (why !== undefined) return why;
-    for (const value of membersOf(place.value)) waiting.push({ value, depth: place.depth + 1 });
+function textOf(value: unknown, depth: number): string {
+  switch (typeof value) {
+    case 'string':
+      return quoted(value, 'a string');
+    case 'number':
+      if (Number.isFinite(value)) return JSON.stringify(value);
+      throw unfit(`${value} is no JSON`);
+    case 'boolean':
+      return value ? 'true' : 'false';
+    case 'object':
+      return value === null ? 'null' : compound(value, depth);
+    default:
+      throw unfit(`${typeof value} is no JSON`);
   }
-  return undefined;
 }
 
-interface Place {
-  readonly value: unknown;
-  readonly depth: number;
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
-}
-
-function whyNotObject(value: object, depth: number): string | undefined {
-  if (depth === CANONICAL_DEPTH_MAX) return `nested deeper than ${CANONICAL_DEPTH_MAX} levels`;
-  if (!isPlain(value)) return 'an object is neither plain nor an array';
-  if (Object.keys(value).some(hasLoneSurrogate)) return 'a key has a lone surrogate';
-  return undefined;
-}
-
-function whyNotScalar(value: unknown): string | undefined {
-  if (value === null || typeof value === 'boolean') return undefined;
-  if (typeof value === 'string') {
-    return hasLoneSurrogate(value) ? 'a string has a lone surrogate' : undefined;
+function compound(value: object, depth: number): string {
+  if (depth === CANONICAL_DEPTH_MAX) {
+    throw unfit(`nested deeper than ${CANONICAL_DEPTH_MAX} levels`);
   }
-  if (typeof value === 'number') return Number.isFinite(value) ? undefined : `${value} is no JSON`;
-  return `${typeof value} is no JSON`;
+  if (Array.isArray(value)) return list(value, depth);
+  if (isPlain(value)) return record(value as Readonly<Record<string, unknown>>, depth);
+  throw unfit('an object is neither plain nor an array');
 }
 
-/** Array.from reads a hole as undefined, which is then refused; Object.values would skip it. */
-function membersOf(value: unknown): unknown[] {
-  if (Array.isArray(value)) return Array.from<unknown>(value);
-  return isObject(value) ? Object.values(value) : [];
+/** By index: `map` and `join` would leave out a hole, which has to be refused. */
+function list(value: readonly unknown[], depth: number): string {
+  let text = '';
+  for (let i = 0; i < value.length; i++) {
+    text += `${i === 0 ? '' : ','}${textOf(value[i], depth + 1)}`;
+  }
+  return `[${text}]`;
+}
+
+/** Own members in the order of their UTF-16 code units, which is how `sort` compares. */
+function record(value: Readonly<Record<string, unknown>>, depth: number): string {
+  let text = '';
+  for (const key of Object.keys(value).sort()) {
+    text += `${text === '' ? '' : ','}${quoted(key, 'a key')}:${textOf(value[key], depth + 1)}`;
+  }
+  return `{${text}}`;
+}
+
+function quoted(text: string, what: string): string {
+  if (isWellFormed(text)) return JSON.stringify(text);
+  throw unfit(`${what} has a lone surrogate`);
 }
 
 function isPlain(value: object): boolean {
-  if (Array.isArray(value)) return true;
   const prototype: unknown = Object.getPrototypeOf(value);
   // The second test accepts Object.prototype of any realm.
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
-/** With the `u` flag a pair is one code point, so only a lone half has this category. */
-function hasLoneSurrogate(text: string): boolean {
-  return /\p{Surrogate}/u.test(text);
+function unfit(why: string): Error {
+  return new Error(`Cannot write canonical JSON: ${why}`);
 }

@@ -11,7 +11,8 @@ export { sha256 } from '#sha256';
 
 export function toHex(bytes: Uint8Array): string {
   let hex = '';
-  for (const byte of bytes) hex += byte.toString(16).padStart(2, '0');
+  // Every id, digest and salt of a request passes here: a table, and no iterator.
+  for (let i = 0; i < bytes.length; i++) hex += HEX_OF_BYTE[bytes[i] as number];
   return hex;
 }
 
@@ -30,5 +31,7 @@ export function fromHex(hex: string): Uint8Array | undefined {
 export function equalBytes(left: Uint8Array, right: Uint8Array): boolean {
   return left.length === right.length && left.every((byte, i) => byte === right[i]);
 }
+
+const HEX_OF_BYTE = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
 const LOWERCASE_HEX = /^[0-9a-f]*$/;

@@ -31,6 +31,14 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Whether every surrogate has its other half: only such a text survives UTF-8. */
+export function isWellFormed(text: string): boolean {
+  return (text as WellFormedText).isWellFormed();
+}
+
+/** In every Node and browser we run on, and a year ahead of the library we compile against. */
+type WellFormedText = string & { isWellFormed(): boolean };
+
 export type JsonReading = { readonly value: unknown } | { readonly fault: string };
 
 /** Reads one JSON text. A fault says where, as an offset in characters of the text. */

@@ -5,12 +5,13 @@
  * @module
  */
 
-import { randomBytes } from 'node:crypto';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { failure } from '../domain/failure.ts';
+import { toHex } from '../domain/hash.ts';
 import { BODY_LIMITS } from '../domain/json.ts';
 import { type Operation, type OperationName, operations } from '../protocol/operations.ts';
 import { type Method, perform } from '../service/operations.ts';
+import { randomBytes } from '../service/random.ts';
 import type { Runtime } from '../service/runtime.ts';
 import { sendAnswer, sendFailure } from './answer.ts';
 import {
@@ -45,7 +46,7 @@ export function createHttpServer(
     exposeHeadRoutes: false,
     forceCloseConnections: false,
     return503OnClosing: false,
-    genReqId: () => randomBytes(8).toString('hex'),
+    genReqId: newSpanId,
     http: {
       maxHeaderSize: limits.HEADER_BYTES_MAX,
       headersTimeout: limits.HEADERS_TIMEOUT_MS,
@@ -129,8 +130,7 @@ function watchRequests(app: FastifyInstance, load: Load, metrics: Metrics): void
     reply.header('x-request-id', request.id);
     const trace = traceOf(request.headers.traceparent);
     if (trace) {
-      const span = randomBytes(8).toString('hex');
-      reply.header('traceparent', `00-${trace.traceId}-${span}-${trace.flags}`);
+      reply.header('traceparent', `00-${trace.traceId}-${newSpanId()}-${trace.flags}`);
     }
   });
   app.addHook('preValidation', async (request) => places.get(request)?.begin());
@@ -138,6 +138,11 @@ function watchRequests(app: FastifyInstance, load: Load, metrics: Metrics): void
     const operation = request.routeOptions.config?.operation ?? 'none';
     metrics.answered(operation, reply.statusCode, reply.elapsedTime / 1_000);
   });
+}
+
+/** Names a request, or its span in the trace of a caller. */
+function newSpanId(): string {
+  return toHex(randomBytes(8));
 }
 
 /** Turns away, before a body is read or a caller is looked up, what will not be served anyway. */

@@ -7,7 +7,6 @@
  * @module
  */
 
-import { randomBytes } from 'node:crypto';
 import {
   type BudgetState,
   type Charge,
@@ -34,6 +33,7 @@ import { keepLeases, leaseUntil } from './leases.ts';
 import { type Answer, failureOf } from './operations.ts';
 import type { Parts } from './parts.ts';
 import { budgetsOf } from './permissions.ts';
+import { randomBytes } from './random.ts';
 import { refusedCall, unrecordedCall } from './refused.ts';
 import { fingerprintOf, replayOf } from './replay.ts';
 import { requestApproval } from './request-approval.ts';

@@ -4,12 +4,10 @@
  * @module
  */
 
-import { randomBytes } from 'node:crypto';
 import type { BindingFacts } from '../domain/bindings.ts';
 import type { Charge } from '../domain/budget.ts';
 import type { EntryRecord } from '../domain/entry.ts';
 import { toHex } from '../domain/hash.ts';
-import { ID_BYTES, idOf } from '../domain/ids.ts';
 import { fromMinor } from '../domain/money.ts';
 import { observedDetail } from '../domain/observability.ts';
 import type { RateState } from '../domain/rate.ts';
@@ -30,6 +28,7 @@ import { disclosedTo } from './audited.ts';
 import type { TokenCaller } from './caller.ts';
 import { entryBy } from './entries.ts';
 import type { Parts } from './parts.ts';
+import { newId } from './random.ts';
 
 /** Grows check by check. What is not known yet is absent. */
 export interface Call {
@@ -93,7 +92,7 @@ export function beginCall(
 }
 
 export function newInvocationId(): string {
-  return idOf('inv-', randomBytes(ID_BYTES['inv-']));
+  return newId('inv-');
 }
 
 /** The one entry of an ended call. Only a call whose caller is known has one. */

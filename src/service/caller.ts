@@ -8,7 +8,7 @@
  * @module
  */
 
-import { digestOf } from '../domain/canonical.ts';
+import { canonicalJson, textDigest } from '../domain/canonical.ts';
 import { claimsOf } from '../domain/claims.ts';
 import type { Entitlement } from '../domain/entitlement.ts';
 import { failure, Refusal } from '../domain/failure.ts';
@@ -42,9 +42,11 @@ export interface IdentityCaller {
 
 export type Caller = TokenCaller | IdentityCaller;
 
-/** A text whose signature verified: which token it says it is, and the digest of all it says. */
+/** A text whose signature verified: which token it says it is, and all it says. */
 export interface PresentedToken {
   readonly tokenId: string;
+  /** The claims in canonical form, and their digest. */
+  readonly claims: string;
   readonly digest: string;
 }
 
@@ -120,8 +122,12 @@ export function holds(caller: Caller, scope: string): boolean {
 const UNUSABLE = 'Cannot use the token: it is malformed, unknown or revoked';
 
 /** Whether the row says what was signed: the digest it was kept with, and every column of it now. */
-function isAsPresented(token: TokenRecord, { digest }: PresentedToken, service: string): boolean {
-  return token.claims_digest === digest && digestOf(claimsOf(service, token)) === digest;
+function isAsPresented(
+  token: TokenRecord,
+  { claims, digest }: PresentedToken,
+  service: string,
+): boolean {
+  return token.claims_digest === digest && canonicalJson(claimsOf(service, token)) === claims;
 }
 
 function endedToken(token: TokenRecord, { lineage }: Loaded, now: Date): Failure | undefined {
@@ -151,7 +157,8 @@ export function createTokenReader(keyring: Keyring, serviceId: string): TokenRea
     if (!claims.success) return undefined;
     const { iss, aud, jti } = claims.data;
     if (iss !== serviceId || aud !== serviceId) return undefined;
-    const presented = { tokenId: jti, digest: digestOf(claims.data) };
+    const text = canonicalJson(claims.data);
+    const presented = { tokenId: jti, claims: text, digest: textDigest(text) };
     if (known.size >= READ_TOKENS_MAX) known.delete(known.keys().next().value as string);
     known.set(bearer, presented);
     return presented;

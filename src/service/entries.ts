@@ -4,12 +4,11 @@
  * @module
  */
 
-import { randomBytes } from 'node:crypto';
 import { type EntryFields, type EntryRecord, entryOf, SALT_BYTES } from '../domain/entry.ts';
-import { ID_BYTES, idOf } from '../domain/ids.ts';
 import type { Failure } from '../protocol/failure.ts';
 import type { Caller } from './caller.ts';
 import type { Parts } from './parts.ts';
+import { newId, randomBytes } from './random.ts';
 
 type Said = Omit<
   EntryFields,
@@ -24,7 +23,7 @@ export function entryBy(
 ): EntryRecord {
   const fields: EntryFields = {
     ...said,
-    entry_id: idOf('ent_', randomBytes(ID_BYTES.ent_)),
+    entry_id: newId('ent_'),
     actor_key: caller.principal,
     root_principal: caller.root_principal,
     success: said.event_class.endsWith('_success'),

@@ -8,11 +8,9 @@
  * @module
  */
 
-import { randomBytes } from 'node:crypto';
 import { canonicalJson } from '../domain/canonical.ts';
 import { failure, Refusal, refuse } from '../domain/failure.ts';
 import { type GrantFacts, type GrantTerms, grantTerms, unsignedGrant } from '../domain/grant.ts';
-import { ID_BYTES, idOf } from '../domain/ids.ts';
 import { ARTEFACTS } from '../keyring/wire.ts';
 import type { Grant, GrantRequest, QuorumAnswer } from '../protocol/approval.ts';
 import type { ApprovalRecord, GrantRecord } from '../storage/records.ts';
@@ -24,6 +22,7 @@ import { frozenFor } from './freeze.ts';
 import { noticesOf } from './notices.ts';
 import { type Answer, type Ask, requestOf } from './operations.ts';
 import type { Parts } from './parts.ts';
+import { newId } from './random.ts';
 
 /** Each rival that was quicker has added an approval, and a quorum is smaller than this. */
 const RIVALS_MAX = 32;
@@ -120,7 +119,7 @@ function signedGrant(
 ): GrantRecord {
   const facts: GrantFacts = {
     ...terms,
-    grant_id: idOf('gnt_', randomBytes(ID_BYTES.gnt_)),
+    grant_id: newId('gnt_'),
     approval_request_id: request.approval_request_id,
     capability: request.capability,
     contract_version: request.contract_version,

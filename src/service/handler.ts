@@ -4,11 +4,9 @@
  * @module
  */
 
-import { randomBytes } from 'node:crypto';
 import type { BindingFacts } from '../domain/bindings.ts';
 import { type Charge, chargeFrom } from '../domain/budget.ts';
 import { failure } from '../domain/failure.ts';
-import { ID_BYTES, idOf } from '../domain/ids.ts';
 import { isObject, type JsonLimits, readJson } from '../domain/json.ts';
 import { fromMinor } from '../domain/money.ts';
 import { type Failure, FailureType } from '../protocol/failure.ts';
@@ -24,6 +22,7 @@ import {
   NoEffect,
 } from './define.ts';
 import type { Parts } from './parts.ts';
+import { newId } from './random.ts';
 
 /** A result is an answer in memory and perhaps in the store; more belongs behind a link in it. */
 const RESULT_BYTES_MAX = 1_048_576;
@@ -212,7 +211,7 @@ function issueBinding(
   if (notes.bindings.length >= BINDINGS_PER_CALL_MAX) {
     throw new Error(`Cannot issue another binding: one call issues ${BINDINGS_PER_CALL_MAX}`);
   }
-  const binding_id = idOf('bnd_', randomBytes(ID_BYTES.bnd_));
+  const binding_id = newId('bnd_');
   notes.bindings.push({
     binding_id,
     type: String(wanted.type),

@@ -8,13 +8,11 @@
  * @module
  */
 
-import { randomBytes } from 'node:crypto';
 import { digestOf } from '../domain/canonical.ts';
 import { claimsOf } from '../domain/claims.ts';
 import { levelOf } from '../domain/disclosure.ts';
 import { unentitledClass, unentitledScope, unentitledSubject } from '../domain/entitlement.ts';
 import { failure, Refusal, refuse } from '../domain/failure.ts';
-import { ID_BYTES, idOf } from '../domain/ids.ts';
 import { PAYLOAD_BYTES_MAX, readClaims } from '../domain/jws.ts';
 import {
   type Authority,
@@ -34,6 +32,7 @@ import { actEntry } from './entries.ts';
 import { frozenFor } from './freeze.ts';
 import { type Ask, requestOf } from './operations.ts';
 import type { Parts } from './parts.ts';
+import { newId } from './random.ts';
 
 /** A parent with more children is a factory; its holder should ask for tokens of its own. */
 const CHILDREN_PER_TOKEN_MAX = 10_000;
@@ -175,7 +174,7 @@ function tokenOf(
   authority: Authority,
   parent?: TokenRecord,
 ): { record: TokenRecord; answer: IssueAnswer } {
-  const token_id = idOf('tok_', randomBytes(ID_BYTES.tok_));
+  const token_id = newId('tok_');
   const issued_at = parts.store.now();
   const issued = { ...authority, token_id, parent_token_id: parent?.token_id, issued_at };
   const claims = claimsOf(parts.definition.id, issued);

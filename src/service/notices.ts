@@ -8,11 +8,11 @@
  * @module
  */
 
-import { randomBytes } from 'node:crypto';
 import { toHex } from '../domain/hash.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
 import type { ApprovalRecord, DeliveryRecord } from '../storage/records.ts';
 import type { Parts } from './parts.ts';
+import { randomBytes } from './random.ts';
 
 export type Notice = DeliveryRecord['event'];
 

@@ -8,11 +8,9 @@
  * @module
  */
 
-import { randomBytes } from 'node:crypto';
 import { barredApprover } from '../domain/approver.ts';
 import { digestOf } from '../domain/canonical.ts';
 import { failure, Refusal } from '../domain/failure.ts';
-import { ID_BYTES, idOf } from '../domain/ids.ts';
 import { isObject, type JsonLimits, readJson } from '../domain/json.ts';
 import { entitles } from '../domain/scope-pattern.ts';
 import type { Capability } from '../protocol/capability.ts';
@@ -27,6 +25,7 @@ import { actEntry } from './entries.ts';
 import { frozenFailure } from './freeze.ts';
 import { noticesOf } from './notices.ts';
 import type { Parts } from './parts.ts';
+import { newId } from './random.ts';
 
 /** A preview is for a person to read in one look. */
 const PREVIEW_LIMITS: JsonLimits = { bytes: 32_768, depth: 16, keys: 1_000 };
@@ -77,7 +76,7 @@ function requestOf(parts: Parts, call: AskingCall, policy: ApprovalPolicy): Appr
   const preview = policy.preview && readPreview(policy.preview(structuredClone(parameters)));
   const now = parts.store.now();
   return {
-    approval_request_id: idOf('apr_', randomBytes(ID_BYTES.apr_)),
+    approval_request_id: newId('apr_'),
     capability: capability.name,
     contract_version: capability.contract_version,
     scope: capability.minimum_scope,

@@ -54,9 +54,10 @@ async function inTime(
 ): Promise<Resolution> {
   let timer: NodeJS.Timeout | undefined;
   const deadline = new Promise<never>((_resolve, reject) => {
-    const detail = `Cannot resolve "${name}": no answer within ${deadlineMs} ms; nothing happened`;
-    const tooLate = new Refusal(failure('service_unavailable', detail));
-    timer = setTimeout(reject, deadlineMs, tooLate);
+    timer = setTimeout(() => {
+      const detail = `Cannot resolve "${name}": no answer within ${deadlineMs} ms; nothing happened`;
+      reject(new Refusal(failure('service_unavailable', detail)));
+    }, deadlineMs);
   });
   try {
     return await Promise.race([resolve(), deadline]);

@@ -12,7 +12,6 @@
  * @module
  */
 
-import { randomBytes } from 'node:crypto';
 import {
   type CheckpointFacts,
   type CheckpointRecord,
@@ -20,7 +19,6 @@ import {
   FIRST_SEQUENCE,
   originOf,
 } from '../domain/checkpoint.ts';
-import { ID_BYTES, idOf } from '../domain/ids.ts';
 import { foldPeaks, type Hash } from '../domain/merkle.ts';
 import { verifyConsistency } from '../domain/merkle-proof.ts';
 import { headText, writeNote } from '../domain/note.ts';
@@ -30,6 +28,7 @@ import type { Logger } from '../log.ts';
 import type { MarkStore } from '../storage/mark.ts';
 import { type Store, StoreUnavailable } from '../storage/store.ts';
 import { consistencyHashes } from './proofs.ts';
+import { newId } from './random.ts';
 
 /** Others may seal between our reading and our writing; more than this is no coincidence. */
 const SEAL_TRIES = 5;
@@ -216,7 +215,7 @@ function signedCheckpoint(
 ): CheckpointRecord {
   const now = store.now();
   const facts: CheckpointFacts = {
-    checkpoint_id: idOf('ckpt-', randomBytes(ID_BYTES['ckpt-'])),
+    checkpoint_id: newId('ckpt-'),
     sequence: last ? last.sequence + 1 : FIRST_SEQUENCE,
     size,
     root,

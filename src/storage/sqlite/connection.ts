@@ -17,6 +17,7 @@ import {
   type DatabaseSyncInstance,
   type StatementSyncInstance,
 } from '@photostructure/sqlite';
+import { isWellFormed } from '../../domain/json.ts';
 import { StoreUnavailable } from '../store.ts';
 import { isWalSafe } from './version.ts';
 
@@ -202,12 +203,9 @@ function bound(values: Value[]): Value[] {
 
 /** SQLite cuts text at U+0000, and half of a surrogate pair does not survive UTF-8. */
 function refuseAltered(text: string): void {
-  if (!text.includes('\0') && (text as WellFormedText).isWellFormed()) return;
+  if (!text.includes('\0') && isWellFormed(text)) return;
   throw new Error(`Cannot keep the text ${JSON.stringify(text.slice(0, 64))}: it would be altered`);
 }
-
-/** In every Node we run on, and a year ahead of the library we compile against. */
-type WellFormedText = string & { isWellFormed(): boolean };
 
 function millisecondsOf(time: Date): number {
   const milliseconds = time.getTime();

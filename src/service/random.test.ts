@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { test } from 'vitest';
+import { toHex } from '../domain/hash.ts';
+import { ID_PATTERNS } from '../domain/ids.ts';
+import { newId, randomBytes } from './random.ts';
+
+test('randomBytes() never gives a byte twice, across many fillings of its pool', () => {
+  const taken = Array.from({ length: 5_000 }, (_, i) => randomBytes(16 + (i % 17)));
+
+  assert.ok(taken.every((bytes, i) => bytes.length === 16 + (i % 17)));
+  const starts = new Set(taken.map((bytes) => toHex(bytes.subarray(0, 16))));
+  assert.equal(starts.size, taken.length);
+});
+
+test('randomBytes() gives bytes that nothing changes later', () => {
+  const bytes = randomBytes(32);
+  const before = toHex(bytes);
+  for (let i = 0; i < 1_000; i += 1) randomBytes(32);
+  assert.equal(toHex(bytes), before);
+});
+
+test('randomBytes() refuses more than it holds rather than give fewer', () => {
+  assert.throws(() => randomBytes(8_193), /Cannot take 8193 random bytes/);
+});
+
+test('newId() makes an id of its kind', () => {
+  assert.match(newId('inv-'), ID_PATTERNS['inv-']);
+  assert.match(newId('tok_'), ID_PATTERNS.tok_);
+});
