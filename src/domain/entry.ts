@@ -25,15 +25,22 @@ export const LEAF_BYTES_MAX = 65_535;
 export const SALT_BYTES = 32;
 
 /** Everything an entry says, but for its place and its hash. What does not apply is left out. */
-export type EntryFields = Pick<
-  AuditEntry,
-  'entry_id' | 'entry_type' | 'event_class' | 'success' | 'state' | 'timestamp'
-> & {
-  readonly actor_key: string;
-  readonly root_principal: string;
+export type EntryFields = {
+  readonly [Field in (typeof REQUIRED_FIELDS)[number]]: NonNullable<AuditEntry[Field]>;
 } & {
   readonly [Field in OptionalField]?: NonNullable<AuditEntry[Field]> | undefined;
 };
+
+const REQUIRED_FIELDS = [
+  'entry_id',
+  'entry_type',
+  'event_class',
+  'success',
+  'state',
+  'timestamp',
+  'actor_key',
+  'root_principal',
+] as const satisfies readonly (keyof AuditEntry)[];
 
 type OptionalField = (typeof OPTIONAL_FIELDS)[number];
 
@@ -108,14 +115,13 @@ export interface StoredEntry extends Omit<EntryRecord, 'leaf' | 'personal'> {
 export function entryOf(fields: EntryFields, salt: Uint8Array): EntryRecord {
   if (salt.length !== SALT_BYTES) throw new Error(`Cannot salt a leaf: ${salt.length} bytes`);
   const half = SALT_BYTES / 2;
-  const said = Object.entries(fields).filter(([, value]) => value !== undefined);
-  const personal = salted(said.filter(isPersonal), salt.subarray(half));
-  const facts = said.filter((field) => !isPersonal(field));
-  const digest = personalDigest(personal);
-  const leaf = salted(
-    [...facts, ['v', LEAF_VERSION], ['personal', digest]],
-    salt.subarray(0, half),
-  );
+  const personal = bytesOf(PERSONAL_NAMES, { ...fields, salt: toHex(salt.subarray(half)) });
+  const leaf = bytesOf(LEAF_NAMES, {
+    ...fields,
+    v: LEAF_VERSION,
+    personal: personalDigest(personal),
+    salt: toHex(salt.subarray(0, half)),
+  });
   const bytes = Math.max(leaf.length, personal.length);
   if (bytes > LEAF_BYTES_MAX) {
     throw new Error(`Cannot keep entry "${fields.entry_id}": its leaf has ${bytes} bytes`);
@@ -158,16 +164,34 @@ export function retainUntil(fields: {
   return new Date(Date.parse(fields.timestamp) + milliseconds);
 }
 
-type Field = readonly [name: string, value: unknown];
+type PersonalField = (typeof PERSONAL_FIELDS)[number];
+type LeafField = Exclude<keyof EntryFields, PersonalField>;
 
-function isPersonal([name]: Field): boolean {
-  return (PERSONAL_FIELDS as readonly string[]).includes(name);
+/** What each of the two texts may say, in the order in which canonical JSON has it. */
+const PERSONAL_NAMES = [...PERSONAL_FIELDS, 'salt' as const].sort();
+const LEAF_NAMES = [
+  ...[...REQUIRED_FIELDS, ...OPTIONAL_FIELDS].filter(
+    (name): name is LeafField => !(PERSONAL_FIELDS as readonly string[]).includes(name),
+  ),
+  'personal' as const,
+  'salt' as const,
+  'v' as const,
+].sort();
+
+/** Canonical JSON of those members that have a value: no object is made, and nothing is sorted again. */
+function bytesOf<Name extends string>(
+  names: readonly Name[],
+  fields: { readonly [Field in Name]?: unknown },
+): Uint8Array {
+  let text = '';
+  for (const name of names) {
+    const value = fields[name];
+    if (value !== undefined) text += `${text === '' ? '' : ','}"${name}":${canonicalJson(value)}`;
+  }
+  return encoder.encode(`{${text}}`);
 }
 
-function salted(fields: readonly Field[], salt: Uint8Array): Uint8Array {
-  const text = canonicalJson({ ...Object.fromEntries(fields), salt: toHex(salt) });
-  return new TextEncoder().encode(text);
-}
+const encoder = new TextEncoder();
 
 /** What a stored entry says, as it travels. Fields that do not apply, or were erased, are null. */
 export function entryView(stored: StoredEntry): AuditEntry {

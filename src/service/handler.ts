@@ -172,6 +172,7 @@ function contextOf(
   { signal, notes }: { signal: AbortSignal; notes: Notes },
 ): HandlerContext {
   const { token } = caller;
+  let log: HandlerContext['log'] | undefined;
   return Object.freeze({
     ...ids,
     principal: caller.principal,
@@ -186,7 +187,11 @@ function contextOf(
     }),
     signal,
     bindings: boundViews(work.bound),
-    log: parts.log.child({ invocation_id: ids.invocation_id }),
+    // Made when it is asked for: most handlers say nothing.
+    get log() {
+      log ??= parts.log.child({ invocation_id: ids.invocation_id });
+      return log;
+    },
     issueBinding: (wanted) => issueBinding(parts, caller, notes, wanted),
     progress: (event) => work.progress(event),
     cost(amount) {
