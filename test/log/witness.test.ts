@@ -78,7 +78,9 @@ test('a witness that has seen an earlier tree is asked from there', () => {
     const { tree_size } = await sealed(service);
 
     await until(() => witness.cosigned.includes(tree_size));
-    assert.deepEqual(witness.cosigned, [1, tree_size]);
+    // An attempt for a tree in between may still have been under way.
+    assert.equal(witness.cosigned[0], 1);
+    assert.equal(witness.cosigned.at(-1), tree_size);
   });
 });
 
