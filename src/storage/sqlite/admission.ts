@@ -31,7 +31,7 @@ export function admit(connection: Connection, admission: Admission): Admitted | 
   const dead = deadLink(lineage, now);
   if (dead) return { admitted: false, ...dead };
 
-  const [freeze] = readFreezes(connection, now, intent);
+  const [freeze] = lineage.at(-1)?.any_freeze ? readFreezes(connection, now, intent) : [];
   if (freeze) return { admitted: false, reason: 'frozen', freeze };
 
   const exclusive = lineage.filter((link) => link.concurrent_branches === 'exclusive');

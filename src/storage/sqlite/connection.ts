@@ -29,6 +29,12 @@ export const IN_MEMORY = ':memory:';
  */
 export const BUSY_TIMEOUT_MS = 5_000;
 
+/**
+ * In KiB. Ids and hashes are random, so each entry changes pages all over its indexes: those of some
+ * hundred thousand entries fit, and beyond that the system's own cache is asked.
+ */
+const CACHE_KIB = 32_768;
+
 export type Value = string | number | bigint | boolean | Date | Uint8Array | null | undefined;
 
 export interface Connection {
@@ -145,6 +151,7 @@ function configure(database: DatabaseSyncInstance, isInMemory: boolean): void {
     PRAGMA trusted_schema = OFF;
     PRAGMA cell_size_check = ON;
     PRAGMA secure_delete = ON;
+    PRAGMA cache_size = -${CACHE_KIB};
   `);
 }
 

@@ -29,7 +29,10 @@ export function load(connection: Connection, request: LoadRequest, now: Date): L
   return {
     token: found?.token,
     lineage: found?.lineage.map(linkOf) ?? [],
-    freezes: readFreezes(connection, now, { capability, root_principal }),
+    freezes:
+      found?.row.any_freeze === 0n
+        ? []
+        : readFreezes(connection, now, { capability, root_principal }),
     grant: grantId === undefined ? undefined : readGrant(connection, grantId),
     bindings: readBindings(connection, bindingIds),
     idempotency:

@@ -36,7 +36,11 @@ type OrNull<Kept, Stored> = undefined extends Kept ? Stored | null : Stored;
 
 /** Columns of a token and, after a left join, of its budget. */
 export type TokenRow = Row<Omit<TokenRecord, 'budget'>> &
-  BudgetColumns & { readonly children: bigint; readonly revoked_at: bigint | null };
+  BudgetColumns & {
+    readonly any_freeze: bigint;
+    readonly children: bigint;
+    readonly revoked_at: bigint | null;
+  };
 
 interface BudgetColumns {
   readonly token_id: string;
@@ -47,6 +51,7 @@ interface BudgetColumns {
 }
 
 export interface LinkRow extends BudgetColumns {
+  readonly any_freeze: bigint;
   readonly subject: string;
   readonly lineage: string;
   readonly concurrent_branches: string;
@@ -77,7 +82,7 @@ export function tokenOf(row: TokenRow): TokenRecord {
   };
 }
 
-export function linkOf(row: Omit<LinkRow, 'lineage'>): LineageLink {
+export function linkOf(row: Omit<LinkRow, 'lineage' | 'any_freeze'>): LineageLink {
   return {
     token_id: row.token_id,
     subject: row.subject,

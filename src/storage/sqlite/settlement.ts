@@ -25,6 +25,7 @@ interface Charged {
 interface OpenIntent extends Charged {
   readonly reserved: bigint | null;
   readonly leases: bigint;
+  readonly composed: bigint;
   readonly state: 'admitted' | 'settled';
   readonly entry_id: string | null;
 }
@@ -46,7 +47,8 @@ export function settle(
 
   // Only a call that may still be running keeps its turn and its trail.
   const keeps = settlement.stillRuns === true && outcome === 'indeterminate';
-  if (!keeps) release(connection, operation_id);
+  const holds = intent.leases > 0n || intent.composed > 0n;
+  if (holds && !keeps) release(connection, operation_id);
   const consumed = consumedBy(settlement, intent.reserved);
   close(connection, settlement, consumed);
   moveMoney(connection, intent, -(intent.reserved ?? 0n), consumed);
@@ -108,7 +110,8 @@ function eraseLate(connection: Connection, entryId: string): void {
 
 function readIntent(connection: Connection, operationId: string): OpenIntent | undefined {
   return connection.get<OpenIntent>(
-    `SELECT lineage, charge_currency, reserved, leases, state, entry_id
+    `SELECT lineage, charge_currency, reserved, leases, composing IS NOT NULL AS composed, state,
+       entry_id
      FROM intents JOIN tokens USING (token_id) WHERE operation_id = ?`,
     operationId,
   );

@@ -2,7 +2,7 @@
  * The store in one SQLite file, or in memory.
  *
  * One connection. A change runs with others of its turn in one durable transaction; a question is
- * answered at once, from one snapshot, between transactions. Entries get their place in the tree in
+ * answered with others of its turn from one snapshot, between transactions. Entries get their place in the tree in
  * the transaction that makes them, so nothing ever waits for a sequencer.
  *
  * Several processes may share the file: each change is decided under the file's write lock, and
@@ -23,7 +23,6 @@ import {
   failureOf,
   IN_MEMORY,
   openConnection,
-  rollBack,
 } from './connection.ts';
 import * as deliveries from './deliveries.ts';
 import { erasures } from './erase.ts';
@@ -37,6 +36,7 @@ import { findLeaf, queryEntries, readNodes, scanEntries } from './log-reader.ts'
 import { createLogWriter, type LogWriter, readHead } from './log-writer.ts';
 import { migrate, noStoreIn, unfitFile, unmadeFile } from './migrations.ts';
 import { takePermits } from './permits.ts';
+import { createReader, type Reader } from './reader.ts';
 import * as settlement from './settlement.ts';
 import * as tokens from './tokens.ts';
 
@@ -70,8 +70,9 @@ export function createSqliteStore(connection: Connection, options: SqliteOptions
   const log = createLogWriter(connection);
   const commits = createGroupCommit(connection, log);
   const eraser = createEraser(connection, commits);
+  const reader = createReader(connection);
   const now = options.clock ?? (() => new Date());
-  const parts: Parts = { connection, log, commits, eraser, now };
+  const parts: Parts = { connection, reader, log, commits, eraser, now };
   return {
     ...lifeOf(parts),
     ...tokenStore(parts),
@@ -85,6 +86,7 @@ export function createSqliteStore(connection: Connection, options: SqliteOptions
 
 interface Parts {
   readonly connection: Connection;
+  readonly reader: Reader;
   readonly log: LogWriter;
   readonly commits: GroupCommit;
   readonly eraser: Eraser;
@@ -93,7 +95,12 @@ interface Parts {
 
 type Part<Method extends keyof Store> = Pick<Store, Method>;
 
-function lifeOf({ connection, commits, now }: Parts): Part<'logId' | 'now' | 'probe' | 'close'> {
+function lifeOf({
+  connection,
+  reader,
+  commits,
+  now,
+}: Parts): Part<'logId' | 'now' | 'probe' | 'close'> {
   const row = connection.get<{ log_id: string }>('SELECT log_id FROM store');
   if (!row) throw new Error('Cannot open the store: it has no log id');
   let isClosed = false;
@@ -108,6 +115,7 @@ function lifeOf({ connection, commits, now }: Parts): Part<'logId' | 'now' | 'pr
     close: async () => {
       if (isClosed) return;
       isClosed = true;
+      reader.close();
       commits.close();
       closeConnection(connection);
     },
@@ -123,7 +131,7 @@ function closeConnection(connection: Connection): void {
   }
 }
 
-function tokenStore({ connection, log, commits }: Parts) {
+function tokenStore({ connection, reader, log, commits }: Parts) {
   return {
     insertRoot: (token, entry) => {
       return commits.submit(() => tokens.insertRoot(connection, log, token, entry));
@@ -133,14 +141,14 @@ function tokenStore({ connection, log, commits }: Parts) {
       return commits.submit(() => tokens.revokeToken(connection, log, revocation));
     },
     describeToken: (id, childrenMax) => {
-      return read(connection, () => tokens.describeToken(connection, id, childrenMax));
+      return reader.ask(() => tokens.describeToken(connection, id, childrenMax));
     },
   } satisfies Partial<Store>;
 }
 
-function invocationStore({ connection, log, commits, eraser, now }: Parts) {
+function invocationStore({ connection, reader, log, commits, eraser, now }: Parts) {
   return {
-    load: (request) => read(connection, () => invocations.load(connection, request, now())),
+    load: (request) => reader.ask(() => invocations.load(connection, request, now())),
     admit: (admission) => {
       return commits.submit(
         () => admit(connection, admission),
@@ -157,22 +165,22 @@ function invocationStore({ connection, log, commits, eraser, now }: Parts) {
     renewLeases: (id, until) => {
       return commits.submit(() => settlement.renewLeases(connection, id, until));
     },
-    busyUntil: (ids, at) => read(connection, () => settlement.busyUntil(connection, ids, at)),
+    busyUntil: (ids, at) => reader.ask(() => settlement.busyUntil(connection, ids, at)),
     releaseLeases: (id) => commits.submit(() => settlement.release(connection, id)),
     takePermits: (request) => commits.submit(() => takePermits(connection, request)),
     forgetKeys: eraser.forgetKeys,
     heartbeat: (id, at) => commits.submit(() => invocations.heartbeat(connection, id, at)),
     abandonedIntents: (silentSince, limit) => {
-      return read(connection, () => invocations.abandonedIntents(connection, silentSince, limit));
+      return reader.ask(() => invocations.abandonedIntents(connection, silentSince, limit));
     },
-    indeterminate: (limit) => read(connection, () => invocations.indeterminate(connection, limit)),
+    indeterminate: (limit) => reader.ask(() => invocations.indeterminate(connection, limit)),
     reconcile: (...word) => {
       return commits.submit(() => settlement.reconcile(connection, log, word, now()));
     },
   } satisfies Partial<Store>;
 }
 
-function compositionStore({ connection, log, commits }: Parts) {
+function compositionStore({ connection, reader, log, commits }: Parts) {
   return {
     beginStep: (step, instanceId) => {
       return commits.submit(() => compositions.beginStep(connection, step, instanceId));
@@ -181,17 +189,17 @@ function compositionStore({ connection, log, commits }: Parts) {
     adoptComposition: (instanceId, silentSince) => {
       return commits.submit(() => compositions.adopt(connection, instanceId, silentSince));
     },
-    rollbackUntil: (key) => read(connection, () => compositions.rollbackUntil(connection, key)),
+    rollbackUntil: (key) => reader.ask(() => compositions.rollbackUntil(connection, key)),
   } satisfies Partial<Store>;
 }
 
-function approvalStore({ connection, log, commits }: Parts) {
+function approvalStore({ connection, reader, log, commits }: Parts) {
   return {
     requestApproval: (...question) => {
       return commits.submit(() => approvals.requestApproval(connection, log, question));
     },
-    loadApproval: (id) => read(connection, () => approvals.loadApproval(connection, id)),
-    listApprovals: (query) => read(connection, () => approvals.listApprovals(connection, query)),
+    loadApproval: (id) => reader.ask(() => approvals.loadApproval(connection, id)),
+    listApprovals: (query) => reader.ask(() => approvals.listApprovals(connection, query)),
     approve: (decision) => commits.submit(() => approvals.approve(connection, log, decision)),
     deny: (denial) => commits.submit(() => approvals.deny(connection, log, denial)),
     expireApprovals: (...expiry) => {
@@ -203,11 +211,11 @@ function approvalStore({ connection, log, commits }: Parts) {
     finishDelivery: (result) => {
       return commits.submit(() => deliveries.finishDelivery(connection, result));
     },
-    listDeliveries: (limit) => read(connection, () => deliveries.listDeliveries(connection, limit)),
+    listDeliveries: (limit) => reader.ask(() => deliveries.listDeliveries(connection, limit)),
   } satisfies Partial<Store>;
 }
 
-function operatorStore({ connection, log, commits, now }: Parts) {
+function operatorStore({ connection, reader, log, commits, now }: Parts) {
   return {
     freeze: (record, entry) => {
       return commits.submit(() => freezes.freeze(connection, log, record, entry));
@@ -215,12 +223,12 @@ function operatorStore({ connection, log, commits, now }: Parts) {
     unfreeze: (target, entry) => {
       return commits.submit(() => freezes.unfreeze(connection, log, target, { entry, now: now() }));
     },
-    frozen: (at) => read(connection, () => freezes.frozen(connection, at)),
+    frozen: (at) => reader.ask(() => freezes.frozen(connection, at)),
   } satisfies Partial<Store>;
 }
 
-function logStore({ connection, commits, eraser }: Parts) {
-  const treeHead = () => read(connection, () => readHead(connection));
+function logStore({ connection, reader, commits, eraser }: Parts) {
+  const treeHead = () => reader.ask(() => readHead(connection));
   return {
     // An entry that was acknowledged has its place already.
     sequence: treeHead,
@@ -229,38 +237,25 @@ function logStore({ connection, commits, eraser }: Parts) {
       const waiting = commits.waiting();
       return { waiting, overloaded: waiting >= WAITING_MAX };
     },
-    queryEntries: (query) => read(connection, () => queryEntries(connection, query)),
-    scanEntries: (from, limit) => read(connection, () => scanEntries(connection, from, limit)),
-    findLeaf: (by) => read(connection, () => findLeaf(connection, by)),
+    queryEntries: (query) => reader.ask(() => queryEntries(connection, query)),
+    scanEntries: (from, limit) => reader.ask(() => scanEntries(connection, from, limit)),
+    findLeaf: (by) => reader.ask(() => findLeaf(connection, by)),
     erase: eraser.erase,
-    erasures: () => read(connection, () => erasures(connection)),
-    nodes: (ids) => read(connection, () => readNodes(connection, ids)),
-    inspect: () => read(connection, () => inspect(connection)),
+    erasures: () => reader.ask(() => erasures(connection)),
+    nodes: (ids) => reader.ask(() => readNodes(connection, ids)),
+    inspect: () => reader.ask(() => inspect(connection)),
     insertCheckpoint: (checkpoint) => {
       return commits.submit(() => checkpoints.insertCheckpoint(connection, checkpoint));
     },
-    lastCheckpoint: () => read(connection, () => checkpoints.lastCheckpoint(connection)),
-    loadCheckpoint: (id) => read(connection, () => checkpoints.loadCheckpoint(connection, id)),
+    lastCheckpoint: () => reader.ask(() => checkpoints.lastCheckpoint(connection)),
+    loadCheckpoint: (id) => reader.ask(() => checkpoints.loadCheckpoint(connection, id)),
     listCheckpoints: (limit, before) => {
-      return read(connection, () => checkpoints.listCheckpoints(connection, limit, before));
+      return reader.ask(() => checkpoints.listCheckpoints(connection, limit, before));
     },
     keepCosignature: (id, line) => {
       return commits.submit(() => checkpoints.keepCosignature(connection, id, line));
     },
-    cosignatures: (id) => read(connection, () => checkpoints.cosignatures(connection, id)),
+    cosignatures: (id) => reader.ask(() => checkpoints.cosignatures(connection, id)),
     lead: (...bid) => commits.submit(() => checkpoints.lead(connection, bid)),
   } satisfies Partial<Store>;
-}
-
-/** Answers from one snapshot: another process may write between two statements. */
-async function read<Result>(connection: Connection, question: () => Result): Promise<Result> {
-  try {
-    connection.run('BEGIN');
-    const answer = question();
-    connection.run('COMMIT');
-    return answer;
-  } catch (error) {
-    rollBack(connection);
-    throw failureOf(error);
-  }
 }

@@ -15,13 +15,16 @@ import type { Connection } from './connection.ts';
 import type { LogWriter } from './log-writer.ts';
 import { type LinkRow, linkOf, type TokenRow, timeOf, tokenOf } from './rows.ts';
 
+/** Hardly ever is anything frozen, and then nobody has to ask what. */
+const ANY_FREEZE = 'EXISTS (SELECT 1 FROM freezes) AS any_freeze';
+
 const LINK = `
   SELECT t.token_id, t.subject, t.lineage, t.concurrent_branches, t.expires_at, t.revoked_at,
-    b.currency, b.max, b.reserved, b.consumed
+    b.currency, b.max, b.reserved, b.consumed, ${ANY_FREEZE}
   FROM tokens t LEFT JOIN budgets b USING (token_id) WHERE t.token_id = ?`;
 
 const TOKEN = `
-  SELECT t.*, b.currency, b.max, b.reserved, b.consumed
+  SELECT t.*, b.currency, b.max, b.reserved, b.consumed, ${ANY_FREEZE}
   FROM tokens t LEFT JOIN budgets b USING (token_id) WHERE t.token_id = ?`;
 
 /** A token and those above it, root first. */

@@ -1,0 +1,86 @@
+/**
+ * Questions that were asked in one turn of the event loop are answered from one snapshot.
+ *
+ * The snapshot is taken after all of them were asked, so no answer is older than its question; another
+ * process may write between two statements, and never shows in half. A question that fails, fails
+ * alone. Knows no table.
+ *
+ * @module
+ */
+
+import { setImmediate } from 'node:timers';
+import { StoreUnavailable } from '../store.ts';
+import { type Connection, failureOf, rollBack } from './connection.ts';
+
+/** Questions in one turn. More would only hold the event loop longer. */
+const BATCH_MAX = 256;
+
+export interface Reader {
+  ask<Result>(question: () => Result): Promise<Result>;
+  /** Answers what was asked. Refuses what comes later. */
+  close(): void;
+}
+
+export function createReader(connection: Connection): Reader {
+  const queue: Waiting[] = [];
+  let isScheduled = false;
+  let isClosed = false;
+
+  function schedule(): void {
+    if (isScheduled || queue.length === 0) return;
+    isScheduled = true;
+    setImmediate(() => {
+      isScheduled = false;
+      answerTogether(connection, queue.splice(0, BATCH_MAX));
+      schedule();
+    });
+  }
+
+  return {
+    ask<Result>(question: () => Result) {
+      if (isClosed)
+        return Promise.reject(new StoreUnavailable('Cannot use the store: it is closed'));
+      return new Promise<Result>((resolve, reject) => {
+        // The queue holds questions of every type; each pair of functions fits its own.
+        queue.push({ question, resolve, reject } as Waiting);
+        schedule();
+      });
+    },
+    close() {
+      isClosed = true;
+      answerTogether(connection, queue.splice(0));
+    },
+  };
+}
+
+interface Waiting {
+  readonly question: () => unknown;
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+function answerTogether(connection: Connection, batch: readonly Waiting[]): void {
+  if (batch.length === 0) return;
+  try {
+    connection.run('BEGIN');
+    for (const waiting of batch) answer(connection, waiting);
+    connection.run('COMMIT');
+  } catch (error) {
+    // Those that have their answer already keep it.
+    const lost = failureOf(error);
+    for (const { reject } of batch) reject(lost);
+  } finally {
+    rollBack(connection);
+  }
+}
+
+/** Throws only when the snapshot is lost. */
+function answer(connection: Connection, { question, resolve, reject }: Waiting): void {
+  try {
+    resolve(question());
+  } catch (error) {
+    // On some failures of the disk SQLite gives up the transaction.
+    if (!connection.inTransaction()) throw error;
+    reject(failureOf(error));
+  }
+}
