@@ -6,13 +6,13 @@ declare module 'autocannon' {
     connections: number;
     duration: number;
     method: 'GET' | 'POST';
-    headers?: Record<string, string>;
+    headers?: Readonly<Record<string, string>>;
     body?: string;
   }
   interface Result {
     duration: number;
-    non2xx: number;
     errors: number;
+    statusCodeStats: Readonly<Record<string, { count: number }>>;
     requests: { total: number };
     latency: { p50: number; p99: number };
   }

@@ -6,28 +6,64 @@
 
 import { createServer } from 'node:http';
 
-const kind = process.argv[2];
-const body = JSON.stringify({ ok: true });
+const SERVERS = { node: startNode, fastify: startFastify, mcp: startMcp };
 
-if (kind === 'node') {
+const start = SERVERS[process.argv[2]];
+if (!start) throw new Error(`Cannot start "${process.argv[2]}": it is no baseline`);
+process.stdout.write(`listening on http://127.0.0.1:${await start()}\n`);
+
+async function startNode() {
   const server = createServer((request, response) => {
     const chunks = [];
     request.on('data', (chunk) => chunks.push(chunk));
     request.on('end', () => {
-      const text = chunks.length > 0 ? JSON.stringify(JSON.parse(Buffer.concat(chunks))) : body;
+      const text = JSON.stringify(JSON.parse(Buffer.concat(chunks)));
       response.writeHead(200, { 'content-type': 'application/json' }).end(text);
     });
   });
-  server.listen(0, '127.0.0.1', () => say(server.address().port));
-} else {
+  return portOf(server);
+}
+
+async function startFastify() {
   const { fastify } = await import('fastify');
   const app = fastify();
   app.post('/', async (request) => request.body);
-  app.get('/', async () => ({ ok: true }));
+  // As many bytes as the document it is compared with.
+  app.get('/:bytes', async (request, reply) =>
+    reply.type('application/json').send(documentOf(Number(request.params.bytes))),
+  );
   await app.listen({ host: '127.0.0.1', port: 0 });
-  say(app.server.address().port);
+  return app.server.address().port;
 }
 
-function say(port) {
-  process.stdout.write(`listening on http://127.0.0.1:${port}\n`);
+const documents = new Map();
+
+function documentOf(bytes) {
+  const known = documents.get(bytes);
+  if (known) return known;
+  documents.set(bytes, Buffer.from(JSON.stringify('x'.repeat(bytes - 2))));
+  return documentOf(bytes);
+}
+
+/** The official server with one trivial tool. */
+async function startMcp() {
+  const { createMcpHandler, Server } = await import('@modelcontextprotocol/server');
+  const { toNodeHandler } = await import('@modelcontextprotocol/node');
+  const tool = { name: 'echo', inputSchema: { type: 'object' } };
+  const handler = createMcpHandler(() => {
+    const info = { name: 'baseline', version: '1' };
+    const server = new Server(info, { capabilities: { tools: {} } });
+    server.setRequestHandler('tools/list', async () => ({ tools: [tool] }));
+    server.setRequestHandler('tools/call', async ({ params }) => ({
+      content: [{ type: 'text', text: JSON.stringify(params.arguments) }],
+    }));
+    return server;
+  });
+  return portOf(createServer(toNodeHandler(handler)));
+}
+
+function portOf(server) {
+  return new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => resolve(server.address().port));
+  });
 }

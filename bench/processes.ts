@@ -8,7 +8,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 
 export interface Program {
@@ -18,14 +18,23 @@ export interface Program {
   stop(): Promise<void>;
 }
 
+export interface ProgramOptions {
+  readonly args?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Where it runs; one of its own when left out. */
+  readonly folder?: string;
+  /** Where its CPU profile is left. */
+  readonly profiles?: string | undefined;
+}
+
+export const DESK = 'dist/examples/travel/main.js';
+
 /** Runs a script of the repository and waits until it says where it listens. */
-export async function startProgram(
-  script: string,
-  args: readonly string[] = [],
-  environment: Record<string, string> = {},
-): Promise<Program> {
-  const folder = mkdtempSync(join(tmpdir(), 'writ-bench-'));
-  const child = spawn(process.execPath, [join(process.cwd(), script), ...args], {
+export async function startProgram(script: string, options: ProgramOptions = {}): Promise<Program> {
+  const { args = [], environment = {}, profiles } = options;
+  const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'writ-bench-'));
+  const flags = profiles ? ['--cpu-prof', `--cpu-prof-dir=${resolve(profiles)}`] : [];
+  const child = spawn(process.execPath, [...flags, resolve(script), ...args], {
     cwd: folder,
     env: {
       ...process.env,
@@ -43,7 +52,7 @@ export async function startProgram(
     async stop() {
       child.kill('SIGTERM');
       if (child.exitCode === null) await once(child, 'exit');
-      rmSync(folder, { recursive: true, force: true });
+      if (!options.folder) rmSync(folder, { recursive: true, force: true });
     },
   };
 }

@@ -1,207 +1,104 @@
 /**
  * The benchmark: the service beside bare servers, in the same run, on the same machine.
  *
- * Targets are interleaved and repeated, and what counts is the ratio of medians: a busy machine slows
- * all of them alike. Where the rounds of a target differ too much, no ratio is printed.
+ *     npm run bench -- [--quick] [--json <file>] [--profile <folder>] [--no-growth]
+ *
+ * Targets are interleaved and repeated. A whole run writes `bench/RESULTS.md` and `bench/growth.svg`;
+ * a quick one only prints. With `--profile`, each program leaves its CPU profile in the folder.
  *
  * @module
  */
 
 import { writeFileSync } from 'node:fs';
-import { cpus } from 'node:os';
-import autocannon from 'autocannon';
+import { parseArgs } from 'node:util';
 import { startPostgres } from '../test/postgres.ts';
-import { type Program, startProgram } from './processes.ts';
+import { chartOf } from './chart.ts';
+import { growth } from './growth.ts';
+import { CONNECTIONS, measure, type Row, rowOf, type Sample } from './measure.ts';
+import { DESK, type Program, startProgram } from './processes.ts';
+import { machine, pageOf, tableOf } from './report.ts';
+import { baselines, documentTargets, refusalTargets, type Target, workTargets } from './targets.ts';
 
-const quick = process.argv.includes('--quick');
-const CONNECTIONS = 64;
-const SECONDS = quick ? 1 : 4;
-const ROUNDS = quick ? 3 : 5;
+const { values: options } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    json: { type: 'string' },
+    profile: { type: 'string' },
+    'no-growth': { type: 'boolean', default: false },
+  },
+});
 
-/** When the quickest and the slowest round differ by more than this, the median means nothing. */
-const SPREAD_MAX = 0.5;
+const { quick } = options;
+const SECONDS = quick ? 1 : 2;
+const ROUNDS = quick ? 2 : 5;
+const WARM_UP_SECONDS = quick ? 1 : 3;
 
-interface Target {
-  readonly name: string;
-  readonly program: Program;
-  readonly path: string;
-  readonly method: 'GET' | 'POST';
-  readonly headers?: Record<string, string>;
-  readonly body?: string;
-  /** The target it is compared with. */
-  readonly baseline?: string;
-}
-
-interface Sample {
-  readonly rate: number;
-  readonly p50: number;
-  readonly p99: number;
-  readonly cpu: number;
-}
-
-const JSON_HEADERS = { 'content-type': 'application/json' };
+const EXTENT = quick
+  ? { entries: [1_000, 10_000], tokens: [100, 1_000], descendants: 1_000, calls: 5_000 }
+  : {
+      entries: [1_000, 10_000, 100_000, 1_000_000],
+      tokens: [100, 1_000, 10_000, 100_000],
+      descendants: 10_000,
+      calls: 100_000,
+    };
 
 async function main(): Promise<void> {
+  const { cores, cpu, node } = machine();
+  console.log(`${cores} x ${cpu}, Node ${node}, ${CONNECTIONS} connections\n`);
+  const rows = await underLoad();
+  console.log(tableOf(rows));
+  const grown = options['no-growth'] ? undefined : await growth(EXTENT);
+  for (const { name, figure, wanted } of grown?.figures ?? []) {
+    console.log(`${name.padEnd(62)}${figure.padStart(8)}  ${wanted}`);
+  }
+  if (options.json !== undefined) {
+    const told = { machine: machine(), connections: CONNECTIONS, rows, growth: grown };
+    writeFileSync(options.json, `${JSON.stringify(told, null, 2)}\n`);
+  }
+  if (quick || !grown || options.profile !== undefined) return;
+  writeFileSync(new URL('RESULTS.md', import.meta.url), pageOf(rows, grown, SECONDS));
+  writeFileSync(new URL('growth.svg', import.meta.url), chartOf(grown.curves));
+}
+
+async function underLoad(): Promise<Row[]> {
   const postgres = await startPostgres();
-  const programs = {
-    node: await startProgram('bench/baseline.mjs', ['node']),
-    fastify: await startProgram('bench/baseline.mjs', ['fastify']),
-    sqlite: await startProgram('dist/examples/travel/main.js'),
-    postgres: await startProgram('dist/examples/travel/main.js', [], { WRIT_STORE: postgres.url }),
+  const { profile: profiles } = options;
+  const bare = (kind: string) => startProgram('bench/baseline.mjs', { args: [kind] });
+  const programs: Program[] = [];
+  const started = async (program: Promise<Program>) => {
+    programs.push(await program);
+    return program;
   };
   try {
-    const targets = [
-      ...baselines(programs.node, programs.fastify),
-      ...(await serviceTargets('SQLite', programs.sqlite)),
-      ...(await serviceTargets('PostgreSQL', programs.postgres)),
+    const [node, fastify, mcp] = [
+      await started(bare('node')),
+      await started(bare('fastify')),
+      await started(bare('mcp')),
     ];
-    const samples = new Map<string, Sample[]>(targets.map(({ name }) => [name, []]));
-    for (let round = 0; round <= ROUNDS; round += 1) {
-      for (const target of targets) {
-        const sample = await measure(target, round === 0 ? 1 : SECONDS);
-        // The first round warms up: caches, compiled code, connections.
-        if (round > 0) samples.get(target.name)?.push(sample);
-      }
-    }
-    report(targets, samples);
+    const sqlite = await started(startProgram(DESK, { profiles }));
+    const environment = { WRIT_STORE: postgres.url };
+    const shared = await started(startProgram(DESK, { environment, profiles }));
+    return await interleaved([
+      ...baselines({ node, fastify, mcp }),
+      ...(await workTargets('SQLite', sqlite)),
+      ...(await workTargets('PostgreSQL', shared)),
+      ...(await refusalTargets(sqlite)),
+      ...(await documentTargets(sqlite, fastify)),
+    ]);
   } finally {
-    await Promise.all(Object.values(programs).map((program) => program.stop()));
+    await Promise.all(programs.map((program) => program.stop()));
     await postgres.stop();
   }
 }
 
-function baselines(node: Program, fastify: Program): Target[] {
-  const body = JSON.stringify({ parameters: { origin: 'SEA', destination: 'SFO' } });
-  const post = { path: '/', method: 'POST', headers: JSON_HEADERS, body } as const;
-  return [
-    { name: 'node:http POST echo', program: node, ...post, baseline: 'fastify POST echo' },
-    { name: 'fastify POST echo', program: fastify, ...post },
-    { name: 'fastify GET', program: fastify, path: '/', method: 'GET' },
-  ];
-}
-
-async function serviceTargets(store: string, program: Program): Promise<Target[]> {
-  const token = await issue(program);
-  const headers = { ...JSON_HEADERS, authorization: `Bearer ${token}` };
-  const post = { program, method: 'POST', headers, baseline: 'fastify POST echo' } as const;
-  const read = { parameters: { traveler: 'TR-1' } };
-  return [
-    {
-      name: `${store} invoke read`,
-      ...post,
-      path: '/svc/invoke/find_traveler',
-      body: JSON.stringify(read),
-    },
-    {
-      name: `${store} invoke write`,
-      ...post,
-      path: '/svc/invoke/buy_lounge_pass',
-      body: '{"parameters":{}}',
-    },
-    { name: `${store} permissions`, ...post, path: '/svc/permissions', body: '{}' },
-    {
-      name: `${store} root issuance`,
-      ...post,
-      path: '/svc/tokens',
-      headers: { ...JSON_HEADERS, authorization: 'Bearer demo-human-key' },
-      body: '{"scope":["travel.search"]}',
-    },
-    {
-      name: `${store} manifest`,
-      program,
-      path: '/svc/manifest',
-      method: 'GET',
-      baseline: 'fastify GET',
-    },
-  ];
-}
-
-async function issue({ url }: Program): Promise<string> {
-  const response = await fetch(`${url}/svc/tokens`, {
-    method: 'POST',
-    headers: { ...JSON_HEADERS, authorization: 'Bearer demo-human-key' },
-    body: JSON.stringify({
-      scope: ['travel.read', 'travel.extras'],
-      budget: { currency: 'USD', max_amount: 1_000_000_000 },
-    }),
-  });
-  const { token } = (await response.json()) as { token: string };
-  return token;
-}
-
-async function measure(target: Target, duration: number): Promise<Sample> {
-  const before = target.program.cpu();
-  const result = await autocannon({
-    url: `${target.program.url}${target.path}`,
-    connections: CONNECTIONS,
-    duration,
-    method: target.method,
-    ...(target.headers && { headers: target.headers }),
-    ...(target.body !== undefined && { body: target.body }),
-  });
-  if (result.non2xx > 0 || result.errors > 0) {
-    throw new Error(
-      `Cannot measure ${target.name}: ${result.non2xx} refused, ${result.errors} broken`,
-    );
+async function interleaved(targets: readonly Target[]): Promise<Row[]> {
+  const samples = new Map<string, Sample[]>(targets.map(({ name }) => [name, []]));
+  // Caches, compiled code, connections.
+  for (const target of targets) await measure(target, WARM_UP_SECONDS);
+  for (let round = 0; round < ROUNDS; round += 1) {
+    for (const target of targets) samples.get(target.name)?.push(await measure(target, SECONDS));
   }
-  const count = result.requests.total;
-  return {
-    rate: count / result.duration,
-    p50: result.latency.p50,
-    p99: result.latency.p99,
-    cpu: (target.program.cpu() - before) / count,
-  };
-}
-
-function report(targets: readonly Target[], samples: ReadonlyMap<string, Sample[]>): void {
-  const rows = targets.map(({ name, baseline }) => {
-    const own = samples.get(name) ?? [];
-    const other = baseline ? (samples.get(baseline) ?? []) : [];
-    const rate = median(own, 'rate');
-    const unsure =
-      spread(own) > SPREAD_MAX || (baseline !== undefined && spread(other) > SPREAD_MAX);
-    const ratio = !baseline || unsure ? undefined : rate / median(other, 'rate');
-    const figures = {
-      rate,
-      p50: median(own, 'p50'),
-      p99: median(own, 'p99'),
-      cpu: median(own, 'cpu'),
-    };
-    return { name, ...figures, baseline, unsure, ratio };
-  });
-  const machine = { cpu: cpus()[0]?.model, cores: cpus().length, node: process.version };
-  console.log(
-    `${machine.cores} x ${machine.cpu}, Node ${machine.node}, ${CONNECTIONS} connections\n`,
-  );
-  for (const row of rows) {
-    const ratio = row.ratio?.toFixed(2) ?? (row.unsure ? 'unsure' : '');
-    const cells = [
-      row.rate.toFixed(0),
-      row.p50.toFixed(0),
-      row.p99.toFixed(0),
-      row.cpu.toFixed(0),
-      ratio,
-    ];
-    console.log(row.name.padEnd(28), ...cells.map((cell) => cell.padStart(9)));
-  }
-  console.log(
-    ''.padEnd(28),
-    ...['req/s', 'p50 ms', 'p99 ms', 'cpu µs', 'ratio'].map((cell) => cell.padStart(9)),
-  );
-  const file = process.argv[process.argv.indexOf('--json') + 1];
-  if (process.argv.includes('--json') && file) {
-    writeFileSync(file, JSON.stringify({ machine, connections: CONNECTIONS, rows }, null, 2));
-  }
-}
-
-function median(samples: readonly Sample[], field: keyof Sample): number {
-  const values = samples.map((sample) => sample[field]).toSorted((one, other) => one - other);
-  return values[Math.floor(values.length / 2)] ?? Number.NaN;
-}
-
-function spread(samples: readonly Sample[]): number {
-  const rates = samples.map(({ rate }) => rate);
-  return (Math.max(...rates) - Math.min(...rates)) / median(samples, 'rate');
+  return targets.map((target) => rowOf(target, samples));
 }
 
 await main();

@@ -128,10 +128,6 @@ export const DEPENDENCIES: Readonly<Record<string, Place>> = {
     in: ['src/log.ts'],
     why: 'structured lines that do not slow down the calls they tell of',
   },
-  'prom-client': {
-    in: ['src/http/'],
-    why: 'the text format of metrics, with a registry per service',
-  },
   yaml: {
     in: ['src/config-file.ts'],
     why: 'configuration files that people write by hand',

@@ -18,9 +18,14 @@ const owed = new WeakMap<Socket, Set<ServerResponse>>();
 
 /** Remembers that a request is in work: what comes after it must not take its answer's place. */
 export function oweAnswer(socket: Socket, response: ServerResponse): void {
-  const waiting = owed.get(socket) ?? new Set();
-  owed.set(socket, waiting.add(response));
-  response.once('close', () => waiting.delete(response));
+  const waiting = owed.get(socket);
+  if (waiting) waiting.add(response);
+  else owed.set(socket, new Set([response]));
+}
+
+/** The response was written, or nobody is there to read it any more. */
+export function settleAnswer(socket: Socket, response: ServerResponse): void {
+  owed.get(socket)?.delete(response);
 }
 
 /** Whether a request of this connection is in work. */

@@ -1,13 +1,13 @@
 /**
- * Metrics of one service, in a registry of its own: two services in a process do not share numbers.
+ * Metrics of one service, counted apart: two services in a process do not share numbers.
  *
  * @module
  */
 
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { EndedInvocation } from '../service/parts.ts';
 import type { SealingState } from '../service/sealer.ts';
 import type { Load } from './shed.ts';
+import { createCounter, createGauge, createHistogram, metricsText } from './tally.ts';
 
 /** From a refusal in memory to a handler at its default deadline. */
 const DURATION_BUCKETS = [
@@ -15,7 +15,8 @@ const DURATION_BUCKETS = [
 ];
 
 export interface Metrics {
-  readonly registry: Registry;
+  /** All of them, as a scraper reads them. */
+  text(): string;
   /** Labels are names of ours, never a caller's text: their number is bounded. */
   answered(operation: string, status: number, seconds: number): void;
   shed(): void;
@@ -24,80 +25,65 @@ export interface Metrics {
 
 /** `sealing` tells of the log where it is sealed. */
 export function createMetrics(load: Load, sealing: () => SealingState | undefined): Metrics {
-  const registry = new Registry();
-  const registers = [registry];
-  const requests = new Counter({
-    name: 'writ_http_requests_total',
-    help: 'Answered requests',
-    labelNames: ['operation', 'status'],
-    registers,
-  });
-  const durations = new Histogram({
-    name: 'writ_http_request_duration_seconds',
-    help: 'Time from the first byte of a request to the end of its answer',
-    labelNames: ['operation'],
-    buckets: DURATION_BUCKETS,
-    registers,
-  });
-  const turnedAway = new Counter({
-    name: 'writ_http_requests_shed_total',
-    help: 'Requests turned away because of load',
-    registers,
-  });
-  const invocations = new Counter({
-    name: 'writ_invocations_total',
-    help: 'Invocations by outcome: success, or the type of the failure',
-    labelNames: ['capability', 'outcome'],
-    registers,
-  });
-  const invocationDurations = new Histogram({
-    name: 'writ_invocation_duration_seconds',
-    help: 'Time from the first check to the durable entry, or to the last event of a stream',
-    labelNames: ['capability'],
-    buckets: DURATION_BUCKETS,
-    registers,
-  });
-  gauge(registers, 'writ_http_requests_in_work', 'Requests in work', load.inWork);
-  gauge(registers, 'writ_process_resident_bytes', 'Resident memory', () =>
-    process.memoryUsage.rss(),
+  const requests = createCounter('writ_http_requests_total', 'Answered requests', [
+    'operation',
+    'status',
+  ]);
+  const durations = createHistogram(
+    'writ_http_request_duration_seconds',
+    'Time from the first byte of a request to the end of its answer',
+    'operation',
+    DURATION_BUCKETS,
   );
-  gauge(registers, 'writ_process_uptime_seconds', 'Time since the start', () => process.uptime());
-
-  if (sealing()) {
-    gauge(registers, 'writ_log_sealed_entries', 'Entries under the last checkpoint', () => {
-      return sealing()?.checkpoint?.size ?? 0;
-    });
-    gauge(
-      registers,
-      'writ_log_sealing_refused',
-      '1 while the log does not extend what was signed',
-      () => {
-        return sealing()?.refused === undefined ? 0 : 1;
-      },
-    );
-  }
-
+  const turnedAway = createCounter(
+    'writ_http_requests_shed_total',
+    'Requests turned away because of load',
+  );
+  const invocations = createCounter(
+    'writ_invocations_total',
+    'Invocations by outcome: success, or the type of the failure',
+    ['capability', 'outcome'],
+  );
+  const invocationDurations = createHistogram(
+    'writ_invocation_duration_seconds',
+    'Time from the first check to the durable entry, or to the last event of a stream',
+    'capability',
+    DURATION_BUCKETS,
+  );
+  const all = [
+    requests,
+    durations,
+    turnedAway,
+    invocations,
+    invocationDurations,
+    createGauge('writ_http_requests_in_work', 'Requests in work', load.inWork),
+    createGauge('writ_process_resident_bytes', 'Resident memory', () => process.memoryUsage.rss()),
+    createGauge('writ_process_uptime_seconds', 'Time since the start', () => process.uptime()),
+    ...(sealing() ? sealingGauges(sealing) : []),
+  ];
   return {
-    registry,
+    text: () => metricsText(all),
     answered(operation, status, seconds) {
-      requests.inc({ operation, status });
-      durations.observe({ operation }, seconds);
+      requests.inc(operation, String(status));
+      durations.observe(operation, seconds);
     },
     shed: () => turnedAway.inc(),
     invoked({ capability = 'none', outcome, seconds }) {
-      invocations.inc({ capability, outcome });
-      invocationDurations.observe({ capability }, seconds);
+      invocations.inc(capability, outcome);
+      invocationDurations.observe(capability, seconds);
     },
   };
 }
 
-function gauge(registers: Registry[], name: string, help: string, value: () => number): void {
-  new Gauge({
-    name,
-    help,
-    registers,
-    collect() {
-      this.set(value());
-    },
-  });
+function sealingGauges(sealing: () => SealingState | undefined) {
+  return [
+    createGauge('writ_log_sealed_entries', 'Entries under the last checkpoint', () => {
+      return sealing()?.checkpoint?.size ?? 0;
+    }),
+    createGauge(
+      'writ_log_sealing_refused',
+      '1 while the log does not extend what was signed',
+      () => (sealing()?.refused === undefined ? 0 : 1),
+    ),
+  ];
 }

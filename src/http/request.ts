@@ -25,9 +25,15 @@ export function askOf(operation: Operation, request: FastifyRequest, reply: Fast
 
 /** A header as often as it was sent: Node itself keeps one of several, or joins them. */
 export function headerLines({ raw }: FastifyRequest, name: string): string[] {
-  return raw.rawHeaders.filter((_, index, all) => {
-    return index % 2 === 1 && all[index - 1]?.toLowerCase() === name;
-  });
+  const lines: string[] = [];
+  const { rawHeaders } = raw;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const key = rawHeaders[i] as string;
+    if (key.length === name.length && key.toLowerCase() === name) {
+      lines.push(rawHeaders[i + 1] as string);
+    }
+  }
+  return lines;
 }
 
 /** The credential, when exactly one was presented in the one place for it. */

@@ -20,6 +20,7 @@ import {
   answerExpectation,
   answerFrameworkError,
   oweAnswer,
+  settleAnswer,
 } from './client-error.ts';
 import * as limits from './limits.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
@@ -27,6 +28,7 @@ import { addReference } from './reference.ts';
 import { askOf, headerLines, traceOf } from './request.ts';
 import { type Load, watchLoad } from './shed.ts';
 import { mount, type Surface } from './surface.ts';
+import { METRICS_TYPE } from './tally.ts';
 
 export type HttpServer = FastifyInstance;
 
@@ -66,8 +68,7 @@ export function createHttpServer(
   app.addHook('onClose', async () => load.close());
 
   readBodiesAsBytes(app);
-  watchRequests(app, load, metrics);
-  refuseEarly(app, load, metrics);
+  receiveRequests(app, load, metrics);
   for (const [name, method] of Object.entries(runtime.methods)) {
     addRoute(app, name as OperationName, method, runtime);
   }
@@ -118,25 +119,37 @@ function readBodiesAsBytes(app: FastifyInstance): void {
   });
 }
 
-/** Names each request, continues its trace, and counts it. */
-function watchRequests(app: FastifyInstance, load: Load, metrics: Metrics): void {
-  const places = new WeakMap<FastifyRequest, ReturnType<Load['enter']>>();
-  app.addHook('onRequest', async (request, reply) => {
-    oweAnswer(request.raw.socket, reply.raw);
+/**
+ * Names each request, continues its trace, counts it, and turns away what will not be served anyway,
+ * before a body is read or a caller is looked up. No hook is a promise: every request passes them all.
+ */
+function receiveRequests(app: FastifyInstance, load: Load, metrics: Metrics): void {
+  app.decorateRequest('place', null);
+  app.addHook('onRequest', (request, reply, done) => {
+    const { socket } = request.raw;
     const place = load.enter();
-    places.set(request, place);
+    request.place = place;
+    oweAnswer(socket, reply.raw);
     // Not `onResponse`: a client that leaves early is never answered, and its place must be free.
-    reply.raw.once('close', place.leave);
+    reply.raw.on('close', () => {
+      place.leave();
+      settleAnswer(socket, reply.raw);
+    });
     reply.header('x-request-id', request.id);
     const trace = traceOf(request.headers.traceparent);
     if (trace) {
       reply.header('traceparent', `00-${trace.traceId}-${newSpanId()}-${trace.flags}`);
     }
+    if (!refusedEarly(app, request, reply, { load, metrics })) done();
   });
-  app.addHook('preValidation', async (request) => places.get(request)?.begin());
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('preValidation', (request, _reply, done) => {
+    request.place?.begin();
+    done();
+  });
+  app.addHook('onResponse', (request, reply, done) => {
     const operation = request.routeOptions.config?.operation ?? 'none';
     metrics.answered(operation, reply.statusCode, reply.elapsedTime / 1_000);
+    done();
   });
 }
 
@@ -145,26 +158,29 @@ function newSpanId(): string {
   return toHex(randomBytes(8));
 }
 
-/** Turns away, before a body is read or a caller is looked up, what will not be served anyway. */
-function refuseEarly(app: FastifyInstance, load: Load, metrics: Metrics): void {
-  app.addHook('onRequest', async (request, reply) => {
-    const operation = request.routeOptions.config?.operation ?? 'none';
-    const overload = WATCHING.includes(operation) ? undefined : load.overload();
-    if (overload) {
-      metrics.shed();
-      const detail = `Cannot take more work: ${overload}`;
-      return sendFailure(reply, failure('service_unavailable', detail));
-    }
-    if (request.raw.httpVersion === '1.1' && headerLines(request, 'host').length !== 1) {
-      const detail = 'Cannot read the request: expected exactly one Host header';
-      return sendFailure(reply, failure('invalid_parameters', detail));
-    }
-    if (request.is404) return answerUnknownRoute(app, request, reply);
-    const encoding = codingOf(request);
-    if (encoding === undefined) return undefined;
-    const detail = `Cannot read a body in "${encoding}": expected plain JSON`;
-    return sendFailure(reply, failure('unsupported_media_type', detail));
-  });
+/** Answers a request that goes no further. */
+function refusedEarly(
+  app: FastifyInstance,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { load, metrics }: { load: Load; metrics: Metrics },
+): FastifyReply | undefined {
+  const operation = request.routeOptions.config?.operation ?? 'none';
+  const overload = WATCHING.includes(operation) ? undefined : load.overload();
+  if (overload) {
+    metrics.shed();
+    const detail = `Cannot take more work: ${overload}`;
+    return sendFailure(reply, failure('service_unavailable', detail));
+  }
+  if (request.raw.httpVersion === '1.1' && headerLines(request, 'host').length !== 1) {
+    const detail = 'Cannot read the request: expected exactly one Host header';
+    return sendFailure(reply, failure('invalid_parameters', detail));
+  }
+  if (request.is404) return answerUnknownRoute(app, request, reply);
+  const encoding = codingOf(request);
+  if (encoding === undefined) return undefined;
+  const detail = `Cannot read a body in "${encoding}": expected plain JSON`;
+  return sendFailure(reply, failure('unsupported_media_type', detail));
 }
 
 /** How a body is packed, where it is not plain. */
@@ -188,7 +204,7 @@ function addHealth(app: FastifyInstance, runtime: Runtime, metrics: Metrics): vo
     return reply.send(reasons.length > 0 ? { status: 'unready', reasons } : { status: 'ready' });
   });
   app.get('/metrics', { config: { operation: 'metrics' } }, async (_request, reply) =>
-    reply.type(metrics.registry.contentType).send(await metrics.registry.metrics()),
+    reply.type(METRICS_TYPE).send(metrics.text()),
   );
 }
 
@@ -216,5 +232,9 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The name under which a route's answers are counted. */
     operation?: string;
+  }
+  interface FastifyRequest {
+    /** Its place among the requests that are arriving or in work. */
+    place: ReturnType<Load['enter']> | null;
   }
 }

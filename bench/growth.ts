@@ -1,0 +1,217 @@
+/**
+ * Growth: what a call, a query, a seal and a proof cost as entries, tokens and lineages grow.
+ *
+ * Flat is the promise. The entries that fill the log are other people's, as in a service with many
+ * callers; who asks has a trail of its own, and it is the same at every size.
+ *
+ * @module
+ */
+
+import { inclusionHashes } from '../src/service/proofs.ts';
+import { childToken, entry, rootToken } from '../src/testing/fixtures.ts';
+import type { Curve } from './chart.ts';
+import { median } from './measure.ts';
+import { DESK, startProgram } from './processes.ts';
+import { type BenchService, cpuOf, type Issued, openService, STORE_FILE } from './service.ts';
+
+export interface Figure {
+  readonly name: string;
+  readonly figure: string;
+  readonly wanted: string;
+}
+
+export interface Growth {
+  readonly curves: readonly Curve[];
+  readonly figures: readonly Figure[];
+}
+
+/** How far each number goes. */
+export interface Extent {
+  readonly entries: readonly number[];
+  readonly tokens: readonly number[];
+  readonly descendants: number;
+  /** Calls over which memory is watched. */
+  readonly calls: number;
+}
+
+const DEPTHS = [0, 1, 2, 3, 4, 5];
+
+/** Each figure is the median of so many turns, and the sizes take turns where they can. */
+const TURNS = 5;
+const CALLS = 2_000;
+
+export async function growth(extent: Extent): Promise<Growth> {
+  const service = await openService();
+  try {
+    const alice = await service.issue();
+    const read = () => invoke(service, alice);
+    await cpuOf(4 * CALLS, read);
+    const memory = await memoryOver(extent.calls, read);
+    const depth = await depthCurve(service);
+    const tokens = await tokenCurve(service, extent.tokens, read);
+    const revoked = await revocation(service, extent.descendants);
+    const log = await logCurves(service, extent.entries, alice);
+    const start = await startTime(service);
+    const { seal, proof } = log;
+    const [invoked, queried] = log.curves;
+    return {
+      curves: [invoked, queried, tokens, depth],
+      figures: [
+        figure(`invoke at ${ends(invoked)} entries`, ratio(invoked), 'at most 1.10'),
+        figure(
+          `audit query of 50 own entries at ${ends(queried)} stored`,
+          ratio(queried),
+          'at most 1.25 (0.8 of the rate)',
+        ),
+        figure(`invoke at ${ends(tokens)} tokens`, ratio(tokens), 'flat'),
+        figure('invoke under a token at depth 5, of depth 0', ratio(depth), 'at most 1.15'),
+        figure('sealing a checkpoint, CPU', `${seal.toFixed(1)} ms`, 'with the proof under 10 ms'),
+        figure('one inclusion proof, CPU', `${proof.toFixed(1)} ms`, ''),
+        figure(
+          `revoking ${extent.descendants} descendants`,
+          `${revoked.toFixed(0)} ms`,
+          'under 1 s',
+        ),
+        figure(`resident memory over ${extent.calls} invocations`, memory, '± 20 MB'),
+        figure('start to first answer, largest log', `${start.toFixed(0)} ms`, 'under 1 s'),
+      ],
+    };
+  } finally {
+    await service.close();
+  }
+}
+
+function figure(name: string, told: string, wanted: string): Figure {
+  return { name, figure: told, wanted };
+}
+
+function invoke(service: BenchService, { token }: Issued): Promise<unknown> {
+  const input = { capability: 'find_traveler', parameters: { traveler: 'TR-1' } };
+  return service.ask('invoke', token, input);
+}
+
+async function logCurves(service: BenchService, sizes: readonly number[], alice: Issued) {
+  const { store } = service;
+  const invoked: { at: number; value: number }[] = [];
+  const queried: { at: number; value: number }[] = [];
+  let seal = 0;
+  let proof = 0;
+  for (const size of sizes) {
+    await growTo(service, size);
+    invoked.push({
+      at: size,
+      value: await turns(() => cpuOf(CALLS, () => invoke(service, alice))),
+    });
+    const query = () => service.ask('audit.query', alice.token, { limit: 50 });
+    queried.push({ at: size, value: await turns(() => cpuOf(CALLS / 10, query)) });
+    seal = await turns(async () => {
+      await store.append([entry()]);
+      return (await cpuOf(1, () => service.seal())) / 1_000;
+    });
+    const prove = () => inclusionHashes(store, Math.floor(Math.random() * size), size);
+    proof = (await turns(() => cpuOf(64, prove))) / 1_000;
+  }
+  const curves: [Curve, Curve] = [
+    { title: 'Invoke, by entries in the log', unit: 'µs of CPU', points: invoked },
+    { title: 'Audit query of 50 own entries, by entries', unit: 'µs of CPU', points: queried },
+  ];
+  return { curves, seal, proof };
+}
+
+const BATCH = 1_000;
+
+async function growTo({ store }: BenchService, size: number): Promise<void> {
+  const { size: has } = await store.sequence();
+  for (let made = has; made < size; made += BATCH) {
+    const others = Array.from({ length: Math.min(BATCH, size - made) }, () => entry());
+    await store.append(others);
+  }
+}
+
+async function tokenCurve(
+  { store }: BenchService,
+  sizes: readonly number[],
+  read: () => Promise<unknown>,
+): Promise<Curve> {
+  const points: Curve['points'][number][] = [];
+  let made = 0;
+  for (const size of sizes) {
+    for (; made < size; made += BATCH) {
+      const batch = Array.from({ length: Math.min(BATCH, size - made) }, () => rootToken());
+      await Promise.all(batch.map((token) => store.insertRoot(token, entry())));
+    }
+    points.push({ at: size, value: await turns(() => cpuOf(CALLS, read)) });
+  }
+  return { title: 'Invoke, by tokens in the store', unit: 'µs of CPU', points };
+}
+
+async function depthCurve(service: BenchService): Promise<Curve> {
+  const chain: Issued[] = [await service.issue()];
+  for (const depth of DEPTHS.slice(1)) {
+    const max_delegation_depth = 5 - depth;
+    const subject = `agent:level-${depth}`;
+    chain.push(await service.issue({ subject, max_delegation_depth }, chain.at(-1)));
+  }
+  const values: number[][] = DEPTHS.map(() => []);
+  for (let turn = 0; turn < TURNS; turn += 1) {
+    for (const depth of DEPTHS) {
+      values[depth]?.push(await cpuOf(CALLS, () => invoke(service, chain[depth] as Issued)));
+    }
+  }
+  const points = DEPTHS.map((at) => ({ at, value: median(values[at] ?? []) }));
+  return { title: 'Invoke, by depth of delegation', unit: 'µs of CPU', points };
+}
+
+/** Wall time until every descendant of a token is dead, in milliseconds. */
+async function revocation({ store }: BenchService, descendants: number): Promise<number> {
+  const root = rootToken();
+  await store.insertRoot(root, entry());
+  const bounds = { now: root.issued_at, childrenMax: descendants + 1 };
+  for (let made = 0; made < descendants; made += BATCH) {
+    const batch = Array.from({ length: BATCH }, () => childToken(root));
+    await Promise.all(batch.map((child) => store.insertChild(child, entry(), bounds)));
+  }
+  const begun = performance.now();
+  const revoked = await store.revokeToken(root.token_id, root.issued_at, () => entry());
+  const took = performance.now() - begun;
+  if (revoked?.ended !== descendants + 1) {
+    throw new Error(`Cannot measure a revocation: it ended ${revoked?.ended} tokens`);
+  }
+  return took;
+}
+
+async function memoryOver(calls: number, read: () => Promise<unknown>): Promise<string> {
+  const resident = () => process.memoryUsage.rss() / 2 ** 20;
+  // Heap that is only not collected yet is no growth: a tenth of the calls shows where it settles.
+  await cpuOf(calls / 10, read);
+  const before = resident();
+  await cpuOf(calls, read);
+  const grown = resident() - before;
+  return `${grown < 0 ? '−' : '+'}${Math.abs(grown).toFixed(0)} MB`;
+}
+
+/** A second process opens the same file, as after a restart. */
+async function startTime({ folder }: BenchService): Promise<number> {
+  const begun = performance.now();
+  const environment = { WRIT_STORE: `sqlite:${folder}/${STORE_FILE}` };
+  const program = await startProgram(DESK, { folder, environment });
+  const answer = await fetch(`${program.url}/svc/manifest`);
+  await answer.arrayBuffer();
+  const took = performance.now() - begun;
+  await program.stop();
+  return took;
+}
+
+async function turns(work: () => Promise<number>): Promise<number> {
+  const values: number[] = [];
+  for (let turn = 0; turn < TURNS; turn += 1) values.push(await work());
+  return median(values);
+}
+
+function ratio({ points }: Curve): string {
+  return ((points.at(-1)?.value ?? Number.NaN) / (points[0]?.value ?? Number.NaN)).toFixed(2);
+}
+
+function ends({ points }: Curve): string {
+  return `${points.at(-1)?.at}, of ${points[0]?.at}`;
+}

@@ -1,0 +1,92 @@
+/**
+ * Measuring: one target under load for a while, and what many such samples say together.
+ *
+ * A busy machine slows everything alike, so what counts is the ratio to the baseline of the same
+ * round. Where the rounds disagree, there is no ratio.
+ *
+ * @module
+ */
+
+import autocannon from 'autocannon';
+import type { Target } from './targets.ts';
+
+export const CONNECTIONS = 64;
+
+/** When the middle half of the rounds spreads over more than this part of the median, it means nothing. */
+const SPREAD_MAX = 0.25;
+
+export interface Sample {
+  /** Answers in a second. */
+  readonly rate: number;
+  /** In milliseconds. */
+  readonly p50: number;
+  readonly p99: number;
+  /** In microseconds of the server's process for one answer. */
+  readonly cpu: number;
+}
+
+export interface Row extends Sample, Pick<Target, 'name' | 'baseline' | 'reach' | 'aim'> {
+  readonly ratio?: number | undefined;
+  /** The rounds differ too much for a ratio. */
+  readonly isUnsure: boolean;
+}
+
+export async function measure(target: Target, seconds: number): Promise<Sample> {
+  const before = target.program.cpu();
+  const result = await autocannon({
+    url: `${target.program.url}${target.path}`,
+    connections: CONNECTIONS,
+    duration: seconds,
+    method: target.method,
+    ...(target.headers && { headers: target.headers }),
+    ...(target.body !== undefined && { body: target.body }),
+  });
+  const { status = 200 } = target;
+  const count = result.requests.total;
+  const others = Object.keys(result.statusCodeStats).filter((code) => code !== String(status));
+  if (others.length > 0 || result.errors > 0 || count === 0) {
+    const got = `${others.join(', ') || 'nothing'} and ${result.errors} broken connections`;
+    throw new Error(`Cannot measure ${target.name}: expected ${status}, got ${got}`);
+  }
+  return {
+    rate: count / result.duration,
+    p50: result.latency.p50,
+    p99: result.latency.p99,
+    cpu: (target.program.cpu() - before) / count,
+  };
+}
+
+/** Rounds stand beside each other: the same place in each list is the same round. */
+export type Samples = ReadonlyMap<string, readonly Sample[]>;
+
+export function rowOf({ name, baseline, reach, aim }: Target, samples: Samples): Row {
+  const own = samples.get(name) ?? [];
+  const other = (baseline && samples.get(baseline)) || [];
+  const ratios = other.map(({ rate }, round) => (own[round]?.rate ?? Number.NaN) / rate);
+  const isUnsure = ratios.length > 0 && spread(ratios) > SPREAD_MAX;
+  return {
+    name,
+    baseline,
+    reach,
+    aim,
+    rate: median(own.map(({ rate }) => rate)),
+    p50: median(own.map(({ p50 }) => p50)),
+    p99: median(own.map(({ p99 }) => p99)),
+    cpu: median(own.map(({ cpu }) => cpu)),
+    ratio: ratios.length === 0 || isUnsure ? undefined : median(ratios),
+    isUnsure,
+  };
+}
+
+export function median(values: readonly number[]): number {
+  return quantile(values, 0.5);
+}
+
+function spread(values: readonly number[]): number {
+  return (quantile(values, 0.75) - quantile(values, 0.25)) / median(values);
+}
+
+function quantile(values: readonly number[], part: number): number {
+  const sorted = values.toSorted((one, other) => one - other);
+  return sorted[Math.round((sorted.length - 1) * part)] ?? Number.NaN;
+}

@@ -1,0 +1,84 @@
+/**
+ * Tells the results: a table for people, JSON for programs, and the page of the last full run.
+ *
+ * @module
+ */
+
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { cpus, release, totalmem } from 'node:os';
+import type { Growth } from './growth.ts';
+import { CONNECTIONS, type Row } from './measure.ts';
+
+export interface Machine {
+  readonly cores: number;
+  readonly cpu: string;
+  readonly memory: string;
+  readonly system: string;
+  readonly node: string;
+}
+
+export function machine(): Machine {
+  return {
+    cores: cpus().length,
+    cpu: cpus()[0]?.model ?? 'unknown',
+    memory: `${Math.round(totalmem() / 2 ** 30)} GiB`,
+    system: `${process.platform} ${release()}`,
+    node: process.version,
+  };
+}
+
+const HEAD = ['', 'req/s', 'p50 ms', 'p99 ms', 'CPU µs', 'ratio', 'reach', 'aim'];
+
+export function tableOf(rows: readonly Row[]): string {
+  const lines = [HEAD, ...rows.map(cellsOf)];
+  const widths = HEAD.map((_, place) => Math.max(...lines.map((line) => line[place]?.length ?? 0)));
+  const told = lines.map((line) => {
+    const [name = '', ...cells] = line;
+    const rest = cells.map((cell, place) => cell.padStart(widths[place + 1] ?? 0));
+    return `${name.padEnd(widths[0] ?? 0)}  ${rest.join('  ')}`.trimEnd();
+  });
+  return `${told.join('\n')}\n`;
+}
+
+function cellsOf(row: Row): string[] {
+  const ratio = row.isUnsure ? 'unsure' : (row.ratio?.toFixed(2) ?? '');
+  const figures = [row.rate.toFixed(0), row.p50.toFixed(0), row.p99.toFixed(0), row.cpu.toFixed(0)];
+  return [row.name, ...figures, ratio, row.reach?.toFixed(2) ?? '', row.aim?.toFixed(2) ?? ''];
+}
+
+/** The page of a full run. What bounds a figure that is not reached is told in the notes. */
+export function pageOf(rows: readonly Row[], growth: Growth, seconds: number): string {
+  const { cores, cpu, memory, system, node } = machine();
+  return `# Results of the last full run
+
+Made by \`npm run bench\`; do not edit. ${new Date().toISOString().slice(0, 10)}, commit ${commit()},
+${cores} x ${cpu}, ${memory}, ${system}, Node ${node}. ${CONNECTIONS} connections from one process,
+all processes on the same cores. Medians of interleaved rounds of ${seconds} s. The ratio is of requests in a
+second to the baseline in the same round: \`fastify POST echo\`, and for documents a bare GET of as many
+bytes. "unsure" stands where the rounds differ too much for a ratio.
+
+${markdown(HEAD, rows.map(cellsOf))}
+## Growth
+
+On SQLite, in the process, 64 calls at once: CPU time, so what the disk takes is not in it.
+
+${markdown(
+  ['', 'figure', 'wanted'],
+  growth.figures.map(({ name, figure, wanted }) => [name, figure, wanted]),
+)}
+![Cost against number of entries, of tokens and depth of delegation](growth.svg)
+
+${readFileSync(new URL('notes.md', import.meta.url), 'utf8')}`;
+}
+
+function markdown(head: readonly string[], lines: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |\n`;
+  const rule = `|${head.map((_, place) => (place === 0 ? '---' : '--:')).join('|')}|\n`;
+  return `${line(head)}${rule}${lines.map(line).join('')}`;
+}
+
+function commit(): string {
+  const hash = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' });
+  return hash.trim();
+}

@@ -1,0 +1,164 @@
+/**
+ * What is measured: requests to the baselines and to the service, and what each has to reach.
+ *
+ * @module
+ */
+
+import type { Program } from './processes.ts';
+
+export interface Target {
+  readonly name: string;
+  readonly program: Program;
+  readonly path: string;
+  readonly method: 'GET' | 'POST';
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** The status every answer has to have; 200 when left out. */
+  readonly status?: number;
+  /** The target it is compared with. */
+  readonly baseline?: string | undefined;
+  /** Ratios to the baseline. */
+  readonly reach?: number | undefined;
+  readonly aim?: number | undefined;
+}
+
+const JSON_HEADERS = { 'content-type': 'application/json' };
+const ECHO = 'fastify POST echo';
+
+/** A bootstrap credential of the showcase. */
+const ALICE = 'demo-human-key';
+
+export function baselines({ node, fastify, mcp }: Record<'node' | 'fastify' | 'mcp', Program>) {
+  const body = JSON.stringify({ parameters: { origin: 'SEA', destination: 'SFO' } });
+  const post = { path: '/', method: 'POST', headers: JSON_HEADERS, body } as const;
+  const params = { name: 'echo', arguments: { origin: 'SEA', destination: 'SFO' } };
+  const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params };
+  const accept = 'application/json, text/event-stream';
+  return [
+    { name: ECHO, program: fastify, ...post },
+    { name: 'node:http POST echo', program: node, ...post, baseline: ECHO },
+    {
+      name: 'official MCP server, one trivial tool',
+      program: mcp,
+      path: '/',
+      method: 'POST',
+      headers: { ...JSON_HEADERS, accept },
+      body: JSON.stringify(call),
+      baseline: ECHO,
+    },
+  ] satisfies Target[];
+}
+
+/** What the two stores have to reach for one kind of work. */
+type Bar = Pick<Target, 'reach' | 'aim'>;
+
+const BARS: Readonly<Record<'SQLite' | 'PostgreSQL', Readonly<Record<string, Bar>>>> = {
+  SQLite: {
+    read: { reach: 0.45, aim: 0.58 },
+    write: { reach: 0.33, aim: 0.42 },
+    permissions: { reach: 0.5, aim: 0.65 },
+    issuance: { reach: 0.36, aim: 0.45 },
+  },
+  PostgreSQL: { read: { reach: 0.25, aim: 0.35 }, write: { reach: 0.15, aim: 0.22 } },
+};
+
+export async function workTargets(
+  store: 'SQLite' | 'PostgreSQL',
+  program: Program,
+): Promise<Target[]> {
+  const token = await issue(program);
+  const post = {
+    program,
+    method: 'POST',
+    headers: { ...JSON_HEADERS, authorization: `Bearer ${token}` },
+    baseline: ECHO,
+  } as const;
+  const bars = BARS[store];
+  return [
+    {
+      name: `invoke, read capability, ${store}`,
+      ...post,
+      path: '/svc/invoke/find_traveler',
+      body: JSON.stringify({ parameters: { traveler: 'TR-1' } }),
+      ...bars.read,
+    },
+    {
+      name: `invoke, write with budget and admission, ${store}`,
+      ...post,
+      path: '/svc/invoke/buy_lounge_pass',
+      body: '{"parameters":{}}',
+      ...bars.write,
+    },
+    {
+      name: `permissions, ${store}`,
+      ...post,
+      path: '/svc/permissions',
+      body: '{}',
+      ...bars.permissions,
+    },
+    {
+      name: `root issuance, ${store}`,
+      ...post,
+      path: '/svc/tokens',
+      headers: { ...JSON_HEADERS, authorization: `Bearer ${ALICE}` },
+      body: '{"scope":["travel.search"]}',
+      ...bars.issuance,
+    },
+  ];
+}
+
+const DOCUMENTS = {
+  discovery: '/.well-known/svc',
+  JWKS: '/.well-known/jwks.json',
+  manifest: '/svc/manifest',
+};
+
+/** Each document, and a bare GET of as many bytes just before it. */
+export async function documentTargets(service: Program, fastify: Program): Promise<Target[]> {
+  const targets: Target[] = [];
+  for (const [name, path] of Object.entries(DOCUMENTS)) {
+    const response = await fetch(`${service.url}${path}`);
+    const bytes = (await response.arrayBuffer()).byteLength;
+    const bare = `fastify GET, ${bytes} bytes`;
+    const get = { method: 'GET', baseline: bare, reach: 0.9, aim: 0.97 } as const;
+    if (!targets.some((target) => target.name === bare)) {
+      targets.push({ name: bare, program: fastify, path: `/${bytes}`, method: 'GET' });
+    }
+    targets.push({ name, program: service, path, ...get });
+  }
+  return targets;
+}
+
+export async function refusalTargets(program: Program): Promise<Target[]> {
+  const token = await issue(program);
+  const [header, claims, signature = ''] = token.split('.');
+  // Another signature of the right form: well-formed, and one verification to find out.
+  const forged = [header, claims, [...signature].reverse().join('').replace(/.$/, 'A')].join('.');
+  const refused = (bearer: string) =>
+    ({
+      program,
+      path: '/svc/invoke/find_traveler',
+      method: 'POST',
+      headers: { ...JSON_HEADERS, authorization: `Bearer ${bearer}` },
+      body: '{"parameters":{"traveler":"TR-1"}}',
+      status: 401,
+      baseline: ECHO,
+    }) as const;
+  return [
+    { name: 'refusal of a malformed token', ...refused(`${header}.${claims}`), reach: 0.8 },
+    { name: 'refusal of a forged token', ...refused(forged), reach: 0.25 },
+  ];
+}
+
+async function issue({ url }: Program): Promise<string> {
+  const response = await fetch(`${url}/svc/tokens`, {
+    method: 'POST',
+    headers: { ...JSON_HEADERS, authorization: `Bearer ${ALICE}` },
+    body: JSON.stringify({
+      scope: ['travel.read', 'travel.extras'],
+      budget: { currency: 'USD', max_amount: 1_000_000_000 },
+    }),
+  });
+  const { token } = (await response.json()) as { token: string };
+  return token;
+}

@@ -1,0 +1,106 @@
+/**
+ * Counters, histograms and gauges, and their text in the format of Prometheus (0.0.4).
+ *
+ * Every request is counted, so counting is an addition in a map and no more; what it takes to write
+ * the text is paid by whoever reads it. Label values come from us, so their number is bounded.
+ *
+ * @module
+ */
+
+export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
+export interface Metric {
+  text(): string;
+}
+
+export interface Counter extends Metric {
+  inc(...labels: string[]): void;
+}
+
+export interface Histogram extends Metric {
+  observe(label: string, value: number): void;
+}
+
+export function createCounter(
+  name: string,
+  help: string,
+  labelNames: readonly string[] = [],
+): Counter {
+  const counted = new Map<string, { labels: readonly string[]; count: number }>();
+  if (labelNames.length === 0) counted.set('', { labels: [], count: 0 });
+  return {
+    inc(...labels) {
+      const key = labels.join(' ');
+      const known = counted.get(key);
+      if (known) known.count += 1;
+      else counted.set(key, { labels, count: 1 });
+    },
+    text() {
+      const lines = [...counted.values()].map(({ labels, count }) => {
+        return `${name}${braces(labelNames, labels)} ${count}`;
+      });
+      return told(name, help, 'counter', lines);
+    },
+  };
+}
+
+/** `bounds` are upper bounds, from the least to the greatest. */
+export function createHistogram(
+  name: string,
+  help: string,
+  labelName: string,
+  bounds: readonly number[],
+): Histogram {
+  const observed = new Map<string, { sum: number; count: number; within: number[] }>();
+  return {
+    observe(label, value) {
+      let known = observed.get(label);
+      if (!known) {
+        known = { sum: 0, count: 0, within: bounds.map(() => 0) };
+        observed.set(label, known);
+      }
+      known.sum += value;
+      known.count += 1;
+      const place = bounds.findIndex((bound) => value <= bound);
+      if (place >= 0) known.within[place] = (known.within[place] ?? 0) + 1;
+    },
+    text() {
+      const lines = [...observed].flatMap(([label, { sum, count, within }]) => {
+        let below = 0;
+        const buckets = within.map((many, place) => {
+          below += many;
+          return `${name}_bucket${braces(['le', labelName], [String(bounds[place]), label])} ${below}`;
+        });
+        const own = braces([labelName], [label]);
+        return [
+          ...buckets,
+          `${name}_bucket${braces(['le', labelName], ['+Inf', label])} ${count}`,
+          `${name}_sum${own} ${sum}`,
+          `${name}_count${own} ${count}`,
+        ];
+      });
+      return told(name, help, 'histogram', lines);
+    },
+  };
+}
+
+export function createGauge(name: string, help: string, value: () => number): Metric {
+  return { text: () => told(name, help, 'gauge', [`${name} ${value()}`]) };
+}
+
+export function metricsText(metrics: readonly Metric[]): string {
+  return `${metrics.map((metric) => metric.text()).join('\n\n')}\n`;
+}
+
+function told(name: string, help: string, type: string, lines: readonly string[]): string {
+  return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines].join('\n');
+}
+
+function braces(names: readonly string[], values: readonly string[]): string {
+  if (names.length === 0) return '';
+  return `{${names.map((name, place) => `${name}="${escaped(values[place] ?? '')}"`).join(',')}}`;
+}
+
+function escaped(value: string): string {
+  return value.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"');
+}
