@@ -4,17 +4,14 @@
  * @module
  */
 
-import { afterAll, beforeAll, describe, test } from 'vitest';
+import { afterAll, describe, test } from 'vitest';
 import { openSqlite } from '../src/storage/sqlite/store.ts';
 import { storeRaces } from '../src/testing/store-races.ts';
-import { createPlaces, type Places } from './store-places.ts';
+import { createPlaces } from './store-places.ts';
 
 const runner = { describe, test };
 
-let places: Places;
-beforeAll(async () => {
-  places = await createPlaces();
-});
+const places = createPlaces();
 afterAll(() => places.remove());
 
 storeRaces('in-memory SQLite', async () => [await openSqlite(':memory:')], { runner });
