@@ -8,6 +8,7 @@
  */
 
 import type { TestProject } from 'vitest/node';
+import { dropKept } from './empty-store.ts';
 import { startPostgres } from './postgres.ts';
 
 declare module 'vitest' {
@@ -21,7 +22,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const given = process.env.TEST_DATABASE_URL;
   if (given) {
     project.provide('postgresUrl', given);
-    return async () => {};
+    return () => dropKept(given);
   }
 
   const postgres = await startPostgres();

@@ -4,25 +4,25 @@
  * @module
  */
 
-import { afterAll, beforeAll, describe, test } from 'vitest';
+import { afterAll, describe, test } from 'vitest';
 import { openSqlite } from '../src/storage/sqlite/store.ts';
 import { storeRaces } from '../src/testing/store-races.ts';
-import { createPlaces, type Places } from './store-places.ts';
+import { createPlaces } from './store-places.ts';
 
 const runner = { describe, test };
 
-let places: Places;
-beforeAll(async () => {
-  places = await createPlaces();
-});
+const places = createPlaces();
 afterAll(() => places.remove());
 
-storeRaces('in-memory SQLite', async () => [await openSqlite(':memory:')], { runner });
-// One process takes turns on a file whatever it does: fewer rounds find as much.
-storeRaces('SQLite file', async () => [await openSqlite(places.file())], { runner, rounds: 200 });
-storeRaces('two instances on one SQLite file', openFileTwice, { runner, rounds: 200 });
-storeRaces('PostgreSQL', () => places.openPostgres(1), { runner });
-storeRaces('three instances on one PostgreSQL', () => places.openPostgres(3), { runner });
+/** A store that lacks a lock was always found out within 200. `WRIT_TEST_RACE_ROUNDS` asks for more. */
+const rounds = Number(process.env.WRIT_TEST_RACE_ROUNDS ?? 300);
+const options = { runner, rounds };
+
+storeRaces('in-memory SQLite', async () => [await openSqlite(':memory:')], options);
+storeRaces('SQLite file', async () => [await openSqlite(places.file())], options);
+storeRaces('two instances on one SQLite file', openFileTwice, options);
+storeRaces('PostgreSQL', () => places.openPostgres(1), options);
+storeRaces('three instances on one PostgreSQL', () => places.openPostgres(3), options);
 
 async function openFileTwice() {
   const file = places.file();

@@ -4,17 +4,14 @@
  * @module
  */
 
-import { afterAll, beforeAll, describe, test } from 'vitest';
+import { afterAll, describe, test } from 'vitest';
 import { openSqlite } from '../src/storage/sqlite/store.ts';
 import { storeContract } from '../src/testing/store-contract.ts';
-import { createPlaces, type Places } from './store-places.ts';
+import { createPlaces } from './store-places.ts';
 
 const runner = { describe, test };
 
-let places: Places;
-beforeAll(async () => {
-  places = await createPlaces();
-});
+const places = createPlaces();
 afterAll(() => places.remove());
 
 storeContract('in-memory SQLite', () => openSqlite(':memory:'), { runner });

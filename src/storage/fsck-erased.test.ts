@@ -21,7 +21,7 @@ async function details(store: Store): Promise<string[]> {
 
 for (const name of ['SQLite', 'PostgreSQL']) {
   test(`checkStore() finds contents that are gone without a policy that took them, on ${name}`, async () => {
-    const places = await createPlaces();
+    const places = createPlaces();
     const store =
       name === 'SQLite' ? await openSqlite(':memory:') : (await places.openPostgres(1))[0];
     await fillLog(store);
@@ -33,7 +33,7 @@ for (const name of ['SQLite', 'PostgreSQL']) {
     const gone = 'its contents are gone, and retention of low_risk_success has not come so far';
     assert.deepEqual(found, [`entry 0: ${gone}`, `entry 1: ${gone}`]);
     await store.close();
-    await places.remove();
+    places.remove();
   });
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
@@ -19,12 +19,27 @@ let files = 0;
 
 const checkSignatures = createCheckpointCheck(smallKeyring.jwks().keys, smallKeyring.noteKeys);
 
+/** A copy of one log, made when the first asks. */
 async function smallFile(): Promise<string> {
+  original ??= fillFile(join(folder, 'original.db'));
   const file = join(folder, `${files++}.db`);
+  copyFileSync(await original, file);
+  return file;
+}
+
+let original: Promise<string> | undefined;
+async function fillFile(file: string): Promise<string> {
   const store = await openSqlite(file);
   await fillLog(store);
   await store.close();
   return file;
+}
+
+/** Does not flush: nothing here asks what a power failure leaves. */
+function openRaw(file: string): DatabaseSyncInstance {
+  const raw = new DatabaseSync(file);
+  raw.exec('PRAGMA synchronous = OFF');
+  return raw;
 }
 
 /** Takes away what would stop an honest writer, and puts it back when the deed is done. */
@@ -40,7 +55,7 @@ function attack(raw: DatabaseSyncInstance, deed: () => void): void {
 
 async function checkAfter(...statements: string[]): Promise<FsckReport> {
   const file = await smallFile();
-  const raw = new DatabaseSync(file);
+  const raw = openRaw(file);
   attack(raw, () => {
     for (const statement of statements) raw.exec(statement);
   });
@@ -225,8 +240,9 @@ const ROWS: [table: string, key: Key, columns: string[]][] = [
 for (const [table, key, columns] of ROWS) {
   test(`checkStore() finds every single byte changed in ${table} ${JSON.stringify(key)}`, async () => {
     const file = await smallFile();
-    const raw = new DatabaseSync(file);
+    const raw = openRaw(file);
     const store = await openSqlite(file);
+    const check = table === 'checkpoints' ? checkSignatures : undefined;
     for (const column of columns) {
       const [{ value }] = raw
         .prepare(`SELECT "${column}" AS value FROM ${table} WHERE ${whereOf(key)}`)
@@ -238,7 +254,7 @@ for (const [table, key, columns] of ROWS) {
 
       for (const changed of neighboursOf(value)) {
         put(key, changed);
-        const { findingsCount } = await checkStore(store, checkSignatures);
+        const { findingsCount } = await checkStore(store, check);
         assert.equal(findingsCount > 0, true, `${column} became ${String(changed)}`);
         put(column in key ? { ...key, [column]: Number(changed) } : key, value);
       }

@@ -9,8 +9,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'vitest';
 import { ApprovalRequest } from '../../src/protocol/approval.ts';
 import type { Store } from '../../src/storage/store.ts';
+import { emptyStore } from '../empty-store.ts';
 import { eventually } from '../invoke/rig.ts';
-import { freshDatabase } from '../postgres.ts';
 import {
   ALICE,
   AUDITOR,
@@ -194,7 +194,7 @@ onEachStore((desk) => {
 });
 
 test('approval_requests.get sees what another process decided', async () => {
-  const database = await freshDatabase();
+  const database = await emptyStore();
   const [one, two] = [
     await startDesk({ store: database.url }),
     await startDesk({ store: database.url }),

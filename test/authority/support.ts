@@ -18,7 +18,7 @@ import type { AuditEntry } from '../../src/protocol/audit.ts';
 import type { FailureType } from '../../src/protocol/failure.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
 import type { Store } from '../../src/storage/store.ts';
-import { freshDatabase } from '../postgres.ts';
+import { emptyStore } from '../empty-store.ts';
 import {
   type Reply,
   STORES,
@@ -273,7 +273,7 @@ function openFile(): Place {
 }
 
 async function openDatabase(): Promise<Place> {
-  const { url, drop } = await freshDatabase();
+  const { url, drop } = await emptyStore();
   const client = new Client({ connectionString: url });
   await client.connect();
   return {

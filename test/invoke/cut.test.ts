@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, test } from 'vitest';
-import { freshDatabase } from '../postgres.ts';
+import { emptyStore } from '../empty-store.ts';
 import { type LossyProxy, startProxy } from './proxy.ts';
 import { type Rig, startRig } from './rig.ts';
 
@@ -21,7 +21,7 @@ let proxy: LossyProxy;
 let drop: () => Promise<void>;
 
 beforeAll(async () => {
-  const database = await freshDatabase();
+  const database = await emptyStore();
   drop = database.drop;
   const url = new URL(database.url);
   proxy = await startProxy({ host: url.hostname, port: Number(url.port) });

@@ -16,7 +16,7 @@ import {
   rootToken,
   settlement,
 } from '../../src/testing/fixtures.ts';
-import { freshDatabase } from '../postgres.ts';
+import { emptyStore } from '../empty-store.ts';
 
 /** What a caller said, in every place that keeps it. */
 const MARKER = 'Ann Lee of Elm Street';
@@ -39,7 +39,7 @@ const PLACES: Readonly<Record<string, () => Promise<Place>>> = {
     };
   },
   PostgreSQL: async () => {
-    const { url, drop } = await freshDatabase();
+    const { url, drop } = await emptyStore();
     return { url, marked: () => markedInDatabase(url), drop };
   },
 };

@@ -11,7 +11,7 @@ import { checkStore } from '../../src/storage/fsck.ts';
 import type { MarkStore } from '../../src/storage/mark.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { type Store, StoreUnavailable } from '../../src/storage/store.ts';
-import { freshDatabase } from '../postgres.ts';
+import { emptyStore } from '../empty-store.ts';
 import {
   ALICE,
   type Reply,
@@ -184,7 +184,7 @@ test('a new database beside an old mark begins a new log', () => {
 
 test('a database whose last checkpoints are gone is not signed', () => {
   return onMachine(async (own) => {
-    const { url, drop } = await freshDatabase();
+    const { url, drop } = await emptyStore();
     await life(own, { store: url }, async (service) => {
       for (let i = 0; i < 3; i++) await sealed(service);
     });
@@ -340,7 +340,7 @@ for (const store of STORES) {
 
 test('two services on one database make one history of checkpoints, without a gap', () => {
   return onMachine(async (own) => {
-    const { url, drop } = await freshDatabase();
+    const { url, drop } = await emptyStore();
     const trust = { level: 'anchored', anchoring: { cadence: 'PT0.1S' } } as const;
     const definition = { ...calmDesk, trust };
     await life(own, { store: url, definition }, (one) =>

@@ -20,7 +20,7 @@ import { createRuntime, type Runtime, type RuntimeParts } from '../../src/servic
 import type { MarkStore } from '../../src/storage/mark.ts';
 import { openStore } from '../../src/storage/open.ts';
 import type { Store } from '../../src/storage/store.ts';
-import { freshDatabase } from '../postgres.ts';
+import { emptyStore, type Place } from '../empty-store.ts';
 
 export interface Reply {
   readonly status: number;
@@ -84,10 +84,10 @@ export const OPERATOR = 'demo-operator-key';
 /** Both stores, as a test runs on each: the embedded one in memory, and a database of its own. */
 export const STORES: readonly {
   name: string;
-  open(): Promise<{ url: string; drop(): Promise<void> }>;
+  open(): Promise<Place>;
 }[] = [
   { name: 'SQLite', open: async () => ({ url: 'memory:', drop: async () => undefined }) },
-  { name: 'PostgreSQL', open: () => freshDatabase() },
+  { name: 'PostgreSQL', open: () => emptyStore() },
 ];
 
 /** A machine that is busy with other tests must not make this one turn its requests away. */
