@@ -21,15 +21,15 @@ export function sendAnswer(
   answer: Answer | Document,
 ): FastifyReply {
   if (isDocument(answer)) return sendDocument(request, reply, answer);
-  const { body, bytes, failure, accepted, headers, stream } = answer;
+  const { body, text, failure, accepted, headers, stream } = answer;
   if (headers) reply.headers({ ...headers });
   if (stream) return sendStream(reply, stream);
-  if (failure) return sendFailure(reply, failure, bytes ?? body);
+  if (failure) return sendFailure(reply, failure, text ?? body);
   return reply
     .code(accepted ? 202 : 200)
     .header('cache-control', headers?.['cache-control'] ?? 'no-store')
     .type(JSON_TYPE)
-    .send(bytes ?? JSON.stringify(body));
+    .send(text ?? JSON.stringify(body));
 }
 
 /** From here on the answer is told in events; what goes wrong is told in the last one. */
@@ -46,7 +46,7 @@ function sendStream(reply: FastifyReply, stream: NonNullable<Answer['stream']>):
 export function sendFailure(
   reply: FastifyReply,
   failure: Failure,
-  body: object = { success: false, failure },
+  body: object | string = { success: false, failure },
   status: number = STATUS[failure.type],
 ): FastifyReply {
   reply.code(status).header('cache-control', 'no-store').type(JSON_TYPE);
@@ -55,19 +55,20 @@ export function sendFailure(
   if (failure.retry && (status === 429 || status === 503)) {
     reply.header('retry-after', retryAfterOf(failure));
   }
-  return reply.send(body instanceof Uint8Array ? body : JSON.stringify(body));
+  return reply.send(typeof body === 'string' ? body : JSON.stringify(body));
 }
 
 function sendDocument(
   request: FastifyRequest,
   reply: FastifyReply,
-  { bytes, etag, headers }: Document,
+  { text, etag, headers }: Document,
 ): FastifyReply {
   reply.headers({ 'content-type': JSON_TYPE, ...headers, etag });
   if (hasTag(request.headers['if-none-match'], etag)) {
     return reply.removeHeader('content-type').code(304).send();
   }
-  return reply.send(bytes);
+  // A string: header and body then leave in one piece.
+  return reply.send(text);
 }
 
 /** RFC 9110: a list of tags or a star; weak tags match too, since our bytes only exist in one form. */

@@ -46,10 +46,9 @@ export function addReference(app: FastifyInstance, methods: Methods): void {
 }
 
 function documentOf(content: string, headers: Record<string, string>): Document {
-  const bytes = Buffer.from(content);
   return {
-    bytes,
-    etag: `"sha256-${createHash('sha256').update(bytes).digest('hex')}"`,
+    text: content,
+    etag: `"sha256-${createHash('sha256').update(content).digest('hex')}"`,
     headers: { 'cache-control': `public, max-age=${DOCUMENT_MAX_AGE_SECONDS}`, ...headers },
   };
 }

@@ -61,7 +61,7 @@ const UNHEARD: EventSink = { send: async () => true, isOpen: () => true };
 const documents = new WeakMap<Document, unknown>();
 
 function parsed(document: Document): unknown {
-  const known = documents.get(document) ?? JSON.parse(new TextDecoder().decode(document.bytes));
+  const known = documents.get(document) ?? JSON.parse(document.text);
   documents.set(document, known);
   return known;
 }

@@ -41,6 +41,8 @@ import { rollbackOf } from './rollback.ts';
 import { createStream, type Stream, tellable } from './stream.ts';
 import { traced } from './tracing.ts';
 
+const encoder = new TextEncoder();
+
 /** Stored answers are kept at least this long (specification of the key: 24 hours). */
 const ANSWER_KEPT_MS = 25 * 3_600_000;
 
@@ -145,8 +147,8 @@ async function run(
   const settled = { ...call, budget: settledContext(call, done, ending, budgets) };
   const entry = endingEntry(parts, settled, ending);
   const body = answerOf(parts, settled, ending, entry);
-  // The very bytes that a replay will get.
-  const bytes = bytesOf(body);
+  // The very text that a replay will get.
+  const text = JSON.stringify(body);
   const settlement: Settlement = {
     operation_id,
     outcome: done.outcome,
@@ -159,7 +161,7 @@ async function run(
       parameters: call.parameters,
       output: done.result,
     }),
-    answer: bytes,
+    answer: call.idempotencyKey === undefined ? undefined : encoder.encode(text),
     entry,
     now: parts.store.now(),
   };
@@ -170,7 +172,7 @@ async function run(
   if (outcome === 'superseded') return supersededCall(parts, call, done, settlement);
   if (outcome === 'unknown') return unsettledCall(parts, call);
   lateSettlement(parts, call, done.late);
-  return { body, bytes, failure: ending.failure };
+  return { body, text, failure: ending.failure };
 }
 
 /**

@@ -1,5 +1,5 @@
 /**
- * Documents: the public texts of the service, as bytes that are made once and served many times.
+ * Documents: the public texts of the service, made once and served many times.
  *
  * Nothing is serialised or signed per request. The manifest is issued at fixed half-day marks, so
  * every replica with the same declarations makes the same bytes without asking the others.
@@ -29,9 +29,9 @@ const MANIFEST_LIFETIME_MS = 86_400_000;
 /** How long a fetched copy may be used without asking again. Key rotation waits longer than this. */
 export const DOCUMENT_MAX_AGE_SECONDS = 300;
 
-/** Bytes with the headers that belong to exactly these bytes. */
+/** A text with the headers that belong to exactly its bytes. */
 export interface Document {
-  readonly bytes: Uint8Array;
+  readonly text: string;
   readonly etag: string;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -84,7 +84,8 @@ function remade(version: () => string, make: () => Document): () => Document {
 function signedManifest(sources: DocumentSources): Document {
   const document = documentOf(manifestOf(sources));
   const { use, typ } = ARTEFACTS.manifest;
-  const signature = sources.keyring.signDetached(use, typ, document.bytes);
+  const bytes = new TextEncoder().encode(document.text);
+  const signature = sources.keyring.signDetached(use, typ, bytes);
   return { ...document, headers: { ...document.headers, 'x-svc-signature': signature } };
 }
 
@@ -161,10 +162,10 @@ function issuedAt(now: Date): number {
 
 export function documentOf(content: object): Document {
   // Canonical, so that the same content is the same bytes in every process.
-  const bytes = new TextEncoder().encode(canonicalJson(content));
+  const text = canonicalJson(content);
   return {
-    bytes,
-    etag: `"sha256-${toHex(sha256(bytes))}"`,
+    text,
+    etag: `"sha256-${toHex(sha256(new TextEncoder().encode(text)))}"`,
     headers: { 'cache-control': `public, max-age=${DOCUMENT_MAX_AGE_SECONDS}` },
   };
 }

@@ -33,8 +33,8 @@ export interface Answer {
   readonly body: object;
   /** The refusal that the body tells of; its type decides the status. */
   readonly failure?: Failure | undefined;
-  /** The exact bytes of the body, where they were stored before. */
-  readonly bytes?: Uint8Array | undefined;
+  /** The exact text of the body, where it was written before: what was stored is what is told. */
+  readonly text?: string | undefined;
   /** Headers on the transports that have them. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Where the answer is told as it happens: runs the call, and resolves with what was told last. */

@@ -71,7 +71,8 @@ export async function replayOf(
       failure('idempotency_in_progress', detail, { estimated_availability: 'PT1S' }),
     );
   }
-  const body: InvokeAnswer = JSON.parse(new TextDecoder().decode(record.answer));
+  const text = new TextDecoder().decode(record.answer);
+  const body: InvokeAnswer = JSON.parse(text);
   const entry = endingEntry(parts, call, {
     entryType: 'replay',
     state: body.success ? 'completed' : 'failed',
@@ -82,7 +83,7 @@ export async function replayOf(
     body,
     // A streamed call is replayed as its last event, to whoever asks for a stream.
     ...(request.stream && { stream: lastEvent(parts, body) }),
-    bytes: record.answer,
+    text,
     failure: body.success ? undefined : body.failure,
     headers: { 'idempotent-replayed': 'true' },
   };

@@ -166,9 +166,8 @@ async function answerLine(desk: Desk, id: rpc.RpcId, answer: Answer | Document):
     const body = await told(desk, id, answer.stream);
     return rpc.resultLine(id, JSON.stringify(body), headersOf(answer));
   }
-  // The exact bytes where there are any: a signature over them holds for the result as it stands.
-  const { bytes } = answer;
-  const json = bytes ? Buffer.from(bytes).toString() : JSON.stringify((answer as Answer).body);
+  // The exact text where there is one: a signature over it holds for the result as it stands.
+  const json = answer.text ?? JSON.stringify((answer as Answer).body);
   return rpc.resultLine(id, json, headersOf(answer));
 }
 

@@ -189,8 +189,8 @@ export interface Settlement {
   readonly bindings: readonly BindingRecord[];
   /** Until when the call can be undone. */
   readonly rollback?: RollbackRecord | undefined;
-  /** Kept for replay where the call had a key. */
-  readonly answer: Uint8Array;
+  /** Kept for replay where the call had a key; a call without one needs none. */
+  readonly answer?: Uint8Array | undefined;
   readonly entry: EntryRecord;
   readonly now: Date;
 }

@@ -50,7 +50,7 @@ export function inProcess({ methods, log }: Runtime): Surface {
         log,
       );
       const headers = answer.headers ?? {};
-      if (isDocument(answer)) return { body: fromBytes(answer.bytes), events: [], headers };
+      if (isDocument(answer)) return { body: JSON.parse(answer.text), events: [], headers };
       const events: ToldEvent[] = [];
       const send = async (event: string, json: string) => {
         if (event === 'started' || event === 'progress')
@@ -58,8 +58,7 @@ export function inProcess({ methods, log }: Runtime): Surface {
         return true;
       };
       const body = answer.stream ? await answer.stream({ send, isOpen: () => true }) : answer.body;
-      const bytes = answer.bytes ?? Buffer.from(JSON.stringify(body));
-      return { body: fromBytes(bytes), events, headers };
+      return { body: JSON.parse(answer.text ?? JSON.stringify(body)), events, headers };
     },
   };
 }
@@ -126,10 +125,6 @@ interface Message {
   readonly error?: { readonly message: string };
   readonly headers?: Record<string, string>;
   readonly params?: { request_id: number; event: string; data: JsonObject };
-}
-
-function fromBytes(bytes: Uint8Array): JsonObject {
-  return JSON.parse(Buffer.from(bytes).toString());
 }
 
 function httpRequest(

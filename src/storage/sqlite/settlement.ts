@@ -54,13 +54,13 @@ export function settle(
   moveMoney(connection, intent, -(intent.reserved ?? 0n), consumed);
   if (settlement.rollback) insertRollback(connection, settlement.rollback);
   for (const binding of settlement.bindings) insertBinding(connection, binding);
-  connection.run(
-    'UPDATE idempotency SET answer = ? WHERE operation_id = ?',
-    settlement.answer,
-    operation_id,
-  );
+  if (settlement.answer) keepAnswer(connection, operation_id, settlement.answer);
   log.append(entry);
   return 'settled';
+}
+
+function keepAnswer(connection: Connection, operationId: string, answer: Uint8Array): void {
+  connection.run('UPDATE idempotency SET answer = ? WHERE operation_id = ?', answer, operationId);
 }
 
 export function renewLeases(connection: Connection, operationId: string, until: Date): boolean {
