@@ -99,6 +99,17 @@ test('serveStdio() answers over pipes and ends when its input does', async () =>
   assert.equal(desk.errors(), '');
 });
 
+test('serveStdio() announces no path, since there is no address', async () => {
+  const desk = start(DESK);
+  say(desk, 1, 'svc.discovery');
+  const { svc_discovery: discovery } = (await desk.next()).result;
+  desk.process.stdin.end();
+
+  assert.equal(discovery.service_id, 'travel-desk');
+  assert.equal(discovery.surfaces, undefined);
+  assert.equal(await desk.exit(), 0);
+});
+
 test('serveStdio() lets nothing but the conversation onto standard output', async () => {
   const service = start(['--input-type=module', '--eval', TALKATIVE], process.cwd());
   say(service, 1, 'svc.tokens.issue', { auth: { bearer: 'k-talkative' }, scope: ['a.b'] });

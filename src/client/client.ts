@@ -17,6 +17,7 @@ import {
   chunksOf,
   type ExchangeOptions,
   exchange,
+  heard,
   type Line,
   NoAnswer,
   openStream,
@@ -39,6 +40,9 @@ import { createTrust, type Trust } from './trust.ts';
 const TIMEOUT_MS = 60_000;
 const RETRIES = 2;
 
+/** Three times the 15 seconds after which a service says that a quiet stream is alive. */
+const SILENCE_MS = 45_000;
+
 /** A service that wants to be left alone for longer is not asked again by itself. */
 const RETRY_AFTER_MAX_MS = 10_000;
 
@@ -53,6 +57,8 @@ export interface ClientOptions {
   readonly serviceId?: string | undefined;
   /** Milliseconds for one answer. */
   readonly timeoutMs?: number | undefined;
+  /** Milliseconds without a sign of life after which a stream counts as lost. */
+  readonly silenceMs?: number | undefined;
   /** How often a call is repeated where that is safe. */
   readonly retries?: number | undefined;
   readonly fetch?: typeof fetch | undefined;
@@ -120,7 +126,7 @@ export function createClient(options: ClientOptions): Client {
 
 function clientOf(line: Line, trust: Trust, options: ClientOptions): Client {
   const { timeoutMs = TIMEOUT_MS, retries = RETRIES, pause = pauseFor } = options;
-  const { now = () => new Date() } = options;
+  const { now = () => new Date(), silenceMs = SILENCE_MS } = options;
 
   async function repeated<Answer>(
     once: () => Promise<Reply<Answer>>,
@@ -192,7 +198,7 @@ function clientOf(line: Line, trust: Trust, options: ClientOptions): Client {
       const call = await keyed(input);
       if ('ok' in call) return yield { event: 'refused', data: call };
       const asked = { ...input, stream: true, idempotency_key: call.key };
-      const within = { ...given, timeoutMs: given.timeoutMs ?? timeoutMs };
+      const within = { ...given, timeoutMs: given.timeoutMs ?? timeoutMs, silenceMs };
       yield* streamed(line, asked, within, call.hasEffect);
     },
     manifest: () => trust.manifest(),
@@ -215,7 +221,7 @@ const READING_POSTS: readonly OperationName[] = ['permissions', 'handshake', 'te
 async function* streamed(
   line: Line,
   input: InputOf<'invoke'>,
-  { timeoutMs, signal }: ExchangeOptions,
+  { timeoutMs, silenceMs, signal }: ExchangeOptions & { silenceMs: number },
   hasEffect: boolean,
 ): AsyncGenerator<ClientEvent> {
   const left = new AbortController();
@@ -224,13 +230,14 @@ async function* streamed(
   const idempotencyKey = input.idempotency_key ?? undefined;
   try {
     const response = await openStream(line, request, { timeoutMs, signal: ends });
+    const chunks = heard(chunksOf(response), silenceMs, (why) => left.abort(why));
     if (response.headers.get('content-type')?.startsWith('text/event-stream')) {
-      yield* eventsOf(chunksOf(response));
+      yield* eventsOf(chunks);
       return;
     }
     // A refusal, or the stored answer of an earlier call with the same key.
     const { status, headers } = response;
-    const reply = replyOf('invoke', { status, headers, body: await bodyOf(response) });
+    const reply = replyOf('invoke', { status, headers, body: await bodyOf(chunks) });
     if (!reply.ok) yield { event: 'refused', data: { ...reply, idempotencyKey } };
     else throw new NoAnswer('an answer that is no stream');
   } catch (error) {

@@ -55,7 +55,7 @@ export async function exchange(
 ): Promise<WholeAnswer> {
   return answering(line, options, async (signal) => {
     const response = await open(line, request, signal);
-    const body = await bodyOf(response);
+    const body = await bodyOf(chunksOf(response));
     return { status: response.status, headers: response.headers, body };
   });
 }
@@ -79,10 +79,10 @@ export async function openStream(
 }
 
 /** All of a body, or an error when there is more than fits. */
-export async function bodyOf(response: Response): Promise<Uint8Array> {
+export async function bodyOf(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of chunksOf(response)) {
+  for await (const chunk of body) {
     size += chunk.length;
     if (size > ANSWER_BYTES_MAX) throw new Error(`more than ${ANSWER_BYTES_MAX} bytes`);
     chunks.push(chunk);
@@ -103,6 +103,21 @@ export async function* chunksOf({ body }: Response): AsyncGenerator<Uint8Array> 
     const read = await reader?.read();
     if (!read || read.done) return;
     yield read.value;
+  }
+}
+
+/** The same chunks. Calls `onSilence` when the next one does not come in time; who reads slowly may. */
+export async function* heard(
+  chunks: AsyncGenerator<Uint8Array>,
+  silenceMs: number,
+  onSilence: (why: Error) => void,
+): AsyncGenerator<Uint8Array> {
+  for (;;) {
+    const late = () => onSilence(new Error(`no sign of life in ${silenceMs} ms`));
+    const timer = setTimeout(late, silenceMs);
+    const next = await chunks.next().finally(() => clearTimeout(timer));
+    if (next.done) return;
+    yield next.value;
   }
 }
 

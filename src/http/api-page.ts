@@ -35,11 +35,12 @@ export function apiPage(document: ApiDocument): string {
 <style>${STYLE}</style>
 </head>
 <body>
+<a class="skip" href="#content">Skip to the description</a>
 <nav aria-label="Operations">
 ${groups.map(({ name, listed }) => `<h2>${text(name)}</h2>\n${linksTo(listed)}`).join('\n')}
 <h2><a href="#shapes">shapes</a></h2>
 </nav>
-<main>
+<main id="content" tabindex="-1">
 <h1>${text(info.title)}</h1>
 <p>Protocol ${text(info.version)}. ${prose(info.description)} The same as data:
 <a href="/openapi.json">/openapi.json</a>.</p>
@@ -72,7 +73,7 @@ ${listed.map(operation).join('\n')}
 function operation(listed: Listed): string {
   const { operationId, summary, method, path, parameters = [], requestBody, responses } = listed;
   const rows = parameters.map(({ name, in: place, required, schema }) => [
-    `<code>${text(name)}</code>`,
+    `<code>${breakable(name)}</code>`,
     `${place}${required ? '' : ', optional'}`,
     type(schema),
   ]);
@@ -99,7 +100,7 @@ function bearerOf({ security }: ApiOperation): string {
 
 function answer(status: string, { description, headers = {}, content = {} }: ApiResponse): string {
   const rows = Object.entries(headers).map(([name, header]) => [
-    `<code>${text(name)}</code>`,
+    `<code>${breakable(name)}</code>`,
     prose(header.description),
   ]);
   const bodies = Object.entries(content).map(
@@ -126,11 +127,11 @@ function fields(schema: Schema): string {
   const { properties, required = [] } = schema;
   if (!properties) return `<p>${type(schema)}</p>`;
   const rows = Object.entries(properties).map(([name, property]) => [
-    `<code>${text(name)}</code>`,
+    `<code>${breakable(name)}</code>`,
     required.includes(name) ? 'always' : 'optional',
     type(property),
   ]);
-  return rows.length > 0 ? table(['field', '', 'type'], rows) : '<p>No fields.</p>';
+  return rows.length > 0 ? table(['field', 'present', 'type'], rows) : '<p>No fields.</p>';
 }
 
 function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -150,7 +151,9 @@ function type(schema: Schema): string {
   if (schema.type === 'array') return `list of ${type(schema.items ?? {})}`;
   if (schema.properties)
     return `object with ${Object.keys(schema.properties).map(text).join(', ')}`;
-  return text([schema.type ?? 'anything', schema.format, schema.pattern].filter(Boolean).join(' '));
+  const kind = [schema.type ?? 'anything'].flat().join(' or ');
+  const pattern = schema.pattern && `<code>${text(schema.pattern)}</code>`;
+  return [text(kind), schema.format && text(schema.format), pattern].filter(Boolean).join(' ');
 }
 
 function literal(value: unknown): string {
@@ -160,6 +163,11 @@ function literal(value: unknown): string {
 /** Plain words, with `code` between backticks. */
 function prose(words: string): string {
   return text(words).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
+}
+
+/** A name that a narrow screen breaks between its words, and not inside one. */
+function breakable(name: string): string {
+  return text(name).replaceAll(/[_.-](?=.)/g, '$&<wbr>');
 }
 
 function text(raw: string): string {

@@ -52,6 +52,7 @@ export const EXAMPLES: OperationExamples = {
         protocol: 'svc/0.24',
         service_id: 'travel-desk',
         endpoints: { manifest: '/svc/manifest', invoke: '/svc/invoke/{capability}' },
+        surfaces: { mcp: '/mcp' },
         capabilities: {
           buy_lounge_pass: { ...LOUNGE, minimum_scope: ['travel.extras'], financial: true },
         },

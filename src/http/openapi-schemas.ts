@@ -23,7 +23,7 @@ import * as trust from '../protocol/trust.ts';
 
 export interface Schema {
   $ref?: string;
-  type?: string;
+  type?: string | string[];
   description?: string;
   properties?: Record<string, Schema>;
   required?: string[];

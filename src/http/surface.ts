@@ -25,13 +25,15 @@ interface SurfaceRequest extends Pick<Ask, 'bearer' | 'trace'> {
 export interface Surface {
   /** Where it is asked, by POST. */
   readonly path: `/${string}`;
+  /** Of the protocol, as discovery announces it. */
   readonly name: string;
   /** Answers, or resolves with the failure that the server should answer with. */
   answer(request: SurfaceRequest): Promise<Failure | undefined>;
   close(): Promise<void>;
 }
 
-export function mount(app: FastifyInstance, surface: Surface, { log }: Runtime): void {
+export function mount(app: FastifyInstance, surface: Surface, { log, announce }: Runtime): void {
+  announce(surface.name, surface.path);
   // Not before: what a surface has in work is finished like every other request.
   app.addHook('onClose', () => surface.close());
   app.post(surface.path, { config: { operation: surface.name } }, async (request, reply) => {

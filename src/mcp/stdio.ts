@@ -2,17 +2,28 @@
  * MCP over a pair of pipes: one caller, for as long as the input lasts.
  *
  * Lines are bounded and read strictly before the protocol sees them; one that cannot be read is
- * answered with an error and skipped, and the conversation goes on.
+ * answered with an error and skipped, and the conversation goes on. When the input ends, calls that
+ * run are answered first, for as long as a client waits that wants to be rid of its child.
  *
  * @module
  */
 
 import { Readable, type Writable } from 'node:stream';
-import { ProtocolErrorCode } from '@modelcontextprotocol/server';
+import {
+  isJSONRPCNotification,
+  isJSONRPCRequest,
+  isJSONRPCResponse,
+  ProtocolErrorCode,
+} from '@modelcontextprotocol/server';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { BODY_LIMITS, readJson } from '../domain/json.ts';
+import { createLineCutter, type Line } from '../service/lines.ts';
 import type { Desk } from './desk.ts';
 import { createMcpServer } from './server.ts';
+import { createUnanswered, type Unanswered } from './unanswered.ts';
+
+/** Milliseconds. A call that takes longer ends at the service all the same, and is recorded there. */
+const LAST_ANSWERS_MS = 10_000;
 
 export interface Pipes {
   readonly input: Readable;
@@ -20,7 +31,7 @@ export interface Pipes {
 }
 
 export interface PipedServer {
-  /** Resolves when the input has ended. */
+  /** Resolves when the input has ended and what was asked is answered, or the client has left. */
   readonly ended: Promise<void>;
   close(): Promise<void>;
 }
@@ -37,53 +48,68 @@ export function serveMcpOverPipes(
   const refuse = (code: number, message: string) => {
     output.write(`${JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } })}\n`);
   };
-  const lines = Readable.from(readableLines(input, refuse), { objectMode: false });
+  const unanswered = createUnanswered();
+  output.once('close', unanswered.forget);
+  output.on('error', unanswered.forget);
+  const lines = Readable.from(readableLines({ input, refuse, unanswered }), { objectMode: false });
   lines.once('close', end);
   const transport = new StdioServerTransport(lines, output);
+  const send = transport.send.bind(transport);
+  transport.send = (message) => send(message).finally(() => unanswered.said(message));
   const handle = serveStdio(() => createMcpServer(desk), {
     transport,
     onerror: onError,
     maxSubscriptions: 0,
   });
-  return { ended, close: () => handle.close() };
+  async function close(): Promise<void> {
+    unanswered.forget();
+    await handle.close();
+  }
+  return { ended, close };
 }
 
-type Refuse = (code: number, message: string) => void;
+interface Lines {
+  readonly input: Readable;
+  refuse(code: number, message: string): void;
+  readonly unanswered: Unanswered;
+}
 
-/** The lines that are JSON and not too long. Of one that is too long, no more is kept than fits. */
-async function* readableLines(input: Readable, refuse: Refuse): AsyncGenerator<Buffer> {
+/** The lines that are JSON and not too long. They end when what they asked is answered. */
+async function* readableLines({ input, refuse, unanswered }: Lines): AsyncGenerator<Buffer> {
   for await (const line of linesOf(input)) {
-    if (line === undefined) {
+    if ('tooLong' in line) {
       const message = `Cannot read a message of more than ${BODY_LIMITS.bytes} bytes`;
       refuse(ProtocolErrorCode.InvalidRequest, message);
       continue;
     }
-    if (line.toString().trim() === '') continue;
-    const reading = readJson(line);
-    if ('fault' in reading) refuse(ProtocolErrorCode.ParseError, reading.fault);
-    else yield Buffer.concat([line, LINE_END]);
+    if (Buffer.from(line.bytes).toString().trim() === '') continue;
+    const reading = readJson(line.bytes);
+    if ('fault' in reading) {
+      refuse(ProtocolErrorCode.ParseError, reading.fault);
+      continue;
+    }
+    if (!isMessage(reading.value)) {
+      refuse(
+        ProtocolErrorCode.InvalidRequest,
+        'Cannot read the line: it is no message of JSON-RPC',
+      );
+      continue;
+    }
+    unanswered.heard(reading.value);
+    yield Buffer.concat([line.bytes, LINE_END]);
   }
+  await unanswered.settled(LAST_ANSWERS_MS);
+}
+
+function isMessage(value: unknown): boolean {
+  return isJSONRPCRequest(value) || isJSONRPCNotification(value) || isJSONRPCResponse(value);
 }
 
 const LINE_END = Buffer.from('\n');
 
-/** Each line without its end; nothing for one that is too long. */
-async function* linesOf(input: Readable): AsyncGenerator<Buffer | undefined> {
-  let held: Buffer[] = [];
-  let size = 0;
-  const take = (piece: Buffer) => {
-    size += piece.length;
-    if (size <= BODY_LIMITS.bytes) held.push(piece);
-  };
-  for await (const chunk of input) {
-    let rest = Buffer.from(chunk);
-    for (let at = rest.indexOf(LINE_END); at >= 0; at = rest.indexOf(LINE_END)) {
-      take(rest.subarray(0, at));
-      yield size <= BODY_LIMITS.bytes ? Buffer.concat(held) : undefined;
-      held = [];
-      size = 0;
-      rest = rest.subarray(at + 1);
-    }
-    take(rest);
-  }
+async function* linesOf(input: Readable): AsyncGenerator<Line> {
+  const cutter = createLineCutter(BODY_LIMITS.bytes);
+  for await (const piece of input as AsyncIterable<Uint8Array>) yield* cutter.cut(piece);
+  const rest = cutter.rest();
+  if (rest) yield rest;
 }

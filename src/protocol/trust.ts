@@ -47,6 +47,8 @@ export const Discovery = z.object({
   protocol: z.string(),
   service_id: ServiceId,
   endpoints: z.record(z.string(), Path),
+  /** Other protocols that are spoken at the same address: name to path. */
+  surfaces: z.record(z.string(), Path).optional(),
   capabilities: z.record(CapabilityName, CapabilitySummary),
   trust: Trust,
   metadata_disclosure: ClassDisclosure.extend({ classes: z.array(ClassDisclosure) }).optional(),

@@ -42,6 +42,8 @@ export interface DocumentSources {
   baseUrl(): string;
   /** Asked once, when discovery is first fetched: by then every method is bound. */
   offered(): readonly OperationName[];
+  /** Other protocols at the same address, with their paths; complete by then too. */
+  readonly surfaces: ReadonlyMap<string, string>;
   readonly disclosure: Readonly<Record<string, DisclosureLevel>>;
   now(): Date;
 }
@@ -110,7 +112,8 @@ function manifestOf({ definition, baseUrl, now }: DocumentSources): Manifest {
   return { manifest_metadata: { ...metadata, sha256: digest }, ...content };
 }
 
-function discoveryOf({ definition, offered, disclosure }: DocumentSources): Discovery {
+function discoveryOf({ definition, offered, ...sources }: DocumentSources): Discovery {
+  const { disclosure, surfaces } = sources;
   const classes = Object.entries(disclosure).map(([caller_class, failure_detail]) => ({
     caller_class,
     failure_detail,
@@ -122,6 +125,7 @@ function discoveryOf({ definition, offered, disclosure }: DocumentSources): Disc
     endpoints: Object.fromEntries(
       offered().map((name) => [operations[name].endpoint, operations[name].path]),
     ),
+    ...(surfaces.size > 0 && { surfaces: Object.fromEntries(surfaces) }),
     capabilities: namedMap(definition, summaryOf),
     trust: definition.trust,
     metadata_disclosure: {

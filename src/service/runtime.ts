@@ -82,6 +82,8 @@ export interface Runtime {
   readonly log: Logger;
   /** Where callers reach the service. */
   baseUrl(): string;
+  /** Names another protocol that is spoken at this address, before anybody asks for discovery. */
+  announce(protocol: string, path: string): void;
   /** Lets go of callers that only wait, so that a transport can close without them. */
   release(): void;
   /**
@@ -133,12 +135,14 @@ export async function createRuntime({
   for (const missing of missingApprovers(definition, config)) log.warn({}, missing);
   // Discovery advertises exactly what is offered, and is itself offered: hence the two steps.
   const methods: Methods = {};
+  const surfaces = new Map<string, string>();
   const documents = createDocuments({
     definition,
     keyring,
     baseUrl,
     disclosure: config.disclosure,
     offered: () => Object.keys(methods) as OperationName[],
+    surfaces,
     now: () => store.now(),
   });
   Object.assign(methods, trustMethods(definition, documents), authorityMethods(parts));
@@ -164,6 +168,7 @@ export async function createRuntime({
     log,
     baseUrl,
     sealing: () => sealer?.state(),
+    announce: (protocol, path) => void surfaces.set(protocol, path),
     watch: (listener) => void listeners.add(listener),
     release: () => parts.waits.stop(),
     unready: () => unready(store, keyring),

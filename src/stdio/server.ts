@@ -15,10 +15,11 @@ import { failure, Refusal } from '../domain/failure.ts';
 import { type OperationName, operations } from '../protocol/operations.ts';
 import type { Document } from '../service/documents.ts';
 import { createLineWriter, createPace, type LineWriter, STALL_MS } from '../service/line-writer.ts';
+import { createLineCutter, type Line } from '../service/lines.ts';
 import { type Answer, type Ask, failureOf, isDocument, perform } from '../service/operations.ts';
 import type { Runtime } from '../service/runtime.ts';
 import type { EventSink } from '../service/stream.ts';
-import { createLineCutter, type Line } from './lines.ts';
+
 import * as rpc from './rpc.ts';
 
 /** Each may hold a line and a place in the store's queue. More wait in the pipe. */

@@ -5,7 +5,7 @@
  */
 
 export type { Runner } from './runner.ts';
-export { surfaceScenarios } from './scenarios.ts';
+export { STORIES_WITHOUT_TOOLS, surfaceScenarios } from './scenarios.ts';
 export { type ContractOptions, storeContract } from './store-contract.ts';
 export {
   inProcess,
@@ -15,3 +15,5 @@ export {
   type Told,
   type ToldEvent,
 } from './surface.ts';
+export { overClient } from './surface-client.ts';
+export { overMcp, type ToolClient, type ToolSurface } from './surface-mcp.ts';

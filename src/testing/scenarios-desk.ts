@@ -36,6 +36,11 @@ const AGENT = 'agent:planner';
 export const ROUTE = { origin: 'SEA', destination: 'SFO', date: '2026-12-01' };
 export const JET = { route: 'SEA-SFO', date: '2026-12-01' };
 
+/** For a step whose point is what only a whole transport says, such as a header. */
+export function wholeOf(surface: Surface): Surface {
+  return surface.whole ?? surface;
+}
+
 /** Asks and expects to be answered. */
 export async function answerOf<Name extends OperationName>(
   surface: Surface,

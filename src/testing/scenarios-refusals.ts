@@ -23,6 +23,7 @@ import {
   refused,
   rootToken,
   type Scenarios,
+  wholeOf,
 } from './scenarios-desk.ts';
 import type { Surface } from './surface.ts';
 
@@ -73,7 +74,9 @@ const dollars = (max_amount: number) => ({ budget: { currency: 'USD', max_amount
 
 const STORIES: Readonly<Record<Exclude<FailureType, keyof typeof UNTOLD_REFUSALS>, Story>> = {
   invalid_parameters: call('travel.extras', 'buy_lounge_pass', { parameters: { colour: 'red' } }),
-  streaming_not_supported: call('travel.extras', 'buy_lounge_pass', { stream: true }),
+  // A tool chooses by itself whether it streams, so that it cannot choose wrongly.
+  streaming_not_supported: (surface) =>
+    call('travel.extras', 'buy_lounge_pass', { stream: true })(wholeOf(surface)),
   binding_missing: call('travel.book', 'book_flight', { parameters: { passenger: 'Ann Lee' } }),
   authentication_required: (surface) =>
     refusalOf(surface, 'tokens.issue', { scope: ['travel.search'] }, 'no-such-key'),

@@ -3,6 +3,7 @@
  *
  * For authors of transports. The desk has its demo identities and nothing else; the stories share one
  * desk, run one after another, and leave nothing frozen behind. Each looks only at what a caller sees.
+ * All are told over every surface; one that carries only some operations has the others asked beside it.
  *
  * @module
  */
@@ -23,6 +24,33 @@ const STORIES: Readonly<Record<string, Scenarios>> = {
   approval: APPROVAL_SCENARIOS,
   log: LOG_SCENARIOS,
 };
+
+/**
+ * The stories of which no step goes over MCP, and why; they are told beside it. Of every other story
+ * the calls go over tools.
+ */
+export const STORIES_WITHOUT_TOOLS = {
+  'anyone may learn what the service offers and with which keys it signs': 'no call',
+  'the manifest comes with its signature': 'no call',
+  'the capabilities tell how they hang together, and which versions fit': 'no call',
+  'a delegated token has what it asked for of its parent, and inherits the rest': 'no call',
+  'a delegated token never gets more than its parent has': 'no call',
+  'a revocation ends everything below the token at once': 'no call',
+  'an answer repeats the ids that came with the call, and names its entry': 'ids of a call',
+  'a dry run says what would happen, and nothing happens': 'no call',
+  'a stream says that it begins, and each event whose it is': 'ids of a call',
+  'an operator sees no call of unknown outcome, and no notice where nobody is told': 'no call',
+  'streaming_not_supported says what to do next': 'a tool streams where it can',
+  'authentication_required says what to do next': 'no call',
+  'invalid_token says what to do next': 'no call',
+  'token_expired says what to do next': 'no call',
+  'scope_escalation says what to do next': 'no call',
+  'not_entitled says what to do next': 'no call',
+  'purpose_mismatch says what to do next': 'ids of a call',
+  'delegation_depth_exceeded says what to do next': 'no call',
+  'not_found says what to do next': 'no call',
+  'the trail has what was done and what was refused, newest first': 'ids of a call',
+} as const satisfies Readonly<Record<string, string>>;
 
 /** In milliseconds. Only to end a story that hangs. */
 const STORY_TIMEOUT_MS = 30_000;

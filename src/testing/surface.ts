@@ -3,7 +3,7 @@
  *
  * Whoever adds a transport writes one of these and runs the scenarios over it. A surface that carries
  * only some operations hands the others to another one. Three are here: in the process, over HTTP and
- * over a pipe.
+ * over a pipe; the client and MCP have files of their own.
  *
  * @module
  */
@@ -17,6 +17,8 @@ import type { Runtime } from '../service/runtime.ts';
 export interface Surface {
   /** Asks one operation. A refusal is an answer; this rejects only when the transport itself failed. */
   ask(operation: OperationName, request: JsonObject, credential?: string): Promise<Told>;
+  /** Where this one carries only some of what can be asked: the one beside it, which carries all. */
+  readonly whole?: Surface;
 }
 
 /** What came back, once a stream has ended too. */

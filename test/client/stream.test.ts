@@ -73,6 +73,34 @@ test('stream() says that the outcome is not known when it is cut off', async () 
   );
 });
 
+test('stream() is lost when the service falls silent, and not when the reader takes its time', async () => {
+  const silenceMs = 200;
+  const client = await desk.client(['travel.read'], {
+    silenceMs,
+    async fetch(input, init) {
+      const response = await fetch(input, init);
+      if (!String(input).includes('/svc/invoke/')) return response;
+      const told = (await response.text()).split('event: completed')[0];
+      return silentAfter(told ?? '', init?.signal);
+    },
+  });
+  const events: ClientEvent[] = [];
+
+  for await (const event of client.stream(REPORT)) {
+    events.push(event);
+    // Slower than the bound: whatever came meanwhile is still there to be read.
+    await new Promise((resolve) => setTimeout(resolve, 2 * silenceMs));
+  }
+
+  assert.deepEqual(
+    events.map(({ event }) => event),
+    ['started', 'progress', 'progress', 'lost'],
+  );
+  const last = events.at(-1);
+  assert.ok(last?.event === 'lost');
+  assert.match(last.data.failure.detail, /no sign of life in 200 ms/);
+});
+
 test('stream() ends with what the caller aborted with', async () => {
   const client = await desk.client(['travel.read']);
   const controller = new AbortController();
@@ -85,6 +113,17 @@ test('stream() ends with what the caller aborted with', async () => {
 
   await assert.rejects(reading, /enough/);
 });
+
+/** An answer that begins so and then neither goes on nor ends. */
+function silentAfter(text: string, signal: AbortSignal | null | undefined): Response {
+  const body = new ReadableStream({
+    start(controller) {
+      controller.enqueue(new TextEncoder().encode(text));
+      signal?.addEventListener('abort', () => controller.error(signal.reason));
+    },
+  });
+  return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+}
 
 async function all(events: AsyncIterable<ClientEvent>): Promise<ClientEvent[]> {
   const found: ClientEvent[] = [];

@@ -43,6 +43,7 @@ async function conversed(lines: readonly string[], answers: number, env: object 
     said += text;
   };
   const enough = new Promise<void>((resolve) => {
+    if (answers === 0) resolve();
     output.on('data', (chunk) => {
       told += chunk;
       if (told.split('\n').length > answers) resolve();
@@ -78,6 +79,9 @@ test('writ mcp lists what the token may do, until its input ends', async () => {
 const UNREADABLE: [what: string, line: string, code: number][] = [
   ['broken JSON', '{"jsonrpc"', -32_700],
   ['a key that stands twice', '{"id":1,"id":2}', -32_700],
+  ['what is no message', '{"a":1}', -32_600],
+  ['a message without its version', '{"id":1,"method":"tools/list"}', -32_600],
+  ['several messages in one line', '[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32_600],
   ['a line above the limit', 'x'.repeat(3 * BODY_LIMITS.bytes), -32_600],
 ];
 for (const [what, line, code] of UNREADABLE) {
@@ -91,6 +95,22 @@ for (const [what, line, code] of UNREADABLE) {
     assert.equal(messages[1].result.serverInfo.name, 'travel-desk');
   });
 }
+
+test('writ mcp answers what was asked before its input ended, also without a last line end', async () => {
+  const asked = { scope: ['travel.extras'], subject: 'agent:planner' };
+  const { token: own } = await desk.service.issue(ALICE, asked);
+  const params = { name: 'buy_lounge_pass', arguments: {} };
+  const calls = [1, 2, 3].map((id) => ({ jsonrpc: '2.0', id, method: 'tools/call', params }));
+  const lines = [INITIALIZE, ...calls].map((message) => JSON.stringify(message)).join('\n');
+
+  // Nothing is waited for: the input ends as soon as it is written.
+  const { code, messages } = await conversed([lines], 0, { WRIT_CLIENT_CREDENTIAL: own });
+
+  assert.equal(code, 0);
+  assert.deepEqual(messages.map(({ id }) => id).sort(), [1, 2, 3, 'first']);
+  for (const { id, result } of messages)
+    assert.equal(result.isError, id === 'first' ? undefined : false);
+});
 
 const UNUSABLE: [what: string, env: object, said: RegExp][] = [
   ['no token', { WRIT_CLIENT_CREDENTIAL: undefined }, /^Cannot speak MCP: there is no credential/],

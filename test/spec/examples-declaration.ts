@@ -157,6 +157,8 @@ const discovery = {
   protocol: 'svc/0.24',
   service_id: 'travel-service',
   endpoints: open('endpoints', { manifest: '/svc/manifest', tokens: '/svc/tokens' }),
+  // Not in the table: decision 0027.
+  surfaces: open('surfaces', { mcp: '/mcp' }),
   capabilities: open('capabilities', { book_flight: summary }),
   trust,
   metadata_disclosure: {

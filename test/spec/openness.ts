@@ -26,6 +26,7 @@ export const OPEN = {
   detail: ['content', 'What an entry says beyond its fields depends on its type'],
   entry: ['content', 'An exported entry is held against its leaf, which knows its fields'],
   endpoints: ['map', 'Spec, Discovery: operation name to path, only what is implemented'],
+  surfaces: ['map', 'Decision 0027: other protocols at the same address, only what is spoken'],
   capabilities: ['map', 'Spec, Discovery and Manifest: capability name to what is said of it'],
   asked: ['map', 'Decisions 7, handshake: capability name to version range'],
   mapping: ['map', 'Decisions 6: parameter or field to path'],

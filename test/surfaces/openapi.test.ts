@@ -15,8 +15,11 @@ import { EXAMPLES } from '../../src/http/openapi-examples.ts';
 import type { Schema } from '../../src/http/openapi-schemas.ts';
 import { FailureAnswer } from '../../src/protocol/failure.ts';
 import { type OperationName, operations } from '../../src/protocol/operations.ts';
+import type { JsonObject } from '../../src/protocol/primitives.ts';
 import { surfaceScenarios } from '../../src/testing/scenarios.ts';
 import { overHttp, type Surface, type Told } from '../../src/testing/surface.ts';
+import { OPERATOR } from '../invoke/principals.ts';
+import { startRig } from '../invoke/rig.ts';
 import { type TestService, testService } from '../service/harness.ts';
 
 const NAMES = Object.keys(operations) as OperationName[];
@@ -108,34 +111,72 @@ test('validators() finds a field that the document does not name, and one that i
   assert.match(faultsOf('jwks', { ...told(answer), status: 202 }).join(), /no answer 202/);
 });
 
+/** The same surface, which fails when an answer is not as the document has it. */
+function held(surface: Surface, seen: Set<OperationName>): Surface {
+  const faultsOf = validators();
+  return {
+    async ask(name, request, credential) {
+      const told = await surface.ask(name, request, credential);
+      seen.add(name);
+      // The last event of a stream is the answer and the time of the event.
+      const { timestamp: _, ...body } = told.body;
+      const answer = told.events.length > 0 ? { ...told, body } : told;
+      assert.deepEqual(faultsOf(name, answer), []);
+      return told;
+    },
+  };
+}
+
 describe('every answer of the scenarios', () => {
   let service: TestService;
   let surface: Surface;
   const seen = new Set<OperationName>();
   beforeAll(async () => {
     service = await testService();
-    const http = overHttp(await service.app.listen({ host: '127.0.0.1', port: 0 }));
-    const faultsOf = validators();
-    surface = {
-      async ask(name, request, credential) {
-        const told = await http.ask(name, request, credential);
-        seen.add(name);
-        // The last event of a stream is the answer and the time of the event.
-        const { timestamp: _, ...body } = told.body;
-        const answer = told.events.length > 0 ? { ...told, body } : told;
-        assert.deepEqual(faultsOf(name, answer), []);
-        return told;
-      },
-    };
+    surface = held(overHttp(await service.app.listen({ host: '127.0.0.1', port: 0 })), seen);
   });
   afterAll(() => service.close());
 
   surfaceScenarios('as the API description has it', () => surface, { describe, test });
 
-  test('covers every operation but the one that needs a call of unknown outcome', () => {
+  test('an operator finds calls of unknown outcome and says what became of each', async () => {
+    const rig = await startRig();
+    let end = () => {};
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    try {
+      const http = overHttp(await rig.app.listen({ host: '127.0.0.1', port: 0 }));
+      const { ask } = held(http, seen);
+      const { token } = await rig.token({ budget: { currency: 'USD', max_amount: 20 } });
+      // Longer than its deadline, whatever that is.
+      rig.world.script('pay_slowly', () => ended.then(() => ({})));
+      for (const outcome of ['executed', 'not_executed']) {
+        const call = { capability: 'pay_slowly', parameters: {} };
+        const { body: unknown } = await ask('invoke', call, token);
+        const { body: found } = await ask('operator.indeterminate', {}, OPERATOR);
+        const word = { invocation_id: unknown.invocation_id, outcome, reason: 'asked the bank' };
+        const { body: settled } = await ask('operator.reconcile', word, OPERATOR);
+        const { body: again } = await ask('operator.reconcile', word, OPERATOR);
+
+        assert.deepEqual(
+          (found.indeterminate as JsonObject[]).map(({ invocation_id }) => invocation_id),
+          [unknown.invocation_id],
+        );
+        const refunded = outcome === 'executed' ? null : { currency: 'USD', amount: 10 };
+        assert.deepEqual(settled, { ...settled, outcome, refunded });
+        assert.equal(again.success, false);
+      }
+    } finally {
+      end();
+      await rig.close();
+    }
+  });
+
+  test('covers every operation', () => {
     assert.deepEqual(
       NAMES.filter((name) => !seen.has(name)),
-      ['operator.reconcile'],
+      [],
     );
   });
 });

@@ -4,58 +4,66 @@
  * @module
  */
 
-import { PassThrough } from 'node:stream';
+import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, test } from 'vitest';
-import { converse } from '../../src/stdio/server.ts';
-import { surfaceScenarios } from '../../src/testing/scenarios.ts';
-import { inProcess, overHttp, overStdio, type Surface } from '../../src/testing/surface.ts';
-import { STORES, type TestService, testService } from '../service/harness.ts';
+import { STORIES_WITHOUT_TOOLS, surfaceScenarios } from '../../src/testing/index.ts';
+import type { Runner } from '../../src/testing/runner.ts';
+import { STORES, testService } from '../service/harness.ts';
+import { type OpenSurface, SURFACES } from './open.ts';
 
-/** How each surface is opened on a running service. What it opened ends with `end`. */
-const SURFACES: readonly {
-  name: string;
-  open(service: TestService): Promise<{ surface: Surface; end?(): Promise<void> }>;
-}[] = [
-  { name: 'in the process', open: async ({ runtime }) => ({ surface: inProcess(runtime) }) },
-  {
-    name: 'over HTTP',
-    open: async ({ app }) => ({
-      surface: overHttp(await app.listen({ host: '127.0.0.1', port: 0 })),
-    }),
-  },
-  {
-    name: 'over stdio',
-    async open({ runtime }) {
-      const [input, output] = [new PassThrough(), new PassThrough()];
-      const { ended } = converse(runtime, { input, output });
-      const end = () => {
-        input.end();
-        return ended;
-      };
-      return { surface: overStdio({ input, output }), end };
-    },
-  },
-];
+/** What was told, by store and surface: each story, and how many of its calls went over tools. */
+const told = new Map<string, Map<string, number>>();
 
 for (const store of STORES) {
   for (const { name, open } of SURFACES) {
     describe(`on ${store.name}`, () => {
-      let surface: Surface;
+      let opened: OpenSurface;
+      const stories = new Map<string, number>();
+      told.set(`${name} on ${store.name}`, stories);
       const undo: (() => Promise<void> | void)[] = [];
       beforeAll(async () => {
         const place = await store.open();
         undo.unshift(place.drop);
         const service = await testService({ store: place.url });
         undo.unshift(service.close);
-        const opened = await open(service);
+        opened = await open(service);
         if (opened.end) undo.unshift(opened.end);
-        surface = opened.surface;
       });
       afterAll(async () => {
         for (const step of undo) await step();
       });
 
-      surfaceScenarios(name, () => surface, { describe, test });
+      const counting: Runner['test'] = (sentence, tell, timeoutMs) =>
+        test(
+          sentence,
+          async () => {
+            const before = opened.toolCalls?.() ?? 0;
+            await tell();
+            stories.set(sentence, (opened.toolCalls?.() ?? 0) - before);
+          },
+          timeoutMs,
+        );
+      surfaceScenarios(name, () => opened.surface, { describe, test: counting });
     });
   }
 }
+
+test('every story was told on every surface', () => {
+  const named: string[] = [];
+  const naming: Runner = {
+    describe: (_, body) => body(),
+    test: (sentence) => void named.push(sentence),
+  };
+  surfaceScenarios('by name', () => assert.fail('nothing is asked'), naming);
+
+  assert.equal(told.size, STORES.length * SURFACES.length);
+  for (const [where, stories] of told) assert.deepEqual([...stories.keys()], named, where);
+});
+
+test('every story has calls over the tools of MCP, but those that say they have none', () => {
+  for (const [where, stories] of told) {
+    if (!where.startsWith('over MCP')) continue;
+    const without = [...stories].filter(([, calls]) => calls === 0).map(([sentence]) => sentence);
+    assert.deepEqual(without.sort(), Object.keys(STORIES_WITHOUT_TOOLS).sort(), where);
+  }
+});

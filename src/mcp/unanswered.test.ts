@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { test } from 'vitest';
+import { createUnanswered } from './unanswered.ts';
+
+const request = (id: number) => ({ jsonrpc: '2.0', id, method: 'tools/list' });
+const result = (id: number) => ({ jsonrpc: '2.0', id, result: {} });
+
+/** Only to end a test that hangs. */
+const LONG_MS = 20_000;
+
+test('settled() resolves at once when nothing was asked', async () => {
+  const unanswered = createUnanswered();
+  unanswered.heard({ jsonrpc: '2.0', method: 'notifications/initialized' });
+
+  await unanswered.settled(LONG_MS);
+});
+
+test('settled() waits for the last answer, and for no answer to what was called off', async () => {
+  const unanswered = createUnanswered();
+  let isSettled = false;
+  for (const id of [1, 2, 3]) unanswered.heard(request(id));
+  const settled = unanswered.settled(LONG_MS).then(() => {
+    isSettled = true;
+  });
+  const params = { requestId: 3 };
+  unanswered.heard({ jsonrpc: '2.0', method: 'notifications/cancelled', params });
+  unanswered.said({ jsonrpc: '2.0', id: 2, error: { code: -32_601, message: 'no' } });
+  // A question to the client is no answer to it.
+  unanswered.said(request(1));
+  await Promise.resolve();
+  assert.equal(isSettled, false);
+
+  unanswered.said(result(1));
+  await settled;
+});
+
+test('settled() waits for nobody who has left', async () => {
+  const unanswered = createUnanswered();
+  unanswered.heard(request(1));
+  const settled = unanswered.settled(LONG_MS);
+
+  unanswered.forget();
+  await settled;
+  await unanswered.settled(LONG_MS);
+});
+
+test('settled() waits no longer than it was told', async () => {
+  const unanswered = createUnanswered();
+  unanswered.heard(request(1));
+
+  await unanswered.settled(1);
+});

@@ -1,0 +1,59 @@
+/**
+ * Requests that were read and have no answer yet, so that the end of an input need not lose one.
+ *
+ * @module
+ */
+
+import {
+  isJSONRPCErrorResponse,
+  isJSONRPCNotification,
+  isJSONRPCRequest,
+  isJSONRPCResultResponse,
+  type RequestId,
+} from '@modelcontextprotocol/server';
+
+export interface Unanswered {
+  /** Notes a message of the client: a request, or that it no longer wants an answer. */
+  heard(message: unknown): void;
+  /** Notes a message to the client. */
+  said(message: unknown): void;
+  /** Resolves when every request has its answer, nobody is there to have one, or time is up. */
+  settled(withinMs: number): Promise<void>;
+  /** Says that nobody is there any more. */
+  forget(): void;
+}
+
+export function createUnanswered(): Unanswered {
+  const open = new Set<RequestId>();
+  let isGone = false;
+  let wake = () => {};
+  const close = (id: RequestId | undefined) => {
+    if (id !== undefined) open.delete(id);
+    if (open.size === 0) wake();
+  };
+  return {
+    heard(message) {
+      if (isJSONRPCRequest(message)) open.add(message.id);
+      else if (isJSONRPCNotification(message) && message.method === 'notifications/cancelled') {
+        close(message.params?.requestId as RequestId | undefined);
+      }
+    },
+    said(message) {
+      if (isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message)) close(message.id);
+    },
+    async settled(withinMs) {
+      if (open.size === 0 || isGone) return;
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, withinMs);
+        wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    },
+    forget() {
+      isGone = true;
+      wake();
+    },
+  };
+}

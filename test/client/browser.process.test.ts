@@ -1,0 +1,46 @@
+/**
+ * `writ/client` in a real browser, on a page of the service's own address.
+ *
+ * @module
+ */
+
+import assert from 'node:assert/strict';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, test } from 'vitest';
+import { BROWSER_MS_MAX, openBrowser } from '../chromium.ts';
+import { ALICE } from '../service/harness.ts';
+import { bundleClient, FOUND, PROGRAM } from './bundle.ts';
+import { type Desk, openDesk, TRIP } from './desk.ts';
+
+const SLOW = 120_000;
+
+let desk: Desk;
+let browser: Browser;
+
+beforeAll(async () => {
+  browser = await openBrowser();
+  desk = await openDesk();
+}, BROWSER_MS_MAX);
+afterAll(async () => {
+  await browser?.close();
+  await desk?.service.close();
+});
+
+test(
+  'writ/client verifies, invokes, recovers and streams in Chromium',
+  async () => {
+    const scope = ['travel.search', 'travel.admin'];
+    const { token } = await desk.service.issue(ALICE, { scope, subject: 'agent:planner' });
+    const given = { url: desk.url, credential: token, trip: JSON.stringify(TRIP) };
+    const page = await browser.newPage();
+    // Not /docs, whose policy lets nothing be fetched.
+    await page.goto(`${desk.url}/openapi.json`);
+
+    await page.evaluate(`${await bundleClient()}
+    globalThis.client = client; Object.assign(globalThis, ${JSON.stringify(given)});`);
+    const said = await page.evaluate<string>(PROGRAM);
+
+    assert.deepEqual(JSON.parse(said), FOUND);
+  },
+  SLOW,
+);
