@@ -85,7 +85,7 @@ export const OidcIssuer = z.strictObject({
 export type OidcIssuer = z.output<typeof OidcIssuer>;
 
 /** Environment variables carry text, so digits are a number too; nothing else becomes one. */
-const Numeric = z.union(
+export const Numeric = z.union(
   [
     z.number(),
     z

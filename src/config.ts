@@ -18,13 +18,14 @@ import {
   EntitlementRule,
   Hours,
   Identity,
+  Numeric,
   OidcIssuer,
   PortNumber,
   Rate,
   Text,
 } from './config-parts.ts';
 import { OutsideUrl, Webhooks } from './config-webhook.ts';
-import { sha256, toHex } from './domain/hash.ts';
+import { sha256Hex } from './domain/hash.ts';
 import { bareHost, isLoopback } from './domain/host.ts';
 import { CallerClass } from './protocol/primitives.ts';
 import { DisclosureLevel } from './protocol/trust.ts';
@@ -32,6 +33,11 @@ import { DisclosureLevel } from './protocol/trust.ts';
 export const Settings = z.strictObject({
   host: Text.default('127.0.0.1').describe('The address to listen on'),
   port: PortNumber.default(8420).describe('The port to listen on; 0 takes a free one'),
+  workers: Numeric.pipe(z.int().min(1).max(64))
+    .default(1)
+    .describe(
+      'How many processes serve behind the port; each has its own metrics, and `memory:` allows one',
+    ),
   public_url: z
     .url({ protocol: /^https?$/ })
     .optional()
@@ -106,6 +112,7 @@ export type SettingName = keyof Settings;
 export const ENVIRONMENT = {
   host: 'HOST',
   port: 'PORT',
+  workers: 'WRIT_WORKERS',
   public_url: 'WRIT_PUBLIC_URL',
   data: 'WRIT_DATA',
   store: 'WRIT_STORE',
@@ -257,6 +264,12 @@ const publicDemo: Rule = ({ host, public_url, identities }) => {
   return `Cannot listen on "${open}" with the demo credentials of ${demo.join(', ')}: they are public, and accepted on a loopback address only`;
 };
 
+/** Each process would have a store of its own. */
+const dividedMemory: Rule = ({ workers, store }) => {
+  if (workers === 1 || store !== 'memory:') return undefined;
+  return `Cannot run ${workers} workers on "memory:": they share a file or a database, not memory`;
+};
+
 const repeatedCredential: Rule = ({ identities }) => {
   const keys = identities.map(({ key = '', key_sha256 }) => key_sha256 ?? hexDigestOf(key));
   const twice = identities.find((_, index) => keys.indexOf(keys[index] as string) !== index);
@@ -288,7 +301,7 @@ const unboundEmails: Rule = ({ oidc }) => {
 };
 
 function hexDigestOf(text: string): string {
-  return toHex(sha256(new TextEncoder().encode(text)));
+  return sha256Hex(text);
 }
 
 const ISSUERS = ['oidc', 'oidc_issuer_url', 'oidc_audience'] as const;
@@ -302,6 +315,7 @@ const CONTRADICTIONS: readonly { of: readonly SettingName[]; find: Rule }[] = [
   { of: ['token_keys', 'log_keys'], find: halfConfiguredKeys },
   { of: ['host', 'public_url', 'identities'], find: publicDemo },
   { of: ['identities'], find: repeatedCredential },
+  { of: ['workers', 'store'], find: dividedMemory },
   { of: ['mark', 'store', 'witnesses'], find: log.markFault },
 ];
 

@@ -36,14 +36,20 @@ export interface OpenParts {
   close(): Promise<void>;
 }
 
+/** Reads the configuration; nothing is opened yet. */
+export async function readSettings(
+  options: ServeOptions,
+): Promise<Pick<OpenParts, 'config' | 'log'>> {
+  const folder = options.folder ?? process.cwd();
+  const config = await loadConfig(folder, options.settings, options.environment);
+  return { config, log: options.log ?? createLog(config.log_level) };
+}
+
 /** Rejects, with nothing left open, when a part cannot be opened. */
 export async function openParts(
   definition: ServiceDefinition,
-  options: ServeOptions,
+  { config, log }: Pick<OpenParts, 'config' | 'log'>,
 ): Promise<OpenParts> {
-  const folder = options.folder ?? process.cwd();
-  const config = await loadConfig(folder, options.settings, options.environment);
-  const log = options.log ?? createLog(config.log_level);
   const keyring = openKeys(config, log);
   let store: Store | undefined;
   let mark: MarkStore | undefined;

@@ -1,5 +1,6 @@
 /**
- * Runs the travel desk and says how to talk to it; with `--stdio`, on standard input and output.
+ * Runs the travel desk and says how to talk to it; with `--stdio`, on standard input and output;
+ * with `--workers N`, by so many processes.
  *
  * @module
  */
@@ -12,13 +13,20 @@ try {
   if (process.argv.includes('--stdio')) {
     await serveStdio(travelDesk, { settings });
   } else {
-    const { url, config } = await serve(travelDesk, { settings });
+    const environment = { ...process.env, ...workersAsked(process.argv) };
+    const { url, config, isWorker } = await serve(travelDesk, { settings, environment });
     const demo = config.identities.filter((identity) => identity.demo);
-    process.stdout.write(welcome(url, demo));
+    if (!isWorker) process.stdout.write(welcome(url, demo));
   }
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;
+}
+
+/** `--workers N`: so many processes behind the port. */
+function workersAsked(args: readonly string[]): { WRIT_WORKERS?: string } {
+  const place = args.indexOf('--workers');
+  return place < 0 ? {} : { WRIT_WORKERS: args[place + 1] ?? '' };
 }
 
 interface Shown {

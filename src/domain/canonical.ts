@@ -9,7 +9,7 @@
  * @module
  */
 
-import { sha256, toHex } from './hash.ts';
+import { sha256Hex } from './hash.ts';
 import { isWellFormed } from './json.ts';
 
 /**
@@ -31,10 +31,8 @@ export function digestOf(value: unknown): string {
 
 /** The digest of a value whose canonical text is at hand. */
 export function textDigest(canonical: string): string {
-  return `sha256:${toHex(sha256(encoder.encode(canonical)))}`;
+  return `sha256:${sha256Hex(canonical)}`;
 }
-
-const encoder = new TextEncoder();
 
 function textOf(value: unknown, depth: number): string {
   switch (typeof value) {

@@ -12,7 +12,7 @@
 import type { AuditEntry, EntryState, EntryType, EventClass } from '../protocol/audit.ts';
 import { canonicalJson } from './canonical.ts';
 import { parseDuration } from './duration.ts';
-import { sha256, toHex } from './hash.ts';
+import { sha256Hex, toHex, utf8 } from './hash.ts';
 import { hashLeaf } from './merkle.ts';
 
 /** The form of the leaf. A reader that meets another number knows that it does not know. */
@@ -115,13 +115,14 @@ export interface StoredEntry extends Omit<EntryRecord, 'leaf' | 'personal'> {
 export function entryOf(fields: EntryFields, salt: Uint8Array): EntryRecord {
   if (salt.length !== SALT_BYTES) throw new Error(`Cannot salt a leaf: ${salt.length} bytes`);
   const half = SALT_BYTES / 2;
-  const personal = bytesOf(PERSONAL_NAMES, { ...fields, salt: toHex(salt.subarray(half)) });
-  const leaf = bytesOf(LEAF_NAMES, {
-    ...fields,
+  const said = textOf(PERSONAL_NAMES, fields, { salt: toHex(salt.subarray(half)) });
+  const text = textOf(LEAF_NAMES, fields, {
     v: LEAF_VERSION,
-    personal: personalDigest(personal),
+    personal: personalDigest(said),
     salt: toHex(salt.subarray(0, half)),
   });
+  const leaf = utf8(text);
+  const personal = utf8(said);
   const bytes = Math.max(leaf.length, personal.length);
   if (bytes > LEAF_BYTES_MAX) {
     throw new Error(`Cannot keep entry "${fields.entry_id}": its leaf has ${bytes} bytes`);
@@ -142,13 +143,13 @@ export function entryOf(fields: EntryFields, salt: Uint8Array): EntryRecord {
     retain_until: retainUntil(fields),
     leaf,
     personal,
-    leaf_hash: hashLeaf(leaf),
+    leaf_hash: hashLeaf(text),
   };
 }
 
 /** What the leaf says in place of the personal fields. */
-export function personalDigest(personal: Uint8Array): string {
-  return `sha256:${toHex(sha256(personal))}`;
+export function personalDigest(personal: Uint8Array | string): string {
+  return `sha256:${sha256Hex(personal)}`;
 }
 
 /** When an entry that says how long it is kept may be erased. */
@@ -179,19 +180,18 @@ const LEAF_NAMES = [
 ].sort();
 
 /** Canonical JSON of those members that have a value: no object is made, and nothing is sorted again. */
-function bytesOf<Name extends string>(
+function textOf<Name extends string>(
   names: readonly Name[],
   fields: { readonly [Field in Name]?: unknown },
-): Uint8Array {
+  own: { readonly [Field in Name]?: unknown },
+): string {
   let text = '';
   for (const name of names) {
-    const value = fields[name];
+    const value = own[name] ?? fields[name];
     if (value !== undefined) text += `${text === '' ? '' : ','}"${name}":${canonicalJson(value)}`;
   }
-  return encoder.encode(`{${text}}`);
+  return `{${text}}`;
 }
-
-const encoder = new TextEncoder();
 
 /** What a stored entry says, as it travels. Fields that do not apply, or were erased, are null. */
 export function entryView(stored: StoredEntry): AuditEntry {

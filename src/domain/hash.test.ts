@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { test } from 'vitest';
 import { equalBytes, fromHex, sha256, toHex } from './hash.ts';
-import { sha256 as inBrowser } from './sha256-browser.ts';
+import * as browser from './sha256-browser.ts';
+import * as node from './sha256-node.ts';
 import { sha256 as inNode } from './sha256-node.ts';
 
 const ascii = (text: string) => new TextEncoder().encode(text);
@@ -34,7 +35,7 @@ const answers: [string, Uint8Array, string][] = [
 for (const [name, message, expected] of answers) {
   test(`sha256() gives the known answer for ${name} in Node and in browsers`, () => {
     assert.equal(toHex(inNode(message)), expected);
-    assert.equal(toHex(inBrowser(message)), expected);
+    assert.equal(toHex(browser.sha256(message)), expected);
   });
 }
 
@@ -45,7 +46,7 @@ test('sha256() agrees in Node and in browsers on every length up to four blocks'
     fc.property(fc.uint8Array({ minLength: fourBlocks, maxLength: fourBlocks }), (message) => {
       for (let length = 0; length <= fourBlocks; length++) {
         const start = message.subarray(0, length);
-        assert.deepEqual(inBrowser(start), inNode(start));
+        assert.deepEqual(browser.sha256(start), inNode(start));
       }
     }),
     { numRuns: 20 },
@@ -55,7 +56,7 @@ test('sha256() agrees in Node and in browsers on every length up to four blocks'
 test('sha256() agrees in Node and in browsers on messages of any size', () => {
   return fc.assert(
     fc.property(fc.uint8Array({ maxLength: 5_000, size: 'max' }), (message) => {
-      assert.deepEqual(inBrowser(message), inNode(message));
+      assert.deepEqual(browser.sha256(message), inNode(message));
     }),
     // Shrinking thousands of bytes takes minutes, and any length below four blocks says more.
     { endOnFailure: true },
@@ -66,7 +67,7 @@ test('sha256() reads only the bytes of a view, and leaves them as they were', ()
   const whole = ascii('..abc..');
   const view = whole.subarray(2, 5);
 
-  const digests = [inBrowser(view), inNode(view)].map(toHex);
+  const digests = [browser.sha256(view), inNode(view)].map(toHex);
 
   assert.deepEqual(digests, [answers[1]?.[2], answers[1]?.[2]]);
   assert.deepEqual(whole, ascii('..abc..'));
@@ -100,4 +101,18 @@ test('equalBytes() tells a different byte, a longer and a shorter array apart', 
   assert.equal(equalBytes(bytes, Uint8Array.of(1, 2, 4)), false);
   assert.equal(equalBytes(bytes, Uint8Array.of(1, 2, 3, 0)), false);
   assert.equal(equalBytes(bytes, Uint8Array.of(1, 2)), false);
+});
+
+test('sha256Hex() and utf8() agree in Node and in browsers, on texts as on their bytes', () => {
+  return fc.assert(
+    fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
+      const bytes = new TextEncoder().encode(text);
+      for (const { sha256, sha256Hex, utf8 } of [node, browser]) {
+        assert.deepEqual(utf8(text), bytes);
+        assert.deepEqual(sha256(text), sha256(bytes));
+        assert.equal(sha256Hex(text), toHex(sha256(bytes)));
+        assert.equal(sha256Hex(bytes), sha256Hex(text));
+      }
+    }),
+  );
 });

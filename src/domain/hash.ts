@@ -7,7 +7,7 @@
  * @module
  */
 
-export { sha256 } from '#sha256';
+export { sha256, sha256Hex, utf8 } from '#sha256';
 
 export function toHex(bytes: Uint8Array): string {
   let hex = '';

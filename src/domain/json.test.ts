@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { test } from 'vitest';
-import { BODY_LIMITS, readJson } from './json.ts';
+import { BODY_LIMITS, copyOf, readJson } from './json.ts';
 
 /** Fails with the fault, so that a refusal of good text says why. */
 function readValue(source: Uint8Array | string): unknown {
@@ -331,4 +331,23 @@ test('readJson() keeps every number it accepts: written again, it has the same v
 test('readJson() reads every decimal of fifteen digits', () => {
   const decimal = fc.tuple(fc.nat(9_999_999), fc.nat(9_999_999)).map((parts) => parts.join('.'));
   return fc.assert(fc.property(decimal, (text) => assert.equal(readValue(text), Number(text))));
+});
+
+test('copyOf() gives an equal value that shares nothing with it', () => {
+  return fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
+      const copy = copyOf(value);
+      assert.deepEqual(copy, value);
+      if (typeof value === 'object' && value !== null) assert.notEqual(copy, value);
+    }),
+  );
+});
+
+test('copyOf() copies at every level, and keeps a member called __proto__ a member', () => {
+  const value = JSON.parse('{"a":[{"b":1}],"c":{"__proto__":{"d":2}}}');
+  const copy = copyOf(value);
+  value.a[0].b = 3;
+  assert.equal(copy.a[0].b, 1);
+  assert.equal(Object.getPrototypeOf(copy.c), Object.prototype);
+  assert.deepEqual(Object.keys(copy.c), ['__proto__']);
 });

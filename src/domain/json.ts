@@ -31,6 +31,19 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** A copy that shares nothing with the value. Only for what was read or checked as JSON. */
+export function copyOf<Value>(value: Value): Value {
+  if (Array.isArray(value)) return value.map(copyOf) as Value;
+  if (!isObject(value)) return value;
+  const copy: Record<string, unknown> = {};
+  for (const key of Object.keys(value)) {
+    // Assigned, this name would not become a member.
+    if (key === '__proto__') return structuredClone(value);
+    copy[key] = copyOf(value[key]);
+  }
+  return copy as Value;
+}
+
 /** Whether every surrogate has its other half: only such a text survives UTF-8. */
 export function isWellFormed(text: string): boolean {
   return (text as WellFormedText).isWellFormed();

@@ -37,7 +37,9 @@ export const TREE_SIZE_MAX = Number.MAX_SAFE_INTEGER;
 
 export const EMPTY_ROOT: Hash = sha256(new Uint8Array());
 
-export function hashLeaf(data: Uint8Array): Hash {
+/** A text is a leaf of its UTF-8. */
+export function hashLeaf(data: Uint8Array | string): Hash {
+  if (typeof data === 'string') return sha256(`${LEAF_PREFIX_TEXT}${data}`);
   const message = new Uint8Array(1 + data.length);
   message[0] = LEAF_PREFIX;
   message.set(data, 1);
@@ -45,11 +47,12 @@ export function hashLeaf(data: Uint8Array): Hash {
 }
 
 export function hashNode(left: Hash, right: Hash): Hash {
-  const message = new Uint8Array(1 + left.length + right.length);
-  message[0] = NODE_PREFIX;
-  message.set(left, 1);
-  message.set(right, 1 + left.length);
-  return sha256(message);
+  if (left.length !== HASH_BYTES || right.length !== HASH_BYTES) {
+    throw new RangeError(`Cannot hash a node of ${left.length} and ${right.length} bytes`);
+  }
+  nodeMessage.set(left, 1);
+  nodeMessage.set(right, 1 + HASH_BYTES);
+  return sha256(nodeMessage);
 }
 
 /** The complete subtrees that cover a tree of `size` leaves, left to right: one a bit of `size`. */
@@ -101,7 +104,13 @@ export function isTreeSize(value: number): boolean {
 }
 
 const LEAF_PREFIX = 0x00;
+const LEAF_PREFIX_TEXT = '\u0000';
 const NODE_PREFIX = 0x01;
+
+const HASH_BYTES = 32;
+
+/** Filled anew by each call and read before it returns: to make one costs as much as to hash it. */
+const nodeMessage = Uint8Array.of(NODE_PREFIX, ...new Uint8Array(2 * HASH_BYTES));
 
 /** Joins the leaf with each peak of its own height, as an odometer carries. */
 function appendLeaf(tree: GrownTree, leaf: Hash): void {

@@ -8,16 +8,28 @@
  * @module
  */
 
-export function sha256(data: Uint8Array): Uint8Array {
+export function sha256(data: Uint8Array | string): Uint8Array {
+  const state = stateAfter(typeof data === 'string' ? utf8(data) : data);
+  const digest = new DataView(new ArrayBuffer(DIGEST_BYTES));
+  for (let word = 0; word < state.length; word++) digest.setUint32(word * 4, at(state, word));
+  return new Uint8Array(digest.buffer);
+}
+
+export function sha256Hex(data: Uint8Array | string): string {
+  return Array.from(sha256(data), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+export function utf8(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
+}
+
+function stateAfter(data: Uint8Array): Uint32Array {
   const message = pad(data);
   const state = INITIAL_STATE.slice();
   for (let offset = 0; offset < message.byteLength; offset += BLOCK_BYTES) {
     compress(state, scheduleOf(message, offset));
   }
-
-  const digest = new DataView(new ArrayBuffer(DIGEST_BYTES));
-  for (let word = 0; word < state.length; word++) digest.setUint32(word * 4, at(state, word));
-  return new Uint8Array(digest.buffer);
+  return state;
 }
 
 const BLOCK_BYTES = 64;

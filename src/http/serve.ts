@@ -14,6 +14,7 @@ import type { Logger } from '../log.ts';
 import {
   type OpenParts,
   openParts,
+  readSettings,
   type ServeOptions,
   stopOnSignals,
   storeKind,
@@ -25,11 +26,14 @@ import { isOwed } from './client-error.ts';
 import { STOP_ARRIVAL_MS, STOP_PAUSE_MS, STOP_POLL_MS } from './limits.ts';
 import { createHttpServer } from './server.ts';
 import type { Surface } from './surface.ts';
+import { endWorker, isWorker, startWorkers, watchesWorkers } from './workers.ts';
 
 export interface RunningService {
   readonly url: string;
   readonly config: Config;
   readonly log: Logger;
+  /** One of several processes: another watches over it, and says where the service is. */
+  readonly isWorker: boolean;
   /** Takes no new request, finishes those in work, closes the store. */
   close(): Promise<void>;
 }
@@ -43,15 +47,46 @@ export async function serve(
   options: ServeOptions = {},
   surfaces: readonly OpenSurface[] = [],
 ): Promise<RunningService> {
-  const opened = { ...(await openParts(definition, options)), surfaces };
+  const read = await readSettings(options);
+  if (watchesWorkers(read.config)) return serveByWorkers(read, options);
   try {
-    const running = await listen(definition, opened);
-    if (options.signals ?? true) stopOnSignals(running, opened.log);
+    const running = await open(definition, read, surfaces);
+    // A worker is always stopped by a signal: whoever watches over it sends one.
+    if (isWorker() || (options.signals ?? true)) stopOnSignals(running, read.log);
     return running;
+  } catch (error) {
+    endWorker();
+    throw error;
+  }
+}
+
+async function open(
+  definition: ServiceDefinition,
+  read: Pick<OpenParts, 'config' | 'log'>,
+  surfaces: readonly OpenSurface[],
+): Promise<RunningService> {
+  const opened = { ...(await openParts(definition, read)), surfaces };
+  try {
+    return await listen(definition, opened);
   } catch (error) {
     await opened.close();
     throw error;
   }
+}
+
+async function serveByWorkers(
+  { config, log }: Pick<OpenParts, 'config' | 'log'>,
+  { signals = true }: ServeOptions,
+): Promise<RunningService> {
+  const failed = () => {
+    log.fatal({}, 'workers keep ending; see what they said');
+    void running.close().finally(() => process.exit(1));
+  };
+  const workers = await startWorkers(config, log, failed);
+  const url = urlOf(config.host, workers.port);
+  const running: RunningService = { url, config, log, isWorker: false, close: workers.close };
+  if (signals) stopOnSignals(running, log);
+  return running;
 }
 
 async function listen(
@@ -93,6 +128,7 @@ async function listen(
     url,
     config,
     log,
+    isWorker: isWorker(),
     close() {
       closed ??= close();
       return closed;
@@ -113,8 +149,9 @@ function closeGracefully(app: FastifyInstance, graceMs: number): void {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
-  app.addHook('onSend', async (_request, reply) => {
+  app.addHook('onSend', (_request, reply, payload, done) => {
     if (stopping) reply.header('connection', 'close');
+    done(null, payload);
   });
   app.addHook('preClose', async () => {
     stopping = true;

@@ -15,7 +15,7 @@ import {
   settledCost,
 } from '../domain/budget.ts';
 import { failure, Refusal } from '../domain/failure.ts';
-import { toHex } from '../domain/hash.ts';
+import { toHex, utf8 } from '../domain/hash.ts';
 import { observedDetail } from '../domain/observability.ts';
 import type { Failure } from '../protocol/failure.ts';
 import type { BudgetContext, InvokeAnswer } from '../protocol/invocation.ts';
@@ -26,6 +26,7 @@ import { OutcomeUnknown } from '../storage/store.ts';
 import { grantUseOf, lostGrant } from './approve-call.ts';
 import { answerOf, bytesOf, type CheckedCall, type Ending, endingEntry, moneyOf } from './call.ts';
 import { runComposition } from './compose.ts';
+import type { Deadline } from './deadline.ts';
 import { frozenFailure } from './freeze.ts';
 import { type Done, runHandler, type Work, withinDeadline } from './handler.ts';
 import { lateSettlement, supersededCall } from './late.ts';
@@ -40,8 +41,6 @@ import { requestApproval } from './request-approval.ts';
 import { rollbackOf } from './rollback.ts';
 import { createStream, type Stream, tellable } from './stream.ts';
 import { traced } from './tracing.ts';
-
-const encoder = new TextEncoder();
 
 /** Stored answers are kept at least this long (specification of the key: 24 hours). */
 const ANSWER_KEPT_MS = 25 * 3_600_000;
@@ -161,7 +160,7 @@ async function run(
       parameters: call.parameters,
       output: done.result,
     }),
-    answer: call.idempotencyKey === undefined ? undefined : encoder.encode(text),
+    answer: call.idempotencyKey === undefined ? undefined : utf8(text),
     entry,
     now: parts.store.now(),
   };
@@ -187,8 +186,8 @@ async function handled(
 ): Promise<Done> {
   const progress = (event: JsonObject) => told(stream, event);
   const perform = call.capability.composition
-    ? (signal: AbortSignal) => runComposition(parts, call, { operationId, signal, progress })
-    : (signal: AbortSignal) => runHandler(parts, call, workOf(parts, call, progress), signal);
+    ? (deadline: Deadline) => runComposition(parts, call, { operationId, deadline, progress })
+    : (deadline: Deadline) => runHandler(parts, call, workOf(parts, call, progress), deadline);
   const done = await traced(parts.tracer, 'handler', () =>
     withinDeadline(deadlineOf(parts, call), perform),
   );

@@ -13,6 +13,7 @@ import type { Charge } from '../domain/budget.ts';
 import { canonicalJson } from '../domain/canonical.ts';
 import { failure, refuse } from '../domain/failure.ts';
 import { unsignedGrant, unusableGrant } from '../domain/grant.ts';
+import { copyOf } from '../domain/json.ts';
 import { ARTEFACTS } from '../keyring/wire.ts';
 import type { Capability } from '../protocol/capability.ts';
 import type { Failure } from '../protocol/failure.ts';
@@ -56,7 +57,7 @@ export function isApprovalNeeded(
   const when = definition.code.get(capability.name)?.approval?.when;
   const predicate = typeof when === 'object' && 'needed' in when ? when.needed : undefined;
   // A copy: what an author's predicate does to it must not reach the digest or the handler.
-  const condition = predicate && ((given: JsonObject) => predicate(structuredClone(given)));
+  const condition = predicate && ((given: JsonObject) => predicate(copyOf(given)));
   return needsApproval(capability, { parameters, charge, condition });
 }
 

@@ -7,7 +7,7 @@
 import type { BindingFacts } from '../domain/bindings.ts';
 import type { Charge } from '../domain/budget.ts';
 import type { EntryRecord } from '../domain/entry.ts';
-import { toHex } from '../domain/hash.ts';
+import { toHex, utf8 } from '../domain/hash.ts';
 import { fromMinor } from '../domain/money.ts';
 import { observedDetail } from '../domain/observability.ts';
 import type { RateState } from '../domain/rate.ts';
@@ -153,7 +153,7 @@ export function answerOf(
 
 /** An answer as it is kept for replay. */
 export function bytesOf(body: InvokeAnswer): Uint8Array {
-  return new TextEncoder().encode(JSON.stringify(body));
+  return utf8(JSON.stringify(body));
 }
 
 export function moneyOf({ currency, amount }: Charge): Money {

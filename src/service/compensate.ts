@@ -81,8 +81,8 @@ async function performed(
       approval: 'undeclared',
       progress: (event) => tellable(event),
     };
-    return await withinDeadline(deadlineMs, (signal) =>
-      runHandler(parts, { ids, caller }, work, signal),
+    return await withinDeadline(deadlineMs, (deadline) =>
+      runHandler(parts, { ids, caller }, work, deadline),
     );
   } catch (error) {
     const failure = failureOf('invoke', error, parts.log);

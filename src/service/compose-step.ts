@@ -21,6 +21,7 @@ import { isApprovalNeeded } from './approve-call.ts';
 import { findBindings } from './bindings.ts';
 import { moneyOf } from './call.ts';
 import { claimStep, drawnBy, recordStep, stepIds, type Whole } from './compose-trail.ts';
+import type { Deadline } from './deadline.ts';
 import { capabilityOf } from './definition.ts';
 import { frozenFailure } from './freeze.ts';
 import { type Done, runHandler, type Work } from './handler.ts';
@@ -40,7 +41,7 @@ export async function runStep(
   parts: Parts,
   whole: Whole,
   declared: CompositionStep,
-  signal: AbortSignal,
+  deadline: Deadline,
 ): Promise<StepDone> {
   const capability = capabilityOf(parts.definition, declared.capability) as Capability;
   const ids = stepIds(whole);
@@ -66,7 +67,7 @@ export async function runStep(
   const claimed = { ...begun, parameters: ready.parameters };
   await claimStep(parts, whole, claimed);
   const { caller } = whole.call;
-  const done = await runHandler(parts, { ids, caller }, workOf(parts, whole, ready), signal);
+  const done = await runHandler(parts, { ids, caller }, workOf(parts, whole, ready), deadline);
   const step = endedStep(parts, claimed, done, ready);
   const rollback = rollbackOf(parts, caller, capability, step);
   await recordStep(

@@ -19,6 +19,7 @@ import type { CheckedCall } from './call.ts';
 import { compensate } from './compensate.ts';
 import { flowOf, runStep } from './compose-step.ts';
 import { CallLost, drawnBy, listed, StepRefused, type Whole } from './compose-trail.ts';
+import type { Deadline } from './deadline.ts';
 import { completed, type Done } from './handler.ts';
 import type { Parts } from './parts.ts';
 import { isStoreFailure } from './settle.ts';
@@ -26,7 +27,7 @@ import { isStoreFailure } from './settle.ts';
 export interface ComposedWork {
   /** Absent where the call was not admitted, because it only reads. */
   readonly operationId?: string | undefined;
-  readonly signal: AbortSignal;
+  readonly deadline: Deadline;
   progress(event: JsonObject): Promise<void>;
 }
 
@@ -84,14 +85,14 @@ export async function composedDone(parts: Parts, whole: Whole, reached: Reached)
 async function runSteps(
   parts: Parts,
   whole: Whole,
-  { signal, progress }: ComposedWork,
+  { deadline, progress }: ComposedWork,
 ): Promise<Reached> {
   const { steps } = whole.composition;
   for (const [index, declared] of steps.entries()) {
-    if (signal.aborted) return outOfTime(whole, declared);
-    const ran = await runStep(parts, whole, declared, signal).catch((error) => {
+    if (deadline.hasPassed) return outOfTime(whole, declared);
+    const ran = await runStep(parts, whole, declared, deadline).catch((error) => {
       // Nothing begins after the deadline: by then the call may be closed in the store.
-      if (error instanceof StepRefused && signal.aborted) return undefined;
+      if (error instanceof StepRefused && deadline.hasPassed) return undefined;
       throw error;
     });
     if (!ran) return outOfTime(whole, declared);

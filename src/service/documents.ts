@@ -8,7 +8,7 @@
  */
 
 import { canonicalJson } from '../domain/canonical.ts';
-import { sha256, toHex } from '../domain/hash.ts';
+import { sha256Hex, utf8 } from '../domain/hash.ts';
 import type { Keyring } from '../keyring/keyring.ts';
 import { ARTEFACTS } from '../keyring/wire.ts';
 import type { Capability, CapabilityDeclaration } from '../protocol/capability.ts';
@@ -86,7 +86,7 @@ function remade(version: () => string, make: () => Document): () => Document {
 function signedManifest(sources: DocumentSources): Document {
   const document = documentOf(manifestOf(sources));
   const { use, typ } = ARTEFACTS.manifest;
-  const bytes = new TextEncoder().encode(document.text);
+  const bytes = utf8(document.text);
   const signature = sources.keyring.signDetached(use, typ, bytes);
   return { ...document, headers: { ...document.headers, 'x-svc-signature': signature } };
 }
@@ -108,7 +108,7 @@ function manifestOf({ definition, baseUrl, now }: DocumentSources): Manifest {
     capabilities: namedMap(definition, declarationOf),
   };
   const unsigned = { manifest_metadata: metadata, ...content };
-  const digest = toHex(sha256(new TextEncoder().encode(canonicalJson(unsigned))));
+  const digest = sha256Hex(canonicalJson(unsigned));
   return { manifest_metadata: { ...metadata, sha256: digest }, ...content };
 }
 
@@ -169,7 +169,7 @@ export function documentOf(content: object): Document {
   const text = canonicalJson(content);
   return {
     text,
-    etag: `"sha256-${toHex(sha256(new TextEncoder().encode(text)))}"`,
+    etag: `"sha256-${sha256Hex(text)}"`,
     headers: { 'cache-control': `public, max-age=${DOCUMENT_MAX_AGE_SECONDS}` },
   };
 }

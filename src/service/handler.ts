@@ -7,13 +7,14 @@
 import type { BindingFacts } from '../domain/bindings.ts';
 import { type Charge, chargeFrom } from '../domain/budget.ts';
 import { failure } from '../domain/failure.ts';
-import { isObject, type JsonLimits, readJson } from '../domain/json.ts';
+import { copyOf, isObject, type JsonLimits, readJson } from '../domain/json.ts';
 import { fromMinor } from '../domain/money.ts';
 import { type Failure, FailureType } from '../protocol/failure.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
 import type { BindingRecord } from '../storage/records.ts';
 import type { Call } from './call.ts';
 import type { TokenCaller } from './caller.ts';
+import { createDeadline, type Deadline } from './deadline.ts';
 import {
   ApprovalNeeded,
   type Handler,
@@ -67,13 +68,13 @@ export function runHandler(
   parts: Parts,
   call: Pick<Call, 'ids'> & { caller: TokenCaller },
   work: Work,
-  signal: AbortSignal,
+  deadline: Deadline,
 ): Promise<Done> {
   const notes: Notes = { bindings: [] };
-  const context = contextOf(parts, call, work, { signal, notes });
+  const context = contextOf(parts, call, work, { deadline, notes });
   // The handler starts in a promise, so that one that throws at once ends like one that rejects.
   return Promise.resolve()
-    .then(() => work.handler(structuredClone(work.parameters), context))
+    .then(() => work.handler(copyOf(work.parameters), context))
     .then(
       (result) => completed(parts, result, noted(notes)),
       (error: unknown) => broken(parts, error, noted(notes)),
@@ -83,18 +84,18 @@ export function runHandler(
 /** Lets something run until its deadline; what then becomes of it is told later. */
 export async function withinDeadline(
   deadlineMs: number,
-  run: (signal: AbortSignal) => Promise<Done>,
+  run: (deadline: Deadline) => Promise<Done>,
 ): Promise<Done> {
-  const abort = new AbortController();
-  const ended = run(abort.signal);
+  const deadline = createDeadline();
+  const ended = run(deadline);
   let timer: NodeJS.Timeout | undefined;
-  const deadline = new Promise<'deadline'>((resolve) => {
-    timer = setTimeout(resolve, deadlineMs, 'deadline');
+  const late = new Promise<'late'>((resolve) => {
+    timer = setTimeout(resolve, deadlineMs, 'late');
   });
-  const first = await Promise.race([ended, deadline]).finally(() => clearTimeout(timer));
-  if (first !== 'deadline') return first;
+  const first = await Promise.race([ended, late]).finally(() => clearTimeout(timer));
+  if (first !== 'late') return first;
 
-  abort.abort(new Error(`Cannot go on: the deadline of ${deadlineMs} ms has passed`));
+  deadline.pass(new Error(`Cannot go on: the deadline of ${deadlineMs} ms has passed`));
   const detail = `Cannot say what became of the call: the handler took longer than ${deadlineMs} ms`;
   return {
     outcome: 'indeterminate',
@@ -169,7 +170,7 @@ function contextOf(
   parts: Parts,
   { ids, caller }: Pick<Call, 'ids'> & { caller: TokenCaller },
   work: Work,
-  { signal, notes }: { signal: AbortSignal; notes: Notes },
+  { deadline, notes }: { deadline: Deadline; notes: Notes },
 ): HandlerContext {
   const { token } = caller;
   let log: HandlerContext['log'] | undefined;
@@ -181,11 +182,13 @@ function contextOf(
     token: Object.freeze({
       token_id: token.token_id,
       scope: Object.freeze([...token.scope]),
-      purpose: structuredClone(token.purpose),
+      purpose: copyOf(token.purpose),
       depth: token.depth,
       expires_at: new Date(token.expires_at),
     }),
-    signal,
+    get signal() {
+      return deadline.signal;
+    },
     bindings: boundViews(work.bound),
     // Made when it is asked for: most handlers say nothing.
     get log() {
@@ -241,7 +244,7 @@ function boundViews(bound: ReadonlyMap<string, BindingFacts>): HandlerContext['b
     [...bound].map(([field, { data, price }]) => [
       field,
       {
-        data: structuredClone(data),
+        data: copyOf(data),
         ...(price && {
           price: { currency: price.currency, amount: fromMinor(price.amount, price.currency) },
         }),

@@ -13,6 +13,7 @@ import { claimsOf } from '../domain/claims.ts';
 import { levelOf } from '../domain/disclosure.ts';
 import { unentitledClass, unentitledScope, unentitledSubject } from '../domain/entitlement.ts';
 import { failure, Refusal, refuse } from '../domain/failure.ts';
+import { utf8 } from '../domain/hash.ts';
 import { PAYLOAD_BYTES_MAX, readClaims } from '../domain/jws.ts';
 import {
   type Authority,
@@ -178,7 +179,7 @@ function tokenOf(
   const issued_at = parts.store.now();
   const issued = { ...authority, token_id, parent_token_id: parent?.token_id, issued_at };
   const claims = claimsOf(parts.definition.id, issued);
-  const payload = new TextEncoder().encode(JSON.stringify(claims));
+  const payload = utf8(JSON.stringify(claims));
   refuse(unreadableClaims(payload));
   const { use, typ } = ARTEFACTS.delegation;
   const token = parts.keyring.sign(use, typ, payload);

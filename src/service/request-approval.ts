@@ -11,7 +11,7 @@
 import { barredApprover } from '../domain/approver.ts';
 import { digestOf } from '../domain/canonical.ts';
 import { failure, Refusal } from '../domain/failure.ts';
-import { isObject, type JsonLimits, readJson } from '../domain/json.ts';
+import { copyOf, isObject, type JsonLimits, readJson } from '../domain/json.ts';
 import { entitles } from '../domain/scope-pattern.ts';
 import type { Capability } from '../protocol/capability.ts';
 import type { Failure } from '../protocol/failure.ts';
@@ -73,7 +73,7 @@ export async function requestApproval(parts: Parts, call: AskingCall): Promise<F
 function requestOf(parts: Parts, call: AskingCall, policy: ApprovalPolicy): ApprovalRecord {
   const { caller, capability, parameters, ids } = call;
   const { subject, root_principal, session_id } = caller.token;
-  const preview = policy.preview && readPreview(policy.preview(structuredClone(parameters)));
+  const preview = policy.preview && readPreview(policy.preview(copyOf(parameters)));
   const now = parts.store.now();
   return {
     approval_request_id: newId('apr_'),

@@ -14,6 +14,7 @@ import {
   resolveInputs,
   unknownParameters,
 } from '../domain/inputs.ts';
+import { copyOf } from '../domain/json.ts';
 import { matchesPrincipal } from '../domain/principal.ts';
 import type { Capability } from '../protocol/capability.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
@@ -36,7 +37,7 @@ export async function resolvedParameters(
     const resolver = parts.definition.resolvers.get(reference);
     if (!resolver) throw new Error(`Cannot resolve "${input.name}": no resolver "${reference}"`);
     // A copy: what was sent is what the fingerprint of an idempotency key is made of.
-    const value = structuredClone(sent[input.name]);
+    const value = copyOf(sent[input.name]);
     const deadlineMs = parts.definition.code.get(capability.name)?.deadlineMs as number;
     findings.set(input.name, await inTime(async () => resolver(value), input.name, deadlineMs));
   }

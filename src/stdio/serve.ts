@@ -13,6 +13,7 @@ import type { Logger } from '../log.ts';
 import {
   type OpenParts,
   openParts,
+  readSettings,
   type ServeOptions,
   stopOnSignals,
   storeKind,
@@ -42,7 +43,7 @@ export async function serveStdio(
   definition: ServiceDefinition,
   options: StdioOptions = {},
 ): Promise<StdioService> {
-  const parts = await openParts(definition, options);
+  const parts = await openParts(definition, await readSettings(options));
   try {
     const running = await start(definition, parts, options);
     if (options.signals ?? true) stopOnSignals(running, parts.log);

@@ -13,7 +13,7 @@ import { randomUUID } from 'node:crypto';
 import { linkSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fromBase64, toBase64 } from '../domain/base64.ts';
-import { sha256, toHex } from '../domain/hash.ts';
+import { sha256Hex } from '../domain/hash.ts';
 import { type Hash, isTreeSize } from '../domain/merkle.ts';
 import type { NoteHead } from '../domain/note.ts';
 import { syncFolder, writeDurably } from './durable.ts';
@@ -68,7 +68,7 @@ function fileName(origin: string, generation: number): string {
 
 /** An origin may have any characters; its digest is a name that no other log has. */
 function prefixOf(origin: string): string {
-  return `seen-${toHex(sha256(new TextEncoder().encode(origin)))}-`;
+  return `seen-${sha256Hex(origin)}-`;
 }
 
 function generationsOf(folder: string, origin: string): number[] {

@@ -1,0 +1,179 @@
+/**
+ * Several processes behind one port: all of them serve, one that dies is replaced, and a stop ends all.
+ *
+ * @module
+ */
+
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterEach, beforeEach, test } from 'vitest';
+import { freshDatabase } from './postgres.ts';
+
+/** Only to end a test that hangs. */
+const PATIENT = { timeout: 120_000 };
+
+const MAIN = join(process.cwd(), 'dist/examples/travel/main.js');
+
+let folder: string;
+const children = new Set<ChildProcess>();
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'writ-workers-'));
+});
+afterEach(() => {
+  for (const child of children) child.kill('SIGKILL');
+  children.clear();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function launch(args: readonly string[], environment: Record<string, string> = {}) {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, HOST: '127.0.0.1', PORT: '0', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  children.add(child);
+  let [out, err] = ['', ''];
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    out += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    err += text;
+  });
+  const ended = once(child, 'close').then(([code]) => code as number | null);
+  return {
+    child,
+    ended,
+    out: () => out,
+    err: () => err,
+    /** Those that were ever started, in order. */
+    workers: () =>
+      [...err.matchAll(/"pid":(\d+),"msg":"worker started"/g)].map(([, pid]) => Number(pid)),
+  };
+}
+
+type Desk = ReturnType<typeof launch>;
+
+async function until<Value>(look: () => Value | undefined | false): Promise<Value> {
+  for (;;) {
+    const found = look();
+    if (found) return found;
+    await pause(20);
+  }
+}
+
+async function urlOf({ out, err, ended }: Desk): Promise<string> {
+  const died = ended.then((code) => assert.fail(`it ended with ${code}: ${err()}`));
+  const url = until(() => /listening on (http:\S+)[\s\S]*Try:/.exec(out())?.[1]);
+  return Promise.race([url, died]);
+}
+
+/** On a connection of its own, so that each of them may get it. */
+function get(url: string, path: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    request(url + path, { agent: false }, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (part) => {
+        text += part;
+      });
+      response.on('end', () => resolve(text));
+    })
+      .on('error', reject)
+      .end();
+  });
+}
+
+function lives(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const STORES = [
+  { name: 'SQLite', open: async () => ({ url: '', drop: async () => undefined }) },
+  { name: 'PostgreSQL', open: freshDatabase },
+];
+
+for (const { name, open } of STORES) {
+  test(
+    `--workers 2 serves by two processes that share ${name}, and SIGTERM ends all`,
+    PATIENT,
+    async () => {
+      const store = await open();
+      const desk = launch(['--workers', '2'], store.url ? { WRIT_STORE: store.url } : {});
+      const url = await urlOf(desk);
+      const [one, other] = desk.workers() as [number, number];
+
+      const issued = await fetch(`${url}/svc/tokens`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: 'Bearer demo-human-key' },
+        body: '{"scope":["travel.read"]}',
+      });
+      const { token } = (await issued.json()) as { token: string };
+      const statuses = await Promise.all(
+        Array.from({ length: 20 }, async () => {
+          const response = await fetch(`${url}/svc/permissions`, {
+            method: 'POST',
+            headers: { authorization: `Bearer ${token}`, connection: 'close' },
+          });
+          return response.status;
+        }),
+      );
+      assert.deepEqual(new Set(statuses), new Set([200]));
+      assert.ok(lives(one) && lives(other));
+      desk.child.kill('SIGTERM');
+      assert.equal(await desk.ended, 0);
+      assert.deepEqual([one, other].filter(lives), []);
+      await store.drop();
+    },
+  );
+}
+
+test('a worker that dies is replaced, and the service goes on meanwhile', PATIENT, async () => {
+  const desk = launch(['--workers', '2']);
+  const url = await urlOf(desk);
+  const answers = () => get(url, '/healthz').then(Boolean, () => false);
+  const [one, other] = desk.workers() as [number, number];
+
+  process.kill(one, 'SIGKILL');
+  await until(() => desk.err().includes('worker ended'));
+  assert.ok(await answers(), 'by the one that is left');
+  const third = await until(() => desk.workers()[2]);
+  await until(() => desk.err().split('"msg":"listening"').length === 4);
+  process.kill(other, 'SIGKILL');
+  await until(() => !lives(other) && desk.err().split('worker ended').length === 3);
+
+  assert.ok(lives(third));
+  assert.ok(await answers(), 'by the one that came later');
+  desk.child.kill('SIGTERM');
+  assert.equal(await desk.ended, 0);
+  assert.deepEqual(desk.workers().filter(lives), []);
+});
+
+test('workers that cannot start end the program, which says why', PATIENT, async () => {
+  const desk = launch(['--workers', '2'], { WRIT_STORE: `sqlite:${folder}` });
+
+  assert.equal(await desk.ended, 1);
+  assert.match(desk.err(), /Cannot open the store/);
+  assert.match(desk.err(), /Cannot start: a worker ended before it listened/);
+  assert.deepEqual(desk.workers().filter(lives), []);
+});
+
+test(
+  '--workers is refused with memory:, which each process would have to itself',
+  PATIENT,
+  async () => {
+    const desk = launch(['--workers', '2'], { WRIT_STORE: 'memory:' });
+
+    assert.equal(await desk.ended, 1);
+    assert.match(desk.err(), /Cannot run 2 workers on "memory:"/);
+  },
+);
