@@ -15,7 +15,6 @@ import {
   createECDH,
   createPrivateKey,
   createPublicKey,
-  generateKeyPairSync,
   type JsonWebKey,
   type KeyObject,
   sign,
@@ -43,9 +42,22 @@ export interface SigningKey {
 
 export type KeyReading = { readonly key: SigningKey } | { readonly fault: string };
 
+/**
+ * Not by `generateKeyPairSync`: Node 20 stops for good when it happens to collect garbage while the
+ * pair that it made is exported.
+ */
 export function generateJwk(): PrivateJwk {
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  return privateKey.export({ format: 'jwk' }) as unknown as PrivateJwk;
+  const pair = createECDH('prime256v1');
+  const point = pair.generateKeys();
+  // A number is given without its leading zeros, and a JWK has all 32 bytes.
+  const secret = Buffer.concat([Buffer.alloc(COORDINATE_BYTES), pair.getPrivateKey()]);
+  return {
+    kty: 'EC',
+    crv: 'P-256',
+    x: toBase64url(point.subarray(1, 1 + COORDINATE_BYTES)),
+    y: toBase64url(point.subarray(1 + COORDINATE_BYTES)),
+    d: toBase64url(secret.subarray(-COORDINATE_BYTES)),
+  };
 }
 
 /**

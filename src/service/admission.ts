@@ -7,6 +7,7 @@
  * @module
  */
 
+import { amended } from '../domain/amended.ts';
 import {
   type BudgetState,
   type Charge,
@@ -143,7 +144,8 @@ async function run(
   else leases.stop();
   if (done.isAbandoned) return unsettledCall(parts, call);
   const ending = endingOf(parts, call, done, stream);
-  const settled = { ...call, budget: settledContext(call, done, ending, budgets) };
+  const budget = settledContext(call, done, ending, budgets);
+  const settled = amended(call, { budget });
   const entry = endingEntry(parts, settled, ending);
   const body = answerOf(parts, settled, ending, entry);
   // The very text that a replay will get.
@@ -354,7 +356,7 @@ function endingOf(
       'a handler reported a cost above what was reserved',
     );
   }
-  return { ...base, cost };
+  return amended(base, { cost });
 }
 
 /** The budget after the call: what was reserved for it has become what it cost. */
@@ -367,10 +369,11 @@ function settledContext(
   const { cost } = capability;
   if (!charge || !cost || budgets.length === 0) return undefined;
   const spent = done.outcome === 'no_effect' ? 0n : (ending.cost?.amount ?? 0n);
-  const after = budgets.map((state) => ({
-    ...state,
-    reserved: state.reserved - charge.amount,
-    consumed: state.consumed + spent,
-  }));
+  const after = budgets.map((state) =>
+    amended(state, {
+      reserved: state.reserved - charge.amount,
+      consumed: state.consumed + spent,
+    }),
+  );
   return contextOf(cost, charge, after);
 }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { amended } from '../domain/amended.ts';
 import type { BindingFacts } from '../domain/bindings.ts';
 import type { Charge } from '../domain/budget.ts';
 import type { EntryRecord } from '../domain/entry.ts';
@@ -137,12 +138,11 @@ export function answerOf(
   entry?: EntryRecord,
 ): InvokeAnswer {
   const { ids, caller, budget } = call;
-  const common = {
-    ...ids,
+  const common = amended(ids, {
     ...(budget && { budget_context: budget }),
     ...(ending.streamed && { stream_summary: ending.streamed }),
     ...(entry && { audit: { entry_id: entry.entry_id, leaf_hash: toHex(entry.leaf_hash) } }),
-  };
+  });
   if (!ending.failure) {
     const cost = ending.cost && { cost_actual: moneyOf(ending.cost) };
     return { success: true, ...common, result: ending.result ?? {}, ...cost };

@@ -4,11 +4,12 @@
  * @module
  */
 
+import { amended } from '../domain/amended.ts';
 import { type EntryFields, type EntryRecord, entryOf, SALT_BYTES } from '../domain/entry.ts';
 import type { Failure } from '../protocol/failure.ts';
 import type { Caller } from './caller.ts';
 import type { Parts } from './parts.ts';
-import { newId, randomBytes } from './random.ts';
+import { newEntryId, randomBytes } from './random.ts';
 
 type Said = Omit<
   EntryFields,
@@ -21,14 +22,14 @@ export function entryBy(
   caller: Pick<Caller, 'principal' | 'root_principal'>,
   said: Said,
 ): EntryRecord {
-  const fields: EntryFields = {
-    ...said,
-    entry_id: newId('ent_'),
+  const now = store.now();
+  const fields: EntryFields = amended(said, {
+    entry_id: newEntryId(now),
     actor_key: caller.principal,
     root_principal: caller.root_principal,
     success: said.event_class.endsWith('_success'),
-    timestamp: store.now().toISOString(),
-  };
+    timestamp: now.toISOString(),
+  });
   return entryOf(fields, randomBytes(SALT_BYTES));
 }
 

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { amended } from '../domain/amended.ts';
 import type { BindingFacts } from '../domain/bindings.ts';
 import { type Charge, chargeFrom } from '../domain/budget.ts';
 import { failure } from '../domain/failure.ts';
@@ -112,7 +113,7 @@ interface Notes {
 
 /** As they stand when the handler ends: one that goes on in secret pins and reports nothing more. */
 function noted({ bindings, ...rest }: Notes): Notes {
-  return { ...rest, bindings: [...bindings] };
+  return amended(rest, { bindings: [...bindings] });
 }
 
 /** A result as it will be answered, or the failure of one that cannot be. */
@@ -175,8 +176,8 @@ function contextOf(
   const { token } = caller;
   let log: HandlerContext['log'] | undefined;
   return Object.freeze({
-    ...ids,
     principal: caller.principal,
+    ...ids,
     root_principal: caller.root_principal,
     caller_class: caller.caller_class,
     token: Object.freeze({

@@ -8,6 +8,7 @@
  * @module
  */
 
+import { amended } from '../domain/amended.ts';
 import {
   excessiveDepth,
   firstDefect,
@@ -52,7 +53,7 @@ export async function invoke(parts: Parts, ask: Ask): Promise<Answer> {
   const { stream } = answer;
   if (!stream) {
     watch.end(answer.body as InvokeAnswer);
-    return { ...answer, headers };
+    return amended(answer, { headers });
   }
   const told: Answer['stream'] = async (sink) => {
     const last = await watch.span.within(() => stream(sink));
@@ -130,7 +131,7 @@ export async function check(
   refuse(otherTask(token, request.task_id));
   refuse(firstDefect(excessiveDepth, token, whole));
   const { key, record } = await keyClaim(parts, caller, request);
-  const replay = await replayOf(parts, { ...call, caller }, request, record);
+  const replay = await replayOf(parts, amended(call, { caller }), request, record);
   if (replay) return { replay };
   refuse(firstDefect(unmetControl, token, whole));
   const bindings = checkBindings(capability, request.parameters, {
@@ -149,8 +150,7 @@ export async function check(
   refuse(await closedRollback(parts, caller, capability, parameters));
   const { bound } = bindings;
   const { charge } = budget;
-  const checked = {
-    ...call,
+  const checked = amended(call, {
     caller,
     request,
     capability,
@@ -159,7 +159,7 @@ export async function check(
     bound,
     charge,
     idempotencyKey: key,
-  };
+  });
   const { needed, grant } = approvalOf(parts, checked);
   if (needed && !grant) return { asks: checked };
   // What was approved is what runs.
@@ -185,7 +185,7 @@ async function loadCaller(
         : undefined,
   });
   const freezes = [...loaded.freezes, ...(await frozenSteps(parts, capability))];
-  const judged = tokenCaller(parts, presented, { ...loaded, freezes });
+  const judged = tokenCaller(parts, presented, amended(loaded, { freezes }));
   // A stored token that has expired or was revoked has an owner, so its refusal is an entry too.
   call.caller = 'caller' in judged ? judged.caller : judged.known;
   call.request = request;

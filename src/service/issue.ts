@@ -8,6 +8,7 @@
  * @module
  */
 
+import { amended } from '../domain/amended.ts';
 import { digestOf } from '../domain/canonical.ts';
 import { claimsOf } from '../domain/claims.ts';
 import { levelOf } from '../domain/disclosure.ts';
@@ -177,18 +178,21 @@ function tokenOf(
 ): { record: TokenRecord; answer: IssueAnswer } {
   const token_id = newId('tok_');
   const issued_at = parts.store.now();
-  const issued = { ...authority, token_id, parent_token_id: parent?.token_id, issued_at };
+  const issued = amended(authority, {
+    token_id,
+    parent_token_id: parent?.token_id,
+    issued_at,
+  });
   const claims = claimsOf(parts.definition.id, issued);
   const payload = utf8(JSON.stringify(claims));
   refuse(unreadableClaims(payload));
   const { use, typ } = ARTEFACTS.delegation;
   const token = parts.keyring.sign(use, typ, payload);
-  const record: TokenRecord = {
-    ...issued,
+  const record: TokenRecord = amended(issued, {
     lineage: [...(parent?.lineage ?? []), token_id],
     kid: parts.keyring.kid(use),
     claims_digest: digestOf(claims),
-  };
+  });
   const answer: IssueAnswer = {
     issued: true,
     token_id,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { toHex } from '../domain/hash.ts';
 import { ID_PATTERNS } from '../domain/ids.ts';
-import { newId, randomBytes } from './random.ts';
+import { newEntryId, newId, randomBytes } from './random.ts';
 
 test('randomBytes() never gives a byte twice, across many fillings of its pool', () => {
   const taken = Array.from({ length: 5_000 }, (_, i) => randomBytes(16 + (i % 17)));
@@ -26,4 +26,13 @@ test('randomBytes() refuses more than it holds rather than give fewer', () => {
 test('newId() makes an id of its kind', () => {
   assert.match(newId('inv-'), ID_PATTERNS['inv-']);
   assert.match(newId('tok_'), ID_PATTERNS.tok_);
+});
+
+test('newEntryId() begins with the time, so that later ids sort later, and is never the same twice', () => {
+  const times = [0, 1, 255, 256, 1_763_000_000_000, 1_763_000_000_001, 2 ** 47];
+  const ids = times.map((time) => newEntryId(new Date(time)));
+
+  assert.deepEqual(ids.toSorted(), ids);
+  for (const id of ids) assert.match(id, ID_PATTERNS.ent_);
+  assert.equal(new Set(Array.from({ length: 1_000 }, () => newEntryId(new Date(5)))).size, 1_000);
 });

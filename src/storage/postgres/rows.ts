@@ -28,20 +28,40 @@ import type {
 /** A row as the driver or JSON gives it. */
 export type Row = Readonly<Record<string, unknown>>;
 
+/** Field by field, unlike the others: every call reads a token. */
 export function tokenOf(row: Row): TokenRecord {
+  const token = row as unknown as TokenRecord;
   return {
-    ...given<TokenRecord>(row, ['revoked_at', 'currency', 'max']),
-    ...times(row, ['issued_at', 'expires_at']),
-    ...optional('budget', budgetFieldOf(row)),
+    token_id: token.token_id,
+    parent_token_id: token.parent_token_id ?? undefined,
+    lineage: token.lineage,
+    subject: token.subject,
+    root_principal: token.root_principal,
+    scope: token.scope,
+    capability: token.capability ?? undefined,
+    purpose: token.purpose,
+    budget: budgetFieldOf(row),
+    caller_class: token.caller_class,
+    concurrent_branches: token.concurrent_branches,
+    depth: token.depth,
+    max_delegation_depth: token.max_delegation_depth,
+    session_id: token.session_id ?? undefined,
+    issued_at: timeOf(row.issued_at),
+    expires_at: timeOf(row.expires_at),
+    kid: token.kid,
+    claims_digest: token.claims_digest,
   };
 }
 
 export function linkOf(row: Row): LineageLink {
-  const link = ['token_id', 'subject', 'exclusive'].map((name) => [name, row[name]]);
+  const link = row as unknown as LineageLink;
   return {
-    ...(Object.fromEntries(link) as Pick<LineageLink, 'token_id' | 'subject' | 'exclusive'>),
-    ...times(row, ['expires_at', 'revoked_at']),
-    ...optional('budget', isAbsent(row.currency) ? undefined : budgetOf(row)),
+    token_id: link.token_id,
+    subject: link.subject,
+    exclusive: link.exclusive,
+    expires_at: timeOf(row.expires_at),
+    revoked_at: isAbsent(row.revoked_at) ? undefined : timeOf(row.revoked_at),
+    budget: isAbsent(row.currency) ? undefined : budgetOf(row),
   };
 }
 

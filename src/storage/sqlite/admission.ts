@@ -7,6 +7,7 @@
  * @module
  */
 
+import { amended } from '../../domain/amended.ts';
 import type { Admission, Admitted, GrantUse, Refused } from '../invocation-store.ts';
 import type { BudgetState, FreezeRecord, GrantRecord, IdempotencyRecord } from '../records.ts';
 import type { Connection } from './connection.ts';
@@ -159,7 +160,7 @@ function reserve(
       charge.amount,
     );
     if (taken === 0) return { admitted: false, reason: 'budget', budget };
-    after.push({ ...budget, reserved: budget.reserved + charge.amount });
+    after.push(amended(budget, { reserved: budget.reserved + charge.amount }));
   }
   return after;
 }

@@ -35,6 +35,9 @@ export const BUSY_TIMEOUT_MS = 5_000;
  */
 const CACHE_KIB = 32_768;
 
+/** In pages of 4 KiB: how long the log grows before it is folded into the file, busy pages once. */
+const LOG_PAGES = 4_096;
+
 export type Value = string | number | bigint | boolean | Date | Uint8Array | null | undefined;
 
 export interface Connection {
@@ -152,6 +155,7 @@ function configure(database: DatabaseSyncInstance, isInMemory: boolean): void {
     PRAGMA cell_size_check = ON;
     PRAGMA secure_delete = ON;
     PRAGMA cache_size = -${CACHE_KIB};
+    PRAGMA wal_autocheckpoint = ${LOG_PAGES};
   `);
 }
 

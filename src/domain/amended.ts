@@ -1,0 +1,15 @@
+/**
+ * A copy of a record with more fields, or others.
+ *
+ * The same as `{ ...record, field }`, which the engine of Node 20 runs without its usual shortcuts: some
+ * two microseconds for each field after the spread. What every call passes through uses this instead.
+ *
+ * @module
+ */
+
+export function amended<Record extends object, Fields extends object>(
+  record: Record,
+  fields: Fields,
+): Omit<Record, keyof Fields> & Fields {
+  return Object.assign({}, record, fields);
+}
