@@ -163,5 +163,5 @@ function signaturesTold(keys: string): string {
 
 /** A password may stand before the host, up to the last "@", or among the parameters. */
 function withoutPassword(url: string): string {
-  return url.replace(/^(\w+:\/\/[^:@/]*):.*@/, '$1:…@').replace(/([?&]password=)[^&]*/g, '$1…');
+  return url.replace(/^(\w+:\/\/[^:@/]*):.*@/s, '$1:…@').replace(/([?&]password=)[^&]*/g, '$1…');
 }

@@ -10,6 +10,8 @@
 import { parseArgs } from 'node:util';
 import { type Client, createClient } from '../client/client.ts';
 import type { Refused } from '../client/reply.ts';
+import { UnsendableCall } from '../client/request.ts';
+import { failure } from '../domain/failure.ts';
 import { type Desk, isFailure } from '../mcp/desk.ts';
 import { serveMcpOverPipes } from '../mcp/stdio.ts';
 import type { FailureAnswer } from '../protocol/failure.ts';
@@ -75,19 +77,31 @@ async function checkAccess(desk: Desk): Promise<void> {
 }
 
 function deskAt(client: Client): Desk {
+  async function asked<Name extends OperationName>(
+    name: Name,
+    input: InputOf<Name>,
+    sink?: EventSink,
+  ): Promise<AnswerOf<Name> | FailureAnswer> {
+    if (name === 'invoke' && (input as InputOf<'invoke'>).stream) {
+      return (await streamed(client, input as InputOf<'invoke'>, sink)) as AnswerOf<Name>;
+    }
+    const reply = await client.ask(name, input);
+    return reply.ok ? (reply.answer as AnswerOf<Name>) : failureOf(reply);
+  }
   return {
-    async ask<Name extends OperationName>(name: Name, input: InputOf<Name>, sink?: EventSink) {
-      if (name === 'invoke' && (input as InputOf<'invoke'>).stream) {
-        return (await streamed(client, input as InputOf<'invoke'>, sink)) as AnswerOf<Name>;
-      }
-      const reply = await client.ask(name, input);
-      return reply.ok ? (reply.answer as AnswerOf<Name>) : failureOf(reply);
-    },
+    ask: (name, input, sink) => asked(name, input, sink).catch(unsent),
     async manifest() {
       const reply = await client.manifest();
       return reply.ok ? reply.answer : failureOf(reply);
     },
   };
+}
+
+/** What no request can carry, the service would refuse; so it is refused in its words. */
+function unsent(error: unknown): FailureAnswer {
+  if (!(error instanceof UnsendableCall)) throw error;
+  const type = error.field === 'capability' ? 'unknown_capability' : 'invalid_parameters';
+  return { success: false, failure: failure(type, error.message) };
 }
 
 async function streamed(
@@ -103,6 +117,6 @@ async function streamed(
   throw new Error('Cannot tell how the stream ended');
 }
 
-function failureOf({ answer, failure }: Refused): FailureAnswer {
-  return answer ?? { success: false, failure };
+function failureOf({ answer, failure: found }: Refused): FailureAnswer {
+  return answer ?? { success: false, failure: found };
 }

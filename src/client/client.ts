@@ -7,7 +7,6 @@
  * @module
  */
 
-import { toHex } from '../domain/hash.ts';
 import type { InvokeSuccess } from '../protocol/invocation.ts';
 import { type InputOf, type OperationName, operations } from '../protocol/operations.ts';
 import type { Manifest } from '../protocol/trust.ts';
@@ -22,7 +21,9 @@ import {
   NoAnswer,
   openStream,
   serviceUrl,
+  within,
 } from './exchange.ts';
+import { freshKey, keyAfter } from './key.ts';
 import { backoffMs, type Pause, pauseFor } from './pace.ts';
 import {
   jsonOf,
@@ -68,6 +69,8 @@ export interface ClientOptions {
 
 export interface AskOptions {
   readonly timeoutMs?: number | undefined;
+  /** How often this call is repeated where that is safe. */
+  readonly retries?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -87,7 +90,7 @@ export interface Client {
   /** The same, told as it happens. Leaving the loop closes the connection; the handler goes on. */
   stream(input: InputOf<'invoke'>, options?: AskOptions): AsyncGenerator<ClientEvent>;
   /** The manifest, verified. Throws `UntrustedService`. */
-  manifest(): Promise<Reply<Manifest>>;
+  manifest(options?: AskOptions): Promise<Reply<Manifest>>;
   /** The thumbprints that are believed, to be kept for the next time. */
   pins(): readonly string[];
   /** The same service and trust with another credential. */
@@ -125,52 +128,37 @@ export function createClient(options: ClientOptions): Client {
 }
 
 function clientOf(line: Line, trust: Trust, options: ClientOptions): Client {
+  checkCredential(line.credential);
   const { timeoutMs = TIMEOUT_MS, retries = RETRIES, pause = pauseFor } = options;
   const { now = () => new Date(), silenceMs = SILENCE_MS } = options;
-
-  async function repeated<Answer>(
-    once: () => Promise<Reply<Answer>>,
-    isSafe: boolean,
-    signal: AbortSignal | undefined,
-  ): Promise<Reply<Answer>> {
-    for (let attempt = 0; ; attempt += 1) {
-      const reply = await once();
-      if (attempt >= retries || !isWorthAnother(reply, isSafe)) return reply;
-      await pause(backoffMs(attempt, reply.retryAfterMs), signal);
-    }
-  }
 
   async function send<Name extends OperationName>(
     name: Name,
     input: InputOf<Name>,
     { hasEffect, isSafe, ...given }: AskOptions & { hasEffect: boolean; isSafe: boolean },
   ): Promise<Reply<SuccessOf<Name>>> {
-    const request = httpRequestOf(operations[name], input);
-    const within: ExchangeOptions = {
-      timeoutMs: given.timeoutMs ?? timeoutMs,
-      signal: given.signal,
-    };
-    const once = async () => {
-      try {
-        return replyOf(name, await exchange(line, request, within));
-      } catch (error) {
-        return silenceAfter(error, name, hasEffect);
-      }
-    };
-    const reply = await repeated(once, isSafe, given.signal);
+    const bounds = { timeoutMs: given.timeoutMs ?? timeoutMs, signal: given.signal };
+    const once = (last?: Refused) =>
+      sendOnce(line, { name, input: last ? again(input, last) : input, hasEffect }, bounds);
+    const more = given.retries ?? retries;
+    const reply = await repeated(once, { retries: more, isSafe, pause, signal: given.signal });
     if (!reply.ok && reply.failure.resolution.action === 'check_manifest') trust.forget();
     return reply;
   }
 
-  /** The call with its key, once the manifest says whether it has an effect. */
-  async function keyed(input: InputOf<'invoke'>): Promise<Refused | KeyedCall> {
-    const known = await trust.manifest();
-    if (!known.ok) return known;
-    const declared = known.answer.capabilities[input.capability];
-    const hasEffect = declared?.side_effect.type !== 'read';
-    const key =
-      input.idempotency_key === undefined && hasEffect ? freshKey() : input.idempotency_key;
-    return { hasEffect, key: key ?? undefined };
+  /** The fetch is shared with others: who gives up leaves it to them. */
+  async function manifest(given: AskOptions = {}): Promise<Reply<Manifest>> {
+    try {
+      const bounds = { timeoutMs: given.timeoutMs ?? timeoutMs, signal: given.signal };
+      return await within(trust.manifest(), bounds);
+    } catch (error) {
+      return silenceAfter(error, 'manifest', false);
+    }
+  }
+
+  async function keyed(input: InputOf<'invoke'>, given: AskOptions): Promise<Refused | KeyedCall> {
+    const known = await manifest(given);
+    return known.ok ? keyedCall(input, known.answer) : known;
   }
 
   const client: Client = {
@@ -179,29 +167,28 @@ function clientOf(line: Line, trust: Trust, options: ClientOptions): Client {
       if (name === 'invoke') {
         return (await client.invoke(input as InputOf<'invoke'>, given)) as Reply<never>;
       }
-      if (name === 'manifest') return (await client.manifest()) as Reply<never>;
+      if (name === 'manifest') return (await manifest(given)) as Reply<never>;
       const hasEffect = operations[name].method === 'POST' && !READING_POSTS.includes(name);
       // Ending a token twice ends it once.
       const isSafe = !hasEffect || name === 'tokens.revoke';
       return send(name, input, { ...given, isSafe, hasEffect });
     },
     async invoke(input, given = {}) {
-      const call = await keyed(input);
+      const call = await keyed(input, given);
       if ('ok' in call) return call;
       const { hasEffect, key } = call;
       const isSafe = !hasEffect || key !== undefined;
       const asked = { ...input, idempotency_key: key };
-      const reply = await send('invoke', asked, { ...given, isSafe, hasEffect });
-      return reply.ok ? reply : { ...reply, idempotencyKey: key };
+      return send('invoke', asked, { ...given, isSafe, hasEffect });
     },
     async *stream(input, given = {}) {
-      const call = await keyed(input);
+      const call = await keyed(input, given);
       if ('ok' in call) return yield { event: 'refused', data: call };
       const asked = { ...input, stream: true, idempotency_key: call.key };
-      const within = { ...given, timeoutMs: given.timeoutMs ?? timeoutMs, silenceMs };
-      yield* streamed(line, asked, within, call.hasEffect);
+      const bounds = { ...given, timeoutMs: given.timeoutMs ?? timeoutMs, silenceMs };
+      yield* streamed(line, asked, bounds, call.hasEffect);
     },
-    manifest: () => trust.manifest(),
+    manifest,
     pins: () => trust.pins(),
     withCredential: (credential) => clientOf({ ...line, credential }, trust, options),
     now,
@@ -210,9 +197,71 @@ function clientOf(line: Line, trust: Trust, options: ClientOptions): Client {
   return client;
 }
 
+/** Refused here, where it is a mistake: sent, it would look like a service that does not answer. */
+function checkCredential(credential: string | undefined): void {
+  if (credential === undefined || /^[\x21-\x7e]+$/.test(credential)) return;
+  throw new TypeError('Cannot use the credential: expected visible ASCII characters');
+}
+
+interface Repetition {
+  readonly retries: number;
+  readonly isSafe: boolean;
+  readonly pause: Pause;
+  readonly signal: AbortSignal | undefined;
+}
+
+async function repeated<Answer>(
+  once: (last?: Refused) => Promise<Reply<Answer>>,
+  { retries, isSafe, pause, signal }: Repetition,
+): Promise<Reply<Answer>> {
+  let reply = await once();
+  for (let attempt = 0; attempt < retries && isWorthAnother(reply, isSafe); attempt += 1) {
+    await pause(backoffMs(attempt, reply.retryAfterMs), signal);
+    reply = await once(reply);
+  }
+  return reply;
+}
+
+interface Sent<Name extends OperationName> {
+  readonly name: Name;
+  readonly input: InputOf<Name>;
+  readonly hasEffect: boolean;
+}
+
+async function sendOnce<Name extends OperationName>(
+  line: Line,
+  { name, input, hasEffect }: Sent<Name>,
+  bounds: ExchangeOptions,
+): Promise<Reply<SuccessOf<Name>>> {
+  const request = httpRequestOf(operations[name], input);
+  const { idempotency_key } = input as { idempotency_key?: string };
+  try {
+    const reply = replyOf(name, await exchange(line, request, bounds));
+    return reply.ok ? reply : { ...reply, idempotencyKey: idempotency_key };
+  } catch (error) {
+    return { ...silenceAfter(error, name, hasEffect), idempotencyKey: idempotency_key };
+  }
+}
+
+function again<Input extends object>(input: Input, last: Refused): Input {
+  return 'idempotency_key' in input ? { ...input, idempotency_key: keyAfter(last) } : input;
+}
+
 interface KeyedCall {
   readonly hasEffect: boolean;
   readonly key: string | undefined;
+}
+
+/** A call with its key: the manifest says whether it has an effect, and so gets one. */
+function keyedCall(
+  { capability: name, idempotency_key }: InputOf<'invoke'>,
+  { capabilities }: Manifest,
+): KeyedCall {
+  // A name that every object answers to is no capability for that.
+  const declared = Object.hasOwn(capabilities, name) ? capabilities[name] : undefined;
+  const hasEffect = declared?.side_effect.type !== 'read';
+  const key = idempotency_key === undefined && hasEffect ? freshKey() : idempotency_key;
+  return { hasEffect, key: key ?? undefined };
 }
 
 /** Sent as POST, and yet they change nothing. */
@@ -261,8 +310,4 @@ function isWorthAnother<Answer>(reply: Reply<Answer>, isSafe: boolean): reply is
   if (reply.answer === undefined) return isSafe;
   const { retryAfterMs = 0, failure } = reply;
   return failure.type === 'service_unavailable' && retryAfterMs <= RETRY_AFTER_MAX_MS;
-}
-
-function freshKey(): string {
-  return toHex(globalThis.crypto.getRandomValues(new Uint8Array(16)));
 }

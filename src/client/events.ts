@@ -47,7 +47,8 @@ async function* blocksOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string
 
 /** Nothing for a comment, and for an event of a later version. */
 function eventOf(block: string): StreamEvent | undefined {
-  const fields = block.split(/\r?\n/).map((line) => /^(event|data): ?(.*)$/.exec(line));
+  // To the very end: U+2028 ends a line for "." but not for JSON, nor for a stream of events.
+  const fields = block.split(/\r?\n/).map((line) => /^(event|data): ?(.*)$/s.exec(line));
   const textOf = (name: string) =>
     fields.flatMap((field) => (field?.[1] === name ? [field[2] ?? ''] : [])).join('\n');
   const data = textOf('data');
@@ -55,7 +56,7 @@ function eventOf(block: string): StreamEvent | undefined {
   const reading = readJson(new TextEncoder().encode(data), {
     bytes: EVENT_BYTES_MAX,
     depth: 64,
-    keys: 100_000,
+    keys: 1_000_000,
   });
   if ('fault' in reading) throw new Error(`an event that is no JSON: ${reading.fault}`);
   const event = { event: textOf('event'), data: reading.value };

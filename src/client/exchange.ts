@@ -121,6 +121,26 @@ export async function* heard(
   }
 }
 
+/** What others fetch, for one who waits only so long. Throws like an exchange; cancels nothing. */
+export async function within<Result>(
+  fetched: Promise<Result>,
+  { timeoutMs, signal }: ExchangeOptions,
+): Promise<Result> {
+  signal?.throwIfAborted();
+  let stop = () => {};
+  const stopped = new Promise<never>((_resolve, reject) => {
+    const late = () => reject(new NoAnswer(`no answer in ${timeoutMs} ms`));
+    const timer = setTimeout(late, timeoutMs);
+    const abort = () => reject(signal?.reason);
+    signal?.addEventListener('abort', abort);
+    stop = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', abort);
+    };
+  });
+  return Promise.race([fetched, stopped]).finally(stop);
+}
+
 async function answering<Result>(
   line: Line,
   { timeoutMs, signal }: ExchangeOptions,

@@ -17,9 +17,18 @@ export function backoffMs(attempt: number, atLeastMs = 0): number {
   return atLeastMs + Math.random() * most;
 }
 
-export const pauseFor: Pause = (ms, signal) =>
-  new Promise((resolve, reject) => {
-    signal?.throwIfAborted();
+/** In milliseconds: a timer that is set to more fires at once. */
+const TIMER_MAX_MS = 2 ** 31 - 1;
+
+export const pauseFor: Pause = async (ms, signal) => {
+  signal?.throwIfAborted();
+  for (let left = ms; left > 0; left -= TIMER_MAX_MS) {
+    await slept(Math.min(left, TIMER_MAX_MS), signal);
+  }
+};
+
+function slept(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
     const stop = () => {
       clearTimeout(timer);
       reject(signal?.reason);
@@ -30,3 +39,4 @@ export const pauseFor: Pause = (ms, signal) =>
     }, ms);
     signal?.addEventListener('abort', stop, { once: true });
   });
+}

@@ -14,6 +14,7 @@ import type { Failure, RecoveryClass } from '../protocol/failure.ts';
 import type { InvokeSuccess } from '../protocol/invocation.ts';
 import type { InputOf } from '../protocol/operations.ts';
 import type { Client } from './client.ts';
+import { keyAfter } from './key.ts';
 import { backoffMs } from './pace.ts';
 import type { Refused, Reply } from './reply.ts';
 
@@ -38,7 +39,7 @@ const ATTEMPTS_MAX = 5;
 const WAIT_MAX_MS = 60_000;
 
 /** Milliseconds more than a wait is asked for, so that its answer can arrive. */
-const WAIT_MARGIN_MS = 10_000;
+const WAIT_MARGIN_MS = 2_000;
 
 export interface RecoveryOptions {
   /** How often the capability is invoked at most. */
@@ -76,15 +77,16 @@ export async function withRecovery(
   const failures: Failure[] = [];
   let attempt: Attempt = { client, input, number: 1, leftMs: waitMaxMs };
   for (;;) {
-    const reply = await attempt.client.invoke(attempt.input, { signal });
+    // Repeated only here, so that every repetition counts.
+    const reply = await attempt.client.invoke(attempt.input, { signal, retries: 0 });
     if (reply.ok) return { reply, failures };
     failures.push(reply.failure);
     if (attempt.number >= attemptsMax) return { reply, stopped: 'attempts', failures };
 
     // The first key is kept: a call whose answer was lost is not made again under another one.
-    const idempotency_key = attempt.input.idempotency_key ?? reply.idempotencyKey;
+    const idempotency_key = keyAfter(reply) ?? attempt.input.idempotency_key;
     const tried = { ...attempt, input: { ...attempt.input, idempotency_key } };
-    const next = await remedyOf(reply.failure)(tried, reply, options);
+    const next = await remedyOf(reply)(tried, reply, options);
     if (typeof next === 'string') return { reply, stopped: next, failures };
     attempt = { ...next, number: attempt.number + 1 };
   }
@@ -100,7 +102,9 @@ interface Attempt {
 
 type Remedy = (tried: Attempt, reply: Refused, options: RecoveryOptions) => Promise<Attempt | Stop>;
 
-function remedyOf({ type, resolution }: Failure): Remedy {
+function remedyOf({ failure: { type, resolution }, answer, idempotencyKey }: Refused): Remedy {
+  // Silence: under its key the same call can be sent again, and will tell what became of it.
+  if (answer === undefined && idempotencyKey !== undefined) return wait;
   if (type === 'approval_required') return awaitApproval;
   if (resolution.action === 'provide_credentials') return redelegate;
   return REMEDIES[resolution.recovery_class];
@@ -154,8 +158,9 @@ async function awaitApproval(
       approval_request_id: failure.approval_request_id ?? '',
       prefer: `wait=${seconds}`,
     };
-    const timeoutMs = seconds * 1_000 + WAIT_MARGIN_MS;
-    const reply = await client.ask('approval_requests.get', asked, { signal, timeoutMs });
+    const timeoutMs = Math.min(leftMs, seconds * 1_000) + WAIT_MARGIN_MS;
+    const bounds = { signal, timeoutMs, retries: 0 };
+    const reply = await client.ask('approval_requests.get', asked, bounds);
     if (!reply.ok && !reply.failure.retry) return 'caller';
     const { status, grant_id } = reply.ok ? reply.answer : { status: 'pending', grant_id: null };
     if (status === 'approved' && grant_id) {
@@ -163,7 +168,8 @@ async function awaitApproval(
     }
     if (status !== 'pending') return 'denied';
     // A service that stops ends every wait early; it must not be asked without pause.
-    await client.pause(backoffMs(Math.min(turn, 3)), signal);
+    const pauseMs = backoffMs(Math.min(turn, 3));
+    await client.pause(Math.min(pauseMs, Math.max(0, until - client.now().getTime())), signal);
   }
 }
 

@@ -32,6 +32,8 @@ export interface Refused {
   readonly answer?: FailureAnswer | InvokeFailure | undefined;
   /** Milliseconds after which the service wants to be asked again. */
   readonly retryAfterMs?: number | undefined;
+  /** The answer of an earlier call with the same idempotency key. */
+  readonly replayed?: boolean | undefined;
   /** The key of the call: the same one asks for the outcome of the same call. */
   readonly idempotencyKey?: string | undefined;
 }
@@ -40,6 +42,9 @@ export type Reply<Answer> = Succeeded<Answer> | Refused;
 
 /** Wider than what a service takes in: answers are pages, and manifests. */
 const ANSWER_LIMITS: JsonLimits = { bytes: 16 * 1024 * 1024, depth: 64, keys: 1_000_000 };
+
+/** A year: longer than anybody waits, and a number that every clock can take. */
+const RETRY_AFTER_SECONDS_MAX = 31_536_000;
 
 /** Throws `NoAnswer` when it is none: a proxy's page, or half a body. */
 export function replyOf<Name extends OperationName>(
@@ -55,8 +60,7 @@ export function replyOf<Name extends OperationName>(
   if (name === 'invoke' && !(value as InvokeAnswer).success) {
     return refusalOf(value, status, headers);
   }
-  const replayed = headers.get('idempotent-replayed') === 'true';
-  return { ok: true, answer: value as SuccessOf<Name>, replayed };
+  return { ok: true, answer: value as SuccessOf<Name>, replayed: isReplayed(headers) };
 }
 
 /** The client's own word for silence. Only a call without an effect can be said to have had none. */
@@ -74,7 +78,8 @@ export function refusalOf(value: unknown, status: number, headers: Headers): Ref
     throw new NoAnswer(`status ${status} and what is no failure of a service`);
   }
   const answer = value as FailureAnswer;
-  return { ok: false, failure: answer.failure, answer, retryAfterMs: retryAfter(headers) };
+  const [retryAfterMs, replayed] = [retryAfter(headers), isReplayed(headers)];
+  return { ok: false, failure: answer.failure, answer, retryAfterMs, replayed };
 }
 
 /** Parsed strictly: two readings of one answer must not differ. */
@@ -84,7 +89,22 @@ export function jsonOf(body: Uint8Array, status: number): unknown {
   throw new NoAnswer(`status ${status} and a body that is no JSON`);
 }
 
+function isReplayed(headers: Headers): boolean {
+  return headers.get('idempotent-replayed') === 'true';
+}
+
+/** Seconds, or a date by the service's own clock where it says what time it is. */
 function retryAfter(headers: Headers): number | undefined {
   const text = headers.get('retry-after') ?? '';
-  return /^\d{1,6}$/.test(text) ? Number(text) * 1_000 : undefined;
+  if (/^\d+$/.test(text)) return Math.min(Number(text), RETRY_AFTER_SECONDS_MAX) * 1_000;
+  const until = dateIn(text);
+  if (until === undefined) return undefined;
+  const ms = until - (dateIn(headers.get('date') ?? '') ?? Date.now());
+  return Math.min(Math.max(ms, 0), RETRY_AFTER_SECONDS_MAX * 1_000);
+}
+
+/** A date as HTTP writes it; other texts that a platform takes for one are none. */
+function dateIn(text: string): number | undefined {
+  const time = /^[A-Z][a-z]+, .* GMT$/.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(time) ? undefined : time;
 }

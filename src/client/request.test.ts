@@ -39,3 +39,14 @@ test('httpRequestOf() keeps a name that holds a slash in its segment', () => {
 
   assert.equal(path, '/svc/graph/..%2Ftokens%3Fx%23y');
 });
+
+for (const key of ['a€b', 'a\nb', 'a\r\nx-other: b', ' a', 'a ', '', '\u007f', 7, {}]) {
+  test(`httpRequestOf() puts no ${JSON.stringify(key)} into a header`, () => {
+    const input = { capability: 'book', parameters: {}, idempotency_key: key };
+
+    assert.throws(
+      () => httpRequestOf(operations.invoke, input),
+      /^TypeError: Cannot put idempotency_key into a header/,
+    );
+  });
+}

@@ -2,7 +2,8 @@
  * A request of an operation, as HTTP carries it: read from the operation's row, field by field.
  *
  * The mirror of what a service does with it: fields of the path, fields of headers, and the rest in
- * the query or in the body. Refuses only what would reach another address than the one that is meant.
+ * the query or in the body. Refuses only what HTTP would not carry as it is meant: a name that would
+ * reach another address, and a header that would be cut, altered or not sent at all.
  *
  * @module
  */
@@ -16,6 +17,17 @@ export interface HttpRequest {
   readonly body?: string;
 }
 
+/** The call itself is mistaken: nothing of it was sent. */
+export class UnsendableCall extends TypeError {
+  readonly field: string;
+
+  constructor(field: string, message: string) {
+    super(message);
+    this.field = field;
+  }
+}
+
+/** Throws `UnsendableCall`. */
 export function httpRequestOf(operation: Operation, input: object): HttpRequest {
   const rest = new Map(Object.entries(input).filter(([, value]) => value !== undefined));
   const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, field: string) => {
@@ -24,7 +36,7 @@ export function httpRequestOf(operation: Operation, input: object): HttpRequest 
   const headers: Record<string, string> = {};
   for (const [field, header] of Object.entries(operation.headers ?? {})) {
     const value = taken(rest, field);
-    if (value !== undefined && value !== null) headers[header] = String(value);
+    if (value !== undefined && value !== null) headers[header] = headerOf(field, value);
   }
   const { method } = operation;
   if (operation.rest === 'query') return { method, path: path + queryOf(rest), headers };
@@ -41,9 +53,20 @@ function taken(fields: Map<string, unknown>, field: string): unknown {
 /** An address resolves "." and ".." even where they are escaped, so they would name another path. */
 function segmentOf(field: string, value: unknown): string {
   if (typeof value === 'string' && !/^\.{0,2}$/.test(value)) return encodeURIComponent(value);
-  throw new TypeError(
-    `Cannot put ${field} into a path: it is ${JSON.stringify(value) ?? 'absent'}`,
-  );
+  throw unsendable(field, 'a path', value);
+}
+
+/** Blanks at the ends would be cut off, and line ends would begin another header. */
+function headerOf(field: string, value: unknown): string {
+  if (typeof value === 'string' && /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value)) {
+    return value;
+  }
+  throw unsendable(field, 'a header', value);
+}
+
+function unsendable(field: string, place: string, value: unknown): UnsendableCall {
+  const shown = JSON.stringify(value) ?? 'absent';
+  return new UnsendableCall(field, `Cannot put ${field} into ${place}: it is ${shown}`);
 }
 
 function queryOf(fields: ReadonlyMap<string, unknown>): string {

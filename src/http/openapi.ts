@@ -14,6 +14,12 @@ import { type Operation, type OperationName, operations } from '../protocol/oper
 import { PROTOCOL_VERSION } from '../protocol/trust.ts';
 import { BELOW_QUORUM, REFUSED, UNAVAILABLE } from './openapi-example-parts.ts';
 import { EXAMPLES } from './openapi-examples.ts';
+import {
+  type ApiHeaders,
+  answerHeaders,
+  documentHeaders,
+  refusalHeaders,
+} from './openapi-headers.ts';
 import { componentsOf, refTo, requestSchema, type Schema } from './openapi-schemas.ts';
 
 export interface Content {
@@ -23,7 +29,7 @@ export interface Content {
 
 export interface ApiResponse {
   readonly description: string;
-  readonly headers?: Readonly<Record<string, { description: string; schema: Schema }>>;
+  readonly headers?: ApiHeaders;
   readonly content?: Readonly<Record<string, Content>>;
 }
 
@@ -149,7 +155,7 @@ function operationOf(name: OperationName): ApiOperation {
         content: { [JSON_TYPE]: body },
       },
     }),
-    responses: { ...answersOf(name, operation), ...failuresOf(name) },
+    responses: { ...answersOf(name, operation), ...failuresOf(name, operation) },
   };
 }
 
@@ -216,18 +222,10 @@ function answersOf(name: OperationName, { response }: Operation): Record<string,
     };
   }
   const answer = { description: 'The answer', content: json(refTo(response), example) };
-  if (!DOCUMENTS.includes(name)) return { '200': answer };
-  const headers = {
-    etag: { description: 'Names exactly these bytes', schema: { type: 'string' } },
-    ...(name === 'manifest' && {
-      'x-svc-signature': {
-        description: 'Detached JWS over the exact bytes of the body',
-        schema: { type: 'string' },
-      },
-    }),
-  };
+  const headers = answerHeaders(name);
+  if (!DOCUMENTS.includes(name)) return { '200': { ...answer, ...(headers && { headers }) } };
   return {
-    '200': { ...answer, headers },
+    '200': { ...answer, headers: documentHeaders(name) },
     '304': { description: 'The copy named by `If-None-Match` is still good' },
   };
 }
@@ -237,12 +235,7 @@ function invoked(example: unknown): ApiResponse {
     description:
       'What the capability came to. With `stream`, events: `started`, any number of `progress`, then ' +
       '`completed` or `failed`, whose data is the answer with a `stream_summary`.',
-    headers: {
-      'idempotent-replayed': {
-        description: '`true` on the stored answer of an earlier call with the same key',
-        schema: { type: 'string', const: 'true' },
-      },
-    },
+    headers: { ...answerHeaders('invoke') },
     content: {
       ...json(refTo(InvokeSuccess), example),
       'text/event-stream': { schema: { type: 'string' } },
@@ -250,14 +243,20 @@ function invoked(example: unknown): ApiResponse {
   };
 }
 
-function failuresOf(name: OperationName): Record<string, ApiResponse> {
+function failuresOf(name: OperationName, operation: Operation): Record<string, ApiResponse> {
+  const headers = refusalHeaders(name, operation);
   const any = refTo(FailureAnswer);
   // A call that was turned away before it was looked at has no ids.
   const schema = name === 'invoke' ? { anyOf: [refTo(InvokeFailure), any] } : any;
   return {
-    '4XX': { description: 'Refused; the failure says what to do', content: json(schema, REFUSED) },
+    '4XX': {
+      description: 'Refused; the failure says what to do',
+      headers: headers[4],
+      content: json(schema, REFUSED),
+    },
     '5XX': {
       description: 'Not available, or the outcome is not known',
+      headers: headers[5],
       content: json(schema, UNAVAILABLE),
     },
   };

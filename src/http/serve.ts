@@ -99,7 +99,8 @@ async function listen(
   const runtime = await createRuntime({ ...parts, definition, baseUrl: () => baseUrl });
   const opened = surfaces.map((open) => open(runtime));
   const app = createHttpServer(runtime, undefined, opened);
-  closeGracefully(app, config.stop_grace_seconds * 1_000);
+  const graceMs = config.stop_grace_seconds * 1_000;
+  closeGracefully(app, graceMs);
   try {
     await app.listen({ host: config.host, port: config.port });
   } catch (cause) {
@@ -119,8 +120,10 @@ async function listen(
 
   let closed: Promise<void> | undefined;
   const close = async () => {
+    const begun = performance.now();
     await app.close();
-    await runtime.close();
+    // One grace for all of it: what the connections took of it, calls without one do not have.
+    await runtime.close(Math.max(0, graceMs - (performance.now() - begun)));
     await parts.close();
     log.info({ service: definition.id }, 'stopped');
   };

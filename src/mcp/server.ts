@@ -13,11 +13,12 @@ import {
   Server,
   type ServerContext,
 } from '@modelcontextprotocol/server';
+import type { CapabilityDeclaration } from '../protocol/capability.ts';
 import type { FailureAnswer } from '../protocol/failure.ts';
 import type { InvokeAnswer } from '../protocol/invocation.ts';
 import type { InputOf } from '../protocol/operations.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
-import { PROTOCOL_VERSION } from '../protocol/trust.ts';
+import { type Manifest, PROTOCOL_VERSION } from '../protocol/trust.ts';
 import { continuation, elicitation } from './approval.ts';
 import { type Desk, isFailure } from './desk.ts';
 import { progressSink } from './progress.ts';
@@ -45,7 +46,7 @@ async function listTools(desk: Desk): Promise<CapabilityTool[]> {
   if (isFailure(manifest)) throw protocolError(manifest);
   if (isFailure(permissions)) throw protocolError(permissions);
   return permissions.available.flatMap(({ capability }) => {
-    const declared = manifest.capabilities[capability];
+    const declared = declaredIn(manifest, capability);
     return declared ? [toolOf(capability, declared)] : [];
   });
 }
@@ -79,10 +80,15 @@ async function invoke(
 ): Promise<InvokeAnswer | FailureAnswer> {
   const manifest = await desk.manifest();
   if (isFailure(manifest)) return manifest;
-  const modes = manifest.capabilities[input.capability]?.response_modes ?? ['unary'];
+  const modes = declaredIn(manifest, input.capability)?.response_modes ?? ['unary'];
   const sink = progressSink(context);
   const stream = modes.includes('streaming') && (sink !== undefined || !modes.includes('unary'));
   return desk.ask('invoke', { ...input, stream }, sink);
+}
+
+/** A name that every object answers to is no capability for that. */
+function declaredIn({ capabilities }: Manifest, name: string): CapabilityDeclaration | undefined {
+  return Object.hasOwn(capabilities, name) ? capabilities[name] : undefined;
 }
 
 /** A call as the service is asked it. */

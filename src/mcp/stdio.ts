@@ -95,7 +95,13 @@ async function* readableLines({ input, refuse, unanswered }: Lines): AsyncGenera
       );
       continue;
     }
-    unanswered.heard(reading.value);
+    if (!unanswered.heard(reading.value)) {
+      // Under its own id this would pass for the answer to the request that runs.
+      const { id } = reading.value as { id: unknown };
+      const message = `Cannot take a second request ${JSON.stringify(id)}: the first still runs`;
+      refuse(ProtocolErrorCode.InvalidRequest, message);
+      continue;
+    }
     yield Buffer.concat([line.bytes, LINE_END]);
   }
   await unanswered.settled(LAST_ANSWERS_MS);

@@ -50,3 +50,13 @@ test('settled() waits no longer than it was told', async () => {
 
   await unanswered.settled(1);
 });
+
+test('heard() takes no second request under an id until the first has its answer', () => {
+  const unanswered = createUnanswered();
+
+  assert.equal(unanswered.heard(request(1)), true);
+  assert.equal(unanswered.heard(request(1)), false);
+  assert.equal(unanswered.heard(request(2)), true);
+  unanswered.said(result(1));
+  assert.equal(unanswered.heard(request(1)), true);
+});

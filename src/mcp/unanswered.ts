@@ -13,8 +13,11 @@ import {
 } from '@modelcontextprotocol/server';
 
 export interface Unanswered {
-  /** Notes a message of the client: a request, or that it no longer wants an answer. */
-  heard(message: unknown): void;
+  /**
+   * Notes a message of the client: a request, or that it no longer wants an answer. False for a
+   * request whose id is that of another without an answer: nobody could tell their answers apart.
+   */
+  heard(message: unknown): boolean;
   /** Notes a message to the client. */
   said(message: unknown): void;
   /** Resolves when every request has its answer, nobody is there to have one, or time is up. */
@@ -33,10 +36,13 @@ export function createUnanswered(): Unanswered {
   };
   return {
     heard(message) {
-      if (isJSONRPCRequest(message)) open.add(message.id);
-      else if (isJSONRPCNotification(message) && message.method === 'notifications/cancelled') {
+      if (isJSONRPCRequest(message)) {
+        if (open.has(message.id)) return false;
+        open.add(message.id);
+      } else if (isJSONRPCNotification(message) && message.method === 'notifications/cancelled') {
         close(message.params?.requestId as RequestId | undefined);
       }
+      return true;
     },
     said(message) {
       if (isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message)) close(message.id);

@@ -326,7 +326,7 @@ function workOf(parts: Parts, call: CheckedCall, progress: Work['progress']): Wo
 
 /** A handler need not wait for its events, so an event that cannot be told must not end the process. */
 function told(stream: Stream | undefined, event: JsonObject): Promise<void> {
-  const telling = tellable(event).then(() => stream?.progress(event));
+  const telling = tellable(event).then((read) => stream?.progress(read));
   telling.catch(() => undefined);
   return telling;
 }

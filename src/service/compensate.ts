@@ -79,7 +79,7 @@ async function performed(
       parameters,
       bound: new Map(),
       approval: 'undeclared',
-      progress: (event) => tellable(event),
+      progress: async (event) => void (await tellable(event)),
     };
     return await withinDeadline(deadlineMs, (deadline) =>
       runHandler(parts, { ids, caller }, work, deadline),

@@ -163,7 +163,7 @@ function workOf(parts: Parts, { call }: Whole, { capability, parameters, bound }
     bound,
     approval: call.grant ? 'granted' : unapproved,
     // A step's own events are not the whole's; one that no event could carry is refused all the same.
-    progress: (event) => tellable(event),
+    progress: async (event) => void (await tellable(event)),
   };
 }
 

@@ -26,8 +26,11 @@ import {
 import type { Parts } from './parts.ts';
 import { newId } from './random.ts';
 
-/** A result is an answer in memory and perhaps in the store; more belongs behind a link in it. */
-const RESULT_BYTES_MAX = 1_048_576;
+/**
+ * A result is an answer in memory and perhaps in the store; more belongs behind a link in it. Every
+ * reader has to read it alike, and clients read no more levels and keys than twice and ten times this.
+ */
+const RESULT_LIMITS: JsonLimits = { bytes: 1_048_576, depth: 32, keys: 100_000 };
 
 /** A call that pins more is a catalog, and a catalog is no binding. */
 const BINDINGS_PER_CALL_MAX = 1_000;
@@ -136,10 +139,15 @@ function broken(parts: Parts, error: unknown, notes: Notes): Done {
     parts.log.error({ err: error }, 'a handler broke');
     return { outcome: 'failed', failure: broke(), ...notes };
   }
-  const told = failure(type.data, spoken.message);
+  const told = failure(type.data, readable(spoken.message));
   if (spoken instanceof NoEffect) return { outcome: 'no_effect', failure: told, bindings: [] };
   const outcome = type.data === 'outcome_unknown' ? 'indeterminate' : 'failed';
   return { outcome, failure: told, ...notes };
+}
+
+/** Words may come from anywhere; what no reader takes stands replaced in them. */
+function readable(message: string): string {
+  return Buffer.from(String(message).replaceAll('\0', '\ufffd')).toString();
 }
 
 /** What only the service can mean: who asks, what was approved, which call a key belongs to. */
@@ -257,10 +265,9 @@ function boundViews(bound: ReadonlyMap<string, BindingFacts>): HandlerContext['b
 /** The result as it will be read: a copy, so that nothing the handler keeps can change it any more. */
 function readResult(returned: unknown): { result: JsonObject } | { fault: string } {
   try {
-    const text = JSON.stringify(returned);
-    if (Buffer.byteLength(text) > RESULT_BYTES_MAX) return { fault: 'it is larger than 1 MiB' };
-    const result = JSON.parse(text);
-    return isObject(result) ? { result } : { fault: 'expected an object' };
+    const reading = readJson(JSON.stringify(returned), RESULT_LIMITS);
+    if ('fault' in reading) return reading;
+    return isObject(reading.value) ? { result: reading.value } : { fault: 'expected an object' };
   } catch (error) {
     return { fault: (error as Error).message };
   }

@@ -87,10 +87,10 @@ export interface Runtime {
   /** Lets go of callers that only wait, so that a transport can close without them. */
   release(): void;
   /**
-   * Waits for calls that still run, within the grace period, then stops what runs beside the
-   * requests. The store and the keys stay open: they were given.
+   * Waits for calls that still run, within the grace period or what is left of it, then stops what
+   * runs beside the requests. The store and the keys stay open: they were given.
    */
-  close(): Promise<void>;
+  close(graceMs?: number): Promise<void>;
   /** What was sealed last and whether more will be; nothing where the log is not sealed at all. */
   sealing(): SealingState | undefined;
   /** What keeps the service from working, in words; empty when nothing does. */
@@ -172,8 +172,8 @@ export async function createRuntime({
     watch: (listener) => void listeners.add(listener),
     release: () => parts.waits.stop(),
     unready: () => unready(store, keyring),
-    async close() {
-      const left = await parts.work.finish(config.stop_grace_seconds * 1_000);
+    async close(graceMs = config.stop_grace_seconds * 1_000) {
+      const left = await parts.work.finish(graceMs);
       if (left > 0) log.warn({ left }, 'stopped while calls were still running');
       parts.waits.stop();
       parts.settler.close();

@@ -68,9 +68,12 @@ async function start(
   log.info({ service: definition.id, store: storeKind(config.store) }, 'listening on stdio');
   tellMark(definition, parts);
 
+  const graceMs = config.stop_grace_seconds * 1_000;
+  let stopBy = Number.POSITIVE_INFINITY;
   const ended = conversation.ended.then(async () => {
     restore();
-    await runtime.close();
+    // One grace for all of it: what the answers took of it, calls without a reader do not have.
+    await runtime.close(Math.min(graceMs, Math.max(0, stopBy - performance.now())));
     log.info({ service: definition.id }, 'stopped');
     await parts.close();
   });
@@ -79,7 +82,8 @@ async function start(
     log,
     ended,
     close() {
-      conversation.stop(config.stop_grace_seconds * 1_000);
+      stopBy = Math.min(stopBy, performance.now() + graceMs);
+      conversation.stop(graceMs);
       return ended;
     },
   };

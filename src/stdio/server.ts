@@ -48,20 +48,21 @@ interface Desk {
   readonly writer: LineWriter;
   /** What is in work, by its id. */
   readonly running: Map<rpc.RpcId, Promise<void>>;
-  /** Set when no further line is taken, also of those that were read already. */
-  stopped: boolean;
+  /** Aborted when no further line is taken, also of those that were read already. */
+  readonly over: AbortSignal;
 }
 
 /** Takes requests from `input` from now on. */
 export function converse(runtime: Runtime, { input, output }: Pipe): Conversation {
   const writer = createLineWriter(output);
-  const desk: Desk = { runtime, writer, running: new Map(), stopped: false };
+  const over = new AbortController();
+  const desk: Desk = { runtime, writer, running: new Map(), over: over.signal };
   let timeUp = () => {};
   const late = new Promise<void>((resolve) => {
     timeUp = resolve;
   });
   function hangUp(): void {
-    desk.stopped = true;
+    over.abort();
     input.destroy();
     runtime.release();
   }
@@ -90,21 +91,34 @@ async function listen(desk: Desk, input: Readable): Promise<void> {
 }
 
 async function finish({ running, writer }: Desk, late: Promise<void>): Promise<void> {
-  await Promise.race([Promise.all(running.values()), late]);
-  await writer.flushed(STALL_MS);
+  const answered = Promise.all(running.values()).then(() => writer.flushed(STALL_MS));
+  await Promise.race([answered, late]);
 }
 
 /** Answers a line at once, or starts what it asks for. Resolves when there is room for the next. */
 async function take(desk: Desk, line: Line): Promise<void> {
   const { runtime, writer, running } = desk;
-  if (desk.stopped) return;
+  if (desk.over.aborted) return;
   const reading = 'tooLong' in line ? TOO_LONG : rpc.readLine(line.bytes);
   if ('error' in reading) writer.write(rpc.errorLine(reading.id, reading.error));
   else if ('request' in reading) start(desk, reading.request);
   else runtime.log.debug({ line: reading.ignored }, 'a line was ignored');
 
-  if (running.size >= REQUESTS_IN_WORK_MAX) await Promise.race(running.values());
-  await writer.ready();
+  if (running.size >= REQUESTS_IN_WORK_MAX) await unlessOver(desk, Promise.race(running.values()));
+  await unlessOver(desk, writer.ready());
+}
+
+/** Waits, but not beyond the end of the conversation, on which it leaves nothing behind. */
+function unlessOver({ over }: Desk, awaited: Promise<unknown>): Promise<void> {
+  return new Promise((resolve) => {
+    const go = () => {
+      over.removeEventListener('abort', go);
+      resolve();
+    };
+    if (over.aborted) return go();
+    over.addEventListener('abort', go);
+    awaited.then(go, go);
+  });
 }
 
 const TOO_LONG: rpc.RpcReading = {

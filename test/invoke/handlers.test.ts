@@ -23,6 +23,13 @@ async function once(rig: Rig, capability: string, script: Script, request: objec
   return { token, reply };
 }
 
+/** An object of so many levels. */
+function nested(levels: number): JsonObject {
+  let inner: JsonObject = {};
+  for (let level = 1; level < levels; level += 1) inner = { inner };
+  return inner;
+}
+
 onEachStore((rig) => {
   test('a handler is told who asks, for whom, and under which ids', async () => {
     let seen: HandlerContext | undefined;
@@ -118,6 +125,11 @@ onEachStore((rig) => {
     ],
     ['more than a mebibyte', { text: 'x'.repeat(1_048_577) }],
     ['a function', () => ({})],
+    ['an integer that readers round', { id: 2 ** 53 }],
+    ['the character no database keeps', { text: 'a\u0000b' }],
+    ['half a character', { text: '\ud800' }],
+    ['more levels than readers take', nested(33)],
+    ['a key that is no key to every reader', JSON.parse('{"__proto__": 1}')],
   ];
   for (const [name, result] of GARBAGE) {
     test(`a handler that returns ${name} is a defect whose effect is recorded`, async () => {
@@ -133,6 +145,37 @@ onEachStore((rig) => {
       assert.equal(entry?.entry_id, reply.body.audit.entry_id);
     });
   }
+
+  test('a result of as many levels as readers take is answered', async () => {
+    const { reply } = await once(rig(), 'touch', () => nested(32));
+
+    assert.deepEqual(reply.body.result, nested(32));
+  });
+
+  test('a handler breaks on progress that readers would not take', async () => {
+    const refused: string[] = [];
+    const events = [{ id: 2 ** 53 }, { text: 'a\u0000b' }, { text: '\udfff' }, nested(33)];
+    await once(rig(), 'touch', async (_parameters, { progress }) => {
+      for (const event of events) {
+        await progress(event).catch((error: Error) => refused.push(error.name));
+      }
+      await progress(nested(32));
+      return {};
+    });
+
+    assert.deepEqual(
+      refused,
+      events.map(() => 'RangeError'),
+    );
+  });
+
+  test('a failure that a handler words with what readers do not take is told without it', async () => {
+    const { reply } = await once(rig(), 'touch', () => {
+      throw new NoEffect('Cannot find "a\u0000\ud800b"', 'not_found');
+    });
+
+    assert.equal(reply.body.failure.detail, 'Cannot find "a\ufffd\ufffdb"');
+  });
 
   const THROWN: [name: string, thrown: unknown][] = [
     ['an error', new Error('secret-canary')],

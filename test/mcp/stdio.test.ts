@@ -9,7 +9,7 @@ import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, test } from 'vitest';
 import { main } from '../../src/cli/main.ts';
 import { BODY_LIMITS } from '../../src/domain/json.ts';
-import { type Desk, openDesk } from '../client/desk.ts';
+import { type Desk, openDesk, TRIP } from '../client/desk.ts';
 import { ALICE } from '../service/harness.ts';
 
 const INITIALIZE = {
@@ -111,6 +111,41 @@ test('writ mcp answers what was asked before its input ended, also without a las
   for (const { id, result } of messages)
     assert.equal(result.isError, id === 'first' ? undefined : false);
 });
+
+test('writ mcp refuses a second request under an id that is in work, and answers the first', async () => {
+  const params = { name: 'search_flights', arguments: {} };
+  const call = { jsonrpc: '2.0', id: 7, method: 'tools/call', params };
+  const lines = [INITIALIZE, call, call].map((message) => `${JSON.stringify(message)}\n`);
+
+  const { messages } = await conversed([lines.join('')], 3);
+
+  assert.deepEqual(messages.map(({ id }) => String(id)).sort(), ['7', 'first', 'null']);
+  const refused = messages.find(({ id }) => id === null);
+  assert.equal(refused.error.code, -32_600);
+  assert.match(refused.error.message, /second request 7/);
+});
+
+const UNSENDABLE: [what: string, params: object, type: string][] = [
+  ...['__proto__', 'constructor', '..', '.', ''].map((name): [string, object, string] => {
+    return [`a tool named "${name}"`, { name, arguments: {} }, 'unknown_capability'];
+  }),
+  ...[7, 'a€b', 'a\nb'].map((svc_idempotency_key): [string, object, string] => {
+    const params = { name: 'search_flights', arguments: { ...TRIP, svc_idempotency_key } };
+    return [`the key ${JSON.stringify(svc_idempotency_key)}`, params, 'invalid_parameters'];
+  }),
+];
+for (const [what, params, type] of UNSENDABLE) {
+  test(`writ mcp answers ${what} with a tool's error`, async () => {
+    const call = { jsonrpc: '2.0', id: 'call', method: 'tools/call', params };
+    const lines = [INITIALIZE, call].map((message) => `${JSON.stringify(message)}\n`);
+
+    const { messages } = await conversed(lines, 2);
+
+    const { result } = messages.find(({ id }) => id === 'call');
+    assert.equal(result.isError, true);
+    assert.equal(result.structuredContent.failure.type, type);
+  });
+}
 
 const UNUSABLE: [what: string, env: object, said: RegExp][] = [
   ['no token', { WRIT_CLIENT_CREDENTIAL: undefined }, /^Cannot speak MCP: there is no credential/],

@@ -65,19 +65,37 @@ test('openApiDocument() describes only what is offered, and only what that needs
   assert.equal(components.schemas.ApprovalRequest, undefined);
 });
 
+/** What every answer may have, and no description of an operation names. */
+const OF_HTTP = [
+  'cache-control',
+  'connection',
+  'content-length',
+  'content-type',
+  'date',
+  'keep-alive',
+  'transfer-encoding',
+  'x-accel-buffering',
+  'x-request-id',
+];
+
 /** Answers by operation and status, closed: a field that the document does not name is a fault. */
 function validators(): (name: OperationName, told: Told) => string[] {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats.default(ajv);
   ajv.addSchema({ $id: 'api', components: closed(DOCUMENT.components) } as object);
   const made = new Map<string, ValidateFunction>();
-  return (name, { status = 0, body }) => {
+  return (name, { status = 0, body, headers }) => {
     const { method, path } = operations[name];
     const { responses } = DOCUMENT.paths[path]?.[method.toLowerCase()] ?? {};
     const key = responses?.[status] ? String(status) : `${String(status)[0]}XX`;
     const schema = responses?.[key]?.content?.['application/json']?.schema;
     if (!schema) return [`${name} has no answer ${status}`];
     const id = `${name} ${key}`;
+    const named = Object.keys(responses?.[key]?.headers ?? {});
+    const unnamed = Object.keys(headers).filter(
+      (header) => ![...OF_HTTP, ...named].includes(header),
+    );
+    if (unnamed.length > 0) return unnamed.map((header) => `${id} has no header ${header}`);
     const validate = made.get(id) ?? ajv.compile(closed(absolute(schema)) as object);
     made.set(id, validate);
     if (validate(body)) return [];
@@ -109,6 +127,8 @@ test('validators() finds a field that the document does not name, and one that i
   assert.match(faultsOf('jwks', told({ ...answer, more: 1 })).join(), /additional/);
   assert.match(faultsOf('jwks', told({})).join(), /required/);
   assert.match(faultsOf('jwks', { ...told(answer), status: 202 }).join(), /no answer 202/);
+  const headers = { 'retry-after': '1' };
+  assert.match(faultsOf('jwks', { ...told(answer), headers }).join(), /no header retry-after/);
 });
 
 /** The same surface, which fails when an answer is not as the document has it. */
@@ -169,6 +189,27 @@ describe('every answer of the scenarios', () => {
       }
     } finally {
       end();
+      await rig.close();
+    }
+  });
+
+  test('a call beyond the limit is told when to come back', async () => {
+    const rig = await startRig({ settings: { rate_limit: '1/PT1H' } });
+    try {
+      const { ask } = held(overHttp(await rig.app.listen({ host: '127.0.0.1', port: 0 })), seen);
+      const { token } = await rig.token();
+      const call = { capability: 'touch', parameters: {} };
+      const answers = [await ask('invoke', call, token), await ask('invoke', call, token)];
+
+      assert.deepEqual(
+        answers.map(({ status, headers }) => [status, 'ratelimit' in headers]),
+        [
+          [200, true],
+          [429, true],
+        ],
+      );
+      assert.match(answers[1]?.headers['retry-after'] ?? '', /^\d+$/);
+    } finally {
       await rig.close();
     }
   });

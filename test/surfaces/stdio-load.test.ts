@@ -6,8 +6,15 @@
  */
 
 import assert from 'node:assert/strict';
-import { setImmediate as turn } from 'node:timers/promises';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, test } from 'vitest';
+import { serveStdio } from '../../src/stdio/serve.ts';
+import { ALICE, SETTINGS } from '../invoke/principals.ts';
 import { eventually, type Rig, startRig } from '../invoke/rig.ts';
 import { asking, type Message, openPipe, type PipeClient } from './pipe.ts';
 
@@ -147,4 +154,57 @@ test('converse() waits no longer than the grace once it is stopped, and the call
 
   gate.open();
   await eventually(async () => (await rig.entryCount()) === before + 1);
+});
+
+test('converse() ends when it is stopped while its client does not read', async () => {
+  pipe.output.pause();
+  for (let id = 0; id < 1_000; id += 1) pipe.say(asking(id, 'svc.manifest'));
+  await eventually(() => pipe.output.writableNeedDrain);
+  await manyTurns();
+
+  pipe.stop(1);
+
+  await pipe.ended;
+});
+
+test('converse() ends when it is stopped while it has no room for another call', async () => {
+  const sent = Array.from({ length: IN_WORK_MAX + 1 }, (_, id) => id);
+  pipe.input.write(sent.map((id) => `${JSON.stringify(call(id))}\n`).join(''));
+  await eventually(() => gate.waiting() === IN_WORK_MAX);
+  await manyTurns();
+
+  pipe.stop(1);
+
+  await pipe.ended;
+  assert.equal(gate.waiting(), IN_WORK_MAX);
+});
+
+test('serveStdio() has one grace for answers and calls, and ends before a call that takes longer', async () => {
+  const { definition, script } = rig.world;
+  const folder = mkdtempSync(join(tmpdir(), 'writ-grace-'));
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  const settings = { ...SETTINGS, store: 'memory:', stop_grace_seconds: 1 };
+  const options = { settings, folder, input, output, signals: false };
+  const service = await serveStdio(definition, options);
+  const ends: string[] = [];
+  const called = new Promise<void>((resolve) => {
+    script('look', async () => {
+      resolve();
+      await sleep(1_600);
+      ends.push('call');
+      return {};
+    });
+  });
+  const say = (line: object) => input.write(`${JSON.stringify(line)}\n`);
+  say(asking(1, 'svc.tokens.issue', { auth: { bearer: ALICE }, scope: ['w.use'] }));
+  const { result } = JSON.parse(String((await once(output, 'data'))[0]));
+  const params = { auth: { bearer: result.token }, capability: 'look', parameters: {} };
+  say(asking(2, 'svc.invoke', params));
+  await called;
+
+  await service.close().then(() => ends.push('service'));
+  await eventually(() => ends.length === 2);
+  rmSync(folder, { recursive: true, force: true });
+
+  assert.deepEqual(ends, ['service', 'call']);
 });

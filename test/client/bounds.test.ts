@@ -1,0 +1,215 @@
+/**
+ * What a caller may rely on whatever the service and the network do: bounds that hold, calls that go
+ * on only where nothing can happen twice, and mistakes that are told from silence.
+ *
+ * @module
+ */
+
+import assert from 'node:assert/strict';
+import { afterAll, beforeAll, beforeEach, test } from 'vitest';
+import { type ClientOptions, createClient, withRecovery } from '../../src/client/index.ts';
+import { NoEffect } from '../../src/service/define.ts';
+import { listening } from '../http/socket.ts';
+import { type Rig, startRig } from '../invoke/rig.ts';
+import { type Desk, losing, openDesk } from './desk.ts';
+
+const TOUCH = { capability: 'touch', parameters: {} };
+const TOUCHED = '/svc/invoke/touch';
+
+let rig: Rig;
+let url: string;
+let token: string;
+
+beforeAll(async () => {
+  rig = await startRig();
+  url = `http://127.0.0.1:${await listening(rig)}`;
+  ({ token } = await rig.token());
+});
+afterAll(() => rig.close());
+beforeEach(() => rig.world.script('touch'));
+
+function clientWith(options: Partial<ClientOptions> = {}) {
+  return createClient({ url, credential: token, pause: async () => undefined, ...options });
+}
+
+/** Makes the handler say so many times that nothing ran, and then succeed. Counts its runs. */
+function failingTimes(times: number, type: 'service_unavailable' | 'not_found'): () => number {
+  let runs = 0;
+  rig.world.script('touch', () => {
+    runs += 1;
+    if (runs <= times) throw new NoEffect('Cannot reach the other side', type);
+    return { runs };
+  });
+  return () => runs;
+}
+
+test('withRecovery() gets past a handler that once said that nothing ran', async () => {
+  const runs = failingTimes(1, 'service_unavailable');
+
+  const { reply, failures } = await withRecovery(clientWith(), TOUCH);
+
+  assert.ok(reply.ok);
+  assert.equal(runs(), 2);
+  assert.ok(failures.every(({ type }) => type === 'service_unavailable'));
+});
+
+test('invoke() gets past it too, and who repeats the call with its key finds what it came to', async () => {
+  const runs = failingTimes(1, 'service_unavailable');
+  const keyed = { ...TOUCH, idempotency_key: 'mine' };
+
+  const first = await clientWith().invoke(keyed);
+  const second = await clientWith().invoke(keyed);
+
+  assert.ok(first.ok && second.ok);
+  assert.equal(runs(), 2);
+  assert.deepEqual([first.replayed, second.replayed], [false, true]);
+  assert.equal(second.answer.invocation_id, first.answer.invocation_id);
+});
+
+test('invoke() keeps the key after every other failure that a handler told', async () => {
+  const runs = failingTimes(1, 'not_found');
+  const keyed = { ...TOUCH, idempotency_key: 'other' };
+
+  const replies = [await clientWith().invoke(keyed), await clientWith().invoke(keyed)];
+
+  assert.equal(runs(), 1);
+  for (const reply of replies) assert.equal(!reply.ok && reply.failure.type, 'not_found');
+});
+
+test('withRecovery() sends no more requests than it has attempts, and waits for none', async () => {
+  const { fetch, sent } = losing((path) => path === TOUCHED);
+  const waits: number[] = [];
+  const pause = async (ms: number) => void waits.push(ms);
+
+  const once = await withRecovery(clientWith({ fetch, pause }), TOUCH, { attemptsMax: 1 });
+  const sentOnce = sent.filter((path) => path === TOUCHED).length;
+  const hasty = await withRecovery(clientWith({ fetch, pause }), TOUCH, { waitMaxMs: 0 });
+
+  assert.deepEqual([once.stopped, sentOnce], ['attempts', 1]);
+  assert.deepEqual([hasty.stopped, sent.filter((path) => path === TOUCHED).length], ['time', 2]);
+  assert.deepEqual(waits, []);
+});
+
+test('withRecovery() asks again under the same key when answers are lost', async () => {
+  const { fetch, sent } = losing((path, count) => path === TOUCHED && count <= 2);
+  const before = rig.world.ran('touch');
+
+  const { reply, failures } = await withRecovery(clientWith({ fetch }), TOUCH);
+
+  assert.ok(reply.ok);
+  assert.equal(reply.replayed, true);
+  assert.equal(rig.world.ran('touch'), before + 1);
+  assert.equal(sent.filter((path) => path === TOUCHED).length, 3);
+  assert.deepEqual(
+    failures.map(({ type }) => type),
+    ['outcome_unknown', 'outcome_unknown'],
+  );
+});
+
+test('withRecovery() gives no key to a call that is to have none', async () => {
+  failingTimes(3, 'service_unavailable');
+  const keys: (string | null)[] = [];
+  const client = clientWith({
+    async fetch(input, init) {
+      const { headers, url: asked } = new Request(input, init);
+      if (asked.endsWith(TOUCHED)) keys.push(headers.get('idempotency-key'));
+      return fetch(input, init);
+    },
+  });
+
+  const { reply } = await withRecovery(client, { ...TOUCH, idempotency_key: null });
+
+  assert.ok(reply.ok);
+  assert.deepEqual(keys, [null, null, null, null]);
+});
+
+test('withRecovery() gives up an approval that nobody answers for when its time is up', async () => {
+  const desk: Desk = await openDesk();
+  let asked = 0;
+  const client = await desk.client(['travel.charter'], {
+    token: { budget: { currency: 'USD', max_amount: 30_000 } },
+    async fetch(input, init) {
+      if (!String(input).includes('/svc/approval_requests/')) return fetch(input, init);
+      asked += 1;
+      return never(init?.signal);
+    },
+  });
+  const parameters = { route: 'SEA-SFO', date: '2026-12-01' };
+
+  const call = { capability: 'charter_jet', parameters };
+  const recovered = await withRecovery(client, call, { waitMaxMs: 20 });
+  await desk.service.close();
+
+  assert.equal(recovered.stopped, 'time');
+  assert.equal(asked, 1);
+});
+
+for (const capability of ['__proto__', 'constructor', 'toString']) {
+  test(`invoke() asks the service about a capability named ${capability}`, async () => {
+    const reply = await clientWith().invoke({ capability, parameters: {} });
+
+    assert.equal(!reply.ok && reply.failure.type, 'unknown_capability');
+    assert.ok(!reply.ok && reply.answer);
+  });
+}
+
+for (const idempotency_key of ['a€b', 'a\nb', ' a', '', 7 as never]) {
+  test(`invoke() sends nothing under the key ${JSON.stringify(idempotency_key)}`, async () => {
+    const { fetch, sent } = losing(() => false);
+
+    const invoked = clientWith({ fetch }).invoke({ ...TOUCH, idempotency_key });
+
+    await assert.rejects(invoked, /^TypeError: Cannot put idempotency_key into a header/);
+    assert.equal(sent.includes(TOUCHED), false);
+  });
+}
+
+test('createClient() refuses a credential that no header can carry, and does not repeat it', () => {
+  for (const credential of ['€uro', 'a b', 'a\nb', '']) {
+    assert.throws(
+      () => clientWith({ credential }),
+      /^TypeError: Cannot use the credential: expect/,
+    );
+    assert.throws(() => clientWith().withCredential(credential), TypeError);
+  }
+});
+
+/** A service whose documents do not come. */
+const withoutManifest: typeof fetch = (input, init) =>
+  /invoke/.test(String(input)) ? fetch(input, init) : never(init?.signal);
+
+test('invoke() can be aborted while it waits for the manifest', async () => {
+  const client = clientWith({ fetch: withoutManifest });
+  const controller = new AbortController();
+  const { signal } = controller;
+  const reading = async () => {
+    for await (const _ of client.stream(TOUCH, { signal })) assert.fail('nothing was said');
+  };
+
+  const asked = [
+    client.invoke(TOUCH, { signal }),
+    client.ask('manifest', {}, { signal }),
+    reading(),
+  ];
+  controller.abort(new Error('enough'));
+
+  for (const each of asked) await assert.rejects(each, /enough/);
+});
+
+test('invoke() waits for the manifest no longer than it was told', async () => {
+  const client = clientWith({ fetch: withoutManifest });
+
+  for (const reply of [
+    await client.invoke(TOUCH, { timeoutMs: 20 }),
+    await client.ask('manifest', {}, { timeoutMs: 20 }),
+  ]) {
+    assert.equal(!reply.ok && reply.failure.type, 'service_unavailable');
+  }
+});
+
+/** Does not answer, until it is given up. */
+function never(signal: AbortSignal | null | undefined): Promise<Response> {
+  return new Promise((_resolve, reject) => {
+    signal?.addEventListener('abort', () => reject(signal.reason));
+  });
+}
