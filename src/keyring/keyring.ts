@@ -209,7 +209,7 @@ function keyringOf(timeline: () => Timeline, now: () => Date): Omit<Keyring, 're
         // Its header names one artefact, so for any other the whole check would refuse it too.
         const isSame = before.use === use && before.typ === typ;
         const isKept = isSame && keyFor(use, before.kid) !== undefined;
-        return isKept ? { payload: payloadOf(text), kid: before.kid } : undefined;
+        return isKept ? rememberedText(text, before.kid) : undefined;
       }
       const read = readCompact(text, typ);
       const key = read && keyFor(use, read.kid);
@@ -227,6 +227,16 @@ function keyringOf(timeline: () => Timeline, now: () => Date): Omit<Keyring, 're
     noteKeys: (name) => {
       const logKeys = published().filter(({ use }) => use === 'log');
       return logKeys.flatMap((key) => noteKeysOf(key, name));
+    },
+  };
+}
+
+/** Decoded when it is asked for: whoever verified a text before has mostly read it before, too. */
+function rememberedText(text: string, kid: string): { payload: Uint8Array; kid: string } {
+  return {
+    kid,
+    get payload() {
+      return payloadOf(text);
     },
   };
 }
