@@ -146,11 +146,10 @@ async function tokenCurve(
 }
 
 async function depthCurve(service: BenchService): Promise<Curve> {
-  const chain: Issued[] = [await service.issue()];
+  const chain: Issued[] = [await service.issue({ max_delegation_depth: 5 })];
   for (const depth of DEPTHS.slice(1)) {
-    const max_delegation_depth = 5 - depth;
     const subject = `agent:level-${depth}`;
-    chain.push(await service.issue({ subject, max_delegation_depth }, chain.at(-1)));
+    chain.push(await service.issue({ subject }, chain.at(-1)));
   }
   const values: number[][] = DEPTHS.map(() => []);
   for (let turn = 0; turn < TURNS; turn += 1) {

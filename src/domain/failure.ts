@@ -212,7 +212,11 @@ export class Refusal extends Error {
   readonly failure: Failure;
 
   constructor(found: Failure, options?: ErrorOptions) {
+    // An answer, not a defect: nobody reads where it was made, and to find that out is most of its cost.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(found.detail, options);
+    Error.stackTraceLimit = stackTraceLimit;
     this.failure = found;
   }
 }
