@@ -29,9 +29,9 @@ const { values: options } = parseArgs({
 });
 
 const { quick } = options;
-const SECONDS = quick ? 0.5 : 1.5;
+const SECONDS = quick ? 0.4 : 1;
 const ROUNDS = quick ? 3 : 5;
-const WARM_UP_SECONDS = quick ? 0.5 : 5;
+const WARM_UP_SECONDS = quick ? 0.4 : 3;
 
 const EXTENT = quick
   ? { entries: [1_000, 10_000], tokens: [100, 1_000], descendants: 1_000, calls: 5_000 }
