@@ -29,7 +29,7 @@ const { values: options } = parseArgs({
 });
 
 const { quick } = options;
-const SECONDS = quick ? 0.4 : 1;
+const SECONDS = quick ? 0.4 : 1.2;
 const ROUNDS = quick ? 3 : 5;
 const WARM_UP_SECONDS = quick ? 0.4 : 3;
 

@@ -74,7 +74,7 @@ export async function workTargets(
     baseline: ECHO,
   } as const;
   const bars = BARS[store];
-  return [
+  const targets: Target[] = [
     {
       name: `invoke, read capability, ${store}`,
       ...post,
@@ -105,6 +105,7 @@ export async function workTargets(
       ...bars.issuance,
     },
   ];
+  return targets.filter(({ reach }) => reach !== undefined);
 }
 
 const DOCUMENTS = {
