@@ -14,7 +14,7 @@ const runner = { describe, test };
 const places = createPlaces();
 afterAll(() => places.remove());
 
-/** A store that lacks a lock was always found out within 200. `WRIT_TEST_RACE_ROUNDS` asks for more. */
+/** Without the lock of a lineage, 200 rounds failed each time. `WRIT_TEST_RACE_ROUNDS` asks for more. */
 const rounds = Number(process.env.WRIT_TEST_RACE_ROUNDS ?? 300);
 const options = { runner, rounds };
 
