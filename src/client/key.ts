@@ -4,7 +4,7 @@
  * @module
  */
 
-import { sha256Hex, toHex, utf8 } from '../domain/hash.ts';
+import { sha256Hex, toHex } from '../domain/hash.ts';
 import type { Refused } from './reply.ts';
 
 /** Characters: as many as 16 random bytes have. */
@@ -25,5 +25,5 @@ export function keyAfter({ failure, replayed, idempotencyKey: key }: Refused): s
 }
 
 function nextKey(key: string): string {
-  return sha256Hex(utf8(`the key after ${key}`)).slice(0, KEY_LENGTH);
+  return sha256Hex(`the key after ${key}`).slice(0, KEY_LENGTH);
 }

@@ -9,9 +9,9 @@
  * @module
  */
 
-import { setImmediate } from 'node:timers';
 import { OutcomeUnknown, StoreUnavailable } from '../store.ts';
 import { type Connection, failureOf, isUndone, rollBack } from './connection.ts';
+import { createTurns } from './turns.ts';
 
 /** Transitions in one transaction. More would only hold the event loop longer: a flush is shared by
  * 256 already. */
@@ -55,40 +55,28 @@ export function createGroupCommit(
   work: BatchWork,
   limits: GroupCommitLimits = { batchMax: BATCH_MAX, waitingMax: WAITING_MAX },
 ): GroupCommit {
-  const queue: Waiting[] = [];
-  let isScheduled = false;
+  const turns = createTurns<Waiting>(limits.batchMax, (batch) =>
+    commitTogether(connection, work, batch),
+  );
   let isClosed = false;
-
-  function schedule(): void {
-    if (isScheduled || queue.length === 0) return;
-    isScheduled = true;
-    setImmediate(() => {
-      isScheduled = false;
-      commitTogether(connection, work, queue.splice(0, limits.batchMax));
-      schedule();
-    });
-  }
 
   return {
     submit(transition, isRefusal) {
       if (isClosed)
         return Promise.reject(new StoreUnavailable('Cannot use the store: it is closed'));
-      if (queue.length >= limits.waitingMax) {
-        const state = `${queue.length} changes are waiting`;
+      if (turns.waiting() >= limits.waitingMax) {
+        const state = `${turns.waiting()} changes are waiting`;
         return Promise.reject(new StoreUnavailable(`Cannot use the store: ${state}`));
       }
       return new Promise((resolve, reject) => {
         // The queue holds transitions of every type; each pair of functions fits its own.
-        queue.push({ transition, isRefusal, resolve, reject } as Waiting);
-        schedule();
+        turns.add({ transition, isRefusal, resolve, reject } as Waiting);
       });
     },
-    waiting: () => queue.length,
+    waiting: turns.waiting,
     close() {
       isClosed = true;
-      while (queue.length > 0) {
-        commitTogether(connection, work, queue.splice(0, limits.batchMax));
-      }
+      turns.finish();
     },
   };
 }

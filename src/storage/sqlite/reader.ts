@@ -8,9 +8,9 @@
  * @module
  */
 
-import { setImmediate } from 'node:timers';
 import { StoreUnavailable } from '../store.ts';
 import { type Connection, failureOf, rollBack } from './connection.ts';
+import { createTurns } from './turns.ts';
 
 /** Questions in one turn. More would only hold the event loop longer. */
 const BATCH_MAX = 256;
@@ -22,19 +22,8 @@ export interface Reader {
 }
 
 export function createReader(connection: Connection): Reader {
-  const queue: Waiting[] = [];
-  let isScheduled = false;
+  const turns = createTurns<Waiting>(BATCH_MAX, (batch) => answerTogether(connection, batch));
   let isClosed = false;
-
-  function schedule(): void {
-    if (isScheduled || queue.length === 0) return;
-    isScheduled = true;
-    setImmediate(() => {
-      isScheduled = false;
-      answerTogether(connection, queue.splice(0, BATCH_MAX));
-      schedule();
-    });
-  }
 
   return {
     ask<Result>(question: () => Result) {
@@ -42,13 +31,12 @@ export function createReader(connection: Connection): Reader {
         return Promise.reject(new StoreUnavailable('Cannot use the store: it is closed'));
       return new Promise<Result>((resolve, reject) => {
         // The queue holds questions of every type; each pair of functions fits its own.
-        queue.push({ question, resolve, reject } as Waiting);
-        schedule();
+        turns.add({ question, resolve, reject } as Waiting);
       });
     },
     close() {
       isClosed = true;
-      answerTogether(connection, queue.splice(0));
+      turns.finish();
     },
   };
 }

@@ -1,0 +1,44 @@
+/**
+ * Gathers what was asked for in one turn of the event loop, so that it can be done together.
+ *
+ * @module
+ */
+
+import { setImmediate } from 'node:timers';
+
+export interface Turns<Item> {
+  add(item: Item): void;
+  waiting(): number;
+  /** Does at once what still waits. */
+  finish(): void;
+}
+
+/** `run` gets at most `batchMax` items, in the order of asking, and never throws. */
+export function createTurns<Item>(
+  batchMax: number,
+  run: (batch: readonly Item[]) => void,
+): Turns<Item> {
+  const queue: Item[] = [];
+  let isScheduled = false;
+
+  function schedule(): void {
+    if (isScheduled || queue.length === 0) return;
+    isScheduled = true;
+    setImmediate(() => {
+      isScheduled = false;
+      run(queue.splice(0, batchMax));
+      schedule();
+    });
+  }
+
+  return {
+    add(item) {
+      queue.push(item);
+      schedule();
+    },
+    waiting: () => queue.length,
+    finish() {
+      while (queue.length > 0) run(queue.splice(0, batchMax));
+    },
+  };
+}
