@@ -26,9 +26,13 @@ export interface ServeOptions {
   readonly log?: Logger;
 }
 
-export interface OpenParts {
+/** What is known before anything is opened. */
+export interface ReadSettings {
   readonly config: Config;
   readonly log: Logger;
+}
+
+export interface OpenParts extends ReadSettings {
   readonly tracer?: Tracer | undefined;
   readonly store: Store;
   readonly keyring: Keyring;
@@ -37,9 +41,7 @@ export interface OpenParts {
 }
 
 /** Reads the configuration; nothing is opened yet. */
-export async function readSettings(
-  options: ServeOptions,
-): Promise<Pick<OpenParts, 'config' | 'log'>> {
+export async function readSettings(options: ServeOptions): Promise<ReadSettings> {
   const folder = options.folder ?? process.cwd();
   const config = await loadConfig(folder, options.settings, options.environment);
   return { config, log: options.log ?? createLog(config.log_level) };
@@ -48,7 +50,7 @@ export async function readSettings(
 /** Rejects, with nothing left open, when a part cannot be opened. */
 export async function openParts(
   definition: ServiceDefinition,
-  { config, log }: Pick<OpenParts, 'config' | 'log'>,
+  { config, log }: ReadSettings,
 ): Promise<OpenParts> {
   const keyring = openKeys(config, log);
   let store: Store | undefined;

@@ -14,6 +14,7 @@ import type { Logger } from '../log.ts';
 import {
   type OpenParts,
   openParts,
+  type ReadSettings,
   readSettings,
   type ServeOptions,
   stopOnSignals,
@@ -62,7 +63,7 @@ export async function serve(
 
 async function open(
   definition: ServiceDefinition,
-  read: Pick<OpenParts, 'config' | 'log'>,
+  read: ReadSettings,
   surfaces: readonly OpenSurface[],
 ): Promise<RunningService> {
   const opened = { ...(await openParts(definition, read)), surfaces };
@@ -75,7 +76,7 @@ async function open(
 }
 
 async function serveByWorkers(
-  { config, log }: Pick<OpenParts, 'config' | 'log'>,
+  { config, log }: ReadSettings,
   { signals = true }: ServeOptions,
 ): Promise<RunningService> {
   const failed = () => {
