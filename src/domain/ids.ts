@@ -2,8 +2,8 @@
  * Ids: how they look, and a type for each so that one cannot be passed for another.
  *
  * Random bytes are a parameter: where they come from is not known here. All ids but two carry 128
- * random bits and cannot be guessed. An invocation id keeps the specified 48 bits, and an entry's id
- * begins with its time, so they name something and are never a secret and never authority.
+ * random bits and cannot be guessed. An invocation id keeps the specified 48 bits, and it and an
+ * entry's id begin with their time: they name something and are never a secret and never authority.
  *
  * @module
  */

@@ -16,7 +16,7 @@ import {
   settledCost,
 } from '../domain/budget.ts';
 import { failure, Refusal } from '../domain/failure.ts';
-import { toHex, utf8 } from '../domain/hash.ts';
+import { utf8 } from '../domain/hash.ts';
 import { observedDetail } from '../domain/observability.ts';
 import type { Failure } from '../protocol/failure.ts';
 import type { BudgetContext, InvokeAnswer } from '../protocol/invocation.ts';
@@ -35,7 +35,7 @@ import { keepLeases, leaseUntil } from './leases.ts';
 import { type Answer, failureOf } from './operations.ts';
 import type { Parts } from './parts.ts';
 import { budgetsOf } from './permissions.ts';
-import { randomBytes } from './random.ts';
+import { newOperationId } from './random.ts';
 import { refusedCall, unrecordedCall } from './refused.ts';
 import { fingerprintOf, replayOf } from './replay.ts';
 import { requestApproval } from './request-approval.ts';
@@ -212,7 +212,7 @@ function admissionOf(parts: Parts, call: CheckedCall): Admission {
   const now = parts.store.now();
   const { subject, root_principal } = caller.token;
   const intent: IntentRecord = {
-    operation_id: toHex(randomBytes(16)),
+    operation_id: newOperationId(now),
     invocation_id: ids.invocation_id,
     token_id: caller.token.token_id,
     subject,

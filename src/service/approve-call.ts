@@ -92,17 +92,16 @@ export function lostGrant(
  * The moment bindings are judged at: now, or when the approval in hand was asked for. What was fresh
  * for the question stays good for its answer; that the question was this one is checked later.
  */
-export async function bindingsJudgedAt(
+export function bindingsJudgedAt(
   { store }: Parts,
   { token, loaded: { grant } }: TokenCaller,
   capability: Capability,
-): Promise<Date> {
+): Promise<Date> | Date {
   const now = store.now();
   if (!grant || !capability.requires_binding?.length) return now;
   const theirs = grant.subject === token.subject && grant.root_principal === token.root_principal;
   if (!theirs || grant.capability !== capability.name || grant.expires_at <= now) return now;
-  const asked = await store.loadApproval(grant.approval_request_id);
-  return asked?.created_at ?? now;
+  return store.loadApproval(grant.approval_request_id).then((asked) => asked?.created_at ?? now);
 }
 
 function unusable(

@@ -12,13 +12,27 @@ import type { TokenCaller } from './caller.ts';
 import type { PinnedElsewhere } from './define.ts';
 import type { Parts } from './parts.ts';
 
+type Lookup = (handle: string) => BindingFacts | undefined;
+
+const NOTHING_BOUND: Lookup = () => undefined;
+
 /** A lookup over every handle that the parameters carry where a binding is required. */
-export async function findBindings(
+export function findBindings(
+  parts: Parts,
+  caller: TokenCaller,
+  capability: Capability,
+  parameters: JsonObject,
+): Promise<Lookup> | Lookup {
+  if (!capability.requires_binding?.length) return NOTHING_BOUND;
+  return lookupOver(parts, caller, capability, parameters);
+}
+
+async function lookupOver(
   parts: Parts,
   { loaded, root_principal }: TokenCaller,
   capability: Capability,
   parameters: JsonObject,
-): Promise<(handle: string) => BindingFacts | undefined> {
+): Promise<Lookup> {
   const known = new Map<string, BindingFacts>(
     loaded.bindings.map((binding) => [binding.binding_id, binding]),
   );

@@ -29,7 +29,7 @@ import { disclosedTo } from './audited.ts';
 import type { TokenCaller } from './caller.ts';
 import { entryBy } from './entries.ts';
 import type { Parts } from './parts.ts';
-import { newId } from './random.ts';
+import { newInvocationId } from './random.ts';
 
 /** Grows check by check. What is not known yet is absent. */
 export interface Call {
@@ -81,20 +81,20 @@ export interface Ending {
 export function beginCall(
   input: unknown,
   rates: RateState[],
-  invocation_id = newInvocationId(),
+  invocation_id: string = newInvocationId(),
 ): Call {
-  const sent = typeof input === 'object' && input !== null ? input : {};
-  const echoed = Object.entries(InvocationIds.shape).flatMap(([field, schema]) => {
-    if (field === 'invocation_id' || !Object.hasOwn(sent, field)) return [];
-    const value = schema.safeParse((sent as Record<string, unknown>)[field]);
-    return value.success && value.data !== undefined ? [[field, value.data]] : [];
-  });
-  return { ids: { invocation_id, ...Object.fromEntries(echoed) }, rates };
+  const ids: InvocationIds & Record<string, unknown> = { invocation_id };
+  const sent = (typeof input === 'object' && input !== null ? input : {}) as typeof ids;
+  for (const [field, schema] of ECHOED) {
+    if (!Object.hasOwn(sent, field)) continue;
+    const value = schema.safeParse(sent[field]);
+    if (value.success && value.data !== undefined) ids[field] = value.data;
+  }
+  return { ids, rates };
 }
 
-export function newInvocationId(): string {
-  return newId('inv-');
-}
+/** What comes back as it was sent. */
+const ECHOED = Object.entries(InvocationIds.shape).filter(([field]) => field !== 'invocation_id');
 
 /** The one entry of an ended call. Only a call whose caller is known has one. */
 export function endingEntry(

@@ -122,16 +122,19 @@ export function holds(caller: Caller, scope: string): boolean {
 /** One wording for everything that is wrong with a token, so that a forger learns nothing. */
 const UNUSABLE = 'Cannot use the token: it is malformed, unknown or revoked';
 
+/** Rows that were found to say what was signed. A store may give the same record for the same row. */
+const asPresented = new WeakMap<TokenRecord, PresentedToken>();
+
 /** Whether the row says what was signed: the digest it was kept with, and every column of it now. */
-function isAsPresented(
-  token: TokenRecord,
-  { signed, claims, digest }: PresentedToken,
-  service: string,
-): boolean {
+function isAsPresented(token: TokenRecord, presented: PresentedToken, service: string): boolean {
+  if (asPresented.get(token) === presented) return true;
+  const { signed, claims, digest } = presented;
   if (token.claims_digest !== digest) return false;
   const spelt = claimsOf(service, token);
   // The same text is the same claims; another order of them is no difference, and takes longer to see.
-  return JSON.stringify(spelt) === signed || canonicalJson(spelt) === claims;
+  const isSame = JSON.stringify(spelt) === signed || canonicalJson(spelt) === claims;
+  if (isSame) asPresented.set(token, presented);
+  return isSame;
 }
 
 function endedToken(token: TokenRecord, { lineage }: Loaded, now: Date): Failure | undefined {

@@ -22,9 +22,10 @@ import type {
   KeptWithStep,
   StepRecord,
 } from '../storage/composition-store.ts';
-import { type CheckedCall, type Ending, endingEntry, moneyOf, newInvocationId } from './call.ts';
+import { type CheckedCall, type Ending, endingEntry, moneyOf } from './call.ts';
 import type { StepView } from './handler.ts';
 import type { Parts } from './parts.ts';
+import { newInvocationId } from './random.ts';
 
 /** What of a composed call its steps need to know. */
 type WholeCall = Pick<

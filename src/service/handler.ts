@@ -92,11 +92,7 @@ export async function withinDeadline(
 ): Promise<Done> {
   const deadline = createDeadline();
   const ended = run(deadline);
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<'late'>((resolve) => {
-    timer = setTimeout(resolve, deadlineMs, 'late');
-  });
-  const first = await Promise.race([ended, late]).finally(() => clearTimeout(timer));
+  const first = await beforeLate(ended, deadlineMs);
   if (first !== 'late') return first;
 
   deadline.pass(new Error(`Cannot go on: the deadline of ${deadlineMs} ms has passed`));
@@ -107,6 +103,15 @@ export async function withinDeadline(
     bindings: [],
     late: ended,
   };
+}
+
+/** What ends first: `ended`, or the time it has. */
+function beforeLate(ended: Promise<Done>, deadlineMs: number): Promise<Done | 'late'> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, deadlineMs, 'late');
+    const inTime = () => clearTimeout(timer);
+    ended.finally(inTime).then(resolve, reject);
+  });
 }
 
 interface Notes {

@@ -95,8 +95,8 @@ export function readInput(name: 'invoke' | 'test', ask: Ask): Reading {
   let input: unknown;
   try {
     input = ask.input();
-    const read = requestOf(name, { ...ask, input: () => input });
-    return { input, request: { idempotency_key: undefined, ...read } };
+    const read = requestOf(name, { input: () => input });
+    return { input, request: amended({ idempotency_key: undefined }, read) };
   } catch (error) {
     if (error instanceof Refusal) return { input, fault: error };
     throw error;
@@ -184,8 +184,9 @@ async function loadCaller(
         ? { capability: capability.name, key: request.idempotency_key }
         : undefined,
   });
-  const freezes = [...loaded.freezes, ...(await frozenSteps(parts, capability))];
-  const judged = tokenCaller(parts, presented, amended(loaded, { freezes }));
+  const frozen = capability?.composition && (await frozenSteps(parts, capability.composition));
+  const all = frozen ? amended(loaded, { freezes: [...loaded.freezes, ...frozen] }) : loaded;
+  const judged = tokenCaller(parts, presented, all);
   // A stored token that has expired or was revoked has an owner, so its refusal is an entry too.
   call.caller = 'caller' in judged ? judged.caller : judged.known;
   call.request = request;
@@ -196,13 +197,12 @@ async function loadCaller(
   return judged.caller;
 }
 
-/** A whole is frozen with any of its steps. Only composed capabilities have to ask. */
+/** A whole is frozen with any of its steps. */
 async function frozenSteps(
   { store }: Parts,
-  capability: Capability | undefined,
+  { steps }: NonNullable<Capability['composition']>,
 ): Promise<FreezeRecord[]> {
-  const names = capability?.composition?.steps.map((step) => step.capability);
-  if (!names) return [];
+  const names = steps.map((step) => step.capability);
   const freezes = await store.frozen(store.now());
   return freezes.filter(({ what, target }) => what === 'capability' && names.includes(target));
 }

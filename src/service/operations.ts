@@ -67,7 +67,10 @@ export async function perform(
 }
 
 /** The request of an operation, checked against its row. */
-export function requestOf<Name extends OperationName>(name: Name, ask: Ask): RequestOf<Name> {
+export function requestOf<Name extends OperationName>(
+  name: Name,
+  ask: Pick<Ask, 'input'>,
+): RequestOf<Name> {
   const parsed = operations[name].request.safeParse(ask.input());
   if (parsed.success) return parsed.data as RequestOf<Name>;
 

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
-import { test } from 'vitest';
+import { afterEach, test, vi } from 'vitest';
 import { toHex } from '../domain/hash.ts';
 import { ID_PATTERNS } from '../domain/ids.ts';
-import { newEntryId, newId, randomBytes } from './random.ts';
+import { newEntryId, newId, newInvocationId, newOperationId, randomBytes } from './random.ts';
+
+afterEach(() => vi.useRealTimers());
 
 test('randomBytes() never gives a byte twice, across many fillings of its pool', () => {
   const taken = Array.from({ length: 5_000 }, (_, i) => randomBytes(16 + (i % 17)));
@@ -35,4 +37,33 @@ test('newEntryId() begins with the time, so that later ids sort later, and is ne
   assert.deepEqual(ids.toSorted(), ids);
   for (const id of ids) assert.match(id, ID_PATTERNS.ent_);
   assert.equal(new Set(Array.from({ length: 1_000 }, () => newEntryId(new Date(5)))).size, 1_000);
+});
+
+test('newOperationId() begins with the time and is never the same twice', () => {
+  const ids = [1, 256, 2 ** 40].map((time) => newOperationId(new Date(time)));
+
+  assert.deepEqual(ids.toSorted(), ids);
+  for (const id of ids) assert.match(id, /^[0-9a-f]{32}$/);
+  assert.equal(
+    new Set(Array.from({ length: 1_000 }, () => newOperationId(new Date(5)))).size,
+    1_000,
+  );
+});
+
+test('newInvocationId() makes ids of one moment begin alike, and beginnings go round evenly', () => {
+  vi.useFakeTimers({ now: 0, toFake: ['Date'] });
+  const beginnings = new Map<string, number>();
+  const ids = new Set<string>();
+  for (let step = 0; step < 2 * 65_536; step += 1) {
+    vi.setSystemTime(step * 64 + 63);
+    const id = newInvocationId();
+    ids.add(id);
+    beginnings.set(id.slice(0, 8), (beginnings.get(id.slice(0, 8)) ?? 0) + 1);
+  }
+
+  assert.equal(newInvocationId().slice(0, 8), newInvocationId().slice(0, 8));
+  assert.equal(beginnings.size, 65_536);
+  assert.deepEqual(new Set(beginnings.values()), new Set([2]));
+  assert.equal(ids.size, 2 * 65_536);
+  for (const id of ids) assert.match(id, ID_PATTERNS['inv-']);
 });

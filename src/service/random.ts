@@ -6,7 +6,15 @@
  */
 
 import { randomFillSync } from 'node:crypto';
-import { type EntryId, ID_BYTES, type IdKinds, type IdPrefix, idOf } from '../domain/ids.ts';
+import { toHex } from '../domain/hash.ts';
+import {
+  type EntryId,
+  ID_BYTES,
+  type IdKinds,
+  type IdPrefix,
+  type InvocationId,
+  idOf,
+} from '../domain/ids.ts';
 
 /** In bytes: some sixty requests. */
 const POOL_BYTES = 8_192;
@@ -35,13 +43,36 @@ const TIME_BYTES = 6;
  * store's index. It names an entry whose time is told anyway; the other 80 bits are random.
  */
 export function newEntryId(now: Date): EntryId {
-  const bytes = randomBytes(ID_BYTES.ent_);
-  let rest = now.getTime();
-  for (let place = TIME_BYTES - 1; place >= 0; place -= 1) {
+  return idOf('ent_', timed(randomBytes(ID_BYTES.ent_), TIME_BYTES, now.getTime()));
+}
+
+/** The name that the store knows an admitted call by; told to nobody. */
+export function newOperationId(now: Date): string {
+  return toHex(timed(randomBytes(OPERATION_BYTES), TIME_BYTES, now.getTime()));
+}
+
+const OPERATION_BYTES = 16;
+
+/** In milliseconds: ids of one such step begin alike. In seventy minutes all beginnings come round. */
+const STEP_MS = 64;
+
+/**
+ * Invocation ids are short: their beginnings go round evenly, so that they are no likelier to meet than
+ * if all of it was random, and still those of one moment lie together.
+ */
+export function newInvocationId(): InvocationId {
+  const step = Math.floor(Date.now() / STEP_MS);
+  return idOf('inv-', timed(randomBytes(ID_BYTES['inv-']), 2, step));
+}
+
+/** Writes the lowest bytes of a number over the first of these. */
+function timed(bytes: Uint8Array, count: number, time: number): Uint8Array {
+  let rest = time;
+  for (let place = count - 1; place >= 0; place -= 1) {
     bytes[place] = rest % 256;
     rest = Math.floor(rest / 256);
   }
-  return idOf('ent_', bytes);
+  return bytes;
 }
 
 export function newId<Prefix extends IdPrefix>(prefix: Prefix): IdKinds[Prefix] {

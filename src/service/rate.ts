@@ -22,7 +22,11 @@ const KEYS_MAX = 100_000;
 
 export interface RateLimiter {
   /** Takes one call and notes on it what is left. Refuses when the window is empty. */
-  take(call: Pick<Call, 'rates'>, whose: RateKey, rate: RateLimit | undefined): Promise<void>;
+  take(
+    call: Pick<Call, 'rates'>,
+    whose: RateKey,
+    rate: RateLimit | undefined,
+  ): Promise<void> | undefined;
 }
 
 interface RateKey {
@@ -59,27 +63,30 @@ export function createRateLimiter(store: Store): RateLimiter {
     window.left = granted === 0 ? 0 : left;
   }
 
-  return {
-    async take(call, { policy, name }, rate) {
-      if (!rate) return;
-      const { limit } = rate;
-      const { start, lengthMs, resetMs } = rateWindow(rate, store.now());
-      // With its length: a window of another length would be taken for one that is over.
-      const key = `${policy}:${lengthMs}:${name}`;
-      const window = heldOf(key, start.getTime(), limit);
-      while (window.calls === 0 && window.left > 0) {
-        // One question at a time: those who come meanwhile share its answer.
-        window.asking ??= refill(key, window, limit).finally(() => {
-          window.asking = undefined;
-        });
-        await window.asking;
-      }
-      const isEmpty = window.calls === 0;
-      if (!isEmpty) window.calls -= 1;
-      const remaining = window.calls + window.left;
-      const state: RateState = { policy, limit, windowMs: lengthMs, remaining, resetMs };
-      call.rates.push(state);
-      if (isEmpty) throw new Refusal(rateLimited(state, rate));
-    },
-  };
+  async function count(
+    call: Pick<Call, 'rates'>,
+    { policy, name }: RateKey,
+    rate: RateLimit,
+  ): Promise<void> {
+    const { limit } = rate;
+    const { start, lengthMs, resetMs } = rateWindow(rate, store.now());
+    // With its length: a window of another length would be taken for one that is over.
+    const key = `${policy}:${lengthMs}:${name}`;
+    const window = heldOf(key, start.getTime(), limit);
+    while (window.calls === 0 && window.left > 0) {
+      // One question at a time: those who come meanwhile share its answer.
+      window.asking ??= refill(key, window, limit).finally(() => {
+        window.asking = undefined;
+      });
+      await window.asking;
+    }
+    const isEmpty = window.calls === 0;
+    if (!isEmpty) window.calls -= 1;
+    const remaining = window.calls + window.left;
+    const state: RateState = { policy, limit, windowMs: lengthMs, remaining, resetMs };
+    call.rates.push(state);
+    if (isEmpty) throw new Refusal(rateLimited(state, rate));
+  }
+
+  return { take: (call, whose, rate) => rate && count(call, whose, rate) };
 }

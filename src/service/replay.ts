@@ -29,15 +29,22 @@ export interface KeyClaim {
  * A call whose handler asked for approval was admitted, so its key tells of the asking. Its
  * continuation may bring the same key, and is then known by the key and the grant.
  */
-export async function keyClaim(
-  { store }: Parts,
-  { token, loaded }: TokenCaller,
+export function keyClaim(
+  parts: Parts,
+  caller: TokenCaller,
   request: InvokeRequest,
-): Promise<KeyClaim> {
-  const { idempotency_key: asked, approval_grant, capability } = request;
-  const record = loaded.idempotency;
+): Promise<KeyClaim> | KeyClaim {
+  const { idempotency_key: key, approval_grant } = request;
+  const record = caller.loaded.idempotency;
   const continues = approval_grant !== undefined && record && hasAsked(record, request);
-  if (!continues) return { key: asked, record };
+  return continues ? continuedClaim(parts, caller, request) : { key, record };
+}
+
+async function continuedClaim(
+  { store }: Parts,
+  { token }: TokenCaller,
+  { idempotency_key: asked, approval_grant, capability }: InvokeRequest,
+): Promise<KeyClaim> {
   // No key that a caller sends has a space in it.
   const key = `${asked} ${approval_grant}`;
   const { idempotency } = await store.load({
@@ -54,13 +61,22 @@ function hasAsked({ answer, fingerprint }: IdempotencyRecord, request: InvokeReq
 }
 
 /** The stored answer, or nothing when the key is new. Refuses a key that was used otherwise. */
-export async function replayOf(
+export function replayOf(
   parts: Parts,
   call: Call & { caller: TokenCaller },
   request: InvokeRequest,
   record: IdempotencyRecord | undefined,
-): Promise<Answer | undefined> {
-  if (!record || request.idempotency_key === undefined) return undefined;
+): Promise<Answer> | undefined {
+  const isReplay = record && request.idempotency_key !== undefined;
+  return isReplay ? replayed(parts, call, request, record) : undefined;
+}
+
+async function replayed(
+  parts: Parts,
+  call: Call & { caller: TokenCaller },
+  request: InvokeRequest,
+  record: IdempotencyRecord,
+): Promise<Answer> {
   if (record.fingerprint !== fingerprintOf(request)) {
     const detail = `Cannot use key "${request.idempotency_key}": it was used with other parameters`;
     throw new Refusal(failure('idempotency_mismatch', detail));

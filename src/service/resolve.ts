@@ -67,6 +67,8 @@ async function inTime(
   }
 }
 
+const NO_POLICIES: ReadonlyMap<string, ActorPolicy> = new Map();
+
 /** The first rule that names the actor, else the first that names the principal it acts for. */
 function policiesFor(
   rules: readonly ActorPolicyRule[],
@@ -74,6 +76,6 @@ function policiesFor(
 ): ReadonlyMap<string, ActorPolicy> {
   const ruleFor = (who: string) =>
     rules.find(({ principals }) => principals.some((pattern) => matchesPrincipal(pattern, who)));
-  const rule = ruleFor(principal) ?? ruleFor(root_principal);
-  return new Map(Object.entries(rule?.inputs ?? {}));
+  const rule = rules.length > 0 ? (ruleFor(principal) ?? ruleFor(root_principal)) : undefined;
+  return rule ? new Map(Object.entries(rule.inputs)) : NO_POLICIES;
 }

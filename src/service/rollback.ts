@@ -18,6 +18,7 @@ import type { Capability } from '../protocol/capability.ts';
 import type { Failure } from '../protocol/failure.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
 import type { RollbackRecord } from '../storage/composition-store.ts';
+import type { Store } from '../storage/store.ts';
 import type { TokenCaller } from './caller.ts';
 import { capabilityOf } from './definition.ts';
 import type { Parts } from './parts.ts';
@@ -45,13 +46,22 @@ export function rollbackOf(
 }
 
 /** Refuses a compensation that comes too late for every call it could undo. */
-export async function closedRollback(
+export function closedRollback(
   { definition, store }: Parts,
   { root_principal }: TokenCaller,
   capability: Capability,
   parameters: JsonObject,
+): Promise<Failure | undefined> | undefined {
+  const ties = definition.rollbacks.get(capability.name);
+  return ties && closedFor(store, ties, { capability, root_principal, parameters });
+}
+
+async function closedFor(
+  store: Store,
+  ties: readonly (readonly string[])[],
+  call: { capability: Capability; root_principal: string; parameters: JsonObject },
 ): Promise<Failure | undefined> {
-  const ties = definition.rollbacks.get(capability.name) ?? [];
+  const { capability, root_principal, parameters } = call;
   const digests = new Set(ties.map((names) => rollbackDigest(names, parameters)));
   let latest: Date | undefined;
   for (const digest of digests) {

@@ -41,7 +41,15 @@ export const NO_SPAN: Span = {
 export const NO_TRACER: Tracer = { call: () => NO_SPAN, step: () => NO_SPAN };
 
 /** Runs one step as a span. What it throws is noted by its kind, never by its words. */
-export async function traced<Result>(
+export function traced<Result>(
+  tracer: Tracer,
+  name: string,
+  run: () => Promise<Result>,
+): Promise<Result> {
+  return tracer === NO_TRACER ? run() : spanned(tracer, name, run);
+}
+
+async function spanned<Result>(
   tracer: Tracer,
   name: string,
   run: () => Promise<Result>,

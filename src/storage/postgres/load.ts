@@ -9,6 +9,7 @@
 
 import type { Loaded, LoadRequest } from '../invocation-store.ts';
 import type { IdempotencyRecord } from '../records.ts';
+import { remembered, TOKENS_REMEMBERED_MAX } from '../remembered.ts';
 import { createBatcher } from './batch.ts';
 import type { Database, Statement } from './connection.ts';
 import { bindingOf, column, freezeOf, grantOf, linkOf, type Row, tokenOf } from './rows.ts';
@@ -21,7 +22,11 @@ export function createLoad(
   database: Database,
   now: () => Date,
 ): (request: LoadRequest) => Promise<Loaded> {
-  return createBatcher<LoadRequest, Loaded>(LOAD_BATCH, async (requests) => {
+  return createBatcher<LoadRequest, Loaded>(LOAD_BATCH, async (together) => {
+    // Calls that ask the same are answered once: those of a busy agent mostly do.
+    const keys = together.map((request) => JSON.stringify(request));
+    const places = new Map([...new Set(keys)].map((key, place) => [key, place]));
+    const requests = [...places.keys()].map((key) => together[keys.indexOf(key)] as LoadRequest);
     const rows = await database.read<LoadRow>(LOAD, [
       now(),
       column(requests, ({ tokenId }) => tokenId),
@@ -33,12 +38,13 @@ export function createLoad(
       column(requests, ({ idempotency }) => idempotency?.capability),
       column(requests, ({ idempotency }) => idempotency?.key),
     ]);
-    return requests.map((request, place) => loadedOf(request, rows[place] as LoadRow));
+    const loaded = requests.map((request, place) => loadedOf(request, rows[place] as LoadRow));
+    return keys.map((key) => loaded[places.get(key) as number] as Loaded);
   });
 }
 
 interface LoadRow {
-  readonly token: Row | null;
+  readonly token: string | null;
   readonly lineage: Row[] | null;
   readonly freezes: Row[] | null;
   readonly grant: Row | null;
@@ -51,7 +57,7 @@ function loadedOf(request: LoadRequest, row: LoadRow): Loaded {
   const bindings = (row.bindings ?? []).map(bindingOf);
   const asked = request.bindingIds ?? [];
   return {
-    ...(row.token && { token: tokenOf(row.token) }),
+    ...(row.token && { token: knownToken(row.token) }),
     lineage: (row.lineage ?? []).map(linkOf),
     freezes: (row.freezes ?? []).map(freezeOf),
     ...(row.grant && { grant: grantOf(row.grant) }),
@@ -64,11 +70,15 @@ function loadedOf(request: LoadRequest, row: LoadRow): Loaded {
   };
 }
 
+const knownToken = remembered(TOKENS_REMEMBERED_MAX, (json) =>
+  Object.freeze(tokenOf(JSON.parse(json))),
+);
+
 /** A key that admission would reclaim is as good as gone. */
 const LOAD: Statement = {
   name: 'load',
   text: `SELECT
-      CASE WHEN t.token_id IS NOT NULL THEN ${TOKEN_JSON} END AS token,
+      CASE WHEN t.token_id IS NOT NULL THEN ${TOKEN_JSON}::text END AS token,
       ${LINEAGE_JSON} AS lineage,
       (SELECT jsonb_agg(to_jsonb(f) ORDER BY f.what DESC) FROM freezes f
         WHERE (f.what, f.target) IN (('service', ''), ('capability', r.capability),

@@ -134,7 +134,7 @@ const REVOKE: Statement = {
 
 /** The columns of a token as JSON, with its budget's two that make the record's. */
 export const TOKEN_JSON = `(
-  SELECT to_jsonb(t) || jsonb_build_object('currency', b.currency, 'max', b.max::text)
+  SELECT to_jsonb(t) - 'revoked_at' || jsonb_build_object('currency', b.currency, 'max', b.max::text)
   FROM (SELECT) AS one LEFT JOIN budgets b ON b.token_id = t.token_id)`;
 
 export const LINEAGE_JSON = `(

@@ -11,15 +11,8 @@ import { amended } from '../../domain/amended.ts';
 import type { Admission, Admitted, GrantUse, Refused } from '../invocation-store.ts';
 import type { BudgetState, FreezeRecord, GrantRecord, IdempotencyRecord } from '../records.ts';
 import type { Connection } from './connection.ts';
-import {
-  budgetOf,
-  freezeOf,
-  grantOf,
-  idempotencyOf,
-  type LinkRow,
-  type Row,
-  timeOf,
-} from './rows.ts';
+import { freezeOf, grantOf, idempotencyOf, type Row, timeOf } from './rows.ts';
+import type { HeldToken } from './token-rows.ts';
 import { deadLink, readLineage } from './tokens.ts';
 
 /** Claims everything, or returns why not. A refusal must be rolled back. */
@@ -32,10 +25,10 @@ export function admit(connection: Connection, admission: Admission): Admitted | 
   const dead = deadLink(lineage, now);
   if (dead) return { admitted: false, ...dead };
 
-  const [freeze] = lineage.at(-1)?.any_freeze ? readFreezes(connection, now, intent) : [];
+  const [freeze] = lineage.at(-1)?.anyFreeze ? readFreezes(connection, now, intent) : [];
   if (freeze) return { admitted: false, reason: 'frozen', freeze };
 
-  const exclusive = lineage.filter((link) => link.concurrent_branches === 'exclusive');
+  const exclusive = lineage.filter(({ link }) => link.exclusive);
   // First of the claims, since the others refer to it.
   insertIntent(connection, admission, exclusive.length);
 
@@ -141,11 +134,10 @@ function claimKey(
 function reserve(
   connection: Connection,
   { charge }: Admission,
-  lineage: readonly LinkRow[],
+  lineage: readonly HeldToken[],
 ): BudgetState[] | Refused {
   const after: BudgetState[] = [];
-  for (const link of lineage) {
-    const budget = budgetOf(link);
+  for (const { budget } of lineage.map(({ link }) => link)) {
     if (!budget) continue;
     if (!charge) {
       after.push(budget);
@@ -192,9 +184,9 @@ function useGrant(connection: Connection, use: GrantUse, now: Date): boolean {
 function takeLeases(
   connection: Connection,
   { intent, leaseUntil, now }: Admission,
-  exclusive: readonly LinkRow[],
+  exclusive: readonly HeldToken[],
 ): Refused | undefined {
-  for (const { token_id } of exclusive) {
+  for (const { token_id } of exclusive.map(({ link }) => link)) {
     const taken = connection.change(
       `INSERT INTO leases (token_id, operation_id, fence, until) VALUES (?, ?, 1, ?)
        ON CONFLICT (token_id) DO UPDATE

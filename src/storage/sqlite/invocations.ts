@@ -14,29 +14,33 @@ import {
   type IntentRow,
   idempotencyOf,
   intentOf,
-  linkOf,
   type Row,
 } from './rows.ts';
-import { readToken } from './tokens.ts';
+import type { TokensSeen } from './token-rows.ts';
+import { readLineage } from './tokens.ts';
 
 export const INTENT_COLUMNS = `operation_id, invocation_id, token_id, subject, root_principal, capability,
   charge_currency, charge_amount, facts, instance_id, admitted_at`;
 
-export function load(connection: Connection, request: LoadRequest, now: Date): Loaded {
+export function load(
+  connection: Connection,
+  request: LoadRequest,
+  now: Date,
+  seen?: TokensSeen,
+): Loaded {
   const { tokenId, capability, grantId, bindingIds = [], idempotency } = request;
-  const found = readToken(connection, tokenId);
-  const root_principal = found?.token.root_principal;
+  const lineage = readLineage(connection, tokenId, seen);
+  const own = lineage.at(-1);
+  const token = own?.token;
+  const root_principal = token?.root_principal;
   return {
-    token: found?.token,
-    lineage: found?.lineage.map(linkOf) ?? [],
+    token,
+    lineage: lineage.map(({ link }) => link),
     freezes:
-      found?.row.any_freeze === 0n
-        ? []
-        : readFreezes(connection, now, { capability, root_principal }),
+      own?.anyFreeze === false ? [] : readFreezes(connection, now, { capability, root_principal }),
     grant: grantId === undefined ? undefined : readGrant(connection, grantId),
     bindings: readBindings(connection, bindingIds),
-    idempotency:
-      found && idempotency ? readKey(connection, found.token, idempotency, now) : undefined,
+    idempotency: token && idempotency ? readKey(connection, token, idempotency, now) : undefined,
   };
 }
 

@@ -28,7 +28,7 @@ const count = () =>
   Number(connection.get<{ many: bigint }>('SELECT count(*) AS many FROM numbers')?.many);
 
 test('ask() answers all questions of a turn from one snapshot, whatever is written between them', async () => {
-  const reader = createReader(connection);
+  const reader = createReader(connection, () => undefined);
 
   const answers = await Promise.all([
     reader.ask(count),
@@ -41,7 +41,7 @@ test('ask() answers all questions of a turn from one snapshot, whatever is writt
 });
 
 test('ask() sees what another process wrote after the question before it in the same turn', async () => {
-  const reader = createReader(connection);
+  const reader = createReader(connection, () => undefined);
 
   const before = reader.ask(count);
   add();
@@ -51,7 +51,7 @@ test('ask() sees what another process wrote after the question before it in the 
 });
 
 test('ask() rejects a question that fails, and no other', async () => {
-  const reader = createReader(connection);
+  const reader = createReader(connection, () => undefined);
   const broken = () => connection.get('SELECT * FROM letters');
 
   const [first, second, third] = await Promise.allSettled([
@@ -68,7 +68,7 @@ test('ask() rejects a question that fails, and no other', async () => {
 });
 
 test('ask() answers more questions than one turn takes', async () => {
-  const reader = createReader(connection);
+  const reader = createReader(connection, () => undefined);
   const many = Array.from({ length: 1_000 }, (_, i) => reader.ask(() => i));
   assert.deepEqual(
     await Promise.all(many),
@@ -77,7 +77,7 @@ test('ask() answers more questions than one turn takes', async () => {
 });
 
 test('close() answers what was asked, and later questions are refused', async () => {
-  const reader = createReader(connection);
+  const reader = createReader(connection, () => undefined);
   const asked = reader.ask(count);
   reader.close();
   assert.equal(await asked, 0);

@@ -15,18 +15,21 @@ import { createTurns } from './turns.ts';
 /** Questions in one turn. More would only hold the event loop longer. */
 const BATCH_MAX = 256;
 
-export interface Reader {
-  ask<Result>(question: () => Result): Promise<Result>;
+export interface Reader<Notes> {
+  /** The notes are those of the snapshot: what one question has found, the next need not look for. */
+  ask<Result>(question: (notes: Notes) => Result): Promise<Result>;
   /** Answers what was asked. Refuses what comes later. */
   close(): void;
 }
 
-export function createReader(connection: Connection): Reader {
-  const turns = createTurns<Waiting>(BATCH_MAX, (batch) => answerTogether(connection, batch));
+export function createReader<Notes>(connection: Connection, newNotes: () => Notes): Reader<Notes> {
+  const turns = createTurns<Waiting>(BATCH_MAX, (batch) => {
+    answerTogether(connection, newNotes(), batch);
+  });
   let isClosed = false;
 
   return {
-    ask<Result>(question: () => Result) {
+    ask<Result>(question: (notes: Notes) => Result): Promise<Result> {
       if (isClosed)
         return Promise.reject(new StoreUnavailable('Cannot use the store: it is closed'));
       return new Promise<Result>((resolve, reject) => {
@@ -42,16 +45,16 @@ export function createReader(connection: Connection): Reader {
 }
 
 interface Waiting {
-  readonly question: () => unknown;
+  readonly question: (notes: unknown) => unknown;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
 
-function answerTogether(connection: Connection, batch: readonly Waiting[]): void {
+function answerTogether(connection: Connection, notes: unknown, batch: readonly Waiting[]): void {
   if (batch.length === 0) return;
   try {
     connection.run('BEGIN');
-    for (const waiting of batch) answer(connection, waiting);
+    for (const waiting of batch) answer(connection, notes, waiting);
     connection.run('COMMIT');
   } catch (error) {
     // Those that have their answer already keep it.
@@ -63,9 +66,13 @@ function answerTogether(connection: Connection, batch: readonly Waiting[]): void
 }
 
 /** Throws only when the snapshot is lost. */
-function answer(connection: Connection, { question, resolve, reject }: Waiting): void {
+function answer(
+  connection: Connection,
+  notes: unknown,
+  { question, resolve, reject }: Waiting,
+): void {
   try {
-    resolve(question());
+    resolve(question(notes));
   } catch (error) {
     // On some failures of the disk SQLite gives up the transaction.
     if (!connection.inTransaction()) throw error;

@@ -7,11 +7,9 @@
  */
 
 import type { StoredEntry } from '../../domain/entry.ts';
-import { fromMinor } from '../../domain/money.ts';
 import type {
   ApprovalRecord,
   BindingRecord,
-  BudgetState,
   Charge,
   CheckpointRecord,
   DeliveryRecord,
@@ -19,8 +17,6 @@ import type {
   GrantRecord,
   IdempotencyRecord,
   IntentRecord,
-  LineageLink,
-  TokenRecord,
 } from '../records.ts';
 
 /** A record as a row: text and bytes stay, everything else is an integer or JSON, absent is null. */
@@ -33,71 +29,6 @@ type Column<Kept> = [Exclude<Kept, undefined>] extends [string | Uint8Array | bi
     ? OrNull<Kept, bigint>
     : OrNull<Kept, string>;
 type OrNull<Kept, Stored> = undefined extends Kept ? Stored | null : Stored;
-
-/** Columns of a token and, after a left join, of its budget. */
-export type TokenRow = Row<Omit<TokenRecord, 'budget'>> &
-  BudgetColumns & {
-    readonly any_freeze: bigint;
-    readonly children: bigint;
-    readonly revoked_at: bigint | null;
-  };
-
-interface BudgetColumns {
-  readonly token_id: string;
-  readonly currency: string | null;
-  readonly max: bigint | null;
-  readonly reserved: bigint | null;
-  readonly consumed: bigint | null;
-}
-
-export interface LinkRow extends BudgetColumns {
-  readonly any_freeze: bigint;
-  readonly subject: string;
-  readonly lineage: string;
-  readonly concurrent_branches: string;
-  readonly expires_at: bigint;
-  readonly revoked_at: bigint | null;
-}
-
-export function tokenOf(row: TokenRow): TokenRecord {
-  return {
-    token_id: row.token_id,
-    parent_token_id: row.parent_token_id ?? undefined,
-    lineage: JSON.parse(row.lineage),
-    subject: row.subject,
-    root_principal: row.root_principal,
-    scope: JSON.parse(row.scope),
-    capability: row.capability ?? undefined,
-    purpose: JSON.parse(row.purpose),
-    budget: tokenBudgetOf(row),
-    caller_class: row.caller_class,
-    concurrent_branches: row.concurrent_branches,
-    depth: Number(row.depth),
-    max_delegation_depth: Number(row.max_delegation_depth),
-    session_id: row.session_id ?? undefined,
-    issued_at: timeOf(row.issued_at),
-    expires_at: timeOf(row.expires_at),
-    kid: row.kid,
-    claims_digest: row.claims_digest,
-  };
-}
-
-export function linkOf(row: Omit<LinkRow, 'lineage' | 'any_freeze'>): LineageLink {
-  return {
-    token_id: row.token_id,
-    subject: row.subject,
-    expires_at: timeOf(row.expires_at),
-    revoked_at: optionalTime(row.revoked_at),
-    exclusive: row.concurrent_branches === 'exclusive',
-    budget: budgetOf(row),
-  };
-}
-
-export function budgetOf(row: BudgetColumns): BudgetState | undefined {
-  const { token_id, currency, max, reserved, consumed } = row;
-  if (currency === null || max === null || reserved === null || consumed === null) return undefined;
-  return { token_id, currency, max, reserved, consumed };
-}
 
 export function freezeOf(row: Row<FreezeRecord>): FreezeRecord {
   return { ...row, frozen_at: timeOf(row.frozen_at), until: optionalTime(row.until) };
@@ -229,11 +160,6 @@ export function timeOf(milliseconds: bigint): Date {
 
 function optionalTime(milliseconds: bigint | null): Date | undefined {
   return milliseconds === null ? undefined : timeOf(milliseconds);
-}
-
-function tokenBudgetOf({ currency, max }: BudgetColumns): TokenRecord['budget'] {
-  if (currency === null || max === null) return undefined;
-  return { currency, max_amount: fromMinor(max, currency) };
 }
 
 function chargeOf(currency: string | null, amount: bigint | null): Charge | undefined {

@@ -38,6 +38,7 @@ import { migrate, noStoreIn, unfitFile, unmadeFile } from './migrations.ts';
 import { takePermits } from './permits.ts';
 import { createReader, type Reader } from './reader.ts';
 import * as settlement from './settlement.ts';
+import type { TokensSeen } from './token-rows.ts';
 import * as tokens from './tokens.ts';
 
 export interface SqliteOptions {
@@ -70,7 +71,7 @@ export function createSqliteStore(connection: Connection, options: SqliteOptions
   const log = createLogWriter(connection);
   const commits = createGroupCommit(connection, log);
   const eraser = createEraser(connection, commits);
-  const reader = createReader(connection);
+  const reader = createReader<TokensSeen>(connection, () => new Map());
   const now = options.clock ?? (() => new Date());
   const parts: Parts = { connection, reader, log, commits, eraser, now };
   return {
@@ -86,7 +87,7 @@ export function createSqliteStore(connection: Connection, options: SqliteOptions
 
 interface Parts {
   readonly connection: Connection;
-  readonly reader: Reader;
+  readonly reader: Reader<TokensSeen>;
   readonly log: LogWriter;
   readonly commits: GroupCommit;
   readonly eraser: Eraser;
@@ -148,7 +149,9 @@ function tokenStore({ connection, reader, log, commits }: Parts) {
 
 function invocationStore({ connection, reader, log, commits, eraser, now }: Parts) {
   return {
-    load: (request) => reader.ask(() => invocations.load(connection, request, now())),
+    load: (request) => {
+      return reader.ask((seen) => invocations.load(connection, request, now(), seen));
+    },
     admit: (admission) => {
       return commits.submit(
         () => admit(connection, admission),

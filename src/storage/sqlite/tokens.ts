@@ -13,44 +13,34 @@ import type { TokenRecord } from '../records.ts';
 import type { TokenDescription, TokenStore } from '../store.ts';
 import type { Connection } from './connection.ts';
 import type { LogWriter } from './log-writer.ts';
-import { type LinkRow, linkOf, type TokenRow, timeOf, tokenOf } from './rows.ts';
-
-/** Hardly ever is anything frozen, and then nobody has to ask what. */
-const ANY_FREEZE = 'EXISTS (SELECT 1 FROM freezes) AS any_freeze';
-
-const LINK = `
-  SELECT t.token_id, t.subject, t.lineage, t.concurrent_branches, t.expires_at, t.revoked_at,
-    b.currency, b.max, b.reserved, b.consumed, ${ANY_FREEZE}
-  FROM tokens t LEFT JOIN budgets b USING (token_id) WHERE t.token_id = ?`;
-
-const TOKEN = `
-  SELECT t.*, b.currency, b.max, b.reserved, b.consumed, ${ANY_FREEZE}
-  FROM tokens t LEFT JOIN budgets b USING (token_id) WHERE t.token_id = ?`;
+import { type HeldToken, readHeld, type TokensSeen } from './token-rows.ts';
 
 /** A token and those above it, root first. */
-export function readLineage(connection: Connection, tokenId: string): LinkRow[] {
-  const own = connection.get<LinkRow>(LINK, tokenId);
-  return own ? lineageOf(connection, own) : [];
-}
-
-export function readToken(
+export function readLineage(
   connection: Connection,
   tokenId: string,
-): { token: TokenRecord; row: TokenRow; lineage: LinkRow[] } | undefined {
-  const row = connection.get<TokenRow>(TOKEN, tokenId);
-  return row && { token: tokenOf(row), row, lineage: lineageOf(connection, row) };
+  seen?: TokensSeen,
+): readonly HeldToken[] {
+  const own = readHeld(connection, tokenId, seen);
+  if (!own) return [];
+  const { lineage } = own.token;
+  if (lineage.length === 1) return [own];
+  return lineage.map((id) => {
+    const held = id === tokenId ? own : readHeld(connection, id, seen);
+    if (!held) throw new Error(`Cannot read token "${tokenId}": its ancestor "${id}" is gone`);
+    return held;
+  });
 }
 
 /** Why these tokens give no authority at `now`. A revocation anywhere comes before any expiry. */
 export function deadLink(
-  lineage: readonly LinkRow[],
+  lineage: readonly HeldToken[],
   now: Date,
 ): { token_id: string; reason: 'revoked' | 'expired' } | undefined {
-  const time = now.getTime();
-  const revoked = lineage.find(({ revoked_at }) => revoked_at !== null);
-  if (revoked) return { token_id: revoked.token_id, reason: 'revoked' };
-  const expired = lineage.find(({ expires_at }) => expires_at <= time);
-  return expired && { token_id: expired.token_id, reason: 'expired' };
+  const revoked = lineage.find(({ link }) => link.revoked_at !== undefined);
+  if (revoked) return { token_id: revoked.token.token_id, reason: 'revoked' };
+  const expired = lineage.find(({ link }) => link.expires_at <= now);
+  return expired && { token_id: expired.token.token_id, reason: 'expired' };
 }
 
 export function insertRoot(
@@ -105,7 +95,7 @@ export function revokeToken(
     tokenId,
   );
   log.append(entry(ended));
-  return { ended, revoked_at: own.revoked_at === null ? now : timeOf(own.revoked_at) };
+  return { ended, revoked_at: own.link.revoked_at ?? now };
 }
 
 export function describeToken(
@@ -113,33 +103,34 @@ export function describeToken(
   tokenId: string,
   childrenMax: number,
 ): TokenDescription | undefined {
-  const found = readToken(connection, tokenId);
-  if (!found) return undefined;
+  const lineage = readLineage(connection, tokenId);
+  const own = lineage.at(-1);
+  if (!own) return undefined;
+  const count = connection.get<{ children: bigint }>(
+    'SELECT children FROM tokens WHERE token_id = ?',
+    tokenId,
+  );
   const children = connection.all<{ token_id: string }>(
     'SELECT token_id FROM tokens WHERE parent_token_id = ? ORDER BY token_id LIMIT ?',
     tokenId,
     childrenMax,
   );
   return {
-    token: found.token,
-    lineage: found.lineage.map(linkOf),
+    token: own.token,
+    lineage: lineage.map(({ link }) => link),
     children: children.map(({ token_id }) => token_id),
-    childrenCount: Number(found.row.children),
+    childrenCount: Number(count?.children),
   };
 }
 
-function lineageOf(connection: Connection, own: LinkRow): LinkRow[] {
-  const ids: string[] = JSON.parse(own.lineage);
-  return ids.map((id) => {
-    const link = id === own.token_id ? own : connection.get<LinkRow>(LINK, id);
-    if (!link) throw new Error(`Cannot read token "${own.token_id}": its ancestor "${id}" is gone`);
-    return link;
-  });
-}
-
-function insertToken(connection: Connection, token: TokenRecord, above: readonly LinkRow[]): void {
+function insertToken(
+  connection: Connection,
+  token: TokenRecord,
+  above: readonly HeldToken[],
+): void {
   const lineage = JSON.stringify(token.lineage);
-  if (lineage !== JSON.stringify([...above.map(({ token_id }) => token_id), token.token_id])) {
+  const expected = [...above.map((held) => held.token.token_id), token.token_id];
+  if (lineage !== JSON.stringify(expected)) {
     throw new Error(`Cannot keep token "${token.token_id}": its lineage is not its parent's`);
   }
   connection.run(

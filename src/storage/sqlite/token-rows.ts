@@ -1,0 +1,139 @@
+/**
+ * How a token is read in SQLite: what never changes as one text, what does change beside it.
+ *
+ * Every call reads the whole row of its token; most find the text that the call before found. The
+ * same text is the same token, so its record is made once, is shared, and is frozen.
+ *
+ * @module
+ */
+
+import { fromMinor } from '../../domain/money.ts';
+import type { BudgetState, LineageLink, TokenRecord } from '../records.ts';
+import { remembered, TOKENS_REMEMBERED_MAX } from '../remembered.ts';
+import type { Connection } from './connection.ts';
+import { timeOf } from './rows.ts';
+
+/** A token as it stands in one snapshot. */
+export interface HeldToken {
+  readonly token: TokenRecord;
+  readonly link: LineageLink;
+  /** Hardly ever is anything frozen, and then nobody has to ask what. */
+  readonly anyFreeze: boolean;
+}
+
+/** Tokens that were read in one snapshot already. */
+export type TokensSeen = Map<string, HeldToken | undefined>;
+
+export function readHeld(
+  connection: Connection,
+  tokenId: string,
+  seen?: TokensSeen,
+): HeldToken | undefined {
+  const before = seen?.get(tokenId);
+  if (before) return before;
+  const row = connection.get<TokenRow>(TOKEN, tokenId);
+  const held = row && heldOf(row);
+  seen?.set(tokenId, held);
+  return held;
+}
+
+interface TokenRow {
+  readonly fixed: string;
+  readonly revoked_at: bigint | null;
+  readonly reserved: bigint | null;
+  readonly consumed: bigint | null;
+  readonly any_freeze: bigint;
+}
+
+const FIXED_COLUMNS = [
+  'token_id',
+  'parent_token_id',
+  'lineage',
+  'subject',
+  'root_principal',
+  'scope',
+  'capability',
+  'purpose',
+  'caller_class',
+  'concurrent_branches',
+  'depth',
+  'max_delegation_depth',
+  'session_id',
+  'issued_at',
+  'expires_at',
+  'kid',
+  'claims_digest',
+] as const satisfies readonly (keyof TokenRecord)[];
+
+/** The amount is text in the JSON, since it may be beyond what a number there holds. */
+const TOKEN = `
+  SELECT json_object(${FIXED_COLUMNS.map((name) => `'${name}', t.${name}`).join(', ')},
+      'currency', b.currency, 'max', CAST(b.max AS TEXT)) AS fixed,
+    t.revoked_at, b.reserved, b.consumed, EXISTS (SELECT 1 FROM freezes) AS any_freeze
+  FROM tokens t LEFT JOIN budgets b USING (token_id) WHERE t.token_id = ?`;
+
+function heldOf({ fixed, revoked_at, reserved, consumed, any_freeze }: TokenRow): HeldToken {
+  const { token, budget } = fixedOf(fixed);
+  return {
+    token,
+    link: {
+      token_id: token.token_id,
+      subject: token.subject,
+      expires_at: token.expires_at,
+      revoked_at: revoked_at === null ? undefined : timeOf(revoked_at),
+      exclusive: token.concurrent_branches === 'exclusive',
+      budget: budget && stateOf(token.token_id, budget, { reserved, consumed }),
+    },
+    anyFreeze: any_freeze !== 0n,
+  };
+}
+
+function stateOf(
+  token_id: string,
+  { currency, max }: FixedBudget,
+  { reserved, consumed }: Pick<TokenRow, 'reserved' | 'consumed'>,
+): BudgetState {
+  return { token_id, currency, max, reserved: reserved as bigint, consumed: consumed as bigint };
+}
+
+interface FixedBudget {
+  readonly currency: string;
+  readonly max: bigint;
+}
+
+interface Fixed {
+  readonly token: TokenRecord;
+  readonly budget: FixedBudget | undefined;
+}
+
+const fixedOf = remembered(TOKENS_REMEMBERED_MAX, parsed);
+
+/** As they stand in the text: lists and objects are texts of their own, times are milliseconds. */
+type FixedRow = Readonly<Record<(typeof FIXED_COLUMNS)[number] | 'currency' | 'max', never>>;
+
+function parsed(text: string): Fixed {
+  const row: FixedRow = JSON.parse(text);
+  const { currency, max } = row;
+  const budget = currency === null ? undefined : { currency, max: BigInt(max) };
+  const token: TokenRecord = {
+    token_id: row.token_id,
+    parent_token_id: row.parent_token_id ?? undefined,
+    lineage: Object.freeze(JSON.parse(row.lineage)),
+    subject: row.subject,
+    root_principal: row.root_principal,
+    scope: Object.freeze(JSON.parse(row.scope)),
+    capability: row.capability ?? undefined,
+    purpose: Object.freeze(JSON.parse(row.purpose)),
+    budget: budget && { currency, max_amount: fromMinor(budget.max, currency) },
+    caller_class: row.caller_class,
+    concurrent_branches: row.concurrent_branches,
+    depth: row.depth,
+    max_delegation_depth: row.max_delegation_depth,
+    session_id: row.session_id ?? undefined,
+    issued_at: new Date(row.issued_at),
+    expires_at: new Date(row.expires_at),
+    kid: row.kid,
+    claims_digest: row.claims_digest,
+  };
+  return { token: Object.freeze(token), budget };
+}
