@@ -55,13 +55,13 @@ function fieldsOf(operation: Operation, request: FastifyRequest): object {
   const address = operation.rest === 'query' ? request.url : request.url.split('?', 1)[0];
   refuseUnkeepable(address as string);
   const rest = operation.rest === 'query' ? (request.query as object) : bodyOf(request);
-  const fields: Record<string, unknown> = { ...rest };
-  for (const [field, header] of Object.entries(operation.headers ?? {})) {
-    delete fields[field];
-    const value = request.headers[header];
+  const fields = Object.assign({}, rest) as Record<string, unknown>;
+  for (const field in operation.headers) {
+    const value = request.headers[operation.headers[field] as string];
     if (value !== undefined) fields[field] = value;
+    else if (Object.hasOwn(fields, field)) delete fields[field];
   }
-  return { ...fields, ...(request.params as object) };
+  return Object.assign(fields, request.params as object);
 }
 
 /** A connection that closes takes whoever waited on it along. */

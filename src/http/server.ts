@@ -10,7 +10,7 @@ import { failure } from '../domain/failure.ts';
 import { toHex } from '../domain/hash.ts';
 import { BODY_LIMITS } from '../domain/json.ts';
 import { type Operation, type OperationName, operations } from '../protocol/operations.ts';
-import { type Method, perform } from '../service/operations.ts';
+import { isDocument, type Method, perform } from '../service/operations.ts';
 import { randomBytes } from '../service/random.ts';
 import type { Runtime } from '../service/runtime.ts';
 import { sendAnswer, sendFailure } from './answer.ts';
@@ -29,6 +29,7 @@ import { askOf, headerLines, traceOf } from './request.ts';
 import { type Load, watchLoad } from './shed.ts';
 import { mount, type Surface } from './surface.ts';
 import { METRICS_TYPE } from './tally.ts';
+import { endOfTurn } from './turn.ts';
 
 export type HttpServer = FastifyInstance;
 
@@ -97,6 +98,7 @@ function addRoute(
     config: { operation: name },
     handler: async (request, reply) => {
       const answer = await perform(name, method, askOf(operation, request, reply), runtime.log);
+      if (isDocument(answer) || answer.failure) await endOfTurn();
       return sendAnswer(request, reply, answer);
     },
   });

@@ -17,7 +17,7 @@ import {
   unmetControl,
   unmetControls,
 } from '../domain/authorization.ts';
-import { checkBudget, leastRemaining } from '../domain/budget.ts';
+import { type BudgetState, checkBudget, leastRemaining } from '../domain/budget.ts';
 import { stepCapabilities } from '../domain/composition.ts';
 import { fromMinor } from '../domain/money.ts';
 import type { Capability } from '../protocol/capability.ts';
@@ -29,16 +29,45 @@ import type {
   RestrictedCapability,
 } from '../protocol/permissions.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
+import type { TokenRecord } from '../storage/records.ts';
 import { answered, disclosedTo } from './audited.ts';
 import { type TokenCaller, tokenCallerOf } from './caller.ts';
-import { type Ask, requestOf } from './operations.ts';
+import { type Answer, type Method, requestOf } from './operations.ts';
 import type { Parts } from './parts.ts';
 
-export async function permissions(parts: Parts, ask: Ask): Promise<PermissionsAnswer> {
-  return answered(parts, await tokenCallerOf(parts, ask), (caller) => {
-    requestOf('permissions', ask);
-    return permissionsOf(parts, caller);
-  });
+/** Answers kept: a busy agent asks again and again, and each takes some ten KiB. */
+const ANSWERS_MAX = 500;
+
+/** An answer, and the state of the budgets that it was made from. */
+interface Told {
+  readonly state: string;
+  readonly answer: Answer;
+}
+
+/** Besides the catalog an answer depends on the token's row and on its budgets: it is made once of them. */
+export function createPermissions(parts: Parts): Method {
+  const told = new Map<TokenRecord, Told>();
+
+  function tell(caller: TokenCaller): Answer {
+    const state = budgetsOf(caller.loaded).map(stateOf).join();
+    const before = told.get(caller.token);
+    if (before?.state === state) return before.answer;
+    const body = permissionsOf(parts, caller);
+    const answer = { body, text: JSON.stringify(body) };
+    if (told.size >= ANSWERS_MAX) told.delete(told.keys().next().value as TokenRecord);
+    told.set(caller.token, { state, answer });
+    return answer;
+  }
+
+  return async (ask) =>
+    answered(parts, await tokenCallerOf(parts, ask), (caller) => {
+      requestOf('permissions', ask);
+      return tell(caller);
+    });
+}
+
+function stateOf({ reserved, consumed }: BudgetState): string {
+  return `${reserved} ${consumed}`;
 }
 
 function permissionsOf(parts: Parts, caller: TokenCaller): PermissionsAnswer {

@@ -32,7 +32,7 @@ import { LEASE_MS } from './leases.ts';
 import { createExternalIdentities } from './oidc.ts';
 import type { Ask, Method, Methods } from './operations.ts';
 import type { EndedInvocation, Parts } from './parts.ts';
-import { permissions } from './permissions.ts';
+import { createPermissions } from './permissions.ts';
 import { createRateLimiter } from './rate.ts';
 import { closeAbandoned, indeterminate, reconcile } from './recover.ts';
 import { startResuming } from './resume.ts';
@@ -213,7 +213,7 @@ function authorityMethods(parts: Parts): Methods {
     'tokens.issue': answering(issueToken),
     'tokens.revoke': answering(revokeToken),
     'tokens.get': answering(viewToken),
-    permissions: answering(permissions),
+    permissions: createPermissions(parts),
     invoke: (ask) => invoke(parts, ask),
     test: (ask) => dryRun(parts, ask),
     'approval_grants.issue': (ask) => issueGrant(parts, ask),
