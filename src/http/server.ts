@@ -10,7 +10,7 @@ import { failure } from '../domain/failure.ts';
 import { toHex } from '../domain/hash.ts';
 import { BODY_LIMITS } from '../domain/json.ts';
 import { type Operation, type OperationName, operations } from '../protocol/operations.ts';
-import { isDocument, type Method, perform } from '../service/operations.ts';
+import { type Method, perform } from '../service/operations.ts';
 import { randomBytes } from '../service/random.ts';
 import type { Runtime } from '../service/runtime.ts';
 import { sendAnswer, sendFailure } from './answer.ts';
@@ -98,7 +98,7 @@ function addRoute(
     config: { operation: name },
     handler: async (request, reply) => {
       const answer = await perform(name, method, askOf(operation, request, reply), runtime.log);
-      if (isDocument(answer) || answer.failure) await endOfTurn();
+      await endOfTurn();
       return sendAnswer(request, reply, answer);
     },
   });
