@@ -99,7 +99,7 @@ test('submit() undoes alone the one of many that throws', async () => {
   );
   assert.equal((results[1] as PromiseRejectedResult).reason, defect);
   assert.match(String((results[2] as PromiseRejectedResult).reason), /UNIQUE constraint/);
-  assert.deepEqual(work.notes, ['begin', 'rewind 1', 'rewind 2', 'finish']);
+  assert.deepEqual(work.notes, ['begin', 'begin', 'rewind 2', 'rewind 3', 'finish']);
 });
 
 test('submit() undoes a refusal and resolves with it', async () => {
@@ -113,6 +113,25 @@ test('submit() undoes a refusal and resolves with it', async () => {
 
   assert.deepEqual(results, ['refused', 'admitted']);
   assert.deepEqual(kept(), ['admitted']);
+});
+
+test('submit() expects the next to fail too once one did, and nobody to when long none did', async () => {
+  const work = noted();
+  const commits = createGroupCommit(connection, work);
+  const refusedOnce = async () => {
+    work.notes.length = 0;
+    await commits.submit(
+      () => keep('refused'),
+      () => true,
+    );
+    return work.notes.filter((note) => note === 'begin').length;
+  };
+
+  assert.equal(await refusedOnce(), 2);
+  assert.equal(await refusedOnce(), 1);
+  for (let i = 0; i < 40; i += 1) await commits.submit(() => keep(`calm ${i}`));
+  assert.equal(await refusedOnce(), 2);
+  assert.equal(kept().length, 40);
 });
 
 test('submit() rejects everyone with StoreUnavailable when COMMIT fails, and goes on after', async () => {

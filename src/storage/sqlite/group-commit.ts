@@ -1,10 +1,11 @@
 /**
  * Group commit: transitions that were asked for in one turn of the event loop share one flush.
  *
- * Each runs in a savepoint of its own, in the order of asking, so that one that fails is undone alone
- * and the next sees what those before it did. Nothing is told before COMMIT has returned. If it fails,
- * nothing of the batch has happened and every caller of it is told so; but if only its flush failed,
- * a crash may still bring the batch back, and they are told that. Knows no table.
+ * They run in the order of asking, and each sees what those before it did. Where one fails, all is undone
+ * and run again with a savepoint for each, so that it is undone alone; a transition may thus run twice,
+ * and only the second time counts. Nothing is told before COMMIT has returned. If it fails, nothing of the
+ * batch has happened and every caller of it is told so; but if only its flush failed, a crash may still
+ * bring the batch back, and they are told that. Knows no table.
  *
  * @module
  */
@@ -19,6 +20,12 @@ const BATCH_MAX = 256;
 
 /** Transitions that wait. About two seconds of work; beyond it callers are better told at once. */
 export const WAITING_MAX = 10_000;
+
+/**
+ * A savepoint copies every page that its transition changes, which takes a quarter of the time of a
+ * batch. After one that needed them so many batches have them from the start.
+ */
+const CAREFUL_BATCHES = 32;
 
 /** What takes part in each transaction beside the transitions. */
 export interface BatchWork {
@@ -55,8 +62,16 @@ export function createGroupCommit(
   work: BatchWork,
   limits: GroupCommitLimits = { batchMax: BATCH_MAX, waitingMax: WAITING_MAX },
 ): GroupCommit {
+  let careful = 0;
+  const runIn = (batch: readonly Waiting[]): Telling[] => {
+    careful = Math.max(0, careful - 1);
+    const tellings = careful > 0 ? undefined : allOrNone(connection, work, batch);
+    if (tellings) return tellings;
+    if (careful === 0) careful = CAREFUL_BATCHES;
+    return eachAlone(connection, work, batch);
+  };
   const turns = createTurns<Waiting>(limits.batchMax, (batch) =>
-    commitTogether(connection, work, batch),
+    commitTogether(connection, work, { batch, runIn }),
   );
   let isClosed = false;
 
@@ -91,12 +106,14 @@ interface Waiting {
 /** Tells one caller what became of its transition. */
 type Telling = () => void;
 
-function commitTogether(connection: Connection, work: BatchWork, batch: readonly Waiting[]): void {
+function commitTogether(
+  connection: Connection,
+  work: BatchWork,
+  { batch, runIn }: { batch: readonly Waiting[]; runIn: (batch: readonly Waiting[]) => Telling[] },
+): void {
   if (batch.length === 0) return;
   try {
-    connection.run('BEGIN IMMEDIATE');
-    work.begin();
-    const tellings = batch.map((waiting) => attempt(connection, work, waiting));
+    const tellings = runIn(batch);
     work.finish();
     commit(connection);
     for (const tell of tellings) tell();
@@ -105,6 +122,38 @@ function commitTogether(connection: Connection, work: BatchWork, batch: readonly
     rollBack(connection);
     for (const { reject } of batch) reject(lost);
   }
+}
+
+/** Begins a transaction with all of them in it; undoes it and returns nothing when one of them fails. */
+function allOrNone(
+  connection: Connection,
+  work: BatchWork,
+  batch: readonly Waiting[],
+): Telling[] | undefined {
+  begin(connection, work);
+  try {
+    const tellings: Telling[] = [];
+    for (const { transition, isRefusal, resolve } of batch) {
+      const result = transition();
+      if (isRefusal?.(result)) break;
+      tellings.push(() => resolve(result));
+    }
+    if (tellings.length === batch.length) return tellings;
+  } catch {
+    // Found again, and told, when each runs alone.
+  }
+  rollBack(connection);
+  return undefined;
+}
+
+function eachAlone(connection: Connection, work: BatchWork, batch: readonly Waiting[]): Telling[] {
+  begin(connection, work);
+  return batch.map((waiting) => attempt(connection, work, waiting));
+}
+
+function begin(connection: Connection, work: BatchWork): void {
+  connection.run('BEGIN IMMEDIATE');
+  work.begin();
 }
 
 /** Throws only when the whole transaction is lost. */
