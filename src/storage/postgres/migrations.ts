@@ -10,6 +10,7 @@
 import { StoreUnavailable } from '../store.ts';
 import type { Database, Session } from './connection.ts';
 import type { PostgresSettings } from './options.ts';
+import { BATCH_FUNCTIONS } from './schema-batches.ts';
 import { ADMIT_FUNCTIONS, LINEAGE_FUNCTIONS, SETTLE_FUNCTIONS } from './schema-functions.ts';
 import { LOG_TABLES } from './schema-log.ts';
 import {
@@ -30,6 +31,7 @@ const STEPS: readonly string[] = [
     LINEAGE_FUNCTIONS,
     ADMIT_FUNCTIONS,
     SETTLE_FUNCTIONS,
+    BATCH_FUNCTIONS,
   ].join('\n'),
   REQUESTED_THROUGH,
   APPROVED_THROUGH,

@@ -7,7 +7,7 @@
  *
  * Locks are always taken in one order, so that steps wait for each other but never in a circle:
  * gate, intent, tokens from root to leaf, idempotency key, budgets from root to leaf, grant, leases
- * from root to leaf.
+ * from root to leaf. `schema-batches.ts` keeps that order where many steps share a transaction.
  *
  * @module
  */
