@@ -12,26 +12,26 @@ import { amended } from '../../domain/amended.ts';
 import type { Admission, Admitted, InvocationStore, Refused } from '../invocation-store.ts';
 import type { BudgetState } from '../records.ts';
 import { StoreUnavailable } from '../store.ts';
-import { createSharing } from './batch.ts';
+import { BATCH_PATIENCE_MS, createSharing } from './batch.ts';
 import type { Database, Statement } from './connection.ts';
 import { REFUSED, raised } from './failure.ts';
 import { resolved } from './resolve.ts';
 import { budgetOf, freezeOf, grantOf, type Row } from './rows.ts';
 
 /**
- * Calls in one commit. Each is a subtransaction, of which a server keeps 64 at hand: with more, every
- * reader of its rows would have to look for them elsewhere. Two trips, so that one is at the server's
- * door when the other leaves; calls under one token take turns there anyway.
+ * Calls in one commit: enough to share its flush, few enough to let the next ones soon have their turn.
+ * Two trips, so that one is at the server's door when the other leaves; calls under one token take
+ * turns there anyway.
  */
-const ADMIT_BATCH = { sizeMax: 60, tripsMax: 2 };
+const ADMIT_BATCH = { sizeMax: 64, tripsMax: 2 };
 
 export function createAdmission(
   database: Database,
   resolveTimeoutMs: number,
 ): InvocationStore['admit'] {
-  const alone = (request: Admission) => admitOnce(database, request);
+  const alone = (request: Admission) => admitAlone(database, request);
   const share = createSharing<Admission, Judged>(ADMIT_BATCH, {
-    together: (requests) => admitAll(database, requests),
+    together: (requests) => admit(database, requests, BATCH_PATIENCE_MS),
     alone,
   });
 
@@ -55,15 +55,13 @@ function isSharable({ idempotency, grant }: Admission): boolean {
   return idempotency === undefined && grant === undefined;
 }
 
-async function admitAll(database: Database, requests: readonly Admission[]): Promise<Judged[]> {
-  const items = requests.map((request) => ({
-    intent: intentRow(request),
-    now: request.now,
-    currency: request.charge?.currency,
-    amount: request.charge?.amount.toString(),
-    lease_until: request.leaseUntil,
-  }));
-  const rows = await database.write<JudgedRow>(ADMIT_ALL, [JSON.stringify(items)]);
+async function admit(
+  database: Database,
+  requests: readonly Admission[],
+  patienceMs?: number,
+): Promise<Judged[]> {
+  const calls = JSON.stringify(requests.map(callRow));
+  const rows = await database.write<JudgedRow>(ADMIT, [calls, patienceMs]);
   return rows.map(({ budgets, refusal }) => (refusal ? { refusal } : budgetsOf(budgets)));
 }
 
@@ -72,24 +70,28 @@ interface JudgedRow {
   readonly refusal: Raised | null;
 }
 
-async function admitOnce(database: Database, request: Admission): Promise<Judged> {
-  const { charge, idempotency, grant } = request;
+/** A call that has claimed more than a budget gives it back by raising what refuses it. */
+async function admitAlone(database: Database, request: Admission): Promise<Judged> {
   try {
-    const [row] = await database.write<{ budgets: Row[] }>(ADMIT, [
-      JSON.stringify(intentRow(request)),
-      request.now,
-      charge?.currency,
-      charge?.amount,
-      idempotency && JSON.stringify(idempotency),
-      grant && JSON.stringify(grant),
-      request.leaseUntil,
-    ]);
-    return budgetsOf(row?.budgets);
+    const [judged] = await admit(database, [request]);
+    return judged as Judged;
   } catch (error) {
     const detail = raised(error, REFUSED);
     if (detail === undefined) throw error;
     return { refusal: JSON.parse(detail) };
   }
+}
+
+function callRow(request: Admission): Row {
+  return {
+    intent: intentRow(request),
+    now: request.now,
+    currency: request.charge?.currency,
+    amount: request.charge?.amount.toString(),
+    key: request.idempotency,
+    grant: request.grant,
+    lease_until: request.leaseUntil,
+  };
 }
 
 function intentRow({ intent, charge, composed }: Admission): Row {
@@ -175,12 +177,7 @@ interface KeyRow {
 
 const ADMIT: Statement = {
   name: 'admit',
-  text: 'SELECT writ_admit($1, $2, $3, $4, $5, $6, $7) AS budgets',
-};
-
-const ADMIT_ALL: Statement = {
-  name: 'admit_all',
-  text: `SELECT o_budgets AS budgets, o_refusal AS refusal FROM writ_admit_all($1)
+  text: `SELECT o_budgets AS budgets, o_refusal AS refusal FROM writ_admit($1, $2)
     ORDER BY o_place`,
 };
 

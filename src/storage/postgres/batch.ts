@@ -21,6 +21,12 @@ export interface BatchLimits {
 /** Requests that wait for a trip. More than this is an overload that waiting does not cure. */
 const WAITING_MAX = 10_000;
 
+/**
+ * How long a batch of changes waits for one lock. Others do not hold one for so long unless they are
+ * stuck; then each of the batch goes on alone, and only those wait who need that lock.
+ */
+export const BATCH_PATIENCE_MS = 1_000;
+
 /** `run` answers in the order asked; an answer of its own may be a promise, and may reject alone. */
 export function createBatcher<Request, Answer>(
   limits: BatchLimits,

@@ -12,7 +12,6 @@ import { OutcomeUnknown, StoreUnavailable } from '../store.ts';
 
 /** Raised by our own functions, with JSON in the detail: no error, an answer that rolls back. */
 export const REFUSED = 'WR001';
-export const SUPERSEDED = 'WR002';
 
 /** A change of nothing but reads, one that was sent, or one that was not. */
 export type Stage = 'read' | 'sent' | 'unsent';

@@ -16,9 +16,9 @@ import { money } from '../../testing/observe.ts';
 import type { Admission } from '../invocation-store.ts';
 import type { TokenRecord } from '../records.ts';
 import type { Store } from '../store.ts';
+import { GATE } from './schema-functions.ts';
 import { openPostgres } from './store.ts';
 
-/** Without the order of budgets, in admissions or in settlements, some of them ended in a circle. */
 const ROUNDS = 40;
 
 /** A circle is found before the waiting in it ends otherwise. */
@@ -83,6 +83,83 @@ const OTHERS = `SELECT pid FROM pg_stat_activity
 
 const DEADLOCKS = `SELECT deadlocks::integer FROM pg_stat_database
   WHERE datname = current_database()`;
+
+/** What two tokens have each that others may hold: how to hold one, and to see that another is free. */
+const LOCKS = {
+  gate: {
+    hold: `SELECT pg_advisory_xact_lock(${GATE}, hashtext($1))`,
+    try: `SELECT pg_try_advisory_xact_lock(${GATE}, hashtext($1)) AS free`,
+  },
+  budget: {
+    hold: 'SELECT FROM budgets WHERE token_id = $1 FOR UPDATE',
+    try: 'SELECT true AS free FROM budgets WHERE token_id = $1 FOR UPDATE SKIP LOCKED',
+  },
+  lease: {
+    hold: 'SELECT FROM leases WHERE token_id = $1 FOR UPDATE',
+    try: 'SELECT true AS free FROM leases WHERE token_id = $1 FOR UPDATE SKIP LOCKED',
+  },
+} as const;
+
+const WAITED_FOR = [
+  ['admit', 'gate'],
+  ['admit', 'budget'],
+  ['admit', 'lease'],
+  ['settle', 'budget'],
+  ['settle', 'lease'],
+] as const;
+
+for (const [step, lock] of WAITED_FOR) {
+  test(`${step}() that waits for a ${lock} holds none that comes after it`, async () => {
+    const server = await freshDatabase();
+    const store = await openPostgres(server.url);
+    const holder = new pg.Client({ connectionString: server.url });
+    const observer = new pg.Client({ connectionString: server.url });
+    await Promise.all([holder.connect(), observer.connect()]);
+    try {
+      const tokens = await pairOf(store, observer, lock);
+      const [first, second] = tokens;
+      const calls = tokens.map((token) => admission(token, { charge: usd(1n) }));
+      if (step === 'settle') await Promise.all(calls.map((call) => store.admit(call)));
+      await holder.query('BEGIN');
+      await holder.query(LOCKS[lock].hold, [first.token_id]);
+
+      const done = [...calls].reverse().map((call) => {
+        return step === 'settle' ? store.settle(settlement(call)) : store.admit(call);
+      });
+      while ((await observer.query(WAITING)).rows.length === 0) await turn();
+      const { rows } = await observer.query(LOCKS[lock].try, [second.token_id]);
+      await holder.query('ROLLBACK');
+
+      assert.deepEqual(rows, [{ free: true }]);
+      await Promise.all(done);
+    } finally {
+      await Promise.all([holder.end(), observer.end(), store.close()]);
+      await server.drop();
+    }
+  });
+}
+
+/** Two tokens in the order in which this lock is taken. Each was used before, and so has a lease. */
+async function pairOf(
+  store: Store,
+  observer: pg.Client,
+  lock: keyof typeof LOCKS,
+): Promise<[TokenRecord, TokenRecord]> {
+  const fields = { budget: cents(100), concurrent_branches: 'exclusive' } as const;
+  const tokens = [await keep(store, rootToken(fields)), await keep(store, rootToken(fields))];
+  for (const token of tokens) {
+    const call = admission(token);
+    await store.admit(call);
+    await store.settle(settlement(call));
+  }
+  const place = lock === 'gate' ? 'hashtext(token_id)' : 'lineage';
+  const { rows } = await observer.query(`SELECT token_id FROM tokens ORDER BY ${place}`);
+  const inOrder = rows.map(({ token_id }) => tokens.find((token) => token.token_id === token_id));
+  return inOrder as [TokenRecord, TokenRecord];
+}
+
+const WAITING = `SELECT pid FROM pg_stat_activity WHERE datname = current_database()
+  AND wait_event_type = 'Lock' AND application_name = 'writ'`;
 
 /** Trees whose branches have budgets and turns of their own, in places that differ. */
 async function forest(store: Store): Promise<TokenRecord[]> {
