@@ -17,16 +17,19 @@ BEGIN
   IF p_ms IS NOT NULL THEN PERFORM set_config('lock_timeout', p_ms::text, true); END IF;
 END $$;
 
--- Holds all tokens of these lineages, each behind its gate.
-CREATE FUNCTION writ_hold_lineages(p_tokens text[]) RETURNS void LANGUAGE plpgsql AS $$
+-- Holds all tokens of these lineages, each behind its gate, and answers them. A token that comes later
+-- is not among them: nobody would keep its ancestors from being revoked.
+CREATE FUNCTION writ_hold_lineages(p_tokens text[]) RETURNS text[] LANGUAGE plpgsql AS $$
+DECLARE
+  v_held text[] := ARRAY(
+    SELECT DISTINCT unnest(t.lineage) FROM tokens t WHERE t.token_id = ANY (p_tokens));
 BEGIN
   PERFORM pg_advisory_xact_lock_shared(${GATE}, g.number) FROM (
     SELECT DISTINCT hashtext(t.lineage[1]) AS number FROM tokens t
-    WHERE t.token_id = ANY (p_tokens) ORDER BY number
+    WHERE t.token_id = ANY (v_held) ORDER BY number
   ) g;
-  PERFORM FROM tokens h WHERE h.token_id = ANY (ARRAY(
-    SELECT unnest(t.lineage) FROM tokens t WHERE t.token_id = ANY (p_tokens)))
-  ORDER BY h.lineage FOR SHARE;
+  PERFORM FROM tokens t WHERE t.token_id = ANY (v_held) ORDER BY t.lineage FOR SHARE;
+  RETURN v_held;
 END $$;
 
 CREATE FUNCTION writ_hold_budgets(p_tokens text[]) RETURNS void LANGUAGE plpgsql AS $$
@@ -55,7 +58,8 @@ CREATE TYPE admitting AS (
 -- began, and so every one acknowledged before the admission was asked for. Nothing is promised about
 -- a freeze that comes while the admission is under way. The widest is told: the names of the kinds
 -- happen to be in that order.
-CREATE FUNCTION writ_judge_calls(p_calls jsonb) RETURNS admitting[] LANGUAGE sql STABLE AS $$
+CREATE FUNCTION writ_judge_calls(p_calls jsonb, p_held text[])
+RETURNS admitting[] LANGUAGE sql STABLE AS $$
   SELECT array_agg(ROW(c.place, c.call -> 'intent', (c.call ->> 'now')::timestamptz,
     c.call ->> 'currency', (c.call ->> 'amount')::bigint, c.call -> 'key', c.call -> 'grant',
     (c.call ->> 'lease_until')::timestamptz, t.lineage, j.exclusive, '{}'::text[], '[]'::jsonb,
@@ -65,7 +69,7 @@ CREATE FUNCTION writ_judge_calls(p_calls jsonb) RETURNS admitting[] LANGUAGE sql
       WHEN f.freeze IS NOT NULL THEN jsonb_build_object('reason', 'frozen', 'freeze', f.freeze)
     END)::admitting ORDER BY c.place)
   FROM jsonb_array_elements(p_calls) WITH ORDINALITY AS c (call, place)
-  LEFT JOIN tokens t ON t.token_id = c.call #>> '{intent,token_id}'
+  LEFT JOIN tokens t ON t.token_id = c.call #>> '{intent,token_id}' AND t.token_id = ANY (p_held)
   LEFT JOIN LATERAL writ_judge(t.lineage, (c.call ->> 'now')::timestamptz) j ON true
   LEFT JOIN LATERAL (
     SELECT to_jsonb(f) AS freeze FROM freezes f
@@ -165,14 +169,15 @@ END $$;
 CREATE FUNCTION writ_admit(p_calls jsonb, p_patience_ms integer)
 RETURNS TABLE (o_place bigint, o_budgets jsonb, o_refusal jsonb) LANGUAGE plpgsql AS $$
 DECLARE
+  v_held text[];
   v_calls admitting[];
   v_budgets budgets[];
   v_exclusive text[];
 BEGIN
   PERFORM writ_be_patient(p_patience_ms);
-  PERFORM writ_hold_lineages(ARRAY(
+  v_held := writ_hold_lineages(ARRAY(
     SELECT c #>> '{intent,token_id}' FROM jsonb_array_elements(p_calls) c));
-  v_calls := writ_judge_calls(p_calls);
+  v_calls := writ_judge_calls(p_calls, v_held);
   PERFORM writ_claim_key(c.key, c.intent ->> 'operation_id', c.now)
   FROM unnest(v_calls) c WHERE c.refusal IS NULL AND c.key IS NOT NULL;
 
