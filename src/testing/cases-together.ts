@@ -1,5 +1,6 @@
 /**
- * The contract of calls that come together: each is admitted and settled as if it had come alone.
+ * The contract of what comes together: each call is admitted and settled, and each token kept, as if it
+ * had come alone.
  *
  * A store may take what arrives in one turn as one change. Nobody may notice.
  *
@@ -7,6 +8,7 @@
  */
 
 import assert from 'node:assert/strict';
+import type { EntryRecord } from '../domain/entry.ts';
 import type { Admission, Refused, Settlement } from '../storage/invocation-store.ts';
 import type { TokenRecord } from '../storage/records.ts';
 import type { Store } from '../storage/store.ts';
@@ -31,6 +33,31 @@ import { admittedOf } from './race.ts';
 import type { Cases } from './runner.ts';
 
 export const TOGETHER_CASES: Cases = {
+  'insertRoot() of tokens that come together keeps each whole, but for one whose id is taken':
+    async (store) => {
+      const first = await keep(store, rootToken());
+      const { size } = await store.sequence();
+      const budget = { currency: 'JPY', max_amount: Number.MAX_SAFE_INTEGER };
+      const tokens = [
+        rootToken({ budget, session_id: 'session-1' }),
+        rootToken({ purpose: { task_id: 'trip', nested: { to: ['Zürich', null] } }, scope: [] }),
+        rootToken({ concurrent_branches: 'exclusive', capability: 'book_flight' }),
+      ];
+      const told = tokens.map(({ token_id }) => entry({ entry_type: 'issuance', token_id }));
+
+      const taken = assert.rejects(store.insertRoot(first, entry()));
+      await Promise.all(
+        tokens.map((token, place) => store.insertRoot(token, told[place] as EntryRecord)),
+      );
+      await taken;
+
+      for (const token of tokens)
+        same((await store.describeToken(token.token_id, 0))?.token, token);
+      const kept = await entriesSince(store, size);
+      const ids = (entries: readonly { entry_id: string }[]) => entries.map((one) => one.entry_id);
+      assert.deepEqual(ids(kept).sort(), ids(told).sort());
+    },
+
   'admit() of calls that come together refuses each for its own reason': async (store) => {
     const fine = await keep(store, rootToken({ budget: cents(100) }));
     const poor = await keep(store, rootToken({ budget: cents(1) }));

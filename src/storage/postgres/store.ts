@@ -80,7 +80,7 @@ function operationsOf(
 ): Operations {
   const admit = createAdmission(database, resolveTimeoutMs);
   return {
-    ...createTokens(database, now),
+    ...createTokens(database),
     ...createIntents(database, now),
     ...createCompositions(database, resolveTimeoutMs),
     ...createApprovals(database),
