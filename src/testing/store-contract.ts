@@ -19,6 +19,7 @@ import { DELIVERY_CASES, EXPIRY_CASES, OPERATOR_CASES } from './cases-notices.ts
 import { PERMIT_CASES } from './cases-permits.ts';
 import { RETENTION_CASES } from './cases-retention.ts';
 import { ONCE_CASES, OUTCOME_CASES, SETTLEMENT_CASES } from './cases-settlement.ts';
+import { TOGETHER_CASES } from './cases-together.ts';
 import { ISSUANCE_CASES, REVOCATION_CASES } from './cases-tokens.ts';
 import { CHECKPOINT_CASES, TREE_CASES } from './cases-tree.ts';
 import { LIFE_CASES, UNKNOWN_OUTCOME_CASES } from './cases-upkeep.ts';
@@ -49,6 +50,7 @@ const AREAS: Readonly<Record<string, Cases>> = {
     ...KEY_CASES,
   },
   settlement: { ...OUTCOME_CASES, ...SETTLEMENT_CASES, ...ONCE_CASES },
+  'calls together': TOGETHER_CASES,
   compositions: { ...STEP_CASES, ...ADOPTION_CASES, ...ROLLBACK_CASES },
   'unknown outcomes': UNKNOWN_OUTCOME_CASES,
   approvals: { ...ASKING_CASES, ...LISTING_CASES, ...DECISION_CASES, ...EXPIRY_CASES },

@@ -170,6 +170,70 @@ for (const where of ['question', 'answer'] as const) {
   });
 }
 
+/** What each of several calls that go together learns when their connection breaks. */
+const LEARNED = {
+  question: { admitted: ['StoreUnavailable'], refused: 'StoreUnavailable', reserved: 0n },
+  answer: { admitted: [10n, 20n, 30n, 40n], refused: 'StoreUnavailable', reserved: 40n },
+} as const;
+
+for (const where of ['question', 'answer'] as const) {
+  test(`admit() tells each of several the truth when their ${where} was lost`, async () => {
+    const token = await keep(store, rootToken({ budget: cents(100) }));
+    const calls = Array.from({ length: 4 }, () => admission(token, { charge: usd(10n) }));
+    const expected = LEARNED[where];
+    proxy.cut(calls[2]?.intent.operation_id ?? '', where);
+
+    const tooMuch = learned(store.admit(admission(token, { charge: usd(101n) })));
+    const results = await Promise.all(calls.map((call) => learned(store.admit(call))));
+
+    assert.deepEqual([...new Set(results)].sort(), expected.admitted);
+    assert.equal(await tooMuch, expected.refused);
+    assert.deepEqual(await money(store, [token]), [[expected.reserved, 0n]]);
+    if (where === 'question') return;
+    const settled = await Promise.all(calls.map((call) => store.settle(settlement(call))));
+    assert.deepEqual(settled, ['settled', 'settled', 'settled', 'settled']);
+    assert.deepEqual(await money(store, [token]), [[0n, 40n]]);
+  });
+
+  test(`settle() settles each of several once when their ${where} was lost`, async () => {
+    const token = await keep(store, rootToken({ budget: cents(100) }));
+    const calls = Array.from({ length: 4 }, () => admission(token, { charge: usd(10n) }));
+    await Promise.all(calls.map((call) => store.admit(call)));
+    const { size } = await store.sequence();
+    const done = calls.map((call) => settlement(call, { actual: 5n }));
+    proxy.cut(done[2]?.entry.entry_id ?? '', where);
+
+    const results = await Promise.all(done.map((settled) => store.settle(settled)));
+
+    assert.deepEqual(results, ['settled', 'settled', 'settled', 'settled']);
+    assert.deepEqual(await money(store, [token]), [[0n, 20n]]);
+    await store.sequence();
+    const kept = await store.scanEntries(size, 10);
+    const ids = (entries: readonly { entry_id: string }[]) =>
+      entries.map(({ entry_id }) => entry_id).sort();
+    assert.deepEqual(ids(kept), ids(done.map((settled) => settled.entry)));
+  });
+}
+
+test('admit() does not keep a call waiting for a lock that only others need', async () => {
+  const stuck = await keep(store, rootToken({ budget: cents(100) }));
+  const free = await keep(store, rootToken({ budget: cents(100) }));
+  await admin.query('BEGIN');
+  await admin.query('SELECT FROM budgets WHERE token_id = $1 FOR UPDATE', [stuck.token_id]);
+
+  const later = store.admit(admission(stuck, { charge: usd(30n) }));
+  const now = await store.admit(admission(free, { charge: usd(30n) }));
+  const meanwhile = await money(store, [stuck, free]);
+  await admin.query('ROLLBACK');
+
+  assert.equal(now.admitted, true);
+  assert.deepEqual(meanwhile, [
+    [0n, 0n],
+    [30n, 0n],
+  ]);
+  assert.equal((await later).admitted, true);
+});
+
 test('revokeToken() is unavailable when the connection breaks before the commit', async () => {
   const token = await keep(store, rootToken());
   const told = entry();
@@ -202,6 +266,14 @@ test('revokeToken() that waits for admissions is not overtaken by those that com
   const { token_id } = token;
   assert.deepEqual(await later, { admitted: false, reason: 'revoked', token_id });
 });
+
+/** The last budget's reservation of an admitted call, or what kept it from being admitted. */
+function learned(answer: ReturnType<Store['admit']>): Promise<bigint | string | undefined> {
+  return answer.then(
+    (result) => (result.admitted ? result.budgets.at(-1)?.reserved : result.reason),
+    (error: Error) => error.name,
+  );
+}
 
 const WAITING = `datname = current_database() AND wait_event_type = 'Lock'
   AND pid <> pg_backend_pid()`;

@@ -1,92 +1,120 @@
 /**
- * Admission and settlement: one round trip each, and an answer that is always certain.
+ * Admission: one trip for calls that come together, and an answer that is always certain.
  *
- * A connection that breaks after the question was sent leaves open whether the step committed. For
- * an admission a tombstone decides: either it takes the operation's id, and the lost step can never
- * commit any more, or it meets the step's own row and reads what it answered. A settlement is known
- * by its entry and is simply asked for again.
+ * A connection that breaks after the question was sent leaves open whether the step committed. A
+ * tombstone decides, for each call by itself: either it takes the operation's id, and the lost step can
+ * never commit any more, or it meets the step's own row and reads what it answered.
  *
  * @module
  */
 
-import type {
-  Admission,
-  Admitted,
-  InvocationStore,
-  Refused,
-  Settlement,
-} from '../invocation-store.ts';
+import { amended } from '../../domain/amended.ts';
+import type { Admission, Admitted, InvocationStore, Refused } from '../invocation-store.ts';
 import type { BudgetState } from '../records.ts';
 import { StoreUnavailable } from '../store.ts';
+import { BATCH_PATIENCE_MS, createSharing } from './batch.ts';
 import type { Database, Statement } from './connection.ts';
-import { bindingRows, enqueueFrom, entryValues } from './entries.ts';
-import { REFUSED, raised, SUPERSEDED } from './failure.ts';
+import { REFUSED, raised } from './failure.ts';
 import { resolved } from './resolve.ts';
 import { budgetOf, freezeOf, grantOf, type Row } from './rows.ts';
+
+/**
+ * Calls in one commit: enough to share its flush, few enough to let the next ones soon have their turn.
+ * Two trips, so that one is at the server's door when the other leaves; calls under one token take
+ * turns there anyway.
+ */
+const ADMIT_BATCH = { sizeMax: 64, tripsMax: 2 };
 
 export function createAdmission(
   database: Database,
   resolveTimeoutMs: number,
-): Pick<InvocationStore, 'admit' | 'settle'> {
-  return {
-    async admit(request) {
-      try {
-        const ask = () => admitOnce(database, request);
-        const find = () => findOut(database, request.intent.operation_id);
-        const budgets = await resolved(resolveTimeoutMs, ask, find);
-        if (budgets !== 'aborted') return { admitted: true, budgets };
-      } catch (error) {
-        const detail = raised(error, REFUSED);
-        if (detail === undefined) throw error;
-        return refusalOf(database, request, JSON.parse(detail));
-      }
+): InvocationStore['admit'] {
+  const alone = (request: Admission) => admitAlone(database, request);
+  const share = createSharing<Admission, Judged>(ADMIT_BATCH, {
+    together: (requests) => admit(database, requests, BATCH_PATIENCE_MS),
+    alone,
+  });
+
+  return async (request) => {
+    const ask = () => (isSharable(request) ? share(request) : alone(request));
+    const find = () => findOut(database, request.intent.operation_id);
+    const judged = await resolved(resolveTimeoutMs, ask, find);
+    if (judged === 'aborted') {
       const { operation_id } = request.intent;
       throw new StoreUnavailable(`Cannot admit "${operation_id}": the connection was lost`);
-    },
-
-    async settle(settlement) {
-      const attempt = () => settleOnce(database, settlement);
-      try {
-        return await resolved(resolveTimeoutMs, attempt, attempt);
-      } catch (error) {
-        if (raised(error, SUPERSEDED) === undefined) throw error;
-        return 'superseded';
-      }
-    },
+    }
+    if ('refusal' in judged) return refusalOf(database, request, judged.refusal);
+    return { admitted: true, budgets: judged.budgets };
   };
 }
 
-type Budgets = Admitted['budgets'];
+type Judged = Pick<Admitted, 'budgets'> | { readonly refusal: Raised };
 
-async function admitOnce(database: Database, request: Admission): Promise<Budgets> {
-  const { intent, charge, idempotency, grant } = request;
+/** Keys and grants have locks of their own, which would break the order of locks in a batch. */
+function isSharable({ idempotency, grant }: Admission): boolean {
+  return idempotency === undefined && grant === undefined;
+}
+
+async function admit(
+  database: Database,
+  requests: readonly Admission[],
+  patienceMs?: number,
+): Promise<Judged[]> {
+  const calls = JSON.stringify(requests.map(callRow));
+  const rows = await database.write<JudgedRow>(ADMIT, [calls, patienceMs]);
+  return rows.map(({ budgets, refusal }) => (refusal ? { refusal } : budgetsOf(budgets)));
+}
+
+interface JudgedRow {
+  readonly budgets: Row[] | null;
+  readonly refusal: Raised | null;
+}
+
+/** A call that has claimed more than a budget gives it back by raising what refuses it. */
+async function admitAlone(database: Database, request: Admission): Promise<Judged> {
+  try {
+    const [judged] = await admit(database, [request]);
+    return judged as Judged;
+  } catch (error) {
+    const detail = raised(error, REFUSED);
+    if (detail === undefined) throw error;
+    return { refusal: JSON.parse(detail) };
+  }
+}
+
+function callRow(request: Admission): Row {
+  return {
+    intent: intentRow(request),
+    now: request.now,
+    currency: request.charge?.currency,
+    amount: request.charge?.amount.toString(),
+    key: request.idempotency,
+    grant: request.grant,
+    lease_until: request.leaseUntil,
+  };
+}
+
+function intentRow({ intent, charge, composed }: Admission): Row {
   const noted = charge ?? intent.charge;
-  const money = { currency: noted?.currency, amount: noted?.amount.toString() };
-  // As text: what a caller sent may hold what the database's own kind of JSON refuses.
-  const composing = request.composed && JSON.stringify(request.composed);
-  const kept = { ...intent, ...money, composing };
-  const [row] = await database.write<{ budgets: Row[] }>(ADMIT, [
-    JSON.stringify({ ...kept, charge: undefined }),
-    request.now,
-    charge?.currency,
-    charge?.amount,
-    idempotency && JSON.stringify(idempotency),
-    grant && JSON.stringify(grant),
-    request.leaseUntil,
-  ]);
-  return budgetsOf(row?.budgets);
+  return amended(intent, {
+    currency: noted?.currency,
+    amount: noted?.amount.toString(),
+    charge: undefined,
+    // As text: what a caller sent may hold what the database's own kind of JSON refuses.
+    composing: composed && JSON.stringify(composed),
+  });
 }
 
 /** Waits for an original that is still under way: its id is taken until it commits or rolls back. */
-async function findOut(database: Database, operationId: string): Promise<Budgets | 'aborted'> {
+async function findOut(database: Database, operationId: string): Promise<Judged | 'aborted'> {
   await database.write(TOMBSTONE, [operationId]);
   const [row] = await database.read<{ state: string; result: Row[] }>(INTENT, [operationId]);
   if (row === undefined) throw new Error(`Cannot find intent "${operationId}": it is gone`);
   return row.state === 'aborted' ? 'aborted' : budgetsOf(row.result);
 }
 
-function budgetsOf(rows: readonly Row[] | undefined): BudgetState[] {
-  return (rows ?? []).map(budgetOf);
+function budgetsOf(rows: readonly Row[] | null | undefined): { budgets: BudgetState[] } {
+  return { budgets: (rows ?? []).map(budgetOf) };
 }
 
 interface Raised {
@@ -147,32 +175,10 @@ interface KeyRow {
   readonly answer: Uint8Array | null;
 }
 
-async function settleOnce(
-  database: Database,
-  settlement: Settlement,
-): Promise<'settled' | 'superseded'> {
-  const [row] = await database.write<{ answer: string }>(SETTLE, [
-    settlement.operation_id,
-    settlement.outcome,
-    settlement.actual,
-    bindingRows(settlement.bindings),
-    settlement.answer,
-    settlement.now,
-    keepsLeases(settlement),
-    settlement.rollback && JSON.stringify(settlement.rollback),
-    ...entryValues(settlement.entry),
-  ]);
-  return row?.answer === 'superseded' ? 'superseded' : 'settled';
-}
-
-/** Only a call that may still be running keeps its turn. */
-function keepsLeases({ outcome, stillRuns = false }: Settlement): boolean {
-  return stillRuns && outcome === 'indeterminate';
-}
-
 const ADMIT: Statement = {
   name: 'admit',
-  text: 'SELECT writ_admit($1, $2, $3, $4, $5, $6, $7) AS budgets',
+  text: `SELECT o_budgets AS budgets, o_refusal AS refusal FROM writ_admit($1, $2)
+    ORDER BY o_place`,
 };
 
 const TOMBSTONE: Statement = {
@@ -200,15 +206,4 @@ const KEY: Statement = {
   text: `SELECT root_principal, subject, capability, key, fingerprint, operation_id, answer
     FROM idempotency
     WHERE root_principal = $1 AND subject = $2 AND capability = $3 AND key = $4`,
-};
-
-/** The entry's parameters follow the function's; its id is the first of them. */
-const SETTLE: Statement = {
-  name: 'settle',
-  text: `WITH step AS MATERIALIZED (
-      SELECT writ_settle($1, $2, $3, $4, $5, $6, $7, $8, $9) AS answer
-    ), entry AS (
-      ${enqueueFrom(9, "FROM step WHERE answer = 'settled'")}
-    )
-    SELECT answer FROM step`,
 };

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import { test } from 'vitest';
-import { createBatcher } from './batch.ts';
+import { StoreUnavailable } from '../store.ts';
+import { createBatcher, createSharing } from './batch.ts';
 
 interface Trip {
   readonly requests: readonly number[];
@@ -101,4 +102,40 @@ test('createBatcher() lets one answer reject alone', async () => {
     results.map(({ status }) => status),
     ['fulfilled', 'rejected', 'fulfilled'],
   );
+});
+
+/** Changes of which those above nine are at fault, and what was tried in which company. */
+function sharing(failure: Error) {
+  const tried: (readonly number[])[] = [];
+  async function together(requests: readonly number[]): Promise<string[]> {
+    tried.push(requests);
+    if (requests.some((request) => request > 9)) throw failure;
+    return requests.map((request) => `answer ${request}`);
+  }
+  const alone = async (request: number) => (await together([request]))[0] as string;
+  return { tried, share: createSharing({ sizeMax: 10, tripsMax: 1 }, { together, alone }) };
+}
+
+test('createSharing() tries each alone when one of them is at fault', async () => {
+  const { tried, share } = sharing(new Error('defect'));
+
+  const results = await Promise.allSettled([1, 10, 2].map(share));
+
+  assert.deepEqual(
+    results.map((result) => (result.status === 'fulfilled' ? result.value : result.reason.message)),
+    ['answer 1', 'defect', 'answer 2'],
+  );
+  assert.deepEqual(tried, [[1, 10, 2], [1], [10], [2]]);
+});
+
+test('createSharing() tells all of them that the store failed, and tries nothing again', async () => {
+  const { tried, share } = sharing(new StoreUnavailable('down'));
+
+  const results = await Promise.allSettled([1, 10, 2].map(share));
+
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ['rejected', 'rejected', 'rejected'],
+  );
+  assert.deepEqual(tried, [[1, 10, 2]]);
 });

@@ -9,6 +9,7 @@
  */
 
 import { StoreUnavailable } from '../store.ts';
+import { isHeldUp, isStoreFailure } from './failure.ts';
 
 export interface BatchLimits {
   /** Requests in one trip. */
@@ -19,6 +20,12 @@ export interface BatchLimits {
 
 /** Requests that wait for a trip. More than this is an overload that waiting does not cure. */
 const WAITING_MAX = 10_000;
+
+/**
+ * How long a batch of changes waits for one lock. Others do not hold one for so long unless they are
+ * stuck; then each of the batch goes on alone, and only those wait who need that lock.
+ */
+export const BATCH_PATIENCE_MS = 1_000;
 
 /** `run` answers in the order asked; an answer of its own may be a promise, and may reject alone. */
 export function createBatcher<Request, Answer>(
@@ -65,6 +72,32 @@ export function createBatcher<Request, Answer>(
       leaveSoon();
     });
   };
+}
+
+/**
+ * The same, for changes that one of them can spoil for all: by a defect, or by waiting for what is
+ * locked for long. All of them were undone then, and each is made alone. What the store itself fails
+ * of is told to all.
+ */
+export function createSharing<Request, Answer>(
+  limits: BatchLimits,
+  {
+    together,
+    alone,
+  }: {
+    together(requests: readonly Request[]): Promise<readonly Answer[]>;
+    alone(request: Request): Promise<Answer>;
+  },
+): (request: Request) => Promise<Answer> {
+  return createBatcher<Request, Answer>(limits, async (requests) => {
+    try {
+      return await together(requests);
+    } catch (error) {
+      if (isStoreFailure(error) && !isHeldUp(error)) throw error;
+      // Not waited for: the next trip need not suffer for them either.
+      return requests.map(alone);
+    }
+  });
 }
 
 interface Waiting<Request, Answer> {

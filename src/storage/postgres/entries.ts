@@ -13,7 +13,7 @@ import { createBatcher } from './batch.ts';
 import type { Database, Session, Statement } from './connection.ts';
 import { isDuplicate, isStoreFailure } from './failure.ts';
 import { resolved } from './resolve.ts';
-import { column } from './rows.ts';
+import { column, type Row } from './rows.ts';
 import { ENTRY_COLUMNS } from './schema-log.ts';
 
 /** Calls whose entries share one commit. Entries are small; the bound is for the statement's size. */
@@ -32,10 +32,27 @@ const TYPES: Readonly<Record<string, string>> = {
 
 const typeOf = (name: string): string => TYPES[name] ?? 'text';
 
+const NAMES = ENTRY_COLUMNS.join(', ');
+
 /** Inserts the entry whose values begin at this parameter, for every row that `from` selects. */
 export function enqueueFrom(first: number, from: string): string {
   const values = ENTRY_COLUMNS.map((name, place) => `$${first + place}::${typeOf(name)}`);
-  return `INSERT INTO queue (${ENTRY_COLUMNS.join(', ')}) SELECT ${values.join(', ')} ${from}`;
+  return `INSERT INTO queue (${NAMES}) SELECT ${values.join(', ')} ${from}`;
+}
+
+/** Inserts those of many entries, whose columns begin at this parameter, that `on` joins and selects. */
+export function enqueueAllFrom(first: number, on: string): string {
+  return `INSERT INTO queue (${NAMES}) SELECT ${NAMES} FROM ${entriesAt(first)} ${on} ORDER BY place`;
+}
+
+function entriesAt(first: number): string {
+  const arrays = ENTRY_COLUMNS.map((name, place) => `$${first + place}::${typeOf(name)}[]`);
+  return `unnest(${arrays.join(', ')}) WITH ORDINALITY AS e (${NAMES}, place)`;
+}
+
+/** Many entries, column by column. */
+export function entryColumns(entries: readonly EntryRecord[]): unknown[] {
+  return ENTRY_COLUMNS.map((name) => column(entries, (entry) => entry[name]));
 }
 
 export function entryValues(entry: EntryRecord): unknown[] {
@@ -101,7 +118,7 @@ async function insertNew(
   database: Database,
   { entries, bindings }: Appended,
 ): Promise<{ entry_id: string }[]> {
-  const columns = ENTRY_COLUMNS.map((name) => column(entries, (entry) => entry[name]));
+  const columns = entryColumns(entries);
   for (let tries = 1; ; tries++) {
     try {
       return await database.write(APPEND, [...columns, bindingRows(bindings)]);
@@ -113,13 +130,11 @@ async function insertNew(
 
 /** Bindings as one JSON value, or nothing when there are none. */
 export function bindingRows(bindings: readonly BindingRecord[]): string | null {
-  if (bindings.length === 0) return null;
-  const rows = bindings.map(({ price, ...binding }) => ({
-    ...binding,
-    currency: price?.currency,
-    amount: price?.amount.toString(),
-  }));
-  return JSON.stringify(rows);
+  return bindings.length === 0 ? null : JSON.stringify(bindings.map(bindingRow));
+}
+
+export function bindingRow({ price, ...binding }: BindingRecord): Row {
+  return { ...binding, currency: price?.currency, amount: price?.amount.toString() };
 }
 
 /** An id that was there must be there with the same leaf: then it is a repetition, and kept. */
@@ -136,8 +151,7 @@ async function refuseOthers(database: Database, entries: readonly EntryRecord[])
 
 const ENQUEUE: Statement = { name: 'enqueue', text: enqueueFrom(1, '') };
 
-const NAMES = ENTRY_COLUMNS.join(', ');
-const ARRAYS = ENTRY_COLUMNS.map((name, place) => `$${place + 1}::${typeOf(name)}[]`).join(', ');
+const UNPLACED = 'WHERE (SELECT l.sequence FROM log l WHERE l.entry_id = e.entry_id) IS NULL';
 
 const APPEND: Statement = {
   name: 'append',
@@ -146,10 +160,7 @@ const APPEND: Statement = {
     SELECT b.binding_id, b.type, b.capability, b.root_principal, b.currency, b.amount, b.data,
       b.issued_at FROM jsonb_populate_recordset(NULL::bindings, $${ENTRY_COLUMNS.length + 1}) b
     ON CONFLICT (binding_id) DO NOTHING)
-    INSERT INTO queue (${NAMES}) SELECT ${NAMES}
-    FROM unnest(${ARRAYS}) WITH ORDINALITY AS e (${NAMES}, place)
-    WHERE (SELECT l.sequence FROM log l WHERE l.entry_id = e.entry_id) IS NULL
-    ORDER BY place ON CONFLICT (entry_id) DO NOTHING RETURNING entry_id`,
+    ${enqueueAllFrom(1, UNPLACED)} ON CONFLICT (entry_id) DO NOTHING RETURNING entry_id`,
 };
 
 const LEAVES: Statement = {

@@ -12,7 +12,6 @@ import { OutcomeUnknown, StoreUnavailable } from '../store.ts';
 
 /** Raised by our own functions, with JSON in the detail: no error, an answer that rolls back. */
 export const REFUSED = 'WR001';
-export const SUPERSEDED = 'WR002';
 
 /** A change of nothing but reads, one that was sent, or one that was not. */
 export type Stage = 'read' | 'sent' | 'unsent';
@@ -39,14 +38,17 @@ export function isStoreFailure(error: unknown): boolean {
 
 /** True when the server ended the transaction to break a tie: the same again may succeed. */
 export function isTie(error: unknown): boolean {
-  const cause = error instanceof StoreUnavailable ? error.cause : undefined;
-  return cause instanceof pg.DatabaseError && TIES.includes(cause.code ?? '');
+  return error instanceof StoreUnavailable && TIES.includes(codeOf(error) ?? '');
+}
+
+/** True when the transaction was ended because of what others held. */
+export function isHeldUp(error: unknown): boolean {
+  return isTie(error) || codeOf(error) === LOCK_TIMEOUT;
 }
 
 /** True when the statement met what is there already. */
 export function isDuplicate(error: unknown): boolean {
-  const cause = error instanceof Error ? error.cause : undefined;
-  return cause instanceof pg.DatabaseError && cause.code === UNIQUE_VIOLATION;
+  return codeOf(error) === UNIQUE_VIOLATION;
 }
 
 /** The detail of an answer that one of our functions raised under this code. */
@@ -64,6 +66,12 @@ export function isConnectionLoss(error: unknown): boolean {
   return isFatal || /^(08|57P)/.test(error.code ?? '');
 }
 
+/** What the server said that made us reject with this error. */
+function codeOf(error: unknown): string | undefined {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof pg.DatabaseError ? cause.code : undefined;
+}
+
 function isOurs(error: unknown): boolean {
   if (isStoreFailure(error)) return true;
   return error instanceof pg.DatabaseError && error.code?.startsWith('WR') === true;
@@ -77,6 +85,7 @@ function messageOf(error: unknown): string {
 const TIES: readonly string[] = ['40001', '40P01'];
 
 const UNIQUE_VIOLATION = '23505';
+const LOCK_TIMEOUT = '55P03';
 
 /** SQLSTATE classes and codes that tell of the store's state and not of our statement. */
 const UNAVAILABLE: readonly string[] = [
@@ -86,7 +95,7 @@ const UNAVAILABLE: readonly string[] = [
   '3D000', // no such database
   '42501', // a right was taken from our role
   '53', // disk, memory or connections used up
-  '55P03', // lock timeout
+  LOCK_TIMEOUT,
   '57014', // statement timeout
   '58', // the server's own I/O
 ];

@@ -10,7 +10,8 @@
 import { StoreUnavailable } from '../store.ts';
 import type { Database, Session } from './connection.ts';
 import type { PostgresSettings } from './options.ts';
-import { ADMIT_FUNCTIONS, LINEAGE_FUNCTIONS, SETTLE_FUNCTIONS } from './schema-functions.ts';
+import { CALL_FUNCTIONS } from './schema-calls.ts';
+import { CLAIM_FUNCTIONS, LINEAGE_FUNCTIONS, RELEASE_FUNCTIONS } from './schema-functions.ts';
 import { LOG_TABLES } from './schema-log.ts';
 import {
   APPROVED_THROUGH,
@@ -28,8 +29,9 @@ const STEPS: readonly string[] = [
     CALL_TABLES,
     LOG_TABLES,
     LINEAGE_FUNCTIONS,
-    ADMIT_FUNCTIONS,
-    SETTLE_FUNCTIONS,
+    CLAIM_FUNCTIONS,
+    RELEASE_FUNCTIONS,
+    CALL_FUNCTIONS,
   ].join('\n'),
   REQUESTED_THROUGH,
   APPROVED_THROUGH,

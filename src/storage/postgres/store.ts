@@ -28,6 +28,7 @@ import { createOperators } from './operators.ts';
 import { type PostgresOptions, settingsOf } from './options.ts';
 import { createPermits } from './permits.ts';
 import { type Sequencer, startSequencer } from './sequencer.ts';
+import { createSettlement } from './settlement.ts';
 import { createTokens } from './tokens.ts';
 
 export type { PostgresOptions } from './options.ts';
@@ -77,9 +78,9 @@ function operationsOf(
   sequencer: Sequencer,
   { now, resolveTimeoutMs }: { now: () => Date; resolveTimeoutMs: number },
 ): Operations {
-  const { admit, settle } = createAdmission(database, resolveTimeoutMs);
+  const admit = createAdmission(database, resolveTimeoutMs);
   return {
-    ...createTokens(database, now),
+    ...createTokens(database),
     ...createIntents(database, now),
     ...createCompositions(database, resolveTimeoutMs),
     ...createApprovals(database),
@@ -92,7 +93,7 @@ function operationsOf(
     ...createCheckpoints(database),
     load: createLoad(database, now),
     append: createAppend(database, resolveTimeoutMs),
-    settle,
+    settle: createSettlement(database, resolveTimeoutMs),
     sequence: sequencer.sequence,
     inspect: () => inspectDatabase(database),
     async admit(request) {

@@ -1,7 +1,7 @@
 /**
  * Tokens: issuance, delegation, revocation.
  *
- * A token's row never changes but for its revocation. A child is inserted by the same statement that
+ * A token's row never changes but for its revocation. Roots that come together share one commit. A child is inserted by the same statement that
  * holds its parent's lineage, so that no revocation comes in between.
  *
  * @module
@@ -10,21 +10,29 @@
 import type { EntryRecord } from '../../domain/entry.ts';
 import type { TokenRecord } from '../records.ts';
 import type { TokenStore } from '../store.ts';
+import { createSharing } from './batch.ts';
 import type { Database, Session, Statement } from './connection.ts';
-import { enqueue, enqueueFrom, entryValues } from './entries.ts';
+import { enqueue, enqueueAllFrom, enqueueFrom, entryColumns, entryValues } from './entries.ts';
 import { budgetMax, linkOf, type Row, tokenOf } from './rows.ts';
 import { GATE } from './schema-functions.ts';
 import { ENTRY_COLUMNS } from './schema-log.ts';
 
 type ChildAnswer = Awaited<ReturnType<TokenStore['insertChild']>>;
 
-export function createTokens(database: Database, now: () => Date): TokenStore {
-  return {
-    async insertRoot(token, entry) {
-      await insert(database, token, entry, { now: now(), childrenMax: 0 });
-    },
+/** Tokens in one commit. Nobody waits for another's; the bound is for the statement's size. */
+const ROOT_BATCH = { sizeMax: 64, tripsMax: 4 };
 
-    insertChild: (token, entry, bounds) => insert(database, token, entry, bounds),
+export function createTokens(database: Database): TokenStore {
+  const shareRoots = createSharing<Issued, void>(ROOT_BATCH, {
+    together: (issued) => insertRoots(database, issued),
+    async alone(issued) {
+      await insertRoots(database, [issued]);
+    },
+  });
+  return {
+    insertRoot: (token, entry) => shareRoots({ token, entry }),
+
+    insertChild: (token, entry, bounds) => insertChild(database, { token, entry }, bounds),
 
     revokeToken: (tokenId, at, entry) =>
       database.transaction(async (session) => {
@@ -46,13 +54,29 @@ export function createTokens(database: Database, now: () => Date): TokenStore {
   };
 }
 
-async function insert(
+interface Issued {
+  readonly token: TokenRecord;
+  readonly entry: EntryRecord;
+}
+
+async function insertRoots(database: Database, issued: readonly Issued[]): Promise<undefined[]> {
+  const budgets = issued.flatMap(({ token: { token_id, budget } }) => {
+    return budget ? [{ token_id, currency: budget.currency, max: `${budgetMax(budget)}` }] : [];
+  });
+  await database.write(INSERT_ROOTS, [
+    ...entryColumns(issued.map(({ entry }) => entry)),
+    JSON.stringify(issued.map(({ token }) => token)),
+    JSON.stringify(budgets),
+  ]);
+  return issued.map(() => undefined);
+}
+
+async function insertChild(
   database: Database,
-  token: TokenRecord,
-  entry: EntryRecord,
+  { token, entry }: Issued,
   bounds: { now: Date; childrenMax: number },
 ): Promise<ChildAnswer> {
-  const [row] = await database.write<{ answer: ChildAnswer }>(INSERT, [
+  const [row] = await database.write<{ answer: ChildAnswer }>(INSERT_CHILD, [
     ...entryValues(entry),
     ...[token.token_id, token.parent_token_id, token.lineage, token.subject, token.root_principal],
     ...[token.scope, token.capability, JSON.stringify(token.purpose), token.caller_class],
@@ -80,16 +104,30 @@ async function revoke(
 const FIRST = ENTRY_COLUMNS.length + 1;
 const at = (place: number, type: string): string => `$${FIRST + place}::${type}`;
 
-const INSERT: Statement = {
-  name: 'insert_token',
+const COLUMNS = `token_id, parent_token_id, lineage, subject, root_principal, scope, capability,
+  purpose, caller_class, concurrent_branches, depth, max_delegation_depth, session_id, issued_at,
+  expires_at, kid, claims_digest`;
+
+const INSERT_ROOTS: Statement = {
+  name: 'insert_roots',
+  text: `WITH token AS (
+      INSERT INTO tokens (${COLUMNS})
+      SELECT ${COLUMNS} FROM jsonb_populate_recordset(NULL::tokens, ${at(0, 'jsonb')})
+    ), budget AS (
+      INSERT INTO budgets (token_id, currency, max)
+      SELECT token_id, currency, max
+      FROM jsonb_populate_recordset(NULL::budgets, ${at(1, 'jsonb')})
+    )
+    ${enqueueAllFrom(1, '')}`,
+};
+
+const INSERT_CHILD: Statement = {
+  name: 'insert_child',
   text: `WITH step AS MATERIALIZED (
-      SELECT CASE WHEN ${at(1, 'text')} IS NULL THEN 'inserted' ELSE writ_claim_child(
-        ${at(0, 'text')}, ${at(2, 'text[]')}, ${at(1, 'text')}, ${at(19, 'timestamptz')},
-        ${at(20, 'integer')}) END AS answer
+      SELECT writ_claim_child(${at(0, 'text')}, ${at(2, 'text[]')}, ${at(1, 'text')},
+        ${at(19, 'timestamptz')}, ${at(20, 'integer')}) AS answer
     ), token AS (
-      INSERT INTO tokens (token_id, parent_token_id, lineage, subject, root_principal, scope,
-        capability, purpose, caller_class, concurrent_branches, depth, max_delegation_depth,
-        session_id, issued_at, expires_at, kid, claims_digest)
+      INSERT INTO tokens (${COLUMNS})
       SELECT ${at(0, 'text')}, ${at(1, 'text')}, ${at(2, 'text[]')}, ${at(3, 'text')},
         ${at(4, 'text')}, ${at(5, 'text[]')}, ${at(6, 'text')}, ${at(7, 'jsonb')},
         ${at(8, 'text')}, ${at(9, 'text')}, ${at(10, 'integer')}, ${at(11, 'integer')},
