@@ -1,8 +1,8 @@
 /**
  * Measuring: one target under load for a while, and what many such samples say together.
  *
- * A busy machine slows everything alike, so what counts is the ratio to the baseline of the same
- * round. Where the rounds disagree, there is no ratio.
+ * A busy machine slows everything alike, so what counts is the ratio to the baseline just before and just
+ * after. Where the rounds disagree, there is no ratio.
  *
  * @module
  */
@@ -25,6 +25,12 @@ export interface Sample {
   readonly cpu: number;
 }
 
+/** A target in one round, and the rate of its baseline beside it. */
+export interface Round {
+  readonly own: Sample;
+  readonly beside?: number | undefined;
+}
+
 export interface Row extends Sample, Pick<Target, 'name' | 'baseline' | 'reach' | 'aim'> {
   readonly ratio?: number | undefined;
   /** The rounds differ too much for a ratio. */
@@ -44,12 +50,16 @@ export async function measure(target: Target, seconds: number): Promise<Sample> 
   }
 }
 
+/** In milliseconds. A run ends only where a sample does, and by itself takes one a second. */
+const SAMPLING: object = { sampleInt: 100 };
+
 async function sample(target: Target, seconds: number): Promise<Sample> {
   const before = target.program.cpu();
   const result = await autocannon({
     url: `${target.program.url}${target.path}`,
     connections: CONNECTIONS,
     duration: seconds,
+    ...SAMPLING,
     method: target.method,
     ...(target.headers && { headers: target.headers }),
     ...(target.body !== undefined && { body: target.body }),
@@ -69,13 +79,22 @@ async function sample(target: Target, seconds: number): Promise<Sample> {
   };
 }
 
-/** Rounds stand beside each other: the same place in each list is the same round. */
-export type Samples = ReadonlyMap<string, readonly Sample[]>;
+/** The baseline is measured for half as long before and for half as long after. */
+export async function measureBeside(
+  target: Target,
+  baseline: Target | undefined,
+  seconds: number,
+): Promise<Round> {
+  if (!baseline) return { own: await measure(target, seconds) };
+  const before = await measure(baseline, seconds / 2);
+  const own = await measure(target, seconds);
+  const after = await measure(baseline, seconds / 2);
+  return { own, beside: (before.rate + after.rate) / 2 };
+}
 
-export function rowOf({ name, baseline, reach, aim }: Target, samples: Samples): Row {
-  const own = samples.get(name) ?? [];
-  const other = (baseline && samples.get(baseline)) || [];
-  const ratios = other.map(({ rate }, round) => (own[round]?.rate ?? Number.NaN) / rate);
+export function rowOf({ name, baseline, reach, aim }: Target, rounds: readonly Round[]): Row {
+  const own = rounds.map((round) => round.own);
+  const ratios = rounds.flatMap(({ own: { rate }, beside }) => (beside ? rate / beside : []));
   const isUnsure = ratios.length > 0 && spread(ratios) > SPREAD_MAX;
   return {
     name,

@@ -48,7 +48,7 @@ export async function startProgram(script: string, options: ProgramOptions = {})
   const url = await addressOf(child);
   return {
     url,
-    cpu: () => cpuOf(child.pid as number),
+    cpu: () => cpuOf(child.pid as number, environment.WRIT_WORKERS !== undefined),
     async stop() {
       child.kill('SIGTERM');
       if (child.exitCode === null) await once(child, 'exit');
@@ -70,11 +70,18 @@ async function addressOf(child: ChildProcess): Promise<string> {
 }
 
 /** Linux counts in ticks of 10 ms; elsewhere the figure is left out. */
-function cpuOf(pid: number): number {
+function cpuOf(pid: number, hasWorkers: boolean): number {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-    return (Number(fields[11]) + Number(fields[12])) * 10_000;
+    const own = (Number(fields[11]) + Number(fields[12])) * 10_000;
+    const workers = hasWorkers ? childrenOf(pid).map((child) => cpuOf(child, false)) : [];
+    return workers.reduce((sum, cpu) => sum + cpu, own);
   } catch {
     return Number.NaN;
   }
+}
+
+function childrenOf(pid: number): number[] {
+  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
+  return text.split(' ').filter(Boolean).map(Number);
 }

@@ -55,8 +55,8 @@ export function pageOf(rows: readonly Row[], growth: Growth, seconds: number): s
 Made by \`npm run bench\`; do not edit. ${new Date().toISOString().slice(0, 10)}, commit ${commit()},
 ${cores} x ${cpu}, ${memory}, ${system}, Node ${node}. ${CONNECTIONS} connections from one process,
 all processes on the same cores. Medians of interleaved rounds of ${seconds} s. The ratio is of requests in a
-second to the baseline in the same round: \`fastify POST echo\`, and for documents a bare GET of as many
-bytes. "unsure" stands where the rounds differ too much for a ratio.
+second to the baseline just before and just after: \`fastify POST echo\`, for documents a bare GET of as many
+bytes, for two processes the same work of one. "unsure" stands where the rounds differ too much for a ratio.
 
 ${markdown(HEAD, rows.map(cellsOf))}
 ## Growth

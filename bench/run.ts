@@ -11,13 +11,20 @@
 
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { startPostgres } from '../test/postgres.ts';
+import { freshDatabase, startPostgres } from '../test/postgres.ts';
 import { chartOf } from './chart.ts';
 import { growth } from './growth.ts';
-import { CONNECTIONS, measure, type Row, rowOf, type Sample } from './measure.ts';
+import { CONNECTIONS, measure, measureBeside, type Round, type Row, rowOf } from './measure.ts';
 import { DESK, type Program, startProgram } from './processes.ts';
 import { machine, pageOf, tableOf } from './report.ts';
-import { baselines, documentTargets, refusalTargets, type Target, workTargets } from './targets.ts';
+import {
+  baselines,
+  documentTargets,
+  pairTargets,
+  refusalTargets,
+  type Target,
+  workTargets,
+} from './targets.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -29,9 +36,9 @@ const { values: options } = parseArgs({
 });
 
 const { quick } = options;
-const SECONDS = quick ? 0.4 : 1.2;
-const ROUNDS = quick ? 3 : 5;
-const WARM_UP_SECONDS = quick ? 0.4 : 3;
+const SECONDS = quick ? 0.3 : 1.2;
+const ROUNDS = quick ? 2 : 7;
+const WARM_UP_SECONDS = quick ? 0.3 : 4;
 
 const EXTENT = quick
   ? { entries: [1_000, 10_000], tokens: [100, 1_000], descendants: 1_000, calls: 5_000 }
@@ -78,10 +85,14 @@ async function underLoad(): Promise<Row[]> {
     const sqlite = await started(startProgram(DESK, { profiles }));
     const environment = { WRIT_STORE: postgres.url };
     const shared = await started(startProgram(DESK, { environment, profiles }));
+    const { url } = await freshDatabase(postgres.url);
+    const pairing = { WRIT_STORE: url, WRIT_WORKERS: '2' };
+    const pair = await started(startProgram(DESK, { environment: pairing }));
     return await interleaved([
       ...baselines({ node, fastify, mcp }),
       ...(await workTargets('SQLite', sqlite)),
       ...(await workTargets('PostgreSQL', shared)),
+      ...(await pairTargets(pair)),
       ...(await refusalTargets(sqlite)),
       ...(await documentTargets(sqlite, fastify)),
     ]);
@@ -92,13 +103,17 @@ async function underLoad(): Promise<Row[]> {
 }
 
 async function interleaved(targets: readonly Target[]): Promise<Row[]> {
-  const samples = new Map<string, Sample[]>(targets.map(({ name }) => [name, []]));
+  const byName = new Map(targets.map((target) => [target.name, target]));
+  const rounds = new Map<Target, Round[]>(targets.map((target) => [target, []]));
   // Caches, compiled code, connections.
   for (const target of targets) await measure(target, WARM_UP_SECONDS);
   for (let round = 0; round < ROUNDS; round += 1) {
-    for (const target of targets) samples.get(target.name)?.push(await measure(target, SECONDS));
+    for (const [target, own] of rounds) {
+      const baseline = target.baseline === undefined ? undefined : byName.get(target.baseline);
+      own.push(await measureBeside(target, baseline, SECONDS));
+    }
   }
-  return targets.map((target) => rowOf(target, samples));
+  return [...rounds].map(([target, own]) => rowOf(target, own));
 }
 
 await main();

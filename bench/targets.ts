@@ -108,6 +108,17 @@ export async function workTargets(
   return targets.filter(({ reach }) => reach !== undefined);
 }
 
+/** Two processes on one database, of one of them; everything shares the cores with those who ask. */
+export async function pairTargets(program: Program): Promise<Target[]> {
+  const targets = await workTargets('PostgreSQL', program);
+  return targets.map(({ name, aim: _, ...target }) => ({
+    ...target,
+    name: `${name}, two processes`,
+    baseline: name,
+    reach: 1,
+  }));
+}
+
 const DOCUMENTS = {
   discovery: '/.well-known/svc',
   JWKS: '/.well-known/jwks.json',
