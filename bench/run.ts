@@ -36,9 +36,9 @@ const { values: options } = parseArgs({
 });
 
 const { quick } = options;
-const SECONDS = quick ? 0.3 : 1.2;
-const ROUNDS = quick ? 2 : 7;
-const WARM_UP_SECONDS = quick ? 0.3 : 4;
+const SECONDS = quick ? 0.3 : 1;
+const ROUNDS = quick ? 2 : 5;
+const WARM_UP_SECONDS = quick ? 0.3 : 3;
 
 const EXTENT = quick
   ? { entries: [1_000, 10_000], tokens: [100, 1_000], descendants: 1_000, calls: 5_000 }

@@ -29,7 +29,7 @@ import { askOf, headerLines, traceOf } from './request.ts';
 import { type Load, watchLoad } from './shed.ts';
 import { mount, type Surface } from './surface.ts';
 import { METRICS_TYPE } from './tally.ts';
-import { endOfTurn } from './turn.ts';
+import { beginTurn, endOfTurn } from './turn.ts';
 
 export type HttpServer = FastifyInstance;
 
@@ -97,7 +97,9 @@ function addRoute(
     url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
     config: { operation: name },
     handler: async (request, reply) => {
-      const answer = await perform(name, method, askOf(operation, request, reply), runtime.log);
+      const performing = perform(name, method, askOf(operation, request, reply), runtime.log);
+      beginTurn();
+      const answer = await performing;
       await endOfTurn();
       return sendAnswer(request, reply, answer);
     },

@@ -1,23 +1,35 @@
 import assert from 'node:assert/strict';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { test } from 'vitest';
-import { endOfTurn } from './turn.ts';
+import { beginTurn, endOfTurn } from './turn.ts';
 
-test('endOfTurn() lets all that wait go on together, after what was already under way', async () => {
+test('endOfTurn() comes after what took its place in the turn before it began', async () => {
   const order: string[] = [];
-  const first = endOfTurn().then(() => order.push('first'));
-  await Promise.resolve().then(() => order.push('work of the same turn'));
-  const second = endOfTurn().then(() => order.push('second'));
+  const store = nextTurn().then(async () => {
+    await Promise.resolve();
+    order.push('what the store let go on');
+  });
+  beginTurn();
+  const first = endOfTurn().then(() => order.push('first answer'));
+  await Promise.resolve();
+  beginTurn();
+  const second = endOfTurn().then(() => order.push('second answer'));
 
-  await Promise.all([first, second]);
+  await Promise.all([store, first, second]);
 
-  assert.deepEqual(order, ['work of the same turn', 'first', 'second']);
+  assert.deepEqual(order, ['what the store let go on', 'first answer', 'second answer']);
 });
 
-test('endOfTurn() begins a new turn for those that come later', async () => {
-  const before = endOfTurn();
-  await before;
+test('endOfTurn() without a turn comes when no promise has anything left to do', async () => {
+  const order: string[] = [];
+  const answers = [1, 2, 3].map(async (steps) => {
+    for (let step = 0; step < 5 * steps; step += 1) await Promise.resolve();
+    order.push(`ready ${steps}`);
+    await endOfTurn();
+    order.push(`gone ${steps}`);
+  });
 
-  assert.notEqual(endOfTurn(), before);
-  await turn();
+  await Promise.all(answers);
+
+  assert.deepEqual(order, ['ready 1', 'ready 2', 'ready 3', 'gone 1', 'gone 2', 'gone 3']);
 });

@@ -1,22 +1,39 @@
 /**
- * Lets answers that are ready at once leave together, when all input of this turn was read.
+ * Lets answers that are ready in one turn of the event loop leave together, at its end.
  *
  * Each write may wake a client that waits, which costs more than the write: a client that gets several
- * answers at once is woken once. Answers that waited for the store come together as it is.
+ * answers at once is woken once. Nobody waits for a turn that is not under way.
  *
  * @module
  */
 
 import { setImmediate } from 'node:timers';
 
-let ending: Promise<void> | undefined;
+let turn: Promise<void> | undefined;
+let task: Promise<void> | undefined;
 
-export function endOfTurn(): Promise<void> {
-  ending ??= new Promise((resolve) => {
+/** Takes the last place in the turn: after all input was read and what the store does in it is done. */
+export function beginTurn(): void {
+  turn ??= new Promise((resolve) => {
     setImmediate(() => {
-      ending = undefined;
+      turn = undefined;
       resolve();
     });
   });
-  return ending;
+}
+
+/** The end of the turn that began, or of what is being done right now where none did. */
+export function endOfTurn(): Promise<void> {
+  return turn ?? endOfTask();
+}
+
+function endOfTask(): Promise<void> {
+  // A tick comes when no promise has anything left to do.
+  task ??= new Promise((resolve) => {
+    process.nextTick(() => {
+      task = undefined;
+      resolve();
+    });
+  });
+  return task;
 }

@@ -48,6 +48,8 @@ export interface GroupCommit {
     isRefusal?: (result: Result) => boolean,
   ): Promise<Result>;
   waiting(): number;
+  /** Takes a place in this turn: what is submitted before its end need not wait for the next. */
+  expect(): void;
   /** Commits what was accepted. Refuses what comes later. */
   close(): void;
 }
@@ -89,6 +91,7 @@ export function createGroupCommit(
       });
     },
     waiting: turns.waiting,
+    expect: turns.expect,
     close() {
       isClosed = true;
       turns.finish();

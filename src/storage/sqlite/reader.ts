@@ -22,7 +22,12 @@ export interface Reader<Notes> {
   close(): void;
 }
 
-export function createReader<Notes>(connection: Connection, newNotes: () => Notes): Reader<Notes> {
+/** `onAsked` is told of each question, when a place in the turn was taken for its answer. */
+export function createReader<Notes>(
+  connection: Connection,
+  newNotes: () => Notes,
+  onAsked: () => void = () => undefined,
+): Reader<Notes> {
   const turns = createTurns<Waiting>(BATCH_MAX, (batch) => {
     answerTogether(connection, newNotes(), batch);
   });
@@ -35,6 +40,7 @@ export function createReader<Notes>(connection: Connection, newNotes: () => Note
       return new Promise<Result>((resolve, reject) => {
         // The queue holds questions of every type; each pair of functions fits its own.
         turns.add({ question, resolve, reject } as Waiting);
+        onAsked();
       });
     },
     close() {

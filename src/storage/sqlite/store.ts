@@ -71,7 +71,8 @@ export function createSqliteStore(connection: Connection, options: SqliteOptions
   const log = createLogWriter(connection);
   const commits = createGroupCommit(connection, log);
   const eraser = createEraser(connection, commits);
-  const reader = createReader<TokensSeen>(connection, () => new Map());
+  // What a call reads it often judges at once: its entry is then kept in the turn that it came in.
+  const reader = createReader<TokensSeen>(connection, () => new Map(), commits.expect);
   const now = options.clock ?? (() => new Date());
   const parts: Parts = { connection, reader, log, commits, eraser, now };
   return {

@@ -8,12 +8,14 @@ import { setImmediate } from 'node:timers';
 
 export interface Turns<Item> {
   add(item: Item): void;
+  /** Takes a place in this turn for what may come before its end. */
+  expect(): void;
   waiting(): number;
   /** Does at once what still waits. */
   finish(): void;
 }
 
-/** `run` gets at most `batchMax` items, in the order of asking, and never throws. */
+/** `run` gets at most `batchMax` items, or none, in the order of asking, and never throws. */
 export function createTurns<Item>(
   batchMax: number,
   run: (batch: readonly Item[]) => void,
@@ -21,21 +23,22 @@ export function createTurns<Item>(
   const queue: Item[] = [];
   let isScheduled = false;
 
-  function schedule(): void {
-    if (isScheduled || queue.length === 0) return;
+  function expect(): void {
+    if (isScheduled) return;
     isScheduled = true;
     setImmediate(() => {
       isScheduled = false;
       run(queue.splice(0, batchMax));
-      schedule();
+      if (queue.length > 0) expect();
     });
   }
 
   return {
     add(item) {
       queue.push(item);
-      schedule();
+      expect();
     },
+    expect,
     waiting: () => queue.length,
     finish() {
       while (queue.length > 0) run(queue.splice(0, batchMax));
