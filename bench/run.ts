@@ -1,10 +1,11 @@
 /**
  * The benchmark: the service beside bare servers, in the same run, on the same machine.
  *
- *     npm run bench -- [--quick] [--json <file>] [--profile <folder>] [--no-growth]
+ *     npm run bench -- [--quick] [--json <file>] [--profile <folder>] [--no-growth] [--calls <number>]
  *
  * Targets are interleaved and repeated. A whole run writes `bench/RESULTS.md` and `bench/growth.svg`;
- * a quick one only prints. With `--profile`, each program leaves its CPU profile in the folder.
+ * a quick one only prints. With `--profile`, each program leaves its CPU profile in the folder. `--calls` is
+ * over how many invocations memory is watched; a million takes some minutes more.
  *
  * @module
  */
@@ -32,6 +33,7 @@ const { values: options } = parseArgs({
     json: { type: 'string' },
     profile: { type: 'string' },
     'no-growth': { type: 'boolean', default: false },
+    calls: { type: 'string' },
   },
 });
 
@@ -40,13 +42,15 @@ const SECONDS = quick ? 0.3 : 1;
 const ROUNDS = quick ? 2 : 5;
 const WARM_UP_SECONDS = quick ? 0.3 : 3;
 
+const CALLS = options.calls === undefined ? undefined : Number(options.calls);
+
 const EXTENT = quick
-  ? { entries: [1_000, 10_000], tokens: [100, 1_000], descendants: 1_000, calls: 5_000 }
+  ? { entries: [1_000, 10_000], tokens: [100, 1_000], descendants: 1_000, calls: CALLS ?? 5_000 }
   : {
       entries: [1_000, 10_000, 100_000, 1_000_000],
       tokens: [100, 1_000, 10_000, 100_000],
       descendants: 10_000,
-      calls: 100_000,
+      calls: CALLS ?? 100_000,
     };
 
 async function main(): Promise<void> {

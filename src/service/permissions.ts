@@ -35,8 +35,11 @@ import { type TokenCaller, tokenCallerOf } from './caller.ts';
 import { type Answer, type Method, requestOf } from './operations.ts';
 import type { Parts } from './parts.ts';
 
-/** Answers kept: a busy agent asks again and again, and each takes some ten KiB. */
+/** Answers kept: a busy agent asks again and again. */
 const ANSWERS_MAX = 500;
+
+/** Characters of an answer that is kept: those of most catalogs have ten thousand. */
+const ANSWER_LENGTH_MAX = 50_000;
 
 /** An answer, and the state of the budgets that it was made from. */
 interface Told {
@@ -54,6 +57,7 @@ export function createPermissions(parts: Parts): Method {
     if (before?.state === state) return before.answer;
     const body = permissionsOf(parts, caller);
     const answer = { body, text: JSON.stringify(body) };
+    if (answer.text.length > ANSWER_LENGTH_MAX) return answer;
     if (told.size >= ANSWERS_MAX) told.delete(told.keys().next().value as TokenRecord);
     told.set(caller.token, { state, answer });
     return answer;
@@ -66,8 +70,8 @@ export function createPermissions(parts: Parts): Method {
     });
 }
 
-function stateOf({ reserved, consumed }: BudgetState): string {
-  return `${reserved} ${consumed}`;
+function stateOf({ max, reserved, consumed }: BudgetState): string {
+  return `${max} ${reserved} ${consumed}`;
 }
 
 function permissionsOf(parts: Parts, caller: TokenCaller): PermissionsAnswer {

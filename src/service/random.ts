@@ -53,16 +53,21 @@ export function newOperationId(now: Date): string {
 
 const OPERATION_BYTES = 16;
 
-/** In milliseconds: ids of one such step begin alike. In seventy minutes all beginnings come round. */
+/** In milliseconds: ids of one such step begin alike. */
 const STEP_MS = 64;
 
+/** Beginnings of twelve bits come round in four minutes. */
+const STEPS = 4_096;
+
 /**
- * Invocation ids are short: their beginnings go round evenly, so that they are no likelier to meet than
- * if all of it was random, and still those of one moment lie together.
+ * Invocation ids are short, so little of them is time: three digits. Over more than some minutes they are
+ * spread as evenly as if all of it was random, and those of one moment lie together.
  */
 export function newInvocationId(): InvocationId {
-  const step = Math.floor(Date.now() / STEP_MS);
-  return idOf('inv-', timed(randomBytes(ID_BYTES['inv-']), 2, step));
+  const bytes = randomBytes(ID_BYTES['inv-']);
+  const step = Math.floor(Date.now() / STEP_MS) % STEPS;
+  const rest = (bytes[1] as number) % 16;
+  return idOf('inv-', timed(bytes, 2, step * 16 + rest));
 }
 
 /** Writes the lowest bytes of a number over the first of these. */

@@ -4,6 +4,8 @@
  * @module
  */
 
+import type { TokenRecord } from './records.ts';
+
 /** `make` depends on nothing but its text. Of more than `max` texts the first that came is forgotten. */
 export function remembered<Value>(
   max: number,
@@ -18,6 +20,12 @@ export function remembered<Value>(
     known.set(text, value);
     return value;
   };
+}
+
+/** A token's record that several callers get: none of them can change it for the others. */
+export function shared(token: TokenRecord): TokenRecord {
+  for (const part of [token.lineage, token.scope, token.purpose]) Object.freeze(part);
+  return Object.freeze(token);
 }
 
 /** Tokens whose records are remembered: more than are busy at one time; each takes one to two KiB. */

@@ -234,6 +234,41 @@ test('admit() does not keep a call waiting for a lock that only others need', as
   assert.equal((await later).admitted, true);
 });
 
+for (const step of ['admit', 'settle'] as const) {
+  test(`${step}() of a call counts, though together with another it takes longer than it may`, async () => {
+    // Too short to wait for a lock: the server ends the whole statement.
+    const hasty = await openPostgres(server.url, { statementTimeoutMs: 500 });
+    const stuck = await keep(store, rootToken({ budget: cents(100) }));
+    const free = await keep(store, rootToken({ budget: cents(100) }));
+    const asked = [stuck, free].map((token) => admission(token, { charge: usd(30n) }));
+    if (step === 'settle') await Promise.all(asked.map((each) => store.admit(each)));
+    await admin.query('BEGIN');
+    await admin.query('SELECT FROM budgets WHERE token_id = $1 FOR UPDATE', [stuck.token_id]);
+
+    const [held, passed] = await Promise.allSettled(
+      asked.map((each) => (step === 'admit' ? hasty.admit(each) : hasty.settle(settlement(each)))),
+    );
+    const meanwhile = await money(store, [stuck, free]);
+    await admin.query('ROLLBACK');
+    await hasty.close();
+
+    assert.equal(passed?.status, 'fulfilled');
+    assert.ok(held?.status === 'rejected' && held.reason instanceof StoreUnavailable);
+    assert.deepEqual(
+      meanwhile,
+      step === 'admit'
+        ? [
+            [0n, 0n],
+            [30n, 0n],
+          ]
+        : [
+            [30n, 0n],
+            [0n, 30n],
+          ],
+    );
+  });
+}
+
 test('revokeToken() is unavailable when the connection breaks before the commit', async () => {
   const token = await keep(store, rootToken());
   const told = entry();

@@ -50,9 +50,12 @@ export function createAdmission(
 
 type Judged = Pick<Admitted, 'budgets'> | { readonly refusal: Raised };
 
-/** Keys and grants have locks of their own, which would break the order of locks in a batch. */
-function isSharable({ idempotency, grant }: Admission): boolean {
-  return idempotency === undefined && grant === undefined;
+/**
+ * Keys and grants have locks of their own, which would break the order of locks in a batch. What a
+ * composed call was given may be large.
+ */
+function isSharable({ idempotency, grant, composed }: Admission): boolean {
+  return idempotency === undefined && grant === undefined && composed === undefined;
 }
 
 async function admit(

@@ -75,9 +75,9 @@ export function createBatcher<Request, Answer>(
 }
 
 /**
- * The same, for changes that one of them can spoil for all: by a defect, or by waiting for what is
- * locked for long. All of them were undone then, and each is made alone. What the store itself fails
- * of is told to all.
+ * The same, for changes that one of them can spoil for all: by a defect, by waiting for what is locked for
+ * long, or by taking too long itself. All of them were undone then, and each is made alone. What the
+ * store itself fails of is told to all.
  */
 export function createSharing<Request, Answer>(
   limits: BatchLimits,

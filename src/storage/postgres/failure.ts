@@ -41,9 +41,10 @@ export function isTie(error: unknown): boolean {
   return error instanceof StoreUnavailable && TIES.includes(codeOf(error) ?? '');
 }
 
-/** True when the transaction was ended because of what others held. */
+/** True when the transaction was ended because of what others held, or because it took too long. */
 export function isHeldUp(error: unknown): boolean {
-  return isTie(error) || codeOf(error) === LOCK_TIMEOUT;
+  const code = codeOf(error);
+  return isTie(error) || code === LOCK_TIMEOUT || code === STATEMENT_TIMEOUT;
 }
 
 /** True when the statement met what is there already. */
@@ -86,6 +87,7 @@ const TIES: readonly string[] = ['40001', '40P01'];
 
 const UNIQUE_VIOLATION = '23505';
 const LOCK_TIMEOUT = '55P03';
+const STATEMENT_TIMEOUT = '57014';
 
 /** SQLSTATE classes and codes that tell of the store's state and not of our statement. */
 const UNAVAILABLE: readonly string[] = [
@@ -96,6 +98,6 @@ const UNAVAILABLE: readonly string[] = [
   '42501', // a right was taken from our role
   '53', // disk, memory or connections used up
   LOCK_TIMEOUT,
-  '57014', // statement timeout
+  STATEMENT_TIMEOUT,
   '58', // the server's own I/O
 ];

@@ -9,7 +9,7 @@
 
 import type { Loaded, LoadRequest } from '../invocation-store.ts';
 import type { IdempotencyRecord } from '../records.ts';
-import { remembered, TOKENS_REMEMBERED_MAX } from '../remembered.ts';
+import { remembered, shared, TOKENS_REMEMBERED_MAX } from '../remembered.ts';
 import { createBatcher } from './batch.ts';
 import type { Database, Statement } from './connection.ts';
 import { bindingOf, column, freezeOf, grantOf, linkOf, type Row, tokenOf } from './rows.ts';
@@ -70,9 +70,7 @@ function loadedOf(request: LoadRequest, row: LoadRow): Loaded {
   };
 }
 
-const knownToken = remembered(TOKENS_REMEMBERED_MAX, (json) =>
-  Object.freeze(tokenOf(JSON.parse(json))),
-);
+const knownToken = remembered(TOKENS_REMEMBERED_MAX, (json) => shared(tokenOf(JSON.parse(json))));
 
 /** A key that admission would reclaim is as good as gone. */
 const LOAD: Statement = {

@@ -33,9 +33,16 @@ export function createSettlement(
   return (settlement) =>
     resolved(
       resolveTimeoutMs,
-      () => share(settlement),
+      () => (isLight(settlement) ? share(settlement) : alone(settlement)),
       () => alone(settlement),
     );
+}
+
+/** Bindings and bytes of an answer. What brings more takes so long that others would wait for it. */
+const LIGHT = { bindings: 8, answer: 64 * 1024 };
+
+function isLight({ bindings, answer }: Settlement): boolean {
+  return bindings.length <= LIGHT.bindings && (answer?.length ?? 0) <= LIGHT.answer;
 }
 
 async function settle(

@@ -9,7 +9,7 @@
 
 import { fromMinor } from '../../domain/money.ts';
 import type { BudgetState, LineageLink, TokenRecord } from '../records.ts';
-import { remembered, TOKENS_REMEMBERED_MAX } from '../remembered.ts';
+import { remembered, shared, TOKENS_REMEMBERED_MAX } from '../remembered.ts';
 import type { Connection } from './connection.ts';
 import { timeOf } from './rows.ts';
 
@@ -118,12 +118,12 @@ function parsed(text: string): Fixed {
   const token: TokenRecord = {
     token_id: row.token_id,
     parent_token_id: row.parent_token_id ?? undefined,
-    lineage: Object.freeze(JSON.parse(row.lineage)),
+    lineage: JSON.parse(row.lineage),
     subject: row.subject,
     root_principal: row.root_principal,
-    scope: Object.freeze(JSON.parse(row.scope)),
+    scope: JSON.parse(row.scope),
     capability: row.capability ?? undefined,
-    purpose: Object.freeze(JSON.parse(row.purpose)),
+    purpose: JSON.parse(row.purpose),
     budget: budget && { currency, max_amount: fromMinor(budget.max, currency) },
     caller_class: row.caller_class,
     concurrent_branches: row.concurrent_branches,
@@ -135,5 +135,5 @@ function parsed(text: string): Fixed {
     kid: row.kid,
     claims_digest: row.claims_digest,
   };
-  return { token: Object.freeze(token), budget };
+  return { token: shared(token), budget };
 }
