@@ -4,7 +4,6 @@
  * @module
  */
 
-import { openPostgres } from './postgres/store.ts';
 import { IN_MEMORY } from './sqlite/connection.ts';
 import { openSqlite } from './sqlite/store.ts';
 import type { Store } from './store.ts';
@@ -23,7 +22,11 @@ export interface StoreOptions {
 export async function openStore(url: string, options: StoreOptions = {}): Promise<Store> {
   const { clock, create } = options;
   if (url === 'memory:') return openSqlite(IN_MEMORY, { clock });
-  if (/^postgres(ql)?:\/\//.test(url)) return openPostgres(url, { clock, create });
+  if (/^postgres(ql)?:\/\//.test(url)) {
+    // Only who uses it waits for its driver to load.
+    const { openPostgres } = await import('./postgres/store.ts');
+    return openPostgres(url, { clock, create });
+  }
   if (/^sqlite:./.test(url)) return openSqlite(url.slice('sqlite:'.length), { clock, create });
 
   // An address may carry a password after its scheme, so no more of it is shown.
