@@ -55,7 +55,7 @@ function fieldsOf(operation: Operation, request: FastifyRequest): object {
   const address = operation.rest === 'query' ? request.url : request.url.split('?', 1)[0];
   refuseUnkeepable(address as string);
   const rest = operation.rest === 'query' ? (request.query as object) : bodyOf(request);
-  const fields = Object.assign({}, rest) as Record<string, unknown>;
+  const fields: Record<string, unknown> = { ...rest };
   for (const field in operation.headers) {
     const value = request.headers[operation.headers[field] as string];
     if (value !== undefined) fields[field] = value;
