@@ -61,14 +61,27 @@ export function sendFailure(
 function sendDocument(
   request: FastifyRequest,
   reply: FastifyReply,
-  { text, etag, headers }: Document,
+  document: Document,
 ): FastifyReply {
+  const { etag, headers } = document;
   reply.headers({ 'content-type': JSON_TYPE, ...headers, etag });
   if (hasTag(request.headers['if-none-match'], etag)) {
     return reply.removeHeader('content-type').code(304).send();
   }
-  // A string: header and body then leave in one piece.
-  return reply.send(text);
+  return reply.send(payloadOf(document));
+}
+
+/** In characters. A shorter text leaves in one piece with its header; a longer one is encoded once. */
+const LONG_TEXT_MIN = 2_000;
+
+const encoded = new WeakMap<Document, Buffer>();
+
+function payloadOf(document: Document): string | Buffer {
+  const { text } = document;
+  if (text.length < LONG_TEXT_MIN) return text;
+  const bytes = encoded.get(document) ?? Buffer.from(text);
+  encoded.set(document, bytes);
+  return bytes;
 }
 
 /** RFC 9110: a list of tags or a star; weak tags match too, since our bytes only exist in one form. */
