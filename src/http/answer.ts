@@ -79,7 +79,9 @@ const encoded = new WeakMap<Document, Buffer>();
 function payloadOf(document: Document): string | Buffer {
   const { text } = document;
   if (text.length < LONG_TEXT_MIN) return text;
-  const bytes = encoded.get(document) ?? Buffer.from(text);
+  const before = encoded.get(document);
+  if (before) return before;
+  const bytes = Buffer.from(text);
   encoded.set(document, bytes);
   return bytes;
 }
