@@ -32,3 +32,17 @@ export function createDeadline(): Deadline & { pass(reason: Error): void } {
     },
   };
 }
+
+export const LATE = Symbol('late');
+
+/** What ends first: `ended`, or the time it has. */
+export function beforeLate<Result>(
+  ended: Promise<Result>,
+  deadlineMs: number,
+): Promise<Result | typeof LATE> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, deadlineMs, LATE);
+    const inTime = () => clearTimeout(timer);
+    ended.finally(inTime).then(resolve, reject);
+  });
+}

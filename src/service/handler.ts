@@ -15,7 +15,7 @@ import type { JsonObject } from '../protocol/primitives.ts';
 import type { BindingRecord } from '../storage/records.ts';
 import type { Call } from './call.ts';
 import type { TokenCaller } from './caller.ts';
-import { createDeadline, type Deadline } from './deadline.ts';
+import { beforeLate, createDeadline, type Deadline, LATE } from './deadline.ts';
 import {
   ApprovalNeeded,
   type Handler,
@@ -93,7 +93,7 @@ export async function withinDeadline(
   const deadline = createDeadline();
   const ended = run(deadline);
   const first = await beforeLate(ended, deadlineMs);
-  if (first !== 'late') return first;
+  if (first !== LATE) return first;
 
   deadline.pass(new Error(`Cannot go on: the deadline of ${deadlineMs} ms has passed`));
   const detail = `Cannot say what became of the call: the handler took longer than ${deadlineMs} ms`;
@@ -103,15 +103,6 @@ export async function withinDeadline(
     bindings: [],
     late: ended,
   };
-}
-
-/** What ends first: `ended`, or the time it has. */
-function beforeLate(ended: Promise<Done>, deadlineMs: number): Promise<Done | 'late'> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, deadlineMs, 'late');
-    const inTime = () => clearTimeout(timer);
-    ended.finally(inTime).then(resolve, reject);
-  });
 }
 
 interface Notes {

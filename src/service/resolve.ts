@@ -19,6 +19,7 @@ import { matchesPrincipal } from '../domain/principal.ts';
 import type { Capability } from '../protocol/capability.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
 import type { TokenCaller } from './caller.ts';
+import { beforeLate, LATE } from './deadline.ts';
 import type { Resolution } from './definition.ts';
 import type { Parts } from './parts.ts';
 
@@ -53,18 +54,10 @@ async function inTime(
   name: string,
   deadlineMs: number,
 ): Promise<Resolution> {
-  let timer: NodeJS.Timeout | undefined;
-  const deadline = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => {
-      const detail = `Cannot resolve "${name}": no answer within ${deadlineMs} ms; nothing happened`;
-      reject(new Refusal(failure('service_unavailable', detail)));
-    }, deadlineMs);
-  });
-  try {
-    return await Promise.race([resolve(), deadline]);
-  } finally {
-    clearTimeout(timer);
-  }
+  const first = await beforeLate(resolve(), deadlineMs);
+  if (first !== LATE) return first;
+  const detail = `Cannot resolve "${name}": no answer within ${deadlineMs} ms; nothing happened`;
+  throw new Refusal(failure('service_unavailable', detail));
 }
 
 const NO_POLICIES: ReadonlyMap<string, ActorPolicy> = new Map();

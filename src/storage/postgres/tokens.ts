@@ -1,8 +1,9 @@
 /**
  * Tokens: issuance, delegation, revocation.
  *
- * A token's row never changes but for its revocation. Roots that come together share one commit. A child is inserted by the same statement that
- * holds its parent's lineage, so that no revocation comes in between.
+ * A token's row never changes but for its revocation. Roots that come together share one commit. A
+ * child is inserted by the same statement that holds its parent's lineage, so that no revocation comes
+ * in between.
  *
  * @module
  */
