@@ -209,12 +209,12 @@ function keyringOf(timeline: () => Timeline, now: () => Date): Omit<Keyring, 're
         // Its header names one artefact, so for any other the whole check would refuse it too.
         const isSame = before.use === use && before.typ === typ;
         const isKept = isSame && keyFor(use, before.kid) !== undefined;
-        return isKept ? rememberedText(text, before.kid) : undefined;
+        return isKept ? new RememberedText(text, before.kid) : undefined;
       }
       const read = readCompact(text, typ);
       const key = read && keyFor(use, read.kid);
       if (!key || !isSignature(key.publicKey, read.signed, read.signature)) return undefined;
-      verified.add(text, { kid: key.kid, use, typ });
+      verified.set(text, { kid: key.kid, use, typ });
       return { payload: read.payload, kid: key.kid };
     },
     verifyDetached: (use, typ, text, payload) => {
@@ -232,13 +232,18 @@ function keyringOf(timeline: () => Timeline, now: () => Date): Omit<Keyring, 're
 }
 
 /** Decoded when it is asked for: whoever verified a text before has mostly read it before, too. */
-function rememberedText(text: string, kid: string): { payload: Uint8Array; kid: string } {
-  return {
-    kid,
-    get payload() {
-      return payloadOf(text);
-    },
-  };
+class RememberedText {
+  readonly kid: string;
+  readonly #text: string;
+
+  constructor(text: string, kid: string) {
+    this.kid = kid;
+    this.#text = text;
+  }
+
+  get payload(): Uint8Array {
+    return payloadOf(this.#text);
+  }
 }
 
 function signatureOf(key: PublishedKey, typ: ArtefactTyp, payload: string) {

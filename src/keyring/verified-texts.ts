@@ -11,12 +11,10 @@
  */
 
 import type { ArtefactTyp } from '../domain/jws.ts';
+import { createRecent, type Recent } from '../domain/recent.ts';
 import type { KeyUse } from './wire.ts';
 
-/** Texts kept. More than the tokens that are busy at one time on one replica. */
-const VERIFIED_TEXTS_MAX = 10_000;
-
-/** Characters of all texts together: 16 MiB, since texts of the greatest length would take 80. */
+/** Characters of all texts together: 16 MiB, more than the tokens that are busy on one replica. */
 const VERIFIED_CHARACTERS_MAX = 16 * 1024 * 1024;
 
 export interface Verified {
@@ -25,37 +23,7 @@ export interface Verified {
   readonly typ: ArtefactTyp;
 }
 
-export interface VerifiedTexts {
-  /** What was verified about exactly this text; it is then the last to be forgotten. */
-  get(text: string): Verified | undefined;
-  add(text: string, verified: Verified): void;
-}
-
-export function createVerifiedTexts(
-  { texts, characters } = { texts: VERIFIED_TEXTS_MAX, characters: VERIFIED_CHARACTERS_MAX },
-): VerifiedTexts {
-  // A map keeps the order of insertion: the first key is the one that was used longest ago.
-  const kept = new Map<string, Verified>();
-  let length = 0;
-
-  const forget = (text: string) => {
-    if (kept.delete(text)) length -= text.length;
-  };
-  const add = (text: string, verified: Verified) => {
-    forget(text);
-    kept.set(text, verified);
-    length += text.length;
-    for (const oldest of kept.keys()) {
-      if (kept.size <= texts && length <= characters) return;
-      forget(oldest);
-    }
-  };
-  return {
-    add,
-    get: (text) => {
-      const verified = kept.get(text);
-      if (verified !== undefined) add(text, verified);
-      return verified;
-    },
-  };
+/** What was verified about exactly which text. */
+export function createVerifiedTexts(): Recent<string, Verified> {
+  return createRecent(VERIFIED_CHARACTERS_MAX, (text) => text.length);
 }

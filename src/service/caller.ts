@@ -13,6 +13,7 @@ import { claimsOf } from '../domain/claims.ts';
 import type { Entitlement } from '../domain/entitlement.ts';
 import { failure, Refusal } from '../domain/failure.ts';
 import { readClaims } from '../domain/jws.ts';
+import { createRecent } from '../domain/recent.ts';
 import { covers, entitles } from '../domain/scope-pattern.ts';
 import type { Keyring } from '../keyring/keyring.ts';
 import { ARTEFACTS } from '../keyring/wire.ts';
@@ -146,13 +147,13 @@ function endedToken(token: TokenRecord, { lineage }: Loaded, now: Date): Failure
   return failure('token_expired', detail, { grantable_by: token.root_principal });
 }
 
-/** Tokens in use at once by busy callers; the oldest is read again when it comes back. */
+/** Tokens in use at once by busy callers; one that was forgotten is read again when it comes back. */
 const READ_TOKENS_MAX = 10_000;
 
 /** Reads tokens, and remembers what it read: the claims of one text never change. */
 export function createTokenReader(keyring: Keyring, serviceId: string): TokenReader {
   const { use, typ } = ARTEFACTS.delegation;
-  const known = new Map<string, PresentedToken>();
+  const known = createRecent<string, PresentedToken>(READ_TOKENS_MAX);
   return (bearer) => {
     // Asked every time: a key may have been withdrawn since the text was read.
     const verified = keyring.verify(use, typ, bearer);
@@ -168,7 +169,6 @@ export function createTokenReader(keyring: Keyring, serviceId: string): TokenRea
     const text = canonicalJson(claims.data);
     const signed = new TextDecoder().decode(payload);
     const presented = { tokenId: jti, signed, claims: text, digest: textDigest(text) };
-    if (known.size >= READ_TOKENS_MAX) known.delete(known.keys().next().value as string);
     known.set(bearer, presented);
     return presented;
   };

@@ -20,6 +20,7 @@ import {
 import { type BudgetState, checkBudget, leastRemaining } from '../domain/budget.ts';
 import { stepCapabilities } from '../domain/composition.ts';
 import { fromMinor } from '../domain/money.ts';
+import { createRecent } from '../domain/recent.ts';
 import type { Capability } from '../protocol/capability.ts';
 import type { Failure, FailureType } from '../protocol/failure.ts';
 import type {
@@ -49,7 +50,7 @@ interface Told {
 
 /** Besides the catalog an answer depends on the token's row and on its budgets: it is made once of them. */
 export function createPermissions(parts: Parts): Method {
-  const told = new Map<TokenRecord, Told>();
+  const told = createRecent<TokenRecord, Told>(ANSWERS_MAX);
 
   function tell(caller: TokenCaller): Answer {
     const state = budgetsOf(caller.loaded).map(stateOf).join();
@@ -58,7 +59,6 @@ export function createPermissions(parts: Parts): Method {
     const body = permissionsOf(parts, caller);
     const answer = { body, text: JSON.stringify(body) };
     if (answer.text.length > ANSWER_LENGTH_MAX) return answer;
-    if (told.size >= ANSWERS_MAX) told.delete(told.keys().next().value as TokenRecord);
     told.set(caller.token, { state, answer });
     return answer;
   }

@@ -10,6 +10,7 @@
 
 import { Refusal } from '../domain/failure.ts';
 import { type RatePolicy, type RateState, rateLimited, rateWindow } from '../domain/rate.ts';
+import { createRecent } from '../domain/recent.ts';
 import type { RateLimit } from '../protocol/capability.ts';
 import type { Store } from '../storage/store.ts';
 import type { Call } from './call.ts';
@@ -17,7 +18,7 @@ import type { Call } from './call.ts';
 /** A window is taken in about this many slices: few trips to the store, little left unused. */
 const SLICES_PER_WINDOW = 20;
 
-/** Keys with a window in progress; the longest unused is forgotten, and its slice is lost. */
+/** Keys with a window in progress; what was not used lately is forgotten, and its slice is lost. */
 const KEYS_MAX = 100_000;
 
 export interface RateLimiter {
@@ -44,13 +45,12 @@ interface Held {
 }
 
 export function createRateLimiter(store: Store): RateLimiter {
-  const held = new Map<string, Held>();
+  const held = createRecent<string, Held>(KEYS_MAX);
 
   function heldOf(key: string, start: number, limit: number): Held {
     const before = held.get(key);
-    const window = before?.start === start ? before : { start, calls: 0, left: limit };
-    held.delete(key);
-    if (held.size >= KEYS_MAX) held.delete(held.keys().next().value as string);
+    if (before?.start === start) return before;
+    const window = { start, calls: 0, left: limit };
     held.set(key, window);
     return window;
   }

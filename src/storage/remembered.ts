@@ -4,19 +4,19 @@
  * @module
  */
 
+import { createRecent } from '../domain/recent.ts';
 import type { TokenRecord } from './records.ts';
 
-/** `make` depends on nothing but its text. Of more than `max` texts the first that came is forgotten. */
+/** `make` depends on nothing but its text. Of the texts at most `max` are remembered. */
 export function remembered<Value>(
   max: number,
   make: (text: string) => Value,
 ): (text: string) => Value {
-  const known = new Map<string, Value>();
+  const known = createRecent<string, Value>(max);
   return (text) => {
     const before = known.get(text);
     if (before !== undefined) return before;
     const value = make(text);
-    if (known.size >= max) known.delete(known.keys().next().value as string);
     known.set(text, value);
     return value;
   };
