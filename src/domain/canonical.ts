@@ -77,7 +77,11 @@ function record(value: Readonly<Record<string, unknown>>, depth: number): string
   return `{${text}}`;
 }
 
+/** Nothing in it that would be escaped: it is its own form. */
+const PLAIN = /^[ !#-[\]-~]*$/;
+
 function quoted(text: string, what: string): string {
+  if (PLAIN.test(text)) return `"${text}"`;
   if (isWellFormed(text)) return JSON.stringify(text);
   throw unfit(`${what} has a lone surrogate`);
 }

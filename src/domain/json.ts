@@ -155,7 +155,8 @@ function firstBadByte(source: Uint8Array): number {
 function scanText(scan: Scan): void {
   if (scan.text.charCodeAt(0) === BYTE_ORDER_MARK) fail(0, 'a byte order mark stands first');
   do {
-    const keys = scan.open[scan.open.length - 1];
+    // Asked for an element it does not have, an array is searched like any object.
+    const keys = scan.open.length === 0 ? undefined : scan.open[scan.open.length - 1];
     if (keys !== undefined && keys !== ARRAY) scanKey(scan, keys);
     const opened = scanValue(scan);
     if (!opened) scanCloses(scan);

@@ -103,9 +103,8 @@ export function endingEntry(
   ending: Ending,
 ): EntryRecord {
   const { ids, caller, capability, request } = call;
-  return entryBy(parts, caller, {
+  const said = amended(ids, {
     entry_type: ending.entryType ?? 'invocation',
-    ...ids,
     capability: capability?.name ?? request?.capability,
     // A dry run does nothing, whatever the capability would do.
     event_class: eventClassOf(
@@ -123,6 +122,7 @@ export function endingEntry(
     detail: entryDetail(call, ending),
     retention: capability?.observability?.retention,
   });
+  return entryBy(parts, caller, said);
 }
 
 function entryDetail({ capability, parameters }: Call, { result, detail }: Ending) {
@@ -138,14 +138,17 @@ export function answerOf(
   entry?: EntryRecord,
 ): InvokeAnswer {
   const { ids, caller, budget } = call;
-  const common = amended(ids, {
-    ...(budget && { budget_context: budget }),
-    ...(ending.streamed && { stream_summary: ending.streamed }),
-    ...(entry && { audit: { entry_id: entry.entry_id, leaf_hash: toHex(entry.leaf_hash) } }),
-  });
+  const common = Object.assign(
+    {},
+    ids,
+    budget && { budget_context: budget },
+    ending.streamed && { stream_summary: ending.streamed },
+    entry && { audit: { entry_id: entry.entry_id, leaf_hash: toHex(entry.leaf_hash) } },
+  );
   if (!ending.failure) {
+    const result = ending.result ?? {};
     const cost = ending.cost && { cost_actual: moneyOf(ending.cost) };
-    return { success: true, ...common, result: ending.result ?? {}, ...cost };
+    return Object.assign({ success: true as const }, common, { result }, cost);
   }
   const failure = caller ? disclosedTo(parts, caller, ending.failure) : ending.failure;
   return { success: false, ...common, failure };

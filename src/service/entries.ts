@@ -40,10 +40,10 @@ export function actEntry(
   act: Omit<Said, 'event_class' | 'state'> & { failure?: Failure | undefined },
 ): EntryRecord {
   const { failure, ...said } = act;
-  return entryBy(parts, caller, {
-    ...said,
+  const told: Said = amended(said, {
     event_class: failure ? 'high_risk_failure' : 'high_risk_success',
     state: failure ? 'refused' : 'completed',
     failure_type: failure?.type,
   });
+  return entryBy(parts, caller, told);
 }

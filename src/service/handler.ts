@@ -181,7 +181,6 @@ function contextOf(
   let log: HandlerContext['log'] | undefined;
   return Object.freeze({
     principal: caller.principal,
-    ...ids,
     root_principal: caller.root_principal,
     caller_class: caller.caller_class,
     token: Object.freeze({
@@ -206,6 +205,7 @@ function contextOf(
       notes.reported = chargeFrom(amount);
     },
     requireApproval: () => requireApproval(work),
+    ...ids,
   } satisfies HandlerContext);
 }
 
