@@ -4,7 +4,9 @@ declare module 'autocannon' {
   interface Options {
     url: string;
     connections: number;
-    duration: number;
+    /** Seconds, or how many requests. */
+    duration?: number;
+    amount?: number;
     method: 'GET' | 'POST';
     headers?: Readonly<Record<string, string>>;
     body?: string;

@@ -7,14 +7,13 @@
  * @module
  */
 
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { inclusionHashes } from '../src/service/proofs.ts';
 import { childToken, entry, rootToken } from '../src/testing/fixtures.ts';
 import type { Curve } from './chart.ts';
-import { median } from './measure.ts';
+import { answers, median } from './measure.ts';
 import { DESK, startProgram } from './processes.ts';
 import { type BenchService, cpuOf, type Issued, openService, STORE_FILE } from './service.ts';
+import { workTargets } from './targets.ts';
 
 export interface Figure {
   readonly name: string;
@@ -32,15 +31,16 @@ export interface Extent {
   readonly entries: readonly number[];
   readonly tokens: readonly number[];
   readonly descendants: number;
-  /** Calls over which memory is watched. */
+  /** Calls over which memory is watched; 0 where it is not. */
   readonly calls: number;
+  /** Calls of which each value is made. */
+  readonly sample: number;
 }
 
 const DEPTHS = [0, 1, 2, 3, 4, 5];
 
 /** Each figure is the median of so many turns, and the sizes take turns where they can. */
 const TURNS = 5;
-const CALLS = 2_000;
 
 export async function growth(extent: Extent): Promise<Growth> {
   const service = await openService();
@@ -48,12 +48,12 @@ export async function growth(extent: Extent): Promise<Growth> {
     const alice = await service.issue();
     const read = () => invoke(service, alice);
     // Warms up, and shows how fast the machine can be.
-    for (let turn = 0; turn < TURNS; turn += 1) await cpuOf(CALLS, read);
-    const memory = await memoryOver(extent.calls, read);
-    const depth = await depthCurve(service);
-    const tokens = await tokenCurve(service, extent.tokens, read);
+    for (let turn = 0; turn < TURNS; turn += 1) await cpuOf(extent.sample, read);
+    const memory = extent.calls === 0 ? undefined : await memoryOver(extent.calls);
+    const depth = await depthCurve(service, extent);
+    const tokens = await tokenCurve(service, extent, read);
     const revoked = await revocation(service, extent.descendants);
-    const log = await logCurves(service, extent.entries, alice);
+    const log = await logCurves(service, extent, alice);
     const start = await startTime(service);
     const { seal, proof } = log;
     const [invoked, queried] = log.curves;
@@ -75,7 +75,9 @@ export async function growth(extent: Extent): Promise<Growth> {
           `${revoked.toFixed(0)} ms`,
           'under 1 s',
         ),
-        figure(`resident memory over ${extent.calls} invocations`, memory, '± 20 MB'),
+        ...(memory === undefined
+          ? []
+          : [figure(`resident memory over ${extent.calls} invocations`, memory, '± 20 MB')]),
         figure('start to first answer, largest log', `${start.toFixed(0)} ms`, 'under 1 s'),
       ],
     };
@@ -93,20 +95,20 @@ function invoke(service: BenchService, { token }: Issued): Promise<unknown> {
   return service.ask('invoke', token, input);
 }
 
-async function logCurves(service: BenchService, sizes: readonly number[], alice: Issued) {
+async function logCurves(service: BenchService, { entries, sample }: Extent, alice: Issued) {
   const { store } = service;
   const invoked: { at: number; value: number }[] = [];
   const queried: { at: number; value: number }[] = [];
   let seal = 0;
   let proof = 0;
-  for (const size of sizes) {
+  for (const size of entries) {
     await growTo(service, size);
     invoked.push({
       at: size,
-      value: await turns(() => cpuOf(CALLS, () => invoke(service, alice))),
+      value: await turns(() => cpuOf(sample, () => invoke(service, alice))),
     });
     const query = () => service.ask('audit.query', alice.token, { limit: 50 });
-    queried.push({ at: size, value: await turns(() => cpuOf(CALLS / 10, query)) });
+    queried.push({ at: size, value: await turns(() => cpuOf(sample / 10, query)) });
     seal = await turns(async () => {
       await store.append([entry()]);
       return (await cpuOf(1, () => service.seal())) / 1_000;
@@ -133,22 +135,22 @@ async function growTo({ store }: BenchService, size: number): Promise<void> {
 
 async function tokenCurve(
   { store }: BenchService,
-  sizes: readonly number[],
+  { tokens, sample }: Extent,
   read: () => Promise<unknown>,
 ): Promise<Curve> {
   const points: Curve['points'][number][] = [];
   let made = 0;
-  for (const size of sizes) {
+  for (const size of tokens) {
     for (; made < size; made += BATCH) {
       const batch = Array.from({ length: Math.min(BATCH, size - made) }, () => rootToken());
       await Promise.all(batch.map((token) => store.insertRoot(token, entry())));
     }
-    points.push({ at: size, value: await turns(() => cpuOf(CALLS, read)) });
+    points.push({ at: size, value: await turns(() => cpuOf(sample, read)) });
   }
   return { title: 'Invoke, by tokens in the store', unit: 'µs of CPU', points };
 }
 
-async function depthCurve(service: BenchService): Promise<Curve> {
+async function depthCurve(service: BenchService, { sample }: Extent): Promise<Curve> {
   const chain: Issued[] = [await service.issue({ max_delegation_depth: 5 })];
   for (const depth of DEPTHS.slice(1)) {
     const subject = `agent:level-${depth}`;
@@ -157,7 +159,7 @@ async function depthCurve(service: BenchService): Promise<Curve> {
   const values: number[][] = DEPTHS.map(() => []);
   for (let turn = 0; turn < TURNS; turn += 1) {
     for (const depth of DEPTHS) {
-      values[depth]?.push(await cpuOf(CALLS, () => invoke(service, chain[depth] as Issued)));
+      values[depth]?.push(await cpuOf(sample, () => invoke(service, chain[depth] as Issued)));
     }
   }
   const points = DEPTHS.map((at) => ({ at, value: median(values[at] ?? []) }));
@@ -182,24 +184,28 @@ async function revocation({ store }: BenchService, descendants: number): Promise
   return took;
 }
 
-/** Calls after which caches are full. */
+/** Calls after which caches are full, and the heap has the size that suits it. */
 const SETTLED_AFTER = 60_000;
 
-async function memoryOver(calls: number, read: () => Promise<unknown>): Promise<string> {
-  const resident = () => process.memoryUsage.rss() / 2 ** 20;
-  // The store's cache fills, and the heap takes the size that suits it: that is no growth yet.
-  await cpuOf(Math.min(calls / 2, SETTLED_AFTER), read);
-  collectGarbage();
-  const before = resident();
-  await cpuOf(calls, read);
-  collectGarbage();
-  const grown = resident() - before;
-  return `${grown < 0 ? '−' : '+'}${Math.abs(grown).toFixed(0)} MB`;
-}
+/** In milliseconds. The heap goes up and down with each collection, so many looks make one figure. */
+const LOOK_EVERY_MS = 100;
 
-function collectGarbage(): void {
-  setFlagsFromString('--expose-gc');
-  runInNewContext('gc')();
+/** By how much a service that does nothing but answer grows: its last looks, less its first. */
+async function memoryOver(calls: number): Promise<string> {
+  const program = await startProgram(DESK);
+  const looks: number[] = [];
+  try {
+    const [target] = await workTargets('SQLite', program);
+    if (!target) throw new Error('Cannot watch memory: there is nothing to invoke');
+    await answers(target, Math.min(calls / 2, SETTLED_AFTER));
+    const looking = setInterval(() => looks.push(program.resident()), LOOK_EVERY_MS);
+    await answers(target, calls).finally(() => clearInterval(looking));
+  } finally {
+    await program.stop();
+  }
+  const part = Math.ceil(looks.length / 5);
+  const grown = median(looks.slice(-part)) - median(looks.slice(0, part));
+  return `${grown < 0 ? '−' : '+'}${Math.abs(grown).toFixed(0)} MB`;
 }
 
 /** A second process opens the same file, as after a restart. */

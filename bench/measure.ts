@@ -55,28 +55,37 @@ const SAMPLING: object = { sampleInt: 100 };
 
 async function sample(target: Target, seconds: number): Promise<Sample> {
   const before = target.program.cpu();
+  const { requests, duration, latency } = await load(target, { duration: seconds });
+  return {
+    rate: requests.total / duration,
+    p50: latency.p50,
+    p99: latency.p99,
+    cpu: (target.program.cpu() - before) / requests.total,
+  };
+}
+
+/** Asks so many times, however long it takes. */
+export async function answers(target: Target, amount: number): Promise<void> {
+  await load(target, { amount });
+}
+
+async function load(target: Target, extent: { duration: number } | { amount: number }) {
   const result = await autocannon({
     url: `${target.program.url}${target.path}`,
     connections: CONNECTIONS,
-    duration: seconds,
+    ...extent,
     ...SAMPLING,
     method: target.method,
     ...(target.headers && { headers: target.headers }),
     ...(target.body !== undefined && { body: target.body }),
   });
   const { status = 200 } = target;
-  const count = result.requests.total;
   const others = Object.keys(result.statusCodeStats).filter((code) => code !== String(status));
-  if (others.length > 0 || result.errors > 0 || count === 0) {
+  if (others.length > 0 || result.errors > 0 || result.requests.total === 0) {
     const got = `${others.join(', ') || 'nothing'} and ${result.errors} broken connections`;
     throw new Error(`Cannot measure ${target.name}: expected ${status}, got ${got}`);
   }
-  return {
-    rate: count / result.duration,
-    p50: result.latency.p50,
-    p99: result.latency.p99,
-    cpu: (target.program.cpu() - before) / count,
-  };
+  return result;
 }
 
 /** The baseline is measured for half as long before and for half as long after. */

@@ -10,11 +10,14 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
+import repository from '../package.json' with { type: 'json' };
 
 export interface Program {
   readonly url: string;
   /** CPU time the process has used, in microseconds. */
   cpu(): number;
+  /** Memory the process has in hand, in MiB. */
+  resident(): number;
   stop(): Promise<void>;
 }
 
@@ -29,12 +32,15 @@ export interface ProgramOptions {
 
 export const DESK = 'dist/examples/travel/main.js';
 
+/** Those that `npm start` gives to Node; the baselines get the same. */
+const NODE_FLAGS = repository.scripts.start.split(' ').filter((word) => word.startsWith('--'));
+
 /** Runs a script of the repository and waits until it says where it listens. */
 export async function startProgram(script: string, options: ProgramOptions = {}): Promise<Program> {
   const { args = [], environment = {}, profiles } = options;
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'writ-bench-'));
-  const flags = profiles ? ['--cpu-prof', `--cpu-prof-dir=${resolve(profiles)}`] : [];
-  const child = spawn(process.execPath, [...flags, resolve(script), ...args], {
+  const profiling = profiles ? ['--cpu-prof', `--cpu-prof-dir=${resolve(profiles)}`] : [];
+  const child = spawn(process.execPath, [...NODE_FLAGS, ...profiling, resolve(script), ...args], {
     cwd: folder,
     env: {
       ...process.env,
@@ -49,6 +55,7 @@ export async function startProgram(script: string, options: ProgramOptions = {})
   return {
     url,
     cpu: () => cpuOf(child.pid as number, environment.WRIT_WORKERS !== undefined),
+    resident: () => residentOf(child.pid as number),
     async stop() {
       child.kill('SIGTERM');
       if (child.exitCode === null) await once(child, 'exit');
@@ -76,6 +83,16 @@ function cpuOf(pid: number, hasWorkers: boolean): number {
     const own = (Number(fields[11]) + Number(fields[12])) * 10_000;
     const workers = hasWorkers ? childrenOf(pid).map((child) => cpuOf(child, false)) : [];
     return workers.reduce((sum, cpu) => sum + cpu, own);
+  } catch {
+    return Number.NaN;
+  }
+}
+
+/** Known on Linux only, as above. */
+function residentOf(pid: number): number {
+  try {
+    const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+    return Number(kilobytes?.[1]) / 1_024;
   } catch {
     return Number.NaN;
   }

@@ -14,9 +14,9 @@ import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { freshDatabase, startPostgres } from '../test/postgres.ts';
 import { chartOf } from './chart.ts';
-import { growth } from './growth.ts';
+import { type Extent, growth } from './growth.ts';
 import { CONNECTIONS, measure, measureBeside, type Round, type Row, rowOf } from './measure.ts';
-import { DESK, type Program, startProgram } from './processes.ts';
+import { DESK, startProgram } from './processes.ts';
 import { machine, pageOf, tableOf } from './report.ts';
 import {
   baselines,
@@ -40,17 +40,24 @@ const { values: options } = parseArgs({
 const { quick } = options;
 const SECONDS = quick ? 0.3 : 1;
 const ROUNDS = quick ? 2 : 5;
-const WARM_UP_SECONDS = quick ? 0.3 : 3;
+const WARM_UP_SECONDS = quick ? 0.4 : 3;
 
 const CALLS = options.calls === undefined ? undefined : Number(options.calls);
 
-const EXTENT = quick
-  ? { entries: [1_000, 10_000], tokens: [100, 1_000], descendants: 1_000, calls: CALLS ?? 5_000 }
+const EXTENT: Extent = quick
+  ? {
+      entries: [1_000, 10_000],
+      tokens: [100, 1_000],
+      descendants: 1_000,
+      calls: CALLS ?? 0,
+      sample: 300,
+    }
   : {
       entries: [1_000, 10_000, 100_000, 1_000_000],
       tokens: [100, 1_000, 10_000, 100_000],
       descendants: 10_000,
       calls: CALLS ?? 100_000,
+      sample: 2_000,
     };
 
 async function main(): Promise<void> {
@@ -75,23 +82,19 @@ async function underLoad(): Promise<Row[]> {
   const postgres = await startPostgres();
   const { profile: profiles } = options;
   const bare = (kind: string) => startProgram('bench/baseline.mjs', { args: [kind] });
-  const programs: Program[] = [];
-  const started = async (program: Promise<Program>) => {
-    programs.push(await program);
-    return program;
-  };
+  const { url } = await freshDatabase(postgres.url);
+  const desk = (store?: string, more: object = {}) =>
+    startProgram(DESK, { environment: { ...(store && { WRIT_STORE: store }), ...more }, profiles });
+  const starting = [
+    bare('node'),
+    bare('fastify'),
+    bare('mcp'),
+    desk(),
+    desk(postgres.url),
+    desk(url, { WRIT_WORKERS: '2' }),
+  ] as const;
   try {
-    const [node, fastify, mcp] = [
-      await started(bare('node')),
-      await started(bare('fastify')),
-      await started(bare('mcp')),
-    ];
-    const sqlite = await started(startProgram(DESK, { profiles }));
-    const environment = { WRIT_STORE: postgres.url };
-    const shared = await started(startProgram(DESK, { environment, profiles }));
-    const { url } = await freshDatabase(postgres.url);
-    const pairing = { WRIT_STORE: url, WRIT_WORKERS: '2' };
-    const pair = await started(startProgram(DESK, { environment: pairing }));
+    const [node, fastify, mcp, sqlite, shared, pair] = await Promise.all(starting);
     return await interleaved([
       ...baselines({ node, fastify, mcp }),
       ...(await workTargets('SQLite', sqlite)),
@@ -101,7 +104,8 @@ async function underLoad(): Promise<Row[]> {
       ...(await documentTargets(sqlite, fastify)),
     ]);
   } finally {
-    await Promise.all(programs.map((program) => program.stop()));
+    const started = await Promise.allSettled(starting);
+    await Promise.all(started.map((one) => one.status === 'fulfilled' && one.value.stop()));
     await postgres.stop();
   }
 }

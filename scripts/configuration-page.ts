@@ -61,6 +61,15 @@ cosignatures. The service says at its start by which key it is to be trusted the
     .map(([name, level]) => `\`${name}\` ${level}`)
     .join(', ')}.
 
+## Options of Node
+
+A call makes many objects that die with it. Where they have more room than Node gives by itself, a busy service spends
+about a tenth less CPU time on them, for some 40 MB of memory; \`npm start\` gives it to them:
+
+\`\`\`sh
+node --min-semi-space-size=16 --max-semi-space-size=32 main.js
+\`\`\`
+
 ## Example
 
 \`\`\`yaml
