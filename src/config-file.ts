@@ -10,7 +10,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { parse as parseYaml, type YAMLParseError } from 'yaml';
+import type { YAMLParseError } from 'yaml';
 
 const CONFIG_FILES = ['writ.config.mjs', 'writ.config.js', 'writ.config.yaml', 'writ.config.ts'];
 
@@ -53,8 +53,9 @@ function onlyFileIn(folder: string): { path?: string } | { fault: string } {
 
 async function importConfig(path: string): Promise<unknown> {
   if (/^\.ya?ml$/.test(extname(path))) {
+    const { parse } = await import('yaml');
     // At a higher level it would print warnings, and with them the lines they are about.
-    return parseYaml(readFileSync(path, 'utf8'), { logLevel: 'error' });
+    return parse(readFileSync(path, 'utf8'), { logLevel: 'error' });
   }
   const { href } = pathToFileURL(path);
   const loaded = extname(path) === '.ts' ? await importTypeScript(href) : await import(href);

@@ -5,24 +5,28 @@
  * Who asks is checked before a message is looked at. A call of a tool is not asked about twice: the
  * invocation itself checks its token, and its refusal is an entry and a tool's error.
  *
+ * The protocol's package is loaded with the first message: a service that nobody asks so starts without.
+ *
  * @module
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type NodeIncomingMessageLike, toNodeHandler } from '@modelcontextprotocol/node';
-import { type AuthInfo, createMcpHandler, ProtocolErrorCode } from '@modelcontextprotocol/server';
 import { failure } from '../domain/failure.ts';
 import { readJson } from '../domain/json.ts';
 import type { Failure } from '../protocol/failure.ts';
 import type { Ask } from '../service/operations.ts';
 import type { Runtime } from '../service/runtime.ts';
+import type { Bridge } from './bridge.ts';
 import { deskIn, isFailure } from './desk.ts';
 import { foreignArrival } from './origin.ts';
-import { createMcpServer } from './server.ts';
 
 const MCP_PATH = '/mcp';
 
-interface McpRequest extends Pick<Ask, 'bearer' | 'trace'> {
+/** Of JSON-RPC itself. */
+const PARSE_ERROR = -32_700;
+const INVALID_REQUEST = -32_600;
+
+export interface McpRequest extends Pick<Ask, 'bearer' | 'trace'> {
   readonly raw: IncomingMessage;
   readonly body: Uint8Array;
   response(): ServerResponse;
@@ -30,14 +34,7 @@ interface McpRequest extends Pick<Ask, 'bearer' | 'trace'> {
 
 /** The surface, for a server to carry. */
 export function mcpSurface(runtime: Runtime) {
-  const handler = createMcpHandler(
-    ({ authInfo }) => createMcpServer(deskIn(runtime, authInfo?.extra?.caller as McpRequest)),
-    {
-      onerror: (error) => runtime.log.debug({ err: error }, 'mcp'),
-      // There is nothing to subscribe to, and an open stream would only hold a place.
-      maxSubscriptions: 0,
-    },
-  );
+  let loading: Promise<Bridge> | undefined;
 
   async function answer(request: McpRequest): Promise<Failure | undefined> {
     const { raw, body } = request;
@@ -46,7 +43,7 @@ export function mcpSurface(runtime: Runtime) {
     const arrival = { host, origin, localAddress, publicUrl: runtime.baseUrl() };
     const foreign = foreignArrival(arrival);
     if (foreign) {
-      sendError(request.response(), 403, ProtocolErrorCode.InvalidRequest, foreign);
+      sendError(request.response(), 403, INVALID_REQUEST, foreign);
       return undefined;
     }
     if (request.bearer() === undefined) return noBearer();
@@ -57,33 +54,22 @@ export function mcpSurface(runtime: Runtime) {
       if (isFailure(known)) return known.failure;
     }
     if ('fault' in reading) {
-      sendError(request.response(), 400, ProtocolErrorCode.ParseError, reading.fault);
+      sendError(request.response(), 400, PARSE_ERROR, reading.fault);
       return undefined;
     }
     if (Array.isArray(message)) {
       // Many calls in one request would pass the limits that are set on requests.
       const why = 'Cannot take several messages in one request';
-      sendError(request.response(), 400, ProtocolErrorCode.InvalidRequest, why);
+      sendError(request.response(), 400, INVALID_REQUEST, why);
       return undefined;
     }
-    await carry(request, message);
+    loading ??= import('./bridge.ts').then(({ createBridge }) => createBridge(runtime));
+    await (await loading).carry(request, message);
     return undefined;
   }
 
-  /** Through the package's own bridge, which minds a client that leaves or does not read. */
-  async function carry(request: McpRequest, message: unknown): Promise<void> {
-    const bridge = toNodeHandler({
-      fetch: (web, options) => handler.fetch(web, { ...options, authInfo: callerInfo(request) }),
-    });
-    await bridge(request.raw as NodeIncomingMessageLike, request.response(), message);
-  }
-
-  return { path: MCP_PATH, name: 'mcp', answer, close: () => handler.close() } as const;
-}
-
-/** The package hands this through as it is; what it says of a token is never asked. */
-function callerInfo(caller: McpRequest): AuthInfo {
-  return { token: '', clientId: '', scopes: [], extra: { caller } };
+  const close = async () => (await loading)?.close();
+  return { path: MCP_PATH, name: 'mcp', answer, close } as const;
 }
 
 function isToolCall(message: unknown): boolean {

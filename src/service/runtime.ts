@@ -29,7 +29,7 @@ import { createIdentities } from './identities.ts';
 import { invoke } from './invoke.ts';
 import { issueToken } from './issue.ts';
 import { LEASE_MS } from './leases.ts';
-import { createExternalIdentities } from './oidc.ts';
+import type { ExternalIdentities } from './oidc.ts';
 import type { Ask, Method, Methods } from './operations.ts';
 import type { EndedInvocation, Parts } from './parts.ts';
 import { createPermissions } from './permissions.ts';
@@ -110,6 +110,7 @@ export async function createRuntime({
 }: RuntimeParts): Promise<Runtime> {
   const { definition, config, keyring, log } = given;
   const store = tracedStore(given.store, tracer);
+  const external = await externalIdentities(config, store, log);
   const listeners = new Set<(invocation: EndedInvocation) => void>();
   const parts: Parts = {
     ...given,
@@ -119,11 +120,7 @@ export async function createRuntime({
     ended: (invocation) => {
       for (const listener of listeners) listener(invocation);
     },
-    identities: createIdentities(
-      config,
-      definition.authenticate,
-      createExternalIdentities(config.oidc, () => store.now(), log),
-    ),
+    identities: createIdentities(config, definition.authenticate, external),
     readToken: createTokenReader(keyring, definition.id),
     settler: createSettler(store, log),
     rates: createRateLimiter(store),
@@ -184,6 +181,17 @@ export async function createRuntime({
       await sealer?.stop();
     },
   };
+}
+
+/** Loaded where an issuer is configured: it brings a library of its own. */
+async function externalIdentities(
+  { oidc }: Parts['config'],
+  store: Store,
+  log: Logger,
+): Promise<ExternalIdentities | undefined> {
+  if (oidc.length === 0) return undefined;
+  const { createExternalIdentities } = await import('./oidc.ts');
+  return createExternalIdentities(oidc, () => store.now(), log);
 }
 
 /** Only a service that says that its log is anchored seals it. */

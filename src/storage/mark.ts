@@ -10,7 +10,6 @@
  */
 
 import { fromHex, toHex } from '../domain/hash.ts';
-import { openPostgresMark } from './postgres/mark.ts';
 import type { CheckpointRecord } from './records.ts';
 import { openSqliteMark } from './sqlite/mark.ts';
 
@@ -39,8 +38,9 @@ export interface MarkPlace {
 
 /** `sqlite:<file>`, or the address of a PostgreSQL database. */
 export async function openMark(url: string): Promise<MarkStore> {
-  const isFile = url.startsWith('sqlite:');
-  return markIn(isFile ? openSqliteMark(url.slice('sqlite:'.length)) : await openPostgresMark(url));
+  if (url.startsWith('sqlite:')) return markIn(openSqliteMark(url.slice('sqlite:'.length)));
+  const { openPostgresMark } = await import('./postgres/mark.ts');
+  return markIn(await openPostgresMark(url));
 }
 
 export function markIn(place: MarkPlace): MarkStore {
