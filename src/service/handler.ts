@@ -178,8 +178,10 @@ function contextOf(
   { deadline, notes }: { deadline: Deadline; notes: Notes },
 ): HandlerContext {
   const { token } = caller;
-  let log: HandlerContext['log'] | undefined;
-  return Object.freeze({
+  const onDemand = new OnDemand(deadline, () =>
+    parts.log.child({ invocation_id: ids.invocation_id }),
+  );
+  const context: HandlerContext = Object.assign(onDemand, ids, {
     principal: caller.principal,
     root_principal: caller.root_principal,
     caller_class: caller.caller_class,
@@ -190,23 +192,36 @@ function contextOf(
       depth: token.depth,
       expires_at: new Date(token.expires_at),
     }),
-    get signal() {
-      return deadline.signal;
-    },
     bindings: boundViews(work.bound),
-    // Made when it is asked for: most handlers say nothing.
-    get log() {
-      log ??= parts.log.child({ invocation_id: ids.invocation_id });
-      return log;
-    },
     issueBinding: (wanted) => issueBinding(parts, caller, notes, wanted),
     progress: (event) => work.progress(event),
     cost(amount) {
       notes.reported = chargeFrom(amount);
     },
     requireApproval: () => requireApproval(work),
-    ...ids,
-  } satisfies HandlerContext);
+  } satisfies Omit<HandlerContext, keyof OnDemand | keyof Call['ids']>);
+  return Object.freeze(context);
+}
+
+/** What most handlers never look at: made when it is asked for, by a class and not for each call anew. */
+class OnDemand implements Pick<HandlerContext, 'signal' | 'log'> {
+  readonly #deadline: Deadline;
+  readonly #makeLog: () => HandlerContext['log'];
+  #log: HandlerContext['log'] | undefined;
+
+  constructor(deadline: Deadline, makeLog: () => HandlerContext['log']) {
+    this.#deadline = deadline;
+    this.#makeLog = makeLog;
+  }
+
+  get signal(): AbortSignal {
+    return this.#deadline.signal;
+  }
+
+  get log(): HandlerContext['log'] {
+    this.#log ??= this.#makeLog();
+    return this.#log;
+  }
 }
 
 function requireApproval({ approval }: Work): void {

@@ -56,18 +56,20 @@ interface LoadRow {
 function loadedOf(request: LoadRequest, row: LoadRow): Loaded {
   const bindings = (row.bindings ?? []).map(bindingOf);
   const asked = request.bindingIds ?? [];
-  return {
-    ...(row.token && { token: knownToken(row.token) }),
-    lineage: (row.lineage ?? []).map(linkOf),
-    freezes: (row.freezes ?? []).map(freezeOf),
-    ...(row.grant && { grant: grantOf(row.grant) }),
-    bindings: bindings.sort((one, other) => {
-      return asked.indexOf(one.binding_id) - asked.indexOf(other.binding_id);
-    }),
-    ...(row.idempotency && {
+  return Object.assign(
+    {
+      lineage: (row.lineage ?? []).map(linkOf),
+      freezes: (row.freezes ?? []).map(freezeOf),
+      bindings: bindings.sort((one, other) => {
+        return asked.indexOf(one.binding_id) - asked.indexOf(other.binding_id);
+      }),
+    },
+    row.token && { token: knownToken(row.token) },
+    row.grant && { grant: grantOf(row.grant) },
+    row.idempotency && {
       idempotency: { ...row.idempotency, ...(row.answer && { answer: row.answer }) },
-    }),
-  };
+    },
+  );
 }
 
 const knownToken = remembered(TOKENS_REMEMBERED_MAX, (json) => shared(tokenOf(JSON.parse(json))));
