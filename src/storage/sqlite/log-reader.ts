@@ -13,7 +13,9 @@ import type { NodeId } from '../../domain/merkle.ts';
 import { EntryType } from '../../protocol/audit.ts';
 import type { EntryQuery, LogStore } from '../store.ts';
 import type { Connection, Value } from './connection.ts';
+import { readHead } from './log-writer.ts';
 import { entryOf, type Row } from './rows.ts';
+import { HASH_BLOCK, HASH_PREFIX } from './schema.ts';
 
 const COLUMNS = `sequence, entry_id, entry_type, root_principal, actor_key, capability,
   invocation_id, client_reference_id, task_id, parent_invocation_id, event_class, state, timestamp,
@@ -75,16 +77,33 @@ export function findLeaf(
   connection: Connection,
   by: Parameters<LogStore['findLeaf']>[0],
 ): Awaited<ReturnType<LogStore['findLeaf']>> {
-  const columns = 'SELECT sequence, leaf_hash, root_principal FROM log';
   const row =
     'leaf_hash' in by
-      ? connection.get<LeafRow>(`${columns} WHERE leaf_hash = ? LIMIT 1`, by.leaf_hash)
+      ? leafByHash(connection, by.leaf_hash)
       : connection.get<LeafRow>(
           // Later entries may tell of the same call: its own comes before those.
-          `${columns} WHERE invocation_id = ? ORDER BY entry_type <> 'invocation', sequence LIMIT 1`,
+          `${LEAF} WHERE invocation_id = ? ORDER BY entry_type <> 'invocation', sequence LIMIT 1`,
           by.invocation_id,
         );
   return row && { ...row, sequence: Number(row.sequence) };
+}
+
+const LEAF = 'SELECT sequence, leaf_hash, root_principal FROM log';
+
+/** The newest block first: who asks for a proof has mostly just got the hash. */
+function leafByHash(connection: Connection, hash: Uint8Array): LeafRow | undefined {
+  const { size } = readHead(connection);
+  for (let block = Math.floor(size / HASH_BLOCK); block >= 0; block -= 1) {
+    const row = connection.get<LeafRow>(
+      `${LEAF} WHERE sequence / ${HASH_BLOCK} = ?
+         AND substr(leaf_hash, 1, ${HASH_PREFIX}) = ? AND leaf_hash = ?`,
+      block,
+      hash.subarray(0, HASH_PREFIX),
+      hash,
+    );
+    if (row) return row;
+  }
+  return undefined;
 }
 
 export function readNodes(connection: Connection, ids: readonly NodeId[]): Uint8Array[] {

@@ -4,9 +4,10 @@ import { appendLeaves, peaksOf } from '../../domain/merkle.ts';
 import { EntryType } from '../../protocol/audit.ts';
 import { at, entry, keep, rootToken } from '../../testing/fixtures.ts';
 import type { EntryQuery, Store } from '../store.ts';
-import { type Connection, openConnection } from './connection.ts';
-import { queryEntries } from './log-reader.ts';
+import { type Connection, openConnection, type Value } from './connection.ts';
+import { findLeaf, queryEntries } from './log-reader.ts';
 import { MARK_SPACING } from './log-writer.ts';
+import { HASH_BLOCK } from './schema.ts';
 import { createSqliteStore } from './store.ts';
 
 let connection: Connection;
@@ -110,28 +111,55 @@ const QUERIES = Array.from({ length: 2 ** (NAMED.length + 2) }, (_, set) => {
   return { query, index: `${inTrail ? 'trail' : 'log'}_by_${suffix}`, columns };
 });
 
-function plansOf(query: Omit<EntryQuery, 'limit'>): string[] {
+/** How SQLite goes about what is asked through `ask`. */
+function plansOf(ask: (explained: Connection) => void): string[] {
   const plans: string[] = [];
-  const explained: Connection = {
+  const explain = (sql: string, values: Value[]) => {
+    const rows = connection.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, ...values);
+    plans.push(...rows.map(({ detail }) => detail));
+  };
+  ask({
     ...connection,
     all: (sql, ...values) => {
-      const rows = connection.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, ...values);
-      plans.push(...rows.map(({ detail }) => detail));
+      explain(sql, values);
       return [];
     },
-  };
-  queryEntries(explained, { ...query, limit: 50 });
+    get: (sql, ...values) => {
+      explain(sql, values);
+      return connection.get(sql, ...values);
+    },
+  });
   return plans;
 }
 
 test('queryEntries() walks the one index that has what is asked for, and never sorts', () => {
   for (const { query, index, columns } of QUERIES) {
-    const plans = plansOf({ ...query, since: at(0), before: 9 });
+    const asked = { ...query, since: at(0), before: 9, limit: 50 };
+    const plans = plansOf((explained) => queryEntries(explained, asked));
 
-    const walks = plans.filter((plan) => !/^(MERGE \(UNION ALL\)|LEFT|RIGHT)$/.test(plan));
+    const beside = /^(MERGE \(UNION ALL\)|LEFT|RIGHT|SEARCH marks .*)$/;
+    const walks = plans.filter((plan) => !beside.test(plan));
     const equal = columns.map((column) => `${column}=?`).join(' AND ');
     const expected = `SEARCH log USING INDEX ${index} (${equal} AND rowid>? AND rowid<?)`;
     const types = query.entryType ? 1 : EntryType.options.length;
     assert.deepEqual(walks, Array(types).fill(expected), JSON.stringify(query));
   }
+});
+
+test('findLeaf() finds a hash in every block of its index, and reads nothing else', async () => {
+  // As if a block but one entry were full: the tree of so many has as many peaks as the number has ones.
+  const almost = HASH_BLOCK - 1;
+  const peaks = new Uint8Array(32 * peaksOf(almost).length);
+  connection.run('UPDATE head SET size = ?, peaks = ?', almost, peaks);
+  const [last, first] = [entry(), entry()];
+  await store.append([last, first]);
+
+  const found = [last, first].map(({ leaf_hash }) => findLeaf(connection, { leaf_hash })?.sequence);
+  assert.deepEqual(found, [almost, HASH_BLOCK]);
+
+  const near = Uint8Array.from(last.leaf_hash, (byte, place) => (place === 31 ? byte ^ 1 : byte));
+  const plans = plansOf((explained) => findLeaf(explained, { leaf_hash: near }));
+  const search = 'SEARCH log USING INDEX log_by_leaf_hash (<expr>=? AND <expr>=?)';
+  assert.deepEqual(plans.slice(1), [search, search]);
+  assert.equal(findLeaf(connection, { leaf_hash: near }), undefined);
 });

@@ -10,7 +10,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { type Connection, rollBack } from './connection.ts';
-import { FIRST_VERSION } from './schema.ts';
+import { FIRST_VERSION, LEAF_HASHES_IN_BLOCKS } from './schema.ts';
 import { APPROVED_THROUGH, REQUESTED_THROUGH } from './schema-approvals.ts';
 
 /** Bytes 68 to 71 of the file: "WRIT". Tells our files from those of other programs. */
@@ -27,6 +27,7 @@ export const MIGRATIONS: readonly Migration[] = [
   },
   (connection) => connection.script(REQUESTED_THROUGH),
   (connection) => connection.script(APPROVED_THROUGH),
+  (connection) => connection.script(LEAF_HASHES_IN_BLOCKS),
 ];
 
 export function migrate(

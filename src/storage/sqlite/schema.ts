@@ -319,4 +319,19 @@ export const APPEND_ONLY = `
   BEGIN SELECT raise(ABORT, 'checkpoints are append-only'); END;
 `;
 
+/** Entries that share a block of the index by leaf hash, and how much of a hash the index has. */
+export const HASH_BLOCK = 65_536;
+export const HASH_PREFIX = 4;
+
+/**
+ * Hashes lie anywhere, so each entry changes a page of its own of an index that holds them all. In
+ * blocks of entries that came together these are always the same few pages, however long the log is;
+ * whoever looks for a hash asks each block.
+ */
+export const LEAF_HASHES_IN_BLOCKS = `
+  DROP INDEX log_by_leaf_hash;
+  CREATE INDEX log_by_leaf_hash
+    ON log (sequence / ${HASH_BLOCK}, substr(leaf_hash, 1, ${HASH_PREFIX}));
+`;
+
 export const FIRST_VERSION = [AUTHORITY, INVOCATIONS, APPROVALS, LOG, APPEND_ONLY].join('');
