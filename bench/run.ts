@@ -38,9 +38,9 @@ const { values: options } = parseArgs({
 });
 
 const { quick } = options;
-const SECONDS = quick ? 0.3 : 1;
+const SECONDS = quick ? 0.3 : 0.8;
 const ROUNDS = quick ? 2 : 5;
-const WARM_UP_SECONDS = quick ? 0.4 : 3;
+const WARM_UP_SECONDS = quick ? 0.4 : 2;
 
 const CALLS = options.calls === undefined ? undefined : Number(options.calls);
 
@@ -56,7 +56,7 @@ const EXTENT: Extent = quick
       entries: [1_000, 10_000, 100_000, 1_000_000],
       tokens: [100, 1_000, 10_000, 100_000],
       descendants: 10_000,
-      calls: CALLS ?? 100_000,
+      calls: CALLS ?? 60_000,
       sample: 2_000,
     };
 

@@ -50,6 +50,8 @@ export function createHttpServer(
     forceCloseConnections: false,
     return503OnClosing: false,
     genReqId: newSpanId,
+    // No route has a schema for the framework to check, so it need not load what would.
+    schemaController: { compilersFactory: { buildValidator: noSchema, buildSerializer: noSchema } },
     http: {
       maxHeaderSize: limits.HEADER_BYTES_MAX,
       headersTimeout: limits.HEADERS_TIMEOUT_MS,
@@ -83,6 +85,12 @@ export function createHttpServer(
     return answerFrameworkError(reply, error, runtime.log);
   });
   return app;
+}
+
+function noSchema(): never {
+  throw new Error(
+    'Cannot compile a schema of a route: requests are read against the operations table',
+  );
 }
 
 function addRoute(
