@@ -185,7 +185,7 @@ async function revocation({ store }: BenchService, descendants: number): Promise
 }
 
 /** Calls after which caches are full, and the heap has the size that suits it. */
-const SETTLED_AFTER = 40_000;
+const SETTLED_AFTER = 60_000;
 
 /** In milliseconds. The heap goes up and down with each collection, so many looks make one figure. */
 const LOOK_EVERY_MS = 100;

@@ -56,7 +56,7 @@ const EXTENT: Extent = quick
       entries: [1_000, 10_000, 100_000, 1_000_000],
       tokens: [100, 1_000, 10_000, 100_000],
       descendants: 10_000,
-      calls: CALLS ?? 60_000,
+      calls: CALLS ?? 100_000,
       sample: 2_000,
     };
 
