@@ -53,9 +53,7 @@ export function bearerOf(request: FastifyRequest): string | undefined {
 
 function fieldsOf(operation: Operation, request: FastifyRequest): object {
   refuseUnkeepable(operation.rest === 'query' ? request.url : pathOf(request.url));
-  const rest = operation.rest === 'query' ? (request.query as object) : bodyOf(request);
-  // A spread would give each object a shape of its own, and all that reads it would be slow.
-  const fields = Object.assign({} as Record<string, unknown>, rest);
+  const fields = operation.rest === 'query' ? queryOf(request) : bodyOf(request);
   for (const field in operation.headers) {
     const value = request.headers[operation.headers[field] as string];
     if (value !== undefined) fields[field] = value;
@@ -93,8 +91,13 @@ function refuseUnkeepable(address: string): void {
   throw new Refusal(failure('invalid_parameters', detail));
 }
 
+/** A copy by spread: a query may have any name, and assigned to, `__proto__` would be no field. */
+function queryOf({ query }: FastifyRequest): Record<string, unknown> {
+  return { ...(query as object) };
+}
+
 /** The body's fields. No body is the same as an empty object: several requests have no field. */
-function bodyOf({ body }: FastifyRequest): object {
+function bodyOf({ body }: FastifyRequest): Record<string, unknown> {
   if (!(body instanceof Uint8Array) || body.length === 0) return {};
   const reading = readJson(body);
   if ('fault' in reading) throw new Refusal(failure('invalid_parameters', reading.fault));
