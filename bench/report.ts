@@ -61,8 +61,8 @@ bytes, for two processes the same work of one. "unsure" stands where the rounds 
 ${markdown(HEAD, rows.map(cellsOf))}
 ## Growth
 
-On SQLite, in the process, 64 calls at once: CPU time, so what the disk takes is not in it, and at the best speed that the
-machine had in this run, by a fixed piece of work measured beside each.
+On SQLite, 64 calls at once, without a transport but for memory and start: CPU time, so what the disk takes is not in it, and
+at the best speed that the machine had in this run, by a fixed piece of work measured beside each.
 
 ${markdown(
   ['', 'figure', 'wanted'],

@@ -40,13 +40,13 @@ const { values: options } = parseArgs({
 const { quick } = options;
 const SECONDS = quick ? 0.3 : 0.8;
 const ROUNDS = quick ? 2 : 5;
-const WARM_UP_SECONDS = quick ? 0.4 : 2;
+const WARM_UP_SECONDS = quick ? 0.3 : 2;
 
 const CALLS = options.calls === undefined ? undefined : Number(options.calls);
 
 const EXTENT: Extent = quick
   ? {
-      entries: [1_000, 10_000],
+      entries: [1_000, 5_000],
       tokens: [100, 1_000],
       descendants: 1_000,
       calls: CALLS ?? 0,
@@ -80,9 +80,17 @@ async function main(): Promise<void> {
 
 async function underLoad(): Promise<Row[]> {
   const postgres = await startPostgres();
+  try {
+    return await withPrograms(postgres.url);
+  } finally {
+    await postgres.stop();
+  }
+}
+
+async function withPrograms(database: string): Promise<Row[]> {
   const { profile: profiles } = options;
   const bare = (kind: string) => startProgram('bench/baseline.mjs', { args: [kind] });
-  const { url } = await freshDatabase(postgres.url);
+  const { url } = await freshDatabase(database);
   const desk = (store?: string, more: object = {}) =>
     startProgram(DESK, { environment: { ...(store && { WRIT_STORE: store }), ...more }, profiles });
   const starting = [
@@ -90,7 +98,7 @@ async function underLoad(): Promise<Row[]> {
     bare('fastify'),
     bare('mcp'),
     desk(),
-    desk(postgres.url),
+    desk(database),
     desk(url, { WRIT_WORKERS: '2' }),
   ] as const;
   try {
@@ -106,7 +114,6 @@ async function underLoad(): Promise<Row[]> {
   } finally {
     const started = await Promise.allSettled(starting);
     await Promise.all(started.map((one) => one.status === 'fulfilled' && one.value.stop()));
-    await postgres.stop();
   }
 }
 

@@ -29,13 +29,25 @@ export interface Surface {
   readonly name: string;
   /** Answers, or resolves with the failure that the server should answer with. */
   answer(request: SurfaceRequest): Promise<Failure | undefined>;
+  /** The start is over: what was left for later can be done. */
+  started(): void;
   close(): Promise<void>;
 }
 
+/** Milliseconds after the server listens: who waited for it has been answered. */
+const START_OVER_MS = 1_000;
+
 export function mount(app: FastifyInstance, surface: Surface, { log, announce }: Runtime): void {
   announce(surface.name, surface.path);
+  let starting: NodeJS.Timeout | undefined;
+  app.addHook('onListen', async () => {
+    starting = setTimeout(() => surface.started(), START_OVER_MS).unref();
+  });
   // Not before: what a surface has in work is finished like every other request.
-  app.addHook('onClose', () => surface.close());
+  app.addHook('onClose', () => {
+    clearTimeout(starting);
+    return surface.close();
+  });
   app.post(surface.path, { config: { operation: surface.name } }, async (request, reply) => {
     const { body, raw } = request;
     const found = await surface

@@ -5,7 +5,7 @@
  * Who asks is checked before a message is looked at. A call of a tool is not asked about twice: the
  * invocation itself checks its token, and its refusal is an entry and a tool's error.
  *
- * The protocol's package is loaded with the first message: a service that nobody asks so starts without.
+ * The protocol's package takes longer to load than the rest of the start, so it is loaded after it.
  *
  * @module
  */
@@ -34,7 +34,19 @@ export interface McpRequest extends Pick<Ask, 'bearer' | 'trace'> {
 
 /** The surface, for a server to carry. */
 export function mcpSurface(runtime: Runtime) {
-  let loading: Promise<Bridge> | undefined;
+  let loading: Promise<Bridge | undefined> | undefined;
+
+  /** A package that cannot be loaded is missing or broken: nothing but a new start helps. */
+  function load(): Promise<Bridge | undefined> {
+    loading ??= import('./bridge.ts').then(
+      ({ createBridge }) => createBridge(runtime),
+      (error: unknown) => {
+        runtime.log.error({ err: error }, 'MCP cannot be served until the next start');
+        return undefined;
+      },
+    );
+    return loading;
+  }
 
   async function answer(request: McpRequest): Promise<Failure | undefined> {
     const { raw, body } = request;
@@ -63,13 +75,18 @@ export function mcpSurface(runtime: Runtime) {
       sendError(request.response(), 400, INVALID_REQUEST, why);
       return undefined;
     }
-    loading ??= import('./bridge.ts').then(({ createBridge }) => createBridge(runtime));
-    await (await loading).carry(request, message);
+    return carry(request, message);
+  }
+
+  async function carry(request: McpRequest, message: unknown): Promise<Failure | undefined> {
+    const bridge = await load();
+    if (!bridge) return notLoaded();
+    await bridge.carry(request, message);
     return undefined;
   }
 
   const close = async () => (await loading)?.close();
-  return { path: MCP_PATH, name: 'mcp', answer, close } as const;
+  return { path: MCP_PATH, name: 'mcp', answer, started: () => void load(), close } as const;
 }
 
 function isToolCall(message: unknown): boolean {
@@ -81,6 +98,13 @@ function isToolCall(message: unknown): boolean {
 function noBearer(): Failure {
   const detail = 'Cannot tell who asks: present a delegation token as the bearer';
   return failure('authentication_required', detail);
+}
+
+function notLoaded(): Failure {
+  return failure(
+    'service_unavailable',
+    'Cannot speak MCP: its package did not load; nothing happened',
+  );
 }
 
 function sendError(response: ServerResponse, status: number, code: number, message: string): void {

@@ -84,10 +84,7 @@ export type Handler<Parameters = JsonObject> = (
   context: HandlerContext,
 ) => JsonObject | Promise<JsonObject>;
 
-/**
- * What a handler may know and do besides its work. Nothing here widens authority. It is passed on as it
- * is: a copy by spread has no `signal` and no `log`.
- */
+/** What a handler may know and do besides its work. Nothing here widens authority. */
 export interface HandlerContext {
   readonly invocation_id: string;
   readonly client_reference_id?: string | undefined;

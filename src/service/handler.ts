@@ -178,10 +178,7 @@ function contextOf(
   { deadline, notes }: { deadline: Deadline; notes: Notes },
 ): HandlerContext {
   const { token } = caller;
-  const onDemand = new OnDemand(deadline, () =>
-    parts.log.child({ invocation_id: ids.invocation_id }),
-  );
-  const context: HandlerContext = Object.assign(onDemand, ids, {
+  return Object.freeze({
     principal: caller.principal,
     root_principal: caller.root_principal,
     caller_class: caller.caller_class,
@@ -193,35 +190,32 @@ function contextOf(
       expires_at: new Date(token.expires_at),
     }),
     bindings: boundViews(work.bound),
+    log: logOf(parts, ids),
     issueBinding: (wanted) => issueBinding(parts, caller, notes, wanted),
     progress: (event) => work.progress(event),
     cost(amount) {
       notes.reported = chargeFrom(amount);
     },
     requireApproval: () => requireApproval(work),
-  } satisfies Omit<HandlerContext, keyof OnDemand | keyof Call['ids']>);
-  return Object.freeze(context);
+    // Made when it is asked for: most handlers end without a look at it.
+    get signal() {
+      return deadline.signal;
+    },
+    ...ids,
+  } satisfies HandlerContext);
 }
 
-/** What most handlers never look at: made when it is asked for, by a class and not for each call anew. */
-class OnDemand implements Pick<HandlerContext, 'signal' | 'log'> {
-  readonly #deadline: Deadline;
-  readonly #makeLog: () => HandlerContext['log'];
-  #log: HandlerContext['log'] | undefined;
-
-  constructor(deadline: Deadline, makeLog: () => HandlerContext['log']) {
-    this.#deadline = deadline;
-    this.#makeLog = makeLog;
-  }
-
-  get signal(): AbortSignal {
-    return this.#deadline.signal;
-  }
-
-  get log(): HandlerContext['log'] {
-    this.#log ??= this.#makeLog();
-    return this.#log;
-  }
+/** Names the call in each line. The logger that does is made for the first: most handlers say nothing. */
+function logOf(parts: Parts, { invocation_id }: Call['ids']): HandlerContext['log'] {
+  let child: HandlerContext['log'] | undefined;
+  const log = () => {
+    child ??= parts.log.child({ invocation_id });
+    return child;
+  };
+  return Object.freeze({
+    info: (facts: object, message: string) => log().info(facts, message),
+    warn: (facts: object, message: string) => log().warn(facts, message),
+  });
 }
 
 function requireApproval({ approval }: Work): void {

@@ -9,7 +9,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { type Connection, rollBack } from './connection.ts';
+import { BUSY_TIMEOUT_MS, type Connection, rollBack } from './connection.ts';
 import { FIRST_VERSION, LEAF_HASHES_IN_BLOCKS } from './schema.ts';
 import { APPROVED_THROUGH, REQUESTED_THROUGH } from './schema-approvals.ts';
 
@@ -30,10 +30,22 @@ export const MIGRATIONS: readonly Migration[] = [
   (connection) => connection.script(LEAF_HASHES_IN_BLOCKS),
 ];
 
+/** Milliseconds to wait for another process that takes a step: over a long log it takes a while. */
+const STEP_TIMEOUT_MS = 120_000;
+
 export function migrate(
   connection: Connection,
   migrations: readonly Migration[] = MIGRATIONS,
 ): void {
+  if (versionOf(connection) < migrations.length) {
+    connection.script(`PRAGMA busy_timeout = ${STEP_TIMEOUT_MS}`);
+    takeSteps(connection, migrations);
+    connection.script(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+  }
+  refuse(unfitFile(connection, migrations));
+}
+
+function takeSteps(connection: Connection, migrations: readonly Migration[]): void {
   for (let version = versionOf(connection); version < migrations.length; ) {
     connection.script('BEGIN IMMEDIATE');
     try {
@@ -50,7 +62,6 @@ export function migrate(
       throw error;
     }
   }
-  refuse(unfitFile(connection, migrations));
 }
 
 /** Why this file must be left alone: it is another program's, or a newer one's. Only reads. */

@@ -320,7 +320,7 @@ export const APPEND_ONLY = `
 `;
 
 /** Entries that share a block of the index by leaf hash, and how much of a hash the index has. */
-export const HASH_BLOCK = 65_536;
+export const HASH_BLOCK = 262_144;
 export const HASH_PREFIX = 4;
 
 /**
