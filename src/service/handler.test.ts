@@ -74,6 +74,21 @@ test('runHandler() hands over copies, so that a handler changes nothing that is 
   assert.deepEqual({ token: caller.token, parameters, facts }, before);
 });
 
+test('runHandler() gives a context whose copy has everything, and which nobody can change', async () => {
+  const done = await run((_sent, context) => {
+    const { cost, ...rest } = context;
+    cost({ currency: 'USD', amount: 1 });
+    rest.log.info({}, 'told through a copy');
+    const isFixed = Object.isFrozen(context) && Object.isFrozen(context.log);
+    return { aborted: rest.signal.aborted, invocation_id: rest.invocation_id, isFixed };
+  });
+
+  const invocation_id = 'inv-000000000000';
+  assert.deepEqual(done.result, { aborted: false, invocation_id, isFixed: true });
+  assert.deepEqual(done.reported, usd(100n));
+  assert.match(lines.join(''), /"invocation_id":"inv-000000000000".*told through a copy/);
+});
+
 test('runHandler() copies the result before the handler can change it', async () => {
   const kept = { list: [1] };
 
