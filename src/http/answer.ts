@@ -63,27 +63,35 @@ function sendDocument(
   reply: FastifyReply,
   document: Document,
 ): FastifyReply {
-  const { etag, headers } = document;
-  reply.headers({ 'content-type': JSON_TYPE, ...headers, etag });
-  if (hasTag(request.headers['if-none-match'], etag)) {
+  const { headers, payload } = packedOf(document);
+  reply.headers(headers);
+  if (hasTag(request.headers['if-none-match'], document.etag)) {
     return reply.removeHeader('content-type').code(304).send();
   }
-  return reply.send(payloadOf(document));
+  return reply.send(payload);
 }
 
 /** In characters. A shorter text leaves in one piece with its header; a longer one is encoded once. */
 const LONG_TEXT_MIN = 2_000;
 
-const encoded = new WeakMap<Document, Buffer>();
+/** A document as it leaves. The same one is asked for again and again. */
+interface Packed {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly payload: string | Buffer;
+}
 
-function payloadOf(document: Document): string | Buffer {
-  const { text } = document;
-  if (text.length < LONG_TEXT_MIN) return text;
-  const before = encoded.get(document);
+const packed = new WeakMap<Document, Packed>();
+
+function packedOf(document: Document): Packed {
+  const before = packed.get(document);
   if (before) return before;
-  const bytes = Buffer.from(text);
-  encoded.set(document, bytes);
-  return bytes;
+  const { etag, headers, text } = document;
+  const made = {
+    headers: { 'content-type': JSON_TYPE, ...headers, etag },
+    payload: text.length < LONG_TEXT_MIN ? text : Buffer.from(text),
+  };
+  packed.set(document, made);
+  return made;
 }
 
 /** RFC 9110: a list of tags or a star; weak tags match too, since our bytes only exist in one form. */

@@ -168,7 +168,10 @@ function keyringOf(timeline: () => Timeline, now: () => Date): Omit<Keyring, 're
   let revision = 0;
   let revised = '';
 
-  const published = () => timeline().keys.filter((key) => isPublished(key, now()));
+  const published = () => {
+    const at = now();
+    return timeline().keys.filter((key) => isPublished(key, at));
+  };
   const current = (use: KeyUse) => {
     const key = currentKey(timeline(), use, now());
     if (key === undefined) throw new Error(`Cannot sign: no ${use} key may be used`);
