@@ -64,7 +64,8 @@ function fieldsOf(operation: Operation, request: FastifyRequest): object {
   return fields;
 }
 
-function pathOf(address: string): string {
+/** An address without its query. */
+export function pathOf(address: string): string {
   const end = address.indexOf('?');
   return end < 0 ? address : address.slice(0, end);
 }

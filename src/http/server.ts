@@ -25,7 +25,7 @@ import {
 import * as limits from './limits.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { addReference } from './reference.ts';
-import { askOf, headerLines, traceOf } from './request.ts';
+import { askOf, headerLines, pathOf, traceOf } from './request.ts';
 import { type Load, watchLoad } from './shed.ts';
 import { mount, type Surface } from './surface.ts';
 import { METRICS_TYPE } from './tally.ts';
@@ -228,7 +228,7 @@ function answerUnknownRoute(
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
-  const path = request.url.split('?', 1)[0] as string;
+  const path = pathOf(request.url);
   const methods = METHODS.filter((method) => app.findRoute({ method, url: path }) !== null);
   if (methods.length === 0) {
     return sendFailure(reply, failure('not_found', `Cannot find ${request.method} ${path}`));

@@ -8,6 +8,7 @@
  */
 
 import { BODY_LIMITS, isObject, type JsonLimits, readJson } from '../domain/json.ts';
+import { INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR } from '../protocol/json-rpc.ts';
 
 /** As a body of HTTP, and one level for the envelope around it. */
 export const LINE_LIMITS: JsonLimits = { ...BODY_LIMITS, depth: BODY_LIMITS.depth + 1 };
@@ -33,12 +34,6 @@ export type RpcReading =
   | { readonly request: RpcRequest }
   | { readonly error: RpcError; readonly id: RpcId | null }
   | { readonly ignored: string };
-
-/** The codes that JSON-RPC 2.0 reserves. */
-export const PARSE_ERROR = -32_700;
-export const INVALID_REQUEST = -32_600;
-export const METHOD_NOT_FOUND = -32_601;
-const INVALID_PARAMS = -32_602;
 
 export function readLine(bytes: Uint8Array): RpcReading {
   if (isBlank(bytes)) return { ignored: 'an empty line' };

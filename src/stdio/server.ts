@@ -12,6 +12,7 @@
 
 import type { Readable, Writable } from 'node:stream';
 import { failure, Refusal } from '../domain/failure.ts';
+import { INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR } from '../protocol/json-rpc.ts';
 import { type OperationName, operations } from '../protocol/operations.ts';
 import type { Document } from '../service/documents.ts';
 import { createLineWriter, createPace, type LineWriter, STALL_MS } from '../service/line-writer.ts';
@@ -124,7 +125,7 @@ function unlessOver({ over }: Desk, awaited: Promise<unknown>): Promise<void> {
 const TOO_LONG: rpc.RpcReading = {
   id: null,
   error: {
-    code: rpc.PARSE_ERROR,
+    code: PARSE_ERROR,
     message: `Cannot read the line: it is longer than ${rpc.LINE_LIMITS.bytes} bytes`,
   },
 };
@@ -135,14 +136,14 @@ function start(desk: Desk, request: rpc.RpcRequest): void {
   if (running.has(id)) {
     // Under its own id this would pass for the answer to the request that runs.
     const message = `Cannot take a second request ${JSON.stringify(id)}: the first still runs`;
-    writer.write(rpc.errorLine(null, { code: rpc.INVALID_REQUEST, message }));
+    writer.write(rpc.errorLine(null, { code: INVALID_REQUEST, message }));
     return;
   }
   const name = operationOf(method);
   const bound = name && runtime.methods[name];
   if (!name || !bound) {
     const message = `Cannot call "${method.slice(0, 128)}": the service has no such method`;
-    writer.write(rpc.errorLine(id, { code: rpc.METHOD_NOT_FOUND, message }));
+    writer.write(rpc.errorLine(id, { code: METHOD_NOT_FOUND, message }));
     return;
   }
   const work = perform(name, bound, askOf(request), runtime.log)
