@@ -15,6 +15,7 @@ import * as composition from '../../src/protocol/composition.ts';
 import * as exported from '../../src/protocol/export.ts';
 import * as failure from '../../src/protocol/failure.ts';
 import * as invocation from '../../src/protocol/invocation.ts';
+import * as jsonRpc from '../../src/protocol/json-rpc.ts';
 import * as operations from '../../src/protocol/operations.ts';
 import * as operator from '../../src/protocol/operator.ts';
 import * as permissions from '../../src/protocol/permissions.ts';
@@ -43,6 +44,7 @@ const MODULES: Readonly<Record<string, object>> = {
   export: exported,
   failure,
   invocation,
+  'json-rpc': jsonRpc,
   operations,
   operator,
   permissions,
