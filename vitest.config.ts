@@ -41,8 +41,8 @@ export default defineConfig({
           // Shared workers are ten times as fast; in return no test may keep state of the process.
           pool: 'threads',
           isolate: false,
-          // Two also where there are two cores: much of the time is spent waiting for a database.
-          maxWorkers: 2,
+          // Three also where there are two cores: much of the time is spent waiting for a database.
+          maxWorkers: 3,
         },
       },
       {

@@ -20,11 +20,11 @@ import type { Said, World } from './faults/said.ts';
 import { anyMoment, LOOP_TIMEOUT, repeat, SOAK_MS } from './faults/soak.ts';
 import { freshDatabase } from './postgres.ts';
 
-const KILLS = 12;
+const KILLS = 6;
 const OPENING_KILLS = 4;
 
 /** In milliseconds: how long replicas compete while connections and processes are killed. */
-const COMPETING_MS = Math.max(15_000, SOAK_MS);
+const COMPETING_MS = Math.max(8_000, SOAK_MS);
 const REPLICAS = 3;
 
 /** One in so many kills takes a whole process, the others take one connection, or its answers. */

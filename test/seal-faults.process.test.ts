@@ -24,7 +24,7 @@ import { anyMoment, LOOP_TIMEOUT, repeat } from './faults/soak.ts';
 import { freshDatabase } from './postgres.ts';
 
 const REPLICAS = 3;
-const KILLS = 15;
+const KILLS = 6;
 
 let program: Program;
 beforeAll(async () => {

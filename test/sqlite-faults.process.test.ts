@@ -20,7 +20,7 @@ import type { Said, World } from './faults/said.ts';
 import { anyMoment, LOOP_TIMEOUT, repeat } from './faults/soak.ts';
 import { checkFile, checkStoreFile, prepareFile } from './faults/sqlite.ts';
 
-const KILLS = 12;
+const KILLS = 6;
 const OPENING_KILLS = 4;
 
 let program: Program;
@@ -105,7 +105,7 @@ test(
     const steady = start(file, world, hearing(ledgers[0]));
     await steady.heard(1, isAcknowledged);
 
-    await repeat(KILLS / 3, async () => {
+    await repeat(KILLS / 2, async () => {
       const other = start(file, world, hearing(ledgers[1]));
       await other.heard(randomInt(1, 50), isAcknowledged);
       await anyMoment(20);
