@@ -135,11 +135,18 @@ async function wait(
     const { approval_grant: _, ...input } = tried.input;
     return tried.input.approval_grant ? { ...tried, input } : 'caller';
   }
-  const said = parseDuration(failure.resolution.estimated_availability ?? '') ?? 0;
-  const ms = backoffMs(tried.number, Math.max(said, retryAfterMs));
+  const saidMs = untilAvailable(failure, tried.client.now());
+  const ms = backoffMs(tried.number, Math.max(saidMs, retryAfterMs));
   if (ms > tried.leftMs) return 'time';
   await tried.client.pause(ms, signal);
   return { ...tried, leftMs: tried.leftMs - ms };
+}
+
+/** In milliseconds: what the failure says, as a duration or as a time; none where it says neither. */
+function untilAvailable({ resolution }: Failure, now: Date): number {
+  const said = resolution.estimated_availability ?? '';
+  const ms = parseDuration(said) ?? Date.parse(said) - now.getTime();
+  return Number.isNaN(ms) ? 0 : Math.max(0, ms);
 }
 
 /** Waits with the service, in turns, for the decision on the request that the failure names. */

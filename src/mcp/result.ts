@@ -8,6 +8,7 @@
  * @module
  */
 
+import { isDuration } from '../domain/duration.ts';
 import type { Failure, FailureAnswer, ResolutionAction } from '../protocol/failure.ts';
 import type { InvokeAnswer } from '../protocol/invocation.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
@@ -37,7 +38,7 @@ export function adviceOn(failure: Failure): string {
     `What to do: ${ADVICE[action]}.`,
     requires?.length && `It takes: ${requires.join(', ')}.`,
     grantable_by && `Who can grant it: ${grantable_by}.`,
-    estimated_availability && `When: in ${estimated_availability}.`,
+    estimated_availability && `When: ${whenOf(estimated_availability)}.`,
     request && `Approval request: ${request}.`,
     ...clarify.map(({ input, reason, candidates }) => {
       const among = candidates ? `; choose one of ${JSON.stringify(candidates)}` : '';
@@ -46,6 +47,12 @@ export function adviceOn(failure: Failure): string {
   ]
     .filter(Boolean)
     .join('\n');
+}
+
+/** It may be a duration, a time, or a word. */
+function whenOf(said: string): string {
+  if (isDuration(said)) return `in ${said}`;
+  return Number.isNaN(Date.parse(said)) ? said : `at ${said}`;
 }
 
 const ADVICE = {

@@ -142,3 +142,15 @@ test('adviceOn() names what it takes, who grants it, when, and what to choose fr
     'Input "who" is ambiguous; choose one of ["Ann","Anna"].',
   ]);
 });
+
+for (const [said, told] of [
+  ['2026-12-01T08:00:00.000Z', 'When: at 2026-12-01T08:00:00.000Z.'],
+  ['24h', 'When: in 24h.'],
+  ['immediate', 'When: immediate.'],
+] as const) {
+  test(`adviceOn() tells "${said}" as what it is`, () => {
+    const found = failure('frozen', 'Cannot run now', { estimated_availability: said });
+
+    assert.ok(adviceOn(found).split('\n').includes(told), adviceOn(found));
+  });
+}

@@ -83,7 +83,37 @@ const DAMAGES: [name: string, statement: string, ...found: string[]][] = [
      CREATE TRIGGER nodes_are_final BEFORE UPDATE ON nodes BEGIN SELECT 1; END`,
     'store: the guard "nodes_are_final" was replaced',
   ],
+  [
+    'a trigger that nobody knows',
+    `CREATE TRIGGER thief AFTER INSERT ON tokens BEGIN SELECT 1; END`,
+    'store: the trigger "thief" is none of the store',
+  ],
+  [
+    'an index that is gone',
+    'DROP INDEX trail_by_task',
+    'store: the index "trail_by_task" is missing',
+  ],
+  [
+    'an index that finds too little',
+    `DROP INDEX log_by_type; CREATE INDEX log_by_type ON log (entry_type) WHERE sequence > 3`,
+    'store: the index "log_by_type" was replaced',
+  ],
+  ['a table that is gone', 'DROP TABLE permits', 'store: the table "permits" is missing'],
+  [
+    'a table with a column more',
+    'ALTER TABLE tokens ADD COLUMN note TEXT',
+    'store: the table "tokens" was replaced',
+  ],
 ];
+
+test('checkStore() finds nothing wrong with an index of the operator, or with statistics', async () => {
+  const file = await markedFile();
+  const raw = new DatabaseSync(file);
+  raw.exec('CREATE INDEX own ON log (actor_key); ANALYZE');
+  raw.close();
+
+  assert.deepEqual(await detailsOf(file), []);
+});
 
 for (const [name, statement, ...found] of DAMAGES) {
   test(`checkStore() finds in a file ${name}`, async () => {
@@ -164,6 +194,16 @@ const POSTGRES_DAMAGES: [name: string, statement: string, ...found: string[]][] 
     'a guard that is gone',
     'DROP TRIGGER nodes_truncated ON nodes',
     'store: the guard "nodes_truncated" is missing',
+  ],
+  [
+    'an index that is gone',
+    'DROP INDEX trail_by_task',
+    'store: the index "trail_by_task" is missing',
+  ],
+  [
+    'an index that was never finished',
+    "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'log_by_type'::regclass",
+    'store: the index "log_by_type" is not valid',
   ],
 ];
 

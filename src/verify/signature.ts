@@ -6,6 +6,9 @@
  * @module
  */
 
+import { toBase64 } from '../domain/base64.ts';
+import { createRecent } from '../domain/recent.ts';
+
 export interface SignatureClaim {
   readonly type: 'ecdsa' | 'ed25519';
   /** The SPKI of a P-256 key in DER, or the 32 bytes of an Ed25519 key. */
@@ -17,15 +20,31 @@ export interface SignatureClaim {
 
 /** `undefined` where the platform does not know the algorithm: older browsers lack Ed25519. */
 export async function holds(claim: SignatureClaim): Promise<boolean | undefined> {
-  const { form, algorithm, use } = ALGORITHMS[claim.type];
-  const { subtle } = globalThis.crypto;
+  const { use } = ALGORITHMS[claim.type];
   try {
-    const key = await subtle.importKey(form, claim.key.slice(), algorithm, false, ['verify']);
+    const key = await imported(claim);
+    const { subtle } = globalThis.crypto;
     return await subtle.verify(use, key, claim.signature.slice(), claim.message.slice());
   } catch (error) {
     // Every other complaint is about the key's own bytes: no point of the curve, no such length.
     return isUnsupported(error) ? undefined : false;
   }
+}
+
+type Imported = Awaited<ReturnType<typeof globalThis.crypto.subtle.importKey>>;
+
+/** To import a key takes twice as long as to verify with it, and a log is signed with few. */
+const known = createRecent<string, Imported>(100);
+
+async function imported({ type, key }: SignatureClaim): Promise<Imported> {
+  const name = `${type} ${toBase64(key)}`;
+  const before = known.get(name);
+  if (before) return before;
+  const { form, algorithm } = ALGORITHMS[type];
+  const { subtle } = globalThis.crypto;
+  const made = await subtle.importKey(form, key.slice(), algorithm, false, ['verify']);
+  known.set(name, made);
+  return made;
 }
 
 const ALGORITHMS = {

@@ -142,6 +142,33 @@ for (const { name, open } of STORES) {
       assert.equal(thawed.reply.ok, true);
     });
 
+    test('withRecovery() waits until a freeze ends, when that is known and soon enough', async () => {
+      const waits: number[] = [];
+      const client = await desk.client(['travel.read'], {
+        pause: async (ms) => {
+          waits.push(ms);
+          desk.service.advance(ms);
+        },
+        now: () => desk.service.store.now(),
+      });
+      const until = new Date(desk.service.store.now().getTime() + 60_000).toISOString();
+      await operate('freeze', {
+        what: 'capability',
+        target: 'get_booking',
+        reason: 'a look',
+        until,
+      });
+      const call = { capability: 'get_booking', parameters: { booking_id: 'BK-1000' } };
+
+      const hasty = await withRecovery(client, call, { waitMaxMs: 30_000 });
+      const patient = await withRecovery(client, call, { waitMaxMs: 120_000 });
+
+      assert.equal(hasty.stopped, 'time');
+      assert.deepEqual(typesOf(patient), ['frozen']);
+      assert.equal(patient.reply.ok, true);
+      assert.equal(waits.length, 1);
+    });
+
     /** Decides the one request that is pending, as soon as there is one. */
     async function decided(path: string | ((id: string) => string), body: object) {
       for (let turn = 0; turn < 200; turn += 1) {

@@ -191,6 +191,11 @@ for (const place of STORES) {
   });
 }
 
+interface Summary {
+  readonly client_disconnected: boolean;
+  readonly events_delivered: number;
+}
+
 describe('over real sockets', () => {
   let running: RunningService;
   let token: string;
@@ -225,48 +230,53 @@ describe('over real sockets', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  function ask(parameters: object) {
+  function ask(parameters: object, reference?: string) {
     const call = request(`${running.url}/svc/invoke/steps`, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     });
-    call.end(JSON.stringify({ parameters, stream: true }));
+    const client_reference_id = reference;
+    call.end(JSON.stringify({ parameters, stream: true, client_reference_id }));
     return call;
   }
 
-  async function lastSummary() {
-    const response = await fetch(`${running.url}/svc/audit?capability=steps&limit=1`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}` },
-    });
-    const { entries } = (await response.json()) as { entries: { stream_summary: unknown }[] };
-    return entries[0]?.stream_summary as { client_disconnected: boolean; events_delivered: number };
+  /** As soon as the call has its entry. */
+  async function summaryOf(reference: string) {
+    for (;;) {
+      const query = `client_reference_id=${reference}`;
+      const response = await fetch(`${running.url}/svc/audit?${query}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}` },
+      });
+      const { entries } = (await response.json()) as { entries: { stream_summary: Summary }[] };
+      if (entries[0]) return entries[0].stream_summary;
+      await sleep(10);
+    }
   }
 
   test('invoke() finishes the handler of a client that left, and says so in the entry', async () => {
     const before = finished;
-    const call = ask({ pause: 100 });
+    const call = ask({ pause: 300 }, 'left');
     const [response] = await once(call, 'response');
     await once(response, 'data');
     call.destroy();
 
-    while (finished === before) await sleep(10);
-    await sleep(50);
+    const summary = await summaryOf('left');
 
-    assert.equal((await lastSummary()).client_disconnected, true);
+    assert.equal(finished, before + 1);
+    assert.equal(summary.client_disconnected, true);
   });
 
   test('invoke() finishes the handler of a client that never reads, and keeps its summary', async () => {
     const before = finished;
-    const call = ask({ text: 'x'.repeat(60_000) });
+    const call = ask({ text: 'x'.repeat(60_000) }, 'deaf');
     const [response] = await once(call, 'response');
     response.pause();
 
-    while (finished === before) await sleep(10);
-    await sleep(50);
-    const summary = await lastSummary();
+    const summary = await summaryOf('deaf');
     call.destroy();
 
+    assert.equal(finished, before + 1);
     assert.ok(summary.events_delivered >= 1);
   });
 

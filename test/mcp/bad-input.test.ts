@@ -98,7 +98,7 @@ test('/mcp finishes what a client that disappears has begun, and serves the next
     purpose_parameters: { task_id: 'gone' },
   };
   const { token: own } = await desk.service.issue(ALICE, task);
-  const params = { name: 'export_report', arguments: { months: 3 }, _meta: { progressToken: 1 } };
+  const params = { name: 'export_report', arguments: { months: 15 }, _meta: { progressToken: 1 } };
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
   const socket = await connected(Number(new URL(desk.url).port));
   socket.write(

@@ -1,5 +1,6 @@
 /**
- * What the database can say about the log that the port cannot show: nodes, times, guards.
+ * What the database can say about the log that the port cannot show: nodes, times, guards,
+ * indexes.
  *
  * Only reads. Each statement compares what it reads in one snapshot, so others may append meanwhile.
  * Reads whole tables, which takes longer than any other statement of ours may.
@@ -9,6 +10,7 @@
 
 import { treeFaults } from '../tree-faults.ts';
 import type { Database, Session, Statement } from './connection.ts';
+import { INDEX_NAMES } from './migrations.ts';
 
 /** Long enough to read a log of hundreds of millions of entries from a slow disk. */
 const INSPECTION_TIMEOUT_MS = 30 * 60_000;
@@ -20,6 +22,7 @@ export function inspectDatabase(database: Database): Promise<string[]> {
       ...(await strayNodes(session)),
       ...(await wrongTimes(session)),
       ...(await missingGuards(session)),
+      ...(await missingIndexes(session)),
     ];
   });
 }
@@ -52,6 +55,14 @@ async function missingGuards(session: Session): Promise<string[]> {
   });
 }
 
+async function missingIndexes(session: Session): Promise<string[]> {
+  const rows = await session.run<IndexRow>(INDEXES, [INDEX_NAMES]);
+  const faults = rows.filter(({ is_valid }) => !is_valid);
+  return faults.map(({ name, is_valid }) => {
+    return `the index "${name}" ${is_valid === null ? 'is missing' : 'is not valid'}`;
+  });
+}
+
 /** What makes the log and the tree append-only, each enabled whatever role a session plays. */
 const GUARDED: readonly (readonly [table: string, trigger: string])[] = [
   ['log', 'log_altered'],
@@ -78,6 +89,11 @@ interface TimesRow {
 interface GuardRow {
   readonly name: string;
   readonly state: string | null;
+}
+
+interface IndexRow {
+  readonly name: string;
+  readonly is_valid: boolean | null;
 }
 
 const PATIENCE: Statement = {
@@ -112,4 +128,11 @@ const GUARDS: Statement = {
   text: `SELECT g.name, t.tgenabled::text AS state
     FROM unnest($1::text[], $2::text[]) AS g (on_table, name)
     LEFT JOIN pg_trigger t ON t.tgrelid = to_regclass(g.on_table) AND t.tgname = g.name`,
+};
+
+/** One that was built while others wrote, and failed, is there and finds nothing. */
+const INDEXES: Statement = {
+  name: 'inspect_indexes',
+  text: `SELECT i.name, x.indisvalid AS is_valid FROM unnest($1::text[]) AS i (name)
+    LEFT JOIN pg_index x ON x.indexrelid = to_regclass(i.name)`,
 };

@@ -37,6 +37,11 @@ const STEPS: readonly string[] = [
   APPROVED_THROUGH,
 ];
 
+/** Every index that has a name of its own. */
+export const INDEX_NAMES: readonly string[] = STEPS.flatMap((step) =>
+  [...step.matchAll(/CREATE (?:UNIQUE )?INDEX (\w+)/g)].map(([, name]) => name as string),
+);
+
 /** Any number that no other program of the same database locks. */
 const MIGRATION_LOCK = 0x77_72_69_74_00n;
 

@@ -1,5 +1,5 @@
 /**
- * What SQLite can say about its own file: pages and indexes, stray nodes, marks, guards.
+ * What SQLite can say about its own file: pages and indexes, stray nodes, marks, schema.
  *
  * Only reads, in the snapshot of its caller. Where pages are damaged nothing else is asked: answers
  * from such a file prove nothing.
@@ -8,8 +8,8 @@
  */
 
 import { treeFaults } from '../tree-faults.ts';
-import type { Connection } from './connection.ts';
-import { APPEND_ONLY } from './schema.ts';
+import { type Connection, IN_MEMORY, openConnection } from './connection.ts';
+import { migrate } from './migrations.ts';
 
 /** Findings that SQLite names. A file that is damaged everywhere needs no longer list. */
 const PAGE_FINDINGS_MAX = 100;
@@ -17,7 +17,7 @@ const PAGE_FINDINGS_MAX = 100;
 export function inspect(connection: Connection): string[] {
   const damage = damagedPages(connection);
   if (damage.length > 0) return damage;
-  return [...strayNodes(connection), ...wrongMarks(connection), ...missingGuards(connection)];
+  return [...strayNodes(connection), ...wrongMarks(connection), ...changedSchema(connection)];
 }
 
 /** Also compares every index with its table. */
@@ -62,19 +62,49 @@ function wrongMarks(connection: Connection): string[] {
   return [`marks of time that hide entries: ${rows.length}, the first at ${first}`];
 }
 
-/** Compares whole texts: a guard of the same name that guards nothing is not one. */
-function missingGuards(connection: Connection): string[] {
-  const rows = connection.all<{ name: string; sql: string }>(
-    "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'",
-  );
-  const kept = new Map(rows.map(({ name, sql }) => [name, sql]));
-  return GUARDS.flatMap(({ name, sql }) => {
-    if (kept.get(name) === sql) return [];
-    return [`the guard "${name}" ${kept.has(name) ? 'was replaced' : 'is missing'}`];
+/**
+ * Compares whole texts: a guard of the same name that guards nothing is not one. A guard that nobody
+ * knows may change what is written, so it is named too; an index of the operator's own does no harm.
+ */
+function changedSchema(connection: Connection): string[] {
+  const kept = new Map(schemaOf(connection).map((part) => [part.name, part]));
+  const ours = ownSchema();
+  const strangers = [...kept.values()].filter(({ type, name }) => {
+    return type === 'trigger' && !ours.some((part) => part.name === name);
   });
+  return [
+    ...ours.flatMap(({ type, name, sql }) => {
+      const found = kept.get(name);
+      if (found?.sql === sql) return [];
+      return [`the ${WORDS[type]} "${name}" ${found ? 'was replaced' : 'is missing'}`];
+    }),
+    ...strangers.map(({ name }) => `the trigger "${name}" is none of the store`),
+  ];
 }
 
-/** SQLite keeps the text of a trigger as it was written, without the last semicolon. */
-const GUARDS = [...APPEND_ONLY.matchAll(/(CREATE TRIGGER (\w+)\b.*?\bEND);/gs)].map(
-  ([, sql, name]) => ({ name: `${name}`, sql }),
-);
+const WORDS = { table: 'table', index: 'index', trigger: 'guard' } as const;
+
+interface SchemaPart {
+  readonly type: keyof typeof WORDS;
+  readonly name: string;
+  readonly sql: string;
+}
+
+let own: readonly SchemaPart[] | undefined;
+
+/** What every store has: a new one is made and looked at, once. */
+function ownSchema(): readonly SchemaPart[] {
+  if (own) return own;
+  const fresh = openConnection(IN_MEMORY);
+  migrate(fresh);
+  own = schemaOf(fresh);
+  fresh.close();
+  return own;
+}
+
+/** Without what SQLite makes for itself. */
+function schemaOf(connection: Connection): SchemaPart[] {
+  return connection.all<SchemaPart>(
+    "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'",
+  );
+}

@@ -275,7 +275,7 @@ const LOG = `
 `;
 
 /** Retention may erase what an entry says, and nothing may change what it said or that it was there. */
-export const APPEND_ONLY = `
+const APPEND_ONLY = `
   CREATE TRIGGER log_is_append_only BEFORE UPDATE ON log
   WHEN NOT (
     NEW.personal IS NULL
