@@ -20,7 +20,6 @@ import {
   answerExpectation,
   answerFrameworkError,
   oweAnswer,
-  settleAnswer,
 } from './client-error.ts';
 import * as limits from './limits.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
@@ -147,15 +146,11 @@ function receiveRequests(app: FastifyInstance, load: Load, metrics: Metrics): vo
     const operation = request.routeOptions.config?.operation ?? 'none';
     const place = load.enter();
     request.place = place;
-    oweAnswer(socket, raw);
+    // A client that leaves early is never answered, and its place must be free.
+    oweAnswer(socket, raw, () => place.leave());
     // Not the hook `onResponse`: it makes four changes of listeners for the one that is needed.
     raw.on('finish', () => {
       metrics.answered(operation, raw.statusCode, (performance.now() - begun) / 1_000);
-    });
-    // A client that leaves early is never answered, and its place must be free.
-    raw.on('close', () => {
-      place.leave();
-      settleAnswer(socket, raw);
     });
     reply.header('x-request-id', request.id);
     const trace = traceOf(request.headers.traceparent);

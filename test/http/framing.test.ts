@@ -248,3 +248,19 @@ test('CONNECT is refused like every other method, and the connection ends', asyn
   );
   assert.match(received, /connection: close/i);
 });
+
+test('a client that leaves with several requests on their way gives all their places back', async () => {
+  const { token } = await service.issue(ALICE, { scope: ['travel.read'] });
+  const body = '{"parameters":{"months":2}}';
+  const post =
+    `POST /svc/invoke/export_report HTTP/1.1\r\n${HOST}${JSON_TYPE}` +
+    `Authorization: Bearer ${token}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  const socket = await connected(port);
+  socket.write(post.repeat(5));
+  while (load.inWork() < 5) await setTimeout(5);
+
+  socket.destroy();
+
+  while (load.inWork() > 0) await setTimeout(5);
+  assert.equal(load.inWork(), 0);
+});
