@@ -102,7 +102,8 @@ function query(service: BenchService, { token }: Issued): Promise<unknown> {
 
 /**
  * What the largest log costs beside the smallest, by turns: the machine is not the same after the
- * minutes that it takes to fill one. Each turn has a small one of its own, since calls make it larger.
+ * minutes that it takes to fill one. Each turn has a small one of its own, since calls make it larger: by
+ * up to four samples, so that it has a few thousand entries when the queries are asked.
  */
 async function besideSmall(large: BenchService, { entries, sample }: Extent, alice: Issued) {
   const invoked: number[] = [];

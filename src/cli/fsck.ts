@@ -30,8 +30,9 @@ const FSCK_USAGE = `Usage: writ fsck [--store <url>] [--keys <folder>] [--mark <
 Reads the whole log, hashes every leaf again, rebuilds the tree and compares it
 with every stored node, with the head and with every checkpoint and its note;
 verifies their signatures where it has the keys, and that the log extends the
-mark where there is one. Asks the store for damage of its own: pages, indexes,
-guards. Makes and migrates nothing.
+mark where there is one. Asks the store for damage of its own: pages, tables,
+indexes, triggers; on PostgreSQL only named indexes and the guards of the log.
+Makes and migrates nothing.
 
 Of an entry that retention erased only the hash is left: nothing here can tell
 whether its time, type and state are those it had.

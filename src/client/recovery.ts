@@ -9,6 +9,7 @@
  */
 
 import { parseDuration } from '../domain/duration.ts';
+import { parseMoment } from '../domain/moment.ts';
 import { WAIT_SECONDS_MAX } from '../protocol/approval.ts';
 import type { Failure, RecoveryClass } from '../protocol/failure.ts';
 import type { InvokeSuccess } from '../protocol/invocation.ts';
@@ -145,8 +146,8 @@ async function wait(
 /** In milliseconds: what the failure says, as a duration or as a time; none where it says neither. */
 function untilAvailable({ resolution }: Failure, now: Date): number {
   const said = resolution.estimated_availability ?? '';
-  const ms = parseDuration(said) ?? Date.parse(said) - now.getTime();
-  return Number.isNaN(ms) ? 0 : Math.max(0, ms);
+  const moment = parseMoment(said) ?? now.getTime();
+  return parseDuration(said) ?? Math.max(0, moment - now.getTime());
 }
 
 /** Waits with the service, in turns, for the decision on the request that the failure names. */

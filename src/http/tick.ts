@@ -3,8 +3,8 @@
  *
  * A request takes a dozen ticks. The engine learns the shape of such an object by the first of them,
  * and forgets it when the collector finds none alive, as happens whenever a service waits; since their
- * keys are computed, it does not learn it again. From then on every tick is some microseconds slower,
- * a fifth of a small answer. While one object lives, so does their shape.
+ * keys are computed, it does not learn it again. From then on every tick takes two to three times as
+ * long, which is up to a fifth of a small answer. While one object lives, so does their shape.
  *
  * @module
  */

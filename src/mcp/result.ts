@@ -9,6 +9,7 @@
  */
 
 import { isDuration } from '../domain/duration.ts';
+import { parseMoment } from '../domain/moment.ts';
 import type { Failure, FailureAnswer, ResolutionAction } from '../protocol/failure.ts';
 import type { InvokeAnswer } from '../protocol/invocation.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
@@ -52,7 +53,7 @@ export function adviceOn(failure: Failure): string {
 /** It may be a duration, a time, or a word. */
 function whenOf(said: string): string {
   if (isDuration(said)) return `in ${said}`;
-  return Number.isNaN(Date.parse(said)) ? said : `at ${said}`;
+  return parseMoment(said) === undefined ? said : `at ${said}`;
 }
 
 const ADVICE = {

@@ -81,12 +81,27 @@ const DAMAGES: [name: string, statement: string, ...found: string[]][] = [
     'a guard that guards nothing',
     `DROP TRIGGER nodes_are_final;
      CREATE TRIGGER nodes_are_final BEFORE UPDATE ON nodes BEGIN SELECT 1; END`,
-    'store: the guard "nodes_are_final" was replaced',
+    'store: the guard "nodes_are_final" was changed',
   ],
   [
     'a trigger that nobody knows',
     `CREATE TRIGGER thief AFTER INSERT ON tokens BEGIN SELECT 1; END`,
-    'store: the trigger "thief" is none of the store',
+    'store: the trigger "thief" on "tokens" is not ours',
+  ],
+  [
+    'a trigger named as if it were of SQLite',
+    `CREATE TRIGGER "SQLite-x" AFTER INSERT ON tokens BEGIN SELECT 1; END`,
+    'store: the trigger "SQLite-x" on "tokens" is not ours',
+  ],
+  [
+    'a trigger named as an index of ours',
+    `CREATE TRIGGER trail_by_task BEFORE INSERT ON log BEGIN SELECT raise(IGNORE); END`,
+    'store: the trigger "trail_by_task" on "log" is not ours',
+  ],
+  [
+    'an index that would refuse what is written',
+    'CREATE UNIQUE INDEX own ON budgets (consumed, token_id)',
+    'store: the index "own" on "budgets" is not ours',
   ],
   [
     'an index that is gone',
@@ -96,13 +111,13 @@ const DAMAGES: [name: string, statement: string, ...found: string[]][] = [
   [
     'an index that finds too little',
     `DROP INDEX log_by_type; CREATE INDEX log_by_type ON log (entry_type) WHERE sequence > 3`,
-    'store: the index "log_by_type" was replaced',
+    'store: the index "log_by_type" was changed',
   ],
   ['a table that is gone', 'DROP TABLE permits', 'store: the table "permits" is missing'],
   [
     'a table with a column more',
     'ALTER TABLE tokens ADD COLUMN note TEXT',
-    'store: the table "tokens" was replaced',
+    'store: the table "tokens" was changed',
   ],
 ];
 
@@ -203,7 +218,18 @@ const POSTGRES_DAMAGES: [name: string, statement: string, ...found: string[]][] 
   [
     'an index that was never finished',
     "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'log_by_type'::regclass",
-    'store: the index "log_by_type" is not valid',
+    'store: the index "log_by_type" was changed, or is not valid',
+  ],
+  [
+    'an index that is no longer unique',
+    `DROP INDEX approval_requests_asked;
+     CREATE INDEX approval_requests_asked ON approval_requests (created_at)`,
+    'store: the index "approval_requests_asked" was changed, or is not valid',
+  ],
+  [
+    'an index of another table',
+    'DROP INDEX log_by_type; CREATE INDEX log_by_type ON nodes (level)',
+    'store: the index "log_by_type" was changed, or is not valid',
   ],
 ];
 

@@ -21,9 +21,9 @@ export interface SignatureClaim {
 /** `undefined` where the platform does not know the algorithm: older browsers lack Ed25519. */
 export async function holds(claim: SignatureClaim): Promise<boolean | undefined> {
   const { use } = ALGORITHMS[claim.type];
+  const { subtle } = globalThis.crypto;
   try {
     const key = await imported(claim);
-    const { subtle } = globalThis.crypto;
     return await subtle.verify(use, key, claim.signature.slice(), claim.message.slice());
   } catch (error) {
     // Every other complaint is about the key's own bytes: no point of the curve, no such length.

@@ -10,7 +10,7 @@
 
 import { treeFaults } from '../tree-faults.ts';
 import type { Database, Session, Statement } from './connection.ts';
-import { INDEX_NAMES } from './migrations.ts';
+import { INDEXES } from './migrations.ts';
 
 /** Long enough to read a log of hundreds of millions of entries from a slow disk. */
 const INSPECTION_TIMEOUT_MS = 30 * 60_000;
@@ -56,10 +56,14 @@ async function missingGuards(session: Session): Promise<string[]> {
 }
 
 async function missingIndexes(session: Session): Promise<string[]> {
-  const rows = await session.run<IndexRow>(INDEXES, [INDEX_NAMES]);
-  const faults = rows.filter(({ is_valid }) => !is_valid);
-  return faults.map(({ name, is_valid }) => {
-    return `the index "${name}" ${is_valid === null ? 'is missing' : 'is not valid'}`;
+  const rows = await session.run<IndexRow>(INDEX_STATES, [
+    INDEXES.map(({ name }) => name),
+    INDEXES.map(({ table }) => table),
+    INDEXES.map(({ isUnique }) => isUnique),
+  ]);
+  const faults = rows.filter(({ is_right }) => !is_right);
+  return faults.map(({ name, is_right }) => {
+    return `the index "${name}" ${is_right === null ? 'is missing' : 'was changed, or is not valid'}`;
   });
 }
 
@@ -93,7 +97,7 @@ interface GuardRow {
 
 interface IndexRow {
   readonly name: string;
-  readonly is_valid: boolean | null;
+  readonly is_right: boolean | null;
 }
 
 const PATIENCE: Statement = {
@@ -130,9 +134,16 @@ const GUARDS: Statement = {
     LEFT JOIN pg_trigger t ON t.tgrelid = to_regclass(g.on_table) AND t.tgname = g.name`,
 };
 
-/** One that was built while others wrote, and failed, is there and finds nothing. */
-const INDEXES: Statement = {
+/**
+ * Of the same table and, where it has to be, unique. One that was built while others wrote, and
+ * failed, is there and finds nothing.
+ */
+const INDEX_STATES: Statement = {
   name: 'inspect_indexes',
-  text: `SELECT i.name, x.indisvalid AS is_valid FROM unnest($1::text[]) AS i (name)
-    LEFT JOIN pg_index x ON x.indexrelid = to_regclass(i.name)`,
+  text: `SELECT i.name,
+      x.indisvalid AND x.indrelid = to_regclass(i.on_table) AND x.indisunique = i.is_unique AS is_right
+    FROM unnest($1::text[], $2::text[], $3::boolean[]) AS i (name, on_table, is_unique)
+    LEFT JOIN pg_class t ON t.oid = to_regclass(i.on_table)
+    LEFT JOIN pg_class c ON c.relname = i.name AND c.relnamespace = t.relnamespace
+    LEFT JOIN pg_index x ON x.indexrelid = c.oid`,
 };

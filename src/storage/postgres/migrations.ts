@@ -38,8 +38,11 @@ const STEPS: readonly string[] = [
 ];
 
 /** Every index that has a name of its own. */
-export const INDEX_NAMES: readonly string[] = STEPS.flatMap((step) =>
-  [...step.matchAll(/CREATE (?:UNIQUE )?INDEX (\w+)/g)].map(([, name]) => name as string),
+export const INDEXES: readonly { name: string; table: string; isUnique: boolean }[] = STEPS.flatMap(
+  (step) =>
+    [...step.matchAll(/CREATE (UNIQUE )?INDEX (\w+) ON (\w+)/g)].map(
+      ([, unique, name = '', table = '']) => ({ name, table, isUnique: unique !== undefined }),
+    ),
 );
 
 /** Any number that no other program of the same database locks. */

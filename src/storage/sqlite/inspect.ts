@@ -63,23 +63,31 @@ function wrongMarks(connection: Connection): string[] {
 }
 
 /**
- * Compares whole texts: a guard of the same name that guards nothing is not one. A guard that nobody
- * knows may change what is written, so it is named too; an index of the operator's own does no harm.
+ * Compares whole texts: a guard of the same name that guards nothing is not one. What is not ours is
+ * named where it may change or refuse what is written; other indexes of the operator's do no harm.
  */
 function changedSchema(connection: Connection): string[] {
-  const kept = new Map(schemaOf(connection).map((part) => [part.name, part]));
-  const ours = ownSchema();
-  const strangers = [...kept.values()].filter(({ type, name }) => {
-    return type === 'trigger' && !ours.some((part) => part.name === name);
+  const kept = new Map(schemaOf(connection).map((part) => [keyOf(part), part]));
+  const ours = new Map(ownSchema().map((part) => [keyOf(part), part]));
+  const changes = [...ours].flatMap(([key, { type, name, sql }]) => {
+    const found = kept.get(key);
+    if (found?.sql === sql) return [];
+    return [`the ${WORDS[type]} "${name}" ${found ? 'was changed' : 'is missing'}`];
   });
+  const strangers = [...kept].filter(([key, part]) => !ours.has(key) && isEffective(part));
   return [
-    ...ours.flatMap(({ type, name, sql }) => {
-      const found = kept.get(name);
-      if (found?.sql === sql) return [];
-      return [`the ${WORDS[type]} "${name}" ${found ? 'was replaced' : 'is missing'}`];
-    }),
-    ...strangers.map(({ name }) => `the trigger "${name}" is none of the store`),
+    ...changes,
+    ...strangers.map(([, { type, name, on }]) => `the ${type} "${name}" on "${on}" is not ours`),
   ];
+}
+
+/** Each type has names of its own. */
+function keyOf({ type, name }: SchemaPart): string {
+  return `${type} ${name}`;
+}
+
+function isEffective({ type, sql }: SchemaPart): boolean {
+  return type === 'trigger' || (type === 'index' && /^CREATE UNIQUE /i.test(sql));
 }
 
 const WORDS = { table: 'table', index: 'index', trigger: 'guard' } as const;
@@ -87,6 +95,8 @@ const WORDS = { table: 'table', index: 'index', trigger: 'guard' } as const;
 interface SchemaPart {
   readonly type: keyof typeof WORDS;
   readonly name: string;
+  /** The table it is of. */
+  readonly on: string;
   readonly sql: string;
 }
 
@@ -105,6 +115,7 @@ function ownSchema(): readonly SchemaPart[] {
 /** Without what SQLite makes for itself. */
 function schemaOf(connection: Connection): SchemaPart[] {
   return connection.all<SchemaPart>(
-    "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'",
+    `SELECT type, name, tbl_name AS "on", sql FROM sqlite_schema
+     WHERE sql IS NOT NULL AND substr(name, 1, 7) <> 'sqlite_'`,
   );
 }
