@@ -7,6 +7,7 @@
  */
 
 import { isObject } from './json.ts';
+import { isDate, isDateTime } from './moment.ts';
 
 type TypeCheck = (value: unknown) => boolean;
 
@@ -26,23 +27,6 @@ export function wrongType(type: string, value: unknown): string | undefined {
   const admits = TYPES.get(type);
   if (!admits || admits(value)) return undefined;
   return `${excerpt(value)} is not of type "${type}"`;
-}
-
-/** A calendar day that exists, as `YYYY-MM-DD`. */
-function isDate(text: string): boolean {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
-  const time = Date.parse(`${text}T00:00:00Z`);
-  // Date.parse rolls 30 February over into March, so the day has to come back as it went in.
-  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
-}
-
-/** RFC 3339 with a zone: a time without one names no instant. */
-function isDateTime(text: string): boolean {
-  const parts =
-    /^(\d{4}-\d{2}-\d{2})T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/.exec(
-      text,
-    );
-  return parts !== null && isDate(parts[1] as string);
 }
 
 /** Enough of a value to recognise it in a message. */

@@ -14,32 +14,33 @@ import type { Failure } from '../protocol/failure.ts';
 import { sendFailure } from './answer.ts';
 
 /** The answers that each connection still waits for, in the order of their requests. */
-const owed = new WeakMap<Socket, Map<ServerResponse, () => void>>();
+const owed = new WeakMap<Socket, Set<ServerResponse>>();
+
+/** Remembers that a request is in work: what comes after it must not take its answer's place. */
+export function oweAnswer(socket: Socket, response: ServerResponse): void {
+  const waiting = owed.get(socket) ?? firstOwed(socket);
+  waiting.add(response);
+  // The response was written, or nobody is there to read it any more.
+  response.on('close', () => waiting.delete(response));
+}
 
 /**
- * Remembers that a request is in work: what comes after it must not take its answer's place. `settled`
- * is called once, when the response was written or nobody is there to read it any more. Of several
- * requests on a connection that closes only the first is told so by Node, hence also by the connection.
+ * When a connection closes, Node closes the one response that it is writing. Those that wait behind it
+ * would never hear of it, nor whoever listens to them, so they are closed here.
  */
-export function oweAnswer(socket: Socket, response: ServerResponse, settled: () => void): void {
-  const waiting = owed.get(socket) ?? firstOwed(socket);
-  waiting.set(response, settled);
-  response.on('close', () => settle(waiting, response));
-}
-
-function firstOwed(socket: Socket): Map<ServerResponse, () => void> {
-  const waiting = new Map<ServerResponse, () => void>();
+function firstOwed(socket: Socket): Set<ServerResponse> {
+  const waiting = new Set<ServerResponse>();
   owed.set(socket, waiting);
   socket.once('close', () => {
-    for (const response of [...waiting.keys()]) settle(waiting, response);
+    // After Node has closed its own.
+    setImmediate(() => {
+      for (const response of waiting) {
+        response.destroy();
+        response.emit('close');
+      }
+    });
   });
   return waiting;
-}
-
-function settle(waiting: Map<ServerResponse, () => void>, response: ServerResponse): void {
-  const settled = waiting.get(response);
-  waiting.delete(response);
-  settled?.();
 }
 
 /** Whether a request of this connection is in work. */
@@ -58,7 +59,7 @@ export function answerExpectation(_request: IncomingMessage, response: ServerRes
 export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) return;
   // A request that came whole gets its answer; one that broke off is what the error is about.
-  const last = [...(owed.get(socket)?.keys() ?? [])].findLast(({ req }) => req.complete);
+  const last = [...(owed.get(socket) ?? [])].findLast(({ req }) => req.complete);
   if (last) {
     last.once('close', () => socket.destroySoon());
     return;

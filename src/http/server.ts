@@ -146,8 +146,9 @@ function receiveRequests(app: FastifyInstance, load: Load, metrics: Metrics): vo
     const operation = request.routeOptions.config?.operation ?? 'none';
     const place = load.enter();
     request.place = place;
+    oweAnswer(socket, raw);
     // A client that leaves early is never answered, and its place must be free.
-    oweAnswer(socket, raw, () => place.leave());
+    raw.on('close', () => place.leave());
     // Not the hook `onResponse`: it makes four changes of listeners for the one that is needed.
     raw.on('finish', () => {
       metrics.answered(operation, raw.statusCode, (performance.now() - begun) / 1_000);

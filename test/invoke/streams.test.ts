@@ -235,8 +235,7 @@ describe('over real sockets', () => {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     });
-    const client_reference_id = reference;
-    call.end(JSON.stringify({ parameters, stream: true, client_reference_id }));
+    call.end(JSON.stringify({ parameters, stream: true, client_reference_id: reference }));
     return call;
   }
 
