@@ -2,10 +2,12 @@
  * The benchmark: the service beside bare servers, in the same run, on the same machine.
  *
  *     npm run bench -- [--quick] [--json <file>] [--profile <folder>] [--no-growth] [--calls <number>]
+ *     npm run bench -- --attacks
  *
  * Targets are interleaved and repeated. A whole run writes `bench/RESULTS.md` and `bench/growth.svg`;
  * a quick one only prints. With `--profile`, each program leaves its CPU profile in the folder. `--calls` is
- * over how many invocations memory is watched; a million takes some minutes more.
+ * over how many invocations memory is watched; a million takes some minutes more. `--attacks` measures an
+ * honest client beside hostile ones, and nothing else.
  *
  * @module
  */
@@ -13,6 +15,7 @@
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { freshDatabase, startPostgres } from '../test/postgres.ts';
+import { underAttack } from './attacks.ts';
 import { chartOf } from './chart.ts';
 import { type Extent, growth } from './growth.ts';
 import { CONNECTIONS, measure, measureBeside, type Round, type Row, rowOf } from './measure.ts';
@@ -34,6 +37,7 @@ const { values: options } = parseArgs({
     profile: { type: 'string' },
     'no-growth': { type: 'boolean', default: false },
     calls: { type: 'string' },
+    attacks: { type: 'boolean', default: false },
   },
 });
 
@@ -63,6 +67,7 @@ const EXTENT: Extent = quick
 async function main(): Promise<void> {
   const { cores, cpu, node } = machine();
   console.log(`${cores} x ${cpu}, Node ${node}, ${CONNECTIONS} connections\n`);
+  if (options.attacks) return underAttack();
   const rows = await underLoad();
   console.log(tableOf(rows));
   const grown = options['no-growth'] ? undefined : await growth(EXTENT);

@@ -1,0 +1,47 @@
+/**
+ * The service under attack: one capability to call, and one whose handler reports progress without end.
+ *
+ * @module
+ */
+
+import { createService, defineCapability, serve } from '../dist/src/index.js';
+
+const look = defineCapability({
+  name: 'look',
+  description: 'Look something up',
+  inputs: [{ name: 'what', type: 'string' }],
+  output: { type: 'found', fields: ['what'] },
+  side_effect: 'read',
+  minimum_scope: ['bench.look'],
+  handler: ({ what }) => ({ what }),
+});
+
+const spin = defineCapability({
+  name: 'spin',
+  description: 'Report progress in a loop that never ends by itself',
+  output: { type: 'nothing', fields: [] },
+  side_effect: 'read',
+  minimum_scope: ['bench.spin'],
+  response_modes: ['streaming'],
+  deadline: 'PT5S',
+  async handler(_parameters, context) {
+    for (;;) await context.progress({ at: 'the same place' });
+  },
+});
+
+const identity = (name, scopes) => ({
+  key: `demo-${name}-key`,
+  demo: true,
+  principal: `service:${name}`,
+  scopes,
+  caller_class: 'internal',
+});
+
+const service = createService({ id: 'attacked', capabilities: [look, spin] });
+const identities = [
+  identity('honest', ['bench.look']),
+  identity('attacker', ['bench.spin', 'bench.look']),
+  identity('auditor', ['operator:*']),
+];
+const { url } = await serve(service, { settings: { identities } });
+process.stdout.write(`listening on ${url}\n`);
