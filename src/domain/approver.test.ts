@@ -1,11 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import {
-  type ApproverPolicy,
-  type ApprovingSide,
-  barredApprover,
-  joinedSides,
-} from './approver.ts';
+import { type ApproverPolicy, type ApprovingSide, barredApprover } from './approver.ts';
 
 const request = {
   subject: 'service:desk',
@@ -57,13 +52,6 @@ for (const [name, approver, policy, barred] of table) {
     assert.equal(barredApprover(request, approver, policy) !== undefined, barred);
   });
 }
-
-test('joinedSides() keeps each name once, and no more of them than its bound', () => {
-  const many = Array.from({ length: 200 }, (_, place) => `service:${place}`);
-
-  assert.deepEqual(joinedSides(['a', 'b'], ['b', 'c']), ['a', 'b', 'c']);
-  assert.deepEqual(joinedSides(['a'], many), ['a', ...many.slice(0, 127)]);
-});
 
 test('barredApprover() counts only those who come in person where several have to approve', () => {
   const several = { ...request, approvals_required: 2 };

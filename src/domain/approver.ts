@@ -54,20 +54,9 @@ export function barredApprover(
   return undefined;
 }
 
-/** Names kept with one request; five are the hands of one token, and many tokens may ask the same. */
-const REQUESTED_THROUGH_MAX = 128;
-
 /**
- * Whose hands an asked question passed through once another token asks the same. Names beyond the
- * bound are left out: whoever comes through them is judged again when it uses the grant.
- */
-export function joinedSides(kept: readonly string[], joining: readonly string[]): string[] {
-  return [...new Set([...kept, ...joining])].slice(0, REQUESTED_THROUGH_MAX);
-}
-
-/**
- * Who approved and stands on the side of a caller that comes with the grant. Tokens of one name may
- * have passed through different hands, and not all of them were known when the request was decided.
+ * Who approved and stands on the side of a caller that comes with the grant. Asked again at each use,
+ * of the caller's own lineage, so that it does not rest on what was kept with the request alone.
  */
 export function ownApprover(
   grant: {

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
+import type { GrantRequest } from '../protocol/approval.ts';
 import { digestOf } from './canonical.ts';
+import { chainOf } from './chain.ts';
 import {
   type Continuation,
   type GrantFacts,
+  type GrantTerms,
   grantTerms,
   unsignedGrant,
   unusableGrant,
@@ -47,11 +50,11 @@ const terms: [name: string, asked: Parameters<typeof grantTerms>[1], given: obje
 
 for (const [name, asked, given] of terms) {
   test(`grantTerms() ${name}`, () => {
-    const found = grantTerms(policy, asked, NOW);
+    const found = grantTerms(policy, asked);
 
     const told = 'terms' in found && {
       uses: found.terms.max_uses,
-      ms: found.terms.expires_at.getTime() - NOW.getTime(),
+      ms: found.terms.expires_in_seconds * 1_000,
     };
     assert.deepEqual(told || undefined, given);
     if ('failure' in found) assert.equal(found.failure.type, 'grant_policy_violation');
@@ -61,9 +64,46 @@ for (const [name, asked, given] of terms) {
 test('grantTerms() refuses a type that the policy does not allow', () => {
   const strict = { ...policy, allowed_grant_types: ['session_bound' as const] };
 
-  assert.ok('failure' in grantTerms(strict, { grant_type: 'one_time' }, NOW));
+  assert.ok('failure' in grantTerms(strict, { grant_type: 'one_time' }));
 });
 
+const proposed: GrantTerms = {
+  grant_type: 'session_bound',
+  session_id: 's',
+  expires_in_seconds: 600,
+  max_uses: 2,
+};
+const STATED = { grant_type: 'session_bound', session_id: 's' } as const;
+const seconds: [name: string, asked: Partial<GrantRequest>, agrees: boolean][] = [
+  ['takes the proposed lifetime and uses where they are left out', {}, true],
+  ['takes the proposed terms where stated', { expires_in_seconds: 600, max_uses: 2 }, true],
+  ['refuses a shorter lifetime', { expires_in_seconds: 599 }, false],
+  ['refuses a longer lifetime within the policy', { expires_in_seconds: 601 }, false],
+  ['refuses fewer uses', { max_uses: 1 }, false],
+  ['refuses another session', { session_id: 't' }, false],
+  ['refuses no session', { session_id: undefined }, false],
+  ['refuses another type', { grant_type: 'one_time', session_id: undefined }, false],
+];
+
+for (const [name, asked, agrees] of seconds) {
+  test(`grantTerms() of a second approver ${name}`, () => {
+    const found = grantTerms(policy, { ...STATED, ...asked }, proposed);
+
+    if (agrees) assert.deepEqual(found, { terms: proposed });
+    else assert.equal('failure' in found && found.failure.type, 'grant_policy_violation');
+  });
+}
+
+test('grantTerms() names the proposed terms to an approver who states others', () => {
+  const found = grantTerms(policy, { ...STATED, max_uses: 3 }, proposed);
+
+  assert.match(
+    'failure' in found ? found.failure.detail : '',
+    /proposed type "session_bound", session "s", 600 seconds, 2 uses/,
+  );
+});
+
+const CHAIN = chainOf('human:alice', ['agent:a']);
 const grant: GrantFacts = {
   grant_id: 'gnt_1',
   approval_request_id: 'apr_1',
@@ -72,6 +112,7 @@ const grant: GrantFacts = {
   scope: ['a', 'b'],
   subject: 'agent:a',
   root_principal: 'human:alice',
+  chain: CHAIN,
   parameters: { amount: 1 },
   parameters_digest: digestOf({ amount: 1 }),
   grant_type: 'session_bound',
@@ -88,8 +129,7 @@ const call: Continuation = {
   contract_version: '1.0.0',
   scope: ['b', 'a'],
   parametersDigest: grant.parameters_digest,
-  subject: 'agent:a',
-  root_principal: 'human:alice',
+  chain: CHAIN,
   session_id: 's',
   through: ['human:alice', 'agent:a'],
   now: NOW,
@@ -102,8 +142,8 @@ const misfits: [
   kept: Partial<GrantFacts>,
   why: RegExp,
 ][] = [
-  ['another root principal', { root_principal: 'human:eve' }, {}, /no such grant/],
-  ['another requester', { subject: 'agent:b' }, {}, /another requester/],
+  ['another chain', { chain: chainOf('human:alice', ['agent:b', 'agent:a']) }, {}, /no such grant/],
+  ['no chain, as older stores kept it', {}, { chain: undefined }, /no such grant/],
   ['another capability', { capability: 'look' }, {}, /it is for "pay"/],
   ['another contract version', { contract_version: '1.0.1' }, {}, /version 1\.0\.0/],
   ['another scope', { scope: ['a'] }, {}, /another scope/],
@@ -141,7 +181,7 @@ test('unusableGrant() lets the root principal approve what passed through it', (
 });
 
 test('unusableGrant() answers a foreign grant and an unknown one alike', () => {
-  const foreign = unusableGrant('gnt_1', grant, { ...call, root_principal: 'human:eve' });
+  const foreign = unusableGrant('gnt_1', grant, { ...call, chain: chainOf('human:eve', []) });
 
   assert.deepEqual(foreign, unusableGrant('gnt_1', undefined, call));
 });
@@ -149,7 +189,21 @@ test('unusableGrant() answers a foreign grant and an unknown one alike', () => {
 test('unsignedGrant() says everything the grant is bound to, and not how often it was used', () => {
   const said = unsignedGrant(grant);
 
-  assert.deepEqual(said.requester, { subject: 'agent:a', root_principal: 'human:alice' });
+  assert.deepEqual(said.requester, {
+    subject: 'agent:a',
+    root_principal: 'human:alice',
+    chain: CHAIN,
+  });
+  const [session_id, expires_in_seconds, max_uses] = ['s', 0.001, 2];
+  const terms = { grant_type: 'session_bound', session_id, expires_in_seconds, max_uses };
+  assert.equal(said.terms_digest, digestOf(terms));
   assert.equal('uses' in said, false);
   assert.equal('signature' in said, false);
+});
+
+test('unsignedGrant() spells a grant that is older than chains as it was signed', () => {
+  const said = unsignedGrant({ ...grant, chain: undefined });
+
+  assert.deepEqual(said.requester, { subject: 'agent:a', root_principal: 'human:alice' });
+  assert.equal('terms_digest' in said, false);
 });

@@ -7,12 +7,14 @@
  * @module
  */
 
-import type { Grant, GrantRequest } from '../protocol/approval.ts';
+import type { Grant, GrantRequest, GrantTerms } from '../protocol/approval.ts';
 import type { Failure, GrantPolicy, GrantType } from '../protocol/failure.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
 import { ownApprover } from './approver.ts';
 import { digestOf } from './canonical.ts';
 import { failure } from './failure.ts';
+
+export type { GrantTerms };
 
 /** A grant as it is kept. */
 export interface GrantFacts {
@@ -23,6 +25,8 @@ export interface GrantFacts {
   readonly scope: readonly string[];
   readonly subject: string;
   readonly root_principal: string;
+  /** Whose grant it is. Absent where an older version of the store kept it: then no token's. */
+  readonly chain?: string | undefined;
   readonly parameters: JsonObject;
   readonly parameters_digest: string;
   readonly preview_digest?: string | undefined;
@@ -37,43 +41,70 @@ export interface GrantFacts {
   readonly uses: number;
 }
 
-export type GrantTerms = Pick<GrantFacts, 'grant_type' | 'session_id' | 'expires_at' | 'max_uses'>;
-
-/** What a grant of this request gives. Values above the policy are refused, never shortened. */
+/**
+ * What a grant of this request gives. Values above the policy are refused, never shortened.
+ *
+ * `proposed` are the terms of the first approver, where there is one: another approver agrees to
+ * exactly those. It may leave out lifetime and uses: the proposed ones are never above the policy's,
+ * which is what leaving them out gives otherwise.
+ */
 export function grantTerms(
   policy: GrantPolicy,
   asked: Pick<GrantRequest, 'grant_type'> & Partial<GrantRequest>,
-  now: Date,
+  proposed?: GrantTerms,
 ): { readonly terms: GrantTerms } | { readonly failure: Failure } {
-  const { grant_type, session_id } = asked;
-  const seconds = asked.expires_in_seconds ?? policy.expires_in_seconds;
-  const max_uses = asked.max_uses ?? (grant_type === 'one_time' ? 1 : policy.max_uses);
-  const expires_at = new Date(now.getTime() + Math.floor(seconds * 1_000));
+  const { grant_type, session_id = null } = asked;
+  const lifetime = policy.expires_in_seconds;
+  const seconds = asked.expires_in_seconds ?? proposed?.expires_in_seconds ?? lifetime;
+  const uses = proposed?.max_uses ?? (grant_type === 'one_time' ? 1 : policy.max_uses);
+  const max_uses = asked.max_uses ?? uses;
+  // Whole milliseconds, so that the grant's own times say the same.
+  const expires_in_seconds = Math.floor(seconds * 1_000) / 1_000;
+  const terms = { grant_type, session_id, expires_in_seconds, max_uses };
   const why = [
     !policy.allowed_grant_types.includes(grant_type) && `type "${grant_type}" is not allowed`,
-    seconds > policy.expires_in_seconds &&
-      `${seconds} seconds are more than ${policy.expires_in_seconds}`,
-    expires_at <= now && `${seconds} seconds are less than a millisecond`,
+    seconds > lifetime && `${seconds} seconds are more than ${lifetime}`,
+    expires_in_seconds <= 0 && `${seconds} seconds are less than a millisecond`,
     max_uses > policy.max_uses && `${max_uses} uses are more than ${policy.max_uses}`,
     grant_type === 'one_time' && max_uses !== 1 && 'a one_time grant has one use',
-    grant_type === 'one_time' && session_id !== undefined && 'a one_time grant has no session',
+    grant_type === 'one_time' && session_id !== null && 'a one_time grant has no session',
     grant_type === 'session_bound' &&
-      session_id === undefined &&
+      session_id === null &&
       'a session_bound grant names its session',
+    proposed !== undefined &&
+      digestOf(terms) !== digestOf(proposed) &&
+      `the first approver proposed ${wordsOf(proposed)}; the others approve these terms or none`,
   ].find((found) => found !== false);
   if (why) return { failure: failure('grant_policy_violation', `Cannot grant: ${why}`) };
-  return { terms: { grant_type, session_id, expires_at, max_uses } };
+  return { terms };
 }
 
-/** What the signature covers: the grant as it travels, without the signature. */
+function wordsOf({ grant_type, session_id, expires_in_seconds, max_uses }: GrantTerms): string {
+  const session = session_id === null ? '' : `, session "${session_id}"`;
+  const uses = max_uses === 1 ? '1 use' : `${max_uses} uses`;
+  return `type "${grant_type}"${session}, ${expires_in_seconds} seconds, ${uses}`;
+}
+
+/** The terms that a grant was given on. */
+function termsOf(grant: GrantFacts): GrantTerms {
+  const { grant_type, session_id = null, issued_at, expires_at, max_uses } = grant;
+  const expires_in_seconds = (expires_at.getTime() - issued_at.getTime()) / 1_000;
+  return { grant_type, session_id, expires_in_seconds, max_uses };
+}
+
+/**
+ * What the signature covers: the grant as it travels, without the signature. A grant that was signed
+ * before there were chains is spelt as it was.
+ */
 export function unsignedGrant(grant: GrantFacts): Omit<Grant, 'signature'> {
+  const { subject, root_principal, chain } = grant;
   return {
     grant_id: grant.grant_id,
     approval_request_id: grant.approval_request_id,
     capability: grant.capability,
     contract_version: grant.contract_version,
     scope: [...grant.scope],
-    requester: { subject: grant.subject, root_principal: grant.root_principal },
+    requester: { subject, root_principal, ...(chain !== undefined && { chain }) },
     parameters_digest: grant.parameters_digest,
     preview_digest: grant.preview_digest ?? null,
     grant_type: grant.grant_type,
@@ -82,6 +113,7 @@ export function unsignedGrant(grant: GrantFacts): Omit<Grant, 'signature'> {
     issued_at: grant.issued_at.toISOString(),
     expires_at: grant.expires_at.toISOString(),
     max_uses: grant.max_uses,
+    ...(chain !== undefined && { terms_digest: digestOf(termsOf(grant)) }),
   };
 }
 
@@ -91,8 +123,7 @@ export interface Continuation {
   readonly contract_version: string;
   readonly scope: readonly string[];
   readonly parametersDigest: string;
-  readonly subject: string;
-  readonly root_principal: string;
+  readonly chain: string;
   readonly session_id?: string | undefined;
   /** Everyone the calling token passed through. */
   readonly through: readonly string[];
@@ -108,18 +139,17 @@ export function unusableGrant(
   grant: GrantFacts | undefined,
   call: Continuation,
 ): Failure | undefined {
-  const why = grant && grant.root_principal === call.root_principal ? misfit(grant, call) : UNKNOWN;
+  const why = grant?.chain === call.chain ? misfit(grant, call) : UNKNOWN;
   if (why === undefined) return undefined;
   return failure('approval_grant_invalid', `Cannot use grant "${id}": ${why}`);
 }
 
-/** A grant of another root principal is answered like one that does not exist. */
+/** A grant of another chain is answered like one that does not exist. */
 const UNKNOWN = 'there is no such grant';
 
 function misfit(grant: GrantFacts, call: Continuation): string | undefined {
   const own = ownApprover(grant, call.through);
   const checks: [fits: boolean, why: string][] = [
-    [grant.subject === call.subject, 'it was given to another requester'],
     [grant.capability === call.capability, `it is for "${grant.capability}"`],
     [
       grant.contract_version === call.contract_version,

@@ -41,6 +41,25 @@ export type ApprovalStatus = z.infer<typeof ApprovalStatus>;
 export const Approval = z.object({ approver: Principal, approved_at: Timestamp });
 export type Approval = z.infer<typeof Approval>;
 
+/** What a grant will be: the first approver proposes it, the others approve it as it stands. */
+export const GrantTerms = z.object({
+  grant_type: GrantType,
+  session_id: CallerId.nullable(),
+  expires_in_seconds: z.number().positive(),
+  max_uses: z.int().positive(),
+});
+export type GrantTerms = z.infer<typeof GrantTerms>;
+
+/**
+ * Who asked. `chain` is the digest of the chain of principals, from the root principal down to the
+ * subject; what an older version of the service kept has none.
+ */
+const Requester = z.object({
+  subject: Principal,
+  root_principal: Principal,
+  chain: Digest.optional(),
+});
+
 /** What callers wrote, with every character that is known to hide or mislead made visible. */
 export const SafeForm = z.object({
   parameters: JsonObject,
@@ -53,7 +72,7 @@ export const ApprovalRequest = z.object({
   approval_request_id: ApprovalRequestId,
   capability: CapabilityName,
   scope: z.array(Scope),
-  requester: z.object({ subject: Principal, root_principal: Principal }),
+  requester: Requester,
   session_id: CallerId.nullable().optional(),
   invocation_id: InvocationId,
   parameters: JsonObject,
@@ -63,6 +82,8 @@ export const ApprovalRequest = z.object({
   grant_policy: GrantPolicy,
   approvals_required: z.int().positive(),
   approvals: z.array(Approval),
+  terms: GrantTerms.nullable().optional(),
+  terms_digest: Digest.nullable().optional(),
   status: ApprovalStatus,
   created_at: Timestamp,
   expires_at: Timestamp,
@@ -91,7 +112,7 @@ export const Grant = z.object({
   capability: CapabilityName,
   contract_version: SemanticVersion,
   scope: z.array(Scope),
-  requester: z.object({ subject: Principal, root_principal: Principal }),
+  requester: Requester,
   parameters_digest: Digest,
   preview_digest: Digest.nullable(),
   grant_type: GrantType,
@@ -100,6 +121,7 @@ export const Grant = z.object({
   issued_at: Timestamp,
   expires_at: Timestamp,
   max_uses: z.int().positive(),
+  terms_digest: Digest.optional(),
   signature: DetachedJws,
 });
 export type Grant = z.infer<typeof Grant>;
@@ -110,6 +132,8 @@ export const QuorumAnswer = z.object({
   status: z.literal('pending'),
   approvals_required: z.int().positive(),
   approvals: z.array(Approval),
+  terms: GrantTerms.optional(),
+  terms_digest: Digest.optional(),
 });
 export type QuorumAnswer = z.infer<typeof QuorumAnswer>;
 

@@ -210,7 +210,7 @@ function unsettledCall(parts: Parts, call: CheckedCall): Answer {
 function admissionOf(parts: Parts, call: CheckedCall): Admission {
   const { caller, capability, request, charge, ids, idempotencyKey } = call;
   const now = parts.store.now();
-  const { subject, root_principal } = caller.token;
+  const { subject, root_principal, chain } = caller.token;
   const intent: IntentRecord = {
     operation_id: newOperationId(now),
     invocation_id: ids.invocation_id,
@@ -241,8 +241,7 @@ function admissionOf(parts: Parts, call: CheckedCall): Admission {
       idempotencyKey === undefined
         ? undefined
         : {
-            root_principal,
-            subject,
+            chain,
             capability: capability.name,
             key: idempotencyKey,
             fingerprint: fingerprintOf(request),

@@ -66,14 +66,13 @@ export function grantUseOf(
   { grant_id }: GrantRecord,
   { caller, capability, parametersDigest }: Omit<ApprovableCall, 'parameters'>,
 ): GrantUse {
-  const { subject, root_principal, session_id } = caller.token;
+  const { chain, session_id } = caller.token;
   return {
     grant_id,
     capability: capability.name,
     contract_version: capability.contract_version,
     parameters_digest: parametersDigest,
-    subject,
-    root_principal,
+    chain,
     session_id,
   };
 }
@@ -99,8 +98,8 @@ export function bindingsJudgedAt(
 ): Promise<Date> | Date {
   const now = store.now();
   if (!grant || !capability.requires_binding?.length) return now;
-  const theirs = grant.subject === token.subject && grant.root_principal === token.root_principal;
-  if (!theirs || grant.capability !== capability.name || grant.expires_at <= now) return now;
+  if (grant.chain !== token.chain || grant.capability !== capability.name) return now;
+  if (grant.expires_at <= now) return now;
   return store.loadApproval(grant.approval_request_id).then((asked) => asked?.created_at ?? now);
 }
 
@@ -109,14 +108,13 @@ function unusable(
   { caller, capability, request, parametersDigest }: ApprovableCall,
   grant: GrantRecord | undefined,
 ): Failure | undefined {
-  const { subject, root_principal, session_id } = caller.token;
+  const { chain, session_id } = caller.token;
   return unusableGrant(request.approval_grant ?? '', grant, {
     capability: capability.name,
     contract_version: capability.contract_version,
     scope: capability.minimum_scope,
     parametersDigest,
-    subject,
-    root_principal,
+    chain,
     session_id,
     through: caller.loaded.lineage.map((link) => link.subject),
     now: parts.store.now(),

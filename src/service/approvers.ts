@@ -5,10 +5,11 @@
  */
 
 import { type ApprovingSide, barredApprover } from '../domain/approver.ts';
+import { digestOf } from '../domain/canonical.ts';
 import { levelOf } from '../domain/disclosure.ts';
 import { failure } from '../domain/failure.ts';
 import { visibleObject, visibleText } from '../domain/visible-text.ts';
-import type { Approval, ApprovalRequest } from '../protocol/approval.ts';
+import type { Approval, ApprovalRequest, QuorumAnswer } from '../protocol/approval.ts';
 import type { Failure } from '../protocol/failure.ts';
 import type { ApprovalRecord } from '../storage/records.ts';
 import { approverScope } from './approval-policy.ts';
@@ -45,17 +46,18 @@ export function mayDecide(parts: Parts, caller: Caller, request: ApprovalRecord)
 }
 
 /**
- * The requester: the same subject under the same root principal, the subject itself by its own
- * credential, or the root principal in person, whose trail the request is part of.
+ * The requester: a token of the same chain, the subject itself by its own credential, or the root
+ * principal in person, whose trail the request is part of. Credentials are the service's to give, so
+ * the name of an identity is its own; the name on a token was chosen by its issuer.
  */
 export function isRequester(caller: Caller, request: ApprovalRecord): boolean {
   const { subject, root_principal } = request;
   if (caller.kind === 'identity') {
     return caller.principal === subject || caller.principal === root_principal;
   }
-  if (caller.root_principal !== root_principal) return false;
-  const inPerson = caller.token.depth === 0 && caller.principal === root_principal;
-  return inPerson || caller.principal === subject;
+  const { depth, chain } = caller.token;
+  const inPerson = depth === 0 && caller.principal === caller.root_principal;
+  return chain === request.chain || (inPerson && caller.principal === root_principal);
 }
 
 /** Why a request cannot be decided any more. */
@@ -84,7 +86,11 @@ export function requestView(
     approval_request_id: request.approval_request_id,
     capability: request.capability,
     scope: [...request.scope],
-    requester: { subject: request.subject, root_principal: request.root_principal },
+    requester: {
+      subject: request.subject,
+      root_principal: request.root_principal,
+      ...(request.chain !== undefined && { chain: request.chain }),
+    },
     session_id: request.session_id ?? null,
     invocation_id: request.invocation_id,
     parameters: request.parameters,
@@ -93,6 +99,9 @@ export function requestView(
     preview_digest: request.preview_digest ?? null,
     grant_policy: request.grant_policy,
     approvals_required: request.approvals_required,
+    terms: null,
+    terms_digest: null,
+    ...proposedTerms(request),
     status: lapsed ? 'expired' : request.status,
     created_at: request.created_at.toISOString(),
     expires_at: request.expires_at.toISOString(),
@@ -117,6 +126,14 @@ export function approvalViews({ approvals }: ApprovalRecord): Approval[] {
     approver,
     approved_at: approved_at.toISOString(),
   }));
+}
+
+/** What the first approver proposed, once there is one. */
+export function proposedTerms({
+  approvals,
+}: ApprovalRecord): Pick<QuorumAnswer, 'terms' | 'terms_digest'> | undefined {
+  const terms = approvals[0]?.terms;
+  return terms && { terms, terms_digest: digestOf(terms) };
 }
 
 /** Who decided and why: names and words are told as far as the caller's class is told such things. */

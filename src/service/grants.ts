@@ -14,7 +14,13 @@ import { type GrantFacts, type GrantTerms, grantTerms, unsignedGrant } from '../
 import { ARTEFACTS } from '../keyring/wire.ts';
 import type { Grant, GrantRequest, QuorumAnswer } from '../protocol/approval.ts';
 import type { ApprovalRecord, GrantRecord } from '../storage/records.ts';
-import { approvalViews, approvingSide, closedRequest, notApprover } from './approvers.ts';
+import {
+  approvalViews,
+  approvingSide,
+  closedRequest,
+  notApprover,
+  proposedTerms,
+} from './approvers.ts';
 import { audited } from './audited.ts';
 import { type Caller, callerOf } from './caller.ts';
 import { actEntry } from './entries.ts';
@@ -52,16 +58,17 @@ async function approve(
   refuse(notApprover(parts, caller, request));
   refuse(await frozenFor(parts, caller.root_principal));
   refuse(closedRequest(request, now));
-  const given = grantTerms(request.grant_policy, asked, now);
+  const given = grantTerms(request.grant_policy, asked, request.approvals[0]?.terms);
   if ('failure' in given) throw new Refusal(given.failure);
+  const { terms } = given;
 
   const { root_principal: approver, through } = approvingSide(caller);
   const { approvals, approvals_required } = request;
   // Asked again after a lost answer: it counts once, and the approver is told so.
   if (approvals.some((each) => each.approver === approver)) return quorumAnswer(request);
-  const approved = [...approvals, { approver, approved_at: now }];
+  const approved = [...approvals, { approver, approved_at: now, terms }];
   const isLast = approved.length >= approvals_required;
-  const grant = isLast ? signedGrant(parts, { ...given, request, approved, through }) : undefined;
+  const grant = isLast ? signedGrant(parts, { request, terms, approved, through }) : undefined;
   const decided: ApprovalRecord = {
     ...request,
     approvals: approved,
@@ -77,6 +84,7 @@ async function approve(
     approver,
     now,
     approvalsSeen: approvals.length,
+    terms,
     grant,
     entry: decisionEntry(parts, caller, decided, grant),
     deliveries: grant ? noticesOf(parts, 'granted', decided) : [],
@@ -117,8 +125,12 @@ function signedGrant(
     through: readonly string[];
   },
 ): GrantRecord {
+  const issued_at = approved.at(-1)?.approved_at as Date;
+  const lifetimeMs = Math.round(terms.expires_in_seconds * 1_000);
   const facts: GrantFacts = {
-    ...terms,
+    grant_type: terms.grant_type,
+    session_id: terms.session_id ?? undefined,
+    max_uses: terms.max_uses,
     grant_id: newId('gnt_'),
     approval_request_id: request.approval_request_id,
     capability: request.capability,
@@ -126,13 +138,15 @@ function signedGrant(
     scope: request.scope,
     subject: request.subject,
     root_principal: request.root_principal,
+    chain: request.chain,
     parameters: request.parameters,
     parameters_digest: request.parameters_digest,
     preview_digest: request.preview_digest,
     approved_by: approved.map(({ approver }) => approver),
     // Where there were several they came in person, so the last one's hands are all there are.
     approved_through: through,
-    issued_at: approved.at(-1)?.approved_at as Date,
+    issued_at,
+    expires_at: new Date(issued_at.getTime() + lifetimeMs),
     uses: 0,
   };
   const { use, typ } = ARTEFACTS.grant;
@@ -150,6 +164,7 @@ function quorumAnswer(request: ApprovalRecord): Answer {
     status: 'pending',
     approvals_required: request.approvals_required,
     approvals: approvalViews(request),
+    ...proposedTerms(request),
   };
   return { body, accepted: true };
 }
@@ -171,6 +186,7 @@ function decisionEntry(
       decision: grant ? 'granted' : 'approved',
       approvals: request.approvals.length,
       approvals_required: request.approvals_required,
+      ...proposedTerms(request),
       ...(grant && {
         grant_type: grant.grant_type,
         max_uses: grant.max_uses,

@@ -209,7 +209,7 @@ async function frozenSteps(
 
 /** The entry of a continuation names its grant, but nobody else's. */
 function nameGrant(call: Call, { token, loaded: { grant } }: TokenCaller): void {
-  if (grant?.root_principal !== token.root_principal || grant.subject !== token.subject) return;
+  if (grant?.chain !== token.chain) return;
   call.approvalGrantId = grant.grant_id;
   call.approvalRequestId = grant.approval_request_id;
 }

@@ -10,6 +10,7 @@
 
 import { amended } from '../domain/amended.ts';
 import { digestOf } from '../domain/canonical.ts';
+import { chainOf } from '../domain/chain.ts';
 import { claimsOf } from '../domain/claims.ts';
 import { levelOf } from '../domain/disclosure.ts';
 import { unentitledClass, unentitledScope, unentitledSubject } from '../domain/entitlement.ts';
@@ -26,7 +27,7 @@ import {
 } from '../domain/narrowing.ts';
 import { ARTEFACTS } from '../keyring/wire.ts';
 import { type IssueAnswer, type IssueRequest, TTL_HOURS_DEFAULT } from '../protocol/token.ts';
-import type { TokenRecord } from '../storage/records.ts';
+import type { LineageLink, TokenRecord } from '../storage/records.ts';
 import { audited } from './audited.ts';
 import { type Caller, callerOf, type IdentityCaller } from './caller.ts';
 import { capabilityOf } from './definition.ts';
@@ -44,7 +45,7 @@ export async function issueToken(parts: Parts, ask: Ask): Promise<IssueAnswer> {
     const request = requestOf('tokens.issue', ask);
     refuse(unknownBinding(parts, request));
     const parent = await parentOf(parts, caller, request);
-    refuse(await frozenFor(parts, parent?.root_principal ?? caller.root_principal));
+    refuse(await frozenFor(parts, parent?.token.root_principal ?? caller.root_principal));
     return parent
       ? issueChild(parts, caller, parent, request)
       : issueRoot(parts, caller as IdentityCaller, request);
@@ -98,7 +99,7 @@ function rootAuthority(parts: Parts, caller: IdentityCaller, request: IssueReque
 async function issueChild(
   parts: Parts,
   caller: Caller,
-  parent: TokenRecord,
+  parent: Parent,
   request: IssueRequest,
 ): Promise<IssueAnswer> {
   const subject = request.subject ?? (caller.kind === 'identity' ? caller.principal : undefined);
@@ -108,7 +109,7 @@ async function issueChild(
   }
   const now = parts.store.now();
   const narrowed = narrow(
-    parent,
+    parent.token,
     { ...request, subject },
     { now, disclosure: (name) => levelOf(parts.config.disclosure, name) },
   );
@@ -121,7 +122,7 @@ async function issueChild(
     issuanceEntry(parts, caller, record),
     bounds,
   );
-  if (inserted !== 'inserted') throw new Refusal(LOST[inserted](parent));
+  if (inserted !== 'inserted') throw new Refusal(LOST[inserted](parent.token));
   return answer;
 }
 
@@ -138,6 +139,13 @@ const LOST = {
     ),
 } as const;
 
+/** A token to delegate from, with the tokens above it. */
+interface Parent {
+  readonly token: TokenRecord;
+  /** Root first, the token itself last. */
+  readonly lineage: readonly LineageLink[];
+}
+
 /**
  * The token to delegate from: the presented one, or a stored one that belongs to the presented
  * identity. A foreign token is answered like one that does not exist.
@@ -146,7 +154,7 @@ async function parentOf(
   parts: Parts,
   caller: Caller,
   { parent_token: parentId }: IssueRequest,
-): Promise<TokenRecord | undefined> {
+): Promise<Parent | undefined> {
   if (parentId === undefined) {
     if (caller.kind === 'identity') return undefined;
     const detail =
@@ -155,12 +163,12 @@ async function parentOf(
   }
   if (caller.kind === 'token') {
     if (caller.token.token_id !== parentId) throw new Refusal(notTheirs(parentId));
-    return caller.token;
+    return { token: caller.token, lineage: caller.loaded.lineage };
   }
-  const { token } = await parts.store.load({ tokenId: parentId });
+  const { token, lineage } = await parts.store.load({ tokenId: parentId });
   const theirs = token?.subject === caller.principal || token?.root_principal === caller.principal;
   if (!token || !theirs) throw new Refusal(notTheirs(parentId));
-  return token;
+  return { token, lineage };
 }
 
 function notTheirs(parentId: string) {
@@ -174,13 +182,14 @@ function notTheirs(parentId: string) {
 function tokenOf(
   parts: Parts,
   authority: Authority,
-  parent?: TokenRecord,
+  parent?: Parent,
 ): { record: TokenRecord; answer: IssueAnswer } {
   const token_id = newId('tok_');
+  const above = parent?.lineage.map(({ subject }) => subject) ?? [];
   const issued_at = parts.store.now();
   const issued = amended(authority, {
     token_id,
-    parent_token_id: parent?.token_id,
+    parent_token_id: parent?.token.token_id,
     issued_at,
   });
   const claims = claimsOf(parts.definition.id, issued);
@@ -189,7 +198,8 @@ function tokenOf(
   const { use, typ } = ARTEFACTS.delegation;
   const token = parts.keyring.sign(use, typ, payload);
   const record: TokenRecord = amended(issued, {
-    lineage: [...(parent?.lineage ?? []), token_id],
+    lineage: [...(parent?.token.lineage ?? []), token_id],
+    chain: chainOf(authority.root_principal, [...above, authority.subject]),
     kid: parts.keyring.kid(use),
     claims_digest: digestOf(claims),
   });

@@ -72,7 +72,7 @@ export async function requestApproval(parts: Parts, call: AskingCall): Promise<F
 
 function requestOf(parts: Parts, call: AskingCall, policy: ApprovalPolicy): ApprovalRecord {
   const { caller, capability, parameters, ids } = call;
-  const { subject, root_principal, session_id } = caller.token;
+  const { subject, root_principal, chain, session_id } = caller.token;
   const preview = policy.preview && readPreview(policy.preview(copyOf(parameters)));
   const now = parts.store.now();
   return {
@@ -82,6 +82,7 @@ function requestOf(parts: Parts, call: AskingCall, policy: ApprovalPolicy): Appr
     scope: capability.minimum_scope,
     subject,
     root_principal,
+    chain,
     requested_through: caller.loaded.lineage.map((link) => link.subject),
     session_id,
     invocation_id: ids.invocation_id,

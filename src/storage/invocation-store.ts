@@ -132,7 +132,7 @@ export interface Loaded {
   readonly freezes: readonly FreezeRecord[];
   readonly grant?: GrantRecord | undefined;
   readonly bindings: readonly BindingRecord[];
-  /** Scoped to the token's own root principal and subject. */
+  /** Scoped to the token's own chain. */
   readonly idempotency?: IdempotencyRecord | undefined;
 }
 
@@ -157,8 +157,7 @@ export interface GrantUse {
   readonly capability: string;
   readonly contract_version: string;
   readonly parameters_digest: string;
-  readonly subject: string;
-  readonly root_principal: string;
+  readonly chain: string;
   readonly session_id?: string | undefined;
 }
 

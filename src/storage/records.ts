@@ -9,7 +9,7 @@
 
 import type { BudgetState, Charge } from '../domain/budget.ts';
 import type { CheckpointRecord } from '../domain/checkpoint.ts';
-import type { GrantFacts } from '../domain/grant.ts';
+import type { GrantFacts, GrantTerms } from '../domain/grant.ts';
 import type { Authority } from '../domain/narrowing.ts';
 import type { ApprovalStatus } from '../protocol/approval.ts';
 import type { GrantPolicy } from '../protocol/failure.ts';
@@ -23,6 +23,8 @@ export interface TokenRecord extends Authority {
   readonly parent_token_id?: string | undefined;
   /** Ids from the root token to this one, itself included. */
   readonly lineage: readonly string[];
+  /** Who the token is: the digest of its chain of principals (`domain/chain.ts`). */
+  readonly chain: string;
   readonly issued_at: Date;
   /** The key that signed the text, and the digest of its claims: a text that differs is forged. */
   readonly kid: string;
@@ -56,7 +58,9 @@ export interface ApprovalRecord {
   readonly scope: readonly string[];
   readonly subject: string;
   readonly root_principal: string;
-  /** Everyone whose hands a token that asked passed through, each from its root token to the subject. */
+  /** Whose request it is. Absent where an older version of the store kept it. */
+  readonly chain?: string | undefined;
+  /** The subject of every token in the lineage that asked, root token first. */
   readonly requested_through: readonly string[];
   readonly session_id?: string | undefined;
   readonly invocation_id: string;
@@ -66,7 +70,7 @@ export interface ApprovalRecord {
   readonly preview_digest?: string | undefined;
   readonly grant_policy: GrantPolicy;
   readonly approvals_required: number;
-  readonly approvals: readonly { approver: string; approved_at: Date }[];
+  readonly approvals: readonly ApprovalVote[];
   readonly status: ApprovalStatus;
   readonly created_at: Date;
   readonly expires_at: Date;
@@ -76,14 +80,20 @@ export interface ApprovalRecord {
   readonly grant_id?: string | undefined;
 }
 
+/** One approver's yes, with the terms it is a yes to; the first vote proposes them. */
+export interface ApprovalVote {
+  readonly approver: string;
+  readonly approved_at: Date;
+  readonly terms?: GrantTerms | undefined;
+}
+
 export interface GrantRecord extends GrantFacts {
   readonly signature: string;
 }
 
-/** Who a replayed answer belongs to: a key of another principal or capability is another key. */
+/** Who a replayed answer belongs to: a key of another chain or capability is another key. */
 export interface IdempotencyScope {
-  readonly root_principal: string;
-  readonly subject: string;
+  readonly chain: string;
   readonly capability: string;
   readonly key: string;
 }

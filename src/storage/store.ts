@@ -14,6 +14,7 @@
  */
 
 import type { EntryRecord } from '../domain/entry.ts';
+import type { GrantTerms } from '../domain/grant.ts';
 import type { ApprovalStatus } from '../protocol/approval.ts';
 import type { CompositionStore } from './composition-store.ts';
 import type { InvocationStore } from './invocation-store.ts';
@@ -102,10 +103,10 @@ export interface TokenDescription {
 
 export interface ApprovalStore {
   /**
-   * Keeps a pending request with its entry and notifications. While an equal question (subject, root,
+   * Keeps a pending request with its entry and notifications. While an equal question (chain,
    * capability, contract version, digest, session) is pending and not expired at the new one's
-   * `created_at`, that one is returned instead, joined by the hands the new one passed through, and
-   * nothing else is kept; two that ask at once get the same request.
+   * `created_at`, that one is returned instead and nothing is kept; two that ask at once get the same
+   * request.
    */
   requestApproval(
     request: ApprovalRecord,
@@ -171,6 +172,8 @@ export interface ApprovalDecision {
   readonly approver: string;
   readonly now: Date;
   readonly approvalsSeen: number;
+  /** What this approver says yes to, kept with the vote. */
+  readonly terms: GrantTerms;
   /** Present exactly when this approval completes the quorum. */
   readonly grant?: GrantRecord | undefined;
   readonly entry: EntryRecord;

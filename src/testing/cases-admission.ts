@@ -360,7 +360,7 @@ async function breached(
     now: at(2 * SECOND),
     charge: usd(1n),
     idempotency,
-    grant: useOf(grant, reasons.includes('grant') ? { subject: 'agent:thief' } : {}),
+    grant: useOf(grant, reasons.includes('grant') ? { chain: 'sha256:thief' } : {}),
   });
 }
 

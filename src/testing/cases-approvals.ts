@@ -18,6 +18,7 @@ import {
   newId,
   rootToken,
   SECOND,
+  TERMS,
 } from './fixtures.ts';
 import { entriesSince, grantOf, same, unchanged } from './observe.ts';
 import type { Cases } from './runner.ts';
@@ -36,8 +37,7 @@ function fullRequest(): ApprovalRecord {
 
 /** Each part that makes a question another one. */
 const OTHER_QUESTIONS: [part: string, change: Partial<ApprovalRecord>][] = [
-  ['subject', { subject: 'agent:other' }],
-  ['root principal', { root_principal: 'human:other@example.com' }],
+  ['chain', { chain: `sha256:${'11'.repeat(32)}` }],
   ['capability', { capability: 'cancel_flight' }],
   ['contract version', { contract_version: '1.0.1' }],
   ['parameters', { parameters_digest: `sha256:${'00'.repeat(32)}` }],
@@ -72,32 +72,6 @@ export const ASKING_CASES: Cases = {
 
     same(kept, request);
     assert.equal(await store.loadApproval(again.approval_request_id), undefined);
-  },
-
-  'requestApproval() joins the hands of everyone who asks the same': async (store) => {
-    const { request } = await asked(store, approval({ requested_through: ['human:a', 'agent:x'] }));
-    const again = (...requested_through: string[]) =>
-      store.requestApproval(
-        { ...request, approval_request_id: newId('apr_'), requested_through },
-        entry(),
-        [],
-      );
-
-    const kept = await Promise.all([
-      again('human:b', 'agent:x'),
-      again('human:c', 'agent:x'),
-      again('human:a', 'agent:x'),
-    ]);
-
-    assert.deepEqual(
-      kept.map(({ approval_request_id }) => approval_request_id),
-      kept.map(() => request.approval_request_id),
-    );
-    const found = await store.loadApproval(request.approval_request_id);
-    assert.deepEqual([...(found?.requested_through ?? [])].sort(), [
-      ...['agent:x', 'human:a', 'human:b', 'human:c'],
-    ]);
-    same({ ...found, requested_through: request.requested_through }, request);
   },
 
   ...Object.fromEntries(
@@ -173,7 +147,7 @@ export const DECISION_CASES: Cases = {
     assert.equal(result, 'approved');
     same(await store.loadApproval(request.approval_request_id), {
       ...request,
-      approvals: [{ approver: decision.approver, approved_at: at(SECOND) }],
+      approvals: [{ approver: decision.approver, approved_at: at(SECOND), terms: TERMS }],
       status: 'approved',
       decided_at: at(SECOND),
       decided_by: decision.approver,
@@ -199,11 +173,11 @@ export const DECISION_CASES: Cases = {
     assert.equal(await store.approve(second), 'approved');
     const after = await store.loadApproval(request.approval_request_id);
 
-    const approvals = [{ approver: 'human:a@example.com', approved_at: at(SECOND) }];
+    const approvals = [{ approver: 'human:a@example.com', approved_at: at(SECOND), terms: TERMS }];
     same(between, { ...request, approvals });
     same(after?.approvals, [
       ...approvals,
-      { approver: 'human:b@example.com', approved_at: at(2 * SECOND) },
+      { approver: 'human:b@example.com', approved_at: at(2 * SECOND), terms: TERMS },
     ]);
     assert.equal(after?.decided_by, 'human:b@example.com');
   },
@@ -276,7 +250,7 @@ export const DECISION_CASES: Cases = {
     assert.equal(result, 'denied');
     same(await store.loadApproval(request.approval_request_id), {
       ...request,
-      approvals: [{ approver: 'human:a@example.com', approved_at: at(SECOND) }],
+      approvals: [{ approver: 'human:a@example.com', approved_at: at(SECOND), terms: TERMS }],
       status: 'denied',
       decided_at: at(SECOND),
       decided_by: denial.decided_by,
@@ -307,6 +281,7 @@ export function decisionOn(
     approver: 'human:approver@example.com',
     now: at(SECOND),
     approvalsSeen: 0,
+    terms: TERMS,
     entry: entry({ entry_type: 'approval_decision' }),
     deliveries: [],
     ...changed,

@@ -33,8 +33,7 @@ const OTHER_USES: [part: string, change: Partial<GrantUse>][] = [
   ['capability', { capability: 'cancel_flight' }],
   ['contract version', { contract_version: '1.0.1' }],
   ['parameters', { parameters_digest: `sha256:${'00'.repeat(32)}` }],
-  ['subject', { subject: 'agent:other' }],
-  ['root principal', { root_principal: 'human:other@example.com' }],
+  ['chain', { chain: `sha256:${'11'.repeat(32)}` }],
 ];
 
 const SESSION = { grant_type: 'session_bound', session_id: 'session-1', max_uses: 5 } as const;
@@ -301,18 +300,18 @@ export const KEY_CASES: Cases = {
     await store.settle(done);
     const answered = await refusal(store, second, [token]);
 
-    const { root_principal, subject } = token;
     const record = {
-      ...{ root_principal, subject, capability: 'book_flight', key: 'key-1' },
+      ...{ chain: token.chain, capability: 'book_flight', key: 'key-1' },
       ...{ fingerprint: 'sha256:01', operation_id: first.intent.operation_id },
     };
     same(running, { admitted: false, reason: 'key', record });
     same(answered, { admitted: false, reason: 'key', record: { ...record, answer: done.answer } });
   },
 
-  'admit() knows a key apart by principal, subject, capability and text': async (store) => {
+  'admit() knows a key apart by chain, capability and text': async (store) => {
     const root = await keep(store, rootToken());
     const child = await keep(store, childToken(root));
+    const namesake = await keep(store, childToken(child, { subject: root.subject }));
     const stranger = await keep(store, rootToken());
     const key = keyOf(root, 'key-1');
     await store.admit(admission(root, { idempotency: key }));
@@ -321,6 +320,7 @@ export const KEY_CASES: Cases = {
       admission(root, { idempotency: { ...key, key: 'KEY-1' } }),
       admission(root, { idempotency: { ...key, capability: 'cancel_flight' } }),
       admission(child, { idempotency: keyOf(child, 'key-1') }),
+      admission(namesake, { idempotency: keyOf(namesake, 'key-1') }),
       admission(stranger, { idempotency: keyOf(stranger, 'key-1') }),
     ];
 

@@ -94,10 +94,13 @@ export const LOAD_CASES: Cases = {
     assert.equal(full.idempotency?.operation_id, call.intent.operation_id);
   },
 
-  'load() looks keys up under the token’s own principal and subject': async (store) => {
+  'load() looks keys up under the token’s own chain': async (store) => {
     const root = await keep(store, rootToken());
     const child = await keep(store, childToken(root));
     const twin = await keep(store, childToken(root, { subject: child.subject }));
+    const renewed = await keep(store, childToken(child, { subject: child.subject }));
+    const other = await keep(store, childToken(root));
+    const namesake = await keep(store, childToken(other, { subject: child.subject }));
     await store.admit(admission(child, { idempotency: keyOf(child, 'k') }));
     const idempotency = { capability: 'book_flight', key: 'k' };
     const seenBy = async ({ token_id }: TokenRecord, asked = idempotency) => {
@@ -105,7 +108,9 @@ export const LOAD_CASES: Cases = {
     };
 
     assert.equal(await seenBy(child), 'k');
-    assert.equal(await seenBy(twin), 'k', 'another token of the same subject');
+    assert.equal(await seenBy(twin), 'k', 'another token of the same chain');
+    assert.equal(await seenBy(renewed), 'k', 'a token renewed by the same hands');
+    assert.equal(await seenBy(namesake), undefined, 'the same name through other hands');
     assert.equal(await seenBy(root), undefined, 'another subject');
     assert.equal(await seenBy(child, { capability: 'cancel_flight', key: 'k' }), undefined);
     assert.equal(await seenBy(child, { capability: 'book_flight', key: 'K' }), undefined);

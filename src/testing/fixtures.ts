@@ -8,8 +8,10 @@
  */
 
 import { randomBytes } from 'node:crypto';
+import { chainOf } from '../domain/chain.ts';
 import { type EntryFields, type EntryRecord, entryOf, SALT_BYTES } from '../domain/entry.ts';
 import { ID_BYTES, type IdPrefix, idOf } from '../domain/ids.ts';
+import type { GrantTerms } from '../protocol/approval.ts';
 import type { Budget } from '../protocol/primitives.ts';
 import type { Admission, GrantUse, Settlement } from '../storage/invocation-store.ts';
 import type {
@@ -53,11 +55,13 @@ export function cents(amount: number): Budget {
 export function rootToken(changed: Partial<TokenRecord> = {}): TokenRecord {
   const token_id = newId('tok_');
   const principal = `human:${token_id.slice(-8)}@example.com`;
+  const { subject = principal, root_principal = principal } = changed;
   return {
     token_id,
     lineage: [token_id],
-    subject: principal,
-    root_principal: principal,
+    chain: chainOf(root_principal, [subject]),
+    subject,
+    root_principal,
     scope: ['travel.book', 'travel.search'],
     purpose: {},
     caller_class: 'default',
@@ -74,12 +78,15 @@ export function rootToken(changed: Partial<TokenRecord> = {}): TokenRecord {
 
 export function childToken(parent: TokenRecord, changed: Partial<TokenRecord> = {}): TokenRecord {
   const token_id = newId('tok_');
+  const { subject = `agent:${token_id.slice(-8)}` } = changed;
   return {
     ...rootToken(),
     token_id,
     parent_token_id: parent.token_id,
     lineage: [...parent.lineage, token_id],
-    subject: `agent:${token_id.slice(-8)}`,
+    // Any digest that says what is above and who is below: a store compares it and makes none.
+    chain: subject === parent.subject ? parent.chain : chainOf(parent.chain, [subject]),
+    subject,
     root_principal: parent.root_principal,
     depth: parent.depth + 1,
     expires_at: parent.expires_at,
@@ -136,8 +143,7 @@ export function admission(
 /** The idempotency part of an admission. */
 export function keyOf(token: TokenRecord, key: string, fingerprint = 'sha256:aa') {
   return {
-    root_principal: token.root_principal,
-    subject: token.subject,
+    chain: token.chain,
     capability: 'book_flight',
     key,
     fingerprint,
@@ -180,6 +186,7 @@ export function approval(changed: Partial<ApprovalRecord> = {}): ApprovalRecord 
     scope: ['travel.book'],
     subject: 'agent:asker',
     root_principal: 'human:root@example.com',
+    chain: chainOf('human:root@example.com', ['agent:asker']),
     requested_through: ['human:root@example.com', 'agent:asker'],
     invocation_id: newId('inv-'),
     parameters: { to: 'Zürich', seats: 2 },
@@ -199,6 +206,14 @@ export function approval(changed: Partial<ApprovalRecord> = {}): ApprovalRecord 
   };
 }
 
+/** What an approver of a case says yes to. */
+export const TERMS: GrantTerms = {
+  grant_type: 'one_time',
+  session_id: null,
+  expires_in_seconds: 900,
+  max_uses: 1,
+};
+
 export function grantFor(request: ApprovalRecord, changed: Partial<GrantRecord> = {}): GrantRecord {
   return {
     grant_id: newId('gnt_'),
@@ -208,6 +223,7 @@ export function grantFor(request: ApprovalRecord, changed: Partial<GrantRecord> 
     scope: request.scope,
     subject: request.subject,
     root_principal: request.root_principal,
+    chain: request.chain,
     parameters: request.parameters,
     parameters_digest: request.parameters_digest,
     grant_type: 'one_time',
@@ -228,8 +244,7 @@ export function useOf(grant: GrantRecord, changed: Partial<GrantUse> = {}): Gran
     capability: grant.capability,
     contract_version: grant.contract_version,
     parameters_digest: grant.parameters_digest,
-    subject: grant.subject,
-    root_principal: grant.root_principal,
+    chain: grant.chain ?? '',
     session_id: grant.session_id,
     ...changed,
   };
@@ -296,8 +311,8 @@ export async function granted(
   token: TokenRecord,
   changed: Partial<GrantRecord> = {},
 ): Promise<GrantRecord> {
-  const { subject, root_principal } = token;
-  const request = approval({ subject, root_principal });
+  const { subject, root_principal, chain } = token;
+  const request = approval({ subject, root_principal, chain });
   const grant = grantFor(request, changed);
   await store.requestApproval(request, entry({ entry_type: 'approval_request' }), []);
   const result = await store.approve({
@@ -305,6 +320,7 @@ export async function granted(
     approver: 'human:approver@example.com',
     now: at(SECOND),
     approvalsSeen: 0,
+    terms: TERMS,
     grant,
     entry: entry({ entry_type: 'approval_decision' }),
     deliveries: [],

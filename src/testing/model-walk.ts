@@ -254,15 +254,15 @@ function randomAdmission(state: Walk): Admission {
   const grants = [...model.grants.values()].map(({ record }) => record);
   const grant = grants.length > 0 && random.chance(20) ? random.pick(grants) : undefined;
   // A grant is mostly used by the one who has it, else by anybody.
-  const owner = [...model.tokens.values()].find(({ record }) => record.subject === grant?.subject);
+  const owner = [...model.tokens.values()].find(({ record }) => record.chain === grant?.chain);
   const token = owner && random.chance(80) ? owner.record : randomToken(state);
-  const { subject } = token;
+  const { chain } = token;
   const keepUntil = at(state.now + random.below(30) * SECOND);
   return admission(token, {
     now: at(state.now),
     leaseUntil: at(state.now + random.below(20) * SECOND),
     ...(random.chance(70) ? { charge: usd(BigInt(random.below(20))) } : {}),
-    ...(grant ? { grant: useOf(grant, { subject }) } : {}),
+    ...(grant ? { grant: useOf(grant, { chain }) } : {}),
     ...(random.chance(30)
       ? { idempotency: { ...keyOf(token, `key-${random.below(3)}`), keepUntil } }
       : {}),

@@ -196,7 +196,7 @@ function isGrantUnusable(model: Model, { grant, now }: Admission): boolean {
   if (!grant) return false;
   const held = model.grants.get(grant.grant_id);
   if (!held || held.uses >= held.record.max_uses || held.record.expires_at <= now) return true;
-  return held.record.subject !== grant.subject;
+  return held.record.chain !== grant.chain;
 }
 
 function holdsLeases(model: Model, operationId: string): boolean {
@@ -219,7 +219,7 @@ function exclusiveOf(line: readonly ModelToken[]): string[] {
 }
 
 function keyText(scope: NonNullable<Admission['idempotency']>): string {
-  return [scope.root_principal, scope.subject, scope.capability, scope.key].join(' ');
+  return [scope.chain, scope.capability, scope.key].join(' ');
 }
 
 function lookUp<Value>(map: ReadonlyMap<string, Value>, id: string): Value {

@@ -87,7 +87,7 @@ async function markedCall(store: Store, retention: string | undefined) {
   const call = admission(token, {
     intent: { ...people, facts: { client_reference_id: MARKER } },
     idempotency: {
-      ...{ ...people, capability: 'book_flight', key: `${MARKER} ${token.token_id}` },
+      ...{ chain: token.chain, capability: 'book_flight', key: `${MARKER} ${token.token_id}` },
       ...{ fingerprint: MARKER, keepUntil: at(HOUR) },
     },
   });

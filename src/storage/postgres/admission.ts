@@ -156,8 +156,8 @@ async function refusalOf(
 }
 
 async function keyRefusal(database: Database, { idempotency }: Admission): Promise<Refused> {
-  const { root_principal, subject, capability, key } = idempotency ?? {};
-  const [row] = await database.read<KeyRow>(KEY, [root_principal, subject, capability, key]);
+  const { chain, capability, key } = idempotency ?? {};
+  const [row] = await database.read<KeyRow>(KEY, [chain, capability, key]);
   // Keys are reclaimed, never removed, so whoever had it is there or has a successor.
   if (row === undefined) throw new Error(`Cannot read key "${key}": it is gone`);
   const { answer, ...record } = row;
@@ -169,8 +169,7 @@ async function keyRefusal(database: Database, { idempotency }: Admission): Promi
 }
 
 interface KeyRow {
-  readonly root_principal: string;
-  readonly subject: string;
+  readonly chain: string;
   readonly capability: string;
   readonly key: string;
   readonly fingerprint: string;
@@ -197,7 +196,7 @@ const INTENT: Statement = {
 
 export const GRANT_COLUMNS = `grant_id, approval_request_id, capability, contract_version, scope,
   subject, root_principal, parameters, parameters_digest, preview_digest, grant_type, session_id,
-  approved_by, issued_at, expires_at, max_uses, uses, signature, approved_through`;
+  approved_by, issued_at, expires_at, max_uses, uses, signature, approved_through, chain`;
 
 const GRANT: Statement = {
   name: 'grant',
@@ -206,7 +205,6 @@ const GRANT: Statement = {
 
 const KEY: Statement = {
   name: 'key',
-  text: `SELECT root_principal, subject, capability, key, fingerprint, operation_id, answer
-    FROM idempotency
-    WHERE root_principal = $1 AND subject = $2 AND capability = $3 AND key = $4`,
+  text: `SELECT chain, capability, key, fingerprint, operation_id, answer FROM idempotency
+    WHERE chain = $1 AND capability = $2 AND key = $3`,
 };

@@ -7,7 +7,6 @@
  * @module
  */
 
-import { joinedSides } from '../../domain/approver.ts';
 import type { ApprovalRecord, GrantRecord } from '../records.ts';
 import type { ApprovalDecision, ApprovalQuery, ApprovalStore, Denial } from '../store.ts';
 import { GRANT_COLUMNS } from './admission.ts';
@@ -65,28 +64,15 @@ async function ask(session: Session, request: ApprovalRecord): Promise<ApprovalR
     const inserted = await session.run(INSERT, requestValues(request));
     if (inserted.length > 0) return undefined;
 
-    const { subject, root_principal, capability, contract_version } = request;
+    const { chain, capability, contract_version, parameters_digest, session_id = '' } = request;
     const [row] = await session.run<Row>(ASKED, [
-      ...[subject, root_principal, capability, contract_version],
-      ...[request.parameters_digest, request.session_id ?? ''],
+      ...[chain, capability, contract_version, parameters_digest, session_id],
     ]);
     if (row === undefined) continue;
     const asked = approvalOf(row);
-    if (asked.expires_at > request.created_at) return join(session, asked, request);
+    if (asked.expires_at > request.created_at) return asked;
     await session.run(ASKED_NO_MORE, [asked.approval_request_id]);
   }
-}
-
-/** The row is locked, so of two that join at once neither is lost. */
-async function join(
-  session: Session,
-  asked: ApprovalRecord,
-  { requested_through: joining }: ApprovalRecord,
-): Promise<ApprovalRecord> {
-  const requested_through = joinedSides(asked.requested_through, joining);
-  if (requested_through.length === asked.requested_through.length) return asked;
-  await session.run(JOIN, [asked.approval_request_id, requested_through]);
-  return { ...asked, requested_through };
 }
 
 async function list(database: Database, query: ApprovalQuery): Promise<ApprovalRecord[]> {
@@ -112,7 +98,8 @@ async function approve(
     throw new Error(`Cannot approve "${approval_request_id}": grant does not fit ${state}`);
   }
 
-  await session.run(COUNT, [approval_request_id, length, approver, now]);
+  const terms = decision.terms && JSON.stringify(decision.terms);
+  await session.run(COUNT, [approval_request_id, length, approver, now, terms]);
   if (grant) {
     await session.run(GRANT, grantValues(grant));
     const values = ['approved', now, approver, null, grant.grant_id];
@@ -157,6 +144,7 @@ function requestValues(request: ApprovalRecord): unknown[] {
     ...[request.preview && JSON.stringify(request.preview), request.preview_digest],
     ...[JSON.stringify(request.grant_policy), request.approvals_required, request.status],
     ...[request.created_at, request.expires_at, request.requested_through],
+    request.chain,
   ];
 }
 
@@ -166,7 +154,7 @@ function grantValues(grant: GrantRecord): unknown[] {
     ...[grant.scope, grant.subject, grant.root_principal, JSON.stringify(grant.parameters)],
     ...[grant.parameters_digest, grant.preview_digest, grant.grant_type, grant.session_id],
     ...[grant.approved_by, grant.issued_at, grant.expires_at, grant.max_uses, grant.uses],
-    ...[grant.signature, grant.approved_through],
+    ...[grant.signature, grant.approved_through, grant.chain],
   ];
 }
 
@@ -174,9 +162,9 @@ function grantValues(grant: GrantRecord): unknown[] {
 const REQUEST_COLUMNS = `r.approval_request_id, r.capability, r.contract_version, r.scope,
   r.subject, r.root_principal, r.session_id, r.invocation_id, r.parameters, r.parameters_digest,
   r.preview, r.preview_digest, r.grant_policy, r.approvals_required, r.created_at, r.expires_at,
-  r.decided_at, r.decided_by, r.reason, r.grant_id, r.requested_through,
-  (SELECT jsonb_agg(jsonb_build_object('approver', a.approver, 'approved_at', a.approved_at)
-    ORDER BY a.place) FROM approvals a
+  r.decided_at, r.decided_by, r.reason, r.grant_id, r.requested_through, r.chain,
+  (SELECT jsonb_agg(jsonb_build_object('approver', a.approver, 'approved_at', a.approved_at,
+    'terms', a.terms) ORDER BY a.place) FROM approvals a
     WHERE a.approval_request_id = r.approval_request_id) AS approvals`;
 
 const INSERT: Statement = {
@@ -184,9 +172,9 @@ const INSERT: Statement = {
   text: `INSERT INTO approval_requests (approval_request_id, capability, contract_version, scope,
       subject, root_principal, session_id, invocation_id, parameters, parameters_digest, preview,
       preview_digest, grant_policy, approvals_required, status, created_at, expires_at,
-      requested_through)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
-    ON CONFLICT (subject, root_principal, capability, contract_version, parameters_digest,
+      requested_through, chain)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
+    ON CONFLICT (chain, capability, contract_version, parameters_digest,
       (coalesce(session_id, ''))) WHERE is_asked DO NOTHING
     RETURNING approval_request_id`,
 };
@@ -194,20 +182,14 @@ const INSERT: Statement = {
 const ASKED: Statement = {
   name: 'asked',
   text: `SELECT ${REQUEST_COLUMNS}, r.status FROM approval_requests r
-    WHERE r.is_asked AND r.subject = $1 AND r.root_principal = $2 AND r.capability = $3
-      AND r.contract_version = $4 AND r.parameters_digest = $5
-      AND coalesce(r.session_id, '') = $6
+    WHERE r.is_asked AND r.chain = $1 AND r.capability = $2 AND r.contract_version = $3
+      AND r.parameters_digest = $4 AND coalesce(r.session_id, '') = $5
     FOR UPDATE`,
 };
 
 const ASKED_NO_MORE: Statement = {
   name: 'asked_no_more',
   text: 'UPDATE approval_requests SET is_asked = false WHERE approval_request_id = $1',
-};
-
-const JOIN: Statement = {
-  name: 'join_approval_request',
-  text: 'UPDATE approval_requests SET requested_through = $2 WHERE approval_request_id = $1',
 };
 
 const LOAD: Statement = {
@@ -236,14 +218,14 @@ const LIST: Statement = {
 
 const COUNT: Statement = {
   name: 'count_approval',
-  text: `INSERT INTO approvals (approval_request_id, place, approver, approved_at)
-    VALUES ($1, $2, $3, $4)`,
+  text: `INSERT INTO approvals (approval_request_id, place, approver, approved_at, terms)
+    VALUES ($1, $2, $3, $4, $5)`,
 };
 
 const GRANT: Statement = {
   name: 'insert_grant',
   text: `INSERT INTO grants (${GRANT_COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
-    $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
+    $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`,
 };
 
 const DECIDE: Statement = {

@@ -88,16 +88,15 @@ const LOAD: Statement = {
       (SELECT jsonb_agg(to_jsonb(b) || jsonb_build_object('amount', b.amount::text))
         FROM bindings b WHERE b.binding_id = ANY (
           ARRAY(SELECT jsonb_array_elements_text(r.binding_ids::jsonb)))) AS bindings,
-      CASE WHEN i.key IS NOT NULL THEN jsonb_build_object('root_principal', i.root_principal,
-        'subject', i.subject, 'capability', i.capability, 'key', i.key,
-        'fingerprint', i.fingerprint, 'operation_id', i.operation_id) END AS idempotency,
+      CASE WHEN i.key IS NOT NULL THEN jsonb_build_object('chain', i.chain,
+        'capability', i.capability, 'key', i.key, 'fingerprint', i.fingerprint,
+        'operation_id', i.operation_id) END AS idempotency,
       i.answer
     FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
       WITH ORDINALITY AS r (token_id, capability, grant_id, binding_ids, key_capability, key, place)
     LEFT JOIN tokens t ON t.token_id = r.token_id
-    LEFT JOIN idempotency i ON i.root_principal = t.root_principal AND i.subject = t.subject
-      AND i.capability = r.key_capability AND i.key = r.key
-      AND (i.keep_until > $1::timestamptz OR EXISTS (SELECT FROM intents o
+    LEFT JOIN idempotency i ON i.chain = t.chain AND i.capability = r.key_capability
+      AND i.key = r.key AND (i.keep_until > $1::timestamptz OR EXISTS (SELECT FROM intents o
         WHERE o.operation_id = i.operation_id AND o.state = 'admitted'))
     ORDER BY r.place`,
 };

@@ -11,6 +11,7 @@ import { StoreUnavailable } from '../store.ts';
 import type { Database, Session } from './connection.ts';
 import type { PostgresSettings } from './options.ts';
 import { CALL_FUNCTIONS } from './schema-calls.ts';
+import { CHAINS } from './schema-chains.ts';
 import { CLAIM_FUNCTIONS, LINEAGE_FUNCTIONS, RELEASE_FUNCTIONS } from './schema-functions.ts';
 import { LOG_TABLES } from './schema-log.ts';
 import {
@@ -22,7 +23,7 @@ import {
 } from './schema-tables.ts';
 
 /** Step n brings version n to version n + 1. */
-const STEPS: readonly string[] = [
+export const STEPS: readonly string[] = [
   [
     TYPES,
     AUTHORITY_TABLES,
@@ -35,6 +36,7 @@ const STEPS: readonly string[] = [
   ].join('\n'),
   REQUESTED_THROUGH,
   APPROVED_THROUGH,
+  CHAINS,
 ];
 
 /** Every index that has a name of its own. */

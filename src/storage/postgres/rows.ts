@@ -8,6 +8,7 @@
  */
 
 import type { StoredEntry } from '../../domain/entry.ts';
+import type { GrantTerms } from '../../domain/grant.ts';
 import { fromMinor, toMinor } from '../../domain/money.ts';
 import type { Budget } from '../../protocol/primitives.ts';
 import type { StepRecord } from '../composition-store.ts';
@@ -35,6 +36,7 @@ export function tokenOf(row: Row): TokenRecord {
     token_id: token.token_id,
     parent_token_id: token.parent_token_id ?? undefined,
     lineage: token.lineage,
+    chain: token.chain,
     subject: token.subject,
     root_principal: token.root_principal,
     scope: token.scope,
@@ -118,6 +120,7 @@ export function approvalOf(row: Row): ApprovalRecord {
     approvals: approvals.map((approval) => ({
       approver: String(approval.approver),
       approved_at: timeOf(approval.approved_at),
+      ...optional('terms', (approval.terms as GrantTerms | null) ?? undefined),
     })),
   };
 }

@@ -84,7 +84,7 @@ async function insertChild(
     ...[token.concurrent_branches, token.depth, token.max_delegation_depth, token.session_id],
     ...[token.issued_at, token.expires_at, token.kid, token.claims_digest],
     ...[token.budget?.currency, token.budget && budgetMax(token.budget)],
-    ...[bounds.now, bounds.childrenMax],
+    ...[bounds.now, bounds.childrenMax, token.chain],
   ]);
   return (row as { answer: ChildAnswer }).answer;
 }
@@ -107,7 +107,7 @@ const at = (place: number, type: string): string => `$${FIRST + place}::${type}`
 
 const COLUMNS = `token_id, parent_token_id, lineage, subject, root_principal, scope, capability,
   purpose, caller_class, concurrent_branches, depth, max_delegation_depth, session_id, issued_at,
-  expires_at, kid, claims_digest`;
+  expires_at, kid, claims_digest, chain`;
 
 const INSERT_ROOTS: Statement = {
   name: 'insert_roots',
@@ -133,7 +133,7 @@ const INSERT_CHILD: Statement = {
         ${at(4, 'text')}, ${at(5, 'text[]')}, ${at(6, 'text')}, ${at(7, 'jsonb')},
         ${at(8, 'text')}, ${at(9, 'text')}, ${at(10, 'integer')}, ${at(11, 'integer')},
         ${at(12, 'text')}, ${at(13, 'timestamptz')}, ${at(14, 'timestamptz')},
-        ${at(15, 'text')}, ${at(16, 'text')}
+        ${at(15, 'text')}, ${at(16, 'text')}, ${at(21, 'text')}
       FROM step WHERE answer = 'inserted'
     ), budget AS (
       INSERT INTO budgets (token_id, currency, max)

@@ -95,20 +95,18 @@ function claimKey(
   { intent, idempotency, now }: Admission,
 ): Refused | undefined {
   if (!idempotency) return undefined;
-  const { root_principal, subject, capability, key } = idempotency;
+  const { chain, capability, key } = idempotency;
   const claimed = connection.change(
-    `INSERT INTO idempotency (root_principal, subject, capability, key, fingerprint, operation_id,
-       keep_until)
-     VALUES (?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT (root_principal, subject, capability, key) DO UPDATE
+    `INSERT INTO idempotency (chain, capability, key, fingerprint, operation_id, keep_until)
+     VALUES (?, ?, ?, ?, ?, ?)
+     ON CONFLICT (chain, capability, key) DO UPDATE
      SET fingerprint = excluded.fingerprint, operation_id = excluded.operation_id, answer = NULL,
        keep_until = excluded.keep_until
      WHERE idempotency.keep_until <= ? AND NOT EXISTS (
        SELECT 1 FROM intents i
        WHERE i.operation_id = idempotency.operation_id AND i.state = 'admitted'
      )`,
-    root_principal,
-    subject,
+    chain,
     capability,
     key,
     idempotency.fingerprint,
@@ -119,10 +117,9 @@ function claimKey(
   if (claimed === 1) return undefined;
 
   const row = connection.get<Row<IdempotencyRecord>>(
-    `SELECT root_principal, subject, capability, key, fingerprint, operation_id, answer
-     FROM idempotency WHERE root_principal = ? AND subject = ? AND capability = ? AND key = ?`,
-    root_principal,
-    subject,
+    `SELECT chain, capability, key, fingerprint, operation_id, answer
+     FROM idempotency WHERE chain = ? AND capability = ? AND key = ?`,
+    chain,
     capability,
     key,
   );
@@ -166,14 +163,13 @@ function useGrant(connection: Connection, use: GrantUse, now: Date): boolean {
   const used = connection.change(
     `UPDATE grants SET uses = uses + 1
      WHERE grant_id = ? AND capability = ? AND contract_version = ? AND parameters_digest = ?
-       AND subject = ? AND root_principal = ? AND uses < max_uses AND expires_at > ?
+       AND chain = ? AND uses < max_uses AND expires_at > ?
        AND (grant_type <> 'session_bound' OR session_id = ?)`,
     use.grant_id,
     use.capability,
     use.contract_version,
     use.parameters_digest,
-    use.subject,
-    use.root_principal,
+    use.chain,
     now,
     use.session_id,
   );

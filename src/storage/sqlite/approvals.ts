@@ -7,9 +7,8 @@
  * @module
  */
 
-import { joinedSides } from '../../domain/approver.ts';
 import type { ApprovalStatus } from '../../protocol/approval.ts';
-import type { ApprovalRecord, GrantRecord } from '../records.ts';
+import type { ApprovalRecord, ApprovalVote, GrantRecord } from '../records.ts';
 import type { ApprovalDecision, ApprovalQuery, ApprovalStore, Denial } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { insertDeliveries } from './deliveries.ts';
@@ -24,7 +23,7 @@ export function requestApproval(
   [request, entry, deliveries]: Parameters<ApprovalStore['requestApproval']>,
 ): ApprovalRecord {
   const asked = findPending(connection, request);
-  if (asked) return joined(connection, asked, request);
+  if (asked) return asked;
 
   insertRequest(connection, request);
   insertDeliveries(connection, deliveries);
@@ -78,7 +77,8 @@ export function approve(
     throw new Error(`Cannot approve request "${approval_request_id}": grant at ${state}`);
   }
 
-  insertApproval(connection, approval_request_id, { approver, approved_at: now, place: given });
+  const vote = { approver, approved_at: now, terms: decision.terms, place: given };
+  insertApproval(connection, approval_request_id, vote);
   if (grant) completeQuorum(connection, decision, grant);
   insertDeliveries(connection, decision.deliveries);
   log.append(decision.entry);
@@ -135,11 +135,10 @@ export function expireApprovals(
 function findPending(connection: Connection, request: ApprovalRecord): ApprovalRecord | undefined {
   const row = connection.get<RequestRow>(
     `SELECT * FROM approval_requests
-     WHERE status = 'pending' AND subject = ? AND root_principal = ? AND capability = ?
-       AND contract_version = ? AND parameters_digest = ? AND session_id IS ? AND expires_at > ?
+     WHERE status = 'pending' AND chain = ? AND capability = ? AND contract_version = ?
+       AND parameters_digest = ? AND session_id IS ? AND expires_at > ?
      LIMIT 1`,
-    request.subject,
-    request.root_principal,
+    request.chain,
     request.capability,
     request.contract_version,
     request.parameters_digest,
@@ -149,24 +148,9 @@ function findPending(connection: Connection, request: ApprovalRecord): ApprovalR
   return row && withApprovals(connection, row);
 }
 
-function joined(
-  connection: Connection,
-  asked: ApprovalRecord,
-  { requested_through: joining }: ApprovalRecord,
-): ApprovalRecord {
-  const requested_through = joinedSides(asked.requested_through, joining);
-  if (requested_through.length === asked.requested_through.length) return asked;
-  connection.run(
-    'UPDATE approval_requests SET requested_through = ? WHERE approval_request_id = ?',
-    JSON.stringify(requested_through),
-    asked.approval_request_id,
-  );
-  return { ...asked, requested_through };
-}
-
 function withApprovals(connection: Connection, row: RequestRow): ApprovalRecord {
-  const approvals = connection.all<{ approver: string; approved_at: bigint }>(
-    'SELECT approver, approved_at FROM approvals WHERE approval_request_id = ? ORDER BY place',
+  const approvals = connection.all<Row<ApprovalVote>>(
+    'SELECT approver, approved_at, terms FROM approvals WHERE approval_request_id = ? ORDER BY place',
     row.approval_request_id,
   );
   return approvalOf(row, approvals);
@@ -177,8 +161,8 @@ function insertRequest(connection: Connection, request: ApprovalRecord): void {
     `INSERT INTO approval_requests (approval_request_id, capability, contract_version, scope,
        subject, root_principal, session_id, invocation_id, parameters, parameters_digest, preview,
        preview_digest, grant_policy, approvals_required, status, created_at, expires_at,
-       requested_through)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?)`,
+       requested_through, chain)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?)`,
     request.approval_request_id,
     request.capability,
     request.contract_version,
@@ -196,6 +180,7 @@ function insertRequest(connection: Connection, request: ApprovalRecord): void {
     request.created_at,
     request.expires_at,
     JSON.stringify(request.requested_through),
+    request.chain,
   );
 }
 
@@ -217,15 +202,16 @@ function closedState(
 function insertApproval(
   connection: Connection,
   id: string,
-  approval: { approver: string; approved_at: Date; place: number },
+  approval: ApprovalVote & { place: number },
 ): void {
   connection.run(
-    `INSERT INTO approvals (approval_request_id, approver, place, approved_at)
-     VALUES (?, ?, ?, ?)`,
+    `INSERT INTO approvals (approval_request_id, approver, place, approved_at, terms)
+     VALUES (?, ?, ?, ?, ?)`,
     id,
     approval.approver,
     approval.place,
     approval.approved_at,
+    approval.terms && JSON.stringify(approval.terms),
   );
 }
 
@@ -254,8 +240,8 @@ function insertGrant(connection: Connection, grant: GrantRecord): void {
     `INSERT INTO grants (grant_id, approval_request_id, capability, contract_version, scope,
        subject, root_principal, parameters, parameters_digest, preview_digest, grant_type,
        session_id, approved_by, issued_at, expires_at, max_uses, uses, signature,
-       approved_through)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       approved_through, chain)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     grant.grant_id,
     grant.approval_request_id,
     grant.capability,
@@ -275,5 +261,6 @@ function insertGrant(connection: Connection, grant: GrantRecord): void {
     grant.uses,
     grant.signature,
     JSON.stringify(grant.approved_through),
+    grant.chain,
   );
 }

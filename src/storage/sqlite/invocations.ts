@@ -102,17 +102,16 @@ export function forgetKeys(connection: Connection, now: Date, limit: number): nu
 /** A key that admission would give to a new call is no longer this call's. */
 function readKey(
   connection: Connection,
-  { root_principal, subject }: TokenRecord,
+  { chain }: TokenRecord,
   { capability, key }: { capability: string; key: string },
   now: Date,
 ): IdempotencyRecord | undefined {
   const row = connection.get<Row<IdempotencyRecord>>(
-    `SELECT k.root_principal, k.subject, k.capability, key, fingerprint, operation_id, answer
+    `SELECT chain, k.capability, key, fingerprint, operation_id, answer
      FROM idempotency k JOIN intents i USING (operation_id)
-     WHERE k.root_principal = ? AND k.subject = ? AND k.capability = ? AND key = ?
+     WHERE chain = ? AND k.capability = ? AND key = ?
        AND (keep_until > ? OR i.state = 'admitted')`,
-    root_principal,
-    subject,
+    chain,
     capability,
     key,
     now,

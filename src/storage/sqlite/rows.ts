@@ -9,6 +9,7 @@
 import type { StoredEntry } from '../../domain/entry.ts';
 import type {
   ApprovalRecord,
+  ApprovalVote,
   BindingRecord,
   Charge,
   CheckpointRecord,
@@ -54,6 +55,7 @@ export function bindingOf(row: BindingRow): BindingRecord {
 export function grantOf(row: Row<GrantRecord>): GrantRecord {
   return {
     ...row,
+    chain: row.chain ?? undefined,
     scope: JSON.parse(row.scope),
     parameters: JSON.parse(row.parameters),
     preview_digest: row.preview_digest ?? undefined,
@@ -94,10 +96,11 @@ export function intentOf(row: IntentRow): IntentRecord {
 /** The approvals come from their own table, in the order they were given. */
 export function approvalOf(
   row: Row<Omit<ApprovalRecord, 'approvals'>>,
-  approvals: readonly { approver: string; approved_at: bigint }[],
+  approvals: readonly Row<ApprovalVote>[],
 ): ApprovalRecord {
   return {
     ...row,
+    chain: row.chain ?? undefined,
     scope: JSON.parse(row.scope),
     requested_through: JSON.parse(row.requested_through),
     session_id: row.session_id ?? undefined,
@@ -106,9 +109,11 @@ export function approvalOf(
     preview_digest: row.preview_digest ?? undefined,
     grant_policy: JSON.parse(row.grant_policy),
     approvals_required: Number(row.approvals_required),
-    approvals: approvals.map(({ approver, approved_at }) => {
-      return { approver, approved_at: timeOf(approved_at) };
-    }),
+    approvals: approvals.map(({ approver, approved_at, terms }) => ({
+      approver,
+      approved_at: timeOf(approved_at),
+      ...(terms !== null && { terms: JSON.parse(terms) }),
+    })),
     created_at: timeOf(row.created_at),
     expires_at: timeOf(row.expires_at),
     decided_at: optionalTime(row.decided_at),

@@ -136,8 +136,8 @@ function insertToken(
   connection.run(
     `INSERT INTO tokens (token_id, parent_token_id, lineage, subject, root_principal, scope,
        capability, purpose, caller_class, concurrent_branches, depth, max_delegation_depth,
-       session_id, issued_at, expires_at, kid, claims_digest)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       session_id, issued_at, expires_at, kid, claims_digest, chain)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     token.token_id,
     token.parent_token_id,
     lineage,
@@ -155,6 +155,7 @@ function insertToken(
     token.expires_at,
     token.kid,
     token.claims_digest,
+    token.chain,
   );
   insertBudget(connection, token);
 }
