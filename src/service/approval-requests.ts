@@ -19,15 +19,15 @@ import { approverScope } from './approval-policy.ts';
 import {
   approvingSide,
   closedRequest,
-  isRequester,
   mayDecide,
   notApprover,
   requestView,
+  visibleRequest,
 } from './approvers.ts';
 import { answered, audited } from './audited.ts';
-import { type Caller, callerOf, holds } from './caller.ts';
+import { acted, actorOf, type Caller, callerOf, holds } from './caller.ts';
 import { actEntry } from './entries.ts';
-import { knownRequest, namesOf } from './grants.ts';
+import { namesOf } from './grants.ts';
 import { noticesOf } from './notices.ts';
 import { type Answer, type Ask, requestOf } from './operations.ts';
 import type { Parts } from './parts.ts';
@@ -97,14 +97,17 @@ export async function denyRequest(parts: Parts, ask: Ask): Promise<ApprovalReque
       decided_by,
       reason,
     };
-    const outcome = await parts.store.deny({
-      approval_request_id: id,
-      decided_by,
-      reason,
-      now,
-      entry: denialEntry(parts, caller, denied),
-      deliveries: noticesOf(parts, 'denied', denied),
-    });
+    const outcome = acted(
+      await parts.store.deny({
+        approval_request_id: id,
+        decided_by,
+        actor: actorOf(caller),
+        reason,
+        now,
+        entry: denialEntry(parts, caller, denied),
+        deliveries: noticesOf(parts, 'denied', denied),
+      }),
+    );
     if (outcome !== 'denied') {
       const status = outcome === 'expired' ? 'expired' : 'approved';
       refuse(closedRequest({ ...request, status }, now));
@@ -142,20 +145,13 @@ function isOpen({ store }: Parts, request: ApprovalRecord): boolean {
   return closedRequest(request, store.now()) === undefined;
 }
 
-/** A foreign request is answered like one that does not exist. */
-async function visibleRequest(parts: Parts, caller: Caller, id: string): Promise<ApprovalRecord> {
-  const request = await knownRequest(parts, id);
-  if (isRequester(caller, request) || mayDecide(parts, caller, request)) return request;
-  throw new Refusal(failure('not_found', 'Cannot find the approval request'));
-}
-
 function denialEntry(parts: Parts, caller: Caller, request: ApprovalRecord) {
   return actEntry(parts, caller, {
     entry_type: 'approval_decision',
     capability: request.capability,
     approval_request_id: request.approval_request_id,
     parameters_digest: request.parameters_digest,
-    token_id: caller.kind === 'token' ? caller.token.token_id : undefined,
+    token_id: actorOf(caller),
     detail: { decision: 'denied', reason: request.reason ?? null },
   });
 }

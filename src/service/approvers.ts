@@ -7,7 +7,7 @@
 import { type ApprovingSide, barredApprover } from '../domain/approver.ts';
 import { digestOf } from '../domain/canonical.ts';
 import { levelOf } from '../domain/disclosure.ts';
-import { failure } from '../domain/failure.ts';
+import { failure, Refusal } from '../domain/failure.ts';
 import { visibleObject, visibleText } from '../domain/visible-text.ts';
 import type { Approval, ApprovalRequest, QuorumAnswer } from '../protocol/approval.ts';
 import type { Failure } from '../protocol/failure.ts';
@@ -50,7 +50,7 @@ export function mayDecide(parts: Parts, caller: Caller, request: ApprovalRecord)
  * principal in person, whose trail the request is part of. Credentials are the service's to give, so
  * the name of an identity is its own; the name on a token was chosen by its issuer.
  */
-export function isRequester(caller: Caller, request: ApprovalRecord): boolean {
+function isRequester(caller: Caller, request: ApprovalRecord): boolean {
   const { subject, root_principal } = request;
   if (caller.kind === 'identity') {
     return caller.principal === subject || caller.principal === root_principal;
@@ -58,6 +58,19 @@ export function isRequester(caller: Caller, request: ApprovalRecord): boolean {
   const { depth, chain } = caller.token;
   const inPerson = depth === 0 && caller.principal === caller.root_principal;
   return chain === request.chain || (inPerson && caller.principal === root_principal);
+}
+
+/** A request that is neither the caller's to read nor to decide is answered like an unknown one. */
+export async function visibleRequest(
+  parts: Parts,
+  caller: Caller,
+  id: string,
+): Promise<ApprovalRecord> {
+  const request = await parts.store.loadApproval(id);
+  if (request && (isRequester(caller, request) || mayDecide(parts, caller, request))) {
+    return request;
+  }
+  throw new Refusal(failure('not_found', 'Cannot find the approval request'));
 }
 
 /** Why a request cannot be decided any more. */

@@ -21,6 +21,7 @@ import type { Failure } from '../protocol/failure.ts';
 import { DelegationClaims } from '../protocol/token.ts';
 import type { Loaded } from '../storage/invocation-store.ts';
 import type { TokenRecord } from '../storage/records.ts';
+import type { ActorEnded } from '../storage/store.ts';
 import type { Ask } from './operations.ts';
 import type { Parts } from './parts.ts';
 
@@ -118,6 +119,20 @@ export function holds(caller: Caller, scope: string): boolean {
   return caller.kind === 'token'
     ? caller.token.scope.some((held) => covers(held, scope))
     : caller.entitlement.scopes.some((pattern) => entitles(pattern, scope));
+}
+
+/** The token that a step of the store has to find alive; none for a bootstrap credential. */
+export function actorOf(caller: Caller): string | undefined {
+  return caller.kind === 'token' ? caller.token.token_id : undefined;
+}
+
+/** What a step of the store came to. Refuses where the caller's token ended before the step. */
+export function acted<Outcome>(outcome: Outcome): Exclude<Outcome, ActorEnded> {
+  if (outcome === 'actor_revoked') throw new Refusal(failure('invalid_token', UNUSABLE));
+  if (outcome === 'actor_expired') {
+    throw new Refusal(failure('token_expired', 'Cannot use the token: it has expired'));
+  }
+  return outcome as Exclude<Outcome, ActorEnded>;
 }
 
 /** One wording for everything that is wrong with a token, so that a forger learns nothing. */

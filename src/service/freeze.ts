@@ -10,7 +10,7 @@ import type { Failure } from '../protocol/failure.ts';
 import type { Freeze, FreezeRequest, FrozenAnswer, UnfreezeAnswer } from '../protocol/operator.ts';
 import type { FreezeRecord } from '../storage/records.ts';
 import { answered, audited } from './audited.ts';
-import { type Caller, callerOf, holds } from './caller.ts';
+import { acted, actorOf, type Caller, callerOf, holds } from './caller.ts';
 import { capabilityOf } from './definition.ts';
 import { actEntry } from './entries.ts';
 import { type Ask, requestOf } from './operations.ts';
@@ -30,7 +30,8 @@ export async function freeze(parts: Parts, ask: Ask): Promise<Freeze> {
       frozen_at: now,
       until: request.until ? new Date(request.until) : undefined,
     };
-    await parts.store.freeze(record, operatorEntry(parts, caller, 'freeze', request));
+    const entry = operatorEntry(parts, caller, 'freeze', request);
+    acted(await parts.store.freeze(record, entry, actorOf(caller)));
     return freezeView(record);
   });
 }
@@ -41,7 +42,7 @@ export async function unfreeze(parts: Parts, ask: Ask): Promise<UnfreezeAnswer> 
     const request = requestOf('operator.unfreeze', ask);
     const target = { what: request.what, target: request.target ?? '' };
     const entry = operatorEntry(parts, caller, 'unfreeze', request);
-    return { lifted: await parts.store.unfreeze(target, entry) };
+    return { lifted: acted(await parts.store.unfreeze(target, entry, actorOf(caller))) };
   });
 }
 
@@ -77,10 +78,9 @@ export function frozenFailure({ what, target, reason, until }: FreezeRecord): Fa
 }
 
 export function operatorEntry(parts: Parts, caller: Caller, verb: string, facts: object) {
-  const token_id = caller.kind === 'token' ? caller.token.token_id : undefined;
   return actEntry(parts, caller, {
     entry_type: 'operator',
-    token_id,
+    token_id: actorOf(caller),
     detail: { verb, ...said(facts) },
   });
 }

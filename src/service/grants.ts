@@ -20,9 +20,10 @@ import {
   closedRequest,
   notApprover,
   proposedTerms,
+  visibleRequest,
 } from './approvers.ts';
 import { audited } from './audited.ts';
-import { type Caller, callerOf } from './caller.ts';
+import { acted, actorOf, type Caller, callerOf } from './caller.ts';
 import { actEntry } from './entries.ts';
 import { frozenFor } from './freeze.ts';
 import { noticesOf } from './notices.ts';
@@ -37,7 +38,7 @@ export async function issueGrant(parts: Parts, ask: Ask): Promise<Answer> {
   return audited(parts, await callerOf(parts, ask), 'approval_decision', async (caller, about) => {
     const asked = requestOf('approval_grants.issue', ask);
     for (let rivals = 0; rivals < RIVALS_MAX; rivals += 1) {
-      const request = await knownRequest(parts, asked.approval_request_id);
+      const request = await visibleRequest(parts, caller, asked.approval_request_id);
       Object.assign(about, namesOf(request));
       const answer = await approve(parts, caller, asked, request);
       if (answer) return answer;
@@ -79,16 +80,19 @@ async function approve(
       grant_id: grant.grant_id,
     }),
   };
-  const outcome = await parts.store.approve({
-    approval_request_id: request.approval_request_id,
-    approver,
-    now,
-    approvalsSeen: approvals.length,
-    terms,
-    grant,
-    entry: decisionEntry(parts, caller, decided, grant),
-    deliveries: grant ? noticesOf(parts, 'granted', decided) : [],
-  });
+  const outcome = acted(
+    await parts.store.approve({
+      approval_request_id: request.approval_request_id,
+      approver,
+      actor: actorOf(caller),
+      now,
+      approvalsSeen: approvals.length,
+      terms,
+      grant,
+      entry: decisionEntry(parts, caller, decided, grant),
+      deliveries: grant ? noticesOf(parts, 'granted', decided) : [],
+    }),
+  );
   if (outcome === 'stale') return undefined;
   if (outcome === 'decided' || outcome === 'expired') {
     refuse(
@@ -98,12 +102,6 @@ async function approve(
   parts.waits.wake(request.approval_request_id);
   parts.webhooks.nudge();
   return grant ? { body: grantView(grant) } : quorumAnswer(decided);
-}
-
-export async function knownRequest({ store }: Parts, id: string): Promise<ApprovalRecord> {
-  const request = await store.loadApproval(id);
-  if (request) return request;
-  throw new Refusal(failure('not_found', 'Cannot find the approval request'));
 }
 
 /** What the entry of a refusal says about the request. */
@@ -181,7 +179,7 @@ function decisionEntry(
     approval_request_id: request.approval_request_id,
     approval_grant_id: grant?.grant_id,
     parameters_digest: request.parameters_digest,
-    token_id: caller.kind === 'token' ? caller.token.token_id : undefined,
+    token_id: actorOf(caller),
     detail: {
       decision: grant ? 'granted' : 'approved',
       approvals: request.approvals.length,

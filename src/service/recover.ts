@@ -17,7 +17,7 @@ import type { IntentRecord } from '../storage/records.ts';
 import type { Close } from '../storage/recovery.ts';
 import { answered, audited } from './audited.ts';
 import { answerOf, bytesOf, moneyOf } from './call.ts';
-import { callerOf } from './caller.ts';
+import { acted, actorOf, callerOf } from './caller.ts';
 import { capabilityOf } from './definition.ts';
 import { entryBy } from './entries.ts';
 import { notOperator, operatorEntry } from './freeze.ts';
@@ -82,8 +82,10 @@ export async function reconcile(parts: Parts, ask: Ask): Promise<ReconcileAnswer
     refuse(notOperator(caller, 'reconcile'));
     const { invocation_id, outcome, reason } = requestOf('operator.reconcile', ask);
     const refund = outcome === 'not_executed';
-    const intent = await parts.store.reconcile(invocation_id, refund, () =>
-      operatorEntry(parts, caller, 'reconcile', { invocation_id, outcome, reason }),
+    const entry = () =>
+      operatorEntry(parts, caller, 'reconcile', { invocation_id, outcome, reason });
+    const intent = acted(
+      await parts.store.reconcile(invocation_id, refund, entry, actorOf(caller)),
     );
     if (!intent) {
       const detail = `Cannot reconcile "${invocation_id}": no such call is of unknown outcome`;

@@ -19,7 +19,7 @@ import type { JsonObject } from '../protocol/primitives.ts';
 import type { ApprovalRecord } from '../storage/records.ts';
 import { approverScope, requestLifetimeOf } from './approval-policy.ts';
 import type { Call } from './call.ts';
-import type { TokenCaller } from './caller.ts';
+import { acted, actorOf, type TokenCaller } from './caller.ts';
 import type { ApprovalPolicy } from './define.ts';
 import { actEntry } from './entries.ts';
 import { frozenFailure } from './freeze.ts';
@@ -60,11 +60,8 @@ export async function requestApproval(parts: Parts, call: AskingCall): Promise<F
       expires_at: request.expires_at.toISOString(),
     },
   });
-  const kept = await parts.store.requestApproval(
-    request,
-    entry,
-    noticesOf(parts, 'requested', request),
-  );
+  const notices = noticesOf(parts, 'requested', request);
+  const kept = acted(await parts.store.requestApproval(request, entry, notices, actorOf(caller)));
   parts.webhooks.nudge();
   call.approvalRequestId = kept.approval_request_id;
   return approvalRequired(parts, kept);

@@ -13,7 +13,7 @@ import { fromMinor } from '../domain/money.ts';
 import type { RevokeAnswer, TokenView } from '../protocol/token.ts';
 import type { TokenDescription } from '../storage/store.ts';
 import { answered, audited } from './audited.ts';
-import { type Caller, callerOf, holds } from './caller.ts';
+import { acted, actorOf, type Caller, callerOf, holds } from './caller.ts';
 import { actEntry } from './entries.ts';
 import { type Ask, requestOf } from './operations.ts';
 import type { Parts } from './parts.ts';
@@ -31,7 +31,9 @@ export async function revokeToken(parts: Parts, ask: Ask): Promise<RevokeAnswer>
         { principal: caller.principal, root_principal: token.root_principal },
         { entry_type: 'revocation', token_id, detail: { ended, subject: token.subject } },
       );
-    const revoked = await parts.store.revokeToken(token_id, parts.store.now(), entry);
+    const revoked = acted(
+      await parts.store.revokeToken(token_id, parts.store.now(), entry, actorOf(caller)),
+    );
     if (!revoked) throw new Refusal(unknownToken(token_id));
     const { ended, revoked_at } = revoked;
     return { revoked: true, token_id, ended, revoked_at: revoked_at.toISOString() };

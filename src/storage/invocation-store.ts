@@ -19,6 +19,7 @@ import type {
   LineageLink,
   TokenRecord,
 } from './records.ts';
+import type { ActorEnded } from './store.ts';
 
 export interface InvocationStore {
   /**
@@ -99,7 +100,8 @@ export interface InvocationStore {
     invocationId: string,
     refund: boolean,
     entry: (intent: IntentRecord) => EntryRecord,
-  ): Promise<IntentRecord | undefined>;
+    actor?: string,
+  ): Promise<IntentRecord | undefined | ActorEnded>;
 }
 
 export interface PermitRequest {

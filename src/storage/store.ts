@@ -63,6 +63,13 @@ export interface Store
   close(): Promise<void>;
 }
 
+/**
+ * The token that a caller acted with ended before the step, and nothing happened. A transition that
+ * takes an `actor` happens only while every token of the actor's lineage is neither revoked nor
+ * expired at the time of the step: a revocation acknowledged before it is always seen.
+ */
+export type ActorEnded = 'actor_revoked' | 'actor_expired';
+
 export interface TokenStore {
   /** Keeps a root token, its budget and its entry. */
   insertRoot(token: TokenRecord, entry: EntryRecord): Promise<void>;
@@ -88,7 +95,8 @@ export interface TokenStore {
     tokenId: string,
     now: Date,
     entry: (ended: number) => EntryRecord,
-  ): Promise<{ ended: number; revoked_at: Date } | undefined>;
+    actor?: string,
+  ): Promise<{ ended: number; revoked_at: Date } | undefined | ActorEnded>;
 
   /** A token with its lineage (root first), its spending and its first children by id. */
   describeToken(tokenId: string, childrenMax: number): Promise<TokenDescription | undefined>;
@@ -112,7 +120,8 @@ export interface ApprovalStore {
     request: ApprovalRecord,
     entry: EntryRecord,
     deliveries: readonly DeliveryRecord[],
-  ): Promise<ApprovalRecord>;
+    actor?: string,
+  ): Promise<ApprovalRecord | ActorEnded>;
 
   loadApproval(approvalRequestId: string): Promise<ApprovalRecord | undefined>;
 
@@ -126,10 +135,10 @@ export interface ApprovalStore {
    */
   approve(
     decision: ApprovalDecision,
-  ): Promise<'approved' | 'counted' | 'stale' | 'decided' | 'expired'>;
+  ): Promise<'approved' | 'counted' | 'stale' | 'decided' | 'expired' | ActorEnded>;
 
   /** Denies a pending request. `decided` or `expired` when it is not pending any more. */
-  deny(decision: Denial): Promise<'denied' | 'decided' | 'expired'>;
+  deny(decision: Denial): Promise<'denied' | 'decided' | 'expired' | ActorEnded>;
 
   /** Moves pending requests past their expiry to `expired`, each once, with entry and notifications. */
   expireApprovals(
@@ -170,6 +179,8 @@ export interface ApprovalQuery {
 export interface ApprovalDecision {
   readonly approval_request_id: string;
   readonly approver: string;
+  /** The token that the approver came by, where it came by one. */
+  readonly actor?: string | undefined;
   readonly now: Date;
   readonly approvalsSeen: number;
   /** What this approver says yes to, kept with the vote. */
@@ -183,6 +194,8 @@ export interface ApprovalDecision {
 export interface Denial {
   readonly approval_request_id: string;
   readonly decided_by: string;
+  /** The token that the denier came by, where it came by one. */
+  readonly actor?: string | undefined;
   readonly reason: string;
   readonly now: Date;
   readonly entry: EntryRecord;
@@ -199,10 +212,14 @@ export interface DeliveryResult {
 
 export interface OperatorStore {
   /** Effective for every admission after it is acknowledged. Freezing again replaces the reason. */
-  freeze(freeze: FreezeRecord, entry: EntryRecord): Promise<void>;
+  freeze(freeze: FreezeRecord, entry: EntryRecord, actor?: string): Promise<'frozen' | ActorEnded>;
 
   /** False when nothing was frozen; the entry is kept all the same. */
-  unfreeze(target: Pick<FreezeRecord, 'what' | 'target'>, entry: EntryRecord): Promise<boolean>;
+  unfreeze(
+    target: Pick<FreezeRecord, 'what' | 'target'>,
+    entry: EntryRecord,
+    actor?: string,
+  ): Promise<boolean | ActorEnded>;
 
   /** Those in force at `now`, newest first. */
   frozen(now: Date): Promise<readonly FreezeRecord[]>;

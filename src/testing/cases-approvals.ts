@@ -14,6 +14,7 @@ import {
   entry,
   grantFor,
   HOUR,
+  happened,
   keep,
   newId,
   rootToken,
@@ -81,7 +82,7 @@ export const ASKING_CASES: Cases = {
         const { request } = await asked(store, approval({ session_id: 'session-1' }));
         const other = { ...request, approval_request_id: newId('apr_'), ...change };
 
-        const kept = await store.requestApproval(other, entry(), []);
+        const kept = happened(await store.requestApproval(other, entry(), []));
 
         assert.equal(kept.approval_request_id, other.approval_request_id);
       },
@@ -105,7 +106,7 @@ export const ASKING_CASES: Cases = {
       expires_at: at(2 * HOUR),
     };
 
-    const before = await store.requestApproval(early, entry(), []);
+    const before = happened(await store.requestApproval(early, entry(), []));
     const after = await store.requestApproval(late, entry(), []);
     const again = await store.requestApproval(
       { ...late, approval_request_id: newId('apr_') },
@@ -191,6 +192,23 @@ export const DECISION_CASES: Cases = {
       const result = await unchanged(store, { tokens: [] }, () => store.approve(decision));
       assert.equal(result, 'stale');
     }
+  },
+
+  'approve() keeps the terms of the first of two that propose, and the second is stale': async (
+    store,
+  ) => {
+    const { request } = await asked(store, fullRequestOf(2));
+    const wider = { ...TERMS, expires_in_seconds: 60.5, session_id: 'a "b"', max_uses: 9 };
+    const proposals = [TERMS, wider].map((terms, place) =>
+      decisionOn(request, { approver: `human:${place}@example.com`, terms }),
+    );
+
+    const results = await Promise.all(proposals.map((proposal) => store.approve(proposal)));
+
+    assert.deepEqual([...results].sort(), ['counted', 'stale']);
+    const kept = await store.loadApproval(request.approval_request_id);
+    const { approver, terms } = proposals[results.indexOf('counted')] ?? {};
+    same(kept?.approvals, [{ approver, approved_at: at(SECOND), terms }]);
   },
 
   'approve() does not count one approver twice': async (store) => {
@@ -305,7 +323,8 @@ function fullRequestOf(approvals_required: number): ApprovalRecord {
 }
 
 export async function asked(store: Store, request: ApprovalRecord = approval()) {
-  const kept = await store.requestApproval(request, entry({ entry_type: 'approval_request' }), []);
+  const told = entry({ entry_type: 'approval_request' });
+  const kept = happened(await store.requestApproval(request, told, []));
   assert.equal(kept.approval_request_id, request.approval_request_id);
   return { request, size: (await store.sequence()).size };
 }

@@ -7,7 +7,18 @@
 import assert from 'node:assert/strict';
 import type { TokenRecord } from '../storage/records.ts';
 import type { Store } from '../storage/store.ts';
-import { at, cents, chain, childToken, entry, HOUR, keep, newId, rootToken } from './fixtures.ts';
+import {
+  at,
+  cents,
+  chain,
+  childToken,
+  entry,
+  HOUR,
+  happened,
+  keep,
+  newId,
+  rootToken,
+} from './fixtures.ts';
 import { entriesSince, observe, same, unchanged } from './observe.ts';
 import type { Cases } from './runner.ts';
 
@@ -251,7 +262,7 @@ export const REVOCATION_CASES: Cases = {
     const expiring = await keep(store, childToken(right, { expires_at: at(HOUR) }));
     await keep(store, childToken(expiring));
 
-    const result = await store.revokeToken(root.token_id, at(HOUR), () => entry());
+    const result = happened(await store.revokeToken(root.token_id, at(HOUR), () => entry()));
 
     // The root and `right`: `left` and all below it were revoked, `expiring` and its child expired.
     assert.equal(result?.ended, 2);
@@ -259,7 +270,7 @@ export const REVOCATION_CASES: Cases = {
 
   'revokeToken() ends nothing the second time, and keeps the first time': async (store) => {
     const { root } = await smallForest(store);
-    const first = await store.revokeToken(root.token_id, at(5), () => entry());
+    const first = happened(await store.revokeToken(root.token_id, at(5), () => entry()));
 
     const second = await store.revokeToken(root.token_id, at(9), () => entry());
 

@@ -24,7 +24,7 @@ import type {
   IntentRecord,
   TokenRecord,
 } from '../storage/records.ts';
-import type { Store } from '../storage/store.ts';
+import type { ActorEnded, Store } from '../storage/store.ts';
 
 const T0 = Date.parse('2030-01-01T00:00:00.000Z');
 
@@ -303,6 +303,14 @@ export async function keep(store: Store, token: TokenRecord): Promise<TokenRecor
   const result = await store.insertChild(token, told, { now: at(0), childrenMax: 10_000 });
   if (result !== 'inserted') throw new Error(`Cannot keep token "${token.token_id}": ${result}`);
   return token;
+}
+
+/** What a step came to that had no actor, so that none could have ended. */
+export function happened<Outcome>(outcome: Outcome): Exclude<Outcome, ActorEnded> {
+  if (outcome !== 'actor_revoked' && outcome !== 'actor_expired') {
+    return outcome as Exclude<Outcome, ActorEnded>;
+  }
+  throw new Error(`Cannot go on with the case: ${outcome}, and there was none`);
 }
 
 /** A token whose requester holds an approved grant. */

@@ -19,6 +19,7 @@ import {
   entry,
   grantFor,
   HOUR,
+  happened,
   keep,
   newId,
   rootToken,
@@ -83,6 +84,50 @@ export const APPROVAL_RACES: Races = {
     }
   },
 
+  'approve() comes before the revocation of its actor, or does not happen': async (stores) => {
+    for (let round = 0; round < 20; round++) {
+      const request = approval({ approvals_required: 9 });
+      const { token_id: actor } = await keep(stores[0], rootToken());
+      await stores[0].requestApproval(request, entry(), []);
+
+      const results = await raceOf(stores, 8, async (store, caller) => {
+        const approver = `human:${caller}@example.com`;
+        if (caller === 4) return typeof (await store.revokeToken(actor, at(0), () => entry()));
+        for (let approvalsSeen = 0; ; approvalsSeen += 1) {
+          const result = await store.approve(
+            decisionOn(request, { actor, approver, approvalsSeen }),
+          );
+          if (result !== 'stale') return result;
+        }
+      });
+
+      const counted = results.filter((result) => result === 'counted').length;
+      const refused = results.filter((result) => result === 'actor_revoked').length;
+      assert.equal(counted + refused, 7, String(results));
+      const kept = await stores[0].loadApproval(request.approval_request_id);
+      assert.equal(kept?.approvals.length, counted);
+      const late = decisionOn(request, { actor, approver: 'human:z', approvalsSeen: counted });
+      assert.equal(await stores[0].approve(late), 'actor_revoked');
+    }
+  },
+
+  'revokeToken() by two tokens of each other ends one of them': async (stores) => {
+    for (let round = 0; round < 20; round++) {
+      const root = await keep(stores[0], rootToken());
+      const other = round % 2 === 0 ? rootToken() : childToken(root);
+      const pair = [
+        round % 2 === 0 ? root : await keep(stores[0], childToken(root)),
+        await keep(stores[0], other),
+      ].map(({ token_id }) => token_id);
+
+      const results = await raceOf(stores, 2, async (store, caller) =>
+        store.revokeToken(pair[caller] ?? '', at(0), () => entry(), pair[1 - caller]),
+      );
+
+      assert.equal(results.filter((result) => result === 'actor_revoked').length, 1);
+    }
+  },
+
   'requestApproval() gives one request to racing callers with one question': async (stores) => {
     // The second round asks again after the first request expired, which leaves it pending.
     const question = approval({ expires_at: at(HOUR) });
@@ -91,7 +136,7 @@ export const APPROVAL_RACES: Races = {
       const results = await raceOf(stores, 50, (store) =>
         store.requestApproval({ ...asked, approval_request_id: newId('apr_') }, entry(), []),
       );
-      assert.equal(new Set(results.map((kept) => kept.approval_request_id)).size, 1);
+      assert.equal(new Set(results.map((kept) => happened(kept).approval_request_id)).size, 1);
     }
 
     assert.equal((await stores[0].listApprovals({ now: at(0), limit: 100 })).length, 2);
@@ -216,11 +261,12 @@ async function revokeAgainstDelegation(stores: Stores, caller: number): Promise<
   await patiently(() => keep(mine, parent));
 
   const bounds = { now: at(1), childrenMax: 9 };
-  const [ended, inserted] = await Promise.all([
+  const [revocation, inserted] = await Promise.all([
     patiently(() => other.revokeToken(revoked.token_id, at(1), () => entry())),
     patiently(() => mine.insertChild(child, entry(), bounds)),
   ]);
 
+  const ended = happened(revocation);
   const admitted = await patiently(() => mine.admit(admission(child)));
   assert.equal(admitted.admitted, false, 'a live child of a revoked parent');
   if (inserted === 'inserted') {

@@ -8,6 +8,7 @@
  */
 
 import type { Store } from '../storage/store.ts';
+import { ACTOR_CASES } from './cases-actors.ts';
 import { FREEZE_CASES, LIVENESS_CASES, MONEY_CASES, ORDER_CASES } from './cases-admission.ts';
 import { LISTING_CASES } from './cases-approval-lists.ts';
 import { ASKING_CASES, DECISION_CASES } from './cases-approvals.ts';
@@ -54,6 +55,7 @@ const AREAS: Readonly<Record<string, Cases>> = {
   compositions: { ...STEP_CASES, ...ADOPTION_CASES, ...ROLLBACK_CASES },
   'unknown outcomes': UNKNOWN_OUTCOME_CASES,
   approvals: { ...ASKING_CASES, ...LISTING_CASES, ...DECISION_CASES, ...EXPIRY_CASES },
+  actors: ACTOR_CASES,
   deliveries: DELIVERY_CASES,
   operators: OPERATOR_CASES,
   'rate limits': PERMIT_CASES,

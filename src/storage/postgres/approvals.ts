@@ -9,6 +9,7 @@
 
 import type { ApprovalRecord, GrantRecord } from '../records.ts';
 import type { ApprovalDecision, ApprovalQuery, ApprovalStore, Denial } from '../store.ts';
+import { endedActor } from './actor.ts';
 import { GRANT_COLUMNS } from './admission.ts';
 import type { Database, Session, Statement } from './connection.ts';
 import { insertDeliveries } from './deliveries.ts';
@@ -22,8 +23,10 @@ type Approvals = Pick<
 
 export function createApprovals(database: Database): Approvals {
   return {
-    requestApproval: (request, entry, deliveries) =>
+    requestApproval: (request, entry, deliveries, actor) =>
       database.transaction(async (session) => {
+        const ended = await endedActor(session, actor, request.created_at);
+        if (ended) return ended;
         const asked = await ask(session, request);
         if (asked) return asked;
         await insertDeliveries(session, deliveries);
@@ -87,6 +90,8 @@ async function approve(
   decision: ApprovalDecision,
 ): Promise<Awaited<ReturnType<ApprovalStore['approve']>>> {
   const { approval_request_id, approver, now, grant } = decision;
+  const ended = await endedActor(session, decision.actor, now);
+  if (ended) return ended;
   const request = await hold(session, approval_request_id);
   const closed = closedBy(request, now);
   if (closed) return closed;
@@ -112,8 +117,10 @@ async function approve(
 
 async function deny(
   session: Session,
-  { approval_request_id, decided_by, reason, now, entry, deliveries }: Denial,
-): Promise<'denied' | 'decided' | 'expired'> {
+  { approval_request_id, decided_by, actor, reason, now, entry, deliveries }: Denial,
+): Promise<Awaited<ReturnType<ApprovalStore['deny']>>> {
+  const ended = await endedActor(session, actor, now);
+  if (ended) return ended;
   const closed = closedBy(await hold(session, approval_request_id), now);
   if (closed) return closed;
 

@@ -5,6 +5,7 @@
  */
 
 import type { InvocationStore } from '../invocation-store.ts';
+import { endedActor } from './actor.ts';
 import type { Database, Session, Statement } from './connection.ts';
 import { enqueue } from './entries.ts';
 import { eraseLate } from './erase.ts';
@@ -54,8 +55,10 @@ export function createIntents(database: Database, now: () => Date): Intents {
       return (await database.write(FORGET_KEYS, [at, limit])).length;
     },
 
-    reconcile: (invocationId, refund, entry) =>
+    reconcile: (invocationId, refund, entry, actor) =>
       database.transaction(async (session) => {
+        const ended = await endedActor(session, actor, now());
+        if (ended) return ended;
         const [row] = await session.run<Row>(TO_RECONCILE, [invocationId]);
         if (row === undefined) return undefined;
         const intent = intentOf(row);

@@ -5,6 +5,7 @@
  */
 
 import type { OperatorStore } from '../store.ts';
+import { endedActor } from './actor.ts';
 import type { Database, Statement } from './connection.ts';
 import { enqueueFrom, entryValues } from './entries.ts';
 import { freezeOf, type Row } from './rows.ts';
@@ -12,17 +13,25 @@ import { ENTRY_COLUMNS } from './schema-log.ts';
 
 export function createOperators(database: Database, now: () => Date): OperatorStore {
   return {
-    async freeze(freeze, entry) {
-      const { what, target, reason, frozen_by, frozen_at, until } = freeze;
-      const values = [what, target, reason, frozen_by, frozen_at, until];
-      await database.write(FREEZE, [...entryValues(entry), ...values]);
-    },
+    freeze: (freeze, entry, actor) =>
+      database.transaction(async (session) => {
+        const { what, target, reason, frozen_by, frozen_at, until } = freeze;
+        const ended = await endedActor(session, actor, frozen_at);
+        if (ended) return ended;
+        const values = [what, target, reason, frozen_by, frozen_at, until];
+        await session.run(FREEZE, [...entryValues(entry), ...values]);
+        return 'frozen';
+      }),
 
-    async unfreeze({ what, target }, entry) {
-      const values = [...entryValues(entry), what, target, now()];
-      const [row] = await database.write<{ in_force: boolean }>(UNFREEZE, values);
-      return row?.in_force ?? false;
-    },
+    unfreeze: ({ what, target }, entry, actor) =>
+      database.transaction(async (session) => {
+        const at = now();
+        const ended = await endedActor(session, actor, at);
+        if (ended) return ended;
+        const values = [...entryValues(entry), what, target, at];
+        const [row] = await session.run<{ in_force: boolean }>(UNFREEZE, values);
+        return row?.in_force ?? false;
+      }),
 
     async frozen(now) {
       const rows = await database.read<Row>(FROZEN, [now]);

@@ -11,6 +11,7 @@
 import type { EntryRecord } from '../../domain/entry.ts';
 import type { TokenRecord } from '../records.ts';
 import type { TokenStore } from '../store.ts';
+import { judgedActor } from './actor.ts';
 import { createSharing } from './batch.ts';
 import type { Database, Session, Statement } from './connection.ts';
 import { enqueue, enqueueAllFrom, enqueueFrom, entryColumns, entryValues } from './entries.ts';
@@ -35,8 +36,11 @@ export function createTokens(database: Database): TokenStore {
 
     insertChild: (token, entry, bounds) => insertChild(database, { token, entry }, bounds),
 
-    revokeToken: (tokenId, at, entry) =>
+    revokeToken: (tokenId, at, entry, actor) =>
       database.transaction(async (session) => {
+        await session.run(CLOSE_GATE, [tokenId, actor]);
+        const ended = actor === undefined ? undefined : await judgedActor(session, actor, at);
+        if (ended) return ended;
         const revocation = await revoke(session, tokenId, at);
         if (revocation) await enqueue(session, entry(revocation.ended));
         return revocation;
@@ -89,13 +93,12 @@ async function insertChild(
   return (row as { answer: ChildAnswer }).answer;
 }
 
-/** Marks the row; what lived is counted behind the gate, when no admission and no child is under way. */
+/** Marks the row; the gate is closed, so no admission and no child is under way while it counts. */
 async function revoke(
   session: Session,
   tokenId: string,
   now: Date,
 ): Promise<{ ended: number; revoked_at: Date } | undefined> {
-  await session.run(CLOSE_GATE, [tokenId]);
   const [living] = await session.run<{ ended: number }>(LIVING, [tokenId, now]);
   const [token] = await session.run<{ revoked_at: Date }>(REVOKE, [tokenId, now]);
   if (living === undefined || token === undefined) return undefined;
@@ -145,10 +148,15 @@ const INSERT_CHILD: Statement = {
     SELECT answer FROM step`,
 };
 
+/** The gate of the token that is revoked; that of its actor, where it is another, is only joined. */
 const CLOSE_GATE: Statement = {
   name: 'close_gate',
-  text: `SELECT pg_advisory_xact_lock(${GATE}, hashtext(lineage[1]))
-    FROM tokens WHERE token_id = $1`,
+  text: `SELECT CASE WHEN g.is_closed THEN pg_advisory_xact_lock(${GATE}, g.number)::text
+      ELSE pg_advisory_xact_lock_shared(${GATE}, g.number)::text END
+    FROM (
+      SELECT hashtext(lineage[1]) AS number, bool_or(token_id = $1) AS is_closed
+      FROM tokens WHERE token_id IN ($1, $2::text) GROUP BY 1 ORDER BY 1
+    ) g`,
 };
 
 /** A dead token ends what is below it, so the search goes no further there. */

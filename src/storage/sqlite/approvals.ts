@@ -9,19 +9,28 @@
 
 import type { ApprovalStatus } from '../../protocol/approval.ts';
 import type { ApprovalRecord, ApprovalVote, GrantRecord } from '../records.ts';
-import type { ApprovalDecision, ApprovalQuery, ApprovalStore, Denial } from '../store.ts';
+import type {
+  ActorEnded,
+  ApprovalDecision,
+  ApprovalQuery,
+  ApprovalStore,
+  Denial,
+} from '../store.ts';
 import type { Connection } from './connection.ts';
 import { insertDeliveries } from './deliveries.ts';
 import type { LogWriter } from './log-writer.ts';
 import { approvalOf, type Row } from './rows.ts';
+import { endedActor } from './tokens.ts';
 
 type RequestRow = Row<Omit<ApprovalRecord, 'approvals'>>;
 
 export function requestApproval(
   connection: Connection,
   log: LogWriter,
-  [request, entry, deliveries]: Parameters<ApprovalStore['requestApproval']>,
-): ApprovalRecord {
+  [request, entry, deliveries, actor]: Parameters<ApprovalStore['requestApproval']>,
+): ApprovalRecord | ActorEnded {
+  const ended = endedActor(connection, actor, request.created_at);
+  if (ended) return ended;
   const asked = findPending(connection, request);
   if (asked) return asked;
 
@@ -65,6 +74,8 @@ export function approve(
   decision: ApprovalDecision,
 ): Awaited<ReturnType<ApprovalStore['approve']>> {
   const { approval_request_id, approver, now, grant } = decision;
+  const ended = endedActor(connection, decision.actor, now);
+  if (ended) return ended;
   const request = readDecidable(connection, approval_request_id);
   const closed = closedState(request, now);
   if (closed) return closed;
@@ -89,7 +100,9 @@ export function deny(
   connection: Connection,
   log: LogWriter,
   denial: Denial,
-): 'denied' | 'decided' | 'expired' {
+): 'denied' | 'decided' | 'expired' | ActorEnded {
+  const ended = endedActor(connection, denial.actor, denial.now);
+  if (ended) return ended;
   const request = readDecidable(connection, denial.approval_request_id);
   const closed = closedState(request, denial.now);
   if (closed) return closed;

@@ -6,18 +6,20 @@
  * @module
  */
 
-import type { EntryRecord } from '../../domain/entry.ts';
 import type { FreezeRecord } from '../records.ts';
+import type { ActorEnded, OperatorStore } from '../store.ts';
 import type { Connection } from './connection.ts';
 import type { LogWriter } from './log-writer.ts';
 import { freezeOf, type Row } from './rows.ts';
+import { endedActor } from './tokens.ts';
 
 export function freeze(
   connection: Connection,
   log: LogWriter,
-  record: FreezeRecord,
-  entry: EntryRecord,
-): void {
+  [record, entry, actor]: Parameters<OperatorStore['freeze']>,
+): 'frozen' | ActorEnded {
+  const ended = endedActor(connection, actor, record.frozen_at);
+  if (ended) return ended;
   connection.run(
     `INSERT OR REPLACE INTO freezes (what, target, reason, frozen_by, frozen_at, until)
      VALUES (?, ?, ?, ?, ?, ?)`,
@@ -29,15 +31,18 @@ export function freeze(
     record.until,
   );
   log.append(entry);
+  return 'frozen';
 }
 
 /** Returns whether the target was frozen at `now`. */
 export function unfreeze(
   connection: Connection,
   log: LogWriter,
-  { what, target }: Pick<FreezeRecord, 'what' | 'target'>,
-  { entry, now }: { entry: EntryRecord; now: Date },
-): boolean {
+  [{ what, target }, entry, actor]: Parameters<OperatorStore['unfreeze']>,
+  now: Date,
+): boolean | ActorEnded {
+  const ended = endedActor(connection, actor, now);
+  if (ended) return ended;
   const row = connection.get<{ until: bigint | null }>(
     'DELETE FROM freezes WHERE what = ? AND target = ? RETURNING until',
     what,

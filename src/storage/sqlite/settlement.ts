@@ -11,10 +11,12 @@
 import type { RollbackRecord } from '../composition-store.ts';
 import type { InvocationStore, Settlement } from '../invocation-store.ts';
 import type { BindingRecord, IntentRecord } from '../records.ts';
+import type { ActorEnded } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { eraseIntent } from './erase.ts';
 import type { LogWriter } from './log-writer.ts';
 import { type IntentRow, intentOf } from './rows.ts';
+import { endedActor } from './tokens.ts';
 
 /** Where the money of a call lies. */
 interface Charged {
@@ -74,9 +76,11 @@ export function renewLeases(connection: Connection, operationId: string, until: 
 export function reconcile(
   connection: Connection,
   log: LogWriter,
-  [invocationId, refund, entry]: Parameters<InvocationStore['reconcile']>,
+  [invocationId, refund, entry, actor]: Parameters<InvocationStore['reconcile']>,
   now: Date,
-): IntentRecord | undefined {
+): IntentRecord | undefined | ActorEnded {
+  const ended = endedActor(connection, actor, now);
+  if (ended) return ended;
   const row = connection.get<IntentRow & Charged & { consumed: bigint; entry_id: string }>(
     `SELECT i.*, t.lineage FROM intents i JOIN tokens t USING (token_id)
      WHERE invocation_id = ? AND outcome = 'indeterminate' AND reconciled_at IS NULL

@@ -221,11 +221,9 @@ function approvalStore({ connection, reader, log, commits }: Parts) {
 
 function operatorStore({ connection, reader, log, commits, now }: Parts) {
   return {
-    freeze: (record, entry) => {
-      return commits.submit(() => freezes.freeze(connection, log, record, entry));
-    },
-    unfreeze: (target, entry) => {
-      return commits.submit(() => freezes.unfreeze(connection, log, target, { entry, now: now() }));
+    freeze: (...freeze) => commits.submit(() => freezes.freeze(connection, log, freeze)),
+    unfreeze: (...target) => {
+      return commits.submit(() => freezes.unfreeze(connection, log, target, now()));
     },
     frozen: (at) => reader.ask(() => freezes.frozen(connection, at)),
   } satisfies Partial<Store>;

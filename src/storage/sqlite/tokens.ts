@@ -10,7 +10,7 @@
 import type { EntryRecord } from '../../domain/entry.ts';
 import { toMinor } from '../../domain/money.ts';
 import type { TokenRecord } from '../records.ts';
-import type { TokenDescription, TokenStore } from '../store.ts';
+import type { ActorEnded, TokenDescription, TokenStore } from '../store.ts';
 import type { Connection } from './connection.ts';
 import type { LogWriter } from './log-writer.ts';
 import { type HeldToken, readHeld, type TokensSeen } from './token-rows.ts';
@@ -41,6 +41,19 @@ export function deadLink(
   if (revoked) return { token_id: revoked.token.token_id, reason: 'revoked' };
   const expired = lineage.find(({ link }) => link.expires_at <= now);
   return expired && { token_id: expired.token.token_id, reason: 'expired' };
+}
+
+/** Why the token that a caller acts with gives no authority at `now`. */
+export function endedActor(
+  connection: Connection,
+  actor: string | undefined,
+  now: Date,
+): ActorEnded | undefined {
+  if (actor === undefined) return undefined;
+  const lineage = readLineage(connection, actor);
+  if (lineage.length === 0) return 'actor_revoked';
+  const dead = deadLink(lineage, now);
+  return dead && `actor_${dead.reason}`;
 }
 
 export function insertRoot(
@@ -82,20 +95,22 @@ export function insertChild(
 export function revokeToken(
   connection: Connection,
   log: LogWriter,
-  [tokenId, now, entry]: Parameters<TokenStore['revokeToken']>,
+  [tokenId, now, entry, actor]: Parameters<TokenStore['revokeToken']>,
 ): Awaited<ReturnType<TokenStore['revokeToken']>> {
+  const ended = endedActor(connection, actor, now);
+  if (ended) return ended;
   const lineage = readLineage(connection, tokenId);
   const own = lineage.at(-1);
   if (!own) return undefined;
 
-  const ended = deadLink(lineage, now) ? 0 : countLiving(connection, tokenId, now);
+  const count = deadLink(lineage, now) ? 0 : countLiving(connection, tokenId, now);
   connection.run(
     'UPDATE tokens SET revoked_at = ? WHERE token_id = ? AND revoked_at IS NULL',
     now,
     tokenId,
   );
-  log.append(entry(ended));
-  return { ended, revoked_at: own.link.revoked_at ?? now };
+  log.append(entry(count));
+  return { ended: count, revoked_at: own.link.revoked_at ?? now };
 }
 
 export function describeToken(
