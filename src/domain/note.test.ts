@@ -105,17 +105,31 @@ test('headText() throws when a part cannot be written', () => {
 const good = headText(HEAD);
 const badHeads: Record<string, string> = {
   'without its last line break': good.slice(0, -1),
-  'with an extension line': `${good}more\n`,
   'with an empty line more': `${good}\n`,
+  'with an empty line between extension lines': `${good}one\n\ntwo\n`,
+  'with an extension line that has no end': `${good}more`,
+  'with more bytes than a note may have': `${good}${'x'.repeat(NOTE_BYTES_MAX)}\n`,
   'without a root': 'a\n1\n',
   'with a leading zero': good.replace('\n12\n', '\n012\n'),
   'with a sign': good.replace('\n12\n', '\n+12\n'),
   'with a size beyond whole numbers': good.replace('\n12\n', '\n9007199254740992\n'),
   'with an empty origin': good.replace(HEAD.origin, ''),
-  'with a space in the origin': good.replace('/log', '/ log'),
   'with a root without padding': good.replace('=', ''),
   'with a root of 31 bytes': good.replace(/4.*=/, Buffer.alloc(31).toString('base64')),
 };
+
+// C2SP tlog-checkpoint, "Note text": lines after the third are opaque and optional, and an origin is
+// any line that is not empty.
+const goodHeads: Record<string, [text: string, origin: string]> = {
+  'one extension line': [`${good}Timestamp: 1689748607742585419\n`, HEAD.origin],
+  'several extension lines': [`${good} a b\n— c\n0\n`, HEAD.origin],
+  'a space and a plus in its origin': [good.replace(HEAD.origin, 'a log + 1'), 'a log + 1'],
+};
+for (const [name, [text, origin]] of Object.entries(goodHeads)) {
+  test(`readHeadText() reads a head with ${name}`, () => {
+    assert.deepEqual(readHeadText(text), { ...HEAD, origin });
+  });
+}
 
 for (const [name, text] of Object.entries(badHeads)) {
   test(`readHeadText() refuses a head ${name}`, () => {

@@ -58,14 +58,20 @@ export function headText({ origin, size, root }: NoteHead): string {
   return `${origin}\n${size}\n${toBase64(root)}\n`;
 }
 
-/** Reads exactly three lines. Extension lines are refused: we write none, and sign none unread. */
+/**
+ * Reads the head that a text begins with. C2SP tlog-checkpoint lets a log add extension lines below
+ * it: opaque, not empty, and covered by every signature because signatures cover the whole text.
+ * They say nothing about the tree, so they are not part of the head.
+ */
 export function readHeadText(text: string): NoteHead | undefined {
-  const [origin = '', digits = '', encoded = '', end, ...more] = text.split('\n');
-  if (end !== '' || more.length > 0) return undefined;
+  if (text.length > NOTE_BYTES_MAX || !text.endsWith('\n')) return undefined;
+  const lines = text.slice(0, -1).split('\n');
+  if (lines.some((line) => line === '')) return undefined;
 
+  const [origin = '', digits = '', encoded = ''] = lines;
   const root = fromBase64(encoded);
   const size = WHOLE_NUMBER.test(digits) ? Number(digits) : Number.NaN;
-  if (!isKeyName(origin) || !isTreeSize(size) || root?.length !== ROOT_BYTES) return undefined;
+  if (!isTreeSize(size) || root?.length !== ROOT_BYTES) return undefined;
   return { origin, size, root };
 }
 

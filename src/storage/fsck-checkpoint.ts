@@ -8,7 +8,7 @@
  */
 
 import { equalBytes } from '../domain/hash.ts';
-import { readHeadText, readNote, readSignatureLines } from '../domain/note.ts';
+import { headText, readHeadText, readNote, readSignatureLines } from '../domain/note.ts';
 import type { CheckpointRecord } from './records.ts';
 
 /** What is wrong with the signatures of a checkpoint, in words. */
@@ -31,5 +31,7 @@ export function noteFault(checkpoint: CheckpointRecord, logId: string): string |
   if (!head.origin.endsWith(`/log/${logId}`)) return `its note is of the log "${head.origin}"`;
   if (head.size !== checkpoint.size) return `its note covers ${head.size} entries`;
   if (!equalBytes(head.root, checkpoint.root)) return 'its note has another root';
+  // Other logs may write extension lines; this service writes none.
+  if (note.text !== headText(head)) return 'its note has lines that the service does not write';
   return undefined;
 }

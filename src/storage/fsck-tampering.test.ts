@@ -202,9 +202,9 @@ const FORGERIES: [name: string, where: string[], ...statements: string[]][] = [
   ],
   ['a note that is none', ['checkpoint'], "UPDATE checkpoints SET note = 'note'"],
   [
-    'a checkpoint dated after the next',
+    'a line added to a note',
     ['checkpoint'],
-    'UPDATE checkpoints SET created_at = created_at + 100000 WHERE sequence = 1',
+    "UPDATE checkpoints SET note = replace(note, x'0a0a', x'0a' || 'more' || x'0a0a')",
   ],
   ['a checkpoint removed', ['checkpoint'], 'DELETE FROM checkpoints WHERE sequence = 1'],
   [

@@ -12,7 +12,7 @@ import {
   readHeadText,
   readNote,
 } from '../domain/note.ts';
-import { type NoteKey, noteKey, rawEcdsa, vkeyText } from '../domain/note-key.ts';
+import { isKeyName, type NoteKey, noteKey, rawEcdsa, vkeyText } from '../domain/note-key.ts';
 import type { CheckpointGround, SignedHead } from './checkpoint.ts';
 import type { Keys, VerifyingKey } from './keys.ts';
 import { type Check, failed, notChecked, ok, unlessFound } from './report.ts';
@@ -52,6 +52,7 @@ interface PublishedNoteKey {
 
 /** The log signs notes with the key of its checkpoints, under the log's own name. */
 function publishedKeys(origin: string, { keys, noteKeys }: Keys): PublishedNoteKey[] {
+  if (!isKeyName(origin)) return [];
   return keys
     .map((from) => ({ from, key: noteKey(origin, 'ecdsa', from.spki) }))
     .filter(({ key }) => !noteKeys.some((given) => vkeyText(given) === vkeyText(key)));

@@ -70,9 +70,9 @@ function leavesOf(size: number, kind = 'a'): Hash[] {
 
 function note(
   size: number,
-  { kind = 'a', origin = ORIGIN, root = rootOf(leavesOf(size, kind)) } = {},
+  { kind = 'a', origin = ORIGIN, root = rootOf(leavesOf(size, kind)), extensions = '' } = {},
 ) {
-  const text = headText({ origin, size, root });
+  const text = `${origin}\n${size}\n${Buffer.from(root).toString('base64')}\n${extensions}`;
   const signature = new Uint8Array(sign(null, Buffer.from(text), own.privateKey));
   return writeNote({ text, signatures: [{ name: origin, keyId: logKey.id, signature }] });
 }
@@ -133,6 +133,32 @@ test('add-checkpoint cosigns what extends the last, and the last again', async (
   }
 });
 
+// C2SP tlog-cosignature: extension lines that a log signs are part of what the witness signs.
+test('add-checkpoint cosigns the whole text of a checkpoint with extension lines', async () => {
+  const extensions = 'Timestamp: 1689748607742585419\n— not a signature\n';
+  const answer = await add(body(0, [], note(3, { extensions })));
+  const again = await add(body(3, proof(3, 7), note(7, { extensions: 'other\n' })));
+  const [, , encoded = ''] = answer.body.trimEnd().split(' ');
+  const blob = Buffer.from(encoded, 'base64');
+  const x = Buffer.from(openWitnessKey(folder, NAME).noteKey.key).toString('base64url');
+  const publicKey = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
+  const root = Buffer.from(rootOf(leavesOf(3))).toString('base64');
+  const message = `cosignature/v1\ntime ${SECONDS}\n${ORIGIN}\n3\n${root}\n${extensions}`;
+
+  assert.equal(answer.status, 200, answer.body);
+  assert.equal(verify(null, Buffer.from(message), publicKey, blob.subarray(12)), true);
+  assert.equal(again.status, 200, again.body);
+});
+
+test('add-checkpoint refuses extension lines that the log has not signed, or that are too long', async () => {
+  const added = note(3).replace('\n\n', '\nmore\n\n');
+  const long = note(3, { extensions: `${'x'.repeat(16 * 1024)}\n` });
+
+  assert.equal((await add(body(0, [], added))).status, 403);
+  assert.equal((await add(body(0, [], long))).status, 400);
+  assert.equal((await grow(0, 3)).status, 200);
+});
+
 test('add-checkpoint answers 409 with the size it saw last, also after a restart', async () => {
   await grow(0, 3);
   for (const round of ['running', 'restarted']) {
@@ -179,9 +205,11 @@ test('add-checkpoint answers 422 to a proof from nothing and to an empty log wit
 });
 
 test('add-checkpoint answers 404 for a log that it does not watch', async () => {
-  const answer = await add(body(0, [], note(3, { origin: 'other.example/log' })));
+  for (const origin of ['other.example/log', 'a log + 1']) {
+    const sent = note(3, { origin }).replace(/— .* (\S+)\n$/, '— other.example/log $1\n');
 
-  assert.equal(answer.status, 404);
+    assert.equal((await add(body(0, [], sent))).status, 404);
+  }
 });
 
 test('add-checkpoint answers 403 unless a known key of the log has signed', async () => {
@@ -210,7 +238,7 @@ const malformed: [name: string, text: string][] = [
     body(0, Array(64).fill(Buffer.alloc(32).toString('base64')), note(3)),
   ],
   ['a checkpoint without signature', body(0, [], note(3).replace(/— .*\n/, ''))],
-  ['a checkpoint with an extension line', body(0, [], note(3).replace('\n\n', '\nmore\n\n'))],
+  ['a checkpoint with an empty extension line', body(0, [], note(3, { extensions: '\nmore\n' }))],
   ['line breaks of another kind', body(0, [], note(3)).replaceAll('\n', '\r\n')],
 ];
 for (const [name, text] of malformed) {
