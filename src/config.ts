@@ -12,6 +12,7 @@ import { join, resolve } from 'node:path';
 import * as z from 'zod';
 import { readConfigFile } from './config-file.ts';
 import * as log from './config-log.ts';
+import { ISSUER_RULES } from './config-oidc.ts';
 import {
   ActorPolicyRule,
   Count,
@@ -276,30 +277,6 @@ const repeatedCredential: Rule = ({ identities }) => {
   return twice && `Cannot tell identities apart: the credential of ${twice.principal} stands twice`;
 };
 
-/** Which rules apply to a token would depend on their order. */
-const repeatedIssuer: Rule = ({ oidc }) => {
-  const issuers = oidc.map(({ issuer }) => issuer);
-  const twice = issuers.find((issuer, index) => issuers.indexOf(issuer) !== index);
-  return twice && `Cannot tell issuers apart: "${twice}" stands twice`;
-};
-
-/**
- * Two issuers without names would share one space of subjects, and one without could spell the name
- * of another in its own: each could imitate the other's.
- */
-const unnamedIssuers: Rule = ({ oidc }) => {
-  const names = new Set(oidc.flatMap(({ name }) => name ?? []));
-  if (oidc.length < 2 || names.size === oidc.length) return undefined;
-  return `Cannot tell issuers apart: give each of ${oidc.length} a "name" of its own`;
-};
-
-/** With several issuers, each would otherwise vouch for the people of all others. */
-const unboundEmails: Rule = ({ oidc }) => {
-  const unbound = oidc.find(({ email_domains }) => email_domains === undefined);
-  if (oidc.length < 2 || !unbound) return undefined;
-  return `Cannot tell whom "${unbound.issuer}" may vouch for: with several issuers, each needs "email_domains" (an empty list for none)`;
-};
-
 function hexDigestOf(text: string): string {
   return sha256Hex(text);
 }
@@ -308,9 +285,7 @@ const ISSUERS = ['oidc', 'oidc_issuer_url', 'oidc_audience'] as const;
 
 /** Each with the settings it looks at: where one of them cannot be used, it would find a ghost. */
 const CONTRADICTIONS: readonly { of: readonly SettingName[]; find: Rule }[] = [
-  { of: ISSUERS, find: repeatedIssuer },
-  { of: ISSUERS, find: unnamedIssuers },
-  { of: ISSUERS, find: unboundEmails },
+  ...ISSUER_RULES.map((find) => ({ of: ISSUERS, find })),
   { of: ['oidc_issuer_url', 'oidc_audience'], find: halfConfiguredOidc },
   { of: ['token_keys', 'log_keys'], find: halfConfiguredKeys },
   { of: ['host', 'public_url', 'identities'], find: publicDemo },

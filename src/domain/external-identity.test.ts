@@ -33,7 +33,12 @@ const mapped: [claims: Claims, rules: MappingRules, principal: string | undefine
   [{ sub: 's' }, PLAIN, 'oidc:s'],
   [{ sub: 'auth0|5f7c' }, PLAIN, 'oidc:auth0|5f7c'],
   [{ sub: 's' }, { ...PLAIN, name: 'corp' }, 'oidc:corp/s'],
-  [{ sub: 'human:bob' }, { ...PLAIN, name: 'corp' }, 'oidc:corp/human:bob'],
+  [{ sub: 'human:alice@example.com' }, { ...PLAIN, name: 'corp' }, undefined],
+  [{ sub: 'agent:x' }, { ...PLAIN, name: 'corp' }, undefined],
+  [{ sub: '\uff28uman:bob' }, { ...PLAIN, name: 'corp' }, undefined],
+  [{ sub: 'zoe\u0308' }, PLAIN, undefined],
+  [{ sub: 'zoe\u0308' }, { ...PLAIN, name: 'corp' }, undefined],
+  [{ sub: 'zo\u00eb' }, { ...PLAIN, name: 'corp' }, 'oidc:corp/zo\u00eb'],
   [{ email: 'ann@example.com' }, { ...PLAIN, name: 'corp' }, 'human:ann@example.com'],
 
   [{ sub: 'system:serviceaccount:ci' }, ACCOUNTS, 'service:ci'],
@@ -47,6 +52,8 @@ const mapped: [claims: Claims, rules: MappingRules, principal: string | undefine
   [{ sub: 's', client_id: 'agent-' }, ACCOUNTS, undefined],
   [{ sub: 's', client_id: 'agent-' }, { ...ACCOUNTS, name: 'corp' }, undefined],
   [{ sub: 's', client_id: 'agent-human:bob' }, ACCOUNTS, undefined],
+  [{ sub: 's', client_id: 'agent-human:bob' }, { ...ACCOUNTS, name: 'corp' }, undefined],
+  [{ sub: 's', client_id: 'agent-zoe\u0308' }, ACCOUNTS, undefined],
   [{ sub: 's', client_id: 'agent-a b' }, ACCOUNTS, undefined],
 
   [

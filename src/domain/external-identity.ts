@@ -54,16 +54,26 @@ export function unfitToken(
 
 /** The principal, or `undefined` when the claims name nobody in an admissible way. */
 export function principalOfClaims(claims: Claims, rules: MappingRules): string | undefined {
-  const own = (name: string) => (rules.name ? `${rules.name}/${name}` : name);
   const account = serviceAccount(claims, rules.service_accounts);
-  // The rule speaks of names, and what is left of this one is none: "corp/" would be a principal.
-  if (account) return account.name ? principalOf(account.class, own(account.name)) : undefined;
+  if (account) return ownPrincipal(account.class, account.name, rules);
   const email = usableEmail(claims, rules);
   const human = email && principalOf('human', email);
   if (human) return human;
-  return typeof claims.sub === 'string' && claims.sub
-    ? principalOf('oidc', own(claims.sub))
-    : undefined;
+  return typeof claims.sub === 'string' ? ownPrincipal('oidc', claims.sub, rules) : undefined;
+}
+
+/**
+ * A subject or account below the issuer's own name. The text is judged before that name hides how it
+ * begins: "human:bob" is refused in "corp/human:bob" too. It has to be in NFC, because two subjects
+ * that an issuer keeps apart must not become one principal.
+ */
+function ownPrincipal(
+  kind: 'oidc' | ServiceAccountRule['class'],
+  text: string,
+  rules: MappingRules,
+) {
+  if (principalOf(kind, text) !== `${kind}:${text}`) return undefined;
+  return principalOf(kind, rules.name ? `${rules.name}/${text}` : text);
 }
 
 /**

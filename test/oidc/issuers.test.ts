@@ -50,6 +50,14 @@ test('a subject that spells the name of another issuer stays with its own', asyn
   assert.equal(await principalAt(service, bearer), 'oidc:partner/corp/same');
 });
 
+for (const sub of ['human:ann@corp.example', 'agent:planner', 'zoe\u0308']) {
+  test(`the subject ${JSON.stringify(sub)} is refused, also below the name of its issuer`, async () => {
+    const bearer = await partner.forge({ sub });
+
+    assert.equal(await principalAt(service, bearer), 'authentication_required');
+  });
+}
+
 test('an issuer vouches only for its own domains', async () => {
   assert.equal(await principalAt(service, await corp.signIn('ann')), 'human:ann@corp.example');
   assert.equal(
@@ -89,6 +97,8 @@ test('one issuer that is down does not stop another', async () => {
 
 const A = { issuer: 'https://a.example', audience: 'x', name: 'a', email_domains: ['a.example'] };
 const B = { issuer: 'https://b.example', audience: 'x', name: 'b', email_domains: [] };
+const accounts = (...prefixes: string[]) =>
+  prefixes.map((prefix) => ({ claim: 'client_id', prefix, class: 'service' }));
 const { name: _name, ...UNNAMED } = B;
 const { email_domains: _domains, ...UNBOUND } = B;
 
@@ -97,6 +107,16 @@ const faults: [what: string, settings: object, fault: RegExp][] = [
   ['two issuers of one name', { oidc: [A, { ...B, name: 'a' }] }, /give each of 2 a "name"/],
   ['one issuer twice', { oidc: [A, { ...A, name: 'b' }] }, /"https:\/\/a\.example" stands twice/],
   ['an issuer that may vouch for all', { oidc: [A, UNBOUND] }, /may vouch for: with several/],
+  [
+    'one domain of two issuers, in another case',
+    { oidc: [A, { ...B, email_domains: ['b.example', 'A.Example'] }] },
+    /people those of "a\.example" are: both "https:\/\/a\.example" and "https:\/\/b\.example" have it/,
+  ],
+  [
+    'two prefixes of one class of accounts',
+    { oidc: [{ ...A, service_accounts: accounts('svc-', 'job-') }] },
+    /accounts of "https:\/\/a\.example" apart: "svc-x" and "job-x" would both be "service:x"/,
+  ],
   [
     'the environment form beside the file form',
     { oidc: [A], oidc_issuer_url: B.issuer, oidc_audience: 'x' },
@@ -177,4 +197,14 @@ test('loadConfig() reads the environment form, with pinned algorithms', async ()
   assert.equal(oidc[0]?.audience, AUDIENCE);
   assert.deepEqual(oidc[0]?.algorithms, ['ES256', 'RS256', 'PS256']);
   assert.equal(oidc[0]?.require_email_verified, false);
+});
+
+test('one prefix in two claims, and one of each class, are accepted', () => {
+  const service_accounts = [
+    ...accounts('svc-'),
+    { claim: 'azp', prefix: 'svc-', class: 'service' },
+    { claim: 'client_id', prefix: 'agent-', class: 'agent' },
+  ];
+
+  assert.equal(configOf({ oidc: [{ ...A, service_accounts }, B] }, '/srv').oidc.length, 2);
 });
