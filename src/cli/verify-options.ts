@@ -7,7 +7,6 @@
 import { parseArgs } from 'node:util';
 import { type NoteKey, readVkey } from '../domain/note-key.ts';
 import { operations } from '../protocol/operations.ts';
-import { Timestamp } from '../protocol/primitives.ts';
 import { type KeySource, type Keys, readKeys } from '../verify/keys.ts';
 import { joinedValues } from './arguments.ts';
 import { jsonIn } from './files.ts';
@@ -23,7 +22,7 @@ export interface VerifyOptions {
   readonly serviceId?: string | undefined;
   readonly signature?: string | undefined;
   readonly log?: string | undefined;
-  readonly received?: Date | undefined;
+  readonly after?: string | undefined;
   readonly isTrail: boolean;
   readonly allowErased: boolean;
   readonly isJson: boolean;
@@ -44,7 +43,7 @@ export function verifyOptions(args: readonly string[]): VerifyOptions {
     serviceId: values['service-id'],
     signature: values.signature,
     log: values.log,
-    received: values.received === undefined ? undefined : timeOf(values.received),
+    after: values.after,
     isTrail: values.trail ?? false,
     allowErased: values['allow-erased'] ?? false,
     isJson: values.json ?? false,
@@ -59,17 +58,11 @@ const options = {
   'service-id': { type: 'string' },
   signature: { type: 'string' },
   log: { type: 'string' },
-  received: { type: 'string' },
+  after: { type: 'string' },
   trail: { type: 'boolean' },
   'allow-erased': { type: 'boolean' },
   json: { type: 'boolean' },
 } as const;
-
-function timeOf(text: string): Date {
-  const time = new Date(text);
-  if (Timestamp.safeParse(text).success) return time;
-  throw new Error(`"${text}" is no time such as 2030-01-31T12:00:00Z (--received)`);
-}
 
 function keyOf(text: string): NoteKey {
   const key = readVkey(text);

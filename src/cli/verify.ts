@@ -43,8 +43,8 @@ What
                                      detail with the entry's inclusion proof
   consistency <earlier> [<later>]    two checkpoints, the later with its proof
   receipt <file> [<checkpoint>]      what an invocation was given, likewise
-  receipt <file> --log <export>      the same, against a whole log: with --received
-                                     <time> it proves a drop
+  receipt <file> --log <export>      the same, against a whole log: with --after
+                                     <checkpoint> it can prove a drop
   log <export>                       what "writ audit export" wrote
 
 Options
@@ -53,7 +53,8 @@ Options
   --jwks <file>      its keys, saved from a source that you trust
   --pin <kid>        the thumbprint of a key that you know (may be repeated)
   --vkey <key>       a key of the log or of a witness (may be repeated)
-  --received <time>  when the receipt came (ISO 8601), for --log
+  --after <file>     the newest checkpoint, fetched after the receipt came; for
+                     --log, whose log must have two more
   --trail            a trail is what you want to verify, not a whole log
   --allow-erased     contents may be missing, as retention erases them
   --json             the report as JSON
@@ -165,9 +166,9 @@ async function exportReport(
   asked: VerifyOptions,
   receipt?: unknown,
 ): Promise<Report> {
-  const { serviceId, allowErased } = asked;
-  const { received, isTrail } = asked;
-  const facts = { now: new Date(), serviceId, allowErased, receipt, received, isTrail };
+  const { serviceId, allowErased, isTrail } = asked;
+  const after = asked.after === undefined ? undefined : onlyCheckpoint(jsonIn(asked.after));
+  const facts = { now: new Date(), serviceId, allowErased, receipt, after, isTrail };
   const ground = { keys: await keySource(asked), ...facts };
   return verifyExport(createReadStream(file), ground);
 }
@@ -176,6 +177,12 @@ async function exportReport(
 function onlyEntry(value: unknown): unknown {
   const { entries } = (value ?? {}) as { entries?: unknown };
   return Array.isArray(entries) && entries.length === 1 ? entries[0] : value;
+}
+
+/** A checkpoint, or a listing that has one only. */
+function onlyCheckpoint(value: unknown): unknown {
+  const { checkpoints } = (value ?? {}) as { checkpoints?: unknown };
+  return Array.isArray(checkpoints) && checkpoints.length === 1 ? checkpoints[0] : value;
 }
 
 /** A receipt, or the answer of an invocation that carries it. */

@@ -246,6 +246,14 @@ test('verifyGrowth() verifies that the later log begins with the earlier', async
   assert.equal((await verifyGrowth({ earlier, later: earlier }, ground)).verdict, 'verified');
 });
 
+test('verifyGrowth() goes by number and size: the clock of an honest log may be set back', async () => {
+  const back = smallLog([2, 5], 0, (sequence) => new Date(NOW.getTime() - sequence * 86_400_000));
+  const [before, after] = back.checkpoints;
+  const pair = { earlier: before, later: { ...after, consistency_proof: back.consistency(2, 5) } };
+
+  assert.equal((await verifyGrowth(pair, ground)).verdict, 'verified');
+});
+
 test('verifyGrowth() refuses another history, a changed proof and the wrong order', async () => {
   const proof = log.consistency(2, 5);
   const rewritten = smallLog([2], 100).checkpoints[0] as Detail;

@@ -57,6 +57,11 @@ export async function verifyCheckpoint(
   return { ...reportOf(all, CHECKPOINT_LIMITS), ...(isSigned && { head }) };
 }
 
+/** For a checkpoint as listings have it, without its note: no witness is looked for. */
+export function withoutNotes({ keys, ...ground }: CheckpointGround): CheckpointGround {
+  return { ...ground, keys: { ...keys, noteKeys: [] } };
+}
+
 /** The schema admits only roots that can be read. */
 function headOf({ entry_count, merkle_root }: Checkpoint): SignedHead {
   return { size: entry_count, root: readRootText(merkle_root) as Hash };

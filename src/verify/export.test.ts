@@ -6,6 +6,7 @@ import {
   fileOf,
   JWKS,
   LOG_KID,
+  listed,
   logLines,
   NOW,
   rootAt,
@@ -15,11 +16,14 @@ import {
   WITNESS_VKEY,
 } from '../../test/verify/artefacts.ts';
 import { type NoteKey, readVkey } from '../domain/note-key.ts';
+import type { ExportedDetail } from '../protocol/export.ts';
 import { type ExportGround, verifyExport } from './export.ts';
 import type { Report } from './report.ts';
 
 // Each flipped byte is a whole verification with its signatures.
 const SLOW = 240_000;
+
+const DAY_MS = 86_400_000;
 
 /** Signatures are verified on other threads, so several at once take less time. */
 const TOGETHER = 16;
@@ -170,28 +174,87 @@ test('verifyExport() refuses the log of another service', async () => {
   assert.equal((await verified(lines, { serviceId: 'hotel-desk' })).verdict, 'failed');
 });
 
-test('verifyExport() finds a receipt in the log, and proves that one was dropped', async () => {
+// Four checkpoints: the holder of a receipt fetches one, a second may be under way by then.
+const sealedOften = smallLog([1, 2, 3, 4]);
+const LOST = { entry_id: log.entries[0]?.entry_id, leaf_hash: 'ab'.repeat(32) };
+
+function receiptCheck({ checks }: Report) {
+  const { outcome, detail } = checks.find(({ what }) => what === 'receipt') ?? {};
+  return `${outcome}: ${detail}`;
+}
+
+test('verifyExport() finds the leaf of a receipt in the log', async () => {
   const [first] = log.entries;
   const receipt = { entry_id: first?.entry_id, leaf_hash: first?.leaf_hash };
-  const lost = { ...receipt, leaf_hash: 'ab'.repeat(32) };
 
-  const present = await verified(lines, { receipt });
-  const received = new Date(0);
-  const dropped = await verified(lines, { receipt: lost, received });
-  const undated = await verified(lines, { receipt: lost });
-  const later = await verified(lines, { receipt: lost, received: new Date(8e15) });
-  const unpinned = await verified(lines, { receipt: lost, received, keys: { pinned: [] } });
-  const unknown = await verified(lines.slice(0, -1), { receipt: lost });
+  assert.equal((await verified(lines, { receipt })).verdict, 'verified');
+});
 
-  assert.equal(present.verdict, 'verified');
-  assert.deepEqual(named(dropped, 'failed'), ['receipt']);
-  assert.match(JSON.stringify(dropped.checks), /dropped: the signed tree of 5 entries/);
-  assert.deepEqual(named(unknown, 'not_checked').at(-1), 'receipt');
-  for (const report of [undated, later, unpinned]) {
-    assert.deepEqual(named(report, 'failed'), []);
-    assert.equal(named(report, 'not_checked').at(-1), 'receipt');
+test('verifyExport() proves a drop by the second checkpoint after the fetched one, and none before', async () => {
+  const all = logLines(sealedOften);
+  const outcomes = await Promise.all(
+    sealedOften.checkpoints.map((after) => verified(all, { receipt: LOST, after })),
+  );
+  const bare = await verified(all, {
+    receipt: LOST,
+    after: listed(sealedOften.checkpoints[1] as ExportedDetail),
+  });
+
+  const [first, second, third, fourth] = outcomes.map(receiptCheck);
+  assert.match(first ?? '', /^failed: dropped: .* of 4 entries .* checkpoint 3 was begun after/);
+  assert.match(second ?? '', /^failed: dropped: .* checkpoint 4 was begun after/);
+  assert.equal(receiptCheck(bare), second);
+  assert.match(
+    third ?? '',
+    /^not_checked: .* ends with checkpoint 4; export it again when it has 5/,
+  );
+  assert.match(fourth ?? '', /^not_checked: .* export it again when it has 6/);
+});
+
+test('verifyExport() proves nothing by times: an honest clock may run ahead, or be set back', async () => {
+  const ahead = smallLog(
+    [1, 2, 3],
+    0,
+    (sequence) => new Date(NOW.getTime() + (400 - sequence) * DAY_MS),
+  );
+  const [, second] = ahead.checkpoints;
+
+  const whole = await verified(logLines(ahead));
+  const undated = await verified(logLines(ahead), { receipt: LOST });
+  const later = await verified(logLines(ahead), { receipt: LOST, after: second });
+
+  assert.equal(whole.verdict, 'verified', JSON.stringify(whole.checks));
+  assert.match(receiptCheck(undated), /^not_checked: .* cannot be told without a checkpoint/);
+  assert.match(receiptCheck(later), /^not_checked: .* export it again when it has 4/);
+});
+
+test('verifyExport() proves no drop by a checkpoint or a log that is not verified', async () => {
+  const all = logLines(sealedOften);
+  const [after] = sealedOften.checkpoints;
+  const forged = { ...after, sequence: 2 };
+  const beyond = { ...detail(9, 4, rootAt(sealedOften, 4)) };
+
+  for (const [given, change] of [
+    [all, { after: forged }],
+    [all, { after: { checkpoint: 1 } }],
+    [all, { after: beyond }],
+    [all, { after, keys: { pinned: [] } }],
+    [all.slice(0, -1), { after }],
+  ] as const) {
+    const report = await verified(given, { receipt: LOST, ...change });
+    assert.match(receiptCheck(report), /^not_checked: /);
+    assert.notEqual(report.verdict, 'verified');
   }
-  assert.match(JSON.stringify(undated.checks), /dropped if it was received before 20/);
+});
+
+test('verifyExport() notices that two checkpoints were signed under one number', async () => {
+  const other = smallLog([1, 2, 3, 4], 100);
+  const report = await verified(logLines(sealedOften), {
+    receipt: LOST,
+    after: other.checkpoints[0],
+  });
+
+  assert.deepEqual(named(report, 'failed'), ['after: history']);
 });
 
 test('verifyExport() verifies a trail, and says what a trail cannot show', async () => {

@@ -7,15 +7,15 @@
  * @module
  */
 
-import { equalBytes } from '../domain/hash.ts';
 import type { Hash } from '../domain/merkle.ts';
+import type { Checkpoint } from '../protocol/audit.ts';
 import { ExportHeader, LOG_FORMAT } from '../protocol/export.ts';
 import { CHECKPOINT_LIMITS, type CheckpointGround } from './checkpoint.ts';
 import { type KeySource, readKeys } from './keys.ts';
 import { type Chunks, valuesOf } from './lines.ts';
 import { logReader } from './log.ts';
-import { RECEIPT_LIMITS, receiptHash } from './receipt.ts';
-import { type Check, failed, notChecked, ok, type Report, reportOf, verdictOf } from './report.ts';
+import { receiptSearch, SEARCH_LIMITS } from './receipt-search.ts';
+import { type Check, failed, notChecked, ok, type Report, reportOf } from './report.ts';
 import { trailReader } from './trail.ts';
 
 export interface ExportGround {
@@ -26,10 +26,13 @@ export interface ExportGround {
   readonly allowErased?: boolean | undefined;
   /** A trail is what was asked for: otherwise it is less than the whole log, and said to be. */
   readonly isTrail?: boolean | undefined;
-  /** A receipt to look for. In a whole log that was sealed after it, its absence is proof. */
+  /** A receipt to look for. */
   readonly receipt?: unknown;
-  /** When the receipt was received: it carries no time of its own. */
-  readonly received?: Date | undefined;
+  /**
+   * The newest checkpoint, which the holder of the receipt fetched after the receipt came. With it the
+   * absence of the leaf from a whole log can be proof (`receipt-search.ts`).
+   */
+  readonly after?: unknown;
 }
 
 export interface ExportReport extends Report {
@@ -38,10 +41,14 @@ export interface ExportReport extends Report {
 
 /** Takes the lines after the header, and says at the end what it found. */
 export interface ExportReader {
-  read(value: unknown): Promise<Hash | undefined>;
+  read(value: unknown): Promise<ReadLine>;
   finish(): Promise<Check[]>;
-  /** When the last checkpoint that was read was made. */
-  sealedAt(): Date | undefined;
+}
+
+/** What a line holds; neither where it cannot be used. */
+export interface ReadLine {
+  readonly leaf?: Hash | undefined;
+  readonly checkpoint?: Checkpoint | undefined;
 }
 
 export async function verifyExport(chunks: Chunks, ground: ExportGround): Promise<ExportReport> {
@@ -51,19 +58,20 @@ export async function verifyExport(chunks: Chunks, ground: ExportGround): Promis
   if ('fault' in opened) return reportOf([failed('header', opened.fault)]);
 
   const { header, reader } = opened;
-  const search = searchFor(ground);
+  const search = receiptSearch(ground);
   let unread = 0;
   for await (const line of lines) {
-    const hash = line && (await reader.read(line.value));
+    const read = line ? await reader.read(line.value) : {};
     if (line === undefined) unread += 1;
-    if (hash) search?.see(hash);
+    search?.see(read);
   }
   const isRead = unread === 0;
   const form = isRead ? ok('form') : failed('form', `${unread} lines are not canonical JSON`);
   const checks = [ok('header', header.format), form, ...(await reader.finish())];
-  const found = search ? [search.told(checks, header, reader.sealedAt())] : [];
-  const extent = header.format === LOG_FORMAT || ground.isTrail ? [] : [NOT_WHOLE];
-  const limits = [...EXPORT_LIMITS[header.format], ...(search ? RECEIPT_LIMITS : [])];
+  const isWhole = header.format === LOG_FORMAT;
+  const found = search ? await search.checks({ checks, isWhole, ground: opened.ground }) : [];
+  const extent = isWhole || ground.isTrail ? [] : [NOT_WHOLE];
+  const limits = [...EXPORT_LIMITS[header.format], ...(search ? SEARCH_LIMITS : [])];
   return { ...reportOf([...checks, ...extent, ...found], limits), header };
 }
 
@@ -97,34 +105,5 @@ function open(value: unknown, ground: ExportGround) {
   const inner: CheckpointGround = { keys, now, serviceId, allowErased };
   const reader =
     header.format === LOG_FORMAT ? logReader(header, inner) : trailReader(header, inner);
-  return { header, reader };
-}
-
-/** Looks for the leaf of a receipt. */
-function searchFor({ receipt, received }: ExportGround) {
-  if (receipt === undefined) return undefined;
-  const sought = receiptHash(receipt);
-  let [seen, place] = [0, -1];
-  return {
-    see(hash: Hash): void {
-      if (sought && equalBytes(hash, sought)) place = seen;
-      seen += 1;
-    },
-    told(checks: readonly Check[], { format }: ExportHeader, sealedAt: Date | undefined): Check {
-      if (sought === undefined) return failed('receipt', 'it is none');
-      if (verdictOf(checks) !== 'verified') {
-        return notChecked('receipt', 'the file itself was not verified, so it shows nothing');
-      }
-      if (place >= 0) return ok('receipt', `its leaf is the ${place + 1}. of ${seen}`);
-      if (format !== LOG_FORMAT) {
-        return notChecked('receipt', 'its leaf is not in this trail; only a whole log could tell');
-      }
-      const missing = `the signed tree of ${seen} entries does not have its leaf`;
-      const time = sealedAt?.toISOString() ?? 'never';
-      if (received && sealedAt && received < sealedAt) {
-        return failed('receipt', `dropped: ${missing}, and was sealed after it (${time})`);
-      }
-      return notChecked('receipt', `${missing}; dropped if it was received before ${time}`);
-    },
-  };
+  return { header, reader, ground: inner };
 }

@@ -49,12 +49,11 @@ function orderCheck(earlier: unknown, later: unknown): Check {
   const isSame = before.checkpoint_id === after.checkpoint_id;
   const isOrdered =
     (isSame ? before.sequence === after.sequence : before.sequence < after.sequence) &&
-    before.entry_count <= after.entry_count &&
-    Date.parse(before.created_at) <= Date.parse(after.created_at);
+    before.entry_count <= after.entry_count;
   const what = `${before.sequence} then ${after.sequence}`;
   return isOrdered
     ? ok('order', what)
-    : failed('order', `number, size or time falls or stands twice (${what})`);
+    : failed('order', `number or size falls or stands twice (${what})`);
 }
 
 function consistencyCheck(

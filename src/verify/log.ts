@@ -8,7 +8,7 @@ import { FIRST_SEQUENCE, rootText } from '../domain/checkpoint.ts';
 import { appendLeaves, foldPeaks, type Hash } from '../domain/merkle.ts';
 import type { Checkpoint } from '../protocol/audit.ts';
 import { type LogHeader, LogLine } from '../protocol/export.ts';
-import { type CheckpointGround, verifyCheckpoint } from './checkpoint.ts';
+import { type CheckpointGround, verifyCheckpoint, withoutNotes } from './checkpoint.ts';
 import type { ExportReader } from './export.ts';
 import { contentCheck, readEntry } from './leaf.ts';
 import { type Check, failed, notChecked, ok, unlessFound } from './report.ts';
@@ -21,15 +21,15 @@ export function logReader(header: LogHeader, ground: CheckpointGround): ExportRe
       const parsed = LogLine.safeParse(value);
       if (!parsed.success) {
         log.tally.add('lines', failed('', 'one is neither an entry nor a checkpoint'));
-        return undefined;
+        return {};
       }
-      if ('entry' in parsed.data) return readLeaf(log, parsed.data.entry, ground);
+      if ('entry' in parsed.data) return { leaf: readLeaf(log, parsed.data.entry, ground) };
+      const { checkpoint } = parsed.data;
       const isNewest = log.checkpoints + 1 === header.checkpoints;
-      await readCheckpoint(log, parsed.data.checkpoint, isNewest ? ground : withoutNotes(ground));
-      return undefined;
+      await readCheckpoint(log, checkpoint, isNewest ? ground : withoutNotes(ground));
+      return { checkpoint };
     },
     finish: async () => [...log.tally.checks(), ...endChecks(log, header)],
-    sealedAt: () => (log.last ? new Date(log.last.created_at) : undefined),
   };
 }
 
@@ -57,11 +57,6 @@ function readLeaf(log: Log, value: unknown, { allowErased }: CheckpointGround): 
   return hash;
 }
 
-/** The earlier checkpoints stand in the file as listings have them, without their notes. */
-function withoutNotes({ keys, ...ground }: CheckpointGround): CheckpointGround {
-  return { ...ground, keys: { ...keys, noteKeys: [] } };
-}
-
 async function readCheckpoint(
   log: Log,
   checkpoint: Checkpoint,
@@ -76,11 +71,14 @@ async function readCheckpoint(
   log.last = checkpoint;
 }
 
+/**
+ * By number alone; the size is held against the entries that stand before it. An honest service may
+ * date a checkpoint before an earlier one: clocks are set back.
+ */
 function orderFault(last: Checkpoint | undefined, next: Checkpoint): string | undefined {
   const expected = last ? last.sequence + 1 : FIRST_SEQUENCE;
-  if (next.sequence !== expected) return `number ${next.sequence} stands where ${expected} must`;
-  const isLater = !last || Date.parse(last.created_at) <= Date.parse(next.created_at);
-  return isLater ? undefined : `number ${next.sequence} is older than the one before`;
+  if (next.sequence === expected) return undefined;
+  return `number ${next.sequence} stands where ${expected} must`;
 }
 
 function rootFault({ size, peaks }: Log, checkpoint: Checkpoint): string | undefined {

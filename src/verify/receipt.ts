@@ -1,9 +1,9 @@
 /**
- * The receipt of an invocation, held against a later checkpoint: is what was promised in the log?
+ * The receipt of an invocation, held against a checkpoint: is what was promised in the log?
  *
- * That it is there is shown by an inclusion proof. That it was dropped takes more: an exported log
- * that reproduces the root of a signed checkpoint and has no such leaf (`log.ts`). A service that
- * only gives no proof may be late, or out of order, as well as dishonest.
+ * That it is there is shown by an inclusion proof. That it was dropped takes more: a whole exported
+ * log, and a checkpoint that the holder of the receipt fetched after it (`receipt-search.ts`). A
+ * service that only gives no proof may be late, or out of order, as well as dishonest.
  *
  * @module
  */
@@ -23,7 +23,7 @@ export interface ProvedReceipt {
 
 export const RECEIPT_LIMITS: readonly string[] = [
   'that the leaf is of the entry that the receipt names: that takes the entry with its leaf',
-  'that the service gave the receipt: it is not signed, and whoever shows it vouches for it',
+  'that the service gave the receipt: it is not signed, and its holder vouches for it',
 ];
 
 export async function verifyReceipt(

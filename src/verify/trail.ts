@@ -31,7 +31,7 @@ export function trailReader(header: TrailHeader, ground: CheckpointGround): Expo
       if ('fault' in read || !parsed.success) {
         const fault = 'fault' in read ? read.fault : '';
         tally.add('leaves', failed('', `line ${count}: ${fault}`));
-        return undefined;
+        return {};
       }
       const { entry, hash, erased } = read;
       tally.add('leaves', contentCheck('', erased, ground.allowErased));
@@ -40,9 +40,8 @@ export function trailReader(header: TrailHeader, ground: CheckpointGround): Expo
       last = entry.sequence;
       const sought = { head, hash, index: entry.sequence };
       tally.add('inclusion', inclusionCheck(parsed.data.inclusion_proof, sought));
-      return hash;
+      return { leaf: hash };
     },
-    sealedAt: () => undefined,
     async finish() {
       if (!covered) await open();
       const said = header.entries;

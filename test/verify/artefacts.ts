@@ -128,8 +128,12 @@ export interface SmallLog {
   consistency(from: number, to: number): CheckpointDetail['consistency_proof'];
 }
 
+/** What the clock of the service said when it made a checkpoint. */
+type Clock = (sequence: number) => Date;
+const EVEN: Clock = (sequence) => new Date(T0 + sequence * 1_000);
+
 /** A log of as many entries as the last of `sizes`, sealed at each; another `seed`, other leaves. */
-export function smallLog(sizes: readonly number[] = [2, 5], seed = 0): SmallLog {
+export function smallLog(sizes: readonly number[] = [2, 5], seed = 0, clock = EVEN): SmallLog {
   const records = Array.from({ length: sizes.at(-1) ?? 0 }, (_, index) => record(index, seed));
   const leaves = records.map(({ leaf_hash }) => leaf_hash);
   const { nodes } = appendLeaves(0, [], leaves);
@@ -142,7 +146,9 @@ export function smallLog(sizes: readonly number[] = [2, 5], seed = 0): SmallLog 
       leaf: Buffer.from(stored.leaf).toString('base64'),
       personal: Buffer.from(stored.personal).toString('base64'),
     })),
-    checkpoints: sizes.map((size, index) => detail(index + 1, size, rootOf(leaves.slice(0, size)))),
+    checkpoints: sizes.map((size, index) =>
+      detail(index + 1, size, rootOf(leaves.slice(0, size)), clock),
+    ),
     inclusion: (index, size) => ({
       leaf_index: index,
       tree_size: size,
@@ -198,8 +204,13 @@ export function fileOf(lines: readonly object[]): Uint8Array {
   return encoded(lines.map((line) => `${canonicalJson(line)}\n`).join(''));
 }
 
-export function detail(sequence: number, size: number, root: Hash): ExportedDetail {
-  const created = new Date(T0 + sequence * 1_000);
+export function detail(
+  sequence: number,
+  size: number,
+  root: Hash,
+  clock: Clock = EVEN,
+): ExportedDetail {
+  const created = clock(sequence);
   const facts = {
     checkpoint_id: `ckpt-${String(sequence).padStart(32, '0')}`,
     ...{ sequence, size, root, created_at: created },

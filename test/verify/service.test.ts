@@ -60,6 +60,8 @@ for (const { name, open } of STORES) {
       ({ token } = await service.issue(ALICE, { scope: ['travel.search'] }));
       const search = { origin: 'SEA', destination: 'SFO', date: '2026-12-01' };
       answer = (await service.invoke(token, 'search_flights', search)).body;
+      const { body: listing } = await service.ask('GET', '/svc/checkpoints?limit=1');
+      save('first.json', listing);
       save('earlier.json', await sealed(service));
       await service.issue(AGENT, { scope: ['travel.search'] }).catch(() => undefined);
       for (const _ of [1, 2, 3]) await service.invoke(token, 'search_flights', search);
@@ -161,7 +163,8 @@ for (const { name, open } of STORES) {
       const unknown = await writ(['verify', 'receipt', lost, '--service', url, ...pins]);
       const inLog = await writ(['verify', 'receipt', receipt, '--log', at('log'), ...pins]);
       const against = ['verify', 'receipt', lost, '--log', at('log'), ...pins];
-      const dropped = await writ([...against, '--received', '2020-01-01T00:00:00Z']);
+      const dropped = await writ([...against, '--after', at('first.json')]);
+      const early = await writ([...against, '--after', at('earlier.json')]);
       const undated = await writ(against);
 
       assert.equal(present.status, 0, present.out);
@@ -170,6 +173,8 @@ for (const { name, open } of STORES) {
       assert.equal(inLog.status, 0, inLog.out);
       assert.equal(dropped.status, 1);
       assert.match(dropped.out, /^FAILED +receipt +dropped: /m);
+      assert.equal(early.status, 2);
+      assert.match(early.out, /^not checked +receipt .* ends with checkpoint 3; export it again/m);
       assert.equal(undated.status, 2);
     });
 
