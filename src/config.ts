@@ -59,6 +59,9 @@ export const Settings = z.strictObject({
     'Private keys for tokens (PEM blocks or a JSON array of JWKs) instead of the folder',
   ),
   log_keys: Text.optional().describe('Private keys for the log, likewise'),
+  successors: Text.optional().describe(
+    'With keys of the environment: what `writ keys successor` printed, one statement after another',
+  ),
   ...log.LogSettings,
   log_level: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent'])
@@ -120,6 +123,7 @@ export const ENVIRONMENT = {
   keys: 'WRIT_KEYS',
   token_keys: 'WRIT_TOKEN_KEYS',
   log_keys: 'WRIT_LOG_KEYS',
+  successors: 'WRIT_SUCCESSORS',
   ...log.LOG_ENVIRONMENT,
   log_level: 'WRIT_LOG_LEVEL',
   max_ttl_hours: 'WRIT_MAX_TTL_HOURS',
@@ -257,6 +261,11 @@ const halfConfiguredKeys: Rule = ({ token_keys, log_keys }) =>
     ? undefined
     : 'Cannot use keys of the environment: WRIT_TOKEN_KEYS and WRIT_LOG_KEYS are set together or not at all';
 
+const idleSuccessors: Rule = ({ successors, token_keys }) =>
+  successors === undefined || token_keys !== undefined
+    ? undefined
+    : 'Cannot use WRIT_SUCCESSORS without WRIT_TOKEN_KEYS and WRIT_LOG_KEYS: a key folder keeps its own';
+
 const publicDemo: Rule = ({ host, public_url, identities }) => {
   const demo = identities.filter((identity) => identity.demo).map(({ principal }) => principal);
   const reached = [host, ...(public_url ? [bareHost(new URL(public_url))] : [])];
@@ -288,6 +297,7 @@ const CONTRADICTIONS: readonly { of: readonly SettingName[]; find: Rule }[] = [
   ...ISSUER_RULES.map((find) => ({ of: ISSUERS, find })),
   { of: ['oidc_issuer_url', 'oidc_audience'], find: halfConfiguredOidc },
   { of: ['token_keys', 'log_keys'], find: halfConfiguredKeys },
+  { of: ['token_keys', 'successors'], find: idleSuccessors },
   { of: ['host', 'public_url', 'identities'], find: publicDemo },
   { of: ['identities'], find: repeatedCredential },
   { of: ['workers', 'store'], find: dividedMemory },

@@ -114,7 +114,11 @@ export function stopOnSignals(running: { close(): Promise<void> }, log: Logger):
 function openKeys(config: Config, log: Logger): Keyring {
   return openKeyring(
     config.token_keys !== undefined && config.log_keys !== undefined
-      ? { tokenKeys: config.token_keys, logKeys: config.log_keys }
+      ? {
+          tokenKeys: config.token_keys,
+          logKeys: config.log_keys,
+          successors: config.successors,
+        }
       : { folder: config.keys },
     {
       now: () => new Date(),

@@ -10,6 +10,7 @@ import { audit } from './audit.ts';
 import { EXIT_FAILED, EXIT_OK } from './exit.ts';
 import { fsck } from './fsck.ts';
 import type { Command, Io } from './io.ts';
+import { keys } from './keys.ts';
 import { token } from './token.ts';
 import { verify } from './verify.ts';
 import { witness } from './witness.ts';
@@ -17,6 +18,7 @@ import { witness } from './witness.ts';
 const COMMANDS: Readonly<Record<string, { run: Command; summary: string }>> = {
   audit: { run: audit, summary: 'read the log of a service (query), or save it (export)' },
   fsck: { run: fsck, summary: 'check that the log is whole and nobody changed it' },
+  keys: { run: keys, summary: 'make the next key of a folder, or sign the successor of a key' },
   mcp: {
     run: mcp,
     summary: 'offer what a token may do to an agent, over standard input and output',

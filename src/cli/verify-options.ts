@@ -7,7 +7,8 @@
 import { parseArgs } from 'node:util';
 import { type NoteKey, readVkey } from '../domain/note-key.ts';
 import { operations } from '../protocol/operations.ts';
-import { type KeySource, type Keys, readKeys } from '../verify/keys.ts';
+import type { KeySource, Keys } from '../verify/keys.ts';
+import { followKeys } from '../verify/successors.ts';
 import { joinedValues } from './arguments.ts';
 import { jsonIn } from './files.ts';
 import { type Remote, remoteAt } from './remote.ts';
@@ -84,7 +85,7 @@ export async function keySource(asked: VerifyOptions): Promise<KeySource> {
 }
 
 export async function keysFor(asked: VerifyOptions): Promise<Keys> {
-  const keys = readKeys(await keySource(asked));
+  const keys = await followKeys(await keySource(asked));
   if ('fault' in keys) throw new Error(`the keys cannot be used: ${keys.fault}`);
   if (keys.keys.length > 0 || keys.noteKeys.length > 0) return keys;
   throw new Error('there is no key to check with; give --jwks, --vkey or --service');

@@ -2,17 +2,18 @@
  * Trust: the manifest, believed only when a key that is known signed it.
  *
  * With pins, the keys are those that the caller knows by another way. Without, they are those of the
- * first contact: whoever replaces the service later is noticed, whoever was there first is not. New
- * keys are never adopted on the service's own word.
+ * first contact: a service that is replaced later is noticed, one that was false from the start is
+ * not. Another key is believed only when a believed one has signed it as its successor, and each time
+ * from the first pins on: a successor that the service has withdrawn is forgotten.
  *
  * @module
  */
 
 import { readJson } from '../domain/json.ts';
 import type { Manifest } from '../protocol/trust.ts';
-import { readKeys } from '../verify/keys.ts';
 import { verifyManifest } from '../verify/manifest.ts';
 import type { Report } from '../verify/report.ts';
+import { followKeys } from '../verify/successors.ts';
 import type { WholeAnswer } from './exchange.ts';
 import type { Refused, Succeeded } from './reply.ts';
 
@@ -35,14 +36,15 @@ export interface TrustOptions {
 export interface Trust {
   /** Verified, and not older than a few minutes. Throws `UntrustedService`. */
   manifest(): Promise<Succeeded<Manifest> | Refused>;
-  /** The thumbprints that are believed; none before the first contact. */
+  /** The thumbprints that are believed, successors among them; none before the first contact. */
   pins(): readonly string[];
   /** Lets the next caller fetch again. */
   forget(): void;
 }
 
 export function createTrust(options: TrustOptions): Trust {
-  let { pins, serviceId } = options;
+  let { pins: firstPins, serviceId } = options;
+  let pins = firstPins ?? [];
   let held: { reply: Promise<Succeeded<Manifest> | Refused>; at: number } | undefined;
 
   async function load(): Promise<Succeeded<Manifest> | Refused> {
@@ -51,14 +53,16 @@ export function createTrust(options: TrustOptions): Trust {
     const signed = await options.fetchDocument('manifest');
     if ('ok' in signed) return signed;
 
-    const keys = readKeys({ jwks: parsed(jwks), pinned: pins ?? 'all' });
+    const keys = await followKeys({ jwks: parsed(jwks), pinned: firstPins ?? 'all' });
     if ('fault' in keys) throw new UntrustedService(`Cannot use the key set: ${keys.fault}`);
     const signature = signed.headers.get('x-svc-signature') ?? '';
     const ground = { keys, now: options.now(), serviceId };
     const report = await verifyManifest({ body: signed.body, signature }, ground);
     if (report.verdict !== 'verified' || !report.manifest) throw new UntrustedService(why(report));
 
-    pins ??= keys.keys.map(({ kid }) => kid);
+    const believed = keys.keys.filter(({ isPinned }) => isPinned).map(({ kid }) => kid);
+    firstPins ??= believed;
+    pins = [...new Set([...firstPins, ...believed])];
     serviceId ??= report.manifest.service_identity.id;
     return { ok: true, answer: report.manifest, replayed: false };
   }
@@ -75,7 +79,7 @@ export function createTrust(options: TrustOptions): Trust {
       fetched.reply.then((reply) => reply.ok || drop(), drop);
       return fetched.reply;
     },
-    pins: () => pins ?? [],
+    pins: () => pins,
     forget: () => {
       held = undefined;
     },

@@ -22,6 +22,7 @@ export const TYPS = {
   manifest: 'svc-manifest+jws',
   grant: 'svc-grant+jws',
   checkpoint: 'svc-checkpoint+jws',
+  successor: 'svc-successor+jws',
 } as const;
 
 export type ArtefactTyp = (typeof TYPS)[keyof typeof TYPS];

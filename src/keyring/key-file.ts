@@ -84,17 +84,24 @@ export function readKeyFile(path: string, use: KeyUse, known?: KeyFile): KeyFile
  * taken: of many writers one wins. A crash leaves at most a temporary file, whose key nobody used.
  */
 export function writeKeyFile(folder: string, name: string, content: KeyFileContent): boolean {
-  const path = join(folder, name);
+  try {
+    return writeNewFile(folder, name, `${JSON.stringify(content, undefined, 2)}\n`);
+  } catch (cause) {
+    const path = join(folder, name);
+    throw new Error(`Cannot write key file "${path}": ${codeOf(cause)}`, { cause });
+  }
+}
+
+/** The same for a file of any text. */
+export function writeNewFile(folder: string, name: string, text: string): boolean {
   const temporary = join(folder, `.${name}.${randomUUID()}.tmp`);
   try {
-    writeDurably(temporary, `${JSON.stringify(content, undefined, 2)}\n`);
-    const isFirst = linked(temporary, path);
+    writeDurably(temporary, text);
+    const isFirst = linked(temporary, join(folder, name));
     // Also for the loser of a race, who is about to sign with a key of which the winner may not yet
     // have made the name durable.
     syncFolder(folder);
     return isFirst;
-  } catch (cause) {
-    throw new Error(`Cannot write key file "${path}": ${codeOf(cause)}`, { cause });
   } finally {
     rmSync(temporary, { force: true });
   }

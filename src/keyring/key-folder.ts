@@ -2,8 +2,8 @@
  * The key folder: one file per generation of each use, shared by all replicas.
  *
  * The files are the only state. Which key signs follows from the time written in them, so a
- * rotation is one new file, and replicas agree once they have read it. Knows nothing about
- * signatures.
+ * rotation is one new file, and replicas agree once they have read it. What the keys say of each
+ * other is `successors.ts`.
  *
  * Invariant: a reading never loses a key because of a file that is broken at the moment; it keeps
  * the one it knew under that name and says what is wrong.
@@ -23,6 +23,7 @@ import {
   readKeyFile,
   writeKeyFile,
 } from './key-file.ts';
+import { completeSuccessors } from './successors.ts';
 import { KEY_USES, type KeyUse } from './wire.ts';
 
 /** How often replicas look for new keys: soon against a rotation's lead, rare against its cost. */
@@ -116,7 +117,11 @@ export function rotateKey(
   }
   const signFrom = new Date(now.getTime() + leadMs);
   const written = writeGeneration({ folder, use, generation }, { now, signFrom });
-  if (written !== undefined) return written;
+  if (written !== undefined) {
+    // A crash before this leaves a key that no other names; a service that reads the folder mends that.
+    completeSuccessors(folder, readKeyFolder(folder).files);
+    return written;
+  }
   const name = keyFileName(use, generation);
   throw new Error(`Cannot rotate the ${use} key: another process has just written "${name}"`);
 }

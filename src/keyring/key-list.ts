@@ -36,6 +36,13 @@ export function readKeyLists(lists: Readonly<Record<KeyUse, string>>): DatedKey[
   return keys;
 }
 
+/** The first key of a text of either form. */
+export function readFirstKey(text: string): KeyReading {
+  const readings = readList(text);
+  if (typeof readings === 'string') return { fault: readings };
+  return readings[0] as KeyReading;
+}
+
 /** Only to name them in messages: the configuration reads the environment. */
 const VARIABLES = { token: 'WRIT_TOKEN_KEYS', log: 'WRIT_LOG_KEYS' } as const;
 

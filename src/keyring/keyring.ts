@@ -33,6 +33,7 @@ import {
 } from './key-folder.ts';
 import { readKeyLists } from './key-list.ts';
 import { noteKeysOf, noteSignatures } from './note-signing.ts';
+import { completeSuccessors, listedSuccessors, publishedSuccessors } from './successors.ts';
 import {
   currentKey,
   type DatedKey,
@@ -45,7 +46,10 @@ import { createVerifiedTexts } from './verified-texts.ts';
 import { KEY_USES, type KeyUse, payloadOf } from './wire.ts';
 
 export interface Keyring {
-  /** The published keys: token keys, then log keys, each from the oldest to the newest. */
+  /**
+   * The published keys: token keys, then log keys, each from the oldest to the newest; and what they
+   * say of their successors, where one has followed another.
+   */
   jwks(): Jwks;
   /** Grows when the published set changes, by a new file or by the passing of time. */
   revision(): number;
@@ -80,7 +84,12 @@ export interface Keyring {
 /** A folder of key files, or the texts of `WRIT_TOKEN_KEYS` and `WRIT_LOG_KEYS`. */
 export type KeySource =
   | { readonly folder: string }
-  | { readonly tokenKeys: string; readonly logKeys: string };
+  | {
+      readonly tokenKeys: string;
+      readonly logKeys: string;
+      /** The text of `WRIT_SUCCESSORS`. */
+      readonly successors?: string | undefined;
+    };
 
 export interface KeyringOptions {
   readonly now: () => Date;
@@ -108,13 +117,14 @@ export function openKeyring(source: KeySource, options: KeyringOptions): Keyring
 }
 
 function listKeyring(
-  { tokenKeys, logKeys }: { tokenKeys: string; logKeys: string },
+  { tokenKeys, logKeys, successors = '' }: Exclude<KeySource, { folder: string }>,
   now: () => Date,
   lifetimeMs: number,
 ): Keyring {
   const timeline = timelineOf(readKeyLists({ token: tokenKeys, log: logKeys }), lifetimeMs);
+  const held = { timeline, successors: listedSuccessors(successors) };
   const fixed = { refresh: () => {}, close: () => {} };
-  return { ...keyringOf(() => timeline, now), ...fixed };
+  return { ...keyringOf(() => held, now), ...fixed };
 }
 
 function folderKeyring(
@@ -130,20 +140,31 @@ function folderKeyring(
   let { files } = first;
   const { keptMs, fault } = longestLifetime(folder, lifetimeMs);
   if (fault !== undefined) onWarning(fault);
-  let timeline = timelineOf(keysOf(files), keptMs);
-  let reported = '';
+  let said = completeSuccessors(folder, files);
+  let held: Held = {
+    timeline: timelineOf(keysOf(files), keptMs),
+    successors: publishedSuccessors(files, said.successors),
+  };
+  // Clients that pinned an old key cannot follow it without the statement; all others can go on.
+  let reported = said.faults.join('\n');
+  if (reported !== '') onWarning(reported);
   const refresh = () => {
     const reading = readKeyFolder(folder, files);
     files = reading.files;
-    timeline = timelineOf(keysOf(files), longestLifetime(folder, lifetimeMs).keptMs);
+    said = completeSuccessors(folder, files, said.successors);
+    held = {
+      timeline: timelineOf(keysOf(files), longestLifetime(folder, lifetimeMs).keptMs),
+      successors: publishedSuccessors(files, said.successors),
+    };
 
-    const warning = [...reading.faults, ...missingSigners(folder, files)].join('\n');
+    const faults = [...reading.faults, ...missingSigners(folder, files), ...said.faults];
+    const warning = faults.join('\n');
     // A fault lasts until somebody mends it; saying it every few seconds would bury the rest.
     if (warning !== '' && warning !== reported) onWarning(warning);
     reported = warning;
   };
   const timer = setInterval(refresh, rereadMs).unref();
-  return { ...keyringOf(() => timeline, now), refresh, close: () => clearInterval(timer) };
+  return { ...keyringOf(() => held, now), refresh, close: () => clearInterval(timer) };
 }
 
 /** A compromised key is treated as if it were not there: it neither signs nor verifies. */
@@ -163,7 +184,14 @@ function missingSigners(folder: string, files: KeyFiles): string[] {
   });
 }
 
-function keyringOf(timeline: () => Timeline, now: () => Date): Omit<Keyring, 'refresh' | 'close'> {
+/** What a reading gave. */
+interface Held {
+  readonly timeline: Timeline;
+  readonly successors: readonly string[];
+}
+
+function keyringOf(held: () => Held, now: () => Date): Omit<Keyring, 'refresh' | 'close'> {
+  const timeline = () => held().timeline;
   const verified = createVerifiedTexts();
   let revision = 0;
   let revised = '';
@@ -183,11 +211,15 @@ function keyringOf(timeline: () => Timeline, now: () => Date): Omit<Keyring, 're
   };
 
   return {
-    jwks: () => ({ keys: published().map(({ jwk }) => jwk) }),
+    jwks: () => {
+      const { successors } = held();
+      const keys = published().map(({ jwk }) => jwk);
+      return { keys, ...(successors.length > 0 && { svc_successors: [...successors] }) };
+    },
     revision: () => {
-      const names = published()
-        .map(({ kid }) => kid)
-        .join(' ');
+      // A statement is never rewritten, so their number tells whether one came or was withdrawn with
+      // its key.
+      const names = [...published().map(({ kid }) => kid), held().successors.length].join(' ');
       if (names !== revised) revision += 1;
       revised = names;
       return revision;

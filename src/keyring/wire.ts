@@ -17,7 +17,11 @@ export const ARTEFACTS = {
   manifest: { use: 'token', typ: TYPS.manifest },
   grant: { use: 'token', typ: TYPS.grant },
   checkpoint: { use: 'log', typ: TYPS.checkpoint },
-} as const satisfies Record<keyof typeof TYPS, { use: KeyUse; typ: ArtefactTyp }>;
+} as const satisfies Record<
+  // Each kind of key names its own successor (`successors.ts`).
+  Exclude<keyof typeof TYPS, 'successor'>,
+  { use: KeyUse; typ: ArtefactTyp }
+>;
 
 /** The payload of a text that `readCompact` has accepted before. */
 export function payloadOf(text: string): Uint8Array {

@@ -12,7 +12,7 @@
 import * as z from 'zod';
 import { Checkpoint, CheckpointDetail, InclusionProof } from './audit.ts';
 import { JsonObject, ServiceId } from './primitives.ts';
-import { PublicKey } from './trust.ts';
+import { Jwks, PublicKey } from './trust.ts';
 
 export const LOG_FORMAT = 'writ-log/1';
 export const TRAIL_FORMAT = 'writ-trail/1';
@@ -27,7 +27,10 @@ const ExportedDetail = z.strictObject({
 export type ExportedDetail = z.infer<typeof ExportedDetail>;
 
 /** The keys are as the service published them: a convenience, and no reason to believe them. */
-const ExportedJwks = z.strictObject({ keys: z.array(z.strictObject(PublicKey.shape)).min(1) });
+const ExportedJwks = z.strictObject({
+  keys: z.array(z.strictObject(PublicKey.shape)).min(1),
+  svc_successors: Jwks.shape.svc_successors,
+});
 
 export const LogHeader = z.strictObject({
   format: z.literal(LOG_FORMAT),

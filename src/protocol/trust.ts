@@ -71,7 +71,23 @@ export const PublicKey = z.object({
 });
 export type PublicKey = z.infer<typeof PublicKey>;
 
-export const Jwks = z.object({ keys: z.array(PublicKey).min(1) });
+/** A compact JWS in which a key names the one that follows it (`domain/successor.ts`). */
+export const SuccessorStatement = z
+  .string()
+  .max(2_048)
+  .regex(/^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/, 'expected a compact JWS');
+
+/** Of both uses together. */
+export const SUCCESSOR_STATEMENTS_MAX = 128;
+
+/**
+ * RFC 7517 lets a set have further members, which others pass over. Absent while no key has followed
+ * another.
+ */
+export const Jwks = z.object({
+  keys: z.array(PublicKey).min(1),
+  svc_successors: z.array(SuccessorStatement).max(SUCCESSOR_STATEMENTS_MAX).optional(),
+});
 export type Jwks = z.infer<typeof Jwks>;
 
 export const Manifest = z.object({

@@ -11,11 +11,12 @@ import type { Hash } from '../domain/merkle.ts';
 import type { Checkpoint } from '../protocol/audit.ts';
 import { ExportHeader, LOG_FORMAT } from '../protocol/export.ts';
 import { CHECKPOINT_LIMITS, type CheckpointGround } from './checkpoint.ts';
-import { type KeySource, readKeys } from './keys.ts';
+import type { KeySource } from './keys.ts';
 import { type Chunks, valuesOf } from './lines.ts';
 import { logReader } from './log.ts';
 import { receiptSearch, SEARCH_LIMITS } from './receipt-search.ts';
 import { type Check, failed, notChecked, ok, type Report, reportOf } from './report.ts';
+import { followKeys } from './successors.ts';
 import { trailReader } from './trail.ts';
 
 export interface ExportGround {
@@ -54,7 +55,7 @@ export interface ReadLine {
 export async function verifyExport(chunks: Chunks, ground: ExportGround): Promise<ExportReport> {
   const lines = valuesOf(chunks);
   const first = await lines.next();
-  const opened = open(first.done ? undefined : first.value?.value, ground);
+  const opened = await open(first.done ? undefined : first.value?.value, ground);
   if ('fault' in opened) return reportOf([failed('header', opened.fault)]);
 
   const { header, reader } = opened;
@@ -91,7 +92,7 @@ const EXPORT_LIMITS = {
   ],
 } as const satisfies Record<ExportHeader['format'], readonly string[]>;
 
-function open(value: unknown, ground: ExportGround) {
+async function open(value: unknown, ground: ExportGround) {
   const parsed = ExportHeader.safeParse(value);
   if (!parsed.success) return { fault: 'it is no header of an export in canonical JSON' };
   const header = parsed.data;
@@ -99,7 +100,7 @@ function open(value: unknown, ground: ExportGround) {
   if (serviceId !== header.service_id) {
     return { fault: `it is of "${header.service_id}", not of "${serviceId}"` };
   }
-  const keys = readKeys({ jwks: header.jwks, ...ground.keys });
+  const keys = await followKeys({ jwks: header.jwks, ...ground.keys });
   if ('fault' in keys) return { fault: `Cannot use the keys: ${keys.fault}` };
   const { now, allowErased } = ground;
   const inner: CheckpointGround = { keys, now, serviceId, allowErased };

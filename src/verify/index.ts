@@ -19,4 +19,5 @@ export { type ManifestReport, verifyManifest } from './manifest.ts';
 export { type ProvedReceipt, verifyReceipt } from './receipt.ts';
 export type { Check, Outcome, Report, Verdict } from './report.ts';
 export type { Ground } from './signed.ts';
+export { followKeys } from './successors.ts';
 export { type TokenReport, verifyToken } from './token.ts';

@@ -8,8 +8,8 @@
  */
 
 import { toBase64url } from '../domain/base64.ts';
-import { sha256 } from '../domain/hash.ts';
 import { type NoteKey, p256Spki } from '../domain/note-key.ts';
+import { type SuccessorUse, thumbprintOf } from '../domain/successor.ts';
 import { Jwks } from '../protocol/trust.ts';
 
 export interface VerifyingKey {
@@ -18,6 +18,10 @@ export interface VerifyingKey {
   /** DER, on curve P-256. */
   readonly spki: Uint8Array;
   readonly isPinned: boolean;
+  /** What it may sign, where a successor statement says so (`successors.ts`). */
+  readonly use?: SuccessorUse | undefined;
+  /** The thumbprint of the pinned key whose chain of successors led here. */
+  readonly follows?: string | undefined;
 }
 
 export interface Keys {
@@ -34,7 +38,10 @@ export interface KeySource {
   readonly noteKeys?: readonly NoteKey[] | undefined;
 }
 
-/** The keys, or why the set cannot be used: one bad key in it makes all of it doubtful. */
+/**
+ * The keys, or why the set cannot be used: one bad key in it makes all of it doubtful. Successors of
+ * pinned keys are not pinned by this; `followKeys` does that.
+ */
 export function readKeys(source: KeySource): Keys | { fault: string } {
   const { pinned = [], noteKeys = [] } = source;
   const given = noteKeys.filter(({ type }) => type === 'ecdsa').map(({ key }) => pinnedKey(key));
@@ -46,25 +53,24 @@ export function readKeys(source: KeySource): Keys | { fault: string } {
   for (const { kid, x, y } of parsed.data.keys) {
     const spki = p256Spki({ x, y });
     if (spki === undefined) return { fault: `key "${kid}" has no two coordinates of 32 bytes` };
-    if (thumbprintOf(spki) !== kid) return { fault: `key "${kid}" is not the one that this names` };
+    if (thumbprintOf({ x, y }) !== kid)
+      return { fault: `key "${kid}" is not the one that this names` };
     const isPinned = pinned === 'all' || pinned.includes(kid);
     if (!keys.some((known) => known.kid === kid)) keys.push({ kid, spki, isPinned });
   }
   return { keys, noteKeys };
 }
 
-/** RFC 7638: the digest of the required members in their one order. */
-function thumbprintOf(spki: Uint8Array): string {
+function kidOf(spki: Uint8Array): string {
   const [x, y] = [
     spki.slice(-2 * COORDINATE_BYTES, -COORDINATE_BYTES),
     spki.slice(-COORDINATE_BYTES),
   ];
-  const members = { crv: 'P-256', kty: 'EC', x: toBase64url(x), y: toBase64url(y) };
-  return toBase64url(sha256(new TextEncoder().encode(JSON.stringify(members))));
+  return thumbprintOf({ x: toBase64url(x), y: toBase64url(y) });
 }
 
 const COORDINATE_BYTES = 32;
 
 function pinnedKey(spki: Uint8Array): VerifyingKey {
-  return { kid: thumbprintOf(spki), spki, isPinned: true };
+  return { kid: kidOf(spki), spki, isPinned: true };
 }

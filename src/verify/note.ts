@@ -54,6 +54,7 @@ interface PublishedNoteKey {
 function publishedKeys(origin: string, { keys, noteKeys }: Keys): PublishedNoteKey[] {
   if (!isKeyName(origin)) return [];
   return keys
+    .filter(({ use }) => use !== 'token')
     .map((from) => ({ from, key: noteKey(origin, 'ecdsa', from.spki) }))
     .filter(({ key }) => !noteKeys.some((given) => vkeyText(given) === vkeyText(key)));
 }

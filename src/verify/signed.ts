@@ -5,7 +5,7 @@
  */
 
 import { canonicalJson } from '../domain/canonical.ts';
-import type { SignedText } from '../domain/jws.ts';
+import { type SignedText, TYPS } from '../domain/jws.ts';
 import type { Keys, VerifyingKey } from './keys.ts';
 import { type Check, failed, notChecked, ok, unlessFound } from './report.ts';
 import { holds } from './signature.ts';
@@ -37,14 +37,24 @@ export async function signatureChecks(
     return { checks: [form, notChecked('signature', why)], isSigned: false };
   }
   const { signed: message, signature } = read;
-  const isSigned = (await holds({ type: 'ecdsa', key: key.spki, message, signature })) === true;
-  const check = unlessFound('signature', isSigned ? undefined : `not by key "${key.kid}"`);
-  return { checks: [form, check, pinCheck(key)], isSigned };
+  const isHeld = (await holds({ type: 'ecdsa', key: key.spki, message, signature })) === true;
+  const check = unlessFound('signature', isHeld ? undefined : `not by key "${key.kid}"`);
+  const misused = otherUse(key, typ);
+  const isSigned = isHeld && misused === undefined;
+  return { checks: [form, check, misused ?? pinCheck(key)], isSigned };
+}
+
+/** A key that is known to be of the other kind signs nothing of this one. */
+function otherUse({ kid, use }: VerifyingKey, typ: string): Check | undefined {
+  const expected = typ === TYPS.checkpoint ? 'log' : 'token';
+  if (use === undefined || use === expected) return undefined;
+  return failed('key', `"${kid}" is a ${use} key, and this takes a ${expected} key`);
 }
 
 /** Whether the key is known by another way than the service. */
-export function pinCheck({ kid, isPinned }: VerifyingKey): Check {
+export function pinCheck({ kid, isPinned, follows }: VerifyingKey): Check {
   const detail = `"${kid}"`;
+  if (follows !== undefined) return ok('key', `${detail}, a successor of the pinned "${follows}"`);
   if (isPinned) return ok('key', detail);
   const why = 'it came from the service and proves what the service says of itself; pin it';
   return notChecked('key', `${detail}: ${why}`);

@@ -1,0 +1,178 @@
+/**
+ * Successors: every key but the first of its use is named by the one before it, in a signed statement.
+ *
+ * A statement is made when a key is rotated and kept beside the keys in a file of its own, so that it
+ * outlives the old private key. One that is missing (a crash in between, keys of an older version) is
+ * made when the folder is read, while the old key is still there. Keys follow each other by
+ * generation, within one use.
+ *
+ * Invariant: no statement by or about a compromised key is published, and no key names two successors.
+ *
+ * @module
+ */
+
+import { createPublicKey } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { toBase64url } from '../domain/base64.ts';
+import { headerOf, signedBytes, TYPS } from '../domain/jws.ts';
+import {
+  readSuccessor,
+  SUCCESSOR_USES,
+  SUCCESSORS_MAX,
+  type SuccessorText,
+  type SuccessorUse,
+  successorPayload,
+} from '../domain/successor.ts';
+import type { PublicKey } from '../protocol/trust.ts';
+import { isSignature, type SigningKey, signBytes } from './es256.ts';
+import { codeOf, type KeyFile, keyFileOf, writeNewFile } from './key-file.ts';
+import type { KeyFiles } from './key-folder.ts';
+
+/** A statement that verifies, with its text. */
+export interface Successor extends SuccessorText {
+  readonly text: string;
+}
+
+/** By the names of their files, in the order of generations. */
+export type Successors = ReadonlyMap<string, Successor>;
+
+/** The old key's word for the new one. */
+export function successorText(use: SuccessorUse, key: SigningKey, successor: PublicKey): string {
+  const payload = toBase64url(successorPayload(use, key.jwk, successor));
+  const header = headerOf(key.kid, TYPS.successor);
+  return `${header}.${payload}.${toBase64url(signBytes(key, signedBytes(header, payload)))}`;
+}
+
+/** A statement of the right form whose signature holds. */
+export function verifiedSuccessor(text: string): Successor | undefined {
+  const read = readSuccessor(text);
+  if (read === undefined) return undefined;
+  const key = createPublicKey({ key: Buffer.from(read.spki), format: 'der', type: 'spki' });
+  return isSignature(key, read.signed, read.signature) ? { ...read, text } : undefined;
+}
+
+/**
+ * The statements of a folder, after those that are missing were made. `known` are those of the last
+ * reading: an unchanged file is not verified again, and what could not be written is kept in memory.
+ */
+export function completeSuccessors(
+  folder: string,
+  files: KeyFiles,
+  known: Successors = new Map(),
+): { successors: Successors; faults: readonly string[] } {
+  const faults: string[] = [];
+  const found = new Map<string, Successor>();
+  for (const name of namesIn(folder)) {
+    const read = readFile(join(folder, name), known.get(name));
+    if (read) found.set(name, read);
+    else faults.push(`Cannot use "${join(folder, name)}": it is no statement of a successor`);
+  }
+  for (const { name, use, from, to } of missingPairs(files, [...usable(files, found).values()])) {
+    const made = known.get(name)?.text ?? successorText(use, from.key, to.key.jwk);
+    const written = writeStatement(folder, name, made);
+    if ('fault' in written) faults.push(written.fault);
+    const text = 'fault' in written ? made : written.text;
+    const read = verifiedSuccessor(text);
+    if (read) found.set(name, read);
+  }
+  const sorted = [...found].sort(([a], [b]) => (a < b ? -1 : 1));
+  return { successors: new Map(sorted), faults };
+}
+
+/** What is published, each use from the oldest to the newest. */
+export function publishedSuccessors(files: KeyFiles, successors: Successors): string[] {
+  const live = [...usable(files, successors).values()];
+  return SUCCESSOR_USES.flatMap((use) =>
+    live
+      .filter((statement) => statement.use === use)
+      .slice(-SUCCESSORS_MAX)
+      .map(({ text }) => text),
+  );
+}
+
+/** Reads the statements that stand in the environment. Throws with all faults. */
+export function listedSuccessors(text: string): string[] {
+  const texts = text.split(/\s+/).filter(Boolean);
+  const read = texts.map(verifiedSuccessor);
+  const faults = read.flatMap((statement, index) => {
+    if (!statement) return [`statement ${index + 1} does not verify`];
+    const first = read.findIndex((other) => other?.kid === statement.kid);
+    return first === index ? [] : [`statements ${first + 1} and ${index + 1} are by the same key`];
+  });
+  if (texts.length > SUCCESSORS_MAX) faults.push(`it has more than ${SUCCESSORS_MAX} statements`);
+  if (faults.length > 0) throw new Error(`Cannot use WRIT_SUCCESSORS: ${faults.join(', ')}`);
+  return texts;
+}
+
+/** Without those by or about a key that is marked as compromised. */
+function usable(files: KeyFiles, successors: Successors): Successors {
+  const stolen = new Set(
+    [...files.values()].filter(({ compromised }) => compromised).map(({ key }) => key.kid),
+  );
+  return new Map(
+    [...successors].filter(([, { kid, successorKid }]) => {
+      return !stolen.has(kid) && !stolen.has(successorKid);
+    }),
+  );
+}
+
+interface Pair {
+  readonly name: string;
+  readonly use: SuccessorUse;
+  readonly from: KeyFile;
+  readonly to: KeyFile;
+}
+
+/** Neighbours by generation of which the later is not named yet, and the earlier names no other. */
+function missingPairs(files: KeyFiles, said: readonly Successor[]): Pair[] {
+  return SUCCESSOR_USES.flatMap((use) => {
+    const own = [...files].filter(([, file]) => file.use === use && !file.compromised);
+    return own.slice(1).flatMap(([name, to], index): Pair[] => {
+      const [earlier, from] = own[index] as [string, KeyFile];
+      const isNamed = said.some(({ kid, successorKid }) => {
+        return successorKid === to.key.kid || kid === from.key.kid;
+      });
+      return isNamed ? [] : [{ name: statementName(use, name, earlier), use, from, to }];
+    });
+  });
+}
+
+const STATEMENT_NAME = /^(?:token|log)-\d{4}-from-\d{4}\.jws$/;
+
+function statementName(use: SuccessorUse, name: string, earlier: string): string {
+  const digits = (file: string) => String(keyFileOf(file)?.generation).padStart(4, '0');
+  return `${use}-${digits(name)}-from-${digits(earlier)}.jws`;
+}
+
+/** A folder that cannot be listed is reported by the reading of its keys. */
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).filter((name) => STATEMENT_NAME.test(name));
+  } catch {
+    return [];
+  }
+}
+
+function readFile(path: string, known: Successor | undefined): Successor | undefined {
+  try {
+    const text = readFileSync(path, 'utf8').trim();
+    return known?.text === text ? known : verifiedSuccessor(text);
+  } catch {
+    return known;
+  }
+}
+
+/** Of several processes that make the same statement one writes it, and all use that one. */
+function writeStatement(
+  folder: string,
+  name: string,
+  text: string,
+): { text: string } | { fault: string } {
+  try {
+    if (writeNewFile(folder, name, `${text}\n`)) return { text };
+    return { text: readFileSync(join(folder, name), 'utf8').trim() };
+  } catch (error) {
+    return { fault: `Cannot keep "${join(folder, name)}": ${codeOf(error)}` };
+  }
+}
