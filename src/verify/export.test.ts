@@ -9,8 +9,10 @@ import {
   listed,
   logLines,
   NOW,
+  ORIGIN,
   rootAt,
   SERVICE,
+  signedNote,
   smallLog,
   trailLines,
   WITNESS_VKEY,
@@ -249,12 +251,22 @@ test('verifyExport() proves no drop by a checkpoint or a log that is not verifie
 
 test('verifyExport() notices that two checkpoints were signed under one number', async () => {
   const other = smallLog([1, 2, 3, 4], 100);
-  const report = await verified(logLines(sealedOften), {
-    receipt: LOST,
-    after: other.checkpoints[0],
+  const [after] = other.checkpoints as [ExportedDetail];
+  const asked = { receipt: LOST, after };
+  const report = await verified(logLines(sealedOften), asked);
+  const bare = await verified(logLines(sealedOften), { ...asked, after: listed(after) });
+  const note = signedNote({ origin: `${ORIGIN}x`, size: 1, root: rootAt(other, 1) });
+  const begun = await verified(logLines(sealedOften), {
+    ...asked,
+    after: { ...after, tree_head: note },
   });
 
   assert.deepEqual(named(report, 'failed'), ['after: history']);
+  // A service that lost its database begins a new log, with numbers from one.
+  for (const { verdict, checks } of [bare, begun]) {
+    assert.equal(verdict, 'incomplete', JSON.stringify(checks));
+    assert.match(JSON.stringify(checks), /nothing shows that both are of one log/);
+  }
 });
 
 test('verifyExport() verifies a trail, and says what a trail cannot show', async () => {

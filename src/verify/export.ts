@@ -16,6 +16,7 @@ import { type Chunks, valuesOf } from './lines.ts';
 import { logReader } from './log.ts';
 import { receiptSearch, SEARCH_LIMITS } from './receipt-search.ts';
 import { type Check, failed, notChecked, ok, type Report, reportOf } from './report.ts';
+import { serviceLimit } from './signed.ts';
 import { followKeys } from './successors.ts';
 import { trailReader } from './trail.ts';
 
@@ -72,7 +73,11 @@ export async function verifyExport(chunks: Chunks, ground: ExportGround): Promis
   const isWhole = header.format === LOG_FORMAT;
   const found = search ? await search.checks({ checks, isWhole, ground: opened.ground }) : [];
   const extent = isWhole || ground.isTrail ? [] : [NOT_WHOLE];
-  const limits = [...EXPORT_LIMITS[header.format], ...(search ? SEARCH_LIMITS : [])];
+  const limits = [
+    ...EXPORT_LIMITS[header.format],
+    ...(search ? SEARCH_LIMITS : []),
+    ...serviceLimit(ground),
+  ];
   return { ...reportOf([...checks, ...extent, ...found], limits), header };
 }
 

@@ -18,6 +18,7 @@
 
 import { payloadOf } from '../domain/checkpoint.ts';
 import { equalBytes } from '../domain/hash.ts';
+import { readHeadText, readNote } from '../domain/note.ts';
 import { Checkpoint } from '../protocol/audit.ts';
 import { type CheckpointGround, verifyCheckpoint, withoutNotes } from './checkpoint.ts';
 import type { ExportGround, ReadLine } from './export.ts';
@@ -76,7 +77,8 @@ export function receiptSearch({ receipt, after }: ExportGround): ReceiptSearch |
         const why = 'the checkpoint fetched after the receipt was not verified';
         return [...fetched, notChecked('receipt', `${missing}; ${why}`)];
       }
-      return [...fetched, ...absence({ missing, kept, standing, newest }, ground)];
+      const isSameLog = originIn(after) !== undefined && originIn(after) === originIn(newest);
+      return [...fetched, ...absence({ missing, kept, standing, newest, isSameLog }, ground)];
     },
   };
 }
@@ -90,22 +92,41 @@ interface Absence {
   readonly kept: Checkpoint;
   readonly standing: Checkpoint | undefined;
   readonly newest: Checkpoint | undefined;
+  /** Whether the notes of the kept and of the newest checkpoint name the same log. */
+  readonly isSameLog: boolean;
 }
 
-function absence({ missing, kept, standing, newest }: Absence, ground: CheckpointGround): Check[] {
+function absence(found: Absence, ground: CheckpointGround): Check[] {
+  const { missing, kept, standing, newest } = found;
   const { sequence } = kept;
   const enough = sequence + CHECKPOINTS_LATER;
   const last = newest?.sequence ?? 0;
-  if (standing && !isSame(kept, standing, ground)) {
-    const fault = `the log has another checkpoint ${sequence}: two were signed under one number`;
-    return [failed('after: history', fault), notChecked('receipt', missing)];
-  }
+  if (standing && !isSame(kept, standing, ground)) return otherHistory(found);
   if (!standing || last < enough) {
     const wait = `the log ends with checkpoint ${last}; export it again when it has ${enough}`;
     return [notChecked('receipt', `${missing}; ${wait}`)];
   }
   const why = `checkpoint ${enough} was begun after the receipt came`;
   return [failed('receipt', `dropped: ${missing}, and ${why}`)];
+}
+
+/**
+ * A service that lost its database begins a new log, whose numbers begin again. Only the notes name
+ * the log; without them two checkpoints of one number are no proof of two histories.
+ */
+function otherHistory({ missing, kept: { sequence }, isSameLog }: Absence): Check[] {
+  const other = `the log has another checkpoint ${sequence}`;
+  const check = isSameLog
+    ? failed('after: history', `${other}: two were signed under one number`)
+    : notChecked('after: history', `${other}, and nothing shows that both are of one log`);
+  return [check, notChecked('receipt', missing)];
+}
+
+/** The log that the note of a checkpoint names, where the checkpoint came with its note. */
+function originIn(checkpoint: unknown): string | undefined {
+  const { tree_head } = (checkpoint ?? {}) as { tree_head?: unknown };
+  const note = typeof tree_head === 'string' ? readNote(tree_head) : undefined;
+  return note && readHeadText(note.text)?.origin;
 }
 
 /** Of the same signed content; an ECDSA signature of it has twins. */

@@ -66,8 +66,8 @@ export function serviceCheck(said: string, { serviceId }: Ground): Check[] {
   return [unlessFound('service', fault)];
 }
 
-/** Said where nobody named the service. */
-export function serviceLimit({ serviceId }: Ground): string[] {
+/** Said where the verifier did not name the service. */
+export function serviceLimit({ serviceId }: Pick<Ground, 'serviceId'>): string[] {
   return serviceId === undefined ? ['whether it is of the service you mean: none was named'] : [];
 }
 
