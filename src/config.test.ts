@@ -219,6 +219,12 @@ describe('contradictions', () => {
     assert.deepEqual(faultsOf({ oidc_audience: 'desk' }), [fault]);
   });
 
+  test('configOf() refuses successors of keys that are not in the environment', () => {
+    const [fault = ''] = faultsOf({ successors: 'a.b.c' });
+
+    assert.match(fault, /WRIT_SUCCESSORS without WRIT_TOKEN_KEYS/);
+  });
+
   test('configOf() refuses half of the keys, either half, and prints none', () => {
     for (const setting of ['token_keys', 'log_keys']) {
       const [fault, ...others] = faultsOf({ [setting]: SECRET });

@@ -3,12 +3,14 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, test } from 'vitest';
-import { readSuccessor } from '../domain/successor.ts';
+import { toBase64url } from '../domain/base64.ts';
+import { headerOf, TYPS } from '../domain/jws.ts';
+import { readSuccessor, successorPayload, thumbprintOf } from '../domain/successor.ts';
 import { followKeys } from '../verify/successors.ts';
 import { generateJwk, readPrivateJwk, type SigningKey } from './es256.ts';
 import { rotateKey } from './key-folder.ts';
 import { openKeyring } from './keyring.ts';
-import { successorText } from './successors.ts';
+import { successorText, verifiedSuccessor } from './successors.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'writ-successors-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -45,10 +47,10 @@ function named(folder: string, kids: readonly string[]): string[] {
   });
 }
 
-function markCompromised(folder: string, name: string): void {
+function markCompromised(folder: string, name: string, compromised = true): void {
   const file = join(folder, name);
   const content = JSON.parse(readFileSync(file, 'utf8'));
-  writeFileSync(file, JSON.stringify({ ...content, compromised: true }));
+  writeFileSync(file, JSON.stringify({ ...content, compromised }));
 }
 
 test('rotateKey() has the old key sign the new one, and the keyring publishes that', async () => {
@@ -117,6 +119,24 @@ test('no statement by or about a compromised key is published; the key before it
   markCompromised(folder, 'token-0002.json');
 
   assert.deepEqual(named(folder, kids), ['token 1 to 3']);
+});
+
+test('a key that was marked as compromised by mistake leaves no key that names two others', () => {
+  const { folder, kids } = rotated(3);
+  markCompromised(folder, 'token-0002.json');
+  open(folder);
+  markCompromised(folder, 'token-0002.json', false);
+
+  assert.deepEqual(named(folder, kids), ['token 1 to 3', 'token 2 to 3']);
+});
+
+test('verifiedSuccessor() takes no statement by two coordinates that are no point of the curve', () => {
+  const off = { x: toBase64url(new Uint8Array(32).fill(1)), y: toBase64url(new Uint8Array(32)) };
+  const payload = toBase64url(successorPayload('token', off, made().key.jwk));
+  const text = `${headerOf(thumbprintOf(off), TYPS.successor)}.${payload}.${'A'.repeat(86)}`;
+
+  assert.ok(readSuccessor(text));
+  assert.equal(verifiedSuccessor(text), undefined);
 });
 
 test('a client that pinned a compromised key finds nothing to follow', () => {

@@ -48,8 +48,13 @@ export function successorText(use: SuccessorUse, key: SigningKey, successor: Pub
 export function verifiedSuccessor(text: string): Successor | undefined {
   const read = readSuccessor(text);
   if (read === undefined) return undefined;
-  const key = createPublicKey({ key: Buffer.from(read.spki), format: 'der', type: 'spki' });
-  return isSignature(key, read.signed, read.signature) ? { ...read, text } : undefined;
+  try {
+    const key = createPublicKey({ key: Buffer.from(read.spki), format: 'der', type: 'spki' });
+    return isSignature(key, read.signed, read.signature) ? { ...read, text } : undefined;
+  } catch {
+    // Two coordinates need not be a point of the curve; the platform throws when they are not.
+    return undefined;
+  }
 }
 
 /**
@@ -82,7 +87,10 @@ export function completeSuccessors(
 
 /** What is published, each use from the oldest to the newest. */
 export function publishedSuccessors(files: KeyFiles, successors: Successors): string[] {
-  const live = [...usable(files, successors).values()];
+  // A key that was marked as compromised by mistake leaves two statements by the one before it: the
+  // later generation counts.
+  const byKey = new Map([...usable(files, successors).values()].map((each) => [each.kid, each]));
+  const live = [...byKey.values()];
   return SUCCESSOR_USES.flatMap((use) =>
     live
       .filter((statement) => statement.use === use)
