@@ -31,7 +31,7 @@ export const OPERATOR = 'service:operator';
 export const BUDGET = { currency: 'USD', max_amount: 500 };
 export const RECEIPT = { entry_id: `ent_${HEX}`, leaf_hash: HASH };
 const JET = { route: 'SEA-SFO', date: '2026-12-01' };
-const REQUESTER = { subject: AGENT, root_principal: HUMAN };
+const REQUESTER = { subject: AGENT, root_principal: HUMAN, chain: DIGEST };
 export const TRUST = { level: 'anchored', anchoring: { cadence: 'PT5S' } } as const;
 const ONE_TIME: ApprovalRequest['grant_policy'] = {
   allowed_grant_types: ['one_time'],
@@ -77,6 +77,7 @@ export const GRANT: Grant = {
   issued_at: NOW,
   expires_at: '2026-12-01T09:15:00.000Z',
   max_uses: 1,
+  terms_digest: DIGEST,
   signature: SIGNATURE,
 };
 

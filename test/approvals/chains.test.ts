@@ -30,13 +30,15 @@ async function namesakes(desk: Desk) {
 
 type Ask = (method: string, path: string, options: AskOptions) => Promise<Reply>;
 
-/** A call over the socket, with a grant or an idempotency key where one is given. */
-function call(ask: Ask, { token }: IssueAnswer, capability: string, body: object, key?: string) {
-  return ask('POST', `/svc/invoke/${capability}`, {
-    bearer: token,
-    body,
-    headers: key === undefined ? {} : { 'idempotency-key': key },
-  });
+/** A call of "sign" over the socket, with a grant. */
+function use(ask: Ask, { token }: IssueAnswer, parameters: object, approval_grant: string) {
+  return ask('POST', '/svc/invoke/sign', { bearer: token, body: { parameters, approval_grant } });
+}
+
+/** A call of "plain" over the socket, with an idempotency key. */
+function call(ask: Ask, { token }: IssueAnswer, parameters: object, key: string) {
+  const headers = { 'idempotency-key': key };
+  return ask('POST', '/svc/invoke/plain', { bearer: token, body: { parameters }, headers });
 }
 
 onEachStore((desk) => {
@@ -82,11 +84,9 @@ onEachStore((desk) => {
     const { victim, thief, parameters } = await namesakes(desk());
     const grant = await desk().granted(await desk().asked(victim, 'sign', parameters), BOB);
     const runs = desk().world.runs('sign').length;
-    const use = (approval_grant: string) =>
-      call(ask, thief, 'sign', { parameters, approval_grant });
 
-    const stolen = await use(grant);
-    const made = await use(NO_GRANT);
+    const stolen = await use(ask, thief, parameters, grant);
+    const made = await use(ask, thief, parameters, NO_GRANT);
     const tried = await ask('POST', '/svc/test/sign', {
       bearer: thief.token,
       body: { parameters, approval_grant: grant },
@@ -100,7 +100,7 @@ onEachStore((desk) => {
       ({ invocation_id }) => invocation_id === stolen.body.invocation_id,
     );
     assert.deepEqual([entry?.approval_grant_id, entry?.approval_request_id], [null, null]);
-    const own = await call(ask, victim, 'sign', { parameters, approval_grant: grant });
+    const own = await use(ask, victim, parameters, grant);
     assert.equal(own.status, 200);
   });
 
@@ -108,10 +108,10 @@ onEachStore((desk) => {
     const ask = await askedOverSocket(desk());
     const { victim, thief, parameters } = await namesakes(desk());
     const key = `read-${count}`;
-    const first = await call(ask, victim, 'plain', { parameters }, key);
+    const first = await call(ask, victim, parameters, key);
 
-    const other = await call(ask, thief, 'plain', { parameters }, key);
-    const again = await call(ask, victim, 'plain', { parameters }, key);
+    const other = await call(ask, thief, parameters, key);
+    const again = await call(ask, victim, parameters, key);
 
     assert.equal(other.status, 200);
     assert.notEqual(other.body.invocation_id, first.body.invocation_id);
@@ -123,9 +123,9 @@ onEachStore((desk) => {
     const ask = await askedOverSocket(desk());
     const { victim, thief, parameters } = await namesakes(desk());
     const key = `taken-${count}`;
-    const poisoned = await call(ask, thief, 'plain', { parameters: { note: 'poison' } }, key);
+    const poisoned = await call(ask, thief, { note: 'poison' }, key);
 
-    const own = await call(ask, victim, 'plain', { parameters }, key);
+    const own = await call(ask, victim, parameters, key);
 
     assert.equal(poisoned.status, 200);
     assert.equal(own.status, 200, own.text);
@@ -141,14 +141,14 @@ onEachStore((desk) => {
     const key = `renewed-${count}`;
     const id = await desk().asked(victim, 'sign', parameters);
     const grant = await desk().granted(id, BOB);
-    const first = await call(ask, victim, 'plain', { parameters }, key);
+    const first = await call(ask, victim, parameters, key);
 
     for (const token of [renewed, anew]) {
       const seen = await ask('GET', `/svc/approval_requests/${id}`, { bearer: token.token });
       assert.equal(seen.body.grant_id, grant);
-      assert.equal((await call(ask, token, 'plain', { parameters }, key)).text, first.text);
+      assert.equal((await call(ask, token, parameters, key)).text, first.text);
     }
-    const used = await call(ask, renewed, 'sign', { parameters, approval_grant: grant });
+    const used = await use(ask, renewed, parameters, grant);
     assert.equal(used.status, 200, used.text);
   });
 

@@ -67,9 +67,9 @@ async function addChildren({ place }: Inspected, parent: string, count: number):
   const rest = 'purpose, caller_class, concurrent_branches, max_delegation_depth, issued_at';
   await place.alter(
     `INSERT INTO tokens (token_id, parent_token_id, lineage, subject, root_principal, scope, depth,
-       ${rest}, expires_at, kid, claims_digest)
+       ${rest}, expires_at, kid, claims_digest, chain)
      SELECT c.id, p.token_id, ${lineage}, 'agent:many', p.root_principal, p.scope, p.depth + 1,
-       ${rest}, p.expires_at, p.kid, p.claims_digest
+       ${rest}, p.expires_at, p.kid, p.claims_digest, p.chain
      FROM tokens p CROSS JOIN ${ids} c WHERE p.token_id = '${parent}'`,
   );
   const counter = isFile ? 'tokens' : 'families';

@@ -131,10 +131,17 @@ const restricted = {
 const minimalRestricted = only(restricted, 'capability', 'reason', 'reason_type');
 const denied = { capability: 'drop', reason: 'root only', reason_type: 'non_delegable' };
 
-const requester = { subject: AGENT, root_principal: HUMAN };
+const requester = { subject: AGENT, root_principal: HUMAN, chain: DIGEST };
+const nameless = only(requester, 'subject', 'root_principal');
+const terms = {
+  grant_type: 'session_bound',
+  session_id: 'session-1',
+  expires_in_seconds: 600,
+  max_uses: 2,
+};
 const parameters = open('parameters', { destination: 'CDG' });
 const preview = open('preview', { total: 420.5 });
-const safe = { parameters, preview, requester, session_id: 'session-1' };
+const safe = { parameters, preview, requester: nameless, session_id: 'session-1' };
 
 const approvalRequest = {
   approval_request_id: REQUEST_ID,
@@ -150,6 +157,8 @@ const approvalRequest = {
   grant_policy: grantPolicy,
   approvals_required: 2,
   approvals: [{ approver: HUMAN, approved_at: TIME }],
+  terms,
+  terms_digest: DIGEST,
   status: 'approved',
   created_at: TIME,
   expires_at: TIME,
@@ -160,9 +169,11 @@ const approvalRequest = {
   grant_id: GRANT_ID,
   safe,
 };
-const { grant_id: _granted, safe: _safe, session_id: _session, ...required } = approvalRequest;
+const { grant_id: _granted, safe: _safe, session_id: _session, ...decidable } = approvalRequest;
+const { terms: _terms, terms_digest: _termsDigest, ...required } = decidable;
 const pendingRequest = {
   ...required,
+  requester: nameless,
   preview: null,
   preview_digest: null,
   status: 'pending',
@@ -194,16 +205,27 @@ const grant = {
   issued_at: TIME,
   expires_at: TIME,
   max_uses: 2,
+  terms_digest: DIGEST,
   signature: SIGNATURE,
 };
-const bareGrant = { ...grant, preview_digest: null, grant_type: 'one_time', session_id: null };
+const { terms_digest: _signedTerms, ...signedBefore } = grant;
+const bareGrant = {
+  ...signedBefore,
+  requester: nameless,
+  preview_digest: null,
+  grant_type: 'one_time',
+  session_id: null,
+};
 
 const quorum = {
   approval_request_id: REQUEST_ID,
   status: 'pending',
   approvals_required: 2,
   approvals: [{ approver: HUMAN, approved_at: TIME }],
+  terms,
+  terms_digest: DIGEST,
 };
+const { terms: _proposed, terms_digest: _proposedDigest, ...bareQuorum } = quorum;
 
 const freeze = { what: 'root_principal', target: HUMAN, reason: 'stolen laptop', until: TIME };
 const named = only(freeze, 'what', 'target', 'reason');
@@ -278,8 +300,12 @@ export const AUTHORITY_EXAMPLES: Examples = {
     { full: grantRequest, minimal: { approval_request_id: REQUEST_ID, grant_type: 'one_time' } },
   ],
   Grant: [{ full: grant, minimal: bareGrant }],
-  QuorumAnswer: [whole(quorum)],
-  GrantAnswer: [{ full: grant, minimal: bareGrant }, whole(quorum)],
+  GrantTerms: [{ full: terms, minimal: { ...terms, session_id: null } }],
+  QuorumAnswer: [{ full: quorum, minimal: bareQuorum }],
+  GrantAnswer: [
+    { full: grant, minimal: bareGrant },
+    { full: quorum, minimal: bareQuorum },
+  ],
   ApprovalListRequest: [
     { full: { status: 'pending', limit: 10, cursor: 'b2Zmc2V0' }, minimal: {} },
   ],

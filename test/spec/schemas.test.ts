@@ -65,6 +65,8 @@ const EXEMPT: Readonly<Record<string, string>> = {
 const ABSENT_OR_NULL: readonly string[] = [
   'ApprovalRequest.grant_id',
   'ApprovalRequest.session_id',
+  'ApprovalRequest.terms',
+  'ApprovalRequest.terms_digest',
 ];
 
 /** Open as a whole, so that there is no unknown field. */
