@@ -39,13 +39,17 @@ export const STEPS: readonly string[] = [
   CHAINS,
 ];
 
-/** Every index that has a name of its own. */
-export const INDEXES: readonly { name: string; table: string; isUnique: boolean }[] = STEPS.flatMap(
-  (step) =>
-    [...step.matchAll(/CREATE (UNIQUE )?INDEX (\w+) ON (\w+)/g)].map(
-      ([, unique, name = '', table = '']) => ({ name, table, isUnique: unique !== undefined }),
+/** Every index that has a name of its own, as the last step that makes it does. */
+export const INDEXES: readonly { name: string; table: string; isUnique: boolean }[] = [
+  ...new Map(
+    STEPS.flatMap((step) => [...step.matchAll(/CREATE (UNIQUE )?INDEX (\w+) ON (\w+)/g)]).map(
+      ([, unique, name = '', table = '']) => [
+        name,
+        { name, table, isUnique: unique !== undefined },
+      ],
     ),
-);
+  ).values(),
+];
 
 /** Any number that no other program of the same database locks. */
 const MIGRATION_LOCK = 0x77_72_69_74_00n;
