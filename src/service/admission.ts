@@ -355,7 +355,9 @@ function endingOf(
       'a handler reported a cost above what was reserved',
     );
   }
-  return amended(base, { cost });
+  // Nobody knows what an unknown outcome cost, so it stays charged in full.
+  const isUnknown = done.outcome === 'indeterminate' && charge !== undefined;
+  return amended(base, { cost: isUnknown ? charge : cost });
 }
 
 /** The budget after the call: what was reserved for it has become what it cost. */

@@ -81,6 +81,8 @@ async function record(parts: Parts, call: LateCall, done: Done): Promise<void> {
   const entry = endingEntry(parts, call, ending);
   const refund = done.outcome === 'no_effect';
   const { invocation_id } = call.ids;
-  const reconciled = await parts.store.reconcile(invocation_id, refund, () => entry);
+  // One that ends unknown after all is still an operator's to reconcile.
+  const isKnown = done.outcome !== 'indeterminate';
+  const reconciled = isKnown && (await parts.store.reconcile(invocation_id, refund, () => entry));
   if (!reconciled) await parts.store.append([entry]);
 }

@@ -40,16 +40,28 @@ export function startResuming(parts: Parts, timing: Timing = {}): Repeated {
   return resuming;
 }
 
+/**
+ * One call that cannot be gone on with keeps no other from it. It is given back when all were tried,
+ * so that the next pass, here or elsewhere, tries it again: else its money would stay reserved for as
+ * long as this process lives.
+ */
 async function resumeAll(parts: Parts, silentMs: number): Promise<void> {
+  const { store, instanceId } = parts;
+  const failed: string[] = [];
   for (;;) {
-    const silentSince = new Date(parts.store.now().getTime() - silentMs);
-    const adopted = await parts.store.adoptComposition(parts.instanceId, silentSince);
-    if (!adopted) return;
-    await parts.work.track(resume(parts, adopted));
+    const silentSince = new Date(store.now().getTime() - silentMs);
+    const adopted = await store.adoptComposition(instanceId, silentSince);
+    if (!adopted) break;
+    const closed = await parts.work.track(resume(parts, adopted));
+    if (!closed) failed.push(adopted.intent.operation_id);
+  }
+  for (const id of failed) {
+    await parts.settler.insist(() => store.returnComposition(id, instanceId));
   }
 }
 
-async function resume(parts: Parts, adopted: AdoptedComposition): Promise<void> {
+/** False when the call is still open. */
+async function resume(parts: Parts, adopted: AdoptedComposition): Promise<boolean> {
   const { intent } = adopted;
   const facts = { invocation_id: intent.invocation_id, capability: intent.capability };
   try {
@@ -57,8 +69,10 @@ async function resume(parts: Parts, adopted: AdoptedComposition): Promise<void> 
     const done = await goOn(parts, call, adopted);
     await close(parts, call, adopted, done);
     parts.log.warn({ ...facts, outcome: done.outcome }, 'went on with an abandoned composition');
+    return true;
   } catch (error) {
     parts.log.error({ ...facts, err: error }, 'an abandoned composition could not be gone on with');
+    return false;
   }
 }
 
@@ -115,9 +129,11 @@ async function goOn(
     operationId: intent.operation_id,
     trail: [...steps],
   };
-  for (const step of steps.filter(({ outcome }) => outcome === undefined)) {
-    await endInterrupted(parts, whole, step);
+  const interrupted = steps.filter(({ outcome }) => outcome === undefined);
+  if (!interrupted.every((step) => capabilityOf(parts.definition, step.capability))) {
+    return { ...unknownEnd(), steps: listed(whole) };
   }
+  for (const step of interrupted) await endInterrupted(parts, whole, step);
   const reached = reachedBy(whole);
   if ('result' in reached || composition.failure_policy === 'compensate') {
     return composedDone(parts, whole, reached);
@@ -218,12 +234,14 @@ async function settled(
 /** Nobody knows what an unknown outcome cost, so it stays charged in full. */
 function endingOf({ intent }: AdoptedComposition, done: Done): Ending {
   const { outcome, result, failure: found, reported, steps } = done;
-  const known = intent.charge ? reported : undefined;
+  const { charge } = intent;
+  // Steps drew from what was reserved, whatever currency a newer version of the service prices in.
+  const known = charge && { ...charge, amount: reported?.amount ?? charge.amount };
   return {
     state: outcome === 'no_effect' ? 'failed' : outcome,
     result,
     failure: found,
-    cost: outcome === 'indeterminate' ? intent.charge : outcome === 'no_effect' ? undefined : known,
+    cost: outcome === 'indeterminate' ? charge : outcome === 'no_effect' ? undefined : known,
     detail: steps && { steps },
   };
 }

@@ -37,6 +37,12 @@ export interface CompositionStore {
    */
   adoptComposition(instanceId: string, silentSince: Date): Promise<AdoptedComposition | undefined>;
 
+  /**
+   * Gives up a call that `instanceId` has: from then on nobody has it, and whoever asks adopts it.
+   * Changes nothing when the call is in other hands, or needs nobody any more.
+   */
+  returnComposition(operationId: string, instanceId: string): Promise<void>;
+
   /** When the window of the call that has these values closes, where one is known. */
   rollbackUntil(key: RollbackKey): Promise<Date | undefined>;
 }

@@ -269,6 +269,23 @@ export const ADOPTION_CASES: Cases = {
       assert.equal(await store.beginStep(begun(call, { role: 'compensation' }), OTHER), false);
     },
 
+  'returnComposition() lets anybody adopt the call at once, and only its own process do so': async (
+    store,
+  ) => {
+    const { call } = await composed(store);
+    const id = call.intent.operation_id;
+    await store.heartbeat(ME, at(2 * HOUR));
+    await store.returnComposition(id, OTHER);
+    assert.equal(await store.adoptComposition(OTHER, at(HOUR)), undefined);
+
+    await store.returnComposition(id, ME);
+
+    assert.equal(await store.beginStep(begun(call), ME), false);
+    const again = await store.adoptComposition(ME, at(HOUR));
+    assert.equal(again?.intent.operation_id, id);
+    assert.equal(await store.beginStep(begun(call), ME), true);
+  },
+
   'settle() ends the trail of a composed call, whatever its outcome': async (store) => {
     for (const outcome of ['completed', 'failed', 'no_effect', 'indeterminate'] as const) {
       const { call } = await composed(store);

@@ -13,10 +13,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import type { AuditEntry } from '../../src/protocol/audit.ts';
 import { NoEffect } from '../../src/service/define.ts';
-import { type Store, StoreUnavailable } from '../../src/storage/store.ts';
 import { eventually } from '../invoke/rig.ts';
 import { STORES } from '../service/harness.ts';
 import { type Desk, openDesk } from './desk.ts';
+import { type Death, mortal } from './mortal.ts';
 import { createWorld, type World, whole } from './world.ts';
 
 const HOLDS = ['hold_one', 'hold_two', 'hold_three'];
@@ -29,50 +29,8 @@ const wholes = [
   whole('mixed', ['hold_one', 'look', 'act']),
 ];
 
-/** The changes of the store that a composed call makes once it is admitted. */
-const CHANGES: ReadonlySet<PropertyKey> = new Set(['beginStep', 'endStep', 'settle', 'append']);
-
-/** What is no question to the store. */
-const UNASKED: ReadonlySet<PropertyKey> = new Set(['logId', 'now', 'backlog', 'close']);
-
 /** More than any call here makes. */
 const CHANGES_MAX = 16;
-
-interface Death {
-  /** After how many changes, and whether the last one still happened. */
-  readonly after: number;
-  readonly happened: boolean;
-}
-
-/** A store whose process dies: from that moment on it is told nothing and can tell nothing. */
-function mortal({ after, happened }: Death, died: () => void): (store: Store) => Store {
-  let isDead = false;
-  let left = Number.POSITIVE_INFINITY;
-  const gone = () => Promise.reject(new StoreUnavailable('Cannot ask: the process is dead'));
-
-  async function last(change: () => Promise<unknown>): Promise<unknown> {
-    isDead = true;
-    if (happened) await change();
-    died();
-    return gone();
-  }
-
-  return (store) =>
-    new Proxy(store, {
-      get(target, name) {
-        const value = Reflect.get(target, name);
-        if (UNASKED.has(name)) return value;
-        return async (...args: unknown[]) => {
-          const ask = () => Reflect.apply(value, target, args) as Promise<unknown>;
-          if (isDead) return gone();
-          if (CHANGES.has(name) && left-- === 0) return last(ask);
-          const result = await ask();
-          if (name === 'admit') left = after;
-          return result;
-        };
-      },
-    });
-}
 
 /** All processes of this file sign with the same keys, and wait for nothing when they stop. */
 const SHARED = {

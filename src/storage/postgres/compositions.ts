@@ -37,6 +37,9 @@ export function createCompositions(database: Database, resolveTimeoutMs: number)
     adoptComposition: (instanceId, silentSince) =>
       database.transaction((session) => adopt(session, instanceId, silentSince)),
 
+    returnComposition: (operationId, instanceId) =>
+      repeatable(async () => void (await database.write(RETURN, [operationId, instanceId]))),
+
     async rollbackUntil({ capability, root_principal, digest }) {
       const values = [capability, root_principal, digest];
       const [row] = await database.read<{ until: unknown }>(ROLLBACK_UNTIL, values);
@@ -162,6 +165,13 @@ const ADOPT: Statement = {
         SELECT FROM instances s WHERE s.instance_id = i.instance_id AND s.seen_at > $2)
       ORDER BY i.admitted_at, i.operation_id LIMIT 1 FOR UPDATE SKIP LOCKED)
     RETURNING ${INTENT_COLUMNS}, state, composing`,
+};
+
+/** No process has an empty name, so none of that name is heard of. */
+const RETURN: Statement = {
+  name: 'return_composition',
+  text: `UPDATE intents SET instance_id = ''
+    WHERE operation_id = $1 AND instance_id = $2 AND composing IS NOT NULL`,
 };
 
 const TRAIL: Statement = {

@@ -97,6 +97,23 @@ export function adopt(
   };
 }
 
+/** No process has this name, so none of that name is heard of. */
+const NOBODY = '';
+
+export function returnComposition(
+  connection: Connection,
+  operationId: string,
+  instanceId: string,
+): void {
+  connection.run(
+    `UPDATE intents SET instance_id = ?
+     WHERE operation_id = ? AND instance_id = ? AND composing IS NOT NULL`,
+    NOBODY,
+    operationId,
+    instanceId,
+  );
+}
+
 export function rollbackUntil(connection: Connection, key: RollbackKey): Date | undefined {
   const row = connection.get<{ until: bigint }>(
     'SELECT until FROM rollbacks WHERE capability = ? AND root_principal = ? AND digest = ?',

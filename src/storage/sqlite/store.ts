@@ -193,6 +193,9 @@ function compositionStore({ connection, reader, log, commits }: Parts) {
     adoptComposition: (instanceId, silentSince) => {
       return commits.submit(() => compositions.adopt(connection, instanceId, silentSince));
     },
+    returnComposition: (id, instanceId) => {
+      return commits.submit(() => compositions.returnComposition(connection, id, instanceId));
+    },
     rollbackUntil: (key) => reader.ask(() => compositions.rollbackUntil(connection, key)),
   } satisfies Partial<Store>;
 }
