@@ -30,9 +30,12 @@ const FSCK_USAGE = `Usage: writ fsck [--store <url>] [--keys <folder>] [--mark <
 Reads the whole log, hashes every leaf again, rebuilds the tree and compares it
 with every stored node, with the head and with every checkpoint and its note;
 verifies their signatures where it has the keys, and that the log extends the
-mark where there is one. Asks the store for damage of its own: pages, tables,
-indexes, triggers; on PostgreSQL only named indexes and the guards of the log.
-Makes and migrates nothing.
+mark where there is one. Compares tokens, revocations, budgets, approval
+requests, decisions, grants with their uses, and freezes with what the log says
+they must be. Asks the store for damage of its own: pages, tables, indexes,
+triggers; on PostgreSQL only named indexes and the guards of the log.
+Makes and migrates nothing. Holds below one kilobyte in memory for each token,
+request and grant.
 
 Of an entry that retention erased only the hash is left: nothing here can tell
 whether its time, type and state are those it had.
@@ -148,6 +151,8 @@ function told(report: FsckReport, { url, keys, marked }: Sources): string {
     `tree nodes   ${nodes}`,
     `checkpoints  ${checkpoints} (roots and notes; ${signaturesTold(keys)})`,
     `mark         ${marked ? `checkpoint ${marked.sequence}, ${marked.size} entries` : 'none read'}`,
+    `rows         ${rowsTold(report.ledger)}`,
+    ...report.ledger.notes.map((note) => `not compared ${note}`),
     `root         ${report.root}`,
     '',
     ...findings.map(({ what, where, detail }) => `${what} ${where}: ${detail}`),
@@ -156,6 +161,19 @@ function told(report: FsckReport, { url, keys, marked }: Sources): string {
   if (more > 0) lines.push(`and ${more} more`);
   lines.push(findingsCount === 0 ? 'All is well' : `Found: ${findingsCount}`);
   return `${lines.join('\n')}\n`;
+}
+
+/** What was compared with the log. */
+function rowsTold(ledger: FsckReport['ledger']): string {
+  const { tokens, budgets, requests, grants, freezes, openCalls } = ledger;
+  const kinds = [
+    `${tokens} tokens`,
+    `${budgets} budgets`,
+    `${requests} approval requests`,
+    `${grants} grants`,
+    `${freezes} freezes`,
+  ];
+  return `${kinds.join(', ')} (${openCalls} calls are open)`;
 }
 
 function signaturesTold(keys: string): string {

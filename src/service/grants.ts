@@ -9,6 +9,7 @@
  */
 
 import { canonicalJson } from '../domain/canonical.ts';
+import { grantFacts } from '../domain/entry-facts.ts';
 import { failure, Refusal, refuse } from '../domain/failure.ts';
 import { type GrantFacts, type GrantTerms, grantTerms, unsignedGrant } from '../domain/grant.ts';
 import { ARTEFACTS } from '../keyring/wire.ts';
@@ -185,11 +186,7 @@ function decisionEntry(
       approvals: request.approvals.length,
       approvals_required: request.approvals_required,
       ...proposedTerms(request),
-      ...(grant && {
-        grant_type: grant.grant_type,
-        max_uses: grant.max_uses,
-        expires_at: grant.expires_at.toISOString(),
-      }),
+      ...(grant && grantFacts(grant)),
     },
   });
 }

@@ -14,6 +14,7 @@ import { chainOf } from '../domain/chain.ts';
 import { claimsOf } from '../domain/claims.ts';
 import { levelOf } from '../domain/disclosure.ts';
 import { unentitledClass, unentitledScope, unentitledSubject } from '../domain/entitlement.ts';
+import { issuanceFacts } from '../domain/entry-facts.ts';
 import { failure, Refusal, refuse } from '../domain/failure.ts';
 import { utf8 } from '../domain/hash.ts';
 import { PAYLOAD_BYTES_MAX, readClaims } from '../domain/jws.ts';
@@ -226,14 +227,7 @@ function issuanceEntry(parts: Parts, caller: Caller, token: TokenRecord) {
       token_id: token.token_id,
       capability: token.capability,
       task_id: token.purpose.task_id as string | undefined,
-      detail: {
-        subject: token.subject,
-        scope: [...token.scope],
-        depth: token.depth,
-        parent_token_id: token.parent_token_id ?? null,
-        budget: token.budget ?? null,
-        expires_at: token.expires_at.toISOString(),
-      },
+      detail: issuanceFacts(parts.definition.id, token, token.claims_digest),
     },
   );
 }

@@ -10,6 +10,7 @@
 
 import { barredApprover } from '../domain/approver.ts';
 import { digestOf } from '../domain/canonical.ts';
+import { requestFacts } from '../domain/entry-facts.ts';
 import { failure, Refusal } from '../domain/failure.ts';
 import { copyOf, isObject, type JsonLimits, readJson } from '../domain/json.ts';
 import { entitles } from '../domain/scope-pattern.ts';
@@ -53,12 +54,7 @@ export async function requestApproval(parts: Parts, call: AskingCall): Promise<F
     approval_request_id: request.approval_request_id,
     token_id: caller.token.token_id,
     parameters_digest: request.parameters_digest,
-    detail: {
-      invocation_id: request.invocation_id,
-      preview_digest: request.preview_digest ?? null,
-      approvals_required: request.approvals_required,
-      expires_at: request.expires_at.toISOString(),
-    },
+    detail: { ...requestFacts(request), requested_through: [...request.requested_through] },
   });
   const notices = noticesOf(parts, 'requested', request);
   const kept = acted(await parts.store.requestApproval(request, entry, notices, actorOf(caller)));

@@ -22,6 +22,10 @@ test('checkStore() finds nothing in a log that nobody touched, and says what it 
     // Seven leaves, three pairs, one pair of pairs.
     nodes: 11,
     checkpoints: 2,
+    ledger: {
+      ...{ tokens: 0, budgets: 0, requests: 0, grants: 0, freezes: 0, openCalls: 0 },
+      notes: [],
+    },
     root: toHex(foldPeaks(peaks)),
     findings: [],
     findingsCount: 0,

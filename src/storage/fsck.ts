@@ -3,9 +3,10 @@
  *
  * Every leaf is hashed again, every column compared with its leaf, the tree rebuilt from the leaf
  * hashes and compared node by node with the stored one, with the head, with the root and the note of
- * every checkpoint, and with the mark where the caller has it. Then the store is asked for what only it can know. Reads only, through the port, so it
- * checks any store, also while others append: what comes after its beginning is left to the next
- * check.
+ * every checkpoint, and with the mark where the caller has it. Then the rows of authority and money are
+ * compared with the log (`fsck-ledger.ts`), and the store is asked for what only it can know. Reads
+ * only, through the port, so it checks any store, also while others append: what comes after its
+ * beginning is left to the next check.
  *
  * What a store can change without a trace here: the time, type and state of an entry whose contents
  * retention erased (its hash stays, but nothing is left to compare them with), how far retention says
@@ -30,6 +31,8 @@ import {
 import { type CheckSignatures, cosignatureFault, noteFault } from './fsck-checkpoint.ts';
 import { entryFaults } from './fsck-entry.ts';
 import { erasureFault } from './fsck-erased.ts';
+import { createLedgerCheck, type LedgerCheck, type LedgerReport } from './fsck-ledger.ts';
+import type { LedgerPart } from './fsck-rows.ts';
 import type { CheckpointRecord } from './records.ts';
 import { OutcomeUnknown, type Store, StoreUnavailable, type TreeHead } from './store.ts';
 
@@ -40,8 +43,8 @@ const PAGE = 500;
 export const FINDINGS_MAX = 100;
 
 interface Finding {
-  readonly what: 'entry' | 'node' | 'head' | 'checkpoint' | 'mark' | 'store';
-  /** Which one: its sequence, or level and index; of a store the id of its log. */
+  readonly what: 'entry' | 'node' | 'head' | 'checkpoint' | 'mark' | 'store' | LedgerPart;
+  /** Which one: its sequence, or level and index; of a store the id of its log; of a row its id. */
   readonly where: string;
   readonly detail: string;
 }
@@ -53,6 +56,7 @@ export interface FsckReport {
   readonly erased: number;
   readonly nodes: number;
   readonly checkpoints: number;
+  readonly ledger: LedgerReport;
   /** The root that was rebuilt, in hex. */
   readonly root: string;
   /** The first `FINDINGS_MAX`; empty means that all is well. */
@@ -84,6 +88,7 @@ export async function checkStore(
       checkpoints: 0,
     },
     ids: createIds(),
+    ledger: createLedgerCheck((...finding) => report(check, ...finding)),
     tree: { size: 0, peaks: [], nodes: [] },
   };
 
@@ -93,12 +98,14 @@ export async function checkStore(
   checkHead(check, head);
   await checkCheckpoints(check, last);
   if (mark) await checkMark(check, mark, last);
+  const ledger = await check.ledger.compare(store, head.size);
   for (const damage of await store.inspect()) report(check, 'store', store.logId, damage);
 
   const { entries, erased, nodes, checkpoints, findings, findingsCount } = check;
   const root = toHex(foldPeaks(check.tree.peaks));
   const { logId } = store;
-  return { logId, entries, erased, nodes, checkpoints, root, findings, findingsCount };
+  const counted = { entries, erased, nodes, checkpoints };
+  return { logId, ...counted, ledger, root, findings, findingsCount };
 }
 
 interface Check {
@@ -111,6 +118,7 @@ interface Check {
   nodes: number;
   checkpoints: number;
   readonly ids: Ids;
+  readonly ledger: LedgerCheck;
   /** Rebuilt so far. */
   tree: GrownTree;
 }
@@ -160,6 +168,7 @@ function checkEntry(check: Check, stored: StoredEntry, expected: number): void {
   if (stored.leaf === undefined) check.erased += 1;
   for (const fault of entryFaults(stored)) report(check, 'entry', where, fault);
   check.ids.add(stored.entry_id);
+  check.ledger.fold(stored);
   check.entries += 1;
 }
 

@@ -18,6 +18,7 @@ import type { GrantTerms } from '../domain/grant.ts';
 import type { ApprovalStatus } from '../protocol/approval.ts';
 import type { CompositionStore } from './composition-store.ts';
 import type { InvocationStore } from './invocation-store.ts';
+import type { LedgerStore } from './ledger-store.ts';
 import type { LogStore } from './log-store.ts';
 import type {
   ApprovalRecord,
@@ -46,7 +47,8 @@ export interface Store
     CompositionStore,
     ApprovalStore,
     OperatorStore,
-    LogStore {
+    LogStore,
+    LedgerStore {
   /** Made with the store and never changed: a new store, also an in-memory one, is a new log. */
   readonly logId: string;
 

@@ -6,6 +6,7 @@
 
 import assert from 'node:assert/strict';
 import type { Settlement } from '../storage/invocation-store.ts';
+import type { LedgerSight } from '../storage/ledger-store.ts';
 import type { IntentRecord, TokenRecord } from '../storage/records.ts';
 import { type Store, StoreUnavailable } from '../storage/store.ts';
 import {
@@ -177,6 +178,14 @@ export const UNKNOWN_OUTCOME_CASES: Cases = {
 };
 
 /** Every method that asks the store for something. */
+const ignore = () => undefined;
+
+/** Looks at nothing. */
+const BLIND: LedgerSight = {
+  ...{ entry: ignore, erased: ignore, openCall: ignore, unknownCall: ignore, token: ignore },
+  ...{ request: ignore, grant: ignore, freeze: ignore, unreadable: ignore },
+};
+
 const CALLS: Record<string, (store: Store) => Promise<unknown>> = {
   insertRoot: (store) => store.insertRoot(rootToken(), entry()),
   revokeToken: (store) => store.revokeToken(newId('tok_'), at(0), () => entry()),
@@ -204,6 +213,7 @@ const CALLS: Record<string, (store: Store) => Promise<unknown>> = {
   erasures: (store) => store.erasures(),
   treeHead: (store) => store.treeHead(),
   inspect: (store) => store.inspect(),
+  readLedger: (store) => store.readLedger(0, BLIND),
   lastCheckpoint: (store) => store.lastCheckpoint(),
   lead: (store) => store.lead('job', 'holder', at(0), at(1)),
   probe: (store) => store.probe(),

@@ -8,9 +8,9 @@
  */
 
 import { randomBytes } from 'node:crypto';
+import { digestOf } from '../domain/canonical.ts';
 import { chainOf } from '../domain/chain.ts';
-import { type EntryFields, type EntryRecord, entryOf, SALT_BYTES } from '../domain/entry.ts';
-import { ID_BYTES, type IdPrefix, idOf } from '../domain/ids.ts';
+import { claimsOf } from '../domain/claims.ts';
 import type { GrantTerms } from '../protocol/approval.ts';
 import type { Budget } from '../protocol/primitives.ts';
 import type { Admission, GrantUse, Settlement } from '../storage/invocation-store.ts';
@@ -25,23 +25,23 @@ import type {
   TokenRecord,
 } from '../storage/records.ts';
 import type { ActorEnded, Store } from '../storage/store.ts';
+import {
+  approvalEntry,
+  at,
+  ISSUER,
+  issuanceEntry,
+  newId,
+  outcomeEntry,
+  requestEntry,
+} from './entries.ts';
 
-const T0 = Date.parse('2030-01-01T00:00:00.000Z');
+export { at, entry, newId } from './entries.ts';
 
 export const SECOND = 1_000;
 export const HOUR = 3_600 * SECOND;
 
 /** Later than every time of every case. */
 export const FAR = new Date('2100-01-01T00:00:00.000Z');
-
-/** A time of a case, by its distance from the beginning. */
-export function at(milliseconds: number): Date {
-  return new Date(T0 + milliseconds);
-}
-
-export function newId(prefix: IdPrefix): string {
-  return idOf(prefix, randomBytes(ID_BYTES[prefix]));
-}
 
 export function usd(amount: bigint): Charge {
   return { currency: 'USD', amount };
@@ -56,7 +56,7 @@ export function rootToken(changed: Partial<TokenRecord> = {}): TokenRecord {
   const token_id = newId('tok_');
   const principal = `human:${token_id.slice(-8)}@example.com`;
   const { subject = principal, root_principal = principal } = changed;
-  return {
+  return digested({
     token_id,
     lineage: [token_id],
     chain: chainOf(root_principal, [subject]),
@@ -71,15 +71,18 @@ export function rootToken(changed: Partial<TokenRecord> = {}): TokenRecord {
     issued_at: at(0),
     expires_at: at(24 * HOUR),
     kid: 'key-1',
-    claims_digest: `sha256:${'ab'.repeat(32)}`,
     ...changed,
-  };
+  });
+}
+
+function digested(token: Omit<TokenRecord, 'claims_digest'>): TokenRecord {
+  return { ...token, claims_digest: digestOf(claimsOf(ISSUER, token)) };
 }
 
 export function childToken(parent: TokenRecord, changed: Partial<TokenRecord> = {}): TokenRecord {
   const token_id = newId('tok_');
   const { subject = `agent:${token_id.slice(-8)}` } = changed;
-  return {
+  return digested({
     ...rootToken(),
     token_id,
     parent_token_id: parent.token_id,
@@ -91,22 +94,7 @@ export function childToken(parent: TokenRecord, changed: Partial<TokenRecord> = 
     depth: parent.depth + 1,
     expires_at: parent.expires_at,
     ...changed,
-  };
-}
-
-export function entry(changed: Partial<EntryFields> = {}): EntryRecord {
-  const fields: EntryFields = {
-    entry_id: newId('ent_'),
-    entry_type: 'invocation',
-    actor_key: 'agent:actor',
-    root_principal: 'human:root@example.com',
-    event_class: 'low_risk_success',
-    success: true,
-    state: 'completed',
-    timestamp: at(0).toISOString(),
-    ...changed,
-  };
-  return entryOf(fields, randomBytes(SALT_BYTES));
+  });
 }
 
 function intent(token: TokenRecord, changed: Partial<IntentRecord> = {}): IntentRecord {
@@ -124,7 +112,7 @@ function intent(token: TokenRecord, changed: Partial<IntentRecord> = {}): Intent
   };
 }
 
-/** An admission of one call. A charge is also noted in the intent, as the service does. */
+/** An admission of one call. Charge and grant are also noted in the intent, as the service does. */
 export function admission(
   token: TokenRecord,
   changed: Partial<Omit<Admission, 'intent'>> & { intent?: Partial<IntentRecord> } = {},
@@ -132,11 +120,13 @@ export function admission(
   const { intent: changedIntent, ...rest } = changed;
   const now = rest.now ?? at(SECOND);
   const noted = rest.charge ? { charge: rest.charge } : {};
+  const { facts, ...call } = intent(token, { admitted_at: now, ...noted, ...changedIntent });
+  const used = rest.grant && { approval_grant_id: rest.grant.grant_id };
   return {
     now,
     leaseUntil: new Date(now.getTime() + 30 * SECOND),
     ...rest,
-    intent: intent(token, { admitted_at: now, ...noted, ...changedIntent }),
+    intent: { ...call, facts: { ...facts, ...used } },
   };
 }
 
@@ -155,12 +145,13 @@ export function settlement(
   { intent: call }: Pick<Admission, 'intent'>,
   changed: Partial<Settlement> = {},
 ): Settlement {
+  const outcome = changed.outcome ?? 'completed';
   return {
     operation_id: call.operation_id,
-    outcome: 'completed',
+    outcome,
     bindings: [],
     answer: new TextEncoder().encode(`answer of ${call.operation_id}`),
-    entry: entry({ invocation_id: call.invocation_id, root_principal: call.root_principal }),
+    entry: outcomeEntry(call, { outcome, actual: changed.actual }),
     now: at(2 * SECOND),
     ...changed,
   };
@@ -295,7 +286,7 @@ export async function chain(
 
 /** Keeps one token, root or child. A parent that refuses is a defect of the case. */
 export async function keep(store: Store, token: TokenRecord): Promise<TokenRecord> {
-  const told = entry({ entry_type: 'issuance', token_id: token.token_id });
+  const told = issuanceEntry(token);
   if (token.parent_token_id === undefined) {
     await store.insertRoot(token, told);
     return token;
@@ -322,15 +313,16 @@ export async function granted(
   const { subject, root_principal, chain } = token;
   const request = approval({ subject, root_principal, chain });
   const grant = grantFor(request, changed);
-  await store.requestApproval(request, entry({ entry_type: 'approval_request' }), []);
+  await store.requestApproval(request, requestEntry(request), []);
+  const approver = 'human:approver@example.com';
   const result = await store.approve({
     approval_request_id: request.approval_request_id,
-    approver: 'human:approver@example.com',
+    approver,
     now: at(SECOND),
     approvalsSeen: 0,
     terms: TERMS,
     grant,
-    entry: entry({ entry_type: 'approval_decision' }),
+    entry: approvalEntry(request, { approver, terms: TERMS }, grant),
     deliveries: [],
   });
   if (result !== 'approved') throw new Error(`Cannot grant: ${result}`);

@@ -13,10 +13,16 @@ import type { Admission, Settlement } from '../storage/invocation-store.ts';
 import type { TokenRecord } from '../storage/records.ts';
 import type { Store } from '../storage/store.ts';
 import {
+  freezeEntry,
+  issuanceEntry,
+  reconcileEntry,
+  revocationEntry,
+  unfreezeEntry,
+} from './entries.ts';
+import {
   admission,
   at,
   childToken,
-  entry,
   FAR,
   freezeOf,
   granted,
@@ -79,7 +85,7 @@ async function addRoot(state: Walk): Promise<void> {
   if (state.model.tokens.size >= TOKENS_MAX) return;
   const token = rootToken(randomLimits(state));
 
-  await state.store.insertRoot(token, entry());
+  await state.store.insertRoot(token, issuanceEntry(token));
 
   insertToken(state.model, token);
   state.entries += 1;
@@ -90,7 +96,7 @@ async function addChild(state: Walk): Promise<void> {
   const token = childToken(randomToken(state), randomLimits(state));
   const bounds = { now: at(state.now), childrenMax: CHILDREN_MAX };
 
-  const result = await state.store.insertChild(token, entry(), bounds);
+  const result = await state.store.insertChild(token, issuanceEntry(token), bounds);
 
   const expected = insertChild(state.model, token, bounds.now, CHILDREN_MAX);
   assert.equal(result, expected);
@@ -112,7 +118,8 @@ async function revokeOne(state: Walk): Promise<void> {
   const { token_id } = randomToken(state);
   const now = at(state.now);
 
-  const result = happened(await state.store.revokeToken(token_id, now, () => entry()));
+  const revoked = state.store.revokeToken(token_id, now, () => revocationEntry(token_id));
+  const result = happened(await revoked);
 
   assert.equal(result?.ended, revoke(state.model, token_id, now));
   state.entries += 1;
@@ -148,7 +155,9 @@ async function reconcileOne(state: Walk): Promise<void> {
   const { invocation_id, operation_id } = call.request.intent;
   const refund = state.random.chance(50);
 
-  const result = await state.store.reconcile(invocation_id, refund, () => entry());
+  const result = await state.store.reconcile(invocation_id, refund, () =>
+    reconcileEntry(invocation_id, refund),
+  );
 
   assert.equal(result !== undefined, reconcile(state.model, operation_id, refund));
   if (result) state.entries += 1;
@@ -172,7 +181,7 @@ async function freezeOne(state: Walk): Promise<void> {
   const until = at(state.now + state.random.below(4) * SECOND);
   const freeze = freezeOf({ what, target, ...(state.random.chance(80) ? { until } : {}) });
 
-  await state.store.freeze(freeze, entry());
+  await state.store.freeze(freeze, freezeEntry(freeze));
 
   state.model.freezes.set(`${what} ${target}`, freeze);
   state.entries += 1;
@@ -180,7 +189,7 @@ async function freezeOne(state: Walk): Promise<void> {
 
 async function unfreezeAll(state: Walk): Promise<void> {
   for (const [text, freeze] of state.model.freezes) {
-    assert.equal(await state.store.unfreeze(freeze, entry()), true);
+    assert.equal(await state.store.unfreeze(freeze, unfreezeEntry(freeze)), true);
     state.model.freezes.delete(text);
     state.entries += 1;
   }

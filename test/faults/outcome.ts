@@ -22,12 +22,15 @@ export function outcomeEntry(
   state: EntryState,
   spent: number | bigint,
 ): EntryRecord {
-  const { invocation_id, root_principal, token_id } = intent;
+  const { invocation_id, root_principal, token_id, facts } = intent;
+  const grantId = facts.approval_grant_id;
   return entry({
     invocation_id,
     root_principal,
     token_id,
     state,
+    cost_actual: { currency: 'USD', amount: Number(spent) / 100 },
+    ...(typeof grantId === 'string' && { approval_grant_id: grantId }),
     detail: { spent: Number(spent) },
   });
 }

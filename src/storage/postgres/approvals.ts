@@ -166,7 +166,7 @@ function grantValues(grant: GrantRecord): unknown[] {
 }
 
 /** The columns of a record but for its status, which may depend on the time. */
-const REQUEST_COLUMNS = `r.approval_request_id, r.capability, r.contract_version, r.scope,
+export const REQUEST_COLUMNS = `r.approval_request_id, r.capability, r.contract_version, r.scope,
   r.subject, r.root_principal, r.session_id, r.invocation_id, r.parameters, r.parameters_digest,
   r.preview, r.preview_digest, r.grant_policy, r.approvals_required, r.created_at, r.expires_at,
   r.decided_at, r.decided_by, r.reason, r.grant_id, r.requested_through, r.chain,

@@ -100,7 +100,7 @@ interface IndexRow {
   readonly is_right: boolean | null;
 }
 
-const PATIENCE: Statement = {
+export const PATIENCE: Statement = {
   name: 'inspect_patience',
   text: `SELECT set_config('statement_timeout', '${INSPECTION_TIMEOUT_MS}', true)`,
 };

@@ -63,7 +63,7 @@ export function createIntents(database: Database, now: () => Date): Intents {
         if (row === undefined) return undefined;
         const intent = intentOf(row);
         if (refund) await session.run(REFUND, [intent.operation_id]);
-        await session.run(RECONCILED, [intent.operation_id, now()]);
+        await session.run(RECONCILED, [intent.operation_id, now(), refund]);
         await enqueue(session, entry(intent));
         await eraseLate(session, intent.operation_id);
         return intent;
@@ -163,5 +163,6 @@ const REFUND: Statement = {
 
 const RECONCILED: Statement = {
   name: 'reconciled',
-  text: 'UPDATE intents SET reconciled_at = $2 WHERE operation_id = $1',
+  text: `UPDATE intents SET reconciled_at = $2,
+      consumed = CASE WHEN $3::boolean THEN 0 ELSE consumed END WHERE operation_id = $1`,
 };

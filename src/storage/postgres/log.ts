@@ -145,7 +145,7 @@ function sinceOf(since: string): { floor: string; later: string[] } {
   };
 }
 
-const SCAN: Statement = {
+export const SCAN: Statement = {
   name: 'scan_entries',
   text: `SELECT ${COLUMNS} FROM log WHERE sequence >= $1 ORDER BY sequence LIMIT $2`,
 };

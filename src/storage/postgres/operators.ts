@@ -18,6 +18,7 @@ export function createOperators(database: Database, now: () => Date): OperatorSt
         const { what, target, reason, frozen_by, frozen_at, until } = freeze;
         const ended = await endedActor(session, actor, frozen_at);
         if (ended) return ended;
+        await session.run(HOLD_FREEZES);
         const values = [what, target, reason, frozen_by, frozen_at, until];
         await session.run(FREEZE, [...entryValues(entry), ...values]);
         return 'frozen';
@@ -28,6 +29,7 @@ export function createOperators(database: Database, now: () => Date): OperatorSt
         const at = now();
         const ended = await endedActor(session, actor, at);
         if (ended) return ended;
+        await session.run(HOLD_FREEZES);
         const values = [...entryValues(entry), what, target, at];
         const [row] = await session.run<{ in_force: boolean }>(UNFREEZE, values);
         return row?.in_force ?? false;
@@ -41,6 +43,15 @@ export function createOperators(database: Database, now: () => Date): OperatorSt
 }
 
 const FIRST = ENTRY_COLUMNS.length + 1;
+
+/**
+ * One operator after another: what is frozen in the end is what the last entry of the log says.
+ * Admissions only read, and wait for nobody here.
+ */
+const HOLD_FREEZES: Statement = {
+  name: 'hold_freezes',
+  text: 'LOCK TABLE freezes IN SHARE ROW EXCLUSIVE MODE',
+};
 
 const FREEZE: Statement = {
   name: 'freeze',

@@ -21,6 +21,7 @@ import { createAppend } from './entries.ts';
 import { erase, erasures } from './erase.ts';
 import { inspectDatabase } from './inspect.ts';
 import { createIntents } from './intents.ts';
+import { createLedgerReader } from './ledger.ts';
 import { createLoad } from './load.ts';
 import { createLog } from './log.ts';
 import { migrate } from './migrations.ts';
@@ -96,6 +97,7 @@ function operationsOf(
     settle: createSettlement(database, resolveTimeoutMs),
     sequence: sequencer.sequence,
     inspect: () => inspectDatabase(database),
+    readLedger: createLedgerReader(database),
     async admit(request) {
       const { waiting, overloaded } = sequencer.backlog();
       if (!overloaded) return admit(request);

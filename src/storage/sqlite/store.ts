@@ -32,6 +32,7 @@ import * as freezes from './freezes.ts';
 import { createGroupCommit, type GroupCommit, WAITING_MAX } from './group-commit.ts';
 import { inspect } from './inspect.ts';
 import * as invocations from './invocations.ts';
+import { readLedger } from './ledger.ts';
 import { findLeaf, queryEntries, readNodes, scanEntries } from './log-reader.ts';
 import { createLogWriter, type LogWriter, readHead } from './log-writer.ts';
 import { migrate, noStoreIn, unfitFile, unmadeFile } from './migrations.ts';
@@ -249,6 +250,7 @@ function logStore({ connection, reader, commits, eraser }: Parts) {
     erasures: () => reader.ask(() => erasures(connection)),
     nodes: (ids) => reader.ask(() => readNodes(connection, ids)),
     inspect: () => reader.ask(() => inspect(connection)),
+    readLedger: (from, see) => reader.ask(() => readLedger(connection, from, see)),
     insertCheckpoint: (checkpoint) => {
       return commits.submit(() => checkpoints.insertCheckpoint(connection, checkpoint));
     },

@@ -1,0 +1,130 @@
+/**
+ * Entries for the store contract, as the service would make them: what they say is what the rows they
+ * are kept with must be.
+ *
+ * @module
+ */
+
+import { randomBytes } from 'node:crypto';
+import { type EntryFields, type EntryRecord, entryOf, SALT_BYTES } from '../domain/entry.ts';
+import { grantFacts, issuanceFacts, requestFacts } from '../domain/entry-facts.ts';
+import { ID_BYTES, type IdPrefix, idOf } from '../domain/ids.ts';
+import { fromMinor } from '../domain/money.ts';
+import type { Settlement } from '../storage/invocation-store.ts';
+import type {
+  ApprovalRecord,
+  Charge,
+  FreezeRecord,
+  GrantRecord,
+  IntentRecord,
+  TokenRecord,
+} from '../storage/records.ts';
+import type { ApprovalDecision } from '../storage/store.ts';
+
+const T0 = Date.parse('2030-01-01T00:00:00.000Z');
+
+/** The service that issued the tokens of the cases. */
+export const ISSUER = 'contract';
+
+/** A time of a case, by its distance from the beginning. */
+export function at(milliseconds: number): Date {
+  return new Date(T0 + milliseconds);
+}
+
+export function newId(prefix: IdPrefix): string {
+  return idOf(prefix, randomBytes(ID_BYTES[prefix]));
+}
+
+export function entry(changed: Partial<EntryFields> = {}): EntryRecord {
+  const fields: EntryFields = {
+    entry_id: newId('ent_'),
+    entry_type: 'invocation',
+    actor_key: 'agent:actor',
+    root_principal: 'human:root@example.com',
+    event_class: 'low_risk_success',
+    success: true,
+    state: 'completed',
+    timestamp: at(0).toISOString(),
+    ...changed,
+  };
+  return entryOf(fields, randomBytes(SALT_BYTES));
+}
+
+export function issuanceEntry(token: TokenRecord): EntryRecord {
+  const { token_id, root_principal, capability } = token;
+  const detail = issuanceFacts(ISSUER, token);
+  return entry({ entry_type: 'issuance', token_id, root_principal, capability, detail });
+}
+
+export function revocationEntry(tokenId: string): EntryRecord {
+  return entry({ entry_type: 'revocation', token_id: tokenId, detail: {} });
+}
+
+/** What a call under the intent came to: the whole charge where nobody knows, nothing without effect. */
+export function outcomeEntry(
+  { invocation_id, root_principal, token_id, charge, facts }: IntentRecord,
+  { outcome, actual }: Pick<Settlement, 'outcome' | 'actual'>,
+): EntryRecord {
+  const cost = outcome === 'indeterminate' ? charge : costOf(charge, actual);
+  const grantId = facts.approval_grant_id;
+  return entry({
+    ...{ invocation_id, root_principal, token_id },
+    state: outcome === 'no_effect' ? 'failed' : outcome,
+    ...(cost && outcome !== 'no_effect' && { cost_actual: moneyOf(cost) }),
+    ...(typeof grantId === 'string' && { approval_grant_id: grantId }),
+  });
+}
+
+/** A cost that no store accepts is written in no entry either. */
+function costOf(charge: Charge | undefined, actual: bigint | undefined): Charge | undefined {
+  return (
+    charge && { ...charge, amount: actual === undefined || actual < 0n ? charge.amount : actual }
+  );
+}
+
+function moneyOf({ currency, amount }: Charge) {
+  return { currency, amount: fromMinor(amount, currency) };
+}
+
+export function reconcileEntry(invocation_id: string, refund: boolean): EntryRecord {
+  const outcome = refund ? 'not_executed' : 'executed';
+  return entry({ entry_type: 'operator', detail: { verb: 'reconcile', invocation_id, outcome } });
+}
+
+export function requestEntry(request: ApprovalRecord): EntryRecord {
+  const { approval_request_id, capability, requested_through } = request;
+  const detail = { ...requestFacts(request), requested_through: [...requested_through] };
+  return entry({ entry_type: 'approval_request', approval_request_id, capability, detail });
+}
+
+/** One approver's yes, with the grant where it is the last. */
+export function approvalEntry(
+  { approval_request_id, capability }: Pick<ApprovalRecord, 'approval_request_id' | 'capability'>,
+  { approver, terms }: Pick<ApprovalDecision, 'approver' | 'terms'>,
+  grant?: GrantRecord,
+): EntryRecord {
+  return entry({
+    ...{ entry_type: 'approval_decision', approval_request_id, capability },
+    approval_grant_id: grant?.grant_id,
+    root_principal: approver,
+    detail: {
+      decision: grant ? 'granted' : 'approved',
+      terms: { ...terms },
+      ...(grant && grantFacts(grant)),
+    },
+  });
+}
+
+export function freezeEntry({ what, target, reason, frozen_by, until }: FreezeRecord): EntryRecord {
+  const end = until && { until: until.toISOString() };
+  const detail = { verb: 'freeze', what, ...(target && { target }), reason, ...end };
+  return entry({ entry_type: 'operator', actor_key: frozen_by, detail });
+}
+
+export function unfreezeEntry({
+  what,
+  target,
+}: Pick<FreezeRecord, 'what' | 'target'>): EntryRecord {
+  const detail = { verb: 'unfreeze', what, ...(target && { target }) };
+  return entry({ entry_type: 'operator', detail });
+}
