@@ -12,6 +12,7 @@ import { afterAll, beforeAll, test } from 'vitest';
 import { entryView } from '../src/domain/entry.ts';
 import type { AuditEntry } from '../src/protocol/audit.ts';
 import type { IssueAnswer } from '../src/protocol/token.ts';
+import { checkStore } from '../src/storage/fsck.ts';
 import { openStore } from '../src/storage/open.ts';
 import type { Store } from '../src/storage/store.ts';
 import { ALICE } from './invoke/principals.ts';
@@ -58,7 +59,7 @@ interface Acknowledged {
 /** Spends under one key until somebody gives a word on it, whoever of the processes that is. */
 async function spend(
   urls: () => readonly string[],
-  token: string,
+  { token, capability }: { token: string; capability: string },
   key: string,
 ): Promise<Acknowledged | undefined> {
   for (let tries = 0; tries < TRIES_PER_CALL_MAX; tries++) {
@@ -67,7 +68,7 @@ async function spend(
     try {
       if (url === undefined) throw new Error('Cannot call: no process runs');
       const response = await post(
-        `${url}/svc/invoke/pay`,
+        `${url}/svc/invoke/${capability}`,
         token,
         { parameters: {}, client_reference_id: key },
         { 'idempotency-key': key },
@@ -86,6 +87,7 @@ async function spend(
 async function spendUnder(
   urls: () => readonly string[],
   harm: (heard: readonly Acknowledged[]) => Promise<void>,
+  capability = 'pay',
 ): Promise<{ root: IssueAnswer; heard: Acknowledged[] }> {
   const url = urls()[0] as string;
   const budget = { currency: 'USD', max_amount: (COVERED * Number(PRICE)) / 100 };
@@ -100,7 +102,7 @@ async function spendUnder(
   const caller = async (n: number) => {
     for (let i = 0; i < CALLS_PER_CALLER_MAX && !harmed; i++) {
       const token = (children[(n + i) % 2] as IssueAnswer).token;
-      const answer = await spend(urls, token, `call-${n}-${i}`);
+      const answer = await spend(urls, { token, capability }, `call-${n}-${i}`);
       if (answer) heard.push(answer);
       await sleep(PAUSE_MS);
     }
@@ -251,6 +253,52 @@ test('a process on a SQLite file keeps a budget over every kill and restart', {
     place.remove();
   }
 });
+
+/** The findings of one moment, and how many calls are open then. */
+async function ledgerOf(url: string) {
+  const store = await openStore(url);
+  const { findings, ledger } = await checkStore(store);
+  await store.close();
+  return { findings, openCalls: ledger.openCalls };
+}
+
+/** Waits, with a process that runs, until nothing is open: composed calls are adopted. */
+async function allClosed(url: string): Promise<void> {
+  for (let tries = 0; tries < 300; tries++) {
+    const { findings, openCalls } = await ledgerOf(url);
+    assert.deepEqual(findings, []);
+    if (openCalls === 0) return;
+    await sleep(100);
+  }
+  assert.fail('admitted calls stayed open');
+}
+
+for (const kind of ['SQLite file', 'PostgreSQL'] as const) {
+  test(`composed calls on a ${kind} leave a ledger that equals the log, whenever they are killed`, {
+    timeout: TEST_MS_MAX,
+  }, async () => {
+    const database = kind === 'PostgreSQL' ? await freshDatabase() : undefined;
+    const place = newPlace(database?.url);
+    let running = await start(place);
+    try {
+      await spendUnder(
+        () => [running.url],
+        (heard) =>
+          killAll(heard, async () => {
+            await running.kill();
+            assert.deepEqual((await ledgerOf(place.store)).findings, []);
+            running = await start(place);
+          }),
+        'trip',
+      );
+      await allClosed(place.store);
+    } finally {
+      await running.kill();
+      await database?.drop();
+      place.remove();
+    }
+  });
+}
 
 test('a call whose answer was cut off after the commit is answered alike when it is repeated', {
   timeout: TEST_MS_MAX,

@@ -1,8 +1,8 @@
 /**
  * One service process for tests that kill or pause it: `program.ts <store> <keys> <effects> [<silentMs>]`.
  *
- * Its one capability costs ten dollars and has an effect that can be counted from outside: a line in
- * the file of effects, which says whose call it was. Silence counts as death much sooner than in
+ * Its first capability costs ten dollars and has an effect that can be counted from outside: a line in
+ * the file of effects, which says whose call it was. A composed one costs fifteen. Silence counts as death much sooner than in
  * production, so that a test sees the recovery of what a killed process left.
  *
  * @module
@@ -14,7 +14,7 @@ import { configOf } from '../../src/config.ts';
 import { createHttpServer } from '../../src/http/server.ts';
 import { openKeyring } from '../../src/keyring/keyring.ts';
 import { createLog } from '../../src/log.ts';
-import { defineCapability } from '../../src/service/define.ts';
+import { defineCapability, NoEffect } from '../../src/service/define.ts';
 import { createService } from '../../src/service/definition.ts';
 import { createRuntime } from '../../src/service/runtime.ts';
 import { openStore } from '../../src/storage/open.ts';
@@ -60,6 +60,66 @@ const linger = defineCapability({
   },
 });
 
+const hold = defineCapability({
+  name: 'hold',
+  description: 'Holds a seat for fifteen dollars, and leaves a line about it',
+  side_effect: { type: 'transactional', rollback_window: 'PT1H', compensation: 'release' },
+  minimum_scope: ['w.use'],
+  output: { type: 'object', fields: ['id'] },
+  cost: { certainty: 'fixed', financial: { currency: 'USD', amount: 15 } },
+  async handler(_parameters, { invocation_id, cost }) {
+    await sleep(Math.random() * WORK_MS);
+    appendFileSync(effects, `held ${invocation_id}\n`);
+    cost({ currency: 'USD', amount: 15 });
+    await sleep(Math.random() * WORK_MS);
+    return { id: invocation_id };
+  },
+});
+
+const release = defineCapability({
+  name: 'release',
+  description: 'Releases a held seat',
+  side_effect: 'write',
+  minimum_scope: ['w.use'],
+  inputs: [{ name: 'id', type: 'string' }],
+  handler: () => ({ released: true }),
+});
+
+/** Fails now and then, so that what was held has to be released. */
+const confirm = defineCapability({
+  name: 'confirm',
+  description: 'Confirms a held seat, or finds that it cannot',
+  side_effect: 'write',
+  minimum_scope: ['w.use'],
+  output: { type: 'object', fields: ['id'] },
+  async handler(_parameters, { invocation_id }) {
+    await sleep(Math.random() * WORK_MS);
+    if (Math.random() < 0.3) throw new NoEffect('Cannot confirm: sold out');
+    return { id: invocation_id };
+  },
+});
+
+const trip = defineCapability({
+  name: 'trip',
+  description: 'Holds a seat and confirms it',
+  kind: 'composed',
+  side_effect: 'irreversible',
+  minimum_scope: ['w.use'],
+  output: { type: 'object', fields: ['id'] },
+  cost: { certainty: 'fixed', financial: { currency: 'USD', amount: 15 } },
+  composition: {
+    authority_boundary: 'same_service',
+    steps: [
+      { id: 'hold', capability: 'hold' },
+      { id: 'confirm', capability: 'confirm' },
+    ],
+    input_mapping: {},
+    output_mapping: { id: '$.steps.hold.output.id' },
+    failure_policy: 'compensate',
+    audit_policy: { record_child_invocations: true, parent_task_lineage: true },
+  },
+});
+
 const config = configOf({ ...SETTINGS, keys }, process.cwd());
 const opened = await openStore(store);
 const keyring = await openKeyring(
@@ -68,7 +128,10 @@ const keyring = await openKeyring(
 );
 let url = '';
 const runtime = await createRuntime({
-  definition: createService({ id: 'test-world', capabilities: [pay, linger] }),
+  definition: createService({
+    id: 'test-world',
+    capabilities: [pay, linger, hold, release, confirm, trip],
+  }),
   config,
   store: opened,
   keyring,
