@@ -11,6 +11,7 @@ import { openMark } from '../storage/mark.ts';
 import type { CheckpointRecord } from '../storage/records.ts';
 import { openSqlite } from '../storage/sqlite/store.ts';
 import { entry } from '../testing/fixtures.ts';
+import { fillLedger } from '../testing/small-ledger.ts';
 import { main } from './main.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'writ-cli-'));
@@ -52,6 +53,30 @@ test('writ fsck ends with 0 on a whole log, and says what it checked', async () 
   assert.match(out, /^checkpoints {2}0 /m);
   assert.match(out, /^root {9}[0-9a-f]{64}$/m);
   assert.match(out, /All is well\n$/);
+});
+
+test('writ fsck ends with 1 when a row is not what the log says, and tells both', async () => {
+  const file = join(folder, 'ledger.db');
+  const store = await openSqlite(file);
+  const { root, child, revoked } = await fillLedger(store);
+  await store.close();
+  const raw = new DatabaseSync(file);
+  raw.exec(`UPDATE tokens SET scope = '["operator:*"]' WHERE token_id = '${root}';
+    UPDATE tokens SET revoked_at = NULL;
+    UPDATE budgets SET consumed = 0`);
+  raw.close();
+
+  const { status, out } = await writ(['fsck', '--store', `sqlite:${file}`]);
+
+  assert.equal(status, 1);
+  assert.match(out, /^rows {9}3 tokens, 2 budgets, 3 approval requests, 1 grants, 1 freezes \(1 /m);
+  assert.match(
+    out,
+    new RegExp(`^token ${root}: its scope is .*"operator:\\*".*"travel.book"`, 'm'),
+  );
+  assert.match(out, new RegExp(`^token ${revoked}: it is not revoked`, 'm'));
+  assert.match(out, new RegExp(`^budget ${child}: it says that 0.00 USD are spent`, 'm'));
+  assert.match(out, /^Found: 4\n$/m);
 });
 
 test('writ fsck ends with 1 on a log that was changed, and names the place', async () => {

@@ -6,9 +6,10 @@
 
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, test } from 'vitest';
+import { checkStore } from '../../src/storage/fsck.ts';
 import { STORIES_WITHOUT_TOOLS, surfaceScenarios } from '../../src/testing/index.ts';
 import type { Runner } from '../../src/testing/runner.ts';
-import { STORES, testService } from '../service/harness.ts';
+import { STORES, type TestService, testService } from '../service/harness.ts';
 import { type OpenSurface, SURFACES } from './open.ts';
 
 /** What was told, by store and surface: each story, and how many of its calls went over tools. */
@@ -18,13 +19,14 @@ for (const store of STORES) {
   for (const { name, open } of SURFACES) {
     describe(`on ${store.name}`, () => {
       let opened: OpenSurface;
+      let service: TestService;
       const stories = new Map<string, number>();
       told.set(`${name} on ${store.name}`, stories);
       const undo: (() => Promise<void> | void)[] = [];
       beforeAll(async () => {
         const place = await store.open();
         undo.unshift(place.drop);
-        const service = await testService({ store: place.url });
+        service = await testService({ store: place.url });
         undo.unshift(service.close);
         opened = await open(service);
         if (opened.end) undo.unshift(opened.end);
@@ -44,6 +46,14 @@ for (const store of STORES) {
           timeoutMs,
         );
       surfaceScenarios(name, () => opened.surface, { describe, test: counting });
+
+      test(`after all that was asked ${name}, rows and log agree`, async () => {
+        const { findings, ledger } = await checkStore(service.store);
+
+        assert.deepEqual(findings, []);
+        assert.deepEqual(ledger.notes, []);
+        assert.ok(ledger.tokens > 0 && ledger.budgets > 0 && ledger.grants > 0);
+      });
     });
   }
 }
