@@ -26,6 +26,7 @@ import {
   HOUR,
   SECOND,
   settlement,
+  TERMS,
   usd,
   useOf,
 } from './fixtures.ts';
@@ -71,8 +72,8 @@ export async function fillLedger(store: Store): Promise<SmallLedger> {
   const pending = approval();
   await store.requestApproval(pending, requestEntry(pending), []);
   const denied = await deny(store);
-  const { subject, root_principal } = child;
-  const request = approval({ subject, root_principal, approvals_required: 2 });
+  const { subject, root_principal, chain: asker } = child;
+  const request = approval({ subject, root_principal, chain: asker, approvals_required: 2 });
   const grant = grantFor(request, { max_uses: 3, grant_type: 'one_time' });
   await approve(store, request, grant);
   const first = admission(child, { grant: useOf(grant) });
@@ -120,7 +121,8 @@ async function approve(
     const given = approvalsSeen === 1 ? grant : undefined;
     await store.approve({
       ...{ approval_request_id, approver, now: at(SECOND), approvalsSeen, grant: given },
-      ...{ entry: approvalEntry(request, approver, given), deliveries: [] },
+      ...{ terms: TERMS, deliveries: [] },
+      entry: approvalEntry(request, { approver, terms: TERMS }, given),
     });
   }
 }

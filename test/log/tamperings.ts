@@ -71,6 +71,7 @@ function tokenTamperings(
     ],
     ['another class', set("caller_class = 'internal'"), 'token', child, /claims_digest is/],
     ['a purpose taken away', set("purpose = '{}'"), 'token', child, /claims_digest is/],
+    ['another chain', set("chain = 'sha256:00'"), 'token', child, /chain is "sha256:00"/],
     ['more depth', set('max_delegation_depth = 9'), 'token', child, /claims_digest is/],
     [
       'another digest',
@@ -235,6 +236,13 @@ function decisionTamperings(
       'request',
       granted,
       /approvals is \["human:x"/,
+    ],
+    [
+      'other terms',
+      `UPDATE approvals SET terms = '{"max_uses":99}' WHERE approval_request_id = '${granted}' AND place = 0`,
+      'request',
+      granted,
+      /terms is \{"max_uses":99\}/,
     ],
     ['uses put back', given('uses = 0'), 'grant', grant, /says 0 uses, the log says 2/],
     ['uses made up', given('uses = 3'), 'grant', grant, /says 3 uses, the log says 2/],
