@@ -1,7 +1,7 @@
 /**
  * The chain of principals: who a token is, by every name its authority passed through.
  *
- * The holder of a token chooses the name of the child it issues, so a name alone identifies nobody.
+ * The holder of a token chooses the name of the child it issues, so a name alone is no identity.
  * Whatever belongs to a requester (approval requests, grants, idempotency keys) belongs to a chain:
  * the root principal, then the subject of every token down to the presented one. A name that follows
  * itself counts once, so a token renewed by the same hands continues.

@@ -1,9 +1,9 @@
 /**
  * Whether the token that a caller acts with is alive when the step is taken.
  *
- * Every revocation goes through the gate of its tree, exclusively. Whoever has joined the gate reads
- * a state that no revocation changes until the end of the transaction. Gates come first in the order
- * of locks, so this is the first thing that a transaction does.
+ * Every revocation takes the gate of its tree exclusively. A transaction that has joined the gate
+ * reads a state that no revocation changes until the transaction ends. Gates come first in the order
+ * of locks, so a transaction judges its actor before it does anything else.
  *
  * @module
  */
