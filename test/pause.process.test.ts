@@ -81,7 +81,7 @@ for (const [closer, silentMs] of [
       const invocationId = linesOf(place)[0]?.split(' ')[1] as string;
       const entriesOf = async () => {
         await store.sequence().catch(heldUp);
-        const found = await store.queryEntries({ invocationId, limit: 10 });
+        const { entries: found } = await store.queryEntries({ invocationId, limit: 10 });
         return found.map(entryView).reverse();
       };
       if (closer !== 'nobody') await until(async () => (await entriesOf()).length > 0);

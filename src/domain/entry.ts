@@ -197,7 +197,8 @@ function textOf<Name extends string>(
 export function entryView(stored: StoredEntry): AuditEntry {
   const said: Partial<AuditEntry> = { ...readFields(stored.leaf), ...readFields(stored.personal) };
   const erased = stored.leaf ? (stored.personal ? undefined : 'personal') : 'contents';
-  const optional = Object.fromEntries(OPTIONAL_FIELDS.map((field) => [field, said[field] ?? null]));
+  const optional: Partial<Record<OptionalField, unknown>> = {};
+  for (const field of OPTIONAL_FIELDS) optional[field] = said[field] ?? null;
   return {
     entry_id: stored.entry_id,
     sequence: stored.sequence,
@@ -214,6 +215,8 @@ export function entryView(stored: StoredEntry): AuditEntry {
   };
 }
 
+const decoder = new TextDecoder();
+
 function readFields(bytes: Uint8Array | undefined): object {
-  return bytes ? JSON.parse(new TextDecoder().decode(bytes)) : {};
+  return bytes ? JSON.parse(decoder.decode(bytes)) : {};
 }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'vitest';
-import { visibleObject, visibleText } from './visible-text.ts';
+import type { JsonObject } from '../protocol/primitives.ts';
+import { allAtOnce, visibleObject, visibleText } from './visible-text.ts';
 
 const table: [name: string, text: string, shown: string][] = [
   ['leaves plain text alone', 'Refund 100.00 USD, "late"', 'Refund 100.00 USD, "late"'],
@@ -91,7 +92,21 @@ test('visibleText() leaves nothing hidden in any text', () => {
 test('visibleObject() reaches names and texts at every depth, and keeps everything else', () => {
   const raw = { 'a\u200B': [{ b: '\u202E', n: 1.5, t: true, x: null }] };
 
-  assert.deepEqual(visibleObject(raw), {
+  assert.deepEqual(allAtOnce(visibleObject(raw)), {
     'a⟨U+200B⟩': [{ b: '⟨U+202E⟩', n: 1.5, t: true, x: null }],
   });
+});
+
+test('visibleObject() takes a long object in many steps, whatever it is made of', () => {
+  const names = Array.from({ length: 5_000 }, (_, i) => [`name ${i}`, { text: 'plain' }]);
+  const long: [units: number, value: JsonObject][] = [
+    [10_000, { text: '\u200B'.repeat(10_000) }],
+    [10_000, { text: 'Ж'.repeat(10_000) }],
+    [10_000, { text: '× '.repeat(10_000) }],
+    [10_000, Object.fromEntries(names)],
+  ];
+  for (const [units, value] of long) {
+    const steps = [...visibleObject(value)].length;
+    assert.ok(steps >= units / 1_000, `${steps} steps of ${JSON.stringify(value).slice(0, 20)}`);
+  }
 });

@@ -13,26 +13,74 @@
 
 import type { JsonObject } from '../protocol/primitives.ts';
 
+/** Work that can be left between two steps, each of which takes about a millisecond. */
+export type Steps<Result> = Generator<undefined, Result, undefined>;
+
 /** The same object with every text in it, also every name, made visible. */
-export function visibleObject(value: JsonObject): JsonObject {
-  return visibleValue(value) as JsonObject;
+export function* visibleObject(value: JsonObject): Steps<JsonObject> {
+  return (yield* visibleValue(value, { left: STEP_UNITS })) as JsonObject;
 }
 
 export function visibleText(text: string): string {
-  return text.replaceAll(HIDDEN_OR_WORD_OR_SIGN, (found) => {
-    if (HIDDEN.test(found)) return mark(found);
-    if (WORD_START.test(found)) return visibleWord(found);
-    return PLAIN_SIGN.test(found) ? found : mark(found);
-  });
+  return allAtOnce(visibleIn(text, { left: STEP_UNITS }));
 }
 
-function visibleValue(value: unknown): unknown {
-  if (typeof value === 'string') return visibleText(value);
-  if (Array.isArray(value)) return value.map(visibleValue);
+/** Does all the steps. */
+export function allAtOnce<Result>(steps: Steps<Result>): Result {
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
+}
+
+/** Characters and values that are looked at in one step. */
+const STEP_UNITS = 500;
+
+/** What is left of a step. */
+interface Step {
+  left: number;
+}
+
+/** Counts work that was done, and ends the step when that was enough. */
+function* counted(step: Step, units: number): Steps<void> {
+  step.left -= units;
+  if (step.left > 0) return;
+  yield;
+  step.left = STEP_UNITS;
+}
+
+function* visibleValue(value: unknown, step: Step): Steps<unknown> {
+  yield* counted(step, 1);
+  if (typeof value === 'string') return yield* visibleIn(value, step);
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [visibleText(name), visibleValue(member)]),
-  );
+  if (Array.isArray(value)) {
+    const items: unknown[] = [];
+    for (const item of value) items.push(yield* visibleValue(item, step));
+    return items;
+  }
+  const members: [string, unknown][] = [];
+  for (const [name, member] of Object.entries(value)) {
+    members.push([yield* visibleIn(name, step), yield* visibleValue(member, step)]);
+  }
+  return Object.fromEntries(members);
+}
+
+/** Most texts: they have nothing to show. */
+const PRINTABLE_ASCII = /^[\x20-\x7e]*$/;
+
+function* visibleIn(text: string, step: Step): Steps<string> {
+  if (PRINTABLE_ASCII.test(text)) return text;
+  let shown = '';
+  let end = 0;
+  for (const { 0: found, index } of text.matchAll(HIDDEN_OR_WORD_OR_SIGN)) {
+    yield* counted(step, 1);
+    shown += text.slice(end, index);
+    end = index + found.length;
+    if (HIDDEN.test(found)) shown += mark(found);
+    else if (WORD_START.test(found)) shown += yield* visibleWord(found, step);
+    else shown += PLAIN_SIGN.test(found) ? found : mark(found);
+  }
+  return shown + text.slice(end);
 }
 
 /**
@@ -56,23 +104,24 @@ const WORD_START = /^[\p{L}\p{M}\p{N}]/u;
 const PLAIN_SIGN =
   /^(?:[¡¢£¤¥§©«®°±¶·»¿÷„“”†‡•‰€₣₤₦₨₩₪₫₱₴₸₹₺₽₿←↑→↓≈≠≤≥✓،؛؟।॥、。「」『』【】《》]|(?=[\u{1F300}-\u{1FAFF}])\p{Emoji_Presentation})$/u;
 
-function visibleWord(word: string): string {
-  if (/^[\x21-\x7e]*$/.test(word)) return word;
+function* visibleWord(word: string, step: Step): Steps<string> {
+  if (PRINTABLE_ASCII.test(word)) return word;
   const letters = [...word];
   const about: WordFacts = {
-    hasLatin: letters.some((letter) => LATIN.test(letter)),
+    hasLatin: LATIN.test(word),
     hasDigit: /[0-9]/.test(word),
     isComposed: word.normalize('NFC') === word,
     isAllTwins: letters.every((letter) => TWINS.has(letter)),
   };
-  return letters
-    .map((letter, place) => {
-      const beside = (letters[place - 1] ?? '') + (letters[place + 1] ?? '');
-      const isMarked =
-        isOtherForm(letter) || isStray(letter, place, about) || isTwin(letter, beside, about);
-      return isMarked ? mark(letter) : letter;
-    })
-    .join('');
+  let shown = '';
+  for (const [place, letter] of letters.entries()) {
+    yield* counted(step, 1);
+    const beside = (letters[place - 1] ?? '') + (letters[place + 1] ?? '');
+    const isMarked =
+      isOtherForm(letter) || isStray(letter, place, about) || isTwin(letter, beside, about);
+    shown += isMarked ? mark(letter) : letter;
+  }
+  return shown;
 }
 
 interface WordFacts {

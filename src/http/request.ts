@@ -18,7 +18,8 @@ export function askOf(operation: Operation, request: FastifyRequest, reply: Fast
   return {
     bearer: () => bearerOf(request),
     input: () => fieldsOf(operation, request),
-    gone: () => goneOf(reply),
+    gone: () => closedOf(reply),
+    delivered: () => closedOf(reply),
     trace: traceOf(request.headers.traceparent),
   };
 }
@@ -70,12 +71,12 @@ export function pathOf(address: string): string {
   return end < 0 ? address : address.slice(0, end);
 }
 
-/** A connection that closes takes whoever waited on it along. */
-function goneOf({ raw }: FastifyReply): AbortSignal {
+/** A response closes when all of it was written to the connection, and when the connection closes. */
+export function closedOf({ raw }: Pick<FastifyReply, 'raw'>): AbortSignal {
   if (raw.destroyed) return AbortSignal.abort();
-  const gone = new AbortController();
-  raw.once('close', () => gone.abort());
-  return gone.signal;
+  const closed = new AbortController();
+  raw.once('close', () => closed.abort());
+  return closed.signal;
 }
 
 /** An address can spell what JSON may not: bytes that are no text, and U+0000, where stores cut. */

@@ -12,9 +12,9 @@ import type { Failure } from '../protocol/failure.ts';
 import type { Ask } from '../service/operations.ts';
 import type { Runtime } from '../service/runtime.ts';
 import { sendFailure } from './answer.ts';
-import { bearerOf, traceOf } from './request.ts';
+import { bearerOf, closedOf, traceOf } from './request.ts';
 
-interface SurfaceRequest extends Pick<Ask, 'bearer' | 'trace'> {
+interface SurfaceRequest extends Pick<Ask, 'bearer' | 'gone' | 'trace'> {
   readonly raw: IncomingMessage;
   /** The body as it came; empty when there was none. */
   readonly body: Uint8Array;
@@ -54,6 +54,7 @@ export function mount(app: FastifyInstance, surface: Surface, { log, announce }:
       .answer({
         raw,
         bearer: () => bearerOf(request),
+        gone: () => closedOf(reply),
         trace: traceOf(request.headers.traceparent),
         body: body instanceof Uint8Array ? body : new Uint8Array(),
         response() {

@@ -33,11 +33,12 @@ export function isFailure(answer: object): answer is FailureAnswer {
 /** The service of this process, asked with what a caller presented. */
 export function deskIn(
   { methods, log }: Pick<Runtime, 'methods' | 'log'>,
-  { bearer, trace }: Pick<Ask, 'bearer' | 'trace'>,
+  { bearer, gone, trace }: Pick<Ask, 'bearer' | 'gone' | 'trace'>,
 ): Desk {
   async function asked(name: OperationName, input: unknown) {
     const method = methods[name];
-    if (method) return perform(name, method, { bearer, trace, input: () => input }, log);
+    const ask: Ask = { bearer, trace, input: () => input, ...(gone && { gone }) };
+    if (method) return perform(name, method, ask, log);
     return { body: absent(name) };
   }
   return {

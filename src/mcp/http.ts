@@ -23,7 +23,7 @@ import { foreignArrival } from './origin.ts';
 
 const MCP_PATH = '/mcp';
 
-export interface McpRequest extends Pick<Ask, 'bearer' | 'trace'> {
+export interface McpRequest extends Pick<Ask, 'bearer' | 'gone' | 'trace'> {
   readonly raw: IncomingMessage;
   readonly body: Uint8Array;
   response(): ServerResponse;

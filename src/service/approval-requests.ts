@@ -9,12 +9,9 @@
  */
 
 import { failure, Refusal, refuse } from '../domain/failure.ts';
-import {
-  type ApprovalListAnswer,
-  type ApprovalRequest,
-  WAIT_SECONDS_MAX,
-} from '../protocol/approval.ts';
+import { type ApprovalRequest, WAIT_SECONDS_MAX } from '../protocol/approval.ts';
 import type { ApprovalRecord } from '../storage/records.ts';
+import type { ApprovalPlace, ApprovalQuery } from '../storage/store.ts';
 import { approverScope } from './approval-policy.ts';
 import {
   approvingSide,
@@ -28,35 +25,62 @@ import { answered, audited } from './audited.ts';
 import { acted, actorOf, type Caller, callerOf, holds } from './caller.ts';
 import { actEntry } from './entries.ts';
 import { namesOf } from './grants.ts';
+import { shareOf } from './lane.ts';
 import { noticesOf } from './notices.ts';
 import { type Answer, type Ask, requestOf } from './operations.ts';
+import { createPage } from './page.ts';
 import type { Parts } from './parts.ts';
+import type { Slices } from './slices.ts';
 import type { Waiter } from './waits.ts';
 
 /** How often a waiting request is looked at; a decision made in this process is seen at once. */
 const LOOK_AGAIN_MS = 1_000;
 
-export async function listRequests(parts: Parts, ask: Ask): Promise<ApprovalListAnswer> {
+/** Requests in one read: each may have parameters of 256 KiB. */
+const READ_MAX = 4;
+
+/** Reads for one answer. A list that needs more goes on in the next page. */
+const READS_MAX = 100;
+
+export async function listRequests(parts: Parts, ask: Ask): Promise<Answer> {
   return answered(parts, await callerOf(parts, ask), async (caller) => {
     const { status, limit, cursor } = requestOf('approval_requests.list', ask);
     const names = [...parts.definition.catalog.capabilities.keys()];
-    const found = await parts.store.listApprovals({
-      now: parts.store.now(),
-      status,
-      capabilities: names.filter((name) => holds(caller, approverScope(name))),
-      // One more than asked for tells whether there is a next page.
-      limit: limit + 1,
-      before: placeOf(cursor),
-    });
-    const page = found.slice(0, limit);
-    const last = found.length > page.length ? page.at(-1) : undefined;
-    return {
-      approval_requests: page
-        .filter((request) => mayDecide(parts, caller, request))
-        .map((request) => requestView(parts, caller, request)),
-      next_cursor: last ? cursorOf(last) : null,
-    };
+    const capabilities = names.filter((name) => holds(caller, approverScope(name)));
+    const now = parts.store.now();
+    const query = { now, status, capabilities, before: placeOf(cursor), limit };
+    // Most callers may decide nothing: the store need not look for that.
+    if (capabilities.length === 0) return { body: { approval_requests: [], next_cursor: null } };
+    return parts.lane.run(shareOf(caller), ask, (slices) => readPage(parts, slices, caller, query));
   });
+}
+
+async function readPage(
+  parts: Parts,
+  slices: Slices,
+  caller: Caller,
+  query: ApprovalQuery,
+): Promise<Answer> {
+  const page = createPage<ApprovalRequest>(query.limit);
+  let { before } = query;
+  let isFull = false;
+  for (let reads = 0; reads < READS_MAX && !isFull; reads++) {
+    await slices.turn();
+    const found = await parts.store.listApprovals({ ...query, before, limit: READ_MAX });
+    for (const request of found.requests) {
+      await slices.turn();
+      if (mayDecide(parts, caller, request)) {
+        // One more than asked for tells whether there is a next page.
+        isFull = !page.add(await requestView(parts, caller, request, slices));
+      }
+      if (isFull) break;
+      before = request;
+    }
+    if (isFull) break;
+    before = found.next;
+    if (before === undefined) break;
+  }
+  return page.answer('approval_requests', { next_cursor: before ? cursorOf(before) : null });
 }
 
 export async function readRequest(parts: Parts, ask: Ask): Promise<Answer> {
@@ -65,7 +89,7 @@ export async function readRequest(parts: Parts, ask: Ask): Promise<Answer> {
     const request = await visibleRequest(parts, caller, id);
     const seconds = waitOf(prefer);
     if (seconds === 0 || !isOpen(parts, request)) {
-      return { body: requestView(parts, caller, request) };
+      return { body: await requestView(parts, caller, request) };
     }
     const { root_principal } = caller;
     const waiter = { id, root_principal, gone: ask.gone?.() };
@@ -75,7 +99,7 @@ export async function readRequest(parts: Parts, ask: Ask): Promise<Answer> {
     if ('failure' in judged) throw new Refusal(judged.failure);
     const now = await visibleRequest(parts, judged.caller, id);
     return {
-      body: requestView(parts, judged.caller, now),
+      body: await requestView(parts, judged.caller, now),
       ...(waited && { headers: { 'preference-applied': `wait=${seconds}` } }),
     };
   });
@@ -156,7 +180,7 @@ function denialEntry(parts: Parts, caller: Caller, request: ApprovalRecord) {
   });
 }
 
-function cursorOf({ created_at, approval_request_id }: ApprovalRecord): string {
+function cursorOf({ created_at, approval_request_id }: ApprovalPlace): string {
   return `${created_at.getTime()}-${approval_request_id}`;
 }
 

@@ -15,6 +15,7 @@ import type { ApprovalRecord } from '../storage/records.ts';
 import { approverScope } from './approval-policy.ts';
 import { type Caller, holds } from './caller.ts';
 import type { Parts } from './parts.ts';
+import type { Slices } from './slices.ts';
 
 /** Characters of a reason that a class with reduced detail is told. */
 const REDUCED_REASON_MAX = 200;
@@ -87,11 +88,12 @@ export function closedRequest(
 }
 
 /** A request as this caller may see it: whoever decides sees all of it, others by their class. */
-export function requestView(
+export async function requestView(
   parts: Parts,
   caller: Caller,
   request: ApprovalRecord,
-): ApprovalRequest {
+  slices: Slices = parts.lane.slices(),
+): Promise<ApprovalRequest> {
   const now = parts.store.now();
   const preview = request.preview ?? null;
   const lapsed = request.status === 'pending' && request.expires_at <= now;
@@ -122,8 +124,8 @@ export function requestView(
     contract_version: request.contract_version,
     grant_id: request.grant_id ?? null,
     safe: {
-      parameters: visibleObject(request.parameters),
-      preview: preview && visibleObject(preview),
+      parameters: await slices.finish(visibleObject(request.parameters)),
+      preview: preview && (await slices.finish(visibleObject(preview))),
       requester: {
         subject: visibleText(request.subject),
         root_principal: visibleText(request.root_principal),

@@ -4,54 +4,95 @@
  * @module
  */
 
-import { toBase64 } from '../domain/base64.ts';
 import type { StoredEntry } from '../domain/entry.ts';
 import { entryView } from '../domain/entry.ts';
 import { failure, Refusal } from '../domain/failure.ts';
-import type { AuditAnswer, AuditQuery } from '../protocol/audit.ts';
+import type { AuditEntry, AuditQuery } from '../protocol/audit.ts';
+import type { EntryQuery } from '../storage/store.ts';
 import { answered } from './audited.ts';
-import { callerOf, holds } from './caller.ts';
-import { type Ask, requestOf } from './operations.ts';
+import { type Caller, callerOf, holds } from './caller.ts';
+import { shareOf } from './lane.ts';
+import { type Answer, type Ask, requestOf } from './operations.ts';
+import { createPage } from './page.ts';
 import type { Parts } from './parts.ts';
+import type { Slices } from './slices.ts';
+
+/** Entries in one read: about a millisecond of an embedded store. */
+const READ_MAX = 32;
+
+/**
+ * Reads for one answer. The longest page takes fewer; a query that finds nothing in so many is
+ * answered with the place to go on from.
+ */
+const READS_MAX = 256;
 
 /** A principal sees its own trail; an operator with the audit scope sees every trail. */
-export async function queryAudit(parts: Parts, ask: Ask): Promise<AuditAnswer> {
+export async function queryAudit(parts: Parts, ask: Ask): Promise<Answer> {
   return answered(parts, await callerOf(parts, ask), async (caller) => {
     const query = requestOf('audit.query', ask);
-    const everything = holds(caller, 'operator:audit');
-    const stored = await parts.store.queryEntries({
-      rootPrincipal: everything ? undefined : caller.root_principal,
-      entryType: query.entry_type === 'all' ? undefined : (query.entry_type ?? 'invocation'),
-      capability: query.capability,
-      invocationId: query.invocation_id,
-      clientReferenceId: query.client_reference_id,
-      taskId: query.task_id,
-      parentInvocationId: query.parent_invocation_id,
-      since: query.since ? new Date(query.since) : undefined,
-      before: placeOf(query.cursor),
-      // One more than asked for tells whether there is a next page.
-      limit: query.limit + 1,
-    });
-    const page = stored.slice(0, query.limit);
-    const last = stored.length > page.length ? page.at(-1) : undefined;
-    return {
-      entries: page.map((entry) => viewOf(entry, query)),
-      count: page.length,
-      next_cursor: last ? String(last.sequence) : null,
-    };
+    const filters = filtersOf(caller, query);
+    return parts.lane.run(shareOf(caller), ask, (slices) =>
+      readPage(parts, slices, query, filters),
+    );
   });
 }
 
-function viewOf(stored: StoredEntry, { include }: AuditQuery) {
-  const { leaf, personal } = include === 'leaf' ? stored : {};
+type Filters = Omit<EntryQuery, 'limit'>;
+
+function filtersOf(caller: Caller, query: AuditQuery): Filters {
   return {
-    ...entryView(stored),
-    ...(leaf && { leaf: toBase64(leaf) }),
-    ...(personal && { personal: toBase64(personal) }),
+    rootPrincipal: holds(caller, 'operator:audit') ? undefined : caller.root_principal,
+    entryType: query.entry_type === 'all' ? undefined : (query.entry_type ?? 'invocation'),
+    capability: query.capability,
+    invocationId: query.invocation_id,
+    clientReferenceId: query.client_reference_id,
+    taskId: query.task_id,
+    parentInvocationId: query.parent_invocation_id,
+    since: query.since ? new Date(query.since) : undefined,
+    before: placeOf(query.cursor),
   };
 }
 
-/** The place after which a page goes on: the sequence of the last entry of the page before. */
+async function readPage(
+  { store }: Parts,
+  slices: Slices,
+  query: AuditQuery,
+  filters: Filters,
+): Promise<Answer> {
+  const page = createPage<AuditEntry>(query.limit);
+  let { before } = filters;
+  let isFull = false;
+  for (let reads = 0; reads < READS_MAX && !isFull; reads++) {
+    // One more than asked for tells whether there is a next page.
+    const limit = Math.min(READ_MAX, query.limit + 1 - page.items.length);
+    await slices.turn();
+    const found = await store.queryEntries({ ...filters, before, limit });
+    await slices.each(found.entries, (stored) => {
+      isFull = !page.add(viewOf(stored, query));
+      return !isFull;
+    });
+    if (!isFull) before = found.next;
+    if (before === undefined) break;
+  }
+  const next = isFull ? page.items.at(-1)?.sequence : before;
+  const next_cursor = next === undefined ? null : String(next);
+  return page.answer('entries', { count: page.items.length, next_cursor });
+}
+
+function viewOf(stored: StoredEntry, { include }: AuditQuery): AuditEntry {
+  const { leaf, personal } = include === 'leaf' ? stored : {};
+  return {
+    ...entryView(stored),
+    ...(leaf && { leaf: base64Of(leaf) }),
+    ...(personal && { personal: base64Of(personal) }),
+  };
+}
+
+function base64Of({ buffer, byteOffset, length }: Uint8Array): string {
+  return Buffer.from(buffer, byteOffset, length).toString('base64');
+}
+
+/** The place after which a page goes on: everything above it was given or does not match. */
 function placeOf(cursor: string | undefined): number | undefined {
   if (cursor === undefined) return undefined;
   if (/^(?:0|[1-9]\d{0,14})$/.test(cursor)) return Number(cursor);

@@ -25,6 +25,11 @@ export interface Ask {
   input(): unknown;
   /** Ends when nobody is there to hear the answer, on the transports that can tell. */
   gone?(): AbortSignal;
+  /**
+   * Ends when the answer has left this process, or never will. Absent where the transport itself
+   * bounds what waits to be read.
+   */
+  delivered?(): AbortSignal;
   /** The trace this call belongs to, where the caller named one. */
   readonly trace?: TraceParent | undefined;
 }

@@ -11,6 +11,7 @@ import type { Store } from '../storage/store.ts';
 import type { TokenReader } from './caller.ts';
 import type { ServiceDefinition } from './definition.ts';
 import type { Identities } from './identities.ts';
+import type { Lane } from './lane.ts';
 import type { RateLimiter } from './rate.ts';
 import type { Repeated } from './repeated.ts';
 import type { Settler } from './settle.ts';
@@ -36,6 +37,8 @@ export interface Parts {
   readonly readToken: TokenReader;
   readonly settler: Settler;
   readonly rates: RateLimiter;
+  /** Where queries and lists take their places. */
+  readonly lane: Lane;
   readonly work: WorkInProgress;
   readonly tracer: Tracer;
   /** Told of every invocation that ended. */

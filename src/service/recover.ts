@@ -7,11 +7,7 @@
 import { failure, Refusal, refuse } from '../domain/failure.ts';
 import { eventClassOf } from '../domain/side-effect.ts';
 import type { InvocationIds } from '../protocol/invocation.ts';
-import type {
-  IndeterminateAnswer,
-  IndeterminateInvocation,
-  ReconcileAnswer,
-} from '../protocol/operator.ts';
+import type { IndeterminateInvocation, ReconcileAnswer } from '../protocol/operator.ts';
 import type { JsonObject, Money } from '../protocol/primitives.ts';
 import type { IntentRecord } from '../storage/records.ts';
 import type { Close } from '../storage/recovery.ts';
@@ -21,11 +17,14 @@ import { acted, actorOf, callerOf } from './caller.ts';
 import { capabilityOf } from './definition.ts';
 import { entryBy } from './entries.ts';
 import { notOperator, operatorEntry } from './freeze.ts';
-import { type Ask, requestOf } from './operations.ts';
+import { shareOf } from './lane.ts';
+import { type Answer, type Ask, requestOf } from './operations.ts';
+import { listed } from './page.ts';
 import type { Parts } from './parts.ts';
 
 /** A list for people to work through; the oldest come first. */
 const INDETERMINATE_SHOWN_MAX = 1_000;
+const INDETERMINATE_READ_MAX = 32;
 
 /** Closes an abandoned call from what its intent says: nobody knows whether it ran. */
 export function closeAbandoned(parts: Parts): Close {
@@ -68,11 +67,18 @@ function textOf(fact: unknown): string | undefined {
   return typeof fact === 'string' ? fact : undefined;
 }
 
-export async function indeterminate(parts: Parts, ask: Ask): Promise<IndeterminateAnswer> {
+export async function indeterminate(parts: Parts, ask: Ask): Promise<Answer> {
   return answered(parts, await callerOf(parts, ask), async (caller) => {
     refuse(notOperator(caller, 'indeterminate'));
-    const intents = await parts.store.indeterminate(INDETERMINATE_SHOWN_MAX);
-    return { indeterminate: intents.map(viewOf) };
+    return parts.lane.run(shareOf(caller), ask, async (slices) => {
+      const page = await listed(slices, {
+        limit: INDETERMINATE_SHOWN_MAX,
+        readMax: INDETERMINATE_READ_MAX,
+        read: (limit, last) => parts.store.indeterminate(limit, last?.operation_id),
+        view: viewOf,
+      });
+      return page.answer('indeterminate');
+    });
   });
 }
 

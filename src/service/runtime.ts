@@ -28,6 +28,7 @@ import { issueGrant } from './grants.ts';
 import { createIdentities } from './identities.ts';
 import { invoke } from './invoke.ts';
 import { issueToken } from './issue.ts';
+import { createLane } from './lane.ts';
 import { LEASE_MS } from './leases.ts';
 import type { ExternalIdentities } from './oidc.ts';
 import type { Ask, Method, Methods } from './operations.ts';
@@ -39,6 +40,7 @@ import { startResuming } from './resume.ts';
 import { type RetentionOptions, startRetention } from './retention.ts';
 import { type Sealer, type SealingState, startSealer } from './sealer.ts';
 import { createSettler } from './settle.ts';
+import { createSlicer, type Slicer } from './slices.ts';
 import { revokeToken, viewToken } from './tokens.ts';
 import { NO_TRACER, type Tracer, tracedStore } from './tracing.ts';
 import { trustMethods } from './trust.ts';
@@ -54,6 +56,7 @@ export interface RuntimeParts
     | 'readToken'
     | 'settler'
     | 'rates'
+    | 'lane'
     | 'work'
     | 'waits'
     | 'webhooks'
@@ -67,6 +70,8 @@ export interface RuntimeParts
   readonly tracer?: Tracer | undefined;
   /** Where the last signed checkpoint is remembered, outside the store. */
   readonly mark?: MarkStore | undefined;
+  /** How long work is cut into slices; by default by this process's clock. */
+  readonly slicer?: Slicer | undefined;
   /** How soon silence counts as death; by default as the promise of a minute needs it. */
   readonly recovery?: Pick<RecoveryOptions, 'intervalMs' | 'silentMs'>;
   readonly leaseMs?: number | undefined;
@@ -105,6 +110,7 @@ export async function createRuntime({
   leaseMs = LEASE_MS,
   upkeep,
   retention: erasing,
+  slicer = createSlicer(),
   mark,
   ...given
 }: RuntimeParts): Promise<Runtime> {
@@ -124,6 +130,7 @@ export async function createRuntime({
     readToken: createTokenReader(keyring, definition.id),
     settler: createSettler(store, log),
     rates: createRateLimiter(store),
+    lane: createLane({}, slicer),
     work: createWorkInProgress(),
     waits: createWaits(),
     webhooks: startWebhooks(given, upkeep),
@@ -225,16 +232,16 @@ function authorityMethods(parts: Parts): Methods {
     invoke: (ask) => invoke(parts, ask),
     test: (ask) => dryRun(parts, ask),
     'approval_grants.issue': (ask) => issueGrant(parts, ask),
-    'approval_requests.list': answering(listRequests),
+    'approval_requests.list': (ask) => listRequests(parts, ask),
     'approval_requests.get': (ask) => readRequest(parts, ask),
     'approval_requests.deny': answering(denyRequest),
-    'audit.query': answering(queryAudit),
+    'audit.query': (ask) => queryAudit(parts, ask),
     'operator.freeze': answering(freeze),
     'operator.unfreeze': answering(unfreeze),
     'operator.frozen': answering(frozen),
-    'operator.indeterminate': answering(indeterminate),
+    'operator.indeterminate': (ask) => indeterminate(parts, ask),
     'operator.reconcile': answering(reconcile),
-    'operator.deliveries': answering(listDeliveries),
+    'operator.deliveries': (ask) => listDeliveries(parts, ask),
   };
 }
 

@@ -115,7 +115,9 @@ test('release() keeps the entry of a call that was never admitted', async () => 
   settler.release({ ...call, outcome: 'no_effect' });
   await untilNothingWaits();
 
-  const [kept] = await store.queryEntries({ limit: 1 });
+  const {
+    entries: [kept],
+  } = await store.queryEntries({ limit: 1 });
   assert.equal(kept?.entry_id, call.entry.entry_id);
 });
 

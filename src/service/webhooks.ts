@@ -13,14 +13,16 @@
 import { createHmac } from 'node:crypto';
 import { refuse } from '../domain/failure.ts';
 import { bareHost } from '../domain/host.ts';
-import type { DeliveriesAnswer, Delivery } from '../protocol/operator.ts';
+import type { Delivery } from '../protocol/operator.ts';
 import type { DeliveryRecord } from '../storage/records.ts';
 import type { DeliveryResult } from '../storage/store.ts';
 import { answered } from './audited.ts';
 import { callerOf } from './caller.ts';
 import { notOperator } from './freeze.ts';
-import type { Ask } from './operations.ts';
+import { shareOf } from './lane.ts';
+import type { Answer, Ask } from './operations.ts';
 import { callOut, type OutboundRequest } from './outbound.ts';
+import { listed } from './page.ts';
 import type { Parts } from './parts.ts';
 import { type Repeated, repeated } from './repeated.ts';
 
@@ -44,6 +46,7 @@ const BACKOFF_SECONDS = [5, 30, 120, 600, 3_600, 18_000, 36_000, 86_400, 86_400]
 
 /** A list for people to look through. */
 const DELIVERIES_SHOWN_MAX = 1_000;
+const DELIVERIES_READ_MAX = 32;
 
 export interface WebhookTiming {
   readonly lookMs?: number;
@@ -81,11 +84,18 @@ export function startWebhooks(parts: SendingParts, timing: WebhookTiming = {}): 
   };
 }
 
-export async function listDeliveries(parts: Parts, ask: Ask): Promise<DeliveriesAnswer> {
+export async function listDeliveries(parts: Parts, ask: Ask): Promise<Answer> {
   return answered(parts, await callerOf(parts, ask), async (caller) => {
     refuse(notOperator(caller, 'deliveries'));
-    const records = await parts.store.listDeliveries(DELIVERIES_SHOWN_MAX);
-    return { deliveries: records.map(viewOf) };
+    return parts.lane.run(shareOf(caller), ask, async (slices) => {
+      const page = await listed(slices, {
+        limit: DELIVERIES_SHOWN_MAX,
+        readMax: DELIVERIES_READ_MAX,
+        read: (limit, last) => parts.store.listDeliveries(limit, last?.delivery_id),
+        view: viewOf,
+      });
+      return page.answer('deliveries');
+    });
   });
 }
 

@@ -10,6 +10,7 @@
  * @module
  */
 
+import { setMaxListeners } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { failure, Refusal } from '../domain/failure.ts';
 import { INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR } from '../protocol/json-rpc.ts';
@@ -51,13 +52,21 @@ interface Desk {
   readonly running: Map<rpc.RpcId, Promise<void>>;
   /** Aborted when no further line is taken, also of those that were read already. */
   readonly over: AbortSignal;
+  /** Aborted when the client has left. */
+  readonly left: AbortSignal;
 }
 
 /** Takes requests from `input` from now on. */
 export function converse(runtime: Runtime, { input, output }: Pipe): Conversation {
   const writer = createLineWriter(output);
   const over = new AbortController();
-  const desk: Desk = { runtime, writer, running: new Map(), over: over.signal };
+  const left = new AbortController();
+  // Each request in work may listen.
+  setMaxListeners(0, left.signal);
+  const desk: Desk = {
+    ...{ runtime, writer, running: new Map() },
+    ...{ over: over.signal, left: left.signal },
+  };
   let timeUp = () => {};
   const late = new Promise<void>((resolve) => {
     timeUp = resolve;
@@ -67,7 +76,10 @@ export function converse(runtime: Runtime, { input, output }: Pipe): Conversatio
     input.destroy();
     runtime.release();
   }
-  void writer.gone.then(hangUp);
+  void writer.gone.then(() => {
+    left.abort();
+    hangUp();
+  });
   return {
     ended: listen(desk, input).then(() => finish(desk, late)),
     stop(graceMs) {
@@ -146,7 +158,7 @@ function start(desk: Desk, request: rpc.RpcRequest): void {
     writer.write(rpc.errorLine(id, { code: METHOD_NOT_FOUND, message }));
     return;
   }
-  const work = perform(name, bound, askOf(request), runtime.log)
+  const work = perform(name, bound, askOf(request, desk.left), runtime.log)
     .then((answer) => answerLine(desk, id, answer))
     .then((line) => void writer.write(line))
     .finally(() => running.delete(id));
@@ -159,8 +171,8 @@ function operationOf(method: string): OperationName | undefined {
   return Object.hasOwn(operations, name) ? (name as OperationName) : undefined;
 }
 
-function askOf({ params: { auth, ...fields } }: rpc.RpcRequest): Ask {
-  return { bearer: () => bearerOf(auth), input: () => fields };
+function askOf({ params: { auth, ...fields } }: rpc.RpcRequest, left: AbortSignal): Ask {
+  return { bearer: () => bearerOf(auth), input: () => fields, gone: () => left };
 }
 
 /** The credential, when exactly one was presented in the one place for it. */

@@ -89,8 +89,11 @@ export interface InvocationStore {
    */
   abandonedIntents(silentSince: Date, limit: number): Promise<readonly IntentRecord[]>;
 
-  /** Calls that were settled as indeterminate and not reconciled, oldest first. */
-  indeterminate(limit: number): Promise<readonly IntentRecord[]>;
+  /**
+   * Calls that were settled as indeterminate and not reconciled, oldest first; those that come after
+   * the one with the operation id `after`.
+   */
+  indeterminate(limit: number, after?: string): Promise<readonly IntentRecord[]>;
 
   /**
    * An operator's word on an indeterminate call. `refund` gives the charge back on every token it

@@ -21,8 +21,11 @@ export interface LogStore {
   /** Entries waiting for their place, and whether that is so many that work must be refused. */
   backlog(): { waiting: number; overloaded: boolean };
 
-  /** Newest first. */
-  queryEntries(query: EntryQuery): Promise<readonly StoredEntry[]>;
+  /**
+   * Newest first, at most `limit`. A store may stop sooner, when it has looked at many entries in
+   * vain: one query never holds it for long. Pages that go on at `next` miss and repeat none.
+   */
+  queryEntries(query: EntryQuery): Promise<EntryPage>;
 
   /** In order of `sequence`, from `from`, for export and for rebuilding the tree. */
   scanEntries(from: number, limit: number): Promise<readonly StoredEntry[]>;
@@ -89,6 +92,12 @@ export interface TreeHead {
   readonly size: number;
   /** The complete subtrees from left to right; their fold is the root. */
   readonly peaks: readonly Uint8Array[];
+}
+
+export interface EntryPage {
+  readonly entries: readonly StoredEntry[];
+  /** The `before` of the query that goes on. Absent when no entry is left to look at. */
+  readonly next?: number | undefined;
 }
 
 export interface EntryQuery {

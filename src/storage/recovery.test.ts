@@ -62,7 +62,9 @@ test('recoverIntents() closes silent processes’ calls as indeterminate, and on
   );
   assert.deepEqual(failed, []);
   assert.equal((await store.indeterminate(9)).length, 1);
-  const [found] = await store.queryEntries({ invocationId: dead.intent.invocation_id, limit: 9 });
+  const {
+    entries: [found],
+  } = await store.queryEntries({ invocationId: dead.intent.invocation_id, limit: 9 });
   assert.equal(found?.state, 'indeterminate');
   assert.deepEqual(await money(store, [token]), [[10n, 10n]], 'one open, one kept charged');
   await store.close();

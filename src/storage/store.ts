@@ -29,7 +29,7 @@ import type {
   TokenRecord,
 } from './records.ts';
 
-export type { EntryQuery, Erasure, LogStore, TreeHead } from './log-store.ts';
+export type { EntryPage, EntryQuery, Erasure, LogStore, TreeHead } from './log-store.ts';
 
 /** Nothing happened: the store refused, is overloaded, full, read-only or out of reach. */
 export class StoreUnavailable extends Error {
@@ -127,8 +127,12 @@ export interface ApprovalStore {
 
   loadApproval(approvalRequestId: string): Promise<ApprovalRecord | undefined>;
 
-  /** Newest first; `capabilities` undefined means all. A pending one past its expiry is `expired`. */
-  listApprovals(query: ApprovalQuery): Promise<readonly ApprovalRecord[]>;
+  /**
+   * Newest first; `capabilities` undefined means all. A pending one past its expiry is `expired`. A
+   * store may stop before `limit`, when it has looked at many in vain; pages that go on at `next` miss
+   * and repeat none.
+   */
+  listApprovals(query: ApprovalQuery): Promise<ApprovalPage>;
 
   /**
    * Adds one approver and, with the last one needed, the grant and the transition to `approved`: all
@@ -166,7 +170,8 @@ export interface ApprovalStore {
   /** Records how one attempt ended: delivered, to be tried again at `nextAttempt`, or given up. */
   finishDelivery(result: DeliveryResult): Promise<void>;
 
-  listDeliveries(limit: number): Promise<readonly DeliveryRecord[]>;
+  /** Newest first; those older than the one with the id `before`. */
+  listDeliveries(limit: number, before?: string): Promise<readonly DeliveryRecord[]>;
 }
 
 export interface ApprovalQuery {
@@ -175,7 +180,15 @@ export interface ApprovalQuery {
   readonly capabilities?: readonly string[] | undefined;
   readonly limit: number;
   /** Continue after the request with this place. */
-  readonly before?: { created_at: Date; approval_request_id: string } | undefined;
+  readonly before?: ApprovalPlace | undefined;
+}
+
+export type ApprovalPlace = Pick<ApprovalRecord, 'created_at' | 'approval_request_id'>;
+
+export interface ApprovalPage {
+  readonly requests: readonly ApprovalRecord[];
+  /** The `before` of the query that goes on. Absent when no request is left to look at. */
+  readonly next?: ApprovalPlace | undefined;
 }
 
 export interface ApprovalDecision {

@@ -6,6 +6,7 @@
 
 import assert from 'node:assert/strict';
 import type { ApprovalRecord } from '../storage/records.ts';
+import type { ApprovalPage, ApprovalPlace } from '../storage/store.ts';
 import { approve, asked, deny } from './cases-approvals.ts';
 import { approval, at, HOUR } from './fixtures.ts';
 import { same } from './observe.ts';
@@ -16,11 +17,13 @@ export const LISTING_CASES: Cases = {
     // Two of the same instant, so that the place of a page needs the id too.
     const times = [3, 1, 2, 2, 4];
     for (const time of times) await asked(store, approval({ created_at: at(time) }));
-    const all = await store.listApprovals({ now: at(5), limit: 10 });
+    const { requests: all } = await store.listApprovals({ now: at(5), limit: 10 });
 
     const paged: ApprovalRecord[] = [];
     for (let before: ApprovalRecord | undefined; ; before = paged.at(-1)) {
-      const [next, ...rest] = await store.listApprovals({ now: at(5), limit: 1, before });
+      const {
+        requests: [next, ...rest],
+      } = await store.listApprovals({ now: at(5), limit: 1, before });
       assert.deepEqual(rest, []);
       if (next === undefined) break;
       paged.push(next);
@@ -33,10 +36,32 @@ export const LISTING_CASES: Cases = {
     same(paged, all);
   },
 
+  'listApprovals() goes on at next, though hits are rare': async (store) => {
+    const count = 250;
+    for (let i = 0; i < count; i++) {
+      await asked(store, approval({ capability: i % 120 === 5 ? 'rare' : 'c', created_at: at(i) }));
+    }
+
+    const found: number[] = [];
+    let before: ApprovalPlace | undefined;
+    do {
+      const query = { now: at(0), capabilities: ['rare'], limit: 1, before };
+      const { requests, next }: ApprovalPage = await store.listApprovals(query);
+      found.push(...requests.map(({ created_at }) => created_at.getTime() - at(0).getTime()));
+      before = next;
+    } while (before !== undefined);
+
+    assert.deepEqual(found, [245, 125, 5]);
+  },
+
   'listApprovals() filters by capability, where none means none': async (store) => {
     for (const capability of ['a', 'b', 'c']) await asked(store, approval({ capability }));
     const listed = async (capabilities: string[] | undefined) => {
-      const found = await store.listApprovals({ now: at(0), limit: 10, capabilities });
+      const { requests: found } = await store.listApprovals({
+        now: at(0),
+        limit: 10,
+        capabilities,
+      });
       return found.map(({ capability }) => capability).sort();
     };
 
@@ -57,14 +82,14 @@ export const LISTING_CASES: Cases = {
 
     const expected = { pending, expired: late, approved, denied } as const;
     for (const status of ['pending', 'expired', 'approved', 'denied'] as const) {
-      const found = await store.listApprovals({ now: at(HOUR), limit: 10, status });
+      const { requests: found } = await store.listApprovals({ now: at(HOUR), limit: 10, status });
       const { approval_request_id } = expected[status];
       assert.deepEqual(
         found.map((request) => [request.approval_request_id, request.status]),
         [[approval_request_id, status]],
       );
     }
-    const all = await store.listApprovals({ now: at(HOUR), limit: 10 });
+    const { requests: all } = await store.listApprovals({ now: at(HOUR), limit: 10 });
     assert.deepEqual(all.map(({ status }) => status).sort(), [
       ...['approved', 'denied', 'expired', 'pending'],
     ]);

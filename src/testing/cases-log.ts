@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import type { EntryRecord } from '../domain/entry.ts';
 import type { EntryQuery, Store } from '../storage/store.ts';
 import { at, entry, newId } from './fixtures.ts';
-import { entriesSince, same } from './observe.ts';
+import { entriesSince, foundIn, same } from './observe.ts';
 import type { Cases } from './runner.ts';
 
 export const LOG_CASES: Cases = {
@@ -149,20 +149,26 @@ export const QUERY_CASES: Cases = {
   'queryEntries() gives the newest first, in pages that miss and repeat none': async (store) => {
     await fill(store, 5);
 
-    const first = await store.queryEntries({ limit: 2 });
-    const second = await store.queryEntries({ limit: 2, before: first.at(-1)?.sequence });
-    const third = await store.queryEntries({ limit: 2, before: second.at(-1)?.sequence });
+    const { entries: first } = await store.queryEntries({ limit: 2 });
+    const { entries: second } = await store.queryEntries({
+      limit: 2,
+      before: first.at(-1)?.sequence,
+    });
+    const { entries: third } = await store.queryEntries({
+      limit: 2,
+      before: second.at(-1)?.sequence,
+    });
 
     const places = [first, second, third].map((page) => page.map(({ sequence }) => sequence));
     assert.deepEqual(places, [[4, 3], [2, 1], [0]]);
-    same(await store.queryEntries({ limit: 2, before: 0 }), []);
+    same((await store.queryEntries({ limit: 2, before: 0 })).entries, []);
   },
 
   'queryEntries() sees what was acknowledged before': async (store) => {
     const one = entry();
     await store.append([one]);
 
-    const found = await store.queryEntries({ limit: 10 });
+    const { entries: found } = await store.queryEntries({ limit: 10 });
 
     same(found, [{ ...one, sequence: 0 }]);
   },
@@ -177,7 +183,7 @@ export const QUERY_CASES: Cases = {
         );
         await store.append(entries);
 
-        const found = await store.queryEntries({ limit: 10, ...query });
+        const { entries: found } = await store.queryEntries({ limit: 10, ...query });
 
         same(found, [{ ...entries[3], sequence: 3 }]);
       },
@@ -190,7 +196,7 @@ export const QUERY_CASES: Cases = {
     const times = [30, 10, 20, 11, 40];
     await store.append(times.map((time) => entry({ timestamp: at(time).toISOString() })));
 
-    const found = await store.queryEntries({ limit: 10, since: at(11) });
+    const { entries: found } = await store.queryEntries({ limit: 10, since: at(11) });
 
     assert.deepEqual(
       found.map(({ sequence }) => sequence),
@@ -208,8 +214,12 @@ export const QUERY_CASES: Cases = {
     await store.append(entries);
     const query = { rootPrincipal: 'human:0@example.com', capability: 'c0', since: at(0) };
 
-    const first = await store.queryEntries({ ...query, limit: 1 });
-    const rest = await store.queryEntries({ ...query, limit: 9, before: first[0]?.sequence });
+    const { entries: first } = await store.queryEntries({ ...query, limit: 1 });
+    const { entries: rest } = await store.queryEntries({
+      ...query,
+      limit: 9,
+      before: first[0]?.sequence,
+    });
 
     // Even and divisible by three, later than the first: 6 alone.
     assert.deepEqual(
@@ -254,17 +264,44 @@ export const LONG_LOG_CASES: Cases = {
     for (const since of [0, 1, 700, LONG_LOG - 40, LONG_LOG - 1].map(at)) {
       for (const rootPrincipal of [undefined, 'human:1@example.com']) {
         for (const before of [undefined, 37, 900]) {
-          const found = await store.queryEntries({ since, rootPrincipal, before, limit: 20 });
+          const found = await foundIn(store, { since, rootPrincipal, before, limit: 200 });
           const expected = entries
             .map((one, sequence) => ({ ...one, sequence }))
             .filter(({ timestamp }) => timestamp > since)
             .filter((one) => !rootPrincipal || one.root_principal === rootPrincipal)
             .filter(({ sequence }) => sequence < (before ?? LONG_LOG))
             .reverse();
-          same(found, expected.slice(0, 20));
+          same(found, expected);
         }
       }
     }
+  },
+
+  'queryEntries() goes on at next, though hits are rare and more entries come meanwhile': async (
+    store,
+  ) => {
+    const rare = { task_id: 'task', capability: 'rare' };
+    const entries = Array.from({ length: LONG_LOG }, (_, i) =>
+      entry({ ...rare, ...(i % 600 === 7 ? {} : { capability: 'common' }) }),
+    );
+    for (let from = 0; from < LONG_LOG; from += 100) {
+      await store.append(entries.slice(from, from + 100));
+    }
+
+    const found: number[] = [];
+    let before: number | undefined;
+    do {
+      const page = await store.queryEntries({
+        ...{ taskId: 'task', capability: 'rare' },
+        ...{ since: at(-1), before, limit: 1 },
+      });
+      await store.append([entry(rare)]);
+      found.push(...page.entries.map(({ sequence }) => sequence));
+      assert.ok(page.next === undefined || page.next < (before ?? LONG_LOG));
+      before = page.next;
+    } while (before !== undefined);
+
+    assert.deepEqual(found, [1_207, 607, 7]);
   },
 
   'queryEntries() agrees with a plain filter for every set of filters': async (store) => {
@@ -280,7 +317,7 @@ export const LONG_LOG_CASES: Cases = {
     await store.append(entries);
 
     for (const query of FILTER_SETS) {
-      const found = await store.queryEntries({ ...query, before: 150, limit: 30 });
+      const { entries: found } = await store.queryEntries({ ...query, before: 150, limit: 30 });
 
       const expected = entries
         .map((one, sequence) => ({ ...one, sequence }))

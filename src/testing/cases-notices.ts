@@ -180,10 +180,18 @@ export const DELIVERY_CASES: Cases = {
     assert.equal((await store.listDeliveries(10))[0]?.attempts, 3);
   },
 
-  'listDeliveries() gives no more than asked': async (store) => {
+  'listDeliveries() gives no more than asked, and goes on after one that is named': async (
+    store,
+  ) => {
     for (let i = 0; i < 3; i++) await queued(store);
 
-    assert.equal((await store.listDeliveries(2)).length, 2);
+    const all = await store.listDeliveries(10);
+    const [newest, middle, oldest] = all;
+
+    assert.equal(all.length, 3);
+    same(await store.listDeliveries(2), [newest, middle]);
+    same(await store.listDeliveries(2, newest?.delivery_id), [middle, oldest]);
+    same(await store.listDeliveries(2, oldest?.delivery_id), []);
   },
 };
 

@@ -148,7 +148,10 @@ export const RETENTION_CASES: Cases = {
     assert.deepEqual(await store.inspect(), []);
     assert.equal(await store.findLeaf({ invocation_id }), undefined);
     assert.equal((await store.findLeaf({ leaf_hash }))?.sequence, 0);
-    const found = await store.queryEntries({ rootPrincipal: 'human:root@example.com', limit: 9 });
+    const { entries: found } = await store.queryEntries({
+      rootPrincipal: 'human:root@example.com',
+      limit: 9,
+    });
     assert.deepEqual(found, []);
   },
 

@@ -102,6 +102,9 @@ export const UNKNOWN_OUTCOME_CASES: Cases = {
     const [last, first, second] = lost;
     same(await store.indeterminate(2), [first, second]);
     same(await store.indeterminate(10), [first, second, last]);
+    same(await store.indeterminate(1, first?.operation_id), [second]);
+    same(await store.indeterminate(10, second?.operation_id), [last]);
+    same(await store.indeterminate(10, last?.operation_id), []);
   },
 
   'reconcile() gives the charge back on every token it was taken from': async (store) => {

@@ -9,9 +9,10 @@
  */
 
 import assert from 'node:assert/strict';
+import type { StoredEntry } from '../domain/entry.ts';
 import { toHex } from '../domain/hash.ts';
 import type { BudgetState, GrantRecord, IdempotencyRecord } from '../storage/records.ts';
-import type { Store } from '../storage/store.ts';
+import type { EntryQuery, Store } from '../storage/store.ts';
 import { at, FAR } from './fixtures.ts';
 
 /** More than any case makes. */
@@ -35,7 +36,7 @@ export async function observe(store: Store, watched: Watched): Promise<unknown> 
     keys: await Promise.all((watched.keys ?? []).map((key) => recordOf(store, tokenId, key))),
     open: await store.abandonedIntents(FAR, ALL),
     indeterminate: await store.indeterminate(ALL),
-    approvals: await store.listApprovals({ now: new Date(0), limit: ALL }),
+    approvals: (await store.listApprovals({ now: new Date(0), limit: ALL })).requests,
     deliveries: await store.listDeliveries(ALL),
     frozen: await store.frozen(at(0)),
   });
@@ -106,4 +107,15 @@ function plain(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const said = Object.entries(value).filter(([, item]) => item !== undefined);
   return Object.fromEntries(said.map(([key, item]) => [key, plain(item)]));
+}
+
+/** All that a query finds, whatever the length of the pages. */
+export async function foundIn(store: Store, query: EntryQuery): Promise<readonly StoredEntry[]> {
+  const found: StoredEntry[] = [];
+  for (let before = query.before; ; ) {
+    const { entries, next } = await store.queryEntries({ ...query, before });
+    found.push(...entries);
+    if (next === undefined) return found;
+    before = next;
+  }
 }

@@ -139,7 +139,7 @@ export const APPROVAL_RACES: Races = {
       assert.equal(new Set(results.map((kept) => happened(kept).approval_request_id)).size, 1);
     }
 
-    assert.equal((await stores[0].listApprovals({ now: at(0), limit: 100 })).length, 2);
+    assert.equal((await stores[0].listApprovals({ now: at(0), limit: 100 })).requests.length, 2);
     assert.equal((await stores[0].sequence()).size, 2);
   },
 

@@ -231,7 +231,7 @@ export async function startDesk(
       service.invoke(token.token, capability, parameters, { fields: { approval_grant } }),
     async entries(entryType) {
       await service.store.sequence();
-      const found = await service.store.queryEntries({ entryType, limit: 1_000 });
+      const { entries: found } = await service.store.queryEntries({ entryType, limit: 1_000 });
       return found.map(entryView).reverse();
     },
   };

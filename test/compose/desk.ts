@@ -33,7 +33,7 @@ export async function openDesk(
   const service = await testService({ ...options, settings, definition: world.definition });
   const query = async (by: object) => {
     await service.store.sequence();
-    const found = await service.store.queryEntries({ ...by, limit: 100 });
+    const { entries: found } = await service.store.queryEntries({ ...by, limit: 100 });
     return found.map(entryView).reverse();
   };
   return {

@@ -136,7 +136,10 @@ onEachStore((rig) => {
     const token = await rig().token();
 
     const { answer } = await answerOf(rig(), () => tryOut(rig(), token.token, 'signed_off'));
-    const asked = await rig().store.listApprovals({ now: rig().store.now(), limit: 10 });
+    const { requests: asked } = await rig().store.listApprovals({
+      now: rig().store.now(),
+      limit: 10,
+    });
 
     assert.equal(answer.would_be_admitted, false);
     assert.equal(answer.failure, undefined);

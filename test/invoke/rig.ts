@@ -54,7 +54,7 @@ export async function startRig(options: Omit<TestOptions, 'definition'> = {}): P
       }),
     async entries(invocationId) {
       await service.store.sequence();
-      const found = await service.store.queryEntries({ invocationId, limit: 100 });
+      const { entries: found } = await service.store.queryEntries({ invocationId, limit: 100 });
       return found.map(entryView).reverse();
     },
     entryCount: async () => (await service.store.sequence()).size,

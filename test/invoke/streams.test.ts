@@ -121,7 +121,9 @@ for (const place of STORES) {
 
       const { invocation_id, stream_summary } = toldIn(reply.body).at(-1)?.data ?? {};
       await service.store.sequence();
-      const [entry] = await service.store.queryEntries({ invocationId: invocation_id, limit: 2 });
+      const {
+        entries: [entry],
+      } = await service.store.queryEntries({ invocationId: invocation_id, limit: 2 });
       const leaf = JSON.parse(new TextDecoder().decode(entry?.leaf));
       assert.deepEqual(leaf.stream_summary, stream_summary);
       const { duration_ms: _, ...counted } = stream_summary;

@@ -73,6 +73,7 @@ export interface TestOptions {
   readonly keys?: string;
   readonly load?: Load;
   readonly tracer?: RuntimeParts['tracer'];
+  readonly slicer?: RuntimeParts['slicer'];
 }
 
 export const ALICE = 'demo-human-key';
@@ -123,6 +124,7 @@ export async function testService(options: TestOptions = {}): Promise<TestServic
     mark,
     ...(options.recovery && { recovery: options.recovery }),
     tracer: options.tracer,
+    slicer: options.slicer,
     ...(options.upkeep && { upkeep: options.upkeep }),
   });
   const app = createHttpServer(runtime, options.load ?? patientLoad(), [mcpSurface(runtime)]);

@@ -142,7 +142,7 @@ for (const where of ['question', 'answer'] as const) {
     assert.equal(result, 'settled');
     assert.deepEqual(await money(store, [token]), [[0n, 20n]]);
     const query = { invocationId: request.intent.invocation_id, limit: 10 };
-    assert.equal((await store.queryEntries(query)).length, 1);
+    assert.equal((await store.queryEntries(query)).entries.length, 1);
   });
 
   test(`append() keeps an entry once when its ${where} was lost`, async () => {

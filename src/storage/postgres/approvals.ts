@@ -8,7 +8,13 @@
  */
 
 import type { ApprovalRecord, GrantRecord } from '../records.ts';
-import type { ApprovalDecision, ApprovalQuery, ApprovalStore, Denial } from '../store.ts';
+import type {
+  ApprovalDecision,
+  ApprovalPage,
+  ApprovalQuery,
+  ApprovalStore,
+  Denial,
+} from '../store.ts';
 import { endedActor } from './actor.ts';
 import { GRANT_COLUMNS } from './admission.ts';
 import type { Database, Session, Statement } from './connection.ts';
@@ -78,11 +84,12 @@ async function ask(session: Session, request: ApprovalRecord): Promise<ApprovalR
   }
 }
 
-async function list(database: Database, query: ApprovalQuery): Promise<ApprovalRecord[]> {
+async function list(database: Database, query: ApprovalQuery): Promise<ApprovalPage> {
   const { now, status, capabilities, limit, before } = query;
   const place = [before?.created_at, before?.approval_request_id];
   const rows = await database.read<Row>(LIST, [now, status, capabilities, ...place, limit]);
-  return rows.map(approvalOf);
+  const requests = rows.map(approvalOf);
+  return { requests, next: requests.length === limit ? requests.at(-1) : undefined };
 }
 
 async function approve(

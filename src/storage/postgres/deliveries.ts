@@ -22,8 +22,8 @@ export function createDeliveries(database: Database): Deliveries {
       await database.write(FINISH, [delivery_id, state, error, nextAttempt, now]);
     },
 
-    async listDeliveries(limit) {
-      const rows = await database.read<Row>(LIST, [limit]);
+    async listDeliveries(limit, before) {
+      const rows = await database.read<Row>(LIST, [limit, before, Number.MAX_SAFE_INTEGER]);
       return rows.map(deliveryOf);
     },
   };
@@ -77,5 +77,7 @@ const FINISH: Statement = {
 
 const LIST: Statement = {
   name: 'list_deliveries',
-  text: `SELECT ${COLUMNS} FROM deliveries ORDER BY place DESC LIMIT $1`,
+  text: `SELECT ${COLUMNS} FROM deliveries
+    WHERE place < coalesce((SELECT b.place FROM deliveries b WHERE b.delivery_id = $2), $3)
+    ORDER BY place DESC LIMIT $1`,
 };

@@ -46,8 +46,8 @@ export function createIntents(database: Database, now: () => Date): Intents {
       return rows.map(intentOf);
     },
 
-    async indeterminate(limit) {
-      const rows = await database.read<Row>(INDETERMINATE, [limit]);
+    async indeterminate(limit, after) {
+      const rows = await database.read<Row>(INDETERMINATE, [limit, after]);
       return rows.map(intentOf);
     },
 
@@ -146,6 +146,8 @@ const INDETERMINATE: Statement = {
   name: 'indeterminate',
   text: `SELECT ${INTENT_COLUMNS} FROM intents
     WHERE outcome = 'indeterminate' AND reconciled_at IS NULL
+      AND ($2::text IS NULL OR (admitted_at, operation_id) >
+        (SELECT a.admitted_at, a.operation_id FROM intents a WHERE a.operation_id = $2))
     ORDER BY admitted_at, operation_id LIMIT $1`,
 };
 

@@ -78,7 +78,11 @@ test('queryEntries() finds what is since a time though timestamps are not in ord
 
   for (const hour of [0, 1, 2, 4, 5, 7, 8, 9, 10]) {
     const since = at(hour * HOUR);
-    const found = await store.queryEntries({ rootPrincipal: root_principal, since, limit: 50 });
+    const { entries: found } = await store.queryEntries({
+      rootPrincipal: root_principal,
+      since,
+      limit: 50,
+    });
     const expected = told.filter(({ timestamp }) => timestamp > since).reverse();
     assert.deepEqual(
       found.map(({ entry_id }) => entry_id),

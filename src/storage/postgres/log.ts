@@ -1,30 +1,40 @@
 /**
  * Reading the log: entries, leaves, tree nodes.
  *
- * Only what has a place can be read, so queries first see to it that everything acknowledged has one.
+ * Only what has a place can be read, so queries first see to it that everything acknowledged has one,
+ * unless they ask only for what had one before. What the index of a query does not have is compared
+ * row by row, for a bounded number of rows in one query.
  *
  * @module
  */
 
 import { EntryType } from '../../protocol/audit.ts';
 import type { EntryQuery, LogStore } from '../store.ts';
-import type { Database, Statement } from './connection.ts';
+import type { Database, Session, Statement } from './connection.ts';
 import { type Row, storedEntryOf } from './rows.ts';
 import { ENTRY_COLUMNS } from './schema-log.ts';
 import type { Sequencer } from './sequencer.ts';
 
 type Log = Pick<LogStore, 'queryEntries' | 'scanEntries' | 'findLeaf' | 'nodes' | 'treeHead'>;
 
+/** Rows that one query looks at in vain, for each type of entry. */
+const LOOKED_AT_MAX = 1_024;
+
 export function createLog(database: Database, sequencer: Sequencer): Log {
+  let placed = 0;
   return {
     async queryEntries(query) {
-      await sequencer.sequence();
-      const { statement, values } = queryOf(query);
-      const rows = await database.reading(async (session) => {
+      const { before = Number.POSITIVE_INFINITY, limit } = query;
+      if (before > placed) placed = (await sequencer.sequence()).size;
+      const { rows, floor } = await database.reading(async (session) => {
         await session.run(IN_ORDER);
-        return session.run<Row>(statement, values);
+        const floor = await lookFloor(session, query);
+        const { statement, values } = queryOf(query, floor);
+        return { rows: await session.run<Row>(statement, values), floor };
       });
-      return rows.map(storedEntryOf);
+      const entries = rows.map(storedEntryOf);
+      const last = entries.length === limit ? entries.at(-1)?.sequence : undefined;
+      return { entries, next: last ?? floor };
     },
 
     async scanEntries(from, limit) {
@@ -78,47 +88,109 @@ const NAMED: readonly [keyof EntryQuery, column: string][] = [
   ['capability', 'capability'],
 ];
 
+/** The place of the last row that may be looked at, where there are more. */
+async function lookFloor(session: Session, query: EntryQuery): Promise<number | undefined> {
+  const look = lookOf({ ...query, limit: LOOKED_AT_MAX });
+  if (!look) return undefined;
+  const [row] = await session.run<{ sequence: bigint }>(look.statement, look.values);
+  return row && Number(row.sequence);
+}
+
+interface Question {
+  readonly statement: Statement;
+  readonly values: unknown[];
+}
+
 /**
  * One statement for each set of filters. A page is a range of one index, which has the trail, the
  * rarest of what was named, the type and the place. It is asked for as a range of whole rows, in the
  * index's order, and may not be sorted: no other index will do then. Asked for equal values, the
  * planner would take any index that has some of them, by what it guesses of the rest. All types are
- * one range each.
+ * one range each. Nothing below the place `from` is looked at.
  */
-export function queryOf(query: EntryQuery): { statement: Statement; values: unknown[] } {
-  const named = NAMED.filter(([field]) => query[field] !== undefined);
-  const [first, ...others] = named;
-  const root: typeof named = query.rootPrincipal ? [['rootPrincipal', 'root_principal']] : [];
-  const isOneTrail = first?.[0] === 'invocationId';
-  const ranged = [...(isOneTrail ? [] : root), ...(first ? [first] : [])];
-  const values: unknown[] = [query.limit, query.entryType ? [query.entryType] : EntryType.options];
-  const parameter = (field: keyof EntryQuery) => `$${values.push(query[field])}`;
-
-  const keys = [...ranged.map(([, column]) => column), 'entry_type', 'sequence'];
-  const at = [...ranged.map(([field]) => parameter(field)), 'type'].join(', ');
-  const { floor, later } = query.since ? sinceOf(parameter('since')) : { floor: '0', later: [] };
-  const end = query.before === undefined ? PLACE_MAX : parameter('before');
-  const conditions = [
-    `(${keys.join(', ')}) >= (${at}, ${floor})`,
-    `(${keys.join(', ')}) < (${at}, ${end})`,
-    ...(first ? [`${first[1]} IS NOT NULL`] : []),
-    ...[...(isOneTrail ? root : []), ...others].map(
-      ([field, column]) => `${column} = ${parameter(field)}`,
-    ),
-    ...later,
-  ];
+export function queryOf(query: EntryQuery, from?: number): Question {
+  const { places, values } = placesOf(query, { from, isCompared: true });
   return {
     statement: {
-      name: `entries_${VARIED.map((field) => Number(query[field] !== undefined)).join('')}`,
-      text: `SELECT ${COLUMNS} FROM (
-          SELECT part.sequence FROM unnest($2::text[]) AS type CROSS JOIN LATERAL (
-            SELECT sequence FROM log WHERE ${conditions.join(' AND ')}
-            ORDER BY ${keys.map((key) => `${key} DESC`).join(', ')} LIMIT $1
-          ) part ORDER BY part.sequence DESC LIMIT $1
-        ) page JOIN log USING (sequence) ORDER BY sequence DESC`,
+      name: `entries_${variantOf(query)}${Number(from !== undefined)}`,
+      text: `SELECT ${COLUMNS} FROM (${places} LIMIT $1) page
+        JOIN log USING (sequence) ORDER BY sequence DESC`,
     },
     values,
   };
+}
+
+/** Asks for the last of `limit` places that a query walks over; nothing where all of them are hits. */
+export function lookOf(query: EntryQuery): Question | undefined {
+  if (comparedIn(query).length === 0 && query.since === undefined) return undefined;
+  const { places, values } = placesOf(query, { isCompared: false });
+  return {
+    statement: { name: `look_${variantOf(query)}`, text: `${places} LIMIT 1 OFFSET $1 - 1` },
+    values,
+  };
+}
+
+/** The places that a query walks over, newest first, or those among them that match. */
+function placesOf(
+  query: EntryQuery,
+  { from, isCompared }: { from?: number | undefined; isCompared: boolean },
+): { places: string; values: unknown[] } {
+  const values: unknown[] = [query.limit, query.entryType ? [query.entryType] : EntryType.options];
+  const parameter = (value: unknown) => `$${values.push(value)}`;
+  const ranged = rangedIn(query);
+  const keys = [...ranged.map(([, column]) => column), 'entry_type', 'sequence'];
+  const at = [...ranged.map(([field]) => parameter(query[field])), 'type'].join(', ');
+  const since = query.since && parameter(query.since);
+  const floors = [
+    ...(since ? [firstLater(since)] : []),
+    ...(from === undefined ? [] : [`${parameter(from)}::bigint`]),
+  ];
+  const floor = floors.length > 1 ? `greatest(${floors.join(', ')})` : (floors[0] ?? '0');
+  const end = query.before === undefined ? PLACE_MAX : parameter(query.before);
+  const rarest = namedIn(query)[0];
+  const conditions = [
+    `(${keys.join(', ')}) >= (${at}, ${floor})`,
+    `(${keys.join(', ')}) < (${at}, ${end})`,
+    ...(rarest ? [`${rarest[1]} IS NOT NULL`] : []),
+  ];
+  if (isCompared) {
+    const equal = comparedIn(query).map(([field, column]) => {
+      return `${column} = ${parameter(query[field])}`;
+    });
+    conditions.push(...equal, ...(since ? [`timestamp > ${since}`] : []));
+  }
+  const places = `SELECT part.sequence FROM unnest($2::text[]) AS type CROSS JOIN LATERAL (
+      SELECT sequence FROM log WHERE ${conditions.join(' AND ')}
+      ORDER BY ${keys.map((key) => `${key} DESC`).join(', ')} LIMIT $1
+    ) part ORDER BY part.sequence DESC`;
+  return { places, values };
+}
+
+type Columns = readonly [keyof EntryQuery, column: string][];
+
+function namedIn(query: EntryQuery): Columns {
+  return NAMED.filter(([field]) => query[field] !== undefined);
+}
+
+/** What the index of a query begins with. The one by invocation has no trail. */
+function rangedIn(query: EntryQuery): Columns {
+  const [rarest] = namedIn(query);
+  const isTrail = query.invocationId === undefined;
+  return [...(isTrail ? rootIn(query) : []), ...(rarest ? [rarest] : [])];
+}
+
+/** What only the rows have. */
+function comparedIn(query: EntryQuery): Columns {
+  const [, ...others] = namedIn(query);
+  return [...(query.invocationId === undefined ? [] : rootIn(query)), ...others];
+}
+
+function rootIn({ rootPrincipal }: EntryQuery): Columns {
+  return rootPrincipal === undefined ? [] : [['rootPrincipal', 'root_principal']];
+}
+
+function variantOf(query: EntryQuery): string {
+  return VARIED.map((field) => Number(query[field] !== undefined)).join('');
 }
 
 /** What a statement's text depends on. The server cuts names at 63 bytes, so these are not spelt out. */
@@ -138,11 +210,8 @@ const PLACE_MAX = '9223372036854775807';
  * Timestamps are not ordered by place, but the greatest one so far is: it says where to stop, and an
  * index finds that place.
  */
-function sinceOf(since: string): { floor: string; later: string[] } {
-  return {
-    floor: `(SELECT sequence FROM log WHERE latest > ${since} ORDER BY latest, sequence LIMIT 1)`,
-    later: [`timestamp > ${since}`],
-  };
+function firstLater(since: string): string {
+  return `(SELECT sequence FROM log WHERE latest > ${since} ORDER BY latest, sequence LIMIT 1)`;
 }
 
 export const SCAN: Statement = {

@@ -12,6 +12,7 @@ import type { ApprovalRecord, ApprovalVote, GrantRecord } from '../records.ts';
 import type {
   ActorEnded,
   ApprovalDecision,
+  ApprovalPage,
   ApprovalQuery,
   ApprovalStore,
   Denial,
@@ -19,7 +20,7 @@ import type {
 import type { Connection } from './connection.ts';
 import { insertDeliveries } from './deliveries.ts';
 import type { LogWriter } from './log-writer.ts';
-import { approvalOf, type Row } from './rows.ts';
+import { approvalOf, type Row, timeOf } from './rows.ts';
 import { endedActor } from './tokens.ts';
 
 type RequestRow = Row<Omit<ApprovalRecord, 'approvals'>>;
@@ -48,8 +49,19 @@ export function loadApproval(connection: Connection, id: string): ApprovalRecord
   return row && withApprovals(connection, row);
 }
 
-export function listApprovals(connection: Connection, query: ApprovalQuery): ApprovalRecord[] {
-  const { now, before } = query;
+/** Rows that one query looks at in vain. Each may be long, and what is compared stands behind that. */
+const LOOKED_AT_MAX = 200;
+
+export function listApprovals(connection: Connection, query: ApprovalQuery): ApprovalPage {
+  const { now, before, limit } = query;
+  const end = [before?.created_at ?? Number.MAX_SAFE_INTEGER, before?.approval_request_id ?? ''];
+  const floor = connection.get<{ created_at: bigint; approval_request_id: string }>(
+    `SELECT created_at, approval_request_id FROM approval_requests
+     WHERE (created_at, approval_request_id) < (?1, ?2)
+     ORDER BY created_at DESC, approval_request_id DESC LIMIT 1 OFFSET ?3`,
+    ...end,
+    LOOKED_AT_MAX - 1,
+  );
   const rows = connection.all<RequestRow>(
     `SELECT *, iif(status = 'pending' AND expires_at <= ?1, 'expired', status) AS status
      FROM approval_requests
@@ -57,15 +69,19 @@ export function listApprovals(connection: Connection, query: ApprovalQuery): App
          OR iif(status = 'pending' AND expires_at <= ?1, 'expired', status) = ?2)
        AND (?3 IS NULL OR capability IN (SELECT value FROM json_each(?3)))
        AND (created_at, approval_request_id) < (?4, ?5)
-     ORDER BY created_at DESC, approval_request_id DESC LIMIT ?6`,
+       AND (created_at, approval_request_id) >= (?6, ?7)
+     ORDER BY created_at DESC, approval_request_id DESC LIMIT ?8`,
     now,
     query.status,
     query.capabilities && JSON.stringify(query.capabilities),
-    before?.created_at ?? Number.MAX_SAFE_INTEGER,
-    before?.approval_request_id ?? '',
-    query.limit,
+    ...end,
+    floor?.created_at ?? Number.MIN_SAFE_INTEGER,
+    floor?.approval_request_id ?? '',
+    limit,
   );
-  return rows.map((row) => withApprovals(connection, row));
+  const requests = rows.map((row) => withApprovals(connection, row));
+  const last = requests.length === limit ? requests.at(-1) : undefined;
+  return { requests, next: last ?? (floor && { ...floor, created_at: timeOf(floor.created_at) }) };
 }
 
 export function approve(

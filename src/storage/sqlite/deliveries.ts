@@ -72,11 +72,18 @@ export function finishDelivery(connection: Connection, result: DeliveryResult): 
   );
 }
 
-/** Newest first. */
-export function listDeliveries(connection: Connection, limit: number): DeliveryRecord[] {
+export function listDeliveries(
+  connection: Connection,
+  limit: number,
+  before?: string,
+): DeliveryRecord[] {
   const rows = connection.all<Row<DeliveryRecord>>(
-    `SELECT ${COLUMNS} FROM deliveries ORDER BY place DESC LIMIT ?`,
+    `SELECT ${COLUMNS} FROM deliveries
+     WHERE place < coalesce((SELECT place FROM deliveries WHERE delivery_id = ?2), ?3)
+     ORDER BY place DESC LIMIT ?1`,
     limit,
+    before,
+    Number.MAX_SAFE_INTEGER,
   );
   return rows.map(deliveryOf);
 }

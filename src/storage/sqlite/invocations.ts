@@ -70,12 +70,19 @@ export function abandonedIntents(
   return rows.map(intentOf);
 }
 
-export function indeterminate(connection: Connection, limit: number): IntentRecord[] {
+export function indeterminate(
+  connection: Connection,
+  limit: number,
+  after?: string,
+): IntentRecord[] {
   const rows = connection.all<IntentRow>(
     `SELECT ${INTENT_COLUMNS} FROM intents
      WHERE outcome = 'indeterminate' AND reconciled_at IS NULL
-     ORDER BY admitted_at, operation_id LIMIT ?`,
+       AND (?2 IS NULL OR (admitted_at, operation_id) >
+         (SELECT admitted_at, operation_id FROM intents WHERE operation_id = ?2))
+     ORDER BY admitted_at, operation_id LIMIT ?1`,
     limit,
+    after,
   );
   return rows.map(intentOf);
 }

@@ -3,7 +3,8 @@
  *
  * A page costs the same over a long log as over a short one: each query names the index it walks,
  * newest entry first, which has the trail, the type, and the rarest of what was named, so that rare
- * hits are not looked for among the rest. One by time knows where to stop.
+ * hits are not looked for among the rest. One by time knows where to stop. What the index does not
+ * have is compared row by row, for a bounded number of rows in one query.
  *
  * @module
  */
@@ -11,7 +12,7 @@
 import type { StoredEntry } from '../../domain/entry.ts';
 import type { NodeId } from '../../domain/merkle.ts';
 import { EntryType } from '../../protocol/audit.ts';
-import type { EntryQuery, LogStore } from '../store.ts';
+import type { EntryPage, EntryQuery, LogStore } from '../store.ts';
 import type { Connection, Value } from './connection.ts';
 import { readHead } from './log-writer.ts';
 import { entryOf, type Row } from './rows.ts';
@@ -30,38 +31,90 @@ const NAMED: readonly (readonly [keyof EntryQuery, column: string, suffix: strin
   ['capability', 'capability', 'capability'],
 ];
 
-/** Every index has its entries by type, so a query for all types merges what each of them gives. */
-export function queryEntries(connection: Connection, query: EntryQuery): StoredEntry[] {
-  const named = NAMED.filter(([field]) => query[field] !== undefined);
-  const columns = named.map(([field, column]): [keyof EntryQuery, string] => [
-    field,
-    `${column} =`,
-  ]);
-  const used = [...columns, ...SCOPE].filter(([field]) => query[field] !== undefined);
-  const conditions = used.map(([, condition], place) => `${condition} ?${place + 3}`);
-  const types = query.entryType ? [query.entryType] : EntryType.options;
-  const parts = types.map(
-    (type) => `SELECT ${COLUMNS} FROM log INDEXED BY ${indexFor(query, named[0]?.[2])}
-     WHERE ${[`entry_type = '${type}'`, 'sequence >= ?1', ...conditions].join(' AND ')}`,
-  );
+/** Rows that one query looks at in vain: about a millisecond. */
+const LOOKED_AT_MAX = 1_024;
+
+export function queryEntries(connection: Connection, query: EntryQuery): EntryPage {
+  const { since, limit } = query;
+  const from = since ? firstSince(connection, since) : 0;
+  const { walked, compared } = conditionsOf(query);
+  // An index that has all that was named gives hits alone.
+  const floor = compared.length > 0 ? lookFloor(connection, query, walked, from) : undefined;
   const rows = connection.all<Row<StoredEntry>>(
-    `${parts.join(' UNION ALL ')} ORDER BY sequence DESC LIMIT ?2`,
-    query.since ? firstSince(connection, query.since) : 0,
-    query.limit,
-    ...used.map(([field]): Value => query[field]),
+    `${selected(query, COLUMNS, [...walked, ...compared])} LIMIT ?2`,
+    floor ?? from,
+    limit,
+    ...valuesOf(query, [...walked, ...compared]),
   );
-  return rows.map(entryOf);
+  const entries = rows.map(entryOf);
+  const last = entries.length === limit ? entries.at(-1)?.sequence : undefined;
+  return { entries, next: last ?? floor };
 }
 
-const SCOPE: readonly [keyof EntryQuery, condition: string][] = [
-  ['rootPrincipal', 'root_principal ='],
-  ['since', 'timestamp >'],
-  ['before', 'sequence <'],
-];
+/** The place of the last row that may be looked at, where there are more. */
+function lookFloor(
+  connection: Connection,
+  query: EntryQuery,
+  walked: readonly Condition[],
+  from: number,
+): number | undefined {
+  const row = connection.get<{ sequence: bigint }>(
+    `${selected(query, 'sequence', walked)} LIMIT 1 OFFSET ?2`,
+    from,
+    LOOKED_AT_MAX - 1,
+    ...valuesOf(query, walked),
+  );
+  return row && Number(row.sequence);
+}
 
-function indexFor({ rootPrincipal }: EntryQuery, rarest = 'type'): string {
-  const isTrail = rootPrincipal !== undefined && rarest !== 'invocation';
-  return `${isTrail ? 'trail' : 'log'}_by_${rarest}`;
+type Condition = readonly [keyof EntryQuery, condition: string];
+
+/** What was asked for: conditions on what the index has, and on what only the rows have. */
+function conditionsOf(query: EntryQuery): { walked: Condition[]; compared: Condition[] } {
+  const [rarest, ...others] = namedIn(query).map(([field, column]): Condition => {
+    return [field, `${column} =`];
+  });
+  const root: Condition[] =
+    query.rootPrincipal === undefined ? [] : [['rootPrincipal', 'root_principal =']];
+  const isTrail = isTrailQuery(query);
+  return {
+    walked: [
+      ...(rarest ? [rarest] : []),
+      ...(isTrail ? root : []),
+      ...(query.before === undefined ? [] : [['before', 'sequence <'] as const]),
+    ],
+    compared: [
+      ...others,
+      ...(isTrail ? [] : root),
+      ...(query.since === undefined ? [] : [['since', 'timestamp >'] as const]),
+    ],
+  };
+}
+
+/** Every index has its entries by type, so a query for all types merges what each of them gives. */
+function selected(query: EntryQuery, columns: string, conditions: readonly Condition[]): string {
+  const rarest = namedIn(query)[0]?.[2] ?? 'type';
+  const index = `${isTrailQuery(query) ? 'trail' : 'log'}_by_${rarest}`;
+  const where = conditions.map(([, condition], place) => `${condition} ?${place + 3}`);
+  const types = query.entryType ? [query.entryType] : EntryType.options;
+  const parts = types.map(
+    (type) => `SELECT ${columns} FROM log INDEXED BY ${index}
+     WHERE ${[`entry_type = '${type}'`, 'sequence >= ?1', ...where].join(' AND ')}`,
+  );
+  return `${parts.join(' UNION ALL ')} ORDER BY sequence DESC`;
+}
+
+function valuesOf(query: EntryQuery, conditions: readonly Condition[]): Value[] {
+  return conditions.map(([field]) => query[field]);
+}
+
+function namedIn(query: EntryQuery): typeof NAMED {
+  return NAMED.filter(([field]) => query[field] !== undefined);
+}
+
+/** The index by invocation has no trail: one of them has few entries. */
+function isTrailQuery({ rootPrincipal, invocationId }: EntryQuery): boolean {
+  return rootPrincipal !== undefined && invocationId === undefined;
 }
 
 export function scanEntries(connection: Connection, from: number, limit: number): StoredEntry[] {

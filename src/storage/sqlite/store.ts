@@ -178,7 +178,9 @@ function invocationStore({ connection, reader, log, commits, eraser, now }: Part
     abandonedIntents: (silentSince, limit) => {
       return reader.ask(() => invocations.abandonedIntents(connection, silentSince, limit));
     },
-    indeterminate: (limit) => reader.ask(() => invocations.indeterminate(connection, limit)),
+    indeterminate: (...page) => {
+      return reader.ask(() => invocations.indeterminate(connection, ...page));
+    },
     reconcile: (...word) => {
       return commits.submit(() => settlement.reconcile(connection, log, word, now()));
     },
@@ -219,7 +221,9 @@ function approvalStore({ connection, reader, log, commits }: Parts) {
     finishDelivery: (result) => {
       return commits.submit(() => deliveries.finishDelivery(connection, result));
     },
-    listDeliveries: (limit) => reader.ask(() => deliveries.listDeliveries(connection, limit)),
+    listDeliveries: (...page) => {
+      return reader.ask(() => deliveries.listDeliveries(connection, ...page));
+    },
   } satisfies Partial<Store>;
 }
 

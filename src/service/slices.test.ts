@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { setImmediate } from 'node:timers/promises';
+import { test } from 'vitest';
+import { createSlicer } from './slices.ts';
+
+/** A clock that moves one millisecond with each look. */
+function steps(): () => number {
+  let now = 0;
+  return () => now++;
+}
+
+const NUMBERS = Array.from({ length: 20 }, (_, i) => i);
+
+test('each() visits every item in order, a slice in a turn', async () => {
+  const slices = createSlicer({ sliceMs: 5, now: steps() })();
+  const visited: number[] = [];
+  let turns = 0;
+  const inTurn = new Map<number, number>();
+  let isDone = false;
+  const counting = (async () => {
+    for (; !isDone; turns++) await setImmediate();
+  })();
+
+  await slices.each(NUMBERS, (item) => {
+    visited.push(item);
+    inTurn.set(turns, (inTurn.get(turns) ?? 0) + 1);
+    return true;
+  });
+  isDone = true;
+  await counting;
+
+  assert.deepEqual(visited, NUMBERS);
+  // The clock is looked at once for an item and once for a slice: five items use a slice up.
+  assert.equal(Math.max(...inTurn.values()), 5);
+  assert.equal(inTurn.size, 4);
+});
+
+test('each() gives one slice in a turn to all work together', async () => {
+  const slicer = createSlicer({ sliceMs: 5, now: steps() });
+  const order: string[] = [];
+  const work = (name: string) =>
+    slicer().each(NUMBERS, () => {
+      if (order.at(-1) !== name) order.push(name);
+      return true;
+    });
+  let turns = 0;
+  let isDone = false;
+  const counting = (async () => {
+    for (; !isDone; turns++) await setImmediate();
+  })();
+
+  await Promise.all([work('a'), work('b'), work('c')]);
+  isDone = true;
+  await counting;
+
+  // They take turns, and each of their twelve slices has a turn of its own.
+  assert.deepEqual(order, Array(4).fill(['a', 'b', 'c']).flat());
+  assert.ok(turns >= 12, `${turns} turns`);
+});
+
+test('each() stops when it is asked to', async () => {
+  const visited: number[] = [];
+
+  await createSlicer()().each(NUMBERS, (item) => {
+    visited.push(item);
+    return item < 3;
+  });
+
+  assert.deepEqual(visited, [0, 1, 2, 3]);
+});
+
+test('each() stops at the end of a slice when the caller has left', async () => {
+  const gone = new AbortController();
+  const slices = createSlicer({ sliceMs: 5, now: steps() })(gone.signal);
+  const visited: number[] = [];
+
+  const working = slices.each(NUMBERS, (item) => {
+    visited.push(item);
+    if (item === 6) gone.abort();
+    return true;
+  });
+
+  await assert.rejects(working, /the caller has left/);
+  assert.equal(visited.length, 10);
+  await assert.rejects(slices.turn(), /the caller has left/);
+});
+
+test('turn() rejects when the caller leaves while it waits', async () => {
+  const gone = new AbortController();
+  const waiting = createSlicer()(gone.signal).turn();
+
+  gone.abort();
+
+  await assert.rejects(waiting, /the caller has left/);
+});
+
+test('finish() does the steps in slices, and the first at once', async () => {
+  const slices = createSlicer({ sliceMs: 5, now: steps() })();
+  let done = 0;
+  const work = function* () {
+    for (; done < 10; done++) yield;
+    return done;
+  };
+
+  const finished = slices.finish(work());
+  const first = done;
+  await setImmediate();
+  const second = done;
+
+  assert.equal(await finished, 10);
+  assert.deepEqual([first, second], [0, 5]);
+});

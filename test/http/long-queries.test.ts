@@ -1,0 +1,257 @@
+/**
+ * Queries that are allowed and long: they share the event loop, stop for clients that have left, and
+ * their answers are bounded.
+ *
+ * No test looks at a clock. What a turn of the event loop holds is counted through ports: entries
+ * that the store reads, and entries that are written into an answer.
+ *
+ * @module
+ */
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { setImmediate } from 'node:timers';
+import { afterEach, test } from 'vitest';
+import { createSlicer, type Slicer } from '../../src/service/slices.ts';
+import type { Store } from '../../src/storage/store.ts';
+import { entry } from '../../src/testing/fixtures.ts';
+import {
+  ALICE,
+  OPERATOR,
+  STORES,
+  type TestOptions,
+  type TestService,
+  testService,
+} from '../service/harness.ts';
+import { connected, listening, receivedBy, replyIn } from './socket.ts';
+
+const QUERY = '/svc/audit?limit=1000&entry_type=all&include=leaf';
+
+/** The owner of what `ALICE` asks for. */
+const OWNER = 'human:alice@example.com';
+
+let ended: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  for (const end of ended.reverse()) await end();
+  ended = [];
+});
+
+async function service(options: TestOptions = {}): Promise<TestService> {
+  const made = await testService(options);
+  ended.push(made.close);
+  return made;
+}
+
+/** Entries of Alice's, with what `fields` makes of their numbers. */
+async function fill(store: Store, count: number, fields: (i: number) => object = () => ({})) {
+  for (let from = 0; from < count; from += 100) {
+    const batch = Array.from({ length: Math.min(100, count - from) }, (_, i) =>
+      entry({ root_principal: OWNER, detail: { text: 'x'.repeat(400) }, ...fields(from + i) }),
+    );
+    await store.append(batch);
+  }
+}
+
+/** Counts events by the turn of the event loop that they happen in. */
+function turnCounter() {
+  const counts: number[] = [0];
+  let isOver = false;
+  const next = () => {
+    if (isOver) return;
+    counts.push(0);
+    setImmediate(next);
+  };
+  setImmediate(next);
+  ended.push(async () => {
+    isOver = true;
+  });
+  return {
+    add: (count: number) => {
+      counts[counts.length - 1] = (counts.at(-1) ?? 0) + count;
+    },
+    most: () => counts.reduce((most, count) => Math.max(most, count), 0),
+    all: () => counts.reduce((sum, count) => sum + count, 0),
+  };
+}
+
+type Counter = ReturnType<typeof turnCounter>;
+
+/** Counts the entries that the store reads. */
+function counting(read: Counter) {
+  return (store: Store): Store => ({
+    ...store,
+    async queryEntries(query) {
+      const page = await store.queryEntries(query);
+      read.add(page.entries.length);
+      return page;
+    },
+  });
+}
+
+/** Slices of five items each, which it counts. */
+function countedSlices(visited: Counter): Slicer {
+  let now = 0;
+  const slicer = createSlicer({ sliceMs: 5, now: () => now++ });
+  return (gone) => {
+    const slices = slicer(gone);
+    return {
+      ...slices,
+      each: (items, visit) =>
+        slices.each(items, (item) => {
+          visited.add(1);
+          return visit(item);
+        }),
+    };
+  };
+}
+
+function requestText(path: string, bearer: string): string {
+  return `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${bearer}\r\nContent-Length: 0\r\n\r\n`;
+}
+
+test('forty long queries that nobody reads hold a turn no longer than one', async () => {
+  const [read, visited] = [turnCounter(), turnCounter()];
+  const { app, store } = await service({ wrap: counting(read), slicer: countedSlices(visited) });
+  await fill(store, 300);
+  const port = await listening({ app } as TestService);
+  const attackers = await Promise.all([1, 2, 3, 4].map(() => connected(port)));
+
+  for (const socket of attackers) {
+    socket.pause();
+    socket.write(requestText(QUERY, ALICE).repeat(10));
+  }
+  const honest = await connected(port);
+  const received = receivedBy(honest);
+  honest.write(
+    requestText('/svc/audit?limit=5', OPERATOR).replace(
+      '\r\n\r\n',
+      '\r\nConnection: close\r\n\r\n',
+    ),
+  );
+
+  assert.equal(replyIn(await received).status, 200);
+  for (const socket of attackers) socket.resume();
+  await Promise.all(attackers.map((socket) => answers(socket, 10)));
+  assert.ok(read.all() >= 200 * 40, `${read.all()} entries were read`);
+  // One read is asked for in a turn; the store may answer it together with the one before.
+  assert.ok(read.most() <= 64, `${read.most()} entries were read in one turn`);
+  assert.ok(visited.most() <= 5, `${visited.most()} entries were written in one turn`);
+});
+
+/** Waits for so many answers on a connection. */
+async function answers(socket: Awaited<ReturnType<typeof connected>>, count: number) {
+  let text = '';
+  while (text.split('HTTP/1.1 ').length <= count || !text.endsWith('}')) {
+    const [chunk] = (await once(socket, 'data')) as [Buffer];
+    text += chunk.toString('latin1');
+  }
+  socket.destroy();
+}
+
+test('a query is not worked on for a client that has left', async () => {
+  let reads = 0;
+  let reachedGate = () => {};
+  let openGate = () => {};
+  const reached = new Promise<void>((resolve) => {
+    reachedGate = resolve;
+  });
+  const opened = new Promise<void>((resolve) => {
+    openGate = resolve;
+  });
+  const wrap = (store: Store): Store => ({
+    ...store,
+    async queryEntries(query) {
+      reads += 1;
+      if (reads === 3) reachedGate();
+      await (reads >= 3 ? opened : undefined);
+      return store.queryEntries(query);
+    },
+  });
+  const { app, store, ask } = await service({ wrap });
+  await fill(store, 900);
+  const port = await listening({ app } as TestService);
+  const [[accepted], socket] = await Promise.all([once(app.server, 'connection'), connected(port)]);
+  socket.write(requestText(QUERY, ALICE).repeat(10));
+  await reached;
+
+  socket.destroy();
+  await once(accepted, 'close');
+  // Answers that wait behind another hear of it one turn later.
+  await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+  const before = reads;
+  openGate();
+  const next = await ask('POST', '/svc/audit?limit=1', { bearer: ALICE });
+
+  assert.equal(next.status, 200);
+  // Those that waited for the store had their turn; not one of them asked it again.
+  assert.equal(reads, before + 1);
+});
+
+test('queries that find no place are refused with a time to come again', async () => {
+  let openGate = () => {};
+  const opened = new Promise<void>((resolve) => {
+    openGate = resolve;
+  });
+  let isHeld = true;
+  const wrap = (store: Store): Store => ({
+    ...store,
+    async queryEntries(query) {
+      if (isHeld && query.rootPrincipal === OWNER) await opened;
+      return store.queryEntries(query);
+    },
+  });
+  const { ask } = await service({ wrap });
+  const long = Array.from({ length: 80 }, () => ask('POST', QUERY, { bearer: ALICE }));
+
+  const refused = await Promise.race(long);
+  const other = await ask('POST', QUERY, { bearer: OPERATOR });
+  isHeld = false;
+  openGate();
+  const replies = await Promise.all(long);
+
+  assert.equal(refused.status, 503);
+  assert.equal(refused.headers['retry-after'], '1');
+  assert.equal(refused.body.failure.type, 'service_unavailable');
+  assert.equal(other.status, 200);
+  const served = replies.filter(({ status }) => status === 200).length;
+  assert.equal(served, 66);
+});
+
+for (const { name, open } of STORES) {
+  test(`pages have at most 1 MiB, and go on exactly while entries come (${name})`, async () => {
+    const place = await open();
+    ended.push(place.drop);
+    const { store, ask } = await service({ store: place.url });
+    const count = 900;
+    const isRare = (i: number) => i % 7 === 3;
+    await fill(store, count, (i) => ({
+      ...{ task_id: 'task', capability: isRare(i) ? 'rare' : 'common' },
+      detail: { text: 'é'.repeat(500) },
+    }));
+    const rare = Array.from({ length: count }, (_, i) => i).filter(isRare);
+    const all = Array.from({ length: count }, (_, i) => i);
+
+    const cases: [filter: string, expected: number[]][] = [
+      ['', all],
+      ['&task_id=task&capability=rare', rare],
+      ['&since=2000-01-01T00:00:00Z&capability=rare', rare],
+    ];
+    for (const [filter, expected] of cases) {
+      const found: number[] = [];
+      let pages = 0;
+      for (let cursor = String(count); cursor !== null; pages++) {
+        const path = `${QUERY}${filter}&cursor=${cursor}`;
+        const { status, body, text = '' } = await ask('POST', path, { bearer: ALICE });
+        assert.equal(status, 200);
+        assert.ok(Buffer.byteLength(text) <= 1_048_576, `${Buffer.byteLength(text)} bytes`);
+        assert.equal(body.count, body.entries.length);
+        found.push(...body.entries.map(({ sequence }: { sequence: number }) => sequence));
+        await fill(store, 3, () => ({ task_id: 'task', capability: 'rare' }));
+        cursor = body.next_cursor;
+      }
+      assert.deepEqual(found, expected.toReversed());
+      if (filter === '') assert.ok(pages > 1, `${pages} pages`);
+    }
+  });
+}
