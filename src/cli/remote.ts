@@ -4,10 +4,17 @@
  * @module
  */
 
+import { setTimeout } from 'node:timers/promises';
 import { FILE_BYTES_MAX, jsonOf } from './files.ts';
 
 /** In milliseconds. Longer than any of the answers asked for here takes. */
 const TIMEOUT_MS = 30_000;
+
+/** A long export meets a busy service now and then; one that stays busy is no service. */
+const TRIES_MAX = 10;
+
+/** A service that wants to be left alone for longer is not asked again. */
+const RETRY_AFTER_MAX_SECONDS = 10;
 
 interface RemoteAnswer {
   readonly status: number;
@@ -18,7 +25,10 @@ interface RemoteAnswer {
 export interface Remote {
   readonly url: string;
   ask(method: 'GET' | 'POST', path: string): Promise<RemoteAnswer>;
-  /** The body of a success, parsed. Rejects with what the service said otherwise. */
+  /**
+   * The body of a success, parsed. Rejects with what the service said otherwise. Only for questions: a
+   * service that is busy and names a time is asked again then.
+   */
   json(method: 'GET' | 'POST', path: string): Promise<unknown>;
 }
 
@@ -39,9 +49,15 @@ export function remoteAt(address: string, credential?: string): Remote {
     url,
     ask,
     async json(method, path) {
-      const { status, body } = await ask(method, path);
-      if (status === 200) return jsonOf(body, `the answer of "${url}${path}"`);
-      throw new Error(`"${url}${path}" answered ${status}${detailOf(body)}`);
+      for (let tries = 1; ; tries++) {
+        const { status, body, headers } = await ask(method, path);
+        if (status === 200) return jsonOf(body, `the answer of "${url}${path}"`);
+        const seconds = Number(headers.get('retry-after') ?? Number.NaN);
+        if (tries === TRIES_MAX || !(seconds <= RETRY_AFTER_MAX_SECONDS)) {
+          throw new Error(`"${url}${path}" answered ${status}${detailOf(body)}`);
+        }
+        await setTimeout(seconds * 1_000);
+      }
     },
   };
 }

@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import { main } from '../../src/cli/main.ts';
+import { entry } from '../../src/testing/fixtures.ts';
 import { calmDesk, seal, sealed } from '../log/support.ts';
 import { AGENT, ALICE, BOB, OPERATOR, STORES, testService } from '../service/harness.ts';
 
@@ -223,6 +224,36 @@ for (const { name, open } of STORES) {
       assert.match(table.out, /invocation +book_flight +refused +scope_insufficient/);
       assert.equal(all.out.trim().split('\n').length, 3);
       assert.equal(operators.out.trim().split('\n').length, 2);
+    });
+
+    test('writ audit export saves a log whose pages are shorter than asked for', async () => {
+      const detail = { text: 'x'.repeat(5_000) };
+      const own = { root_principal: 'human:alice@example.com', detail };
+      await service.store.append(Array.from({ length: 250 }, () => entry(own)));
+      await seal(service);
+      const page = await service.ask('POST', '/svc/audit?limit=200&entry_type=all&include=leaf', {
+        bearer: OPERATOR,
+      });
+
+      const long = await writ(['audit', 'export', '--service', url, '--out', at('long')], operator);
+      const queried = await writ(['audit', 'query', '--service', url, '--limit', '250'], alice);
+      const verified = await writ(['verify', 'log', at('long'), ...pins]);
+
+      assert.ok(page.body.count < 200, `${page.body.count} entries`);
+      assert.equal(long.status, 0, long.err);
+      assert.equal(queried.out.trimEnd().split('\n').length, 250);
+      assert.equal(verified.status, 0, verified.out);
+    });
+
+    test('writ audit query comes again when the service names a time', async () => {
+      const long = Array.from({ length: 80 }, () =>
+        service.ask('POST', '/svc/audit?limit=1000', { bearer: ALICE }),
+      );
+      const queried = await writ(['audit', 'query', '--service', url, '--limit', '5'], alice);
+      const refused = (await Promise.all(long)).filter(({ status }) => status === 503);
+
+      assert.ok(refused.length > 0);
+      assert.equal(queried.status, 0, queried.err);
     });
   });
 }
