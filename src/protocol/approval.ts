@@ -19,6 +19,7 @@ import {
   ID_LENGTH_MAX,
   InvocationId,
   JsonObject,
+  NextCursor,
   optional,
   Principal,
   pageSize,
@@ -149,7 +150,7 @@ export type ApprovalListRequest = z.output<typeof ApprovalListRequest>;
 
 export const ApprovalListAnswer = z.object({
   approval_requests: z.array(ApprovalRequest),
-  next_cursor: Cursor.nullable(),
+  next_cursor: NextCursor,
 });
 export type ApprovalListAnswer = z.infer<typeof ApprovalListAnswer>;
 

@@ -21,6 +21,7 @@ import {
   ID_LENGTH_MAX,
   InvocationId,
   Money,
+  NextCursor,
   optional,
   Principal,
   pageSize,
@@ -28,7 +29,7 @@ import {
   TokenId,
 } from './primitives.ts';
 
-/** A larger page would hold the store longer than one answer is worth. */
+/** A page has at most 1 MiB too, so it may end before its limit; `next_cursor` says whether more follow. */
 export const AUDIT_PAGE_MAX = 1_000;
 const AUDIT_PAGE_DEFAULT = 50;
 
@@ -114,9 +115,10 @@ export const AuditQuery = z.object({
 export type AuditQuery = z.output<typeof AuditQuery>;
 
 export const AuditAnswer = z.object({
+  /** Fewer than `limit` where more would not fit into 1 MiB; none, with a cursor, after a long search. */
   entries: z.array(AuditEntry),
   count: z.int().nonnegative(),
-  next_cursor: Cursor.nullable(),
+  next_cursor: NextCursor,
 });
 export type AuditAnswer = z.infer<typeof AuditAnswer>;
 
@@ -162,7 +164,7 @@ export type CheckpointListRequest = z.output<typeof CheckpointListRequest>;
 
 export const CheckpointListAnswer = z.object({
   checkpoints: z.array(Checkpoint),
-  next_cursor: Cursor.nullable(),
+  next_cursor: NextCursor,
 });
 export type CheckpointListAnswer = z.infer<typeof CheckpointListAnswer>;
 

@@ -149,3 +149,8 @@ export const Cursor = z
   .string()
   .max(ID_LENGTH_MAX)
   .regex(/^[A-Za-z0-9_-]+$/, 'expected a cursor of an earlier page');
+
+/** Decision 0033: a page is bounded in bytes too, so its length says nothing about what follows. */
+export const NextCursor = Cursor.nullable().describe(
+  'The cursor of the next page, or null when nothing is left. A page may have fewer items than its limit, or none.',
+);
