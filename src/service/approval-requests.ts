@@ -156,8 +156,8 @@ async function decidedOrLate(parts: Parts, waiter: Waiter, waitMs: number): Prom
   try {
     for (let left = waitMs; left > 0 && !place.isOver(); left = until - performance.now()) {
       await place.pause(Math.min(left, LOOK_AGAIN_MS));
-      const request = await parts.store.loadApproval(waiter.id);
-      if (!request || !isOpen(parts, request)) return true;
+      const state = await parts.store.approvalState(waiter.id);
+      if (!state || !isOpen(parts, state)) return true;
     }
     return true;
   } finally {
@@ -165,8 +165,8 @@ async function decidedOrLate(parts: Parts, waiter: Waiter, waitMs: number): Prom
   }
 }
 
-function isOpen({ store }: Parts, request: ApprovalRecord): boolean {
-  return closedRequest(request, store.now()) === undefined;
+function isOpen({ store }: Parts, state: Parameters<typeof closedRequest>[0]): boolean {
+  return closedRequest(state, store.now()) === undefined;
 }
 
 function denialEntry(parts: Parts, caller: Caller, request: ApprovalRecord) {

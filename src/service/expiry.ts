@@ -17,8 +17,8 @@ import { type Repeated, repeated } from './repeated.ts';
 /** How late an expiry is told at most. */
 const LOOK_MS = 5_000;
 
-/** Requests in one step of the store. */
-const BATCH = 100;
+/** Requests in one step of the store. Each may have parameters of 256 KiB. */
+const BATCH = 10;
 
 export function startExpiry(parts: Parts, everyMs: number = LOOK_MS): Repeated {
   const onError = (error: unknown) => parts.log.error({ err: error }, 'expiry failed');

@@ -33,7 +33,8 @@ import type { JsonObject } from '../protocol/primitives.ts';
 import type { TokenRecord } from '../storage/records.ts';
 import { answered, disclosedTo } from './audited.ts';
 import { type TokenCaller, tokenCallerOf } from './caller.ts';
-import { type Answer, type Method, requestOf } from './operations.ts';
+import { shareOf } from './lane.ts';
+import { type Answer, type Ask, type Method, requestOf } from './operations.ts';
 import type { Parts } from './parts.ts';
 
 /** Answers kept: a busy agent asks again and again. */
@@ -41,6 +42,9 @@ const ANSWERS_MAX = 500;
 
 /** Characters of an answer that is kept: those of most catalogs have ten thousand. */
 const ANSWER_LENGTH_MAX = 50_000;
+
+/** Capabilities that are judged at once, in some milliseconds. A longer catalog is judged in slices. */
+const AT_ONCE_MAX = 100;
 
 /** An answer, and the state of the budgets that it was made from. */
 interface Told {
@@ -56,18 +60,33 @@ export function createPermissions(parts: Parts): Method {
     const state = budgetsOf(caller.loaded).map(stateOf).join();
     const before = told.get(caller.token);
     if (before?.state === state) return before.answer;
-    const body = permissionsOf(parts, caller);
-    const answer = { body, text: JSON.stringify(body) };
-    if (answer.text.length > ANSWER_LENGTH_MAX) return answer;
+    const answer = answerOf(permissionsOf(parts, caller));
+    if ((answer.text?.length ?? 0) > ANSWER_LENGTH_MAX) return answer;
     told.set(caller.token, { state, answer });
     return answer;
   }
 
+  const isLong = parts.definition.catalog.capabilities.size > AT_ONCE_MAX;
   return async (ask) =>
     answered(parts, await tokenCallerOf(parts, ask), (caller) => {
       requestOf('permissions', ask);
-      return tell(caller);
+      return isLong ? tellInSlices(parts, caller, ask) : tell(caller);
     });
+}
+
+function answerOf(body: PermissionsAnswer): Answer {
+  return { body, text: JSON.stringify(body) };
+}
+
+function tellInSlices(parts: Parts, caller: TokenCaller, ask: Ask): Promise<Answer> {
+  return parts.lane.run(shareOf(caller), ask, async (slices) => {
+    const answer: PermissionsAnswer = { available: [], restricted: [], denied: [] };
+    await slices.each(parts.definition.catalog.capabilities.values(), (capability) => {
+      addTo(answer, parts, caller, capability);
+      return true;
+    });
+    return answerOf(answer);
+  });
 }
 
 function stateOf({ max, reserved, consumed }: BudgetState): string {
@@ -76,19 +95,28 @@ function stateOf({ max, reserved, consumed }: BudgetState): string {
 
 function permissionsOf(parts: Parts, caller: TokenCaller): PermissionsAnswer {
   const answer: PermissionsAnswer = { available: [], restricted: [], denied: [] };
-  const { catalog } = parts.definition;
-  for (const capability of catalog.capabilities.values()) {
-    const whole = [capability, ...stepCapabilities(catalog, capability)] as const;
-    const found = obstacle(caller, whole);
-    if (!found) {
-      answer.available.push(available(caller, capability));
-      continue;
-    }
-    const told = restricted(caller, whole, disclosedTo(parts, caller, found));
-    if (told.reason_type !== 'non_delegable') answer.restricted.push(told);
-    else answer.denied.push({ ...denied(told) });
+  for (const capability of parts.definition.catalog.capabilities.values()) {
+    addTo(answer, parts, caller, capability);
   }
   return answer;
+}
+
+/** Judges one capability, and puts it where it belongs. */
+function addTo(
+  answer: PermissionsAnswer,
+  parts: Parts,
+  caller: TokenCaller,
+  capability: Capability,
+): void {
+  const whole = [capability, ...stepCapabilities(parts.definition.catalog, capability)] as const;
+  const found = obstacle(caller, whole);
+  if (!found) {
+    answer.available.push(available(caller, capability));
+    return;
+  }
+  const told = restricted(caller, whole, disclosedTo(parts, caller, found));
+  if (told.reason_type !== 'non_delegable') answer.restricted.push(told);
+  else answer.denied.push({ ...denied(told) });
 }
 
 /** A capability and those of its steps. */

@@ -127,6 +127,11 @@ export interface ApprovalStore {
 
   loadApproval(approvalRequestId: string): Promise<ApprovalRecord | undefined>;
 
+  /** What a caller that waits looks at again and again: without parameters, which may be long. */
+  approvalState(
+    approvalRequestId: string,
+  ): Promise<Pick<ApprovalRecord, 'status' | 'expires_at'> | undefined>;
+
   /**
    * Newest first; `capabilities` undefined means all. A pending one past its expiry is `expired`. A
    * store may stop before `limit`, when it has looked at many in vain; pages that go on at `next` miss

@@ -133,6 +133,16 @@ export const ASKING_CASES: Cases = {
 
   'loadApproval() knows no request that was never kept': async (store) => {
     assert.equal(await store.loadApproval(newId('apr_')), undefined);
+    assert.equal(await store.approvalState(newId('apr_')), undefined);
+  },
+
+  'approvalState() says whether a request was decided, and when it expires': async (store) => {
+    const { request } = await asked(store, approval({ expires_at: at(HOUR + 7) }));
+    const { approval_request_id: id, expires_at } = request;
+
+    same(await store.approvalState(id), { status: 'pending', expires_at });
+    await deny(store, request);
+    same(await store.approvalState(id), { status: 'denied', expires_at });
   },
 };
 

@@ -6,12 +6,11 @@
  */
 
 import assert from 'node:assert/strict';
-import { setImmediate } from 'node:timers';
 import { afterEach, test } from 'vitest';
-import { createSlicer, type Slicer } from '../../src/service/slices.ts';
 import type { Store } from '../../src/storage/store.ts';
 import { approval, entry } from '../../src/testing/fixtures.ts';
 import { AGENT, BOB, STORES, type TestService, testService } from '../service/harness.ts';
+import { countedSlicer, countTurns } from '../service/turns.ts';
 
 let ended: (() => Promise<void>)[] = [];
 
@@ -66,42 +65,10 @@ for (const { name, open } of STORES) {
   });
 }
 
-/** Slices of five steps each; `steps` has how many each turn of the event loop had. */
-function countedSlices(steps: number[]): Slicer {
-  let isOver = false;
-  const nextTurn = () => {
-    if (isOver) return;
-    steps.push(0);
-    setImmediate(nextTurn);
-  };
-  setImmediate(nextTurn);
-  ended.push(async () => {
-    isOver = true;
-  });
-  let now = 0;
-  const slicer = createSlicer({ sliceMs: 5, now: () => now++ });
-  return (gone) => {
-    const slices = slicer(gone);
-    return {
-      ...slices,
-      finish: (work) =>
-        slices.finish(
-          (function* () {
-            for (;;) {
-              steps[steps.length - 1] = (steps.at(-1) ?? 0) + 1;
-              const step = work.next();
-              if (step.done) return step.value;
-              yield;
-            }
-          })(),
-        ),
-    };
-  };
-}
-
 test('a request full of hidden characters is shown in slices, listed and alone', async () => {
-  const steps = [0];
-  const service = await testService({ slicer: countedSlices(steps) });
+  const steps = countTurns();
+  ended.push(async () => steps.stop());
+  const service = await testService({ slicer: countedSlicer(steps) });
   ended.push(service.close);
   const [id] = await fill(service, 3, { note: '\u200B'.repeat(20_000) });
 
@@ -110,9 +77,9 @@ test('a request full of hidden characters is shown in slices, listed and alone',
 
   assert.equal(listed.body.approval_requests.length, 3);
   assert.equal(alone.body.safe.parameters.note, '⟨U+200B⟩'.repeat(20_000));
-  assert.ok(steps.reduce((sum, count) => sum + count, 0) >= 4 * 40);
+  assert.ok(steps.all() >= 4 * 40, `${steps.all()} steps`);
   // The first step is done at once, and then five make a slice.
-  assert.ok(Math.max(...steps) <= 6, `${Math.max(...steps)} steps in one turn`);
+  assert.ok(steps.most() <= 6, `${steps.most()} steps in one turn`);
 });
 
 test('a caller that may decide nothing does not make the store look', async () => {

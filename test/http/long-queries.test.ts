@@ -12,7 +12,6 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { setImmediate } from 'node:timers';
 import { afterEach, test } from 'vitest';
-import { createSlicer, type Slicer } from '../../src/service/slices.ts';
 import type { Store } from '../../src/storage/store.ts';
 import { entry } from '../../src/testing/fixtures.ts';
 import {
@@ -23,6 +22,7 @@ import {
   type TestService,
   testService,
 } from '../service/harness.ts';
+import { countedSlicer, countTurns, type TurnCounter } from '../service/turns.ts';
 import { asking, openPipe } from '../surfaces/pipe.ts';
 import { connected, listening, receivedBy, replyIn } from './socket.ts';
 
@@ -54,32 +54,8 @@ async function fill(store: Store, count: number, fields: (i: number) => object =
   }
 }
 
-/** Counts events by the turn of the event loop that they happen in. */
-function turnCounter() {
-  const counts: number[] = [0];
-  let isOver = false;
-  const next = () => {
-    if (isOver) return;
-    counts.push(0);
-    setImmediate(next);
-  };
-  setImmediate(next);
-  ended.push(async () => {
-    isOver = true;
-  });
-  return {
-    add: (count: number) => {
-      counts[counts.length - 1] = (counts.at(-1) ?? 0) + count;
-    },
-    most: () => counts.reduce((most, count) => Math.max(most, count), 0),
-    all: () => counts.reduce((sum, count) => sum + count, 0),
-  };
-}
-
-type Counter = ReturnType<typeof turnCounter>;
-
 /** Counts the entries that the store reads. */
-function counting(read: Counter) {
+function counting(read: TurnCounter) {
   return (store: Store): Store => ({
     ...store,
     async queryEntries(query) {
@@ -90,30 +66,14 @@ function counting(read: Counter) {
   });
 }
 
-/** Slices of five items each, which it counts. */
-function countedSlices(visited: Counter): Slicer {
-  let now = 0;
-  const slicer = createSlicer({ sliceMs: 5, now: () => now++ });
-  return (gone) => {
-    const slices = slicer(gone);
-    return {
-      ...slices,
-      each: (items, visit) =>
-        slices.each(items, (item) => {
-          visited.add(1);
-          return visit(item);
-        }),
-    };
-  };
-}
-
 function requestText(path: string, bearer: string): string {
   return `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${bearer}\r\nContent-Length: 0\r\n\r\n`;
 }
 
 test('forty long queries that nobody reads hold a turn no longer than one', async () => {
-  const [read, visited] = [turnCounter(), turnCounter()];
-  const { app, store } = await service({ wrap: counting(read), slicer: countedSlices(visited) });
+  const [read, visited] = [countTurns(), countTurns()];
+  ended.push(async () => [read, visited].forEach(({ stop }) => void stop()));
+  const { app, store } = await service({ wrap: counting(read), slicer: countedSlicer(visited) });
   await fill(store, 100);
   const port = await listening({ app } as TestService);
   const attackers = await Promise.all([1, 2, 3, 4].map(() => connected(port)));

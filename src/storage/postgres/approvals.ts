@@ -22,10 +22,9 @@ import { insertDeliveries } from './deliveries.ts';
 import { enqueue } from './entries.ts';
 import { approvalOf, type Row } from './rows.ts';
 
-type Approvals = Pick<
-  ApprovalStore,
-  'requestApproval' | 'loadApproval' | 'listApprovals' | 'approve' | 'deny' | 'expireApprovals'
->;
+type Approvals = Omit<ApprovalStore, 'takeDeliveries' | 'finishDelivery' | 'listDeliveries'>;
+
+type ApprovalState = Pick<ApprovalRecord, 'status' | 'expires_at'>;
 
 export function createApprovals(database: Database): Approvals {
   return {
@@ -43,6 +42,11 @@ export function createApprovals(database: Database): Approvals {
     async loadApproval(approvalRequestId) {
       const [row] = await database.read<Row>(LOAD, [approvalRequestId]);
       return row && approvalOf(row);
+    },
+
+    async approvalState(approvalRequestId) {
+      const [row] = await database.read<ApprovalState>(STATE, [approvalRequestId]);
+      return row;
     },
 
     listApprovals: (query) => list(database, query),
@@ -210,6 +214,11 @@ const LOAD: Statement = {
   name: 'load_approval',
   text: `SELECT ${REQUEST_COLUMNS}, r.status FROM approval_requests r
     WHERE r.approval_request_id = $1`,
+};
+
+const STATE: Statement = {
+  name: 'approval_state',
+  text: 'SELECT status, expires_at FROM approval_requests WHERE approval_request_id = $1',
 };
 
 const HOLD: Statement = {

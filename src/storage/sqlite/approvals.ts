@@ -49,6 +49,17 @@ export function loadApproval(connection: Connection, id: string): ApprovalRecord
   return row && withApprovals(connection, row);
 }
 
+export function approvalState(
+  connection: Connection,
+  id: string,
+): Awaited<ReturnType<ApprovalStore['approvalState']>> {
+  const row = connection.get<Pick<RequestRow, 'status' | 'expires_at'>>(
+    'SELECT status, expires_at FROM approval_requests WHERE approval_request_id = ?',
+    id,
+  );
+  return row && { ...row, expires_at: timeOf(row.expires_at) };
+}
+
 /** Rows that one query looks at in vain. Each may be long, and what is compared stands behind that. */
 const LOOKED_AT_MAX = 200;
 

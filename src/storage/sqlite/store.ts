@@ -209,6 +209,7 @@ function approvalStore({ connection, reader, log, commits }: Parts) {
       return commits.submit(() => approvals.requestApproval(connection, log, question));
     },
     loadApproval: (id) => reader.ask(() => approvals.loadApproval(connection, id)),
+    approvalState: (id) => reader.ask(() => approvals.approvalState(connection, id)),
     listApprovals: (query) => reader.ask(() => approvals.listApprovals(connection, query)),
     approve: (decision) => commits.submit(() => approvals.approve(connection, log, decision)),
     deny: (denial) => commits.submit(() => approvals.deny(connection, log, denial)),
