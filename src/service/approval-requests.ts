@@ -25,7 +25,7 @@ import { answered, audited } from './audited.ts';
 import { acted, actorOf, type Caller, callerOf, holds } from './caller.ts';
 import { actEntry } from './entries.ts';
 import { namesOf } from './grants.ts';
-import { shareOf } from './lane.ts';
+import { inLane } from './lane.ts';
 import { noticesOf } from './notices.ts';
 import { type Answer, type Ask, requestOf } from './operations.ts';
 import { createPage } from './page.ts';
@@ -51,7 +51,7 @@ export async function listRequests(parts: Parts, ask: Ask): Promise<Answer> {
     const query = { now, status, capabilities, before: placeOf(cursor), limit };
     // Most callers may decide nothing: the store need not look for that.
     if (capabilities.length === 0) return { body: { approval_requests: [], next_cursor: null } };
-    return parts.lane.run(shareOf(caller), ask, (slices) => readPage(parts, slices, caller, query));
+    return inLane(parts, caller, ask, (slices) => readPage(parts, slices, caller, query));
   });
 }
 

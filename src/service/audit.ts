@@ -11,7 +11,7 @@ import type { AuditEntry, AuditQuery } from '../protocol/audit.ts';
 import type { EntryQuery } from '../storage/store.ts';
 import { answered } from './audited.ts';
 import { type Caller, callerOf, holds } from './caller.ts';
-import { shareOf } from './lane.ts';
+import { inLane } from './lane.ts';
 import { type Answer, type Ask, requestOf } from './operations.ts';
 import { createPage } from './page.ts';
 import type { Parts } from './parts.ts';
@@ -31,9 +31,7 @@ export async function queryAudit(parts: Parts, ask: Ask): Promise<Answer> {
   return answered(parts, await callerOf(parts, ask), async (caller) => {
     const query = requestOf('audit.query', ask);
     const filters = filtersOf(caller, query);
-    return parts.lane.run(shareOf(caller), ask, (slices) =>
-      readPage(parts, slices, query, filters),
-    );
+    return inLane(parts, caller, ask, (slices) => readPage(parts, slices, query, filters));
   });
 }
 

@@ -9,8 +9,9 @@
  */
 
 import { failure, Refusal } from '../domain/failure.ts';
-import type { Caller } from './caller.ts';
+import { type Caller, callerOf } from './caller.ts';
 import type { Ask } from './operations.ts';
+import type { Parts } from './parts.ts';
 import { callerLeft, createSlicer, type Slicer, type Slices } from './slices.ts';
 
 export interface LaneBounds {
@@ -46,14 +47,28 @@ export interface Lane {
   run<Result>(
     share: string,
     ask: Pick<Ask, 'gone' | 'delivered'>,
-    work: (slices: Slices) => Promise<Result>,
+    work: (slices: Slices, hasWaited: boolean) => Promise<Result>,
   ): Promise<Result>;
   /** For work that takes no place, since it must not be refused: one view of one record. */
   slices(): Slices;
 }
 
+/** Long work for a caller. One that waited may have lost its authority meanwhile: it is judged again. */
+export function inLane<Result>(
+  parts: Parts,
+  caller: Caller,
+  ask: Ask,
+  work: (slices: Slices) => Promise<Result>,
+): Promise<Result> {
+  return parts.lane.run(shareOf(caller), ask, async (slices, hasWaited) => {
+    const judged = hasWaited ? await callerOf(parts, ask) : { caller };
+    if ('failure' in judged) throw new Refusal(judged.failure);
+    return work(slices);
+  });
+}
+
 /** A principal and those who act for it have a share each: neither uses up the other's. */
-export function shareOf(caller: Caller): string {
+function shareOf(caller: Caller): string {
   const { principal, root_principal } = caller;
   const isItself =
     caller.kind === 'identity' || (caller.token.depth === 0 && principal === root_principal);
@@ -70,10 +85,10 @@ export function createLane(
     async run(share, ask, work) {
       const gone = ask.gone?.();
       if (gone?.aborted) throw callerLeft();
-      const place = await places.take(share, gone);
+      const { place, hasWaited } = await places.take(share, gone);
       let delivered: AbortSignal | undefined;
       try {
-        const result = await work(slicesFor(gone));
+        const result = await work(slicesFor(gone), hasWaited);
         delivered = ask.delivered?.();
         return result;
       } finally {
@@ -87,7 +102,7 @@ export function createLane(
 
 interface Places {
   /** Resolves when there is a place. Rejects when too many wait, or the caller leaves meanwhile. */
-  take(share: string, gone?: AbortSignal): Promise<Place>;
+  take(share: string, gone?: AbortSignal): Promise<{ place: Place; hasWaited: boolean }>;
 }
 
 interface Place {
@@ -182,8 +197,10 @@ function createPlaces(bounds: LaneBounds): Places {
     async take(name, gone) {
       const share = shares.get(name) ?? { name, running: 0, open: 0, waiting: new Set() };
       shares.set(name, share);
-      const isNext = share.waiting.size === 0 && hasPlace(share);
-      return isNext ? placeFor(share) : waitIn(share, gone);
+      if (share.waiting.size === 0 && hasPlace(share)) {
+        return { place: placeFor(share), hasWaited: false };
+      }
+      return { place: await waitIn(share, gone), hasWaited: true };
     },
   };
 }

@@ -33,7 +33,7 @@ import type { JsonObject } from '../protocol/primitives.ts';
 import type { TokenRecord } from '../storage/records.ts';
 import { answered, disclosedTo } from './audited.ts';
 import { type TokenCaller, tokenCallerOf } from './caller.ts';
-import { shareOf } from './lane.ts';
+import { inLane } from './lane.ts';
 import { type Answer, type Ask, type Method, requestOf } from './operations.ts';
 import type { Parts } from './parts.ts';
 
@@ -79,7 +79,7 @@ function answerOf(body: PermissionsAnswer): Answer {
 }
 
 function tellInSlices(parts: Parts, caller: TokenCaller, ask: Ask): Promise<Answer> {
-  return parts.lane.run(shareOf(caller), ask, async (slices) => {
+  return inLane(parts, caller, ask, async (slices) => {
     const answer: PermissionsAnswer = { available: [], restricted: [], denied: [] };
     await slices.each(parts.definition.catalog.capabilities.values(), (capability) => {
       addTo(answer, parts, caller, capability);

@@ -17,7 +17,7 @@ import { acted, actorOf, callerOf } from './caller.ts';
 import { capabilityOf } from './definition.ts';
 import { entryBy } from './entries.ts';
 import { notOperator, operatorEntry } from './freeze.ts';
-import { shareOf } from './lane.ts';
+import { inLane } from './lane.ts';
 import { type Answer, type Ask, requestOf } from './operations.ts';
 import { listed } from './page.ts';
 import type { Parts } from './parts.ts';
@@ -70,7 +70,7 @@ function textOf(fact: unknown): string | undefined {
 export async function indeterminate(parts: Parts, ask: Ask): Promise<Answer> {
   return answered(parts, await callerOf(parts, ask), async (caller) => {
     refuse(notOperator(caller, 'indeterminate'));
-    return parts.lane.run(shareOf(caller), ask, async (slices) => {
+    return inLane(parts, caller, ask, async (slices) => {
       const page = await listed(slices, {
         limit: INDETERMINATE_SHOWN_MAX,
         readMax: INDETERMINATE_READ_MAX,

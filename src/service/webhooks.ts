@@ -19,7 +19,7 @@ import type { DeliveryResult } from '../storage/store.ts';
 import { answered } from './audited.ts';
 import { callerOf } from './caller.ts';
 import { notOperator } from './freeze.ts';
-import { shareOf } from './lane.ts';
+import { inLane } from './lane.ts';
 import type { Answer, Ask } from './operations.ts';
 import { callOut, type OutboundRequest } from './outbound.ts';
 import { listed } from './page.ts';
@@ -87,7 +87,7 @@ export function startWebhooks(parts: SendingParts, timing: WebhookTiming = {}): 
 export async function listDeliveries(parts: Parts, ask: Ask): Promise<Answer> {
   return answered(parts, await callerOf(parts, ask), async (caller) => {
     refuse(notOperator(caller, 'deliveries'));
-    return parts.lane.run(shareOf(caller), ask, async (slices) => {
+    return inLane(parts, caller, ask, async (slices) => {
       const page = await listed(slices, {
         limit: DELIVERIES_SHOWN_MAX,
         readMax: DELIVERIES_READ_MAX,

@@ -182,6 +182,25 @@ test('a query is not worked on for a client that has left its pipe', async () =>
   assert.equal(gate.reads(), before + 1);
 });
 
+test('a query that waited for its place is refused when its token was revoked meanwhile', async () => {
+  const gate = gatedStore();
+  const { ask, issue, store } = await service({ wrap: gate.wrap });
+  await fill(store, 200);
+  const { token, token_id } = await issue(ALICE, { scope: ['travel.search'] });
+  const queries = [1, 2, 3].map(() => ask('POST', QUERY, { bearer: token }));
+  await gate.reached;
+
+  const revoked = await ask('POST', '/svc/tokens/revoke', { bearer: ALICE, body: { token_id } });
+  gate.open();
+  const replies = await Promise.all(queries);
+
+  assert.equal(revoked.status, 200);
+  assert.deepEqual(
+    replies.map(({ status }) => status),
+    [200, 200, 401],
+  );
+});
+
 test('queries that find no place are refused with a time to come again', async () => {
   let openGate = () => {};
   const opened = new Promise<void>((resolve) => {
