@@ -64,7 +64,8 @@ onEachStore((desk) => {
         ['not_found', null, null],
       ],
     );
-    const stored = await desk().store.queryEntries({ rootPrincipal: 'service:clerk', limit: 9 });
+    const clerks = { rootPrincipal: 'service:clerk', limit: 9 };
+    const { entries: stored } = await desk().store.queryEntries(clerks);
     assert.equal(JSON.stringify(stored.map(entryView)).includes(id), false);
   });
 
