@@ -63,7 +63,7 @@ export interface ExpectedGrant {
   givenBy?: string | undefined;
   requestId?: string | undefined;
   uses: number;
-  /** Calls that may have been admitted: nobody knew when their entry was made. */
+  /** Calls that may have been admitted: the store did not answer before their entry was made. */
   perhapsUsed: number;
 }
 
@@ -162,7 +162,7 @@ function foldInvocation(expected: Expected, entry: AuditEntry): void {
   else grant.uses += 1;
 }
 
-/** Told later of a call of unknown outcome. One that had no effect gets its money back. */
+/** A later end of a call of unknown outcome. One without effect gets its money back. */
 function foldSettlement(expected: Expected, entry: AuditEntry): void {
   const { invocation_id, state, cost_actual } = entry;
   if (invocation_id === null || state === 'indeterminate') return;
@@ -189,7 +189,7 @@ function foldDecision(expected: Expected, entry: AuditEntry): void {
   const { approval_request_id: id, approval_grant_id: grantId, state, detail } = entry;
   if (id === null) return;
   const request = requestOf(expected.requests, id);
-  // Of a decision whose words are gone only a grant can be told from the rest.
+  // Once `detail` is erased, only the id of a grant says what was decided.
   const said = detail?.decision ?? (grantId === null ? undefined : 'granted');
   if (said === undefined) {
     if (entry.erased) request.isUncertain = true;

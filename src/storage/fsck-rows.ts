@@ -3,7 +3,7 @@
  *
  * A row must say what its entry says, field by field; an entry without its row, and a row without its
  * entry, are findings. Where retention erased entries of a kind, as many rows of that kind may be
- * without one: which rows these are cannot be told any more.
+ * without one: the log does not say any more which.
  *
  * @module
  */
@@ -84,7 +84,7 @@ function checkLineage(check: RowCheck, id: string, found: readonly string[]): vo
 export function lineageOf({ tokens }: Expected, id: string): string[] {
   const lineage = [id];
   for (let above = tokens.get(id)?.parent; above; above = tokens.get(above)?.parent) {
-    // A cycle is nothing that was issued, but a log that was written by somebody else may say it.
+    // No issuance makes a cycle, but a forged log may contain one.
     if (lineage.includes(above)) break;
     lineage.unshift(above);
   }

@@ -18,7 +18,7 @@ export interface LedgerStore {
    * Shows everything to `see`, from one snapshot and in the order of its methods, each kind whole
    * before the next. Entries come from the place `from` on, in their order, and after them those that
    * are durable and wait for their place: so what the rows say, the entries shown and those before
-   * `from` say too. A row that cannot be read is told as that, and the others are shown all the same.
+   * `from` say too. A row that cannot be read goes to `unreadable`; the others are shown all the same.
    */
   readLedger(from: number, see: LedgerSight): Promise<void>;
 }
@@ -36,7 +36,7 @@ export interface LedgerSight {
   unreadable(what: 'token' | 'request' | 'grant' | 'freeze', id: string, reason: string): void;
 }
 
-/** Shows one row. A value that somebody wrote into it need not be one that we could have written. */
+/** Shows one row. A value that was edited by hand need not be one that the store can read. */
 export function showRow(
   see: LedgerSight,
   [what, id]: [what: Parameters<LedgerSight['unreadable']>[0], id: string],

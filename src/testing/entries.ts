@@ -60,7 +60,7 @@ export function revocationEntry(tokenId: string): EntryRecord {
   return entry({ entry_type: 'revocation', token_id: tokenId, detail: {} });
 }
 
-/** What a call under the intent came to: the whole charge where nobody knows, nothing without effect. */
+/** What a call under the intent came to: the whole charge where the outcome is unknown, nothing without effect. */
 export function outcomeEntry(
   { invocation_id, root_principal, token_id, charge, facts }: IntentRecord,
   { outcome, actual }: Pick<Settlement, 'outcome' | 'actual'>,

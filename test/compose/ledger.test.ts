@@ -1,6 +1,6 @@
 /**
  * The ledger equals the log: whatever kills the processes of a composed call, one after another, each
- * budget is what the entries and the open calls say, at every moment; and once somebody could go on
+ * budget is what the entries and the open calls say, at every moment; and once a process has gone on
  * with the call, nothing stays reserved.
  *
  * @module

@@ -1,5 +1,5 @@
 /**
- * Rows of a small ledger, changed, put back, removed and added by whoever can write the database.
+ * Rows of a small ledger, changed, put back, removed and added by an attacker who can write the database.
  *
  * @module
  */
@@ -82,13 +82,7 @@ function tokenTamperings(
     ],
     ['another key', set("kid = 'key-9'"), 'token', child, /kid is "key-9"/],
     ['a revocation taken back', set('revoked_at = NULL', revoked), 'token', revoked, /not revoked/],
-    [
-      'a revocation nobody asked for',
-      set('revoked_at = issued_at'),
-      'token',
-      child,
-      /no entry says so/,
-    ],
+    ['a revocation made up', set('revoked_at = issued_at'), 'token', child, /no entry says so/],
     [
       'a token removed',
       `DELETE FROM tokens WHERE token_id = '${child}'`,
@@ -302,7 +296,7 @@ function otherTamperings({ reconciled }: SmallLedger): Row[] {
       /frozen_by is "human:x"/,
     ],
     [
-      'a freeze nobody asked for',
+      'a freeze made up',
       "UPDATE freezes SET target = 'cancel' WHERE what = 'capability'",
       'freeze',
       'capability cancel',
