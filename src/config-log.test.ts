@@ -6,7 +6,7 @@ import { test } from 'vitest';
 import { configOf, loadConfig } from './config.ts';
 
 const FILE = { store: 'sqlite:a.db' };
-const KEYS = { token_keys: 'x', log_keys: 'y' };
+const KEYS = { token_keys: 'x', log_keys: 'y', row_keys: 'z' };
 
 /** Which settings give which mark, in the folder `/data`. */
 const PLACES: [settings: object, mark: string | undefined][] = [

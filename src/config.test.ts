@@ -226,12 +226,12 @@ describe('contradictions', () => {
   });
 
   test('configOf() refuses half of the keys, either half, and prints none', () => {
-    for (const setting of ['token_keys', 'log_keys']) {
+    for (const setting of ['token_keys', 'log_keys', 'row_keys']) {
       const [fault, ...others] = faultsOf({ [setting]: SECRET });
 
       assert.match(
         fault ?? '',
-        /WRIT_TOKEN_KEYS and WRIT_LOG_KEYS are set together or not at all$/,
+        /WRIT_TOKEN_KEYS, WRIT_LOG_KEYS and WRIT_ROW_KEYS are set together or not at all$/,
       );
       assert.deepEqual(others, []);
     }

@@ -62,6 +62,9 @@ export const Settings = z.strictObject({
   successors: Text.optional().describe(
     'With keys of the environment: what `writ keys successor` printed, one statement after another',
   ),
+  row_keys: Text.optional().describe(
+    'Secret keys that authenticate stored rows, 32 bytes in base64 each, the newest first; set with `token_keys` and `log_keys`',
+  ),
   ...log.LogSettings,
   log_level: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent'])
@@ -124,6 +127,7 @@ export const ENVIRONMENT = {
   token_keys: 'WRIT_TOKEN_KEYS',
   log_keys: 'WRIT_LOG_KEYS',
   successors: 'WRIT_SUCCESSORS',
+  row_keys: 'WRIT_ROW_KEYS',
   ...log.LOG_ENVIRONMENT,
   log_level: 'WRIT_LOG_LEVEL',
   max_ttl_hours: 'WRIT_MAX_TTL_HOURS',
@@ -256,10 +260,11 @@ const halfConfiguredOidc: Rule = ({ oidc_issuer_url, oidc_audience }) =>
     ? undefined
     : 'Cannot use OIDC: OIDC_ISSUER_URL and OIDC_AUDIENCE are set together or not at all';
 
-const halfConfiguredKeys: Rule = ({ token_keys, log_keys }) =>
-  (token_keys === undefined) === (log_keys === undefined)
-    ? undefined
-    : 'Cannot use keys of the environment: WRIT_TOKEN_KEYS and WRIT_LOG_KEYS are set together or not at all';
+const halfConfiguredKeys: Rule = ({ token_keys, log_keys, row_keys }) => {
+  const given = [token_keys, log_keys, row_keys].filter((keys) => keys !== undefined);
+  if (given.length === 0 || given.length === 3) return undefined;
+  return 'Cannot use keys of the environment: WRIT_TOKEN_KEYS, WRIT_LOG_KEYS and WRIT_ROW_KEYS are set together or not at all';
+};
 
 const idleSuccessors: Rule = ({ successors, token_keys }) =>
   successors === undefined || token_keys !== undefined
@@ -296,7 +301,7 @@ const ISSUERS = ['oidc', 'oidc_issuer_url', 'oidc_audience'] as const;
 const CONTRADICTIONS: readonly { of: readonly SettingName[]; find: Rule }[] = [
   ...ISSUER_RULES.map((find) => ({ of: ISSUERS, find })),
   { of: ['oidc_issuer_url', 'oidc_audience'], find: halfConfiguredOidc },
-  { of: ['token_keys', 'log_keys'], find: halfConfiguredKeys },
+  { of: ['token_keys', 'log_keys', 'row_keys'], find: halfConfiguredKeys },
   { of: ['token_keys', 'successors'], find: idleSuccessors },
   { of: ['host', 'public_url', 'identities'], find: publicDemo },
   { of: ['identities'], find: repeatedCredential },

@@ -117,6 +117,7 @@ function openKeys(config: Config, log: Logger): Keyring {
       ? {
           tokenKeys: config.token_keys,
           logKeys: config.log_keys,
+          rowKeys: config.row_keys,
           successors: config.successors,
         }
       : { folder: config.keys },

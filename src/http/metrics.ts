@@ -21,6 +21,7 @@ export interface Metrics {
   answered(operation: string, status: number, seconds: number): void;
   shed(): void;
   invoked(invocation: EndedInvocation): void;
+  alarmed(alarm: string): void;
 }
 
 /** `sealing` tells of the log where it is sealed. */
@@ -50,12 +51,16 @@ export function createMetrics(load: Load, sealing: () => SealingState | undefine
     'capability',
     DURATION_BUCKETS,
   );
+  const alarms = createCounter('writ_alarms_total', 'What an honest service never meets', [
+    'alarm',
+  ]);
   const all = [
     requests,
     durations,
     turnedAway,
     invocations,
     invocationDurations,
+    alarms,
     createGauge('writ_http_requests_in_work', 'Requests in work', load.inWork),
     createGauge('writ_process_resident_bytes', 'Resident memory', () => process.memoryUsage.rss()),
     createGauge('writ_process_uptime_seconds', 'Time since the start', () => process.uptime()),
@@ -68,6 +73,7 @@ export function createMetrics(load: Load, sealing: () => SealingState | undefine
       durations.observe(operation, seconds);
     },
     shed: () => turnedAway.inc(),
+    alarmed: (alarm) => alarms.inc(alarm),
     invoked({ capability = 'none', outcome, seconds }) {
       invocations.inc(capability, outcome);
       invocationDurations.observe(capability, seconds);

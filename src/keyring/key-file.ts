@@ -83,7 +83,7 @@ export function readKeyFile(path: string, use: KeyUse, known?: KeyFile): KeyFile
  * Writes a file under a name that is free. Returns false, and changes nothing, when the name is
  * taken: of many writers one wins. A crash leaves at most a temporary file, whose key nobody used.
  */
-export function writeKeyFile(folder: string, name: string, content: KeyFileContent): boolean {
+export function writeKeyFile(folder: string, name: string, content: object): boolean {
   try {
     return writeNewFile(folder, name, `${JSON.stringify(content, undefined, 2)}\n`);
   } catch (cause) {
@@ -115,7 +115,7 @@ export function codeOf(error: unknown): string {
 const KEY_FILE_LIMITS: JsonLimits = { bytes: 16 * 1024, depth: 4, keys: 32 };
 
 /** Reads the bytes and judges the permissions of the very file that they were read from. */
-function readPrivately(path: string): { bytes: Uint8Array } | { fault: string } {
+export function readPrivately(path: string): { bytes: Uint8Array } | { fault: string } {
   let descriptor: number | undefined;
   try {
     descriptor = openSync(path, 'r');

@@ -18,6 +18,7 @@ import {
   codeOf,
   GENERATION_MAX,
   type KeyFile,
+  type KeyFileContent,
   keyFileName,
   keyFileOf,
   readKeyFile,
@@ -198,6 +199,7 @@ function writeGeneration(
   const kid = thumbprintOf(jwk);
   const name = keyFileName(use, generation);
   const created_at = now.toISOString();
-  const content = { use, kid, created_at, sign_from: signFrom.toISOString(), jwk };
+  const sign_from = signFrom.toISOString();
+  const content: KeyFileContent = { use, kid, created_at, sign_from, jwk };
   return writeKeyFile(folder, name, content) ? { file: name, kid, signFrom } : undefined;
 }

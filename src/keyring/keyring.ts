@@ -33,6 +33,7 @@ import {
 } from './key-folder.ts';
 import { readKeyLists } from './key-list.ts';
 import { noteKeysOf, noteSignatures } from './note-signing.ts';
+import { folderRowKeys, listedRowKeys, missingRowKeys, type RowKeys } from './row-keys.ts';
 import { completeSuccessors, listedSuccessors, publishedSuccessors } from './successors.ts';
 import {
   currentKey,
@@ -75,21 +76,25 @@ export interface Keyring {
   signNote(name: string, text: string): NoteSignature[];
   /** What the signature lines of notes verify by: of every published log key, oldest first. */
   noteKeys(name: string): NoteKey[];
+  /** What authenticates rows; nothing of it is ever published. */
+  readonly rows: RowKeys;
   /** Reads the folder now. Never throws: what cannot be read is reported, and the old keys stay. */
   refresh(): void;
   /** Stops the re-reading. The keys in memory stay usable. */
   close(): void;
 }
 
-/** A folder of key files, or the texts of `WRIT_TOKEN_KEYS` and `WRIT_LOG_KEYS`. */
-export type KeySource =
-  | { readonly folder: string }
-  | {
-      readonly tokenKeys: string;
-      readonly logKeys: string;
-      /** The text of `WRIT_SUCCESSORS`. */
-      readonly successors?: string | undefined;
-    };
+/** A folder of key files, or the texts of `WRIT_TOKEN_KEYS`, `WRIT_LOG_KEYS` and `WRIT_ROW_KEYS`. */
+export type KeySource = { readonly folder: string } | ListedKeys;
+
+interface ListedKeys {
+  readonly tokenKeys: string;
+  readonly logKeys: string;
+  /** Left out where no row is kept. */
+  readonly rowKeys?: string | undefined;
+  /** The text of `WRIT_SUCCESSORS`. */
+  readonly successors?: string | undefined;
+}
 
 export interface KeyringOptions {
   readonly now: () => Date;
@@ -117,13 +122,14 @@ export function openKeyring(source: KeySource, options: KeyringOptions): Keyring
 }
 
 function listKeyring(
-  { tokenKeys, logKeys, successors = '' }: Exclude<KeySource, { folder: string }>,
+  { tokenKeys, logKeys, rowKeys, successors = '' }: ListedKeys,
   now: () => Date,
   lifetimeMs: number,
 ): Keyring {
   const timeline = timelineOf(readKeyLists({ token: tokenKeys, log: logKeys }), lifetimeMs);
   const held = { timeline, successors: listedSuccessors(successors) };
-  const fixed = { refresh: () => {}, close: () => {} };
+  const rows = rowKeys === undefined ? missingRowKeys() : listedRowKeys(rowKeys, now);
+  const fixed = { rows, refresh: () => {}, close: () => {} };
   return { ...keyringOf(() => held, now), ...fixed };
 }
 
@@ -136,6 +142,7 @@ function folderKeyring(
   const first = readKeyFolder(folder);
   const faults = [...first.faults, ...missingSigners(folder, first.files)];
   if (faults.length > 0) throw new Error(faults.join('\n'));
+  const rows = folderRowKeys(folder, now);
 
   let { files } = first;
   const { keptMs, fault } = longestLifetime(folder, lifetimeMs);
@@ -157,14 +164,14 @@ function folderKeyring(
       successors: publishedSuccessors(files, said.successors),
     };
 
-    const faults = [...reading.faults, ...missingSigners(folder, files), ...said.faults];
-    const warning = faults.join('\n');
+    const broken = [...reading.faults, ...missingSigners(folder, files), ...said.faults];
+    const warning = [...broken, ...rows.refresh()].join('\n');
     // A fault lasts until somebody mends it; saying it every few seconds would bury the rest.
     if (warning !== '' && warning !== reported) onWarning(warning);
     reported = warning;
   };
   const timer = setInterval(refresh, rereadMs).unref();
-  return { ...keyringOf(() => held, now), refresh, close: () => clearInterval(timer) };
+  return { ...keyringOf(() => held, now), rows, refresh, close: () => clearInterval(timer) };
 }
 
 /** A compromised key is treated as if it were not there: it neither signs nor verifies. */
@@ -190,7 +197,10 @@ interface Held {
   readonly successors: readonly string[];
 }
 
-function keyringOf(held: () => Held, now: () => Date): Omit<Keyring, 'refresh' | 'close'> {
+function keyringOf(
+  held: () => Held,
+  now: () => Date,
+): Omit<Keyring, 'rows' | 'refresh' | 'close'> {
   const timeline = () => held().timeline;
   const verified = createVerifiedTexts();
   let revision = 0;

@@ -233,6 +233,7 @@ function admissionOf(parts: Parts, call: CheckedCall): Admission {
   return {
     intent,
     now,
+    judged: caller.loaded.lineage,
     charge,
     composed: capability.composition && call.parameters,
     grant: call.grant && grantUseOf(call.grant, call),
@@ -281,6 +282,7 @@ function admissionFailure(parts: Parts, call: CheckedCall, refused: Refused): Fa
   const { caller, charge } = call;
   switch (refused.reason) {
     case 'unknown_token':
+    case 'altered':
     case 'revoked':
       return failure('invalid_token', 'Cannot use the token: it was revoked');
     case 'expired':

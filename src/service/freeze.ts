@@ -105,10 +105,12 @@ function unusableTarget(parts: Parts, request: FreezeRequest, now: Date): Failur
   return undefined;
 }
 
-function freezeView({ target, frozen_at, until, ...record }: FreezeRecord): Freeze {
+function freezeView({ what, target, reason, frozen_by, frozen_at, until }: FreezeRecord): Freeze {
   return {
-    ...record,
+    what,
     target: target === '' ? null : target,
+    reason,
+    frozen_by,
     frozen_at: frozen_at.toISOString(),
     until: until?.toISOString() ?? null,
   };

@@ -117,7 +117,7 @@ async function issueChild(
   if ('failure' in narrowed) throw new Refusal(narrowed.failure);
 
   const { record, answer } = tokenOf(parts, narrowed.authority, parent);
-  const bounds = { now, childrenMax: CHILDREN_PER_TOKEN_MAX };
+  const bounds = { now, childrenMax: CHILDREN_PER_TOKEN_MAX, judged: parent.lineage };
   const inserted = await parts.store.insertChild(
     record,
     issuanceEntry(parts, caller, record),
@@ -130,6 +130,7 @@ async function issueChild(
 /** What became of the parent between the first look and the insertion. */
 const LOST = {
   parent_unknown: (parent: TokenRecord) => notTheirs(parent.token_id),
+  parent_altered: (parent: TokenRecord) => notTheirs(parent.token_id),
   parent_revoked: () => failure('invalid_token', 'Cannot delegate: the parent token is revoked'),
   parent_expired: () => failure('token_expired', 'Cannot delegate: the parent token has expired'),
   too_many: (parent: TokenRecord) =>

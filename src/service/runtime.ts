@@ -15,9 +15,11 @@ import type { OperationName } from '../protocol/operations.ts';
 import type { MarkStore } from '../storage/mark.ts';
 import { type RecoveryOptions, startRecovery } from '../storage/recovery.ts';
 import type { Store } from '../storage/store.ts';
+import { type Alarms, createAlarms } from './alarms.ts';
 import { missingApprovers } from './approval-policy.ts';
 import { denyRequest, listRequests, readRequest } from './approval-requests.ts';
 import { queryAudit } from './audit.ts';
+import { authenticStore } from './authentic-store.ts';
 import { createTokenReader } from './caller.ts';
 import { checkpointMethods } from './checkpoints.ts';
 import { createDocuments } from './documents.ts';
@@ -83,6 +85,8 @@ export interface RuntimeParts
 export interface Runtime {
   /** Tells of every invocation that ends from now on. */
   watch(listener: (invocation: EndedInvocation) => void): void;
+  /** Tells of every alarm that is raised from now on. */
+  readonly watchAlarms: Alarms['watch'];
   readonly methods: Methods;
   readonly log: Logger;
   /** Where callers reach the service. */
@@ -115,7 +119,8 @@ export async function createRuntime({
   ...given
 }: RuntimeParts): Promise<Runtime> {
   const { definition, config, keyring, log } = given;
-  const store = tracedStore(given.store, tracer);
+  const alarms = createAlarms(log);
+  const store = authenticStore(tracedStore(given.store, tracer), keyring.rows, alarms);
   const external = await externalIdentities(config, store, log);
   const listeners = new Set<(invocation: EndedInvocation) => void>();
   const parts: Parts = {
@@ -174,6 +179,7 @@ export async function createRuntime({
     sealing: () => sealer?.state(),
     announce: (protocol, path) => void surfaces.set(protocol, path),
     watch: (listener) => void listeners.add(listener),
+    watchAlarms: alarms.watch,
     release: () => parts.waits.stop(),
     unready: () => unready(store, keyring),
     async close(graceMs = config.stop_grace_seconds * 1_000) {

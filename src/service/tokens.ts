@@ -32,7 +32,9 @@ export async function revokeToken(parts: Parts, ask: Ask): Promise<RevokeAnswer>
         { entry_type: 'revocation', token_id, detail: { ended, subject: token.subject } },
       );
     const revoked = acted(
-      await parts.store.revokeToken(token_id, parts.store.now(), entry, actorOf(caller)),
+      await parts.store.revokeToken(token_id, parts.store.now(), entry, {
+        actor: actorOf(caller),
+      }),
     );
     if (!revoked) throw new Refusal(unknownToken(token_id));
     const { ended, revoked_at } = revoked;

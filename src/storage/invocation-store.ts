@@ -133,7 +133,10 @@ export interface Loaded {
   readonly token?: TokenRecord | undefined;
   /** Root first, the token itself last. Empty when the token is unknown. */
   readonly lineage: readonly LineageLink[];
-  /** In force at the store's time, widest first: service, the token's root principal, capability. */
+  /**
+   * Widest first: service, the token's root principal, capability. Also those whose time has passed:
+   * whether a freeze is in force is decided by a reader that can authenticate its row.
+   */
   readonly freezes: readonly FreezeRecord[];
   readonly grant?: GrantRecord | undefined;
   readonly bindings: readonly BindingRecord[];
@@ -144,6 +147,11 @@ export interface Loaded {
 export interface Admission {
   readonly intent: IntentRecord;
   readonly now: Date;
+  /**
+   * The lineage on which the call was judged. Where it is given, the rows that are held must be the
+   * same in all that admission goes by: MACs, expiry, exclusiveness, budgets and their ceilings.
+   */
+  readonly judged?: readonly LineageLink[] | undefined;
   readonly charge?: Charge | undefined;
   readonly grant?: GrantUse | undefined;
   /**
@@ -172,9 +180,12 @@ export interface Admitted {
   readonly budgets: readonly BudgetState[];
 }
 
+/** `altered`: a row of the lineage is not the one on which the call was judged. */
+type LostToken = 'revoked' | 'expired' | 'unknown_token' | 'altered';
+
 /** Which part of the step was lost. Nothing was taken. */
 export type Refused = { readonly admitted: false } & (
-  | { readonly reason: 'revoked' | 'expired' | 'unknown_token'; readonly token_id: string }
+  | { readonly reason: LostToken; readonly token_id: string }
   | { readonly reason: 'frozen'; readonly freeze: FreezeRecord }
   | { readonly reason: 'budget' | 'currency'; readonly budget: BudgetState }
   | { readonly reason: 'grant'; readonly grant?: GrantRecord | undefined }

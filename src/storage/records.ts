@@ -29,6 +29,8 @@ export interface TokenRecord extends Authority {
   /** The key that signed the text, and the digest of its claims: a text that differs is forged. */
   readonly kid: string;
   readonly claims_digest: string;
+  /** Authenticates the row (`row-forms.ts`), here and below; rows of an older store have none. */
+  readonly mac?: string | undefined;
 }
 
 /** One token of a lineage, as far as liveness needs it. */
@@ -36,9 +38,13 @@ export interface LineageLink {
   readonly token_id: string;
   readonly subject: string;
   readonly expires_at: Date;
+  /** Present where the row has a time of revocation or the MAC of one: an altered row stays revoked. */
   readonly revoked_at?: Date | undefined;
+  readonly revoked_mac?: string | undefined;
   readonly exclusive: boolean;
   readonly budget?: BudgetState | undefined;
+  /** The whole row, as far as it never changes. The same row may be the same record. */
+  readonly token: TokenRecord;
 }
 
 export interface BindingRecord {
@@ -49,6 +55,7 @@ export interface BindingRecord {
   readonly price?: Charge | undefined;
   readonly data: JsonObject;
   readonly issued_at: Date;
+  readonly mac?: string | undefined;
 }
 
 export interface ApprovalRecord {
@@ -78,6 +85,7 @@ export interface ApprovalRecord {
   readonly decided_by?: string | undefined;
   readonly reason?: string | undefined;
   readonly grant_id?: string | undefined;
+  readonly mac?: string | undefined;
 }
 
 /** One approver's yes, with the terms it is a yes to; the first vote proposes them. */
@@ -89,6 +97,7 @@ export interface ApprovalVote {
 
 export interface GrantRecord extends GrantFacts {
   readonly signature: string;
+  readonly mac?: string | undefined;
 }
 
 /** Who a replayed answer belongs to: a key of another chain or capability is another key. */
@@ -129,6 +138,7 @@ export interface FreezeRecord {
   readonly frozen_by: string;
   readonly frozen_at: Date;
   readonly until?: Date | undefined;
+  readonly mac?: string | undefined;
 }
 
 export interface DeliveryRecord {

@@ -80,28 +80,43 @@ export interface TokenStore {
    * Keeps a child token if, at that moment, every token of the parent's lineage is neither revoked
    * nor expired at `now` and the parent has fewer than `childrenMax` children. A revocation that was
    * acknowledged before is always seen; one that comes at the same time either is seen or ends the
-   * child too. `parent_revoked` when any is revoked, also where another has expired.
+   * child too. `parent_revoked` when any is revoked, also where another has expired. `parent_altered`
+   * when the parent's lineage is not the one that was `judged`, where that is given.
    */
   insertChild(
     token: TokenRecord,
     entry: EntryRecord,
-    bounds: { now: Date; childrenMax: number },
-  ): Promise<'inserted' | 'parent_unknown' | 'parent_revoked' | 'parent_expired' | 'too_many'>;
+    bounds: ChildBounds,
+  ): Promise<
+    | 'inserted'
+    | 'parent_unknown'
+    | 'parent_altered'
+    | 'parent_revoked'
+    | 'parent_expired'
+    | 'too_many'
+  >;
 
   /**
    * Marks one token. From the moment it is acknowledged no admission and no delegation under the
    * token succeeds in any process. `ended` counts what lived until now, the token and all below it;
-   * a second revocation ends nothing and keeps the first time.
+   * a second revocation ends nothing and keeps the first time with its MAC.
    */
   revokeToken(
     tokenId: string,
     now: Date,
     entry: (ended: number) => EntryRecord,
-    actor?: string,
+    by?: { readonly actor?: string | undefined; readonly mac?: string | undefined },
   ): Promise<{ ended: number; revoked_at: Date } | undefined | ActorEnded>;
 
   /** A token with its lineage (root first), its spending and its first children by id. */
   describeToken(tokenId: string, childrenMax: number): Promise<TokenDescription | undefined>;
+}
+
+export interface ChildBounds {
+  readonly now: Date;
+  readonly childrenMax: number;
+  /** The parent's lineage, as it was when the child's authority was decided. */
+  readonly judged?: readonly LineageLink[] | undefined;
 }
 
 export interface TokenDescription {
@@ -241,6 +256,6 @@ export interface OperatorStore {
     actor?: string,
   ): Promise<boolean | ActorEnded>;
 
-  /** Those in force at `now`, newest first. */
-  frozen(now: Date): Promise<readonly FreezeRecord[]>;
+  /** Those in force at `now`, newest first; without a time, all that are kept. */
+  frozen(now?: Date): Promise<readonly FreezeRecord[]>;
 }

@@ -38,7 +38,7 @@ const STEPS: Readonly<Record<string, (store: Store) => Promise<Step>>> = {
       tokens: [token_id],
       happens: 'object',
       take: async (actor, now) =>
-        kindOf(await store.revokeToken(token_id, now, () => entry(), actor)),
+        kindOf(await store.revokeToken(token_id, now, () => entry(), { actor })),
     };
   },
 

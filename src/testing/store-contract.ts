@@ -19,6 +19,7 @@ import { LOG_CASES, LONG_LOG_CASES, QUERY_CASES } from './cases-log.ts';
 import { DELIVERY_CASES, EXPIRY_CASES, OPERATOR_CASES } from './cases-notices.ts';
 import { PERMIT_CASES } from './cases-permits.ts';
 import { RETENTION_CASES } from './cases-retention.ts';
+import { ROW_CASES } from './cases-rows.ts';
 import { ONCE_CASES, OUTCOME_CASES, SETTLEMENT_CASES } from './cases-settlement.ts';
 import { TOGETHER_CASES } from './cases-together.ts';
 import { ISSUANCE_CASES, REVOCATION_CASES } from './cases-tokens.ts';
@@ -41,6 +42,7 @@ const CASE_TIMEOUT_MS = 30_000;
 const AREAS: Readonly<Record<string, Cases>> = {
   tokens: { ...ISSUANCE_CASES, ...REVOCATION_CASES },
   load: LOAD_CASES,
+  rows: ROW_CASES,
   admission: {
     ...LIVENESS_CASES,
     ...FREEZE_CASES,

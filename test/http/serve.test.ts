@@ -112,9 +112,9 @@ describe('start', () => {
     const store = `postgres://writ:${secret}@127.0.0.1:1/writ`;
     for (const settings of [
       { store },
-      { token_keys: secret, log_keys: secret },
-      { token_keys: `[{"kty":"EC","d":"${secret}"}]`, log_keys: secret },
-      { token_keys: `-----BEGIN PRIVATE KEY-----\n${secret}`, log_keys: secret },
+      { token_keys: secret, log_keys: secret, row_keys: secret },
+      { token_keys: `[{"kty":"EC","d":"${secret}"}]`, log_keys: secret, row_keys: secret },
+      { token_keys: `-----BEGIN PRIVATE KEY-----\n${secret}`, log_keys: secret, row_keys: secret },
     ]) {
       await assert.rejects(start(settings), (error: Error) => {
         assert.match(error.message, /^Cannot /);

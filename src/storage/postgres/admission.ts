@@ -16,7 +16,7 @@ import { BATCH_PATIENCE_MS, createSharing } from './batch.ts';
 import type { Database, Statement } from './connection.ts';
 import { REFUSED, raised } from './failure.ts';
 import { resolved } from './resolve.ts';
-import { budgetOf, freezeOf, grantOf, type Row } from './rows.ts';
+import { budgetOf, ceilingsOf, freezeOf, grantOf, type Row, sealOf } from './rows.ts';
 
 /**
  * Calls in one commit: enough to share its flush, few enough to let the next ones soon have their turn.
@@ -94,6 +94,8 @@ function callRow(request: Admission): Row {
     key: request.idempotency,
     grant: request.grant,
     lease_until: request.leaseUntil,
+    sealed: request.judged && sealOf(request.judged),
+    ceilings: request.judged && ceilingsOf(request.judged),
   };
 }
 
@@ -136,6 +138,7 @@ async function refusalOf(
 ): Promise<Refused> {
   switch (reason) {
     case 'unknown_token':
+    case 'altered':
     case 'revoked':
     case 'expired':
       return { admitted: false, reason, token_id };

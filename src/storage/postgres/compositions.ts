@@ -143,9 +143,9 @@ const REPEATED: Statement = {
 const BINDINGS: Statement = {
   name: 'step_bindings',
   text: `INSERT INTO bindings
-      (binding_id, type, capability, root_principal, currency, amount, data, issued_at)
+      (binding_id, type, capability, root_principal, currency, amount, data, issued_at, mac)
     SELECT b.binding_id, b.type, b.capability, b.root_principal, b.currency, b.amount, b.data,
-      b.issued_at FROM jsonb_populate_recordset(NULL::bindings, $1) b`,
+      b.issued_at, b.mac FROM jsonb_populate_recordset(NULL::bindings, $1) b`,
 };
 
 const ROLLBACK: Statement = {

@@ -156,9 +156,9 @@ const UNPLACED = 'WHERE (SELECT l.sequence FROM log l WHERE l.entry_id = e.entry
 const APPEND: Statement = {
   name: 'append',
   text: `WITH b AS (INSERT INTO bindings
-      (binding_id, type, capability, root_principal, currency, amount, data, issued_at)
+      (binding_id, type, capability, root_principal, currency, amount, data, issued_at, mac)
     SELECT b.binding_id, b.type, b.capability, b.root_principal, b.currency, b.amount, b.data,
-      b.issued_at FROM jsonb_populate_recordset(NULL::bindings, $${ENTRY_COLUMNS.length + 1}) b
+      b.issued_at, b.mac FROM jsonb_populate_recordset(NULL::bindings, $${ENTRY_COLUMNS.length + 1}) b
     ON CONFLICT (binding_id) DO NOTHING)
     ${enqueueAllFrom(1, UNPLACED)} ON CONFLICT (entry_id) DO NOTHING RETURNING entry_id`,
 };

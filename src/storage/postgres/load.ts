@@ -9,11 +9,10 @@
 
 import type { Loaded, LoadRequest } from '../invocation-store.ts';
 import type { IdempotencyRecord } from '../records.ts';
-import { remembered, shared, TOKENS_REMEMBERED_MAX } from '../remembered.ts';
 import { createBatcher } from './batch.ts';
 import type { Database, Statement } from './connection.ts';
-import { bindingOf, column, freezeOf, grantOf, linkOf, type Row, tokenOf } from './rows.ts';
-import { LINEAGE_JSON, TOKEN_JSON } from './tokens.ts';
+import { bindingOf, column, fixedOf, freezeOf, grantOf, linkOf, type Row } from './rows.ts';
+import { LINEAGE_JSON, tokenJson } from './tokens.ts';
 
 /** Calls in one statement: enough to spare most trips, few enough to keep each short. */
 const LOAD_BATCH = { sizeMax: 64, tripsMax: 4 };
@@ -56,15 +55,16 @@ interface LoadRow {
 function loadedOf(request: LoadRequest, row: LoadRow): Loaded {
   const bindings = (row.bindings ?? []).map(bindingOf);
   const asked = request.bindingIds ?? [];
+  const own = row.token === null ? undefined : fixedOf(row.token);
   return Object.assign(
     {
-      lineage: (row.lineage ?? []).map(linkOf),
+      lineage: own ? (row.lineage ?? []).map((link) => linkOf(link, own)) : [],
       freezes: (row.freezes ?? []).map(freezeOf),
       bindings: bindings.sort((one, other) => {
         return asked.indexOf(one.binding_id) - asked.indexOf(other.binding_id);
       }),
     },
-    row.token && { token: knownToken(row.token) },
+    own && { token: own.token },
     row.grant && { grant: grantOf(row.grant) },
     row.idempotency && {
       idempotency: { ...row.idempotency, ...(row.answer && { answer: row.answer }) },
@@ -72,18 +72,15 @@ function loadedOf(request: LoadRequest, row: LoadRow): Loaded {
   );
 }
 
-const knownToken = remembered(TOKENS_REMEMBERED_MAX, (json) => shared(tokenOf(JSON.parse(json))));
-
 /** A key that admission would reclaim is as good as gone. */
 const LOAD: Statement = {
   name: 'load',
   text: `SELECT
-      CASE WHEN t.token_id IS NOT NULL THEN ${TOKEN_JSON}::text END AS token,
+      CASE WHEN t.token_id IS NOT NULL THEN ${tokenJson('t')} END AS token,
       ${LINEAGE_JSON} AS lineage,
       (SELECT jsonb_agg(to_jsonb(f) ORDER BY f.what DESC) FROM freezes f
         WHERE (f.what, f.target) IN (('service', ''), ('capability', r.capability),
-            ('root_principal', t.root_principal))
-          AND (f.until IS NULL OR f.until > $1::timestamptz)) AS freezes,
+            ('root_principal', t.root_principal))) AS freezes,
       (SELECT to_jsonb(g) FROM grants g WHERE g.grant_id = r.grant_id) AS grant,
       (SELECT jsonb_agg(to_jsonb(b) || jsonb_build_object('amount', b.amount::text))
         FROM bindings b WHERE b.binding_id = ANY (

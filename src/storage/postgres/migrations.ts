@@ -14,6 +14,7 @@ import { CALL_FUNCTIONS } from './schema-calls.ts';
 import { CHAINS } from './schema-chains.ts';
 import { CLAIM_FUNCTIONS, LINEAGE_FUNCTIONS, RELEASE_FUNCTIONS } from './schema-functions.ts';
 import { LOG_TABLES } from './schema-log.ts';
+import { ROW_MACS } from './schema-rows.ts';
 import {
   APPROVED_THROUGH,
   AUTHORITY_TABLES,
@@ -37,6 +38,7 @@ export const STEPS: readonly string[] = [
   REQUESTED_THROUGH,
   APPROVED_THROUGH,
   CHAINS,
+  ROW_MACS,
 ];
 
 /** Every index that has a name of its own, as the last step that makes it does. */

@@ -15,11 +15,11 @@ export function createOperators(database: Database, now: () => Date): OperatorSt
   return {
     freeze: (freeze, entry, actor) =>
       database.transaction(async (session) => {
-        const { what, target, reason, frozen_by, frozen_at, until } = freeze;
+        const { what, target, reason, frozen_by, frozen_at, until, mac } = freeze;
         const ended = await endedActor(session, actor, frozen_at);
         if (ended) return ended;
         await session.run(HOLD_FREEZES);
-        const values = [what, target, reason, frozen_by, frozen_at, until];
+        const values = [what, target, reason, frozen_by, frozen_at, until, mac];
         await session.run(FREEZE, [...entryValues(entry), ...values]);
         return 'frozen';
       }),
@@ -56,10 +56,12 @@ const HOLD_FREEZES: Statement = {
 const FREEZE: Statement = {
   name: 'freeze',
   text: `WITH entry AS (${enqueueFrom(1, '')})
-    INSERT INTO freezes (what, target, reason, frozen_by, frozen_at, until)
-    VALUES ($${FIRST}, $${FIRST + 1}, $${FIRST + 2}, $${FIRST + 3}, $${FIRST + 4}, $${FIRST + 5})
+    INSERT INTO freezes (what, target, reason, frozen_by, frozen_at, until, mac)
+    VALUES ($${FIRST}, $${FIRST + 1}, $${FIRST + 2}, $${FIRST + 3}, $${FIRST + 4}, $${FIRST + 5},
+      $${FIRST + 6})
     ON CONFLICT (what, target) DO UPDATE SET reason = EXCLUDED.reason,
-      frozen_by = EXCLUDED.frozen_by, frozen_at = EXCLUDED.frozen_at, until = EXCLUDED.until`,
+      frozen_by = EXCLUDED.frozen_by, frozen_at = EXCLUDED.frozen_at, until = EXCLUDED.until,
+      mac = EXCLUDED.mac`,
 };
 
 const UNFREEZE: Statement = {
@@ -71,6 +73,6 @@ const UNFREEZE: Statement = {
 
 const FROZEN: Statement = {
   name: 'frozen',
-  text: `SELECT what, target, reason, frozen_by, frozen_at, until FROM freezes
-    WHERE until IS NULL OR until > $1 ORDER BY frozen_at DESC, what, target`,
+  text: `SELECT what, target, reason, frozen_by, frozen_at, until, mac FROM freezes
+    WHERE $1::timestamptz IS NULL OR until IS NULL OR until > $1 ORDER BY frozen_at DESC, what, target`,
 };

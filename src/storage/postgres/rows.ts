@@ -25,12 +25,14 @@ import type {
   LineageLink,
   TokenRecord,
 } from '../records.ts';
+import { remembered, shared, TOKENS_REMEMBERED_MAX } from '../remembered.ts';
+import { revokedAt } from '../row-forms.ts';
 
 /** A row as the driver or JSON gives it. */
 export type Row = Readonly<Record<string, unknown>>;
 
 /** Field by field, unlike the others: every call reads a token. */
-export function tokenOf(row: Row): TokenRecord {
+function tokenOf(row: Row): TokenRecord {
   const token = row as unknown as TokenRecord;
   return {
     token_id: token.token_id,
@@ -52,19 +54,64 @@ export function tokenOf(row: Row): TokenRecord {
     expires_at: timeOf(row.expires_at),
     kid: token.kid,
     claims_digest: token.claims_digest,
+    mac: token.mac ?? undefined,
   };
 }
 
-export function linkOf(row: Row): LineageLink {
-  const link = row as unknown as LineageLink;
+/** What never changes in a token's row, of one text: the record is shared, and frozen. */
+export const fixedOf = remembered(TOKENS_REMEMBERED_MAX, (json): FixedToken => {
+  const row: Row = JSON.parse(json);
+  const { currency, max } = row;
   return {
-    token_id: link.token_id,
-    subject: link.subject,
-    exclusive: link.exclusive,
-    expires_at: timeOf(row.expires_at),
-    revoked_at: isAbsent(row.revoked_at) ? undefined : timeOf(row.revoked_at),
-    budget: isAbsent(row.currency) ? undefined : budgetOf(row),
+    token: shared(tokenOf(row)),
+    budget: isAbsent(currency) ? undefined : { currency: String(currency), max: amountOf(max) },
   };
+});
+
+export interface FixedToken {
+  readonly token: TokenRecord;
+  readonly budget: Pick<BudgetState, 'currency' | 'max'> | undefined;
+}
+
+/** A link of a lineage; of the token that was asked for, `own`, the row has only what changes. */
+export function linkOf(row: Row, own: FixedToken): LineageLink {
+  const { token, budget } = isAbsent(row.fixed) ? own : fixedOf(String(row.fixed));
+  const { token_id, subject, expires_at } = token;
+  const revoked_mac = isAbsent(row.revoked_mac) ? undefined : String(row.revoked_mac);
+  const time = isAbsent(row.revoked_at) ? undefined : timeOf(row.revoked_at);
+  return {
+    token_id,
+    subject,
+    exclusive: token.concurrent_branches === 'exclusive',
+    expires_at,
+    revoked_at: revokedAt(token, time, revoked_mac),
+    revoked_mac,
+    budget: budget && {
+      token_id,
+      currency: budget.currency,
+      max: budget.max,
+      reserved: amountOf(row.reserved),
+      consumed: amountOf(row.consumed),
+    },
+    token,
+  };
+}
+
+/** What the rows of a lineage must be when they are held, in the words of `writ_judge`. */
+export function sealOf(lineage: readonly LineageLink[]): string {
+  const parts = lineage.map(
+    ({ token: { token_id, mac = '', expires_at, concurrent_branches } }) => {
+      return `${token_id} ${mac} ${expires_at.getTime()} ${concurrent_branches}`;
+    },
+  );
+  return parts.join(',');
+}
+
+/** The ceilings that the budgets of a lineage must have, in the words of `writ_reserve`. */
+export function ceilingsOf(lineage: readonly LineageLink[]): Row | undefined {
+  const budgets = lineage.flatMap(({ budget }) => budget ?? []);
+  if (budgets.length === 0) return undefined;
+  return Object.fromEntries(budgets.map((each) => [each.token_id, `${each.currency} ${each.max}`]));
 }
 
 export function budgetOf(row: Row): BudgetState {

@@ -10,12 +10,13 @@
 
 import type { EntryRecord } from '../../domain/entry.ts';
 import type { TokenRecord } from '../records.ts';
-import type { TokenStore } from '../store.ts';
+import type { RevocationFacts } from '../row-forms.ts';
+import type { ChildBounds, TokenStore } from '../store.ts';
 import { judgedActor } from './actor.ts';
 import { createSharing } from './batch.ts';
 import type { Database, Session, Statement } from './connection.ts';
 import { enqueue, enqueueAllFrom, enqueueFrom, entryColumns, entryValues } from './entries.ts';
-import { budgetMax, linkOf, type Row, tokenOf } from './rows.ts';
+import { budgetMax, fixedOf, linkOf, type Row, sealOf } from './rows.ts';
 import { GATE } from './schema-functions.ts';
 import { ENTRY_COLUMNS } from './schema-log.ts';
 
@@ -36,12 +37,13 @@ export function createTokens(database: Database): TokenStore {
 
     insertChild: (token, entry, bounds) => insertChild(database, { token, entry }, bounds),
 
-    revokeToken: (tokenId, at, entry, actor) =>
+    revokeToken: (token_id, revoked_at, entry, { actor, mac } = {}) =>
       database.transaction(async (session) => {
-        await session.run(CLOSE_GATE, [tokenId, actor]);
-        const ended = actor === undefined ? undefined : await judgedActor(session, actor, at);
+        await session.run(CLOSE_GATE, [token_id, actor]);
+        const ended =
+          actor === undefined ? undefined : await judgedActor(session, actor, revoked_at);
         if (ended) return ended;
-        const revocation = await revoke(session, tokenId, at);
+        const revocation = await revoke(session, { token_id, revoked_at, mac });
         if (revocation) await enqueue(session, entry(revocation.ended));
         return revocation;
       }),
@@ -49,9 +51,10 @@ export function createTokens(database: Database): TokenStore {
     async describeToken(tokenId, childrenMax) {
       const [row] = await database.read<Row>(DESCRIBE, [tokenId, childrenMax]);
       if (row === undefined) return undefined;
+      const own = fixedOf(row.token as string);
       return {
-        token: tokenOf(row.token as Row),
-        lineage: (row.lineage as Row[]).map(linkOf),
+        token: own.token,
+        lineage: (row.lineage as Row[]).map((link) => linkOf(link, own)),
         children: row.children as string[],
         childrenCount: Number(row.children_count),
       };
@@ -79,7 +82,7 @@ async function insertRoots(database: Database, issued: readonly Issued[]): Promi
 async function insertChild(
   database: Database,
   { token, entry }: Issued,
-  bounds: { now: Date; childrenMax: number },
+  bounds: ChildBounds,
 ): Promise<ChildAnswer> {
   const [row] = await database.write<{ answer: ChildAnswer }>(INSERT_CHILD, [
     ...entryValues(entry),
@@ -88,7 +91,8 @@ async function insertChild(
     ...[token.concurrent_branches, token.depth, token.max_delegation_depth, token.session_id],
     ...[token.issued_at, token.expires_at, token.kid, token.claims_digest],
     ...[token.budget?.currency, token.budget && budgetMax(token.budget)],
-    ...[bounds.now, bounds.childrenMax, token.chain],
+    ...[bounds.now, bounds.childrenMax, token.chain, token.mac],
+    bounds.judged && sealOf(bounds.judged),
   ]);
   return (row as { answer: ChildAnswer }).answer;
 }
@@ -96,11 +100,10 @@ async function insertChild(
 /** Marks the row; the gate is closed, so no admission and no child is under way while it counts. */
 async function revoke(
   session: Session,
-  tokenId: string,
-  now: Date,
+  { token_id, revoked_at, mac }: RevocationFacts & { mac: string | undefined },
 ): Promise<{ ended: number; revoked_at: Date } | undefined> {
-  const [living] = await session.run<{ ended: number }>(LIVING, [tokenId, now]);
-  const [token] = await session.run<{ revoked_at: Date }>(REVOKE, [tokenId, now]);
+  const [living] = await session.run<{ ended: number }>(LIVING, [token_id, revoked_at]);
+  const [token] = await session.run<{ revoked_at: Date }>(REVOKE, [token_id, revoked_at, mac]);
   if (living === undefined || token === undefined) return undefined;
   return { ended: living.ended, revoked_at: token.revoked_at };
 }
@@ -110,7 +113,7 @@ const at = (place: number, type: string): string => `$${FIRST + place}::${type}`
 
 const COLUMNS = `token_id, parent_token_id, lineage, subject, root_principal, scope, capability,
   purpose, caller_class, concurrent_branches, depth, max_delegation_depth, session_id, issued_at,
-  expires_at, kid, claims_digest, chain`;
+  expires_at, kid, claims_digest, chain, mac`;
 
 const INSERT_ROOTS: Statement = {
   name: 'insert_roots',
@@ -129,14 +132,14 @@ const INSERT_CHILD: Statement = {
   name: 'insert_child',
   text: `WITH step AS MATERIALIZED (
       SELECT writ_claim_child(${at(0, 'text')}, ${at(2, 'text[]')}, ${at(1, 'text')},
-        ${at(19, 'timestamptz')}, ${at(20, 'integer')}) AS answer
+        ${at(19, 'timestamptz')}, ${at(20, 'integer')}, ${at(23, 'text')}) AS answer
     ), token AS (
       INSERT INTO tokens (${COLUMNS})
       SELECT ${at(0, 'text')}, ${at(1, 'text')}, ${at(2, 'text[]')}, ${at(3, 'text')},
         ${at(4, 'text')}, ${at(5, 'text[]')}, ${at(6, 'text')}, ${at(7, 'jsonb')},
         ${at(8, 'text')}, ${at(9, 'text')}, ${at(10, 'integer')}, ${at(11, 'integer')},
         ${at(12, 'text')}, ${at(13, 'timestamptz')}, ${at(14, 'timestamptz')},
-        ${at(15, 'text')}, ${at(16, 'text')}, ${at(21, 'text')}
+        ${at(15, 'text')}, ${at(16, 'text')}, ${at(21, 'text')}, ${at(22, 'text')}
       FROM step WHERE answer = 'inserted'
     ), budget AS (
       INSERT INTO budgets (token_id, currency, max)
@@ -175,27 +178,34 @@ const LIVING: Statement = {
 
 const REVOKE: Statement = {
   name: 'revoke',
-  text: `UPDATE tokens SET revoked_at = coalesce(revoked_at, $2) WHERE token_id = $1
-    RETURNING revoked_at`,
+  text: `UPDATE tokens SET revoked_at = coalesce(revoked_at, $2),
+      revoked_mac = CASE WHEN revoked_at IS NULL THEN coalesce(revoked_mac, $3) ELSE revoked_mac END
+    WHERE token_id = $1 RETURNING revoked_at`,
 };
 
-/** The columns of a token as JSON, with its budget's two that make the record's. */
-export const TOKEN_JSON = `(
-  SELECT to_jsonb(t) - 'revoked_at' || jsonb_build_object('currency', b.currency, 'max', b.max::text)
-  FROM (SELECT) AS one LEFT JOIN budgets b ON b.token_id = t.token_id)`;
+/**
+ * What never changes of the token that `alias` names, as one text: its columns, with its budget's two
+ * that make the record's. The same text is the same token, so its record is made once.
+ */
+export function tokenJson(alias: string): string {
+  return `(SELECT (to_jsonb(${alias}) - 'revoked_at' - 'revoked_mac'
+      || jsonb_build_object('currency', w.currency, 'max', w.max::text))::text
+    FROM (SELECT) AS one LEFT JOIN budgets w ON w.token_id = ${alias}.token_id)`;
+}
 
+/** Of the token `t` itself only what changes: the rest is read beside it. */
 export const LINEAGE_JSON = `(
-  SELECT jsonb_agg(jsonb_build_object('token_id', l.token_id, 'subject', l.subject,
-    'expires_at', l.expires_at, 'revoked_at', l.revoked_at,
-    'exclusive', l.concurrent_branches = 'exclusive', 'currency', b.currency,
-    'max', b.max::text, 'reserved', b.reserved::text, 'consumed', b.consumed::text)
+  SELECT jsonb_agg(jsonb_build_object(
+    'fixed', CASE WHEN l.token_id <> t.token_id THEN ${tokenJson('l')} END,
+    'revoked_at', l.revoked_at, 'revoked_mac', l.revoked_mac,
+    'reserved', b.reserved::text, 'consumed', b.consumed::text)
     ORDER BY cardinality(l.lineage))
   FROM tokens l LEFT JOIN budgets b ON b.token_id = l.token_id
   WHERE l.token_id = ANY (t.lineage))`;
 
 const DESCRIBE: Statement = {
   name: 'describe_token',
-  text: `SELECT ${TOKEN_JSON} AS token, ${LINEAGE_JSON} AS lineage,
+  text: `SELECT ${tokenJson('t')} AS token, ${LINEAGE_JSON} AS lineage,
       ARRAY(SELECT c.token_id FROM tokens c WHERE c.parent_token_id = t.token_id
         ORDER BY c.token_id LIMIT $2) AS children,
       coalesce((SELECT f.children FROM families f WHERE f.token_id = t.token_id), 0)

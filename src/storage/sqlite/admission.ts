@@ -10,6 +10,7 @@
 import { amended } from '../../domain/amended.ts';
 import type { Admission, Admitted, GrantUse, Refused } from '../invocation-store.ts';
 import type { BudgetState, FreezeRecord, GrantRecord, IdempotencyRecord } from '../records.ts';
+import { isAltered } from '../row-forms.ts';
 import type { Connection } from './connection.ts';
 import { freezeOf, grantOf, idempotencyOf, type Row, timeOf } from './rows.ts';
 import type { HeldToken } from './token-rows.ts';
@@ -22,10 +23,18 @@ export function admit(connection: Connection, admission: Admission): Admitted | 
   if (lineage.length === 0)
     return { admitted: false, reason: 'unknown_token', token_id: intent.token_id };
 
+  if (
+    isAltered(
+      lineage.map(({ link }) => link),
+      admission.judged,
+    )
+  ) {
+    return { admitted: false, reason: 'altered', token_id: intent.token_id };
+  }
   const dead = deadLink(lineage, now);
   if (dead) return { admitted: false, ...dead };
 
-  const [freeze] = lineage.at(-1)?.anyFreeze ? readFreezes(connection, now, intent) : [];
+  const [freeze] = lineage.at(-1)?.anyFreeze ? readFreezes(connection, intent, now) : [];
   if (freeze) return { admitted: false, reason: 'frozen', freeze };
 
   const exclusive = lineage.filter(({ link }) => link.exclusive);
@@ -40,17 +49,17 @@ export function admit(connection: Connection, admission: Admission): Admitted | 
   );
 }
 
-/** In force at `now` for a call of this capability and root principal, the widest first. */
+/** For a call of this capability and root principal, the widest first; in force, where `now` is given. */
 export function readFreezes(
   connection: Connection,
-  now: Date,
   target: { capability?: string | undefined; root_principal?: string | undefined },
+  now?: Date,
 ): FreezeRecord[] {
   const rows = connection.all<Row<FreezeRecord>>(
     `SELECT * FROM freezes
      WHERE (what = 'service' OR what = 'root_principal' AND target = ?
          OR what = 'capability' AND target = ?)
-       AND (until IS NULL OR until > ?)
+       AND (until IS NULL OR until > coalesce(?, until - 1))
      ORDER BY what DESC`,
     target.root_principal,
     target.capability,

@@ -21,14 +21,15 @@ export function freeze(
   const ended = endedActor(connection, actor, record.frozen_at);
   if (ended) return ended;
   connection.run(
-    `INSERT OR REPLACE INTO freezes (what, target, reason, frozen_by, frozen_at, until)
-     VALUES (?, ?, ?, ?, ?, ?)`,
+    `INSERT OR REPLACE INTO freezes (what, target, reason, frozen_by, frozen_at, until, mac)
+     VALUES (?, ?, ?, ?, ?, ?, ?)`,
     record.what,
     record.target,
     record.reason,
     record.frozen_by,
     record.frozen_at,
     record.until,
+    record.mac,
   );
   log.append(entry);
   return 'frozen';
@@ -52,9 +53,9 @@ export function unfreeze(
   return row !== undefined && (row.until === null || row.until > now.getTime());
 }
 
-export function frozen(connection: Connection, now: Date): FreezeRecord[] {
+export function frozen(connection: Connection, now?: Date): FreezeRecord[] {
   const rows = connection.all<Row<FreezeRecord>>(
-    `SELECT * FROM freezes WHERE until IS NULL OR until > ?
+    `SELECT * FROM freezes WHERE until IS NULL OR until > coalesce(?, until - 1)
      ORDER BY frozen_at DESC, what, target`,
     now,
   );

@@ -37,7 +37,7 @@ export function load(
     token,
     lineage: lineage.map(({ link }) => link),
     freezes:
-      own?.anyFreeze === false ? [] : readFreezes(connection, now, { capability, root_principal }),
+      own?.anyFreeze === false ? [] : readFreezes(connection, { capability, root_principal }),
     grant: grantId === undefined ? undefined : readGrant(connection, grantId),
     bindings: readBindings(connection, bindingIds),
     idempotency: token && idempotency ? readKey(connection, token, idempotency, now) : undefined,

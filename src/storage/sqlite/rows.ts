@@ -32,7 +32,8 @@ type Column<Kept> = [Exclude<Kept, undefined>] extends [string | Uint8Array | bi
 type OrNull<Kept, Stored> = undefined extends Kept ? Stored | null : Stored;
 
 export function freezeOf(row: Row<FreezeRecord>): FreezeRecord {
-  return { ...row, frozen_at: timeOf(row.frozen_at), until: optionalTime(row.until) };
+  const times = { frozen_at: timeOf(row.frozen_at), until: optionalTime(row.until) };
+  return { ...row, ...times, mac: row.mac ?? undefined };
 }
 
 export type BindingRow = Row<Omit<BindingRecord, 'price'>> & {
@@ -49,6 +50,7 @@ export function bindingOf(row: BindingRow): BindingRecord {
     price: chargeOf(row.price_currency, row.price_amount),
     data: JSON.parse(row.data),
     issued_at: timeOf(row.issued_at),
+    mac: row.mac ?? undefined,
   };
 }
 
@@ -66,6 +68,7 @@ export function grantOf(row: Row<GrantRecord>): GrantRecord {
     expires_at: timeOf(row.expires_at),
     max_uses: Number(row.max_uses),
     uses: Number(row.uses),
+    mac: row.mac ?? undefined,
   };
 }
 
@@ -120,6 +123,7 @@ export function approvalOf(
     decided_by: row.decided_by ?? undefined,
     reason: row.reason ?? undefined,
     grant_id: row.grant_id ?? undefined,
+    mac: row.mac ?? undefined,
   };
 }
 

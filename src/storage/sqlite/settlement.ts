@@ -205,8 +205,8 @@ export function release(connection: Connection, operationId: string): void {
 export function insertBinding(connection: Connection, binding: BindingRecord): void {
   connection.run(
     `INSERT INTO bindings (binding_id, type, capability, root_principal, price_currency,
-       price_amount, data, issued_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+       price_amount, data, issued_at, mac)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     binding.binding_id,
     binding.type,
     binding.capability,
@@ -215,6 +215,7 @@ export function insertBinding(connection: Connection, binding: BindingRecord): v
     binding.price?.amount,
     JSON.stringify(binding.data),
     binding.issued_at,
+    binding.mac,
   );
 }
 

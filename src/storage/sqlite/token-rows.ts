@@ -10,6 +10,7 @@
 import { fromMinor } from '../../domain/money.ts';
 import type { BudgetState, LineageLink, TokenRecord } from '../records.ts';
 import { remembered, shared, TOKENS_REMEMBERED_MAX } from '../remembered.ts';
+import { revokedAt } from '../row-forms.ts';
 import type { Connection } from './connection.ts';
 import { timeOf } from './rows.ts';
 
@@ -40,6 +41,7 @@ export function readHeld(
 interface TokenRow {
   readonly fixed: string;
   readonly revoked_at: bigint | null;
+  readonly revoked_mac: string | null;
   readonly reserved: bigint | null;
   readonly consumed: bigint | null;
   readonly any_freeze: bigint;
@@ -64,16 +66,18 @@ const FIXED_COLUMNS = [
   'expires_at',
   'kid',
   'claims_digest',
+  'mac',
 ] as const satisfies readonly (keyof TokenRecord)[];
 
 /** The amount is text in the JSON, since it may be beyond what a number there holds. */
 const TOKEN = `
   SELECT json_object(${FIXED_COLUMNS.map((name) => `'${name}', t.${name}`).join(', ')},
       'currency', b.currency, 'max', CAST(b.max AS TEXT)) AS fixed,
-    t.revoked_at, b.reserved, b.consumed, EXISTS (SELECT 1 FROM freezes) AS any_freeze
+    t.revoked_at, t.revoked_mac, b.reserved, b.consumed, EXISTS (SELECT 1 FROM freezes) AS any_freeze
   FROM tokens t LEFT JOIN budgets b USING (token_id) WHERE t.token_id = ?`;
 
-function heldOf({ fixed, revoked_at, reserved, consumed, any_freeze }: TokenRow): HeldToken {
+function heldOf(row: TokenRow): HeldToken {
+  const { fixed, revoked_at, revoked_mac, reserved, consumed, any_freeze } = row;
   const { token, budget } = fixedOf(fixed);
   return {
     token,
@@ -81,9 +85,15 @@ function heldOf({ fixed, revoked_at, reserved, consumed, any_freeze }: TokenRow)
       token_id: token.token_id,
       subject: token.subject,
       expires_at: token.expires_at,
-      revoked_at: revoked_at === null ? undefined : timeOf(revoked_at),
+      revoked_at: revokedAt(
+        token,
+        revoked_at === null ? undefined : timeOf(revoked_at),
+        revoked_mac,
+      ),
+      revoked_mac: revoked_mac ?? undefined,
       exclusive: token.concurrent_branches === 'exclusive',
       budget: budget && stateOf(token.token_id, budget, { reserved, consumed }),
+      token,
     },
     anyFreeze: any_freeze !== 0n,
   };
@@ -136,6 +146,7 @@ function parsed(text: string): Fixed {
     expires_at: new Date(row.expires_at),
     kid: row.kid,
     claims_digest: row.claims_digest,
+    mac: row.mac ?? undefined,
   };
   return { token: shared(token), budget };
 }

@@ -10,6 +10,7 @@
 import type { EntryRecord } from '../../domain/entry.ts';
 import { toMinor } from '../../domain/money.ts';
 import type { TokenRecord } from '../records.ts';
+import { isAltered } from '../row-forms.ts';
 import type { ActorEnded, TokenDescription, TokenStore } from '../store.ts';
 import type { Connection } from './connection.ts';
 import type { LogWriter } from './log-writer.ts';
@@ -25,11 +26,8 @@ export function readLineage(
   if (!own) return [];
   const { lineage } = own.token;
   if (lineage.length === 1) return [own];
-  return lineage.map((id) => {
-    const held = id === tokenId ? own : readHeld(connection, id, seen);
-    if (!held) throw new Error(`Cannot read token "${tokenId}": its ancestor "${id}" is gone`);
-    return held;
-  });
+  // An ancestor that is gone leaves a gap, which whoever knows the lineage sees.
+  return lineage.flatMap((id) => (id === tokenId ? own : readHeld(connection, id, seen)) ?? []);
 }
 
 /** Why these tokens give no authority at `now`. A revocation anywhere comes before any expiry. */
@@ -77,6 +75,13 @@ export function insertChild(
   const lineage = readLineage(connection, token.parent_token_id ?? '');
   if (lineage.length === 0) return 'parent_unknown';
 
+  if (
+    isAltered(
+      lineage.map(({ link }) => link),
+      bounds.judged,
+    )
+  )
+    return 'parent_altered';
   const dead = deadLink(lineage, bounds.now);
   if (dead) return `parent_${dead.reason}`;
 
@@ -95,7 +100,7 @@ export function insertChild(
 export function revokeToken(
   connection: Connection,
   log: LogWriter,
-  [tokenId, now, entry, actor]: Parameters<TokenStore['revokeToken']>,
+  [tokenId, now, entry, { actor, mac } = {}]: Parameters<TokenStore['revokeToken']>,
 ): Awaited<ReturnType<TokenStore['revokeToken']>> {
   const ended = endedActor(connection, actor, now);
   if (ended) return ended;
@@ -105,8 +110,10 @@ export function revokeToken(
 
   const count = deadLink(lineage, now) ? 0 : countLiving(connection, tokenId, now);
   connection.run(
-    'UPDATE tokens SET revoked_at = ? WHERE token_id = ? AND revoked_at IS NULL',
+    `UPDATE tokens SET revoked_at = ?, revoked_mac = ?
+     WHERE token_id = ? AND revoked_at IS NULL AND revoked_mac IS NULL`,
     now,
+    mac,
     tokenId,
   );
   log.append(entry(count));
@@ -151,8 +158,8 @@ function insertToken(
   connection.run(
     `INSERT INTO tokens (token_id, parent_token_id, lineage, subject, root_principal, scope,
        capability, purpose, caller_class, concurrent_branches, depth, max_delegation_depth,
-       session_id, issued_at, expires_at, kid, claims_digest, chain)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       session_id, issued_at, expires_at, kid, claims_digest, chain, mac)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     token.token_id,
     token.parent_token_id,
     lineage,
@@ -171,6 +178,7 @@ function insertToken(
     token.kid,
     token.claims_digest,
     token.chain,
+    token.mac,
   );
   insertBudget(connection, token);
 }

@@ -1,0 +1,273 @@
+/**
+ * Row keys: authenticate the rows that carry authority, with a secret that the database does not have.
+ *
+ * HMAC-SHA-256 under 32 random bytes. A MAC is written as `<kid>.<base64url>`. The newest key whose
+ * turn has come makes MACs; every key that is here verifies. Unlike signing keys these are secrets
+ * on both sides, so none is ever published. What a row's text is, and what becomes of a row that
+ * does not match, is decided elsewhere (`storage/row-forms.ts`, `service/authentic-store.ts`).
+ *
+ * In a folder each generation is one file, `row-0001.json`, beside those of the signing keys. In the
+ * environment `WRIT_ROW_KEYS` lists them, the one that makes MACs first.
+ *
+ * Invariant: no message contains a value of a key.
+ *
+ * @module
+ */
+
+import {
+  createHash,
+  createHmac,
+  createSecretKey,
+  type KeyObject,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { type JsonLimits, readJson } from '../domain/json.ts';
+import { Timestamp } from '../protocol/primitives.ts';
+import { codeOf, GENERATION_MAX, readPrivately, writeKeyFile } from './key-file.ts';
+
+export interface RowKeys {
+  /** The MAC of a text under the key whose turn it is. */
+  macOf(text: string): string;
+  /** Whether this is a MAC of the text under one of the keys that are here. */
+  isMacOf(text: string, mac: string): boolean;
+  /** The key that makes MACs now. */
+  kid(): string;
+  /** Changes when the keys that verify do. */
+  revision(): string;
+}
+
+interface RowKey {
+  readonly kid: string;
+  readonly secret: KeyObject;
+  /** Milliseconds since 1970. */
+  readonly signFrom: number;
+}
+
+const SECRET_BYTES = 32;
+
+/** Keys of `WRIT_ROW_KEYS`: the one that makes MACs, its successor, and those before it. */
+const LISTED_KEYS_MAX = 16;
+
+/** What both sources have in common. `keys` are those that may be used, in the order of their turns. */
+function rowKeysOf(keys: () => readonly RowKey[], now: () => Date): RowKeys {
+  const current = () => {
+    const own = keys();
+    const key = own.findLast(({ signFrom }) => signFrom <= now().getTime()) ?? own[0];
+    if (key === undefined) throw new Error('Cannot authenticate rows: no row key may be used');
+    return key;
+  };
+  return {
+    kid: () => current().kid,
+    revision: () => revisionOf(keys()),
+    macOf: (text) => {
+      const { kid, secret } = current();
+      return `${kid}.${hmac(secret, text).toString('base64url')}`;
+    },
+    isMacOf: (text, mac) => {
+      const [kid, value = ''] = mac.split('.', 2);
+      const key = keys().find((each) => each.kid === kid);
+      if (key === undefined) return false;
+      const given = Buffer.from(value, 'base64url');
+      const expected = hmac(key.secret, text);
+      return given.length === expected.length && timingSafeEqual(given, expected);
+    },
+  };
+}
+
+const REVISIONS = new WeakMap<readonly RowKey[], string>();
+
+function revisionOf(keys: readonly RowKey[]): string {
+  const known = REVISIONS.get(keys);
+  if (known !== undefined) return known;
+  const revision = keys.map(({ kid }) => kid).join(' ');
+  REVISIONS.set(keys, revision);
+  return revision;
+}
+
+function hmac(secret: KeyObject, text: string): Buffer {
+  return createHmac('sha256', secret).update(text).digest();
+}
+
+/** Keys of the environment. Throws with every fault, naming the position of the key. */
+export function listedRowKeys(text: string, now: () => Date): RowKeys {
+  const parts = text.split(/[\s,]+/).filter((part) => part !== '');
+  const faults: string[] = [];
+  if (parts.length === 0) faults.push('Cannot use WRIT_ROW_KEYS: it has no key');
+  if (parts.length > LISTED_KEYS_MAX) {
+    faults.push(`Cannot use WRIT_ROW_KEYS: it has more than ${LISTED_KEYS_MAX} keys`);
+  }
+  const keys: RowKey[] = [];
+  for (const [index, part] of parts.entries()) {
+    const secret = secretOf(part);
+    const kid = secret && kidOf(secret);
+    const twin = keys.some((key) => key.kid === kid);
+    if (secret && kid && !twin) {
+      // The turn of the first has always come, that of the others never does.
+      const signFrom = index === 0 ? 0 : Number.POSITIVE_INFINITY;
+      keys.push({ kid, secret: createSecretKey(secret), signFrom });
+    } else {
+      const why = twin
+        ? 'the same key stands before it'
+        : 'expected 32 bytes in base64; make one with: openssl rand -base64 32';
+      faults.push(`Cannot use key ${index + 1} of WRIT_ROW_KEYS: ${why}`);
+    }
+  }
+  if (faults.length > 0) throw new Error(faults.join('\n'));
+  return rowKeysOf(() => keys, now);
+}
+
+/** For a keyring that was given no row keys: whatever needs one fails, and says which. */
+export function missingRowKeys(): RowKeys {
+  return rowKeysOf(
+    () => [],
+    () => new Date(0),
+  );
+}
+
+export interface RowKeyFolder extends RowKeys {
+  /** Reads the folder again. Returns what is wrong; the keys that were known stay in use. */
+  refresh(): string[];
+}
+
+/**
+ * The row keys of a folder that exists. A folder without one gets the first generation; of several
+ * processes that start at once one makes it, and all use that one. Throws, with every fault.
+ */
+export function folderRowKeys(folder: string, now: () => Date): RowKeyFolder {
+  if (generationsIn(folder).length === 0) {
+    writeGeneration(folder, 1, { now: now(), signFrom: now() });
+  }
+  const first = readFolder(folder);
+  if (first.faults.length > 0) throw new Error(first.faults.join('\n'));
+  let { keys } = first;
+  return {
+    ...rowKeysOf(() => keys, now),
+    refresh: () => {
+      const { keys: found, faults } = readFolder(folder);
+      if (faults.length === 0) keys = found;
+      return faults;
+    },
+  };
+}
+
+/**
+ * Writes the next generation of the row key. Every replica reads it, and so verifies by it, before
+ * its turn comes. Those before it keep verifying for as long as their files stay.
+ */
+export function rotateRowKey(
+  folder: string,
+  { now, leadMs }: { now: Date; leadMs: number },
+): { file: string; kid: string } {
+  const generation = Math.max(0, ...generationsIn(folder)) + 1;
+  if (generation > GENERATION_MAX) {
+    throw new Error(`Cannot rotate the row key: "${folder}" has ${GENERATION_MAX} generations`);
+  }
+  const signFrom = new Date(now.getTime() + leadMs);
+  const written = writeGeneration(folder, generation, { now, signFrom });
+  if (written) return written;
+  const name = fileName(generation);
+  throw new Error(`Cannot rotate the row key: another process has just written "${name}"`);
+}
+
+/** The keys of a folder as far as they can be read: to verify rows without the service. */
+export function readRowKeys(folder: string): { rowKeys: RowKeys; faults: readonly string[] } {
+  const { keys, faults } = readFolder(folder);
+  return {
+    rowKeys: rowKeysOf(
+      () => keys,
+      () => new Date(),
+    ),
+    faults,
+  };
+}
+
+const FILE_NAME = /^row-(\d{4})\.json$/;
+
+function fileName(generation: number): string {
+  return `row-${String(generation).padStart(4, '0')}.json`;
+}
+
+function generationsIn(folder: string): number[] {
+  return readdirSync(folder).flatMap((name) => {
+    const generation = FILE_NAME.exec(name)?.[1];
+    return generation === undefined ? [] : [Number(generation)];
+  });
+}
+
+function readFolder(folder: string): { keys: RowKey[]; faults: string[] } {
+  const keys: RowKey[] = [];
+  const faults: string[] = [];
+  try {
+    const generations = generationsIn(folder).sort((one, other) => one - other);
+    if (generations.length === 0) {
+      faults.push(`Cannot find a row key: "${folder}" has no file like "${fileName(1)}"`);
+    }
+    for (const generation of generations) {
+      const path = join(folder, fileName(generation));
+      const reading = readRowKeyFile(path);
+      if ('fault' in reading) faults.push(`Cannot use key file "${path}": ${reading.fault}`);
+      else if (reading.key) keys.push(reading.key);
+    }
+    if (keys.length === 0 && faults.length === 0) {
+      const mend = 'rotate with a lead of 0';
+      faults.push(`Cannot use a row key: every one in "${folder}" is compromised; ${mend}`);
+    }
+  } catch (error) {
+    faults.push(`Cannot read key folder "${folder}": ${codeOf(error)}`);
+  }
+  return { keys: keys.sort((one, other) => one.signFrom - other.signFrom), faults };
+}
+
+const FILE_LIMITS: JsonLimits = { bytes: 16 * 1024, depth: 4, keys: 32 };
+const MEMBERS = ['compromised', 'created_at', 'jwk', 'kid', 'sign_from', 'use'];
+
+/** A compromised key is treated as if it were not there: it neither makes nor verifies MACs. */
+function readRowKeyFile(path: string): { key: RowKey | undefined } | { fault: string } {
+  const opened = readPrivately(path);
+  if ('fault' in opened) return opened;
+  const read = readJson(opened.bytes, FILE_LIMITS);
+  const content = 'value' in read ? (read.value as Record<string, unknown> | null) : null;
+  if (content === null || typeof content !== 'object' || Array.isArray(content)) {
+    return { fault: 'it is not a JSON object; restore it from a backup' };
+  }
+  const { use, kid, sign_from, jwk, compromised = false } = content;
+  if (Object.keys(content).some((member) => !MEMBERS.includes(member)) || use !== 'row') {
+    return { fault: `it is no row key with ${MEMBERS.join(', ')}; restore it from a backup` };
+  }
+  const secret = secretOf((jwk as { k?: unknown } | undefined)?.k);
+  if (secret === undefined || kidOf(secret) !== kid) {
+    return { fault: 'its kid does not match its key; restore it from a backup' };
+  }
+  if (!Timestamp.safeParse(sign_from).success) return { fault: 'sign_from is not a time' };
+  if (typeof compromised !== 'boolean') return { fault: 'compromised is neither true nor false' };
+  const signFrom = Date.parse(sign_from as string);
+  return { key: compromised ? undefined : { kid, secret: createSecretKey(secret), signFrom } };
+}
+
+function writeGeneration(
+  folder: string,
+  generation: number,
+  { now, signFrom }: { now: Date; signFrom: Date },
+): { file: string; kid: string } | undefined {
+  const secret = randomBytes(SECRET_BYTES);
+  const file = fileName(generation);
+  const kid = kidOf(secret);
+  const times = { created_at: now.toISOString(), sign_from: signFrom.toISOString() };
+  const jwk = { kty: 'oct', k: secret.toString('base64url') };
+  return writeKeyFile(folder, file, { use: 'row', kid, ...times, jwk }) ? { file, kid } : undefined;
+}
+
+/** Tells nothing of the key: a digest under a label of its own. */
+function kidOf(secret: Uint8Array): string {
+  const digest = createHash('sha256').update('writ row key id\n').update(secret).digest();
+  return digest.subarray(0, 12).toString('base64url');
+}
+
+function secretOf(text: unknown): Buffer | undefined {
+  if (typeof text !== 'string' || !/^[A-Za-z0-9+/_-]{43}=?$/.test(text)) return undefined;
+  const secret = Buffer.from(text, 'base64url');
+  return secret.length === SECRET_BYTES ? secret : undefined;
+}

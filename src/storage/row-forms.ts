@@ -1,0 +1,117 @@
+/**
+ * Row forms: what of each kind of row is authenticated by a MAC, and in which words.
+ *
+ * One line a field, so a new field of a record is one more line here. Covered is what never changes:
+ * what the row grants, to whom and until when. Counters, states and answers are not: those are
+ * recomputed from the log by fsck. Knows no key; the text goes to `keyring/row-keys.ts`.
+ *
+ * Invariant: two rows of different kinds, or that differ in a covered field, have different texts.
+ *
+ * @module
+ */
+
+import { canonicalJson } from '../domain/canonical.ts';
+import { toMinor } from '../domain/money.ts';
+import type { BindingRecord, FreezeRecord, LineageLink, TokenRecord } from './records.ts';
+
+/** A token's revocation, which is kept in the token's row. */
+export interface RevocationFacts {
+  readonly token_id: string;
+  readonly revoked_at: Date;
+}
+
+const FORMS = {
+  token: (row: TokenRecord) => ({
+    token_id: row.token_id,
+    parent_token_id: row.parent_token_id,
+    lineage: row.lineage,
+    subject: row.subject,
+    root_principal: row.root_principal,
+    scope: row.scope,
+    capability: row.capability,
+    purpose: row.purpose,
+    caller_class: row.caller_class,
+    concurrent_branches: row.concurrent_branches,
+    depth: row.depth,
+    max_delegation_depth: row.max_delegation_depth,
+    session_id: row.session_id,
+    issued_at: row.issued_at,
+    expires_at: row.expires_at,
+    kid: row.kid,
+    claims_digest: row.claims_digest,
+    chain: row.chain,
+    // The budget's row: its currency and its ceiling.
+    currency: row.budget?.currency,
+    max: row.budget && toMinor(row.budget.max_amount, row.budget.currency),
+  }),
+  revocation: (row: RevocationFacts) => ({ token_id: row.token_id, revoked_at: row.revoked_at }),
+  freeze: (row: FreezeRecord) => ({
+    what: row.what,
+    target: row.target,
+    reason: row.reason,
+    frozen_by: row.frozen_by,
+    frozen_at: row.frozen_at,
+    until: row.until,
+  }),
+  binding: (row: BindingRecord) => ({
+    binding_id: row.binding_id,
+    type: row.type,
+    capability: row.capability,
+    root_principal: row.root_principal,
+    currency: row.price?.currency,
+    amount: row.price?.amount,
+    data: row.data,
+    issued_at: row.issued_at,
+  }),
+};
+
+export type RowKind = keyof typeof FORMS;
+export type RowOf<Kind extends RowKind> = Parameters<(typeof FORMS)[Kind]>[0];
+
+/** The text whose MAC a row carries. Throws where the row holds what canonical JSON cannot. */
+export function rowText<Kind extends RowKind>(kind: Kind, row: RowOf<Kind>): string {
+  const form = FORMS[kind] as (row: RowOf<Kind>) => Readonly<Record<string, unknown>>;
+  const said = Object.entries(form(row)).map(([field, value]) => [field, wordOf(value)]);
+  return `writ row ${kind}\n${canonicalJson(Object.fromEntries(said))}`;
+}
+
+/** Amounts are text, since they may be beyond what a JSON number holds. Absent is null. */
+function wordOf(value: unknown): unknown {
+  if (typeof value === 'bigint') return `${value}`;
+  if (value instanceof Date) return value.getTime();
+  return value ?? null;
+}
+
+/**
+ * When a token was revoked: a row with the MAC of a revocation and no time had one, which somebody
+ * took away. It stays revoked, since it was issued for all we know.
+ */
+export function revokedAt(
+  token: Pick<TokenRecord, 'issued_at'>,
+  time: Date | undefined,
+  mac: string | null | undefined,
+): Date | undefined {
+  return time ?? (mac === null || mac === undefined ? undefined : token.issued_at);
+}
+
+/** Whether the rows that a step holds differ from those on which it was decided. */
+export function isAltered(
+  held: readonly LineageLink[],
+  judged: readonly LineageLink[] | undefined,
+): boolean {
+  if (judged === undefined) return false;
+  return (
+    held.length !== judged.length ||
+    held.some((link, place) => !isSameToken(link, judged[place] as LineageLink))
+  );
+}
+
+function isSameToken(held: LineageLink, judged: LineageLink): boolean {
+  if (held.budget?.max !== judged.budget?.max) return false;
+  if (held.token === judged.token) return true;
+  return held.token.mac === judged.token.mac && textOf(held) === textOf(judged);
+}
+
+function textOf({ token }: LineageLink): string {
+  return rowText('token', token);
+}

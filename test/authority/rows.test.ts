@@ -1,0 +1,335 @@
+/**
+ * Rows that carry authority, changed behind the service's back: each is refused without an effect, in
+ * the words of one that does not exist, and raises an alarm. Asked over a real socket.
+ */
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'vitest';
+import type { IssueAnswer } from '../../src/protocol/token.ts';
+import { ALICE, OPERATOR } from '../service/harness.ts';
+import { ALICE_PRINCIPAL, type Inspected, onInspectedStores } from './support.ts';
+
+/** In which every column that can be filled is. */
+const FULL = {
+  subject: 'agent:planner',
+  scope: ['travel.search', 'travel.extras'],
+  purpose_parameters: { task_id: 'trip-7' },
+  budget: { currency: 'USD', max_amount: 1_000 },
+  session_id: 's-1',
+  ttl_hours: 2,
+};
+
+interface Sent {
+  readonly status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the service answers.
+  readonly body: any;
+}
+
+/** One request of its own connection. */
+async function send(rig: Inspected, bearer: string, path: string, body?: unknown): Promise<Sent> {
+  const address = rig.app.server.address();
+  const base =
+    address !== null && typeof address === 'object'
+      ? `http://127.0.0.1:${address.port}`
+      : await rig.app.listen({ host: '127.0.0.1', port: 0 });
+  const response = await fetch(`${base}${path}`, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: {
+      authorization: `Bearer ${bearer}`,
+      connection: 'close',
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return { status: response.status, body: text.startsWith('{') ? JSON.parse(text) : text };
+}
+
+async function issue(rig: Inspected, bearer: string, request: object): Promise<IssueAnswer> {
+  const { status, body } = await send(rig, bearer, '/svc/tokens', request);
+  assert.equal(status, 200, JSON.stringify(body));
+  return body;
+}
+
+function childOf(rig: Inspected, parent: IssueAnswer, request: object = {}): Promise<IssueAnswer> {
+  const asked = { parent_token: parent.token_id, subject: 'agent:child', scope: parent.scope };
+  return issue(rig, parent.token, { ...asked, ...request });
+}
+
+function alarms(rig: Inspected, kind: string, id: string): number {
+  const about = `"alarm":"row_altered","kind":"${kind}","id":"${id}"`;
+  return rig.log.filter((line) => line.includes(about)).length;
+}
+
+async function alarmCount(rig: Inspected): Promise<number> {
+  const { body } = await send(rig, OPERATOR, '/metrics');
+  return Number(/^writ_alarms_total\{alarm="row_altered"\} (\d+)$/m.exec(body)?.[1] ?? 0);
+}
+
+function refusedAs({ status, body }: Sent, type: string): void {
+  assert.equal(body.failure?.type, type, `${status} ${JSON.stringify(body)}`);
+}
+
+const isFile = (rig: Inspected) => rig.place.url.startsWith('sqlite:');
+
+type Dialect = string | { readonly file: string; readonly database: string };
+
+/** What each column of a token's row, and of its budget's, is changed to. */
+const TOKEN_EDITS: readonly [name: string, set: Dialect][] = [
+  ['subject', "subject = 'agent:evil'"],
+  ['root_principal', "root_principal = 'human:bob@example.com'"],
+  ['scope', { file: `scope = '["operator:*"]'`, database: "scope = ARRAY['operator:*']" }],
+  ['capability', "capability = 'search_flights'"],
+  ['purpose', "purpose = '{}'"],
+  ['caller_class', "caller_class = 'automated_agent'"],
+  ['concurrent_branches', "concurrent_branches = 'exclusive'"],
+  ['max_delegation_depth', 'max_delegation_depth = 32'],
+  ['session_id', 'session_id = NULL'],
+  [
+    'issued_at',
+    { file: 'issued_at = issued_at + 1', database: "issued_at = issued_at + interval '1 ms'" },
+  ],
+  [
+    'expires_at',
+    { file: 'expires_at = expires_at + 9', database: "expires_at = expires_at + interval '9 h'" },
+  ],
+  ['kid', "kid = 'other'"],
+  ['claims_digest', "claims_digest = 'sha256:00'"],
+  ['mac', 'mac = NULL'],
+  ['mac of another key', "mac = 'other.AAAA'"],
+];
+
+const BUDGET_EDITS: readonly [name: string, sql: string][] = [
+  ['ceiling', 'UPDATE budgets SET max = max * 2'],
+  ['currency', "UPDATE budgets SET currency = 'EUR'"],
+  ['row', 'DELETE FROM budgets'],
+];
+
+onInspectedStores((rig) => {
+  async function alter(sql: Dialect, where: string): Promise<void> {
+    const text = typeof sql === 'string' ? sql : isFile(rig()) ? sql.file : sql.database;
+    await rig().place.alter(`${text} WHERE ${where}`);
+  }
+
+  async function alterToken(set: Dialect, id: string): Promise<void> {
+    const update = (text: string) => `UPDATE tokens SET ${text}`;
+    const sql =
+      typeof set === 'string'
+        ? update(set)
+        : { file: update(set.file), database: update(set.database) };
+    await alter(sql, `token_id = '${id}'`);
+  }
+
+  /** Everything that a token's row could be used for. */
+  async function assertGone(root: IssueAnswer, child: IssueAnswer): Promise<void> {
+    const before = await rig().place.rows();
+    const request = { parent_token: root.token_id, subject: 'agent:x', scope: ['operator:*'] };
+    const counted = await alarmCount(rig());
+
+    refusedAs(await send(rig(), ALICE, '/svc/tokens', request), 'not_entitled');
+    refusedAs(await send(rig(), root.token, '/svc/tokens', request), 'invalid_token');
+    const below = { ...request, parent_token: child.token_id, scope: child.scope };
+    refusedAs(await send(rig(), child.token, '/svc/tokens', below), 'invalid_token');
+    refusedAs(await send(rig(), ALICE, '/svc/tokens', below), 'not_entitled');
+    for (const { token, token_id } of [root, child]) {
+      refusedAs(await send(rig(), token, '/svc/permissions', {}), 'invalid_token');
+      const called = await send(rig(), token, '/svc/invoke/buy_lounge_pass', { parameters: {} });
+      refusedAs(called, 'invalid_token');
+      refusedAs(await send(rig(), ALICE, `/svc/tokens/${token_id}`), 'not_found');
+      refusedAs(await send(rig(), ALICE, '/svc/tokens/revoke', { token_id }), 'not_found');
+      refusedAs(await send(rig(), OPERATOR, `/svc/tokens/${token_id}`), 'not_found');
+    }
+
+    assert.deepEqual(await rig().place.rows(), before);
+    assert.equal(alarms(rig(), 'token', root.token_id), 1);
+    assert.ok((await alarmCount(rig())) - counted >= 10);
+  }
+
+  test('an API key gets no operator token from a parent whose scope was edited', async () => {
+    const parent = await issue(rig(), ALICE, FULL);
+    const request = { parent_token: parent.token_id, subject: 'agent:x', scope: ['operator:*'] };
+    const unknown = await send(rig(), ALICE, '/svc/tokens', {
+      ...request,
+      parent_token: `tok_${'0'.repeat(32)}`,
+    });
+
+    const scope = { file: `scope = '["operator:*"]'`, database: "scope = ARRAY['operator:*']" };
+    await alterToken(scope, parent.token_id);
+    const refused = await send(rig(), ALICE, '/svc/tokens', request);
+
+    refusedAs(refused, 'not_entitled');
+    const words = ({ body }: Sent) => body.failure.detail.replace(/tok_\w+/, 'ID');
+    assert.equal(words(refused), words(unknown));
+    assert.equal(alarms(rig(), 'token', parent.token_id), 1);
+  });
+
+  describe('a token', () => {
+    for (const [name, set] of TOKEN_EDITS) {
+      test(`gives nothing, nor does one below it, after its ${name} was edited`, async () => {
+        const root = await issue(rig(), ALICE, FULL);
+        const child = await childOf(rig(), root);
+        assert.equal((await send(rig(), child.token, '/svc/permissions', {})).status, 200);
+
+        await alterToken(set, root.token_id);
+
+        await assertGone(root, child);
+      });
+    }
+
+    for (const [name, sql] of BUDGET_EDITS) {
+      test(`gives nothing after the ${name} of its budget was edited`, async () => {
+        const root = await issue(rig(), ALICE, FULL);
+        const child = await childOf(rig(), root);
+
+        await rig().place.alter(`${sql} WHERE token_id = '${root.token_id}'`);
+
+        await assertGone(root, child);
+      });
+    }
+
+    test('cannot be cut off from what is above it', async () => {
+      const root = await issue(rig(), ALICE, FULL);
+      const child = await childOf(rig(), root);
+
+      const lineage = isFile(rig()) ? `'["${child.token_id}"]'` : `ARRAY['${child.token_id}']`;
+      const cut = `parent_token_id = NULL, depth = 0, lineage = ${lineage}`;
+      await alterToken(cut, child.token_id);
+
+      refusedAs(await send(rig(), child.token, '/svc/permissions', {}), 'invalid_token');
+      assert.equal(alarms(rig(), 'token', child.token_id), 1);
+      assert.equal((await send(rig(), root.token, '/svc/permissions', {})).status, 200);
+    });
+  });
+
+  describe('a revocation', () => {
+    const later = { file: 'revoked_at = 9', database: "revoked_at = '2000-01-01'" };
+    for (const [name, set] of [
+      ['time was edited', later],
+      ['time was taken away', 'revoked_at = NULL'],
+      ['MAC was taken away', 'revoked_mac = NULL'],
+    ] as const) {
+      test(`keeps refusing after its ${name}, and the alarm is raised`, async () => {
+        const root = await issue(rig(), ALICE, FULL);
+        const child = await childOf(rig(), root);
+        const { token_id } = root;
+        assert.equal((await send(rig(), ALICE, '/svc/tokens/revoke', { token_id })).status, 200);
+        refusedAs(await send(rig(), child.token, '/svc/permissions', {}), 'invalid_token');
+        assert.equal(alarms(rig(), 'revocation', token_id), 0);
+
+        await alterToken(set, token_id);
+
+        for (const { token } of [root, child]) {
+          refusedAs(await send(rig(), token, '/svc/permissions', {}), 'invalid_token');
+          const called = await send(rig(), token, '/svc/invoke/buy_lounge_pass', {
+            parameters: {},
+          });
+          refusedAs(called, 'invalid_token');
+        }
+        const from = { parent_token: token_id, subject: 'agent:x', scope: root.scope };
+        refusedAs(await send(rig(), ALICE, '/svc/tokens', from), 'invalid_token');
+        assert.equal(alarms(rig(), 'revocation', token_id), 1);
+      });
+    }
+
+    test('that was made with SQL refuses too, and the alarm is raised', async () => {
+      const { token, token_id } = await issue(rig(), ALICE, FULL);
+
+      await alterToken(later, token_id);
+
+      refusedAs(await send(rig(), token, '/svc/permissions', {}), 'invalid_token');
+      assert.equal(alarms(rig(), 'revocation', token_id), 1);
+    });
+  });
+
+  describe('a freeze', () => {
+    const past = { file: 'until = 1', database: "until = '2000-01-01'" };
+    for (const [name, set] of [
+      ['reason', "reason = 'a drill'"],
+      ['author', "frozen_by = 'human:bob@example.com'"],
+      ['time', { file: 'frozen_at = 1', database: "frozen_at = '2000-01-01'" }],
+      ['end', past],
+      ['MAC', 'mac = NULL'],
+    ] as const) {
+      test(`keeps refusing after its ${name} was edited, until an operator lifts it`, async () => {
+        const { token, token_id, scope } = await issue(rig(), ALICE, FULL);
+        const target = { what: 'root_principal', target: ALICE_PRINCIPAL };
+        const frozen = await send(rig(), OPERATOR, '/svc/operator/freeze', {
+          ...target,
+          reason: `test of the ${name}`,
+        });
+        assert.equal(frozen.status, 200, JSON.stringify(frozen.body));
+        const raised = await alarmCount(rig());
+
+        const update = (text: string) => `UPDATE freezes SET ${text}`;
+        const sql =
+          typeof set === 'string'
+            ? update(set)
+            : { file: update(set.file), database: update(set.database) };
+        await alter(sql, `target = '${ALICE_PRINCIPAL}'`);
+        const call = () => send(rig(), token, '/svc/invoke/buy_lounge_pass', { parameters: {} });
+        const called = await call();
+        const asked = { parent_token: token_id, subject: 'agent:x', scope };
+        const issued = await send(rig(), token, '/svc/tokens', asked);
+
+        refusedAs(called, 'frozen');
+        refusedAs(issued, 'frozen');
+        assert.ok(alarms(rig(), 'freeze', `root_principal ${ALICE_PRINCIPAL}`) >= 1);
+        assert.ok((await alarmCount(rig())) > raised);
+        await send(rig(), OPERATOR, '/svc/operator/unfreeze', { ...target, reason: 'seen' });
+        assert.equal((await call()).status, 200);
+      });
+    }
+  });
+
+  describe('a binding', () => {
+    const BINDING_EDITS: readonly [name: string, set: Dialect][] = [
+      ['price', { file: 'price_amount = 1', database: 'amount = 1' }],
+      ['currency', { file: "price_currency = 'EUR'", database: "currency = 'EUR'" }],
+      [
+        'price, by removing it',
+        {
+          file: 'price_amount = NULL, price_currency = NULL',
+          database: 'amount = NULL, currency = NULL',
+        },
+      ],
+      ['type', "type = 'voucher'"],
+      ['capability', "capability = 'charter_jet'"],
+      ['root principal', "root_principal = 'human:bob@example.com'"],
+      ['data', `data = '{"flight_number":"XX 1"}'`],
+      [
+        'time',
+        { file: 'issued_at = issued_at + 9', database: "issued_at = issued_at + interval '9 min'" },
+      ],
+      ['MAC', 'mac = NULL'],
+    ];
+    for (const [name, set] of BINDING_EDITS) {
+      test(`is unknown after its ${name} was edited`, async () => {
+        const scope = ['travel.search', 'travel.book'];
+        const { token, token_id } = await issue(rig(), ALICE, { ...FULL, scope });
+        const parameters = { origin: 'SEA', destination: 'SFO', date: '2030-01-01' };
+        const found = await send(rig(), token, '/svc/invoke/search_flights', { parameters });
+        const { quote } = found.body.result.cheapest_flight;
+        const book = (handle: string) =>
+          send(rig(), token, '/svc/invoke/book_flight', {
+            parameters: { quote: handle, passenger: 'Alex' },
+          });
+        const unknown = await book(`bnd_${'0'.repeat(32)}`);
+
+        const update = (text: string) => `UPDATE bindings SET ${text}`;
+        const sql =
+          typeof set === 'string'
+            ? update(set)
+            : { file: update(set.file), database: update(set.database) };
+        await alter(sql, `binding_id = '${quote}'`);
+        const refused = await book(quote);
+
+        assert.equal(refused.body.success, false);
+        const words = ({ body }: Sent) => body.failure.detail.replace(/bnd_\w+/, 'ID');
+        assert.deepEqual([refused.status, words(refused)], [unknown.status, words(unknown)]);
+        assert.equal(alarms(rig(), 'binding', quote), 1);
+        const { body } = await send(rig(), ALICE, `/svc/tokens/${token_id}`);
+        assert.deepEqual([body.budget_spent, body.budget_reserved], [0, 0]);
+      });
+    }
+  });
+});
