@@ -65,6 +65,12 @@ export const Settings = z.strictObject({
   row_keys: Text.optional().describe(
     'Secret keys that authenticate stored rows, 32 bytes in base64 each, the newest first; set with `token_keys` and `log_keys`',
   ),
+  adopt_rows: z
+    .enum(['once'])
+    .optional()
+    .describe(
+      '`once` at the first start with `row_keys` on a store of an older version: its rows are authenticated as they are',
+    ),
   ...log.LogSettings,
   log_level: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent'])
@@ -128,6 +134,7 @@ export const ENVIRONMENT = {
   log_keys: 'WRIT_LOG_KEYS',
   successors: 'WRIT_SUCCESSORS',
   row_keys: 'WRIT_ROW_KEYS',
+  adopt_rows: 'WRIT_ADOPT_ROWS',
   ...log.LOG_ENVIRONMENT,
   log_level: 'WRIT_LOG_LEVEL',
   max_ttl_hours: 'WRIT_MAX_TTL_HOURS',

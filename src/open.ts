@@ -10,6 +10,7 @@ import { type Config, type GivenSettings, loadConfig } from './config.ts';
 import { type Keyring, openKeyring } from './keyring/keyring.ts';
 import { createLog, type Logger } from './log.ts';
 import type { ServiceDefinition } from './service/definition.ts';
+import { type SealParts, sealStore } from './service/row-seal.ts';
 import type { Tracer } from './service/tracing.ts';
 import { type MarkStore, openMark } from './storage/mark.ts';
 import { openStore } from './storage/open.ts';
@@ -57,6 +58,7 @@ export async function openParts(
   let mark: MarkStore | undefined;
   try {
     store = await openStore(config.store);
+    await sealStore(sealParts(definition, { config, log, store, keyring }));
     mark = await openMarkOf(definition, config);
     const telemetry = await openTelemetry(config, definition.id);
     const close = () => closeParts({ store, keyring, mark, telemetry });
@@ -127,6 +129,20 @@ function openKeys(config: Config, log: Logger): Keyring {
       onWarning: (message) => log.warn({}, message),
     },
   );
+}
+
+function sealParts(
+  { id: serviceId }: ServiceDefinition,
+  { config, log, store, keyring }: ReadSettings & Pick<OpenParts, 'store' | 'keyring'>,
+): SealParts {
+  return {
+    store,
+    rows: keyring.rows,
+    serviceId,
+    isKept: config.store !== 'memory:',
+    adopt: config.adopt_rows === 'once',
+    onWarning: (message) => log.warn({}, message),
+  };
 }
 
 /** Only where something is signed: a folder that nobody may write to is no obstacle elsewhere. */

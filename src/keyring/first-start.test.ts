@@ -46,7 +46,7 @@ test('openKeyring() ends with one generation when many processes start at once',
 
       const answers = await Promise.all(replicas.map((replica) => replica.ask(folder)));
 
-      assert.deepEqual(keyFilesIn(folder), ['log-0001.json', 'token-0001.json']);
+      assert.deepEqual(keyFilesIn(folder), ['log-0001.json', 'row-0001.json', 'token-0001.json']);
       const kids = ['token', 'log'].map((use) => kidIn(join(folder, `${use}-0001.json`)));
       assert.deepEqual(answers, Array(REPLICAS).fill(kids.join(' ')));
     }

@@ -29,7 +29,7 @@ test('openKeyring() makes a private folder with one private file for each use', 
 
   open(folder);
 
-  assert.deepEqual(keyFilesIn(folder), ['log-0001.json', 'token-0001.json']);
+  assert.deepEqual(keyFilesIn(folder), ['log-0001.json', 'row-0001.json', 'token-0001.json']);
   assert.equal(statSync(folder).mode & 0o777, 0o700);
   for (const name of keyFilesIn(folder)) {
     assert.equal(statSync(join(folder, name)).mode & 0o777, 0o600);
@@ -53,7 +53,7 @@ test('openKeyring() uses the keys that are there, also under a clock that is beh
   const earlier = open(folder, new Date(NOW.getTime() - 60_000));
 
   assert.deepEqual([earlier.kid('token'), earlier.kid('log')], kids);
-  assert.equal(keyFilesIn(folder).length, 2);
+  assert.equal(keyFilesIn(folder).length, 3);
 });
 
 test('openKeyring() overlooks files that are no keys, such as what a crash has left', () => {
@@ -223,7 +223,7 @@ test('rotateKey() refuses a folder with a broken file, and adds nothing to it', 
   chmodSync(path, 0o644);
 
   assert.throws(() => rotateKey(folder, 'token', { now: NOW }), /chmod 600/);
-  assert.equal(keyFilesIn(folder).length, 2);
+  assert.equal(keyFilesIn(folder).length, 3);
 });
 
 for (const leadMs of [-1, Number.NaN, Number.POSITIVE_INFINITY]) {

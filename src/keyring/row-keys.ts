@@ -22,7 +22,7 @@ import {
   randomBytes,
   timingSafeEqual,
 } from 'node:crypto';
-import { readdirSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type JsonLimits, readJson } from '../domain/json.ts';
 import { Timestamp } from '../protocol/primitives.ts';
@@ -37,6 +37,15 @@ export interface RowKeys {
   kid(): string;
   /** Changes when the keys that verify do. */
   revision(): string;
+  /** Which logs had their rows sealed under these keys; nothing where the keys have no folder. */
+  readonly sealedLogs?: SealedLogs | undefined;
+}
+
+export interface SealedLogs {
+  /** The file that remembers the log. */
+  find(logId: string): string | undefined;
+  /** Remembers the log. Returns what is wrong where that cannot be written. */
+  add(logId: string): string | undefined;
 }
 
 interface RowKey {
@@ -145,10 +154,32 @@ export function folderRowKeys(folder: string, now: () => Date): RowKeyFolder {
   let { keys } = first;
   return {
     ...rowKeysOf(() => keys, now),
+    sealedLogs: sealedLogsIn(folder),
     refresh: () => {
       const { keys: found, faults } = readFolder(folder);
       if (faults.length === 0) keys = found;
       return faults;
+    },
+  };
+}
+
+/** One empty file for each log. The name is a digest, since the id comes from the database. */
+function sealedLogsIn(folder: string): SealedLogs {
+  const pathOf = (logId: string) => {
+    const digest = createHash('sha256').update(logId).digest('hex');
+    return join(folder, `row-sealed-${digest.slice(0, 32)}`);
+  };
+  return {
+    find: (logId) => (existsSync(pathOf(logId)) ? pathOf(logId) : undefined),
+    add(logId) {
+      const path = pathOf(logId);
+      if (existsSync(path)) return undefined;
+      try {
+        closeSync(openSync(path, 'a', 0o600));
+        return undefined;
+      } catch (error) {
+        return `Cannot remember in "${path}" that the rows are authenticated: ${codeOf(error)}`;
+      }
     },
   };
 }

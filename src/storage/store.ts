@@ -28,6 +28,7 @@ import type {
   LineageLink,
   TokenRecord,
 } from './records.ts';
+import type { RowStore } from './row-store.ts';
 
 export type { EntryPage, EntryQuery, Erasure, LogStore, TreeHead } from './log-store.ts';
 
@@ -47,6 +48,7 @@ export interface Store
     CompositionStore,
     ApprovalStore,
     OperatorStore,
+    RowStore,
     LogStore,
     LedgerStore {
   /** Made with the store and never changed: a new store, also an in-memory one, is a new log. */

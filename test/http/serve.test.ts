@@ -79,7 +79,7 @@ describe('start', () => {
 
     const keys = join(folder, '.writ/keys');
     assert.equal(statSync(keys).mode & 0o777, 0o700);
-    assert.deepEqual(keyFilesIn(keys), ['log-0001.json', 'token-0001.json']);
+    assert.deepEqual(keyFilesIn(keys), ['log-0001.json', 'row-0001.json', 'token-0001.json']);
     for (const name of readdirSync(keys)) {
       assert.equal(statSync(join(keys, name)).mode & 0o777, 0o600);
     }

@@ -54,7 +54,7 @@ export const INDEXES: readonly { name: string; table: string; isUnique: boolean 
 ];
 
 /** Any number that no other program of the same database locks. */
-const MIGRATION_LOCK = 0x77_72_69_74_00n;
+export const MIGRATION_LOCK = 0x77_72_69_74_00n;
 
 /** A step over a large table takes minutes, and those that wait for it as long. */
 const STEP_TIMEOUT_MS = 30 * 60_000;
@@ -170,7 +170,7 @@ const SERVER = {
     current_setting('fsync') AS fsync`,
 };
 
-const PATIENCE = {
+export const PATIENCE = {
   name: 'migration_patience',
   text: `SELECT set_config('lock_timeout', '${STEP_TIMEOUT_MS}', true),
     set_config('statement_timeout', '${STEP_TIMEOUT_MS}', true)`,

@@ -28,6 +28,7 @@ import { migrate } from './migrations.ts';
 import { createOperators } from './operators.ts';
 import { type PostgresOptions, settingsOf } from './options.ts';
 import { createPermits } from './permits.ts';
+import { createRows } from './row-seal.ts';
 import { type Sequencer, startSequencer } from './sequencer.ts';
 import { createSettlement } from './settlement.ts';
 import { createTokens } from './tokens.ts';
@@ -87,6 +88,7 @@ function operationsOf(
     ...createApprovals(database),
     ...createDeliveries(database),
     ...createOperators(database, now),
+    ...createRows(database),
     takePermits: createPermits(database),
     ...createLog(database, sequencer),
     erase: (policy) => erase(database, policy),

@@ -38,6 +38,7 @@ import { createLogWriter, type LogWriter, readHead } from './log-writer.ts';
 import { migrate, noStoreIn, unfitFile, unmadeFile } from './migrations.ts';
 import { takePermits } from './permits.ts';
 import { createReader, type Reader } from './reader.ts';
+import { scanRows, sealRows } from './row-seal.ts';
 import * as settlement from './settlement.ts';
 import type { TokensSeen } from './token-rows.ts';
 import * as tokens from './tokens.ts';
@@ -235,6 +236,8 @@ function operatorStore({ connection, reader, log, commits, now }: Parts) {
       return commits.submit(() => freezes.unfreeze(connection, log, target, now()));
     },
     frozen: (at) => reader.ask(() => freezes.frozen(connection, at)),
+    sealRows: (decide) => commits.submit(() => sealRows(connection, decide)),
+    scanRows: (...page) => reader.ask(() => scanRows(connection, ...page)),
   } satisfies Partial<Store>;
 }
 

@@ -1,0 +1,141 @@
+/**
+ * Every row that carries authority, page by page, and MACs for those that have none.
+ *
+ * Sealing is one transaction under the lock of migrations: of replicas that start at once one seals,
+ * and the others find that it is done.
+ *
+ * @module
+ */
+
+import {
+  ROW_PAGE,
+  ROW_TABLES,
+  type RowPage,
+  type RowSealing,
+  type RowStore,
+  type RowTable,
+  type StoredRow,
+} from '../row-store.ts';
+import type { Database, Session, Statement } from './connection.ts';
+import { MIGRATION_LOCK, PATIENCE } from './migrations.ts';
+import { bindingOf, fixedOf, freezeOf, linkOf, type Row } from './rows.ts';
+import { tokenJson } from './tokens.ts';
+
+export function createRows(database: Database): RowStore {
+  return {
+    sealRows: (decide) =>
+      database.transaction(async (session) => {
+        await session.run(PATIENCE, []);
+        await session.run(LOCK, [MIGRATION_LOCK]);
+        const [state] = await session.run<StateRow>(STATE, []);
+        if (!state) throw new Error('Cannot seal the rows: the store has no record of itself');
+        const { row_seal, is_empty } = state;
+        const sealing = decide({ seal: row_seal ?? undefined, isEmpty: is_empty });
+        if (sealing) await seal(session, sealing);
+      }),
+
+    async scanRows(table, after, limit) {
+      return pageOf(table, await database.read<Row>(SCAN[table], [after ?? '', limit]), limit);
+    },
+  };
+}
+
+interface StateRow {
+  readonly row_seal: string | null;
+  readonly is_empty: boolean;
+}
+
+async function seal(session: Session, sealing: RowSealing): Promise<void> {
+  await session.run(SEAL, [sealing.seal]);
+  const { macOf } = sealing;
+  if (!macOf) return;
+  for (const table of ROW_TABLES) {
+    let after: string | undefined;
+    do {
+      const found = await session.run<Row>(SCAN[table], [after ?? '', ROW_PAGE]);
+      const { rows, next } = pageOf(table, found, ROW_PAGE);
+      await keepMacs(session, rows, macOf);
+      after = next;
+    } while (after !== undefined);
+  }
+}
+
+async function keepMacs(
+  session: Session,
+  rows: readonly StoredRow[],
+  macOf: (row: StoredRow) => string | undefined,
+): Promise<void> {
+  for (const kind of Object.keys(KEEP) as StoredRow['kind'][]) {
+    const made = rows
+      .filter((row) => row.kind === kind && row.mac === undefined)
+      .map((row) => ({ id: row.id, mac: macOf(row) }))
+      .filter(({ mac }) => mac !== undefined);
+    if (made.length === 0) continue;
+    await session.run(KEEP[kind], [made.map(({ id }) => id), made.map(({ mac }) => mac)]);
+  }
+}
+
+function pageOf(table: RowTable, found: readonly Row[], limit: number): RowPage {
+  const rows = found.flatMap((row) => READERS[table](String(row.scan_key), row));
+  return { rows, next: found.length === limit ? String(found.at(-1)?.scan_key) : undefined };
+}
+
+const READERS: Readonly<Record<RowTable, (id: string, row: Row) => StoredRow[]>> = {
+  tokens(id, row) {
+    const own = fixedOf(String(row.fixed));
+    const { token, revoked_at, revoked_mac } = linkOf({ ...row, fixed: undefined }, own);
+    const kept: StoredRow = { kind: 'token', id, row: token, mac: token.mac };
+    if (!revoked_at) return [kept];
+    return [kept, { kind: 'revocation', id, row: { token_id: id, revoked_at }, mac: revoked_mac }];
+  },
+  freezes(id, { scan_key: _, ...row }) {
+    const freeze = freezeOf(row);
+    return [{ kind: 'freeze', id, row: freeze, mac: freeze.mac }];
+  },
+  bindings(id, { scan_key: _, ...row }) {
+    const binding = bindingOf(row);
+    return [{ kind: 'binding', id, row: binding, mac: binding.mac }];
+  },
+};
+
+const LOCK: Statement = { name: 'row_seal_lock', text: 'SELECT pg_advisory_xact_lock($1)' };
+
+const STATE: Statement = {
+  name: 'row_seal_state',
+  text: `SELECT row_seal, NOT (${ROW_TABLES.map((table) => `EXISTS (SELECT FROM ${table})`).join(' OR ')})
+    AS is_empty FROM meta`,
+};
+
+const SEAL: Statement = { name: 'row_seal', text: 'UPDATE meta SET row_seal = $1' };
+
+/** In the order of bytes, as the key of the page before is compared. */
+function scan(table: RowTable, key: string, columns: string): Statement {
+  const text = `SELECT ${columns}, ${key} AS scan_key FROM ${table} t
+    WHERE ${key} COLLATE "C" > $1 ORDER BY ${key} COLLATE "C" LIMIT $2`;
+  return { name: `scan_${table}`, text };
+}
+
+const SCAN: Readonly<Record<RowTable, Statement>> = {
+  tokens: scan(
+    'tokens',
+    't.token_id',
+    `${tokenJson('t')} AS fixed, t.revoked_at, t.revoked_mac,
+      (SELECT b.reserved FROM budgets b WHERE b.token_id = t.token_id) AS reserved,
+      (SELECT b.consumed FROM budgets b WHERE b.token_id = t.token_id) AS consumed`,
+  ),
+  freezes: scan('freezes', "(t.what || ' ' || t.target)", 't.*'),
+  bindings: scan('bindings', 't.binding_id', 't.*'),
+};
+
+function keep(kind: StoredRow['kind'], table: RowTable, set: string, key: string): Statement {
+  const text = `UPDATE ${table} t SET ${set} = m.mac
+    FROM unnest($1::text[], $2::text[]) AS m (id, mac) WHERE ${key} = m.id`;
+  return { name: `keep_mac_${kind}`, text };
+}
+
+const KEEP: Readonly<Record<StoredRow['kind'], Statement>> = {
+  token: keep('token', 'tokens', 'mac', 't.token_id'),
+  revocation: keep('revocation', 'tokens', 'revoked_mac', 't.token_id'),
+  freeze: keep('freeze', 'freezes', 'mac', "t.what || ' ' || t.target"),
+  binding: keep('binding', 'bindings', 'mac', 't.binding_id'),
+};

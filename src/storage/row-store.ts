@@ -1,0 +1,53 @@
+/**
+ * The part of the storage port that authenticates rows which an older program kept, and reads them all.
+ *
+ * @module
+ */
+
+import type { RowKind, RowOf } from './row-forms.ts';
+
+export interface RowStore {
+  /**
+   * Decides, in one step and one process at a time, what becomes of rows without a MAC. `decide` is
+   * given what the store says of its rows; what it returns is kept: the new seal and, where `macOf`
+   * is given, a MAC for every row that has none. A row for which it gives nothing stays without. When
+   * it throws, nothing changes.
+   */
+  sealRows(decide: (state: RowState) => RowSealing | undefined): Promise<void>;
+
+  /** A page of the rows of one table in the order of their keys, and where the next page begins. */
+  scanRows(table: RowTable, after: string | undefined, limit: number): Promise<RowPage>;
+}
+
+export interface RowState {
+  /** Kept when the rows got their MACs; nothing in a store whose rows never had any. */
+  readonly seal?: string | undefined;
+  /** No row that carries authority was ever kept. */
+  readonly isEmpty: boolean;
+}
+
+export interface RowSealing {
+  readonly seal: string;
+  readonly macOf?: ((row: StoredRow) => string | undefined) | undefined;
+}
+
+/** One row, or the part of one that has a MAC of its own. */
+export type StoredRow = {
+  readonly [Kind in RowKind]: {
+    readonly kind: Kind;
+    readonly id: string;
+    readonly row: RowOf<Kind>;
+    readonly mac?: string | undefined;
+  };
+}[RowKind];
+
+export const ROW_TABLES = ['tokens', 'freezes', 'bindings'] as const;
+export type RowTable = (typeof ROW_TABLES)[number];
+
+export interface RowPage {
+  readonly rows: readonly StoredRow[];
+  readonly next?: string | undefined;
+}
+
+/** Rows that are read and sealed at once. */
+export const ROW_PAGE = 500;

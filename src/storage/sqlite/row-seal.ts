@@ -1,0 +1,114 @@
+/**
+ * Every row that carries authority, page by page, in SQLite; and MACs for those that have none.
+ *
+ * Sealing runs in the transaction of its caller: under the file's write lock, whole or not at all.
+ *
+ * @module
+ */
+
+import type { FreezeRecord } from '../records.ts';
+import {
+  ROW_PAGE,
+  ROW_TABLES,
+  type RowPage,
+  type RowStore,
+  type RowTable,
+  type StoredRow,
+} from '../row-store.ts';
+import type { Connection } from './connection.ts';
+import { type BindingRow, bindingOf, freezeOf, type Row } from './rows.ts';
+import { readHeld } from './token-rows.ts';
+
+export function sealRows(
+  connection: Connection,
+  decide: Parameters<RowStore['sealRows']>[0],
+): void {
+  const state = connection.get<{ row_seal: string | null; kept: bigint }>(
+    `SELECT row_seal, ${ROW_TABLES.map((table) => `EXISTS (SELECT 1 FROM ${table})`).join(' OR ')}
+       AS kept FROM store`,
+  );
+  if (!state) throw new Error('Cannot seal the rows: the store has no record of itself');
+  const sealing = decide({ seal: state.row_seal ?? undefined, isEmpty: state.kept === 0n });
+  if (!sealing) return;
+  const { seal, macOf } = sealing;
+  connection.run('UPDATE store SET row_seal = ?', seal);
+  if (!macOf) return;
+  for (const table of ROW_TABLES) {
+    let after: string | undefined;
+    do {
+      const { rows, next } = scanRows(connection, table, after, ROW_PAGE);
+      for (const row of rows) if (row.mac === undefined) keepMac(connection, row, macOf(row));
+      after = next;
+    } while (after !== undefined);
+  }
+}
+
+export function scanRows(
+  connection: Connection,
+  table: RowTable,
+  after: string | undefined,
+  limit: number,
+): RowPage {
+  const key = KEYS[table];
+  const found = connection.all<{ key: string }>(
+    `SELECT ${key} AS key FROM ${table} WHERE ${key} > ? ORDER BY ${key} LIMIT ?`,
+    after ?? '',
+    limit,
+  );
+  const rows = found.flatMap(({ key: one }) => READERS[table](connection, one));
+  return { rows, next: found.length === limit ? found.at(-1)?.key : undefined };
+}
+
+/** What orders the rows of a table, as one text. */
+const KEYS: Readonly<Record<RowTable, string>> = {
+  tokens: 'token_id',
+  freezes: "(what || ' ' || target)",
+  bindings: 'binding_id',
+};
+
+const READERS: Readonly<Record<RowTable, (connection: Connection, key: string) => StoredRow[]>> = {
+  tokens(connection, token_id) {
+    const held = readHeld(connection, token_id);
+    if (!held) return [];
+    const { token, link } = held;
+    const { revoked_at, revoked_mac } = link;
+    return [
+      { kind: 'token', id: token_id, row: token, mac: token.mac },
+      ...(revoked_at
+        ? [
+            {
+              kind: 'revocation',
+              id: token_id,
+              row: { token_id, revoked_at },
+              mac: revoked_mac,
+            } as const,
+          ]
+        : []),
+    ];
+  },
+  freezes(connection, key) {
+    const row = connection.get<Row<FreezeRecord>>(
+      "SELECT * FROM freezes WHERE what || ' ' || target = ?",
+      key,
+    );
+    return row ? [{ kind: 'freeze', id: key, row: freezeOf(row), mac: row.mac ?? undefined }] : [];
+  },
+  bindings(connection, key) {
+    const row = connection.get<BindingRow>('SELECT * FROM bindings WHERE binding_id = ?', key);
+    return row
+      ? [{ kind: 'binding', id: key, row: bindingOf(row), mac: row.mac ?? undefined }]
+      : [];
+  },
+};
+
+/** How each kind is found again by its id. */
+const KEEP: Readonly<Record<StoredRow['kind'], string>> = {
+  token: 'UPDATE tokens SET mac = ? WHERE token_id = ?',
+  revocation: 'UPDATE tokens SET revoked_mac = ? WHERE token_id = ?',
+  freeze: "UPDATE freezes SET mac = ? WHERE what || ' ' || target = ?",
+  binding: 'UPDATE bindings SET mac = ? WHERE binding_id = ?',
+};
+
+function keepMac(connection: Connection, { kind, id }: StoredRow, mac: string | undefined): void {
+  if (mac !== undefined) connection.run(KEEP[kind], mac, id);
+}
