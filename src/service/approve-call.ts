@@ -63,7 +63,7 @@ export function isApprovalNeeded(
 
 /** What admission must find unchanged to take the use. */
 export function grantUseOf(
-  { grant_id }: GrantRecord,
+  { grant_id, expires_at, max_uses }: GrantRecord,
   { caller, capability, parametersDigest }: Omit<ApprovableCall, 'parameters'>,
 ): GrantUse {
   const { chain, session_id } = caller.token;
@@ -74,6 +74,8 @@ export function grantUseOf(
     parameters_digest: parametersDigest,
     chain,
     session_id,
+    expires_at,
+    max_uses,
   };
 }
 

@@ -6,8 +6,7 @@
  * row that ends authority (a revocation, a freeze) stays in force when it does not match: to leave it
  * out would give back what somebody took away. Either raises an alarm.
  *
- * A token's record is verified once: stores give the same record for the same row, so for the rest
- * of its life it costs one lookup. What admission and delegation hold is compared in the store with
+ * What admission and delegation hold is compared in the store with
  * what was verified here (`judged`), so that no row can be changed in between.
  *
  * @module
@@ -15,16 +14,18 @@
 
 import type { RowKeys } from '../keyring/row-keys.ts';
 import type { Admission, Loaded } from '../storage/invocation-store.ts';
-import type { BindingRecord, FreezeRecord, LineageLink, TokenRecord } from '../storage/records.ts';
+import type { BindingRecord } from '../storage/records.ts';
 import { type RowKind, type RowOf, rowText } from '../storage/row-forms.ts';
-import type { Store } from '../storage/store.ts';
+import { type Store, StoreUnavailable } from '../storage/store.ts';
 import type { Alarms } from './alarms.ts';
+import { createRowCheck, type RowCheck } from './row-check.ts';
 
 export function authenticStore(store: Store, rows: RowKeys, alarms: Alarms): Store {
   const check = createRowCheck(rows, alarms);
   const own: Partial<Store> = {
     ...tokenRows(store, rows, check),
     ...callRows(store, rows, check),
+    ...approvalRows(store, rows, check),
     freeze: (freeze, ...rest) => store.freeze(sealed(rows, 'freeze', freeze), ...rest),
     frozen: async () => check.inForce(await store.frozen(), store.now()),
   };
@@ -33,7 +34,7 @@ export function authenticStore(store: Store, rows: RowKeys, alarms: Alarms): Sto
 }
 
 /** The row with its MAC. */
-export function sealed<Kind extends RowKind, Row extends RowOf<Kind>>(
+function sealed<Kind extends RowKind, Row extends RowOf<Kind>>(
   rows: RowKeys,
   kind: Kind,
   row: Row,
@@ -70,13 +71,14 @@ function callRows(store: Store, rows: RowKeys, check: RowCheck): Partial<Store> 
   const bound = (bindings: readonly BindingRecord[]) =>
     bindings.length === 0 ? bindings : bindings.map((each) => sealed(rows, 'binding', each));
   return {
-    load: (request) => store.load(request).then((loaded) => check.loaded(loaded, store.now)),
+    load: (request) => store.load(request).then((loaded) => authentic(loaded, check, store)),
     admit: (admission) => {
       demand(admission.judged, `admit "${admission.intent.operation_id}"`);
       return store.admit(admission).then((answer) => {
-        if (!answer.admitted && answer.reason === 'altered')
-          check.altered('token', answer.token_id);
-        return answer;
+        if (answer.admitted) return answer;
+        if (answer.reason === 'altered') check.altered('token', answer.token_id);
+        const isLost = answer.reason === 'grant' && answer.grant && !check.isGrant(answer.grant);
+        return isLost ? { admitted: false, reason: 'grant' } : answer;
       });
     },
     settle: (settlement) => {
@@ -90,114 +92,45 @@ function callRows(store: Store, rows: RowKeys, check: RowCheck): Partial<Store> 
   };
 }
 
+/** A request is as good as its votes: with one that does not match it is absent as a whole. */
+function approvalRows(store: Store, rows: RowKeys, check: RowCheck): Partial<Store> {
+  return {
+    async requestApproval(request, ...rest) {
+      const kept = await store.requestApproval(sealed(rows, 'approval', request), ...rest);
+      if (typeof kept === 'string' || check.isApproval(kept)) return kept;
+      throw new StoreUnavailable('Cannot keep the request: an equal one cannot be authenticated');
+    },
+    async loadApproval(id) {
+      const request = await store.loadApproval(id);
+      return request && check.isApproval(request) ? request : undefined;
+    },
+    async listApprovals(query) {
+      return (await store.listApprovals(query)).filter(check.isApproval);
+    },
+    approve: (decision) => {
+      const { approval_request_id, approver, now: approved_at, terms, grant } = decision;
+      const vote = { approval_request_id, approver, approved_at, terms };
+      const { mac } = sealed(rows, 'vote', { ...vote, place: decision.approvalsSeen });
+      return store.approve({ ...decision, mac, grant: grant && sealed(rows, 'grant', grant) });
+    },
+  };
+}
+
 /** A step that compares nothing would let an altered row through: a defect of the caller. */
 function demand(judged: Admission['judged'], what: string): void {
   if (judged === undefined) throw new Error(`Cannot ${what}: its lineage was not judged`);
 }
 
-interface RowCheck {
-  /** Tells of a row that does not match. */
-  altered(kind: RowKind, id: string): void;
-  /** Whether every row of a lineage, root first, is the one that was kept. */
-  isLineage(read: { token: TokenRecord; lineage: readonly LineageLink[] }): boolean;
-  loaded(loaded: Loaded, now: () => Date): Loaded;
-  /** Those whose time has not passed, and those that do not match: they stay. */
-  inForce(freezes: readonly FreezeRecord[], now: Date): readonly FreezeRecord[];
-}
-
-function createRowCheck(rows: RowKeys, alarms: Alarms): RowCheck {
-  let verified = new WeakSet<TokenRecord>();
-  let revision = rows.revision();
-
-  function altered(kind: RowKind, id: string): void {
-    const message = `the MAC of a ${kind} does not match its row: it was changed outside the service`;
-    alarms.raise('row_altered', { kind, id }, message);
-  }
-
-  function isMatch<Kind extends RowKind>(kind: Kind, row: RowOf<Kind>, mac: string | undefined) {
-    return mac !== undefined && isMacOf(rows, kind, row, mac);
-  }
-
-  function isToken(token: TokenRecord): boolean {
-    if (verified.has(token)) return true;
-    if (!isMatch('token', token, token.mac)) {
-      altered('token', token.token_id);
-      return false;
-    }
-    verified.add(token);
-    return true;
-  }
-
-  function checkRevocation({ token_id, revoked_at, revoked_mac }: LineageLink): void {
-    if (revoked_at && !isMatch('revocation', { token_id, revoked_at }, revoked_mac)) {
-      altered('revocation', token_id);
-    }
-  }
-
-  function isLineage({ token, lineage }: { token: TokenRecord; lineage: Loaded['lineage'] }) {
-    // A key that was withdrawn verifies nothing any more.
-    if (revision !== rows.revision()) {
-      verified = new WeakSet();
-      revision = rows.revision();
-    }
-    if (lineage.length !== token.lineage.length) {
-      altered('token', token.token_id);
-      return false;
-    }
-    for (let place = 0; place < lineage.length; place += 1) {
-      const link = lineage[place] as LineageLink;
-      if (link.token_id !== token.lineage[place] || !isToken(link.token)) return false;
-      if (link.revoked_at !== undefined) checkRevocation(link);
-    }
-    return lineage.at(-1)?.token === token || isToken(token);
-  }
-
-  function isBinding(binding: BindingRecord): boolean {
-    if (isMatch('binding', binding, binding.mac)) return true;
-    altered('binding', binding.binding_id);
-    return false;
-  }
-
-  function inForce(freezes: readonly FreezeRecord[], now: Date): readonly FreezeRecord[] {
-    return freezes.filter((freeze) => {
-      const isAsKept = isMatch('freeze', freeze, freeze.mac);
-      if (!isAsKept) altered('freeze', `${freeze.what} ${freeze.target}`.trim());
-      return !isAsKept || freeze.until === undefined || freeze.until > now;
-    });
-  }
-
+/** What was loaded, without what does not match. */
+function authentic(loaded: Loaded, check: RowCheck, { now }: Pick<Store, 'now'>): Loaded {
+  const { token, lineage, freezes, grant, bindings } = loaded;
+  const isKnown = token !== undefined && check.isLineage({ token, lineage });
+  if (isKnown && !grant && freezes.length === 0 && bindings.length === 0) return loaded;
   return {
-    altered,
-    isLineage,
-    inForce,
-    loaded(loaded, now) {
-      const { token, lineage, freezes, bindings } = loaded;
-      const isKnown = token !== undefined && isLineage({ token, lineage });
-      if (isKnown && freezes.length === 0 && bindings.length === 0) return loaded;
-      const held = isKnown
-        ? loaded
-        : { ...loaded, token: undefined, lineage: [], idempotency: undefined };
-      return {
-        ...held,
-        freezes: inForce(freezes, now()),
-        bindings: bindings.filter(isBinding),
-      };
-    },
+    ...loaded,
+    ...(!isKnown && { token: undefined, lineage: [], idempotency: undefined }),
+    freezes: check.inForce(freezes, now()),
+    grant: grant && check.isGrant(grant) ? grant : undefined,
+    bindings: bindings.filter(check.isBinding),
   };
-}
-
-/** A row that has no canonical text was not kept by us. */
-function isMacOf<Kind extends RowKind>(
-  rows: RowKeys,
-  kind: Kind,
-  row: RowOf<Kind>,
-  mac: string,
-): boolean {
-  let text: string;
-  try {
-    text = rowText(kind, row);
-  } catch {
-    return false;
-  }
-  return rows.isMacOf(text, mac);
 }

@@ -195,11 +195,12 @@ for (const [name, withOlder] of Object.entries(STORES)) {
   test(`${name}: no token uses a grant of an older store`, () =>
     withOlder(async (store) => {
       for (const [id] of TOKENS) {
-        const { token } = await store.load({ tokenId: id });
-        assert.ok(token);
+        const { token, grant } = await store.load({ tokenId: id, grantId: 'gnt_1' });
+        assert.ok(token && grant);
         const use = {
           ...{ grant_id: 'gnt_1', capability: 'book_flight', contract_version: '1.0.0' },
           ...{ parameters_digest: DIGEST, chain: token.chain },
+          ...{ expires_at: grant.expires_at, max_uses: grant.max_uses },
         };
 
         const judged = await store.admit(admission(token, { grant: use, now: at(0) }));

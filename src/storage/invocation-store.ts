@@ -172,6 +172,9 @@ export interface GrantUse {
   readonly parameters_digest: string;
   readonly chain: string;
   readonly session_id?: string | undefined;
+  /** As the grant was judged: not as its row may say by now. */
+  readonly expires_at: Date;
+  readonly max_uses: number;
 }
 
 export interface Admitted {

@@ -93,6 +93,7 @@ export interface ApprovalVote {
   readonly approver: string;
   readonly approved_at: Date;
   readonly terms?: GrantTerms | undefined;
+  readonly mac?: string | undefined;
 }
 
 export interface GrantRecord extends GrantFacts {

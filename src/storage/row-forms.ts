@@ -12,12 +12,26 @@
 
 import { canonicalJson } from '../domain/canonical.ts';
 import { toMinor } from '../domain/money.ts';
-import type { BindingRecord, FreezeRecord, LineageLink, TokenRecord } from './records.ts';
+import type {
+  ApprovalRecord,
+  ApprovalVote,
+  BindingRecord,
+  FreezeRecord,
+  GrantRecord,
+  LineageLink,
+  TokenRecord,
+} from './records.ts';
 
 /** A token's revocation, which is kept in the token's row. */
 export interface RevocationFacts {
   readonly token_id: string;
   readonly revoked_at: Date;
+}
+
+/** One approver's yes: to which request, and as which of its votes. */
+export interface VoteFacts extends ApprovalVote {
+  readonly approval_request_id: string;
+  readonly place: number;
 }
 
 const FORMS = {
@@ -63,6 +77,54 @@ const FORMS = {
     data: row.data,
     issued_at: row.issued_at,
   }),
+  approval: (row: ApprovalRecord) => ({
+    approval_request_id: row.approval_request_id,
+    capability: row.capability,
+    contract_version: row.contract_version,
+    scope: row.scope,
+    subject: row.subject,
+    root_principal: row.root_principal,
+    chain: row.chain,
+    requested_through: row.requested_through,
+    session_id: row.session_id,
+    invocation_id: row.invocation_id,
+    parameters: row.parameters,
+    parameters_digest: row.parameters_digest,
+    preview: row.preview,
+    preview_digest: row.preview_digest,
+    grant_policy: row.grant_policy,
+    approvals_required: row.approvals_required,
+    created_at: row.created_at,
+    expires_at: row.expires_at,
+  }),
+  vote: (row: VoteFacts) => ({
+    approval_request_id: row.approval_request_id,
+    place: row.place,
+    approver: row.approver,
+    approved_at: row.approved_at,
+    terms: row.terms,
+  }),
+  grant: (row: GrantRecord) => ({
+    grant_id: row.grant_id,
+    approval_request_id: row.approval_request_id,
+    capability: row.capability,
+    contract_version: row.contract_version,
+    scope: row.scope,
+    subject: row.subject,
+    root_principal: row.root_principal,
+    chain: row.chain,
+    parameters: row.parameters,
+    parameters_digest: row.parameters_digest,
+    preview_digest: row.preview_digest,
+    grant_type: row.grant_type,
+    session_id: row.session_id,
+    approved_by: row.approved_by,
+    approved_through: row.approved_through,
+    issued_at: row.issued_at,
+    expires_at: row.expires_at,
+    max_uses: row.max_uses,
+    signature: row.signature,
+  }),
 };
 
 export type RowKind = keyof typeof FORMS;
@@ -92,6 +154,11 @@ export function revokedAt(
   mac: string | null | undefined,
 ): Date | undefined {
   return time ?? (mac === null || mac === undefined ? undefined : token.issued_at);
+}
+
+/** The votes of a request, each with its place. */
+export function votesOf({ approval_request_id, approvals }: ApprovalRecord): VoteFacts[] {
+  return approvals.map((vote, place) => ({ ...vote, approval_request_id, place }));
 }
 
 /** Whether the rows that a step holds differ from those on which it was decided. */

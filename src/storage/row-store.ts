@@ -4,7 +4,8 @@
  * @module
  */
 
-import type { RowKind, RowOf } from './row-forms.ts';
+import type { ApprovalRecord } from './records.ts';
+import { type RowKind, type RowOf, votesOf } from './row-forms.ts';
 
 export interface RowStore {
   /**
@@ -41,12 +42,26 @@ export type StoredRow = {
   };
 }[RowKind];
 
-export const ROW_TABLES = ['tokens', 'freezes', 'bindings'] as const;
+export const ROW_TABLES = ['tokens', 'freezes', 'bindings', 'approval_requests', 'grants'] as const;
 export type RowTable = (typeof ROW_TABLES)[number];
 
 export interface RowPage {
   readonly rows: readonly StoredRow[];
   readonly next?: string | undefined;
+}
+
+/** A request, and each of its votes. */
+export function requestRows(request: ApprovalRecord): StoredRow[] {
+  const { approval_request_id: id, mac } = request;
+  const votes = votesOf(request).map(
+    (vote): StoredRow => ({
+      kind: 'vote',
+      id: `${id} ${vote.approver}`,
+      row: vote,
+      mac: vote.mac,
+    }),
+  );
+  return [{ kind: 'approval', id, row: request, mac }, ...votes];
 }
 
 /** Rows that are read and sealed at once. */

@@ -220,6 +220,8 @@ export interface ApprovalDecision {
   readonly actor?: string | undefined;
   readonly now: Date;
   readonly approvalsSeen: number;
+  /** Authenticates the vote. */
+  readonly mac?: string | undefined;
   /** What this approver says yes to, kept with the vote. */
   readonly terms: GrantTerms;
   /** Present exactly when this approval completes the quorum. */

@@ -237,6 +237,8 @@ export function useOf(grant: GrantRecord, changed: Partial<GrantUse> = {}): Gran
     parameters_digest: grant.parameters_digest,
     chain: grant.chain ?? '',
     session_id: grant.session_id,
+    expires_at: grant.expires_at,
+    max_uses: grant.max_uses,
     ...changed,
   };
 }

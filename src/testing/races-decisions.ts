@@ -121,7 +121,7 @@ export const APPROVAL_RACES: Races = {
       ].map(({ token_id }) => token_id);
 
       const results = await raceOf(stores, 2, async (store, caller) =>
-        store.revokeToken(pair[caller] ?? '', at(0), () => entry(), pair[1 - caller]),
+        store.revokeToken(pair[caller] ?? '', at(0), () => entry(), { actor: pair[1 - caller] }),
       );
 
       assert.equal(results.filter((result) => result === 'actor_revoked').length, 1);

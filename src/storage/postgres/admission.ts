@@ -199,7 +199,7 @@ const INTENT: Statement = {
 
 export const GRANT_COLUMNS = `grant_id, approval_request_id, capability, contract_version, scope,
   subject, root_principal, parameters, parameters_digest, preview_digest, grant_type, session_id,
-  approved_by, issued_at, expires_at, max_uses, uses, signature, approved_through, chain`;
+  approved_by, issued_at, expires_at, max_uses, uses, signature, approved_through, chain, mac`;
 
 const GRANT: Statement = {
   name: 'grant',

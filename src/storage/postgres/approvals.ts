@@ -115,7 +115,7 @@ async function approve(
   }
 
   const terms = decision.terms && JSON.stringify(decision.terms);
-  await session.run(COUNT, [approval_request_id, length, approver, now, terms]);
+  await session.run(COUNT, [approval_request_id, length, approver, now, terms, decision.mac]);
   if (grant) {
     await session.run(GRANT, grantValues(grant));
     const values = ['approved', now, approver, null, grant.grant_id];
@@ -162,7 +162,7 @@ function requestValues(request: ApprovalRecord): unknown[] {
     ...[request.preview && JSON.stringify(request.preview), request.preview_digest],
     ...[JSON.stringify(request.grant_policy), request.approvals_required, request.status],
     ...[request.created_at, request.expires_at, request.requested_through],
-    request.chain,
+    ...[request.chain, request.mac],
   ];
 }
 
@@ -172,7 +172,7 @@ function grantValues(grant: GrantRecord): unknown[] {
     ...[grant.scope, grant.subject, grant.root_principal, JSON.stringify(grant.parameters)],
     ...[grant.parameters_digest, grant.preview_digest, grant.grant_type, grant.session_id],
     ...[grant.approved_by, grant.issued_at, grant.expires_at, grant.max_uses, grant.uses],
-    ...[grant.signature, grant.approved_through, grant.chain],
+    ...[grant.signature, grant.approved_through, grant.chain, grant.mac],
   ];
 }
 
@@ -180,9 +180,9 @@ function grantValues(grant: GrantRecord): unknown[] {
 export const REQUEST_COLUMNS = `r.approval_request_id, r.capability, r.contract_version, r.scope,
   r.subject, r.root_principal, r.session_id, r.invocation_id, r.parameters, r.parameters_digest,
   r.preview, r.preview_digest, r.grant_policy, r.approvals_required, r.created_at, r.expires_at,
-  r.decided_at, r.decided_by, r.reason, r.grant_id, r.requested_through, r.chain,
+  r.decided_at, r.decided_by, r.reason, r.grant_id, r.requested_through, r.chain, r.mac,
   (SELECT jsonb_agg(jsonb_build_object('approver', a.approver, 'approved_at', a.approved_at,
-    'terms', a.terms) ORDER BY a.place) FROM approvals a
+    'terms', a.terms, 'mac', a.mac) ORDER BY a.place) FROM approvals a
     WHERE a.approval_request_id = r.approval_request_id) AS approvals`;
 
 const INSERT: Statement = {
@@ -190,8 +190,9 @@ const INSERT: Statement = {
   text: `INSERT INTO approval_requests (approval_request_id, capability, contract_version, scope,
       subject, root_principal, session_id, invocation_id, parameters, parameters_digest, preview,
       preview_digest, grant_policy, approvals_required, status, created_at, expires_at,
-      requested_through, chain)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
+      requested_through, chain, mac)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
+      $20)
     ON CONFLICT (chain, capability, contract_version, parameters_digest,
       (coalesce(session_id, ''))) WHERE is_asked DO NOTHING
     RETURNING approval_request_id`,
@@ -241,14 +242,14 @@ const LIST: Statement = {
 
 const COUNT: Statement = {
   name: 'count_approval',
-  text: `INSERT INTO approvals (approval_request_id, place, approver, approved_at, terms)
-    VALUES ($1, $2, $3, $4, $5)`,
+  text: `INSERT INTO approvals (approval_request_id, place, approver, approved_at, terms, mac)
+    VALUES ($1, $2, $3, $4, $5, $6)`,
 };
 
 const GRANT: Statement = {
   name: 'insert_grant',
   text: `INSERT INTO grants (${GRANT_COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
-    $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`,
+    $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)`,
 };
 
 const DECIDE: Statement = {

@@ -14,11 +14,14 @@ import {
   type RowSealing,
   type RowStore,
   type RowTable,
+  requestRows,
   type StoredRow,
 } from '../row-store.ts';
+import { GRANT_COLUMNS } from './admission.ts';
+import { REQUEST_COLUMNS } from './approvals.ts';
 import type { Database, Session, Statement } from './connection.ts';
 import { MIGRATION_LOCK, PATIENCE } from './migrations.ts';
-import { bindingOf, fixedOf, freezeOf, linkOf, type Row } from './rows.ts';
+import { approvalOf, bindingOf, fixedOf, freezeOf, grantOf, linkOf, type Row } from './rows.ts';
 import { tokenJson } from './tokens.ts';
 
 export function createRows(database: Database): RowStore {
@@ -96,6 +99,11 @@ const READERS: Readonly<Record<RowTable, (id: string, row: Row) => StoredRow[]>>
     const binding = bindingOf(row);
     return [{ kind: 'binding', id, row: binding, mac: binding.mac }];
   },
+  approval_requests: (_, row) => requestRows(approvalOf(row)),
+  grants(id, row) {
+    const grant = grantOf(row);
+    return [{ kind: 'grant', id, row: grant, mac: grant.mac }];
+  },
 };
 
 const LOCK: Statement = { name: 'row_seal_lock', text: 'SELECT pg_advisory_xact_lock($1)' };
@@ -110,7 +118,7 @@ const SEAL: Statement = { name: 'row_seal', text: 'UPDATE meta SET row_seal = $1
 
 /** In the order of bytes, as the key of the page before is compared. */
 function scan(table: RowTable, key: string, columns: string): Statement {
-  const text = `SELECT ${columns}, ${key} AS scan_key FROM ${table} t
+  const text = `SELECT ${columns}, ${key} AS scan_key FROM ${table} ${key.startsWith('r.') ? 'r' : 't'}
     WHERE ${key} COLLATE "C" > $1 ORDER BY ${key} COLLATE "C" LIMIT $2`;
   return { name: `scan_${table}`, text };
 }
@@ -125,9 +133,15 @@ const SCAN: Readonly<Record<RowTable, Statement>> = {
   ),
   freezes: scan('freezes', "(t.what || ' ' || t.target)", 't.*'),
   bindings: scan('bindings', 't.binding_id', 't.*'),
+  approval_requests: scan(
+    'approval_requests',
+    'r.approval_request_id',
+    `${REQUEST_COLUMNS}, r.status`,
+  ),
+  grants: scan('grants', 't.grant_id', GRANT_COLUMNS),
 };
 
-function keep(kind: StoredRow['kind'], table: RowTable, set: string, key: string): Statement {
+function keep(kind: StoredRow['kind'], table: string, set: string, key: string): Statement {
   const text = `UPDATE ${table} t SET ${set} = m.mac
     FROM unnest($1::text[], $2::text[]) AS m (id, mac) WHERE ${key} = m.id`;
   return { name: `keep_mac_${kind}`, text };
@@ -138,4 +152,7 @@ const KEEP: Readonly<Record<StoredRow['kind'], Statement>> = {
   revocation: keep('revocation', 'tokens', 'revoked_mac', 't.token_id'),
   freeze: keep('freeze', 'freezes', 'mac', "t.what || ' ' || t.target"),
   binding: keep('binding', 'bindings', 'mac', 't.binding_id'),
+  approval: keep('approval', 'approval_requests', 'mac', 't.approval_request_id'),
+  vote: keep('vote', 'approvals', 'mac', "t.approval_request_id || ' ' || t.approver"),
+  grant: keep('grant', 'grants', 'mac', 't.grant_id'),
 };

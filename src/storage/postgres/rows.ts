@@ -168,6 +168,7 @@ export function approvalOf(row: Row): ApprovalRecord {
       approver: String(approval.approver),
       approved_at: timeOf(approval.approved_at),
       ...optional('terms', (approval.terms as GrantTerms | null) ?? undefined),
+      ...optional('mac', (approval.mac as string | null) ?? undefined),
     })),
   };
 }

@@ -153,6 +153,21 @@ BEGIN
   p_budgets := v_budgets;
 END $$;
 
+CREATE OR REPLACE FUNCTION writ_take_grant(p_use jsonb, p_now timestamptz)
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE grants g SET uses = g.uses + 1
+  WHERE g.grant_id = p_use ->> 'grant_id' AND g.uses < g.max_uses AND g.expires_at > p_now
+    AND g.expires_at = (p_use ->> 'expires_at')::timestamptz
+    AND g.max_uses = (p_use ->> 'max_uses')::integer
+    AND g.capability = p_use ->> 'capability'
+    AND g.contract_version = p_use ->> 'contract_version'
+    AND g.parameters_digest = p_use ->> 'parameters_digest'
+    AND g.chain = p_use ->> 'chain'
+    AND (g.grant_type <> 'session_bound' OR g.session_id = p_use ->> 'session_id');
+  IF NOT FOUND THEN PERFORM writ_refuse('{"reason": "grant"}'); END IF;
+END $$;
+
 CREATE OR REPLACE FUNCTION writ_keep_results(p_settled settling[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE idempotency k SET answer = s.answer FROM unnest(p_settled) s

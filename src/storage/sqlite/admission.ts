@@ -172,7 +172,7 @@ function useGrant(connection: Connection, use: GrantUse, now: Date): boolean {
   const used = connection.change(
     `UPDATE grants SET uses = uses + 1
      WHERE grant_id = ? AND capability = ? AND contract_version = ? AND parameters_digest = ?
-       AND chain = ? AND uses < max_uses AND expires_at > ?
+       AND chain = ? AND uses < max_uses AND expires_at > ? AND expires_at = ? AND max_uses = ?
        AND (grant_type <> 'session_bound' OR session_id = ?)`,
     use.grant_id,
     use.capability,
@@ -180,6 +180,8 @@ function useGrant(connection: Connection, use: GrantUse, now: Date): boolean {
     use.parameters_digest,
     use.chain,
     now,
+    use.expires_at,
+    use.max_uses,
     use.session_id,
   );
   return used === 1;

@@ -115,7 +115,8 @@ export function approve(
     throw new Error(`Cannot approve request "${approval_request_id}": grant at ${state}`);
   }
 
-  const vote = { approver, approved_at: now, terms: decision.terms, place: given };
+  const { terms, mac } = decision;
+  const vote = { approver, approved_at: now, terms, mac, place: given };
   insertApproval(connection, approval_request_id, vote);
   if (grant) completeQuorum(connection, decision, grant);
   insertDeliveries(connection, decision.deliveries);
@@ -190,7 +191,7 @@ function findPending(connection: Connection, request: ApprovalRecord): ApprovalR
 
 function withApprovals(connection: Connection, row: RequestRow): ApprovalRecord {
   const approvals = connection.all<Row<ApprovalVote>>(
-    'SELECT approver, approved_at, terms FROM approvals WHERE approval_request_id = ? ORDER BY place',
+    'SELECT approver, approved_at, terms, mac FROM approvals WHERE approval_request_id = ? ORDER BY place',
     row.approval_request_id,
   );
   return approvalOf(row, approvals);
@@ -201,8 +202,8 @@ function insertRequest(connection: Connection, request: ApprovalRecord): void {
     `INSERT INTO approval_requests (approval_request_id, capability, contract_version, scope,
        subject, root_principal, session_id, invocation_id, parameters, parameters_digest, preview,
        preview_digest, grant_policy, approvals_required, status, created_at, expires_at,
-       requested_through, chain)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?)`,
+       requested_through, chain, mac)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?)`,
     request.approval_request_id,
     request.capability,
     request.contract_version,
@@ -221,6 +222,7 @@ function insertRequest(connection: Connection, request: ApprovalRecord): void {
     request.expires_at,
     JSON.stringify(request.requested_through),
     request.chain,
+    request.mac,
   );
 }
 
@@ -245,13 +247,14 @@ function insertApproval(
   approval: ApprovalVote & { place: number },
 ): void {
   connection.run(
-    `INSERT INTO approvals (approval_request_id, approver, place, approved_at, terms)
-     VALUES (?, ?, ?, ?, ?)`,
+    `INSERT INTO approvals (approval_request_id, approver, place, approved_at, terms, mac)
+     VALUES (?, ?, ?, ?, ?, ?)`,
     id,
     approval.approver,
     approval.place,
     approval.approved_at,
     approval.terms && JSON.stringify(approval.terms),
+    approval.mac,
   );
 }
 
@@ -280,8 +283,8 @@ function insertGrant(connection: Connection, grant: GrantRecord): void {
     `INSERT INTO grants (grant_id, approval_request_id, capability, contract_version, scope,
        subject, root_principal, parameters, parameters_digest, preview_digest, grant_type,
        session_id, approved_by, issued_at, expires_at, max_uses, uses, signature,
-       approved_through, chain)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       approved_through, chain, mac)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     grant.grant_id,
     grant.approval_request_id,
     grant.capability,
@@ -302,5 +305,6 @@ function insertGrant(connection: Connection, grant: GrantRecord): void {
     grant.signature,
     JSON.stringify(grant.approved_through),
     grant.chain,
+    grant.mac,
   );
 }

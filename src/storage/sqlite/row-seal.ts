@@ -13,8 +13,11 @@ import {
   type RowPage,
   type RowStore,
   type RowTable,
+  requestRows,
   type StoredRow,
 } from '../row-store.ts';
+import { readGrant } from './admission.ts';
+import { loadApproval } from './approvals.ts';
 import type { Connection } from './connection.ts';
 import { type BindingRow, bindingOf, freezeOf, type Row } from './rows.ts';
 import { readHeld } from './token-rows.ts';
@@ -64,6 +67,8 @@ const KEYS: Readonly<Record<RowTable, string>> = {
   tokens: 'token_id',
   freezes: "(what || ' ' || target)",
   bindings: 'binding_id',
+  approval_requests: 'approval_request_id',
+  grants: 'grant_id',
 };
 
 const READERS: Readonly<Record<RowTable, (connection: Connection, key: string) => StoredRow[]>> = {
@@ -99,6 +104,14 @@ const READERS: Readonly<Record<RowTable, (connection: Connection, key: string) =
       ? [{ kind: 'binding', id: key, row: bindingOf(row), mac: row.mac ?? undefined }]
       : [];
   },
+  approval_requests(connection, key) {
+    const request = loadApproval(connection, key);
+    return request ? requestRows(request) : [];
+  },
+  grants(connection, key) {
+    const grant = readGrant(connection, key);
+    return grant ? [{ kind: 'grant', id: key, row: grant, mac: grant.mac }] : [];
+  },
 };
 
 /** How each kind is found again by its id. */
@@ -107,6 +120,9 @@ const KEEP: Readonly<Record<StoredRow['kind'], string>> = {
   revocation: 'UPDATE tokens SET revoked_mac = ? WHERE token_id = ?',
   freeze: "UPDATE freezes SET mac = ? WHERE what || ' ' || target = ?",
   binding: 'UPDATE bindings SET mac = ? WHERE binding_id = ?',
+  approval: 'UPDATE approval_requests SET mac = ? WHERE approval_request_id = ?',
+  vote: "UPDATE approvals SET mac = ? WHERE approval_request_id || ' ' || approver = ?",
+  grant: 'UPDATE grants SET mac = ? WHERE grant_id = ?',
 };
 
 function keepMac(connection: Connection, { kind, id }: StoredRow, mac: string | undefined): void {

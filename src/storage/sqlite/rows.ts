@@ -112,10 +112,11 @@ export function approvalOf(
     preview_digest: row.preview_digest ?? undefined,
     grant_policy: JSON.parse(row.grant_policy),
     approvals_required: Number(row.approvals_required),
-    approvals: approvals.map(({ approver, approved_at, terms }) => ({
+    approvals: approvals.map(({ approver, approved_at, terms, mac }) => ({
       approver,
       approved_at: timeOf(approved_at),
       ...(terms !== null && { terms: JSON.parse(terms) }),
+      mac: mac ?? undefined,
     })),
     created_at: timeOf(row.created_at),
     expires_at: timeOf(row.expires_at),
