@@ -134,7 +134,7 @@ UNION ALL
 ORDER BY step, place DESC`;
 
 const AS_MIGRATED = `INSERT INTO head (size, peaks, latest) VALUES (0, '{}', '-infinity');
-UPDATE meta SET log_id = DEFAULT`;
+UPDATE meta SET log_id = DEFAULT, row_seal = NULL`;
 
 function newName(prefix: string): string {
   return `${prefix}${randomBytes(8).toString('hex')}`;

@@ -13,7 +13,9 @@ import { parseArgs } from 'node:util';
 import { createCheckpointCheck } from '../keyring/checkpoint-check.ts';
 import { readKeyFolder } from '../keyring/key-folder.ts';
 import { noteKeysOf } from '../keyring/note-signing.ts';
+import { readRowKeys } from '../keyring/row-keys.ts';
 import { checkStore, type FsckReport } from '../storage/fsck.ts';
+import { checkMacs, type MacReport } from '../storage/fsck-macs.ts';
 import { openMark } from '../storage/mark.ts';
 import { openStore } from '../storage/open.ts';
 import type { CheckpointRecord } from '../storage/records.ts';
@@ -32,10 +34,10 @@ with every stored node, with the head and with every checkpoint and its note;
 verifies their signatures where it has the keys, and that the log extends the
 mark where there is one. Compares tokens, revocations, budgets, approval
 requests, decisions, grants with their uses, and freezes with what the log says
-they must be. Asks the store for damage of its own: pages, tables, indexes,
-triggers; on PostgreSQL only named indexes and the guards of the log.
-Makes and migrates nothing. Holds below one kilobyte in memory for each token,
-request and grant.
+they must be; with the keys, also with their MACs. Asks the store for damage of
+its own: pages, tables, indexes, triggers; on PostgreSQL only named indexes and
+the guards of the log. Makes and migrates nothing. Holds below one kilobyte in
+memory for each token, request and grant.
 
 Of an entry that retention erased only the hash is left: nothing here can tell
 whether its time, type and state are those it had.
@@ -61,9 +63,10 @@ export async function fsck(args: readonly string[], io: Io): Promise<number> {
     const url = store ?? (io.env.WRIT_STORE || STORE_DEFAULT);
     const folder = keys ?? (io.env.WRIT_KEYS || (existsSync(KEYS_DEFAULT) ? KEYS_DEFAULT : ''));
     const place = markPlace(mark ?? (io.env.WRIT_MARK || undefined), folder);
-    const { report, marked } = await check(url, folder, place);
-    io.out(told(report, { url, keys: folder, marked }));
-    return report.findingsCount === 0 ? EXIT_OK : EXIT_FOUND;
+    const { report, macs, marked } = await check(url, folder, place);
+    io.out(told(report, { url, keys: folder, macs, marked }));
+    const found = report.findingsCount + (macs?.alteredCount ?? 0);
+    return found === 0 ? EXIT_OK : EXIT_FOUND;
   } catch (error) {
     io.err(`Cannot check the store: ${error instanceof Error ? error.message : String(error)}\n`);
     return EXIT_FAILED;
@@ -100,17 +103,22 @@ function markPlace(mark: string | undefined, keys: string): string | undefined {
 
 interface Checked {
   readonly report: FsckReport;
+  /** Nothing without the keys. */
+  readonly macs: MacReport | undefined;
   readonly marked: CheckpointRecord | undefined;
 }
 
 async function check(url: string, keys: string, place: string | undefined): Promise<Checked> {
   const signatures = keys === '' ? undefined : signatureCheck(keys);
+  const rowKeys = keys === '' ? undefined : rowKeysOf(keys);
   // A store that opening had made would have nothing wrong with it.
   const store = await openStore(url, { create: false });
   try {
     // Before the log is read, since both grow.
     const marked = place === undefined ? undefined : await readMark(place, store.logId);
-    return { report: await checkStore(store, signatures, marked), marked };
+    const report = await checkStore(store, signatures, marked);
+    const macs = rowKeys && (await checkMacs(store, rowKeys.isMacOf));
+    return { report, macs, marked };
   } finally {
     await store.close();
   }
@@ -136,14 +144,22 @@ function signatureCheck(folder: string) {
   );
 }
 
+function rowKeysOf(folder: string) {
+  const { rowKeys, faults } = readRowKeys(folder);
+  if (faults.length > 0) throw new Error(faults.join('; '));
+  return rowKeys;
+}
+
 interface Sources {
   readonly url: string;
   readonly keys: string;
+  readonly macs: MacReport | undefined;
   readonly marked: CheckpointRecord | undefined;
 }
 
-function told(report: FsckReport, { url, keys, marked }: Sources): string {
-  const { entries, erased, nodes, checkpoints, findings, findingsCount } = report;
+function told(report: FsckReport, { url, keys, macs, marked }: Sources): string {
+  const { entries, erased, nodes, checkpoints, findings } = report;
+  const findingsCount = report.findingsCount + (macs?.alteredCount ?? 0);
   const lines = [
     `store        ${withoutPassword(url)}`,
     `log          ${report.logId}`,
@@ -152,12 +168,14 @@ function told(report: FsckReport, { url, keys, marked }: Sources): string {
     `checkpoints  ${checkpoints} (roots and notes; ${signaturesTold(keys)})`,
     `mark         ${marked ? `checkpoint ${marked.sequence}, ${marked.size} entries` : 'none read'}`,
     `rows         ${rowsTold(report.ledger)}`,
+    `MACs         ${macsTold(macs)}`,
     ...report.ledger.notes.map((note) => `not compared ${note}`),
     `root         ${report.root}`,
     '',
     ...findings.map(({ what, where, detail }) => `${what} ${where}: ${detail}`),
+    ...(macs?.altered ?? []).map((row) => `row ${row}: its MAC does not match`),
   ];
-  const more = findingsCount - findings.length;
+  const more = findingsCount - findings.length - (macs?.altered.length ?? 0);
   if (more > 0) lines.push(`and ${more} more`);
   lines.push(findingsCount === 0 ? 'All is well' : `Found: ${findingsCount}`);
   return `${lines.join('\n')}\n`;
@@ -174,6 +192,12 @@ function rowsTold(ledger: FsckReport['ledger']): string {
     `${freezes} freezes`,
   ];
   return `${kinds.join(', ')} (${openCalls} calls are open)`;
+}
+
+function macsTold(macs: MacReport | undefined): string {
+  if (macs === undefined) return 'not checked: they need the keys';
+  const keys = [...macs.byKey].map(([kid, count]) => `${count} under ${kid}`).join(', ');
+  return `${macs.rows} rows${keys === '' ? '' : ` (${keys})`}`;
 }
 
 function signaturesTold(keys: string): string {

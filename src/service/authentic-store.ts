@@ -105,7 +105,8 @@ function approvalRows(store: Store, rows: RowKeys, check: RowCheck): Partial<Sto
       return request && check.isApproval(request) ? request : undefined;
     },
     async listApprovals(query) {
-      return (await store.listApprovals(query)).filter(check.isApproval);
+      const page = await store.listApprovals(query);
+      return { ...page, requests: page.requests.filter(check.isApproval) };
     },
     approve: (decision) => {
       const { approval_request_id, approver, now: approved_at, terms, grant } = decision;

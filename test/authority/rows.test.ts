@@ -7,7 +7,19 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
 import { ALICE, OPERATOR } from '../service/harness.ts';
-import { ALICE_PRINCIPAL, type Inspected, onInspectedStores } from './support.ts';
+import { ALICE_PRINCIPAL, onInspectedStores } from './support.ts';
+import {
+  alarmCount,
+  alarms,
+  childOf,
+  type Dialect,
+  isFile,
+  issue,
+  refusedAs,
+  type Sent,
+  send,
+  update,
+} from './tampering.ts';
 
 /** In which every column that can be filled is. */
 const FULL = {
@@ -18,61 +30,6 @@ const FULL = {
   session_id: 's-1',
   ttl_hours: 2,
 };
-
-interface Sent {
-  readonly status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: whatever the service answers.
-  readonly body: any;
-}
-
-/** One request of its own connection. */
-async function send(rig: Inspected, bearer: string, path: string, body?: unknown): Promise<Sent> {
-  const address = rig.app.server.address();
-  const base =
-    address !== null && typeof address === 'object'
-      ? `http://127.0.0.1:${address.port}`
-      : await rig.app.listen({ host: '127.0.0.1', port: 0 });
-  const response = await fetch(`${base}${path}`, {
-    method: body === undefined ? 'GET' : 'POST',
-    headers: {
-      authorization: `Bearer ${bearer}`,
-      connection: 'close',
-      ...(body !== undefined && { 'content-type': 'application/json' }),
-    },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  return { status: response.status, body: text.startsWith('{') ? JSON.parse(text) : text };
-}
-
-async function issue(rig: Inspected, bearer: string, request: object): Promise<IssueAnswer> {
-  const { status, body } = await send(rig, bearer, '/svc/tokens', request);
-  assert.equal(status, 200, JSON.stringify(body));
-  return body;
-}
-
-function childOf(rig: Inspected, parent: IssueAnswer, request: object = {}): Promise<IssueAnswer> {
-  const asked = { parent_token: parent.token_id, subject: 'agent:child', scope: parent.scope };
-  return issue(rig, parent.token, { ...asked, ...request });
-}
-
-function alarms(rig: Inspected, kind: string, id: string): number {
-  const about = `"alarm":"row_altered","kind":"${kind}","id":"${id}"`;
-  return rig.log.filter((line) => line.includes(about)).length;
-}
-
-async function alarmCount(rig: Inspected): Promise<number> {
-  const { body } = await send(rig, OPERATOR, '/metrics');
-  return Number(/^writ_alarms_total\{alarm="row_altered"\} (\d+)$/m.exec(body)?.[1] ?? 0);
-}
-
-function refusedAs({ status, body }: Sent, type: string): void {
-  assert.equal(body.failure?.type, type, `${status} ${JSON.stringify(body)}`);
-}
-
-const isFile = (rig: Inspected) => rig.place.url.startsWith('sqlite:');
-
-type Dialect = string | { readonly file: string; readonly database: string };
 
 /** What each column of a token's row, and of its budget's, is changed to. */
 const TOKEN_EDITS: readonly [name: string, set: Dialect][] = [
@@ -106,19 +63,8 @@ const BUDGET_EDITS: readonly [name: string, sql: string][] = [
 ];
 
 onInspectedStores((rig) => {
-  async function alter(sql: Dialect, where: string): Promise<void> {
-    const text = typeof sql === 'string' ? sql : isFile(rig()) ? sql.file : sql.database;
-    await rig().place.alter(`${text} WHERE ${where}`);
-  }
-
-  async function alterToken(set: Dialect, id: string): Promise<void> {
-    const update = (text: string) => `UPDATE tokens SET ${text}`;
-    const sql =
-      typeof set === 'string'
-        ? update(set)
-        : { file: update(set.file), database: update(set.database) };
-    await alter(sql, `token_id = '${id}'`);
-  }
+  const alterToken = (set: Dialect, id: string) =>
+    update(rig(), 'tokens', set, `token_id = '${id}'`);
 
   /** Everything that a token's row could be used for. */
   async function assertGone(root: IssueAnswer, child: IssueAnswer): Promise<void> {
@@ -260,12 +206,7 @@ onInspectedStores((rig) => {
         assert.equal(frozen.status, 200, JSON.stringify(frozen.body));
         const raised = await alarmCount(rig());
 
-        const update = (text: string) => `UPDATE freezes SET ${text}`;
-        const sql =
-          typeof set === 'string'
-            ? update(set)
-            : { file: update(set.file), database: update(set.database) };
-        await alter(sql, `target = '${ALICE_PRINCIPAL}'`);
+        await update(rig(), 'freezes', set, `target = '${ALICE_PRINCIPAL}'`);
         const call = () => send(rig(), token, '/svc/invoke/buy_lounge_pass', { parameters: {} });
         const called = await call();
         const asked = { parent_token: token_id, subject: 'agent:x', scope };
@@ -315,12 +256,7 @@ onInspectedStores((rig) => {
           });
         const unknown = await book(`bnd_${'0'.repeat(32)}`);
 
-        const update = (text: string) => `UPDATE bindings SET ${text}`;
-        const sql =
-          typeof set === 'string'
-            ? update(set)
-            : { file: update(set.file), database: update(set.database) };
-        await alter(sql, `binding_id = '${quote}'`);
+        await update(rig(), 'bindings', set, `binding_id = '${quote}'`);
         const refused = await book(quote);
 
         assert.equal(refused.body.success, false);

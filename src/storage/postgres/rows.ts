@@ -32,7 +32,7 @@ import { revokedAt } from '../row-forms.ts';
 export type Row = Readonly<Record<string, unknown>>;
 
 /** Field by field, unlike the others: every call reads a token. */
-function tokenOf(row: Row): TokenRecord {
+export function tokenOf(row: Row): TokenRecord {
   const token = row as unknown as TokenRecord;
   return {
     token_id: token.token_id,
