@@ -10,6 +10,7 @@ import { parseArgs } from 'node:util';
 import { SUCCESSOR_USES, type SuccessorUse } from '../domain/successor.ts';
 import { ROTATION_LEAD_MS, rotateKey } from '../keyring/key-folder.ts';
 import { readFirstKey } from '../keyring/key-list.ts';
+import { rotateRowKey } from '../keyring/row-keys.ts';
 import { successorText, verifiedSuccessor } from '../keyring/successors.ts';
 import { joinedValues } from './arguments.ts';
 import { EXIT_FAILED, EXIT_OK } from './exit.ts';
@@ -17,11 +18,12 @@ import { bytesIn } from './files.ts';
 import type { Io } from './io.ts';
 import { printable } from './printable.ts';
 
-const KEYS_USAGE = `Usage: writ keys <what> <token|log> [options]
+const KEYS_USAGE = `Usage: writ keys <what> <token|log|row> [options]
 
 What
   rotate --folder <keys> [--at-once]     writes the next key of this use into a key
                                          folder; the old key signs it as its successor
+                                         (a row key is secret and signs nothing)
   successor --from <file> --to <file>    prints the same statement for keys of the
                                          environment, to be added to WRIT_SUCCESSORS
 
@@ -47,7 +49,7 @@ export async function keys(args: readonly string[], io: Io): Promise<number> {
     const run = Object.hasOwn(KINDS, what) ? KINDS[what] : undefined;
     if (!run) throw new Error(`expected one of ${Object.keys(KINDS).join(', ')}`);
     const { values } = parseArgs({ args: joinedValues(rest, options), options });
-    io.out(run(useOf(use), values));
+    io.out(what === 'rotate' && use === 'row' ? rotateRows(values) : run(useOf(use), values));
     return EXIT_OK;
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
@@ -71,10 +73,9 @@ interface Values {
 }
 
 const KINDS: Readonly<Record<string, (use: SuccessorUse, values: Values) => string>> = {
-  rotate(use, { folder, 'at-once': isAtOnce }) {
-    if (folder === undefined) throw new Error('the key folder is not named; give --folder');
-    const leadMs = isAtOnce ? 0 : ROTATION_LEAD_MS;
-    const { file, kid, signFrom } = rotateKey(folder, use, { now: new Date(), leadMs });
+  rotate(use, values) {
+    const { folder, ...when } = rotationOf(values);
+    const { file, kid, signFrom } = rotateKey(folder, use, when);
     return `${file} "${kid}" signs from ${signFrom.toISOString()}\n`;
   },
   successor(use, { from, to }) {
@@ -84,6 +85,17 @@ const KINDS: Readonly<Record<string, (use: SuccessorUse, values: Values) => stri
     throw new Error('both files have the same key');
   },
 };
+
+function rotateRows(values: Values): string {
+  const { folder, ...when } = rotationOf(values);
+  const { file, kid, signFrom } = rotateRowKey(folder, when);
+  return `${file} "${kid}" authenticates rows from ${signFrom.toISOString()}\n`;
+}
+
+function rotationOf({ folder, 'at-once': isAtOnce }: Values) {
+  if (folder === undefined) throw new Error('the key folder is not named; give --folder');
+  return { folder, now: new Date(), leadMs: isAtOnce ? 0 : ROTATION_LEAD_MS };
+}
 
 function useOf(text: string): SuccessorUse {
   const use = SUCCESSOR_USES.find((known) => known === text);

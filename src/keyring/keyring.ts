@@ -197,10 +197,7 @@ interface Held {
   readonly successors: readonly string[];
 }
 
-function keyringOf(
-  held: () => Held,
-  now: () => Date,
-): Omit<Keyring, 'rows' | 'refresh' | 'close'> {
+function keyringOf(held: () => Held, now: () => Date): Omit<Keyring, 'rows' | 'refresh' | 'close'> {
   const timeline = () => held().timeline;
   const verified = createVerifiedTexts();
   let revision = 0;

@@ -27,6 +27,7 @@ import { join } from 'node:path';
 import { type JsonLimits, readJson } from '../domain/json.ts';
 import { Timestamp } from '../protocol/primitives.ts';
 import { codeOf, GENERATION_MAX, readPrivately, writeKeyFile } from './key-file.ts';
+import type { Rotation } from './key-folder.ts';
 
 export interface RowKeys {
   /** The MAC of a text under the key whose turn it is. */
@@ -41,7 +42,7 @@ export interface RowKeys {
   readonly sealedLogs?: SealedLogs | undefined;
 }
 
-export interface SealedLogs {
+interface SealedLogs {
   /** The file that remembers the log. */
   find(logId: string): string | undefined;
   /** Remembers the log. Returns what is wrong where that cannot be written. */
@@ -191,7 +192,7 @@ function sealedLogsIn(folder: string): SealedLogs {
 export function rotateRowKey(
   folder: string,
   { now, leadMs }: { now: Date; leadMs: number },
-): { file: string; kid: string } {
+): Rotation {
   const generation = Math.max(0, ...generationsIn(folder)) + 1;
   if (generation > GENERATION_MAX) {
     throw new Error(`Cannot rotate the row key: "${folder}" has ${GENERATION_MAX} generations`);
@@ -282,13 +283,15 @@ function writeGeneration(
   folder: string,
   generation: number,
   { now, signFrom }: { now: Date; signFrom: Date },
-): { file: string; kid: string } | undefined {
+): Rotation | undefined {
   const secret = randomBytes(SECRET_BYTES);
   const file = fileName(generation);
   const kid = kidOf(secret);
   const times = { created_at: now.toISOString(), sign_from: signFrom.toISOString() };
   const jwk = { kty: 'oct', k: secret.toString('base64url') };
-  return writeKeyFile(folder, file, { use: 'row', kid, ...times, jwk }) ? { file, kid } : undefined;
+  return writeKeyFile(folder, file, { use: 'row', kid, ...times, jwk })
+    ? { file, kid, signFrom }
+    : undefined;
 }
 
 /** Tells nothing of the key: a digest under a label of its own. */

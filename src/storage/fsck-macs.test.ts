@@ -18,7 +18,10 @@ const keys = join(folder, 'keys');
 
 async function fsck(file: string, ...args: string[]) {
   let out = '';
-  const io = { out: (text: string) => void (out += text), err: assert.fail, env: {} };
+  const write = (text: string) => {
+    out += text;
+  };
+  const io = { out: write, err: assert.fail, env: {} };
   const status = await main(['fsck', '--store', `sqlite:${file}`, ...args], io);
   return { status, out };
 }
