@@ -53,7 +53,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   domain: ['protocol'],
   storage: ['protocol', 'domain'],
   keyring: ['protocol', 'domain'],
-  log: [],
+  log: ['domain'],
   config: [
     ...['protocol', 'domain', 'config-file', 'config-log', 'config-oidc', 'config-parts'],
     'config-webhook',

@@ -9,10 +9,14 @@
 
 import type { Capability } from '../protocol/capability.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
-import { canonicalJson, digestOf } from './canonical.ts';
+import { canonicalJson, textDigest } from './canonical.ts';
+import { utf8 } from './hash.ts';
 
-/** UTF-16 units of one value's canonical form; 64 fields of it fit a leaf many times over. */
-const VALUE_LENGTH_MAX = 512;
+/**
+ * Bytes of one value's canonical form. A call has at most 32 fields of parameters and 32 of its result:
+ * together they fit the 64 KiB of a leaf twice.
+ */
+const VALUE_BYTES_MAX = 512;
 
 /** Fields of one call. More would be a copy of the call, which is not what a log is for. */
 const FIELDS_MAX = 32;
@@ -56,5 +60,6 @@ function section(name: string, values: JsonObject | undefined, fields: readonly 
 }
 
 function short(value: unknown): unknown {
-  return canonicalJson(value).length <= VALUE_LENGTH_MAX ? value : { digest: digestOf(value) };
+  const text = canonicalJson(value);
+  return utf8(text).length <= VALUE_BYTES_MAX ? value : { digest: textDigest(text) };
 }

@@ -25,6 +25,7 @@ import type { Admission, Admitted, Refused, Settlement } from '../storage/invoca
 import type { IntentRecord } from '../storage/records.ts';
 import { OutcomeUnknown } from '../storage/store.ts';
 import { grantUseOf, lostGrant } from './approve-call.ts';
+import { brokenCall, brokenRead, unsettledCall } from './broken.ts';
 import { answerOf, bytesOf, type CheckedCall, type Ending, endingEntry, moneyOf } from './call.ts';
 import { runComposition } from './compose.ts';
 import type { Deadline } from './deadline.ts';
@@ -40,7 +41,7 @@ import { refusedCall, unrecordedCall } from './refused.ts';
 import { fingerprintOf, replayOf } from './replay.ts';
 import { requestApproval } from './request-approval.ts';
 import { rollbackOf } from './rollback.ts';
-import { createStream, type Stream, tellable } from './stream.ts';
+import { createStream, type Stream } from './stream.ts';
 import { traced } from './tracing.ts';
 
 /** Stored answers are kept at least this long (specification of the key: 24 hours). */
@@ -50,7 +51,9 @@ export async function admitAndRun(parts: Parts, call: CheckedCall): Promise<Answ
   const frozen = call.caller.loaded.freezes[0];
   if (frozen) throw new Refusal(frozenFailure(frozen));
   if (!needsAdmission(call))
-    return answering(parts, call, (stream) => answerRead(parts, call, stream));
+    return answering(parts, call, (stream) =>
+      answerRead(parts, call, stream).catch((error) => brokenRead(parts, call, error)),
+    );
 
   const admission = admissionOf(parts, call);
   let admitted: Admitted | Refused;
@@ -62,7 +65,11 @@ export async function admitAndRun(parts: Parts, call: CheckedCall): Promise<Answ
   }
   if (!admitted.admitted) return refusedAdmission(parts, call, admitted);
   const { budgets } = admitted;
-  return answering(parts, call, (stream) => run(parts, call, { admission, budgets }, stream));
+  return answering(parts, call, (stream) =>
+    run(parts, call, { admission, budgets }, stream).catch((error) =>
+      brokenCall(parts, call, admission.intent, error),
+    ),
+  );
 }
 
 /** One answer, or a stream that ends with it. Nothing runs before the transport takes the stream. */
@@ -186,7 +193,7 @@ async function handled(
   stream?: Stream,
   operationId?: string,
 ): Promise<Done> {
-  const progress = (event: JsonObject) => told(stream, event);
+  const progress = async (event: JsonObject) => stream?.progress(event);
   const perform = call.capability.composition
     ? (deadline: Deadline) => runComposition(parts, call, { operationId, deadline, progress })
     : (deadline: Deadline) => runHandler(parts, call, workOf(parts, call, progress), deadline);
@@ -199,12 +206,6 @@ async function handled(
   } catch (error) {
     return { ...done, failure: failureOf('invoke', error, parts.log) };
   }
-}
-
-/** The handler ended, and the log does not say so yet: the caller must look before it acts again. */
-function unsettledCall(parts: Parts, call: CheckedCall): Answer {
-  const detail = 'Cannot say what became of the call: its outcome could not be recorded';
-  return unrecordedCall(parts, { ...call, budget: undefined }, failure('outcome_unknown', detail));
 }
 
 function admissionOf(parts: Parts, call: CheckedCall): Admission {
@@ -323,13 +324,6 @@ function workOf(parts: Parts, call: CheckedCall, progress: Work['progress']): Wo
     approval: call.grant ? 'granted' : approval ? 'open' : 'undeclared',
     progress,
   };
-}
-
-/** A handler need not wait for its events, so an event that cannot be told must not end the process. */
-function told(stream: Stream | undefined, event: JsonObject): Promise<void> {
-  const telling = tellable(event).then((read) => stream?.progress(read));
-  telling.catch(() => undefined);
-  return telling;
 }
 
 function deadlineOf({ definition }: Parts, { capability }: CheckedCall): number {

@@ -22,6 +22,7 @@ import type { GrantUse } from '../storage/invocation-store.ts';
 import type { GrantRecord } from '../storage/records.ts';
 import { approverScope } from './approval-policy.ts';
 import type { TokenCaller } from './caller.ts';
+import { askNow, returnedBy } from './foreign.ts';
 import type { Parts } from './parts.ts';
 
 /** A call whose inputs are resolved. */
@@ -56,9 +57,20 @@ export function isApprovalNeeded(
 ): boolean {
   const when = definition.code.get(capability.name)?.approval?.when;
   const predicate = typeof when === 'object' && 'needed' in when ? when.needed : undefined;
-  // A copy: what an author's predicate does to it must not reach the digest or the handler.
-  const condition = predicate && ((given: JsonObject) => predicate(copyOf(given)));
+  const condition = predicate && ((given: JsonObject) => isNeeded(predicate, given));
   return needsApproval(capability, { parameters, charge, condition });
+}
+
+/** Only a plain yes or no counts: what merely looks like "no" must not open the gate. */
+function isNeeded(predicate: (given: JsonObject) => unknown, given: JsonObject): boolean {
+  const what = 'what an approval condition returned';
+  // A copy: what an author's predicate does to it must not reach the digest or the handler.
+  const answer = returnedBy(
+    askNow(() => predicate(copyOf(given))),
+    what,
+  );
+  if (typeof answer === 'boolean') return answer;
+  throw new Error(`Cannot use ${what}: expected true or false`);
 }
 
 /** What admission must find unchanged to take the use. */

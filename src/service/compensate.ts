@@ -18,7 +18,6 @@ import { lateSettlement } from './late.ts';
 import { failureOf } from './operations.ts';
 import type { Parts } from './parts.ts';
 import { resolvedParameters } from './resolve.ts';
-import { tellable } from './stream.ts';
 
 /** Runs whatever is due and has not been claimed before. */
 export async function compensate(parts: Parts, whole: Whole): Promise<void> {
@@ -79,7 +78,7 @@ async function performed(
       parameters,
       bound: new Map(),
       approval: 'undeclared',
-      progress: async (event) => void (await tellable(event)),
+      progress: async () => undefined,
     };
     return await withinDeadline(deadlineMs, (deadline) =>
       runHandler(parts, { ids, caller }, work, deadline),

@@ -29,7 +29,6 @@ import { failureOf } from './operations.ts';
 import type { Parts } from './parts.ts';
 import { resolvedParameters } from './resolve.ts';
 import { closedRollback, rollbackOf } from './rollback.ts';
-import { tellable } from './stream.ts';
 
 export interface StepDone {
   readonly step: EndedStep;
@@ -162,8 +161,8 @@ function workOf(parts: Parts, { call }: Whole, { capability, parameters, bound }
     parameters,
     bound,
     approval: call.grant ? 'granted' : unapproved,
-    // A step's own events are not the whole's; one that no event could carry is refused all the same.
-    progress: async (event) => void (await tellable(event)),
+    // A step's own events are not the whole's.
+    progress: async () => undefined,
   };
 }
 

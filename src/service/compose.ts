@@ -43,7 +43,7 @@ export async function runComposition(
     return await composedDone(parts, whole, await runSteps(parts, whole, work));
   } catch (error) {
     // Without an admission nothing had an effect: the caller is told as of any other call.
-    if (whole.operationId === undefined) throw error;
+    if (whole.operationId === undefined && isStoreFailure(error)) throw error;
     return brokenOff(parts, whole, error);
   }
 }

@@ -38,7 +38,10 @@ export interface ApprovalPolicy<Parameters = JsonObject> {
     | ConditionPolicy<Parameters>;
   readonly grant_policy: DeclaredApproval['grant_policy'];
   readonly approvals_required?: number;
-  /** Made by the service from the resolved parameters; a caller's words are never the preview. */
+  /**
+   * Made by the service from the resolved parameters; a caller's words are never the preview. Answers
+   * at once: a promise is a defect, and the call is refused.
+   */
   readonly preview?: (parameters: Parameters) => JsonObject;
   /** `root` also keeps the requester's root principal from approving. */
   readonly separation?: 'root';
@@ -117,9 +120,12 @@ export interface HandlerContext {
     price?: Money;
     data?: JsonObject;
   }): string;
-  /** Tells a streaming caller how far the work is. Resolves when the event was taken. */
+  /**
+   * Tells a streaming caller how far the work is. Resolves when the event was taken or dropped, never
+   * in the same turn of the event loop; rejects once the deadline has passed.
+   */
   progress(event: JsonObject): Promise<void>;
-  /** What the call really cost; never charged above what was reserved. */
+  /** What the call really cost; never charged above what was reserved: the rest becomes debt. */
   cost(amount: Money): void;
   /**
    * Goes on when this call was approved. Otherwise it throws, and the call ends as one that had no
@@ -130,8 +136,14 @@ export interface HandlerContext {
 
 /** Thrown by a handler that did nothing: whatever was reserved for the call is given back. */
 export class NoEffect extends Error {
+  // Known by a private name: `instanceof` would ask the thrown value itself, and that may throw.
+  readonly #isOurs = true;
   override readonly name = 'NoEffect';
   readonly type: FailureType;
+
+  static is(value: unknown): value is NoEffect {
+    return typeof value === 'object' && value !== null && #isOurs in value;
+  }
 
   constructor(detail: string, type: FailureType = 'invalid_parameters') {
     super(detail);
@@ -141,13 +153,23 @@ export class NoEffect extends Error {
 
 /** Thrown by `requireApproval()`, for the service to catch. */
 export class ApprovalNeeded extends Error {
+  readonly #isOurs = true;
   override readonly name = 'ApprovalNeeded';
+
+  static is(value: unknown): value is ApprovalNeeded {
+    return typeof value === 'object' && value !== null && #isOurs in value;
+  }
 }
 
 /** Thrown by a handler that failed after it may have acted: the caller gets this very failure. */
 export class HandlerFailure extends Error {
+  readonly #isOurs = true;
   override readonly name = 'HandlerFailure';
   readonly type: FailureType;
+
+  static is(value: unknown): value is HandlerFailure {
+    return typeof value === 'object' && value !== null && #isOurs in value;
+  }
 
   constructor(type: FailureType, detail: string) {
     super(detail);

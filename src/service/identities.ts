@@ -15,7 +15,12 @@ import type { Entitlement } from '../domain/entitlement.ts';
 import { failure, Refusal } from '../domain/failure.ts';
 import { isPrincipal, matchesPrincipal } from '../domain/principal.ts';
 import { entitles } from '../domain/scope-pattern.ts';
+import { LATE } from './deadline.ts';
+import { askWithin } from './foreign.ts';
 import type { ExternalIdentities } from './oidc.ts';
+
+/** In milliseconds: how long a caller waits for a hook that asks a directory. */
+const AUTHENTICATE_MS = 10_000;
 
 /** The author's own way to know a credential: a principal, or null for an unknown one. */
 export type Authenticate = (bearer: string) => string | null | Promise<string | null>;
@@ -55,14 +60,12 @@ export function createIdentities(
 }
 
 /** What a hook throws may quote the credential, so nothing of it is kept but that it threw. */
-async function asked(authenticate: Authenticate | undefined, bearer: string) {
-  try {
-    return await authenticate?.(bearer);
-  } catch (error) {
-    const detail = 'Cannot tell who asks: the credential could not be checked';
-    // Kept for a debugger only: a refusal's cause is never written anywhere.
-    throw new Refusal(failure('service_unavailable', detail), { cause: error });
-  }
+async function asked(authenticate: Authenticate | undefined, bearer: string): Promise<unknown> {
+  if (!authenticate) return undefined;
+  const heard = await askWithin(AUTHENTICATE_MS, () => authenticate(bearer));
+  if (heard !== LATE && 'returned' in heard) return heard.returned;
+  const detail = 'Cannot tell who asks: the credential could not be checked';
+  throw new Refusal(failure('service_unavailable', detail));
 }
 
 /** The first rule that matches, so that an exception stands before the general case. */

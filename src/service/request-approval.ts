@@ -12,7 +12,8 @@ import { barredApprover } from '../domain/approver.ts';
 import { digestOf } from '../domain/canonical.ts';
 import { requestFacts } from '../domain/entry-facts.ts';
 import { failure, Refusal } from '../domain/failure.ts';
-import { copyOf, isObject, type JsonLimits, readJson } from '../domain/json.ts';
+import { readForeignObject } from '../domain/foreign.ts';
+import { copyOf, type JsonLimits } from '../domain/json.ts';
 import { entitles } from '../domain/scope-pattern.ts';
 import type { Capability } from '../protocol/capability.ts';
 import type { Failure } from '../protocol/failure.ts';
@@ -23,6 +24,7 @@ import type { Call } from './call.ts';
 import { acted, actorOf, type TokenCaller } from './caller.ts';
 import type { ApprovalPolicy } from './define.ts';
 import { actEntry } from './entries.ts';
+import { askNow, returnedBy } from './foreign.ts';
 import { frozenFailure } from './freeze.ts';
 import { noticesOf } from './notices.ts';
 import type { Parts } from './parts.ts';
@@ -66,7 +68,7 @@ export async function requestApproval(parts: Parts, call: AskingCall): Promise<F
 function requestOf(parts: Parts, call: AskingCall, policy: ApprovalPolicy): ApprovalRecord {
   const { caller, capability, parameters, ids } = call;
   const { subject, root_principal, chain, session_id } = caller.token;
-  const preview = policy.preview && readPreview(policy.preview(copyOf(parameters)));
+  const preview = policy.preview && previewOf(policy.preview, parameters);
   const now = parts.store.now();
   return {
     approval_request_id: newId('apr_'),
@@ -93,12 +95,15 @@ function requestOf(parts: Parts, call: AskingCall, policy: ApprovalPolicy): Appr
 }
 
 /** As every store can keep it: a preview that cannot be shown must not be approved. */
-function readPreview(made: unknown): JsonObject {
-  const reading = readJson(JSON.stringify(made) ?? '', PREVIEW_LIMITS);
-  if ('fault' in reading) throw new Error(`Cannot preview the call: ${reading.fault}`);
-  const { value } = reading;
-  if (isObject(value)) return value;
-  throw new Error('Cannot preview the call: expected an object');
+function previewOf(make: (parameters: JsonObject) => unknown, parameters: JsonObject): JsonObject {
+  const what = 'the preview of the call';
+  const made = returnedBy(
+    askNow(() => make(copyOf(parameters))),
+    what,
+  );
+  const reading = readForeignObject(made, PREVIEW_LIMITS);
+  if ('value' in reading) return reading.value;
+  throw new Error(`Cannot use ${what}: ${reading.fault}`);
 }
 
 function approvalRequired(parts: Parts, request: ApprovalRecord): Failure {

@@ -7,6 +7,7 @@
 
 import type { ActorPolicyRule } from '../config-parts.ts';
 import { failure, Refusal, refuse } from '../domain/failure.ts';
+import { readForeignObject } from '../domain/foreign.ts';
 import {
   type ActorPolicy,
   type Finding,
@@ -14,13 +15,13 @@ import {
   resolveInputs,
   unknownParameters,
 } from '../domain/inputs.ts';
-import { copyOf } from '../domain/json.ts';
+import { BODY_LIMITS, copyOf } from '../domain/json.ts';
 import { matchesPrincipal } from '../domain/principal.ts';
 import type { Capability } from '../protocol/capability.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
 import type { TokenCaller } from './caller.ts';
-import { beforeLate, LATE } from './deadline.ts';
-import type { Resolution } from './definition.ts';
+import { LATE } from './deadline.ts';
+import { askWithin, returnedBy } from './foreign.ts';
 import type { Parts } from './parts.ts';
 
 /** The resolved parameters, or a refusal. */
@@ -40,7 +41,7 @@ export async function resolvedParameters(
     // A copy: what was sent is what the fingerprint of an idempotency key is made of.
     const value = copyOf(sent[input.name]);
     const deadlineMs = parts.definition.code.get(capability.name)?.deadlineMs as number;
-    findings.set(input.name, await inTime(async () => resolver(value), input.name, deadlineMs));
+    findings.set(input.name, await findingOf(() => resolver(value), input.name, deadlineMs));
   }
   const policies = policiesFor(parts.config.actor_policies, caller);
   const resolved = resolveInputs(capability, sent, { findings, policies });
@@ -49,15 +50,24 @@ export async function resolvedParameters(
 }
 
 /** A resolver has as long as the handler; one that is stuck must not keep its caller for ever. */
-async function inTime(
-  resolve: () => Promise<Resolution>,
+async function findingOf(
+  resolver: () => unknown,
   name: string,
   deadlineMs: number,
-): Promise<Resolution> {
-  const first = await beforeLate(resolve(), deadlineMs);
-  if (first !== LATE) return first;
-  const detail = `Cannot resolve "${name}": no answer within ${deadlineMs} ms; nothing happened`;
-  throw new Refusal(failure('service_unavailable', detail));
+): Promise<Finding> {
+  const heard = await askWithin(deadlineMs, resolver);
+  if (heard === LATE) {
+    const detail = `Cannot resolve "${name}": no answer within ${deadlineMs} ms; nothing happened`;
+    throw new Refusal(failure('service_unavailable', detail));
+  }
+  const what = `what the resolver of "${name}" returned`;
+  const reading = readForeignObject(returnedBy(heard, what) ?? {}, BODY_LIMITS);
+  if ('fault' in reading) throw new Error(`Cannot use ${what}: ${reading.fault}`);
+  const { value, candidates, disclosable } = reading.value;
+  if (value !== undefined) return { value };
+  if (candidates === undefined) return { unresolved: true };
+  if (!Array.isArray(candidates)) throw new Error(`Cannot use ${what}: "candidates" is no list`);
+  return { candidates, disclosable: disclosable === true };
 }
 
 const NO_POLICIES: ReadonlyMap<string, ActorPolicy> = new Map();

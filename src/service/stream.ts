@@ -7,12 +7,8 @@
  * @module
  */
 
-import { type JsonLimits, readJson } from '../domain/json.ts';
 import type { InvocationIds, InvokeAnswer, StreamSummary } from '../protocol/invocation.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
-
-/** An event travels in one piece through every proxy; more belongs into the result. */
-const EVENT_LIMITS: JsonLimits = { bytes: 65_536, depth: 32, keys: 10_000 };
 
 export type EventName = 'started' | 'progress' | 'completed' | 'failed';
 
@@ -34,16 +30,6 @@ export interface Stream {
   /** What will have been told once the last event is sent. Nothing but that one is told after it. */
   summary(): StreamSummary;
   last(answer: InvokeAnswer): Promise<void>;
-}
-
-/**
- * The event as it will be read. Rejects what no event can carry, whether or not anybody listens: a
- * handler behaves the same.
- */
-export async function tellable(event: JsonObject): Promise<JsonObject> {
-  const reading = readJson(JSON.stringify(event), EVENT_LIMITS);
-  if ('value' in reading) return reading.value as JsonObject;
-  throw new RangeError(`Cannot tell of progress: ${reading.fault}`);
 }
 
 export function createStream(ids: InvocationIds, sink: EventSink, clock: { now(): Date }): Stream {
