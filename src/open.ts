@@ -91,24 +91,47 @@ export function storeKind(store: string): string {
   return store.split(':', 1)[0] as string;
 }
 
-export function stopOnSignals(running: { close(): Promise<void> }, log: Logger): void {
-  const stop = (reason: string, code: number) => {
-    log.info({ reason }, 'stopping');
-    running.close().then(
-      () => process.exit(code),
-      (error) => {
-        log.fatal({ err: error }, 'could not stop cleanly');
-        process.exit(1);
-      },
-    );
+/** In milliseconds, after the grace that calls in work have: what still does not end is stuck. */
+const STOP_SPARE_MS = 10_000;
+
+/** Lines about defects that follow the first: a handler in a loop must not fill the log. */
+const DEFECTS_TOLD_MAX = 16;
+
+/** What this process runs, whatever the transport. */
+export interface Stoppable {
+  readonly config: Pick<Config, 'stop_grace_seconds'>;
+  close(): Promise<void>;
+}
+
+/**
+ * Ends the process on a signal, or after a defect that no call can be blamed for, such as a promise that
+ * a handler left alone and that rejected: no new work is taken, what runs is finished within its
+ * grace, and a supervisor starts anew where the exit is not 0. Defects that follow change nothing.
+ */
+export function stopOnSignals(running: Stoppable, log: Logger): void {
+  let defects = 0;
+  let isStopping = false;
+  const end = () => process.exit(defects > 0 ? 1 : 0);
+  const fail = (error: unknown) => {
+    log.fatal({ err: error }, 'could not stop cleanly');
+    process.exit(1);
   };
-  process.once('SIGTERM', () => stop('SIGTERM', 0));
-  process.once('SIGINT', () => stop('SIGINT', 0));
-  // After a defect that nobody caught the state is unknown: finish what is safe, then end.
+  const stop = (reason: string) => {
+    if (isStopping) return;
+    isStopping = true;
+    log.info({ reason }, 'stopping');
+    const mostMs = running.config.stop_grace_seconds * 1_000 + STOP_SPARE_MS;
+    setTimeout(() => fail(new Error(`Cannot stop within ${mostMs} ms`)), mostMs);
+    running.close().then(end, fail);
+  };
+  process.once('SIGTERM', () => stop('SIGTERM'));
+  process.once('SIGINT', () => stop('SIGINT'));
   for (const event of ['uncaughtException', 'unhandledRejection']) {
-    process.once(event, (error) => {
-      log.fatal({ err: error }, event);
-      stop(event, 1);
+    // Kept for good: without a listener the next one would end the process at once.
+    process.on(event, (error: unknown) => {
+      defects += 1;
+      if (defects <= DEFECTS_TOLD_MAX) log.fatal({ err: error }, event);
+      stop(event);
     });
   }
 }

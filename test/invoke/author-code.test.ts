@@ -1,0 +1,190 @@
+/**
+ * Author code beside handlers: predicates, previews, resolvers, binding resolvers and authenticate hooks that
+ * throw, promise, hang or answer nonsense. Nothing runs, nothing is held, and the process lives.
+ *
+ * @module
+ */
+
+import assert from 'node:assert/strict';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, beforeEach, test } from 'vitest';
+import type { JsonObject } from '../../src/protocol/primitives.ts';
+import { defineCapability, type PinnedElsewhere } from '../../src/service/define.ts';
+import { createService, type Resolution } from '../../src/service/definition.ts';
+import { HOSTILE_VALUES } from '../../src/testing/hostile-values.ts';
+import { type TestService, testService } from '../service/harness.ts';
+import { ALICE, SETTINGS } from './principals.ts';
+
+const GRANT_POLICY = {
+  allowed_grant_types: ['one_time' as const],
+  default_grant_type: 'one_time' as const,
+  expires_in_seconds: 60,
+  max_uses: 1,
+};
+
+/** What each piece of author code does when it is asked. */
+const code: Record<string, () => unknown> = {};
+let ran = 0;
+const rejections: unknown[] = [];
+const noteRejection = (error: unknown) => void rejections.push(error);
+
+const plain = {
+  description: 'Tests author code',
+  side_effect: 'write' as const,
+  minimum_scope: ['w.use'],
+  deadline: '50ms',
+  handler: () => {
+    ran += 1;
+    return {};
+  },
+};
+
+const definition = createService({
+  id: 'author-code',
+  resolvers: { places: () => code.resolver?.() as Resolution },
+  authenticate: () => code.authenticate?.() as string,
+  capabilities: [
+    defineCapability({
+      ...plain,
+      name: 'conditional',
+      approval: {
+        when: { condition: 'as the predicate says', needed: () => code.condition?.() as boolean },
+        grant_policy: GRANT_POLICY,
+      },
+    }),
+    defineCapability({
+      ...plain,
+      name: 'previewed',
+      approval: {
+        when: 'always',
+        grant_policy: GRANT_POLICY,
+        preview: () => code.preview?.() as JsonObject,
+      },
+    }),
+    defineCapability({
+      ...plain,
+      name: 'resolved',
+      inputs: [
+        {
+          name: 'place',
+          type: 'string',
+          resolution: { mode: 'backend_resolved', resolver_ref: 'places' },
+        },
+      ],
+    }),
+    defineCapability({
+      ...plain,
+      name: 'bound',
+      inputs: [{ name: 'quote', type: 'string' }],
+      requires_binding: [{ type: 'quote', field: 'quote', max_age: 'PT1M' }],
+      resolveBinding: () => code.binding?.() as PinnedElsewhere,
+    }),
+  ],
+});
+
+let service: TestService;
+let url: string;
+let token: string;
+beforeAll(async () => {
+  process.on('unhandledRejection', noteRejection);
+  service = await testService({ definition, settings: SETTINGS });
+  await service.app.listen({ port: 0, host: '127.0.0.1' });
+  url = `http://127.0.0.1:${(service.app.server.address() as AddressInfo).port}`;
+  token = (await service.issue(ALICE, { scope: ['w.use'], subject: 'agent:a' })).token;
+});
+afterAll(async () => {
+  await service.close();
+  process.off('unhandledRejection', noteRejection);
+});
+beforeEach(() => {
+  ran = 0;
+});
+
+async function invoke(capability: string, parameters: object = {}) {
+  const response = await fetch(`${url}/svc/invoke/${capability}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ parameters }),
+  });
+  const body = JSON.parse(await response.text());
+  const entries = await service.store.queryEntries({
+    invocationId: body.invocation_id,
+    limit: 10,
+  });
+  return { body, states: entries.map(({ state }) => state) };
+}
+
+/** Everything that is neither an answer nor silence: nonsense, throws, rejections. */
+const NONSENSE: readonly { name: string; answer: () => unknown }[] = [
+  ...HOSTILE_VALUES.map(({ name, make }) => ({ name, answer: make })),
+  ...HOSTILE_VALUES.map(({ name, make }) => ({
+    name: `an exception: ${name}`,
+    answer: () => {
+      throw make();
+    },
+  })),
+  { name: 'a promise', answer: async () => true },
+  { name: 'a promise that rejects', answer: () => Promise.reject(new Error('secret-canary')) },
+  { name: 'a promise that never ends', answer: () => new Promise(() => undefined) },
+];
+
+const ASKED = [
+  { what: 'condition', capability: 'conditional', parameters: {} },
+  { what: 'preview', capability: 'previewed', parameters: {} },
+  { what: 'resolver', capability: 'resolved', parameters: { place: 'lisbon' } },
+  { what: 'binding', capability: 'bound', parameters: { quote: 'q-1' } },
+] as const;
+
+for (const { what, capability, parameters } of ASKED) {
+  test(`a ${what} that answers nonsense, throws or never answers lets nothing run`, async () => {
+    for (const { name, answer } of NONSENSE) {
+      code[what] = answer;
+      const { body, states } = await invoke(capability, parameters);
+      assert.equal(body.success, false, name);
+      assert.match(
+        body.failure.type,
+        /^(?:internal_error|service_unavailable|input_denied|invalid_parameters|binding_invalid|approval_required)$/,
+        name,
+      );
+      assert.deepEqual(states, ['refused'], name);
+      assert.equal(JSON.stringify(body).includes('secret-canary'), false, name);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+
+    assert.equal(ran, 0);
+    assert.deepEqual(rejections, []);
+    assert.equal((await fetch(`${url}/healthz`)).status, 200);
+  });
+}
+
+test('a condition that answers 0 or nothing does not let the call pass for one that needs no approval', async () => {
+  for (const answer of [0, '', null, undefined]) {
+    code.condition = () => answer;
+    assert.equal((await invoke('conditional')).body.failure?.type, 'internal_error');
+  }
+  code.condition = () => false;
+  assert.equal((await invoke('conditional')).body.success, true);
+});
+
+test('a binding of another issuer without a real date is not fresh for ever', async () => {
+  for (const issued_at of [new Date(Number.NaN), '2030-01-01T00:00:00Z', undefined]) {
+    code.binding = () => ({ issued_at });
+    assert.equal((await invoke('bound', { quote: 'q-1' })).body.failure?.type, 'internal_error');
+  }
+  code.binding = async () => ({ issued_at: new Date(), data: { seat: '1A' } });
+  assert.equal((await invoke('bound', { quote: 'q-1' })).body.success, true);
+});
+
+test('an authenticate hook that answers nonsense or throws lets nobody in', async () => {
+  const nonsense = NONSENSE.filter(({ name }) => name !== 'a promise that never ends');
+  for (const { name, answer } of nonsense) {
+    code.authenticate = answer;
+    const reply = await fetch(`${url}/svc/tokens`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer unknown', 'content-type': 'application/json' },
+      body: '{"scope":["w.use"]}',
+    });
+    assert.match(String(reply.status), /^(?:401|500|503)$/, name);
+  }
+  assert.deepEqual(rejections, []);
+});
