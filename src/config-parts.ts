@@ -9,6 +9,8 @@ import * as z from 'zod';
 import { OutsideUrl } from './config-webhook.ts';
 import { parseDuration } from './domain/duration.ts';
 import { entitlementFault, entitlementRuleFault } from './domain/entitlement.ts';
+import { readForeign } from './domain/foreign.ts';
+import { BODY_LIMITS } from './domain/json.ts';
 import { RateLimit } from './protocol/capability.ts';
 import { CallerClass } from './protocol/primitives.ts';
 
@@ -45,13 +47,21 @@ export const EntitlementRule = z
   .superRefine((rule, context) => addFault(entitlementRuleFault(rule), context));
 export type EntitlementRule = z.output<typeof EntitlementRule>;
 
+/** A configuration may be a program: only what every store can keep becomes a parameter. */
+const JsonValue = z
+  .unknown()
+  .refine(
+    (value) => 'value' in readForeign(value, BODY_LIMITS),
+    'expected a JSON value without U+0000 and half characters',
+  );
+
 /** What is derived for an actor, or what it may choose from, by the name of an input. */
 export const ActorPolicyRule = z
   .strictObject({
     principals: z.array(Text).min(1),
     inputs: z.record(
       z.string(),
-      z.strictObject({ value: z.unknown().optional(), allowed: z.array(z.unknown()).optional() }),
+      z.strictObject({ value: JsonValue.optional(), allowed: z.array(JsonValue).optional() }),
     ),
   })
   .superRefine((rule, context) => addFault(entitlementRuleFault(rule), context));

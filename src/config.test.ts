@@ -188,6 +188,11 @@ describe('values that cannot be used', () => {
       /^Cannot use setting "entitlements.0.scopes": "a b" is no scope or pattern$/,
     ],
     [
+      'an actor policy that no store can keep',
+      { actor_policies: [{ principals: ['agent:x'], inputs: { a: { value: 'a\0b' } } }] },
+      /^Cannot use setting "actor_policies.0.inputs.a.value": expected a JSON value/,
+    ],
+    [
       'an actor policy for nobody',
       { actor_policies: [{ principals: ['*:x'], inputs: {} }] },
       /^Cannot use setting "actor_policies.0.principals": "\*:x" is no principal or pattern/,

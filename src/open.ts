@@ -95,7 +95,7 @@ export function storeKind(store: string): string {
 const STOP_SPARE_MS = 10_000;
 
 /** Lines about defects that follow the first: a handler in a loop must not fill the log. */
-const DEFECTS_TOLD_MAX = 16;
+const DEFECTS_LOGGED_MAX = 16;
 
 /** What this process runs, whatever the transport. */
 export interface Stoppable {
@@ -130,7 +130,7 @@ export function stopOnSignals(running: Stoppable, log: Logger): void {
     // Kept for good: without a listener the next one would end the process at once.
     process.on(event, (error: unknown) => {
       defects += 1;
-      if (defects <= DEFECTS_TOLD_MAX) log.fatal({ err: error }, event);
+      if (defects <= DEFECTS_LOGGED_MAX) log.fatal({ err: error }, event);
       stop(event);
     });
   }

@@ -13,7 +13,10 @@ const AMOUNTS = ['amount', 'upper_bound', 'range_min', 'range_max', 'typical'] a
 export const costFaults: FaultRule = (capability) => {
   const { cost } = capability;
   const financial = cost?.financial;
-  if (!cost || !financial) return [];
+  if (!cost || !financial) {
+    const needless = 'nothing can be overrun: the capability has no financial cost';
+    return capability.on_overrun ? [fault(capability.name, 'on_overrun', needless)] : [];
+  }
 
   const found = (field: string, text: string) =>
     fault(capability.name, `cost.financial.${field}`, text);

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { EndedInvocation } from '../service/parts.ts';
+import type { Watcher } from '../service/parts.ts';
 import type { SealingState } from '../service/sealer.ts';
 import type { Load } from './shed.ts';
 import { createCounter, createGauge, createHistogram, metricsText } from './tally.ts';
@@ -14,13 +14,12 @@ const DURATION_BUCKETS = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
 ];
 
-export interface Metrics {
+export interface Metrics extends Watcher {
   /** All of them, as a scraper reads them. */
   text(): string;
   /** Labels are names of ours, never a caller's text: their number is bounded. */
   answered(operation: string, status: number, seconds: number): void;
   shed(): void;
-  invoked(invocation: EndedInvocation): void;
   alarmed(alarm: string): void;
 }
 
@@ -54,7 +53,13 @@ export function createMetrics(load: Load, sealing: () => SealingState | undefine
   const alarms = createCounter('writ_alarms_total', 'What an honest service never meets', [
     'alarm',
   ]);
+  const overruns = createCounter(
+    'writ_cost_overruns_total',
+    'Calls whose handler reported a higher cost than was reserved',
+    ['capability'],
+  );
   const all = [
+    overruns,
     requests,
     durations,
     turnedAway,
@@ -74,6 +79,7 @@ export function createMetrics(load: Load, sealing: () => SealingState | undefine
     },
     shed: () => turnedAway.inc(),
     alarmed: (alarm) => alarms.inc(alarm),
+    overran: (capability) => overruns.inc(capability),
     invoked({ capability = 'none', outcome, seconds }) {
       invocations.inc(capability, outcome);
       invocationDurations.observe(capability, seconds);

@@ -143,6 +143,7 @@ export const EXAMPLES: OperationExamples = {
       budget_spent: 25,
       budget_reserved: 0,
       budget_remaining: 475,
+      debts: [],
       max_delegation_depth: 5,
       concurrent_branches: 'allowed',
       caller_class: 'automated_agent',
@@ -283,12 +284,16 @@ export const EXAMPLES: OperationExamples = {
   },
   'operator.freeze': {
     request: FREEZE,
-    answer: { ...FREEZE, frozen_by: OPERATOR, frozen_at: NOW, until: null },
+    answer: { ...FREEZE, root_principal: null, frozen_by: OPERATOR, frozen_at: NOW, until: null },
   },
   'operator.unfreeze': { request: FREEZE, answer: { lifted: true } },
   'operator.frozen': {
     request: {},
-    answer: { frozen: [{ ...FREEZE, frozen_by: OPERATOR, frozen_at: NOW, until: LATER }] },
+    answer: {
+      frozen: [
+        { ...FREEZE, root_principal: null, frozen_by: OPERATOR, frozen_at: NOW, until: LATER },
+      ],
+    },
   },
   'operator.indeterminate': {
     request: {},

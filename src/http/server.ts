@@ -67,7 +67,7 @@ export function createHttpServer(
     },
   });
   const metrics = createMetrics(load, runtime.sealing);
-  runtime.watch(metrics.invoked);
+  runtime.watch(metrics);
   runtime.watchAlarms(metrics.alarmed);
   app.addHook('preClose', async () => runtime.release());
   app.addHook('onClose', async () => load.close());

@@ -199,6 +199,8 @@ export const CapabilityDeclaration = z.strictObject({
   principal_classes: z.array(PrincipalClass).min(1).optional(),
   max_delegation_depth: z.int().nonnegative().optional(),
   rate_limit: RateLimit.optional(),
+  /** What follows when the handler reports more than was reserved. By default only debt and an alarm. */
+  on_overrun: z.literal('freeze').optional(),
   approval: ApprovalDeclaration.optional(),
 });
 export type CapabilityDeclaration = z.infer<typeof CapabilityDeclaration>;

@@ -32,6 +32,8 @@ const Target = {
       .min(1)
       .max(2 * ID_LENGTH_MAX),
   ),
+  /** With a capability: only the calls of this root principal. */
+  root_principal: optional(Principal),
 };
 
 /** The whole service has no name to give; everything smaller must be named. */
@@ -43,19 +45,28 @@ const TARGET_RULE = {
   path: ['target'],
 };
 
+function narrowsACapability(named: { what: FreezeTarget; root_principal?: string | undefined }) {
+  return named.what === 'capability' || named.root_principal === undefined;
+}
+const NARROWING_RULE = { message: 'expected only with a capability', path: ['root_principal'] };
+
 export const FreezeRequest = z
   .strictObject({ ...Target, reason: Reason, until: optional(Timestamp) })
-  .refine(namesItsTarget, TARGET_RULE);
+  .refine(namesItsTarget, TARGET_RULE)
+  .refine(narrowsACapability, NARROWING_RULE);
 export type FreezeRequest = z.output<typeof FreezeRequest>;
 
 export const UnfreezeRequest = z
   .strictObject({ ...Target, reason: Reason })
-  .refine(namesItsTarget, TARGET_RULE);
+  .refine(namesItsTarget, TARGET_RULE)
+  .refine(narrowsACapability, NARROWING_RULE);
 export type UnfreezeRequest = z.output<typeof UnfreezeRequest>;
 
 export const Freeze = z.object({
   what: FreezeTarget,
   target: z.string().nullable(),
+  /** The one root principal that a capability is frozen for. */
+  root_principal: Principal.nullable(),
   reason: z.string(),
   frozen_by: Principal,
   frozen_at: Timestamp,

@@ -15,6 +15,7 @@ import {
   CapabilityName,
   ID_LENGTH_MAX,
   JsonObject,
+  Money,
   optional,
   Principal,
   SCOPES_PER_TOKEN_MAX,
@@ -140,6 +141,8 @@ export const TokenView = z.object({
   budget_spent: Amount.nullable(),
   budget_reserved: Amount.nullable(),
   budget_remaining: Amount.nullable(),
+  /** What calls under the token, or below it, cost beyond what was reserved for them. */
+  debts: z.array(Money),
   max_delegation_depth: z.int().nonnegative(),
   concurrent_branches: ConcurrentBranches,
   caller_class: CallerClass,

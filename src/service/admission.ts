@@ -8,25 +8,25 @@
  */
 
 import { amended } from '../domain/amended.ts';
-import {
-  type BudgetState,
-  type Charge,
-  contextOf,
-  exceeded,
-  settledCost,
-} from '../domain/budget.ts';
+import { type BudgetState, type Charge, contextOf, exceeded } from '../domain/budget.ts';
 import { failure, Refusal } from '../domain/failure.ts';
 import { utf8 } from '../domain/hash.ts';
 import { observedDetail } from '../domain/observability.ts';
 import type { Failure } from '../protocol/failure.ts';
 import type { BudgetContext, InvokeAnswer } from '../protocol/invocation.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
-import type { Admission, Admitted, Refused, Settlement } from '../storage/invocation-store.ts';
+import type {
+  Admission,
+  Admitted,
+  Overrun,
+  Refused,
+  Settlement,
+} from '../storage/invocation-store.ts';
 import type { IntentRecord } from '../storage/records.ts';
 import { OutcomeUnknown } from '../storage/store.ts';
 import { grantUseOf, lostGrant } from './approve-call.ts';
 import { brokenCall, brokenRead, unsettledCall } from './broken.ts';
-import { answerOf, bytesOf, type CheckedCall, type Ending, endingEntry, moneyOf } from './call.ts';
+import { answerOf, bytesOf, type CheckedCall, type Ending, endingEntry } from './call.ts';
 import { runComposition } from './compose.ts';
 import type { Deadline } from './deadline.ts';
 import { frozenFailure } from './freeze.ts';
@@ -34,6 +34,7 @@ import { type Done, runHandler, type Work, withinDeadline } from './handler.ts';
 import { lateSettlement, supersededCall } from './late.ts';
 import { keepLeases, leaseUntil } from './leases.ts';
 import { type Answer, failureOf } from './operations.ts';
+import { costAndOverrun } from './overrun.ts';
 import type { Parts } from './parts.ts';
 import { budgetsOf } from './permissions.ts';
 import { newOperationId } from './random.ts';
@@ -129,7 +130,7 @@ function needsAdmission({ capability, caller, charge, request }: CheckedCall): b
 /** Bindings must be kept before the caller hears of them, hence with the entry or not at all. */
 async function answerRead(parts: Parts, call: CheckedCall, stream?: Stream): Promise<Answer> {
   const done = await handled(parts, call, stream);
-  const ending = endingOf(parts, call, done, stream);
+  const { ending } = endingOf(parts, call, done, stream);
   const entry = endingEntry(parts, call, ending);
   await parts.store.append([entry], done.bindings);
   lateSettlement(parts, call, done.late);
@@ -150,7 +151,7 @@ async function run(
   if (done.late) void parts.work.track(done.late.then(letGo));
   else leases.stop();
   if (done.isAbandoned) return unsettledCall(parts, call);
-  const ending = endingOf(parts, call, done, stream);
+  const { ending, overrun } = endingOf(parts, call, done, stream);
   const budget = settledContext(call, done, ending, budgets);
   const settled = amended(call, { budget });
   const entry = endingEntry(parts, settled, ending);
@@ -170,6 +171,7 @@ async function run(
       output: done.result,
     }),
     answer: call.idempotencyKey === undefined ? undefined : utf8(text),
+    overrun,
     entry,
     now: parts.store.now(),
   };
@@ -330,30 +332,30 @@ function deadlineOf({ definition }: Parts, { capability }: CheckedCall): number 
   return definition.code.get(capability.name)?.deadlineMs as number;
 }
 
-/** How a call ended, and what it cost. A handler that claims more than was checked is reported. */
+/** How a call ended, and what it cost. */
 function endingOf(
   parts: Parts,
-  { capability, charge, ids }: CheckedCall,
+  call: CheckedCall,
   done: Done,
   stream?: Stream,
-): Ending {
+): { readonly ending: Ending; readonly overrun?: Overrun | undefined } {
   const state = done.outcome === 'no_effect' ? 'failed' : done.outcome;
   const streamed = stream?.summary();
-  const detail = done.steps && { steps: done.steps };
-  const base = { state, result: done.result, failure: done.failure, streamed, detail } as const;
-  if (done.outcome === 'no_effect') return base;
-  const { cost, excess } = settledCost(capability, charge, done.reported);
-  if (excess && done.reported) {
-    const facts = { capability: capability.name, reported: moneyOf(done.reported) };
-    const charged = cost ? moneyOf(cost) : null;
-    parts.log.error(
-      { alarm: 'cost_above_reservation', ...ids, ...facts, charged },
-      'a handler reported a cost above what was reserved',
-    );
-  }
-  // Nobody knows what an unknown outcome cost, so it stays charged in full.
-  const isUnknown = done.outcome === 'indeterminate' && charge !== undefined;
-  return amended(base, { cost: isUnknown ? charge : cost });
+  const steps = done.steps && { steps: done.steps };
+  const base = { state, result: done.result, failure: done.failure, streamed, detail: steps };
+  if (done.outcome === 'no_effect') return { ending: base };
+  const { capability, charge: checked } = call;
+  const { cost, detail, overrun } = costAndOverrun(parts, call, capability, {
+    checked,
+    reported: done.reported,
+  });
+  // What an unknown outcome cost is unknown too, so it stays charged in full.
+  const isUnknown = done.outcome === 'indeterminate' && checked !== undefined;
+  const ending = amended(base, {
+    cost: isUnknown ? checked : cost,
+    detail: detail ? { ...steps, ...detail } : steps,
+  });
+  return { ending, overrun };
 }
 
 /** The budget after the call: what was reserved for it has become what it cost. */

@@ -13,7 +13,7 @@
  */
 
 import type { RowKeys } from '../keyring/row-keys.ts';
-import type { Admission, Loaded } from '../storage/invocation-store.ts';
+import type { Admission, Loaded, Settlement } from '../storage/invocation-store.ts';
 import type { BindingRecord } from '../storage/records.ts';
 import { type RowKind, type RowOf, rowText } from '../storage/row-forms.ts';
 import { type Store, StoreUnavailable } from '../storage/store.ts';
@@ -70,6 +70,16 @@ function tokenRows(store: Store, rows: RowKeys, check: RowCheck): Partial<Store>
 function callRows(store: Store, rows: RowKeys, check: RowCheck): Partial<Store> {
   const bound = (bindings: readonly BindingRecord[]) =>
     bindings.length === 0 ? bindings : bindings.map((each) => sealed(rows, 'binding', each));
+  /** What a call leaves behind that has a MAC: its bindings, and a freeze that follows from it. */
+  const kept = ({ bindings, overrun }: Pick<Settlement, 'bindings' | 'overrun'>) => ({
+    bindings: bound(bindings),
+    overrun: overrun?.freeze
+      ? {
+          ...overrun,
+          freeze: { ...overrun.freeze, record: sealed(rows, 'freeze', overrun.freeze.record) },
+        }
+      : overrun,
+  });
   return {
     load: (request) => store.load(request).then((loaded) => authentic(loaded, check, store)),
     admit: (admission) => {
@@ -82,12 +92,12 @@ function callRows(store: Store, rows: RowKeys, check: RowCheck): Partial<Store> 
       });
     },
     settle: (settlement) => {
-      if (settlement.bindings.length === 0) return store.settle(settlement);
-      return store.settle({ ...settlement, bindings: bound(settlement.bindings) });
+      if (settlement.bindings.length === 0 && !settlement.overrun) return store.settle(settlement);
+      return store.settle({ ...settlement, ...kept(settlement) });
     },
     append: (entries, bindings = []) => store.append(entries, bound(bindings)),
-    endStep: (step, instanceId, kept) => {
-      return store.endStep(step, instanceId, { ...kept, bindings: bound(kept.bindings) });
+    endStep: (step, instanceId, results) => {
+      return store.endStep(step, instanceId, { ...results, ...kept(results) });
     },
   };
 }

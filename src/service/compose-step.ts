@@ -8,10 +8,11 @@
  */
 
 import { type BindingFacts, boundPrice, checkBindings, handlesOf } from '../domain/bindings.ts';
-import { type Charge, settledCost } from '../domain/budget.ts';
+import type { Charge } from '../domain/budget.ts';
 import { stepParameters } from '../domain/composition.ts';
 import { checkDraw } from '../domain/draw.ts';
 import { failure, Refusal, refuse } from '../domain/failure.ts';
+import { freezesCapability } from '../domain/freeze.ts';
 import type { Capability } from '../protocol/capability.ts';
 import type { CompositionStep } from '../protocol/composition.ts';
 import type { Failure } from '../protocol/failure.ts';
@@ -19,13 +20,14 @@ import type { JsonObject } from '../protocol/primitives.ts';
 import type { BegunStep, EndedStep } from '../storage/composition-store.ts';
 import { isApprovalNeeded } from './approve-call.ts';
 import { findBindings } from './bindings.ts';
-import { moneyOf } from './call.ts';
 import { claimStep, drawnBy, recordStep, stepIds, type Whole } from './compose-trail.ts';
+import type { HandledCall } from './context.ts';
 import type { Deadline } from './deadline.ts';
 import { capabilityOf } from './definition.ts';
 import { frozenFailure } from './freeze.ts';
 import { type Done, runHandler, type Work } from './handler.ts';
 import { failureOf } from './operations.ts';
+import { costAndOverrun, type SettledCost } from './overrun.ts';
 import type { Parts } from './parts.ts';
 import { resolvedParameters } from './resolve.ts';
 import { closedRollback, rollbackOf } from './rollback.ts';
@@ -67,13 +69,14 @@ export async function runStep(
   await claimStep(parts, whole, claimed);
   const { caller } = whole.call;
   const done = await runHandler(parts, { ids, caller }, workOf(parts, whole, ready), deadline);
-  const step = endedStep(parts, claimed, done, ready);
+  const settled = costOf(parts, { ids, caller }, done, ready);
+  const step = endedStep(claimed, done, settled.cost);
   const rollback = rollbackOf(parts, caller, capability, step);
   await recordStep(
     parts,
     whole,
-    { step, capability, ids, failure: done.failure },
-    { bindings: done.bindings, rollback },
+    { step, capability, ids, failure: done.failure, detail: settled.detail },
+    { bindings: done.bindings, rollback, overrun: settled.overrun },
   );
   return { step, failure: done.failure, needsApproval: done.needsApproval };
 }
@@ -111,8 +114,8 @@ async function prepare(
 ): Promise<Prepared> {
   const { caller, charge, grant } = whole.call;
   const freezes = await parts.store.frozen(parts.store.now());
-  const frozen = freezes.find(
-    ({ what, target }) => what === 'capability' && target === capability.name,
+  const frozen = freezes.find((freeze) =>
+    freezesCapability(freeze, capability.name, caller.root_principal),
   );
   if (frozen) throw new Refusal(frozenFailure(frozen));
   const bindings = await boundBy(parts, whole, capability, sent);
@@ -166,31 +169,23 @@ function workOf(parts: Parts, { call }: Whole, { capability, parameters, bound }
   };
 }
 
-function endedStep(
+/** A step that reports more than was left for it takes what was left. */
+function costOf(
   parts: Parts,
-  begun: BegunStep,
-  done: Done,
+  call: HandledCall,
+  { outcome, reported }: Done,
   { capability, price }: Prepared,
-): EndedStep {
-  const ended: EndedStep = {
+): SettledCost {
+  if (outcome === 'no_effect') return {};
+  return costAndOverrun(parts, call, capability, { checked: price, reported });
+}
+
+function endedStep(begun: BegunStep, done: Done, cost: Charge | undefined): EndedStep {
+  return {
     ...begun,
     outcome: done.outcome,
     output: done.result,
     failure_type: done.failure?.type,
+    ...(cost && { drawn: cost.amount }),
   };
-  if (done.outcome === 'no_effect') return ended;
-  const { cost, excess } = settledCost(capability, price, done.reported);
-  if (excess && done.reported) {
-    parts.log.error(
-      {
-        alarm: 'cost_above_reservation',
-        invocation_id: begun.invocation_id,
-        capability: capability.name,
-        reported: moneyOf(done.reported),
-        charged: cost ? moneyOf(cost) : null,
-      },
-      'a step reported a cost above what was left for it',
-    );
-  }
-  return { ...ended, drawn: cost?.amount };
 }

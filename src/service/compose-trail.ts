@@ -79,6 +79,8 @@ export interface StepEnding {
   readonly ids: InvocationIds;
   readonly failure?: Failure | undefined;
   readonly isRefused?: boolean | undefined;
+  /** What the entry says besides. */
+  readonly detail?: JsonObject | undefined;
 }
 
 /** Must be awaited before anything follows from what the step did. */
@@ -133,7 +135,7 @@ function hasEntry({ composition }: Whole, { role }: BegunStep): boolean {
 function stepEntry(
   parts: Parts,
   whole: Whole,
-  { step, capability, ids, failure, isRefused }: StepEnding,
+  { step, capability, ids, failure, isRefused, detail }: StepEnding,
   entryType?: EntryType,
 ): EntryRecord {
   const ran = step.outcome === 'no_effect' ? 'failed' : step.outcome;
@@ -144,7 +146,7 @@ function stepEntry(
     state,
     result: step.output,
     failure,
-    detail: stepDetail(whole, step),
+    detail: { ...stepDetail(whole, step), ...detail },
   };
   const { parameters } = step;
   const { caller } = whole.call;

@@ -2,7 +2,7 @@
  * Asking foreign code: every call of a function that a service author wrote goes through here.
  *
  * Whatever such a function throws, returns or promises comes back as a value, read once; nothing it
- * does makes the asking reject, and no promise of its is left without somebody who hears it reject. What it
+ * does makes the asking reject, and no promise of it is left without a handler of its rejection. What it
  * returned is still foreign: `domain/foreign.ts` reads it. A function that never gives control back
  * stops the process, and nothing here can help that.
  *

@@ -5,9 +5,16 @@
  */
 
 import { failure, refuse } from '../domain/failure.ts';
+import { capabilityTarget, readCapabilityTarget } from '../domain/freeze.ts';
 import { isPrincipal } from '../domain/principal.ts';
 import type { Failure } from '../protocol/failure.ts';
-import type { Freeze, FreezeRequest, FrozenAnswer, UnfreezeAnswer } from '../protocol/operator.ts';
+import type {
+  Freeze,
+  FreezeRequest,
+  FrozenAnswer,
+  UnfreezeAnswer,
+  UnfreezeRequest,
+} from '../protocol/operator.ts';
 import type { FreezeRecord } from '../storage/records.ts';
 import { answered, audited } from './audited.ts';
 import { acted, actorOf, type Caller, callerOf, holds } from './caller.ts';
@@ -24,7 +31,7 @@ export async function freeze(parts: Parts, ask: Ask): Promise<Freeze> {
     refuse(unusableTarget(parts, request, now));
     const record: FreezeRecord = {
       what: request.what,
-      target: request.target ?? '',
+      target: targetOf(request),
       reason: request.reason,
       frozen_by: caller.principal,
       frozen_at: now,
@@ -40,7 +47,7 @@ export async function unfreeze(parts: Parts, ask: Ask): Promise<UnfreezeAnswer> 
   return audited(parts, await callerOf(parts, ask), 'operator', async (caller) => {
     refuse(notOperator(caller, 'unfreeze'));
     const request = requestOf('operator.unfreeze', ask);
-    const target = { what: request.what, target: request.target ?? '' };
+    const target = { what: request.what, target: targetOf(request) };
     const entry = operatorEntry(parts, caller, 'unfreeze', request);
     return { lifted: acted(await parts.store.unfreeze(target, entry, actorOf(caller))) };
   });
@@ -72,9 +79,20 @@ export async function frozenFor(parts: Parts, rootPrincipal: string): Promise<Fa
 }
 
 export function frozenFailure({ what, target, reason, until }: FreezeRecord): Failure {
-  const name = what === 'service' ? 'the service' : `${what} "${target}"`;
-  const detail = `Cannot proceed: ${name} is frozen: ${reason}`;
+  const detail = `Cannot proceed: ${nameOf(what, target)}: ${reason}`;
   return failure('frozen', detail, until ? { estimated_availability: until.toISOString() } : {});
+}
+
+function nameOf(what: FreezeRecord['what'], target: string): string {
+  if (what === 'service') return 'the service is frozen';
+  if (what === 'root_principal') return `root_principal "${target}" is frozen`;
+  const { capability, root_principal } = readCapabilityTarget(target);
+  const forWhom = root_principal === undefined ? '' : ` for "${root_principal}"`;
+  return `capability "${capability}" is frozen${forWhom}`;
+}
+
+function targetOf({ target = '', root_principal }: UnfreezeRequest): string {
+  return capabilityTarget(target, root_principal);
 }
 
 export function operatorEntry(parts: Parts, caller: Caller, verb: string, facts: object) {
@@ -91,13 +109,14 @@ function said(facts: object): object {
 }
 
 function unusableTarget(parts: Parts, request: FreezeRequest, now: Date): Failure | undefined {
-  const { what, target = '', until } = request;
+  const { what, target = '', root_principal, until } = request;
   if (what === 'capability' && !capabilityOf(parts.definition, target)) {
     const detail = `Cannot freeze "${target}": the service has no such capability`;
     return failure('unknown_capability', detail);
   }
-  if (what === 'root_principal' && !isPrincipal(target)) {
-    return failure('invalid_parameters', `Cannot freeze "${target}": expected a principal`);
+  const principal = what === 'root_principal' ? target : root_principal;
+  if (principal !== undefined && !isPrincipal(principal)) {
+    return failure('invalid_parameters', `Cannot freeze "${principal}": expected a principal`);
   }
   if (until !== undefined && new Date(until) <= now) {
     return failure('invalid_parameters', `Cannot freeze until ${until}: that is past`);
@@ -105,10 +124,14 @@ function unusableTarget(parts: Parts, request: FreezeRequest, now: Date): Failur
   return undefined;
 }
 
-function freezeView({ what, target, reason, frozen_by, frozen_at, until }: FreezeRecord): Freeze {
+function freezeView(record: FreezeRecord): Freeze {
+  const { what, target, reason, frozen_by, frozen_at, until } = record;
+  const { capability, root_principal = null } =
+    what === 'capability' ? readCapabilityTarget(target) : { capability: target };
   return {
     what,
-    target: target === '' ? null : target,
+    target: capability === '' ? null : capability,
+    root_principal,
     reason,
     frozen_by,
     frozen_at: frozen_at.toISOString(),

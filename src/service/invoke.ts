@@ -23,6 +23,7 @@ import { checkBudget } from '../domain/budget.ts';
 import { digestOf } from '../domain/canonical.ts';
 import { stepCapabilities } from '../domain/composition.ts';
 import { failure, Refusal, refuse } from '../domain/failure.ts';
+import { freezesCapability } from '../domain/freeze.ts';
 import { rateHeaders } from '../domain/rate.ts';
 import type { Capability } from '../protocol/capability.ts';
 import type { Failure } from '../protocol/failure.ts';
@@ -184,7 +185,9 @@ async function loadCaller(
         ? { capability: capability.name, key: request.idempotency_key }
         : undefined,
   });
-  const frozen = capability?.composition && (await frozenSteps(parts, capability.composition));
+  const frozen =
+    capability?.composition &&
+    (await frozenSteps(parts, capability.composition, loaded.token?.root_principal));
   const all = frozen ? amended(loaded, { freezes: [...loaded.freezes, ...frozen] }) : loaded;
   const judged = tokenCaller(parts, presented, all);
   // A stored token that has expired or was revoked has an owner, so its refusal is an entry too.
@@ -201,10 +204,12 @@ async function loadCaller(
 async function frozenSteps(
   { store }: Parts,
   { steps }: NonNullable<Capability['composition']>,
+  rootPrincipal: string | undefined,
 ): Promise<FreezeRecord[]> {
-  const names = steps.map((step) => step.capability);
   const freezes = await store.frozen(store.now());
-  return freezes.filter(({ what, target }) => what === 'capability' && names.includes(target));
+  return freezes.filter((freeze) =>
+    steps.some(({ capability }) => freezesCapability(freeze, capability, rootPrincipal)),
+  );
 }
 
 /** The entry of a continuation names its grant, but nobody else's. */

@@ -20,12 +20,18 @@ import type { Waits } from './waits.ts';
 import type { WorkInProgress } from './work.ts';
 
 /** Names of ours only: these become labels, and their number must be bounded. */
-export interface EndedInvocation {
+interface EndedInvocation {
   /** Undefined where the service has no such capability. */
   readonly capability?: string | undefined;
   /** `success`, or the type of the failure. */
   readonly outcome: string;
   readonly seconds: number;
+}
+
+/** Hears of what operators count. */
+export interface Watcher {
+  invoked(invocation: EndedInvocation): void;
+  overran(capability: string): void;
 }
 
 export interface Parts {
@@ -43,6 +49,8 @@ export interface Parts {
   readonly tracer: Tracer;
   /** Told of every invocation that ended. */
   ended(invocation: EndedInvocation): void;
+  /** Told of every handler of a capability that reported more than was reserved. */
+  overran(capability: string): void;
   readonly waits: Waits;
   /** Nudged when there is something to send. */
   readonly webhooks: Repeated;

@@ -34,7 +34,7 @@ import { createLane } from './lane.ts';
 import { LEASE_MS } from './leases.ts';
 import type { ExternalIdentities } from './oidc.ts';
 import type { Ask, Method, Methods } from './operations.ts';
-import type { EndedInvocation, Parts } from './parts.ts';
+import type { Parts, Watcher } from './parts.ts';
 import { createPermissions } from './permissions.ts';
 import { createRateLimiter } from './rate.ts';
 import { closeAbandoned, indeterminate, reconcile } from './recover.ts';
@@ -66,6 +66,7 @@ export interface RuntimeParts
     | 'leaseMs'
     | 'tracer'
     | 'ended'
+    | 'overran'
   > {
   /** Where callers reach the service. */
   baseUrl(): string;
@@ -83,8 +84,8 @@ export interface RuntimeParts
 }
 
 export interface Runtime {
-  /** Tells of every invocation that ends from now on. */
-  watch(listener: (invocation: EndedInvocation) => void): void;
+  /** Tells of every invocation that ends, and of every overrun, from now on. */
+  watch(watcher: Watcher): void;
   /** Tells of every alarm that is raised from now on. */
   readonly watchAlarms: Alarms['watch'];
   readonly methods: Methods;
@@ -122,14 +123,17 @@ export async function createRuntime({
   const alarms = createAlarms(log);
   const store = authenticStore(tracedStore(given.store, tracer), keyring.rows, alarms);
   const external = await externalIdentities(config, store, log);
-  const listeners = new Set<(invocation: EndedInvocation) => void>();
+  const watchers = new Set<Watcher>();
   const parts: Parts = {
     ...given,
     store,
     tracer,
     leaseMs,
     ended: (invocation) => {
-      for (const listener of listeners) listener(invocation);
+      for (const watcher of watchers) watcher.invoked(invocation);
+    },
+    overran: (capability) => {
+      for (const watcher of watchers) watcher.overran(capability);
     },
     identities: createIdentities(config, definition.authenticate, external),
     readToken: createTokenReader(keyring, definition.id),
@@ -178,7 +182,7 @@ export async function createRuntime({
     baseUrl,
     sealing: () => sealer?.state(),
     announce: (protocol, path) => void surfaces.set(protocol, path),
-    watch: (listener) => void listeners.add(listener),
+    watch: (watcher) => void watchers.add(watcher),
     watchAlarms: alarms.watch,
     release: () => parts.waits.stop(),
     unready: () => unready(store, keyring),

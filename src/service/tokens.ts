@@ -13,6 +13,7 @@ import { fromMinor } from '../domain/money.ts';
 import type { RevokeAnswer, TokenView } from '../protocol/token.ts';
 import type { TokenDescription } from '../storage/store.ts';
 import { answered, audited } from './audited.ts';
+import { moneyOf } from './call.ts';
 import { acted, actorOf, type Caller, callerOf, holds } from './caller.ts';
 import { actEntry } from './entries.ts';
 import { type Ask, requestOf } from './operations.ts';
@@ -80,7 +81,7 @@ function unknownToken(tokenId: string) {
 }
 
 function viewOf(described: TokenDescription, now: Date): TokenView {
-  const { token, lineage, children, childrenCount } = described;
+  const { token, lineage, children, childrenCount, debts } = described;
   const revoked = lineage.find(({ revoked_at }) => revoked_at !== undefined)?.revoked_at;
   const expired = token.expires_at <= now;
   const budgets = lineage.flatMap(({ budget }) => budget ?? []);
@@ -101,6 +102,7 @@ function viewOf(described: TokenDescription, now: Date): TokenView {
     budget_spent: amount(own?.consumed),
     budget_reserved: amount(own?.reserved),
     budget_remaining: amount(own && leastRemaining(budgets)),
+    debts: debts.map(moneyOf),
     max_delegation_depth: token.max_delegation_depth,
     concurrent_branches: token.concurrent_branches,
     caller_class: token.caller_class,

@@ -12,6 +12,7 @@
 import type { EntryRecord } from '../domain/entry.ts';
 import type { FailureType } from '../protocol/failure.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
+import type { Overrun } from './invocation-store.ts';
 import type { BindingRecord, IntentRecord } from './records.ts';
 
 export interface CompositionStore {
@@ -24,8 +25,8 @@ export interface CompositionStore {
   beginStep(step: BegunStep, instanceId: string): Promise<boolean>;
 
   /**
-   * Records how a claimed step ended, with its entry, the bindings it issued and the window in which
-   * it can be undone. Repeating it with the same entry is the same as doing it once. False, and
+   * Records how a claimed step ended, with its entry, the bindings it issued, the window in which it can
+   * be undone and what it overran. Repeating it with the same entry is the same as doing it once. False, and
    * nothing changed, when it ended otherwise before or the call is in other hands.
    */
   endStep(step: EndedStep, instanceId: string, kept: KeptWithStep): Promise<boolean>;
@@ -76,6 +77,7 @@ export interface KeptWithStep {
   readonly entry?: EntryRecord | undefined;
   readonly bindings: readonly BindingRecord[];
   readonly rollback?: RollbackRecord | undefined;
+  readonly overrun?: Overrun | undefined;
 }
 
 export interface AdoptedComposition {

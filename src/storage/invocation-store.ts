@@ -35,14 +35,16 @@ export interface InvocationStore {
    * token in the lineage is taken; the idempotency key is claimed; the intent is durable.
    *
    * Of several dead tokens the refusal names the first revoked from the root, and only without one
-   * the first expired; of several freezes the widest: service, root principal, capability.
+   * the first expired; of several freezes the widest: service, root principal, capability, capability
+   * for the root principal.
    */
   admit(request: Admission): Promise<Admitted | Refused>;
 
   /**
    * Closes an admitted call once: the reservation becomes the actual cost (never more than was
    * reserved) on every token it was reserved on, leases and the trail of steps are let go (unless the
-   * call `stillRuns`), bindings, the answer and the entry are kept. Repeating it with the same entry is the same as doing it once.
+   * call `stillRuns`), bindings, the answer and the entry are kept; an overrun becomes debt on every
+   * token of the lineage, and what it freezes is frozen, with its own entry. Repeating it with the same entry is the same as doing it once.
    * `superseded`: another outcome was recorded before, or (unless the outcome is `indeterminate`) a
    * lease was lost to another call meanwhile; nothing changed.
    */
@@ -134,8 +136,9 @@ export interface Loaded {
   /** Root first, the token itself last. Empty when the token is unknown. */
   readonly lineage: readonly LineageLink[];
   /**
-   * Widest first: service, the token's root principal, capability. Also those whose time has passed:
-   * whether a freeze is in force is decided by a reader that can authenticate its row.
+   * Widest first: service, the token's root principal, capability, capability for that root principal.
+   * Also those whose time has passed: whether a freeze is in force is decided by a reader that can
+   * authenticate its row.
    */
   readonly freezes: readonly FreezeRecord[];
   readonly grant?: GrantRecord | undefined;
@@ -209,6 +212,18 @@ export interface Settlement {
   readonly rollback?: RollbackRecord | undefined;
   /** Kept for replay where the call had a key; a call without one needs none. */
   readonly answer?: Uint8Array | undefined;
+  readonly overrun?: Overrun | undefined;
   readonly entry: EntryRecord;
   readonly now: Date;
+}
+
+/** What a handler reported beyond what was reserved for it, and what follows. */
+export interface Overrun {
+  /**
+   * Added to what every token of the lineage owes; a sum stays at the largest amount of its currency.
+   * Absent where the report cannot be compared with the reservation.
+   */
+  readonly debt?: Charge | undefined;
+  /** Frozen in the same step. */
+  readonly freeze?: { readonly record: FreezeRecord; readonly entry: EntryRecord } | undefined;
 }

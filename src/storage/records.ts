@@ -133,7 +133,7 @@ export interface IntentRecord {
 
 export interface FreezeRecord {
   readonly what: FreezeTarget;
-  /** Empty for the whole service. */
+  /** Empty for the whole service; of a capability as `domain/freeze.ts` writes it. */
   readonly target: string;
   readonly reason: string;
   readonly frozen_by: string;

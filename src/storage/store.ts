@@ -22,6 +22,7 @@ import type { LedgerStore } from './ledger-store.ts';
 import type { LogStore } from './log-store.ts';
 import type {
   ApprovalRecord,
+  Charge,
   DeliveryRecord,
   FreezeRecord,
   GrantRecord,
@@ -126,6 +127,8 @@ export interface TokenDescription {
   readonly lineage: readonly LineageLink[];
   readonly children: readonly string[];
   readonly childrenCount: number;
+  /** What calls under the token, or below it, cost beyond what was reserved; one for each currency. */
+  readonly debts: readonly Charge[];
 }
 
 export interface ApprovalStore {

@@ -17,6 +17,7 @@ import { ADOPTION_CASES, ROLLBACK_CASES, STEP_CASES } from './cases-compositions
 import { LOAD_CASES } from './cases-load.ts';
 import { LOG_CASES, LONG_LOG_CASES, QUERY_CASES } from './cases-log.ts';
 import { DELIVERY_CASES, EXPIRY_CASES, OPERATOR_CASES } from './cases-notices.ts';
+import { OVERRUN_CASES } from './cases-overruns.ts';
 import { PERMIT_CASES } from './cases-permits.ts';
 import { RETENTION_CASES } from './cases-retention.ts';
 import { ROW_CASES } from './cases-rows.ts';
@@ -52,7 +53,7 @@ const AREAS: Readonly<Record<string, Cases>> = {
     ...LEASE_CASES,
     ...KEY_CASES,
   },
-  settlement: { ...OUTCOME_CASES, ...SETTLEMENT_CASES, ...ONCE_CASES },
+  settlement: { ...OUTCOME_CASES, ...SETTLEMENT_CASES, ...ONCE_CASES, ...OVERRUN_CASES },
   'calls together': TOGETHER_CASES,
   compositions: { ...STEP_CASES, ...ADOPTION_CASES, ...ROLLBACK_CASES },
   'unknown outcomes': UNKNOWN_OUTCOME_CASES,

@@ -146,6 +146,7 @@ onBothStores((rig) => {
       assert.deepEqual(told, {
         what: target.what,
         target: target.target ?? null,
+        root_principal: null,
         reason: REASON,
         frozen_by: 'service:operator',
         until: target.what === 'capability' ? until : null,

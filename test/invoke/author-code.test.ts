@@ -107,7 +107,7 @@ async function invoke(capability: string, parameters: object = {}) {
     body: JSON.stringify({ parameters }),
   });
   const body = JSON.parse(await response.text());
-  const entries = await service.store.queryEntries({
+  const { entries } = await service.store.queryEntries({
     invocationId: body.invocation_id,
     limit: 10,
   });

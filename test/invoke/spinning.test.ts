@@ -84,7 +84,7 @@ function send(stream: boolean, reference: string): Socket {
 
 async function entriesOf(reference: string) {
   const query = { clientReferenceId: reference, limit: 10 };
-  return (await service.store.queryEntries(query)).map(entryView).reverse();
+  return (await service.store.queryEntries(query)).entries.map(entryView).reverse();
 }
 
 /** The call's own entry, once there is one, with health asked all the while. */

@@ -92,6 +92,7 @@ const tokenView = {
   budget_spent: 100,
   budget_reserved: 20,
   budget_remaining: 380,
+  debts: [{ currency: 'USD', amount: 5 }],
   max_delegation_depth: 5,
   concurrent_branches: 'allowed',
   caller_class: 'default',
@@ -111,6 +112,7 @@ const bareTokenView = {
   budget_spent: null,
   budget_reserved: null,
   budget_remaining: null,
+  debts: [],
   session_id: null,
   revoked_at: null,
 };
@@ -229,7 +231,13 @@ const { terms: _proposed, terms_digest: _proposedDigest, ...bareQuorum } = quoru
 
 const freeze = { what: 'root_principal', target: HUMAN, reason: 'stolen laptop', until: TIME };
 const named = only(freeze, 'what', 'target', 'reason');
-const frozen = { ...freeze, frozen_by: HUMAN, frozen_at: TIME };
+const frozen = { ...freeze, root_principal: null, frozen_by: HUMAN, frozen_at: TIME };
+const narrow = {
+  what: 'capability',
+  target: 'book_flight',
+  root_principal: HUMAN,
+  reason: 'unpaid',
+};
 const frozenService = { ...frozen, what: 'service', target: null, until: null };
 
 const indeterminate = {
@@ -322,8 +330,16 @@ export const AUTHORITY_EXAMPLES: Examples = {
     },
   ],
   DenyRequest: [whole({ approval_request_id: REQUEST_ID, reason: 'too dear' })],
-  FreezeRequest: [{ full: freeze, minimal: named }, whole({ what: 'service', reason: 'incident' })],
-  UnfreezeRequest: [whole(named), whole({ what: 'service', reason: 'all clear' })],
+  FreezeRequest: [
+    { full: freeze, minimal: named },
+    { full: narrow, minimal: only(narrow, 'what', 'target', 'reason') },
+    whole({ what: 'service', reason: 'incident' }),
+  ],
+  UnfreezeRequest: [
+    whole(named),
+    { full: narrow, minimal: only(narrow, 'what', 'target', 'reason') },
+    whole({ what: 'service', reason: 'all clear' }),
+  ],
   Freeze: [{ full: frozen, minimal: frozenService }],
   FrozenAnswer: [{ full: { frozen: [frozen] }, minimal: { frozen: [frozenService] } }],
   UnfreezeAnswer: [whole({ lifted: true })],

@@ -133,6 +133,7 @@ const declaration = {
   principal_classes: ['human'],
   max_delegation_depth: 2,
   rate_limit: rateLimit,
+  on_overrun: 'freeze',
   approval,
 };
 

@@ -18,6 +18,7 @@ import type {
 import type { Database, Session, Statement } from './connection.ts';
 import { bindingRows, enqueue } from './entries.ts';
 import { INTENT_COLUMNS } from './intents.ts';
+import { keepOverrun } from './overruns.ts';
 import { resolved } from './resolve.ts';
 import { intentOf, type Row, stepOf, timeOf } from './rows.ts';
 
@@ -64,7 +65,7 @@ async function begin(database: Database, step: BegunStep, instanceId: string): P
 async function end(
   session: Session,
   step: EndedStep,
-  { entry, bindings, rollback, instanceId }: KeptWithStep & { instanceId: string },
+  { entry, bindings, rollback, overrun, instanceId }: KeptWithStep & { instanceId: string },
 ): Promise<boolean> {
   await session.run(HOLD, [step.operation_id]);
   const key = [step.operation_id, step.role, step.step_id, step.invocation_id, step.outcome];
@@ -83,6 +84,7 @@ async function end(
   if (bindings.length > 0) await session.run(BINDINGS, [bindingRows(bindings)]);
   if (rollback) await session.run(ROLLBACK, [JSON.stringify(rollback)]);
   if (entry) await enqueue(session, entry);
+  if (overrun) await keepOverrun(session, step.operation_id, overrun);
   return true;
 }
 

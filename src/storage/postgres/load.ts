@@ -78,8 +78,9 @@ const LOAD: Statement = {
   text: `SELECT
       CASE WHEN t.token_id IS NOT NULL THEN ${tokenJson('t')} END AS token,
       ${LINEAGE_JSON} AS lineage,
-      (SELECT jsonb_agg(to_jsonb(f) ORDER BY f.what DESC) FROM freezes f
+      (SELECT jsonb_agg(to_jsonb(f) ORDER BY f.what DESC, f.target) FROM freezes f
         WHERE (f.what, f.target) IN (('service', ''), ('capability', r.capability),
+            ('capability', r.capability || ' ' || t.root_principal),
             ('root_principal', t.root_principal))) AS freezes,
       (SELECT to_jsonb(g) FROM grants g WHERE g.grant_id = r.grant_id) AS grant,
       (SELECT jsonb_agg(to_jsonb(b) || jsonb_build_object('amount', b.amount::text))

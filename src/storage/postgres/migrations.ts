@@ -12,6 +12,7 @@ import type { Database, Session } from './connection.ts';
 import type { PostgresSettings } from './options.ts';
 import { CALL_FUNCTIONS } from './schema-calls.ts';
 import { CHAINS } from './schema-chains.ts';
+import { DEBTS } from './schema-debts.ts';
 import { CLAIM_FUNCTIONS, LINEAGE_FUNCTIONS, RELEASE_FUNCTIONS } from './schema-functions.ts';
 import { LOG_TABLES } from './schema-log.ts';
 import { ROW_MACS } from './schema-rows.ts';
@@ -39,6 +40,7 @@ export const STEPS: readonly string[] = [
   APPROVED_THROUGH,
   CHAINS,
   ROW_MACS,
+  DEBTS,
 ];
 
 /** Every index that has a name of its own, as the last step that makes it does. */

@@ -4,9 +4,11 @@
  * @module
  */
 
+import type { EntryRecord } from '../../domain/entry.ts';
+import type { FreezeRecord } from '../records.ts';
 import type { OperatorStore } from '../store.ts';
 import { endedActor } from './actor.ts';
-import type { Database, Statement } from './connection.ts';
+import type { Database, Session, Statement } from './connection.ts';
 import { enqueueFrom, entryValues } from './entries.ts';
 import { freezeOf, type Row } from './rows.ts';
 import { ENTRY_COLUMNS } from './schema-log.ts';
@@ -15,12 +17,9 @@ export function createOperators(database: Database, now: () => Date): OperatorSt
   return {
     freeze: (freeze, entry, actor) =>
       database.transaction(async (session) => {
-        const { what, target, reason, frozen_by, frozen_at, until, mac } = freeze;
-        const ended = await endedActor(session, actor, frozen_at);
+        const ended = await endedActor(session, actor, freeze.frozen_at);
         if (ended) return ended;
-        await session.run(HOLD_FREEZES);
-        const values = [what, target, reason, frozen_by, frozen_at, until, mac];
-        await session.run(FREEZE, [...entryValues(entry), ...values]);
+        await runFreeze(session, freeze, entry);
         return 'frozen';
       }),
 
@@ -43,6 +42,18 @@ export function createOperators(database: Database, now: () => Date): OperatorSt
 }
 
 const FIRST = ENTRY_COLUMNS.length + 1;
+
+/** Freezes in a transaction that is under way. */
+export async function runFreeze(
+  session: Session,
+  freeze: FreezeRecord,
+  entry: EntryRecord,
+): Promise<void> {
+  const { what, target, reason, frozen_by, frozen_at, until, mac } = freeze;
+  await session.run(HOLD_FREEZES);
+  const values = [what, target, reason, frozen_by, frozen_at, until, mac];
+  await session.run(FREEZE, [...entryValues(entry), ...values]);
+}
 
 /**
  * One operator after another: what is frozen in the end is what the last entry of the log says.

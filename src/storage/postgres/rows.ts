@@ -225,7 +225,7 @@ function amountOf(value: unknown): bigint {
   return typeof value === 'bigint' ? value : BigInt(String(value));
 }
 
-function chargeOf({ currency, amount }: Row): Charge | undefined {
+export function chargeOf({ currency, amount }: Row): Charge | undefined {
   if (isAbsent(currency)) return undefined;
   return { currency: String(currency), amount: amountOf(amount) };
 }

@@ -6,10 +6,11 @@
  * @module
  */
 
-import type { InvocationStore, Settlement } from '../invocation-store.ts';
+import type { InvocationStore, Overrun, Settlement } from '../invocation-store.ts';
 import { BATCH_PATIENCE_MS, createSharing } from './batch.ts';
-import type { Database, Statement } from './connection.ts';
+import type { Database, Session, Statement } from './connection.ts';
 import { bindingRow, enqueueAllFrom, entryColumns } from './entries.ts';
+import { keepOverrun } from './overruns.ts';
 import { resolved } from './resolve.ts';
 import { column, type Row } from './rows.ts';
 
@@ -23,6 +24,9 @@ export function createSettlement(
   resolveTimeoutMs: number,
 ): InvocationStore['settle'] {
   async function alone(settlement: Settlement): Promise<Settled> {
+    const { overrun } = settlement;
+    if (overrun)
+      return database.transaction((session) => settleOverrun(session, settlement, overrun));
     const [settled] = await settle(database, [settlement]);
     return settled as Settled;
   }
@@ -41,8 +45,21 @@ export function createSettlement(
 /** Bindings and bytes of an answer. What brings more takes so long that others would wait for it. */
 const LIGHT = { bindings: 8, answer: 64 * 1024 };
 
-function isLight({ bindings, answer }: Settlement): boolean {
+function isLight({ bindings, answer, overrun }: Settlement): boolean {
+  if (overrun) return false;
   return bindings.length <= LIGHT.bindings && (answer?.length ?? 0) <= LIGHT.answer;
+}
+
+/** Once, with the settlement itself: one that is repeated adds nothing. */
+async function settleOverrun(
+  session: Session,
+  settlement: Settlement,
+  overrun: Overrun,
+): Promise<Settled> {
+  const [row] = await session.run<VerdictRow>(SETTLE, settleValues([settlement]));
+  if (row?.verdict === 'superseded') return 'superseded';
+  if (row?.verdict === 'settled') await keepOverrun(session, settlement.operation_id, overrun);
+  return 'settled';
 }
 
 async function settle(
@@ -50,13 +67,17 @@ async function settle(
   settlements: readonly Settlement[],
   patienceMs?: number,
 ): Promise<Settled[]> {
-  const rows = await database.write<VerdictRow>(SETTLE, [
+  const rows = await database.write<VerdictRow>(SETTLE, settleValues(settlements, patienceMs));
+  return rows.map(({ verdict }) => (verdict === 'superseded' ? 'superseded' : 'settled'));
+}
+
+function settleValues(settlements: readonly Settlement[], patienceMs?: number): unknown[] {
+  return [
     JSON.stringify(settlements.map(settlementRow)),
     column(settlements, ({ answer }) => answer),
     patienceMs,
     ...entryColumns(settlements.map(({ entry }) => entry)),
-  ]);
-  return rows.map(({ verdict }) => (verdict === 'superseded' ? 'superseded' : 'settled'));
+  ];
 }
 
 interface VerdictRow {

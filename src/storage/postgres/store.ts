@@ -9,6 +9,7 @@
 
 import { setImmediate as turn } from 'node:timers/promises';
 import type { KeptWithStep } from '../composition-store.ts';
+import type { Settlement } from '../invocation-store.ts';
 import { type Store, StoreUnavailable } from '../store.ts';
 import { createAdmission } from './admission.ts';
 import { createApprovals } from './approvals.ts';
@@ -120,8 +121,9 @@ const ENTRIES: Readonly<Record<string, (args: readonly unknown[], result: unknow
   insertRoot: () => 1,
   insertChild: (_, result) => (result === 'inserted' ? 1 : 0),
   revokeToken: (_, result) => (result === undefined ? 0 : 1),
-  settle: (_, result) => (result === 'settled' ? 1 : 0),
-  endStep: ([, , kept], result) => (result && (kept as KeptWithStep).entry ? 1 : 0),
+  settle: ([settlement], result) => (result === 'settled' ? 1 + frozenBy(settlement) : 0),
+  endStep: ([, , kept], result) =>
+    result ? ((kept as KeptWithStep).entry ? 1 : 0) + frozenBy(kept) : 0,
   append: ([entries]) => (entries as readonly unknown[]).length,
   reconcile: (_, result) => (result === undefined ? 0 : 1),
   requestApproval: ([request], result) => (request === result ? 1 : 0),
@@ -131,6 +133,11 @@ const ENTRIES: Readonly<Record<string, (args: readonly unknown[], result: unknow
   freeze: () => 1,
   unfreeze: () => 1,
 };
+
+/** The entry of a freeze that follows from an overrun. */
+function frozenBy(kept: unknown): number {
+  return (kept as Pick<Settlement, 'overrun'>).overrun?.freeze ? 1 : 0;
+}
 
 type Operation = (...args: unknown[]) => Promise<unknown>;
 

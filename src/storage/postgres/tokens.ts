@@ -16,7 +16,7 @@ import { judgedActor } from './actor.ts';
 import { createSharing } from './batch.ts';
 import type { Database, Session, Statement } from './connection.ts';
 import { enqueue, enqueueAllFrom, enqueueFrom, entryColumns, entryValues } from './entries.ts';
-import { budgetMax, fixedOf, linkOf, type Row, sealOf } from './rows.ts';
+import { budgetMax, chargeOf, fixedOf, linkOf, type Row, sealOf } from './rows.ts';
 import { GATE } from './schema-functions.ts';
 import { ENTRY_COLUMNS } from './schema-log.ts';
 
@@ -57,6 +57,7 @@ export function createTokens(database: Database): TokenStore {
         lineage: (row.lineage as Row[]).map((link) => linkOf(link, own)),
         children: row.children as string[],
         childrenCount: Number(row.children_count),
+        debts: ((row.debts ?? []) as Row[]).flatMap((debt) => chargeOf(debt) ?? []),
       };
     },
   };
@@ -209,6 +210,8 @@ const DESCRIBE: Statement = {
       ARRAY(SELECT c.token_id FROM tokens c WHERE c.parent_token_id = t.token_id
         ORDER BY c.token_id LIMIT $2) AS children,
       coalesce((SELECT f.children FROM families f WHERE f.token_id = t.token_id), 0)
-        AS children_count
+        AS children_count,
+      (SELECT jsonb_agg(jsonb_build_object('currency', d.currency, 'amount', d.amount::text)
+        ORDER BY d.currency) FROM debts d WHERE d.token_id = t.token_id) AS debts
     FROM tokens t WHERE t.token_id = $1`,
 };

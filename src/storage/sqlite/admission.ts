@@ -58,11 +58,13 @@ export function readFreezes(
   const rows = connection.all<Row<FreezeRecord>>(
     `SELECT * FROM freezes
      WHERE (what = 'service' OR what = 'root_principal' AND target = ?
-         OR what = 'capability' AND target = ?)
+         OR what = 'capability' AND target IN (?, ? || ' ' || ?))
        AND (until IS NULL OR until > coalesce(?, until - 1))
-     ORDER BY what DESC`,
+     ORDER BY what DESC, target`,
     target.root_principal,
     target.capability,
+    target.capability,
+    target.root_principal,
     now,
   );
   return rows.map(freezeOf);

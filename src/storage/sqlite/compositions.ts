@@ -14,6 +14,7 @@ import type {
 import type { Connection } from './connection.ts';
 import { INTENT_COLUMNS } from './invocations.ts';
 import type { LogWriter } from './log-writer.ts';
+import { keepOverrun } from './overruns.ts';
 import { type IntentRow, intentOf, type Row, timeOf } from './rows.ts';
 import { insertBinding, insertRollback } from './settlement.ts';
 
@@ -64,6 +65,7 @@ export function endStep(
   for (const binding of kept.bindings) insertBinding(connection, binding);
   if (kept.rollback) insertRollback(connection, kept.rollback);
   if (kept.entry) log.append(kept.entry);
+  if (kept.overrun) keepOverrun(connection, log, step.operation_id, kept.overrun);
   return true;
 }
 

@@ -13,6 +13,7 @@ import { BUSY_TIMEOUT_MS, type Connection, rollBack } from './connection.ts';
 import { FIRST_VERSION, LEAF_HASHES_IN_BLOCKS } from './schema.ts';
 import { APPROVED_THROUGH, REQUESTED_THROUGH } from './schema-approvals.ts';
 import { giveChains } from './schema-chains.ts';
+import { DEBTS } from './schema-debts.ts';
 import { ROW_MACS } from './schema-rows.ts';
 
 /** Bytes 68 to 71 of the file: "WRIT". Tells our files from those of other programs. */
@@ -32,6 +33,7 @@ export const MIGRATIONS: readonly Migration[] = [
   (connection) => connection.script(LEAF_HASHES_IN_BLOCKS),
   giveChains,
   (connection) => connection.script(ROW_MACS),
+  (connection) => connection.script(DEBTS),
 ];
 
 /** Milliseconds to wait for another process that takes a step: over a long log it takes a while. */

@@ -15,6 +15,7 @@ import type { ActorEnded } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { eraseIntent } from './erase.ts';
 import type { LogWriter } from './log-writer.ts';
+import { keepOverrun } from './overruns.ts';
 import { type IntentRow, intentOf } from './rows.ts';
 import { endedActor } from './tokens.ts';
 
@@ -58,6 +59,7 @@ export function settle(
   for (const binding of settlement.bindings) insertBinding(connection, binding);
   if (settlement.answer) keepAnswer(connection, operation_id, settlement.answer);
   log.append(entry);
+  if (settlement.overrun) keepOverrun(connection, log, operation_id, settlement.overrun);
   return 'settled';
 }
 

@@ -9,7 +9,7 @@
 
 import type { EntryRecord } from '../../domain/entry.ts';
 import { toMinor } from '../../domain/money.ts';
-import type { TokenRecord } from '../records.ts';
+import type { Charge, TokenRecord } from '../records.ts';
 import { isAltered } from '../row-forms.ts';
 import type { ActorEnded, TokenDescription, TokenStore } from '../store.ts';
 import type { Connection } from './connection.ts';
@@ -142,7 +142,15 @@ export function describeToken(
     lineage: lineage.map(({ link }) => link),
     children: children.map(({ token_id }) => token_id),
     childrenCount: Number(count?.children),
+    debts: readDebts(connection, tokenId),
   };
+}
+
+function readDebts(connection: Connection, tokenId: string): Charge[] {
+  return connection.all<{ currency: string; amount: bigint }>(
+    'SELECT currency, amount FROM debts WHERE token_id = ? ORDER BY currency',
+    tokenId,
+  );
 }
 
 function insertToken(
