@@ -129,12 +129,7 @@ export async function createRuntime({
     store,
     tracer,
     leaseMs,
-    ended: (invocation) => {
-      for (const watcher of watchers) watcher.invoked(invocation);
-    },
-    overran: (capability) => {
-      for (const watcher of watchers) watcher.overran(capability);
-    },
+    ...tellAll(watchers),
     identities: createIdentities(config, definition.authenticate, external),
     readToken: createTokenReader(keyring, definition.id),
     settler: createSettler(store, log),
@@ -196,6 +191,17 @@ export async function createRuntime({
       await recovery.stop();
       await retention.stop();
       await sealer?.stop();
+    },
+  };
+}
+
+function tellAll(watchers: ReadonlySet<Watcher>): Pick<Parts, 'ended' | 'overran'> {
+  return {
+    ended(invocation) {
+      for (const watcher of watchers) watcher.invoked(invocation);
+    },
+    overran(capability) {
+      for (const watcher of watchers) watcher.overran(capability);
     },
   };
 }

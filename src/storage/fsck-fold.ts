@@ -11,6 +11,7 @@
 import { canonicalJson } from '../domain/canonical.ts';
 import { entryView, type StoredEntry } from '../domain/entry.ts';
 import type { Facts } from '../domain/entry-facts.ts';
+import { capabilityTarget } from '../domain/freeze.ts';
 import { toMinor } from '../domain/money.ts';
 import type { ApprovalStatus } from '../protocol/approval.ts';
 import type { AuditEntry, EntryType } from '../protocol/audit.ts';
@@ -215,11 +216,12 @@ function foldDecision(expected: Expected, entry: AuditEntry): void {
 function foldOperator(expected: Expected, entry: AuditEntry): void {
   const { state, detail } = entry;
   if (state !== 'completed' || detail === null) return;
-  const { verb, what, target = '', reason, until, invocation_id, outcome } = detail;
+  const { verb, what, target = '', root_principal, reason, until, invocation_id, outcome } = detail;
   if (verb === 'reconcile' && typeof invocation_id === 'string') {
     reconcile(expected, invocation_id, outcome === 'not_executed');
   }
-  const place = freezeKey({ what, target });
+  const principal = typeof root_principal === 'string' ? root_principal : undefined;
+  const place = freezeKey({ what, target: capabilityTarget(String(target), principal) });
   if (verb === 'unfreeze') expected.freezes.delete(place);
   if (verb !== 'freeze') return;
   const end = typeof until === 'string' ? Date.parse(until) : undefined;

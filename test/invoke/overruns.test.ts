@@ -11,6 +11,7 @@ import type { Money } from '../../src/protocol/primitives.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
 import { defineCapability } from '../../src/service/define.ts';
 import { createService, DefinitionError } from '../../src/service/definition.ts';
+import { checkStore } from '../../src/storage/fsck.ts';
 import { STORES, type TestService, testService } from '../service/harness.ts';
 import { ALICE, BOB, OPERATOR, SETTINGS } from './principals.ts';
 
@@ -93,7 +94,8 @@ for (const { name, open } of STORES) {
       (await service.ask('GET', `/svc/tokens/${token_id}`, { bearer: token })).body;
     const entriesOf = async (invocationId: string) => {
       await service.store.sequence();
-      return (await service.store.queryEntries({ invocationId, limit: 10 })).entries.map(entryView);
+      const { entries } = await service.store.queryEntries({ invocationId, limit: 10 });
+      return entries.map(entryView);
     };
     const asOperator = (method: string, path: string, body?: object) =>
       service.ask(method, `/svc/operator/${path}`, { bearer: OPERATOR, ...(body && { body }) });
@@ -195,6 +197,7 @@ for (const { name, open } of STORES) {
         shown.frozen.map(({ target }: { target: string }) => target),
         ['strict'],
       );
+      assert.deepEqual((await checkStore(service.store)).findings, []);
       await asOperator('POST', 'unfreeze', {
         what: 'capability',
         target: 'strict',
@@ -221,6 +224,7 @@ for (const { name, open } of STORES) {
       }
       await asOperator('POST', 'freeze', { ...one, reason: 'x' });
       const { body } = await service.invoke(token.token, 'pay');
+      assert.deepEqual((await checkStore(service.store)).findings, []);
       await asOperator('POST', 'unfreeze', { ...one, reason: 'x' });
 
       assert.equal(body.failure.type, 'frozen');

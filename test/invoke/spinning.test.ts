@@ -84,7 +84,8 @@ function send(stream: boolean, reference: string): Socket {
 
 async function entriesOf(reference: string) {
   const query = { clientReferenceId: reference, limit: 10 };
-  return (await service.store.queryEntries(query)).entries.map(entryView).reverse();
+  const { entries } = await service.store.queryEntries(query);
+  return entries.map(entryView).reverse();
 }
 
 /** The call's own entry, once there is one, with health asked all the while. */
