@@ -231,9 +231,9 @@ onInspectedStores((rig) => {
       [entry?.actor_key, entry?.root_principal, entry?.token_id, entry?.capability, entry?.task_id],
       [ALICE_PRINCIPAL, ALICE_PRINCIPAL, result.token_id, 'search_flights', 'task-1'],
     );
-    const { kid, claims_digest, ...said } = entry?.detail ?? {};
+    const { kid, chain, claims_digest, ...said } = entry?.detail ?? {};
     const { token } = await rig().store.load({ tokenId: result.token_id });
-    assert.deepEqual([kid, claims_digest], [token?.kid, token?.claims_digest]);
+    assert.deepEqual([kid, chain, claims_digest], [token?.kid, token?.chain, token?.claims_digest]);
     assert.deepEqual(said, {
       service: 'travel-desk',
       subject: 'agent:planner',
