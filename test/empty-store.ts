@@ -134,7 +134,8 @@ UNION ALL
 ORDER BY step, place DESC`;
 
 const AS_MIGRATED = `INSERT INTO head (size, peaks, latest) VALUES (0, '{}', '-infinity');
-UPDATE meta SET log_id = DEFAULT, row_seal = NULL`;
+UPDATE meta SET log_id = DEFAULT, row_seal = NULL;
+INSERT INTO origins (first, log_id) SELECT 0, log_id FROM meta`;
 
 function newName(prefix: string): string {
   return `${prefix}${randomBytes(8).toString('hex')}`;

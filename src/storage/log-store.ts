@@ -6,8 +6,9 @@
  * @module
  */
 
-import type { StoredEntry } from '../domain/entry.ts';
+import type { EntryRecord, StoredEntry } from '../domain/entry.ts';
 import type { NodeId } from '../domain/merkle.ts';
+import type { Origin } from '../domain/origin.ts';
 import type { EntryType, EventClass } from '../protocol/audit.ts';
 import type { CheckpointRecord } from './records.ts';
 
@@ -46,10 +47,22 @@ export interface LogStore {
   /** Below which place each policy has erased: by event class, and `personal`. */
   erasures(): Promise<ReadonlyMap<string, number>>;
 
-  /** Stored tree nodes, in the order asked. Rejects when one is missing: the tree is damaged. */
+  /**
+   * Stored tree nodes by the places they cover (`nodeFrom`), in the order asked. Rejects when one is
+   * missing: the tree is damaged.
+   */
   nodes(ids: readonly NodeId[]): Promise<readonly Uint8Array[]>;
 
   treeHead(): Promise<TreeHead>;
+
+  /** The logs of this store, oldest first. Entries are appended to the last one. */
+  origins(): Promise<readonly Origin[]>;
+
+  /**
+   * Ends the log at `from` and begins the next one with this entry as its first leaf. False, and
+   * nothing changed, when the log has grown or ended since `from` was read.
+   */
+  beginOrigin(from: TreeHead, logId: string, entry: EntryRecord): Promise<boolean>;
 
   /**
    * What the store itself can say about damage that this port cannot show: derived data by which it
@@ -58,8 +71,9 @@ export interface LogStore {
   inspect(): Promise<readonly string[]>;
 
   /**
-   * Keeps a checkpoint if it is the next: its sequence follows the last one's, and its size is not
-   * smaller. False, and nothing kept, when another process was first.
+   * Keeps a checkpoint if it is the next of the current log: its sequence follows the last one's, or
+   * the log's first place where the log has none, and its size is not smaller. False, and nothing
+   * kept, when another process was first.
    */
   insertCheckpoint(checkpoint: CheckpointRecord): Promise<boolean>;
 
@@ -88,7 +102,11 @@ export type Erasure = { readonly until: Date; readonly limit: number } & (
   | { readonly what: 'stated' }
 );
 
+/** The tree of the current log. */
 export interface TreeHead {
+  /** The place of its first leaf. */
+  readonly first: number;
+  /** In leaves. */
   readonly size: number;
   /** The complete subtrees from left to right; their fold is the root. */
   readonly peaks: readonly Uint8Array[];

@@ -52,7 +52,10 @@ export interface Store
     RowStore,
     LogStore,
     LedgerStore {
-  /** Made with the store and never changed: a new store, also an in-memory one, is a new log. */
+  /**
+   * Names the store's first log. Made with the store and never changed: a new store, also an in-memory
+   * one, is a new log. `origins` tells which log is the current one.
+   */
   readonly logId: string;
 
   /**
@@ -110,6 +113,9 @@ export interface TokenStore {
     entry: (ended: number) => EntryRecord,
     by?: { readonly actor?: string | undefined; readonly mac?: string | undefined },
   ): Promise<{ ended: number; revoked_at: Date } | undefined | ActorEnded>;
+
+  /** Root tokens that are neither revoked nor expired at `now`, by id, those after `after`. */
+  livingRoots(now: Date, after: string, limit: number): Promise<readonly string[]>;
 
   /** A token with its lineage (root first), its spending and its first children by id. */
   describeToken(tokenId: string, childrenMax: number): Promise<TokenDescription | undefined>;
@@ -265,4 +271,10 @@ export interface OperatorStore {
 
   /** Those in force at `now`, newest first; without a time, all that are kept. */
   frozen(now?: Date): Promise<readonly FreezeRecord[]>;
+
+  /**
+   * Ends what was promised to callers beside their tokens: every grant counts as used up, bindings and
+   * idempotency keys are forgotten, and composed calls are not resumed, so that recovery closes them.
+   */
+  voidPromises(): Promise<void>;
 }

@@ -31,7 +31,7 @@ import type { Cases } from './runner.ts';
 
 export const TREE_CASES: Cases = {
   'treeHead() of an empty log has no peaks': async (store) => {
-    same(await store.treeHead(), { size: 0, peaks: [] });
+    same(await store.treeHead(), { first: 0, size: 0, peaks: [] });
   },
 
   'treeHead() is the tree over the leaves in order, at every size': async (store) => {
@@ -43,7 +43,7 @@ export const TREE_CASES: Cases = {
 
       const head = await store.sequence();
 
-      same(head, { size, peaks: appendLeaves(0, [], leaves).peaks });
+      same(head, { first: 0, size, peaks: appendLeaves(0, [], leaves).peaks });
       same(await store.treeHead(), head);
     }
   },

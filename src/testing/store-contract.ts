@@ -17,6 +17,7 @@ import { ADOPTION_CASES, ROLLBACK_CASES, STEP_CASES } from './cases-compositions
 import { LOAD_CASES } from './cases-load.ts';
 import { LOG_CASES, LONG_LOG_CASES, QUERY_CASES } from './cases-log.ts';
 import { DELIVERY_CASES, EXPIRY_CASES, OPERATOR_CASES } from './cases-notices.ts';
+import { ORIGIN_CASES, VOIDING_CASES } from './cases-origins.ts';
 import { OVERRUN_CASES } from './cases-overruns.ts';
 import { PERMIT_CASES } from './cases-permits.ts';
 import { RETENTION_CASES } from './cases-retention.ts';
@@ -63,6 +64,7 @@ const AREAS: Readonly<Record<string, Cases>> = {
   operators: OPERATOR_CASES,
   'rate limits': PERMIT_CASES,
   log: { ...LOG_CASES, ...QUERY_CASES, ...LONG_LOG_CASES, ...TREE_CASES, ...CHECKPOINT_CASES },
+  origins: { ...ORIGIN_CASES, ...VOIDING_CASES },
   retention: RETENTION_CASES,
   life: LIFE_CASES,
 };

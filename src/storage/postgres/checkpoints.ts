@@ -65,9 +65,10 @@ const COLUMNS = 'sequence, checkpoint_id, size, root, created_at, signature, not
 const INSERT: Statement = {
   name: 'insert_checkpoint',
   text: `INSERT INTO checkpoints (${COLUMNS})
-    SELECT $1::bigint, $2, $3::bigint, $4, $5, $6, $7
-    WHERE $1 = 1 + coalesce((SELECT max(sequence) FROM checkpoints), 0)
-      AND $3 >= coalesce((SELECT size FROM checkpoints ORDER BY sequence DESC LIMIT 1), 0)
+    SELECT $1::bigint, $2, $3::bigint, $4, $5, $6, $7 FROM (SELECT max(first) AS first FROM origins) o
+    WHERE $1 = 1 + greatest(o.first, coalesce((SELECT max(sequence) FROM checkpoints), 0))
+      AND $3 >= coalesce((SELECT size FROM checkpoints WHERE sequence > o.first
+        ORDER BY sequence DESC LIMIT 1), 0)
     ON CONFLICT DO NOTHING RETURNING sequence`,
 };
 

@@ -34,14 +34,15 @@ async function eraseBelow(
   // The row is the lock: of two processes that erase by one policy the second goes on after the first.
   await session.run(BEGIN, [name]);
   const [range] = await session.run<RangeRow>(RANGE, [name, limit, until]);
-  const [below, end] = [Number(range?.below), Number(range?.end)];
-  if (end <= below) return 0;
+  const { below, passed, last } = range as RangeRow;
+  if (last === null) return 0;
+  const end = last + 1n;
   const erased = wholly
     ? await session.run<ErasedRow>(CONTENTS, [below, end, policy.eventClass])
     : await session.run<ErasedRow>(PERSONAL, [below, end]);
   await eraseIntents(session, erased, wholly);
   await session.run(ADVANCE, [name, end]);
-  return end - below;
+  return Number(passed);
 }
 
 /**
@@ -75,7 +76,8 @@ interface LateRow extends ErasedRow {
 
 interface RangeRow {
   readonly below: bigint;
-  readonly end: bigint;
+  readonly passed: bigint;
+  readonly last: bigint | null;
 }
 
 const PERSONAL_CHANGE = `personal = NULL, actor_key = '', root_principal = '',
@@ -99,14 +101,17 @@ const BEGIN: Statement = {
     ON CONFLICT (policy) DO UPDATE SET below = erasures.below`,
 };
 
-/** From where it stopped to the first entry that is not old enough. */
+/** Those from where it stopped to the first entry that is not old enough. */
 const RANGE: Statement = {
   name: 'erase_range',
-  text: `SELECT e.below, coalesce(
-      (SELECT l.sequence FROM log l WHERE l.sequence >= e.below AND l.sequence < e.below + $2::bigint
-        AND l.timestamp > $3 ORDER BY l.sequence LIMIT 1),
-      least(e.below + $2::bigint, (SELECT size FROM head))) AS end
-    FROM erasures e WHERE e.policy = $1`,
+  text: `WITH due AS (SELECT e.below FROM erasures e WHERE e.policy = $1), next AS (
+      SELECT l.sequence, l.timestamp FROM log l WHERE l.sequence >= (SELECT below FROM due)
+      ORDER BY l.sequence LIMIT $2
+    )
+    SELECT d.below, count(n.sequence) AS passed, max(n.sequence) AS last
+    FROM due d LEFT JOIN next n ON n.sequence < coalesce(
+      (SELECT min(sequence) FROM next WHERE timestamp > $3), 9223372036854775807)
+    GROUP BY d.below`,
 };
 
 const PERSONAL: Statement = {

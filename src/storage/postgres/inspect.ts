@@ -8,6 +8,7 @@
  * @module
  */
 
+import { ORIGIN_SPAN } from '../../domain/origin.ts';
 import { treeFaults } from '../tree-faults.ts';
 import type { Database, Session, Statement } from './connection.ts';
 import { INDEXES } from './migrations.ts';
@@ -30,7 +31,7 @@ export function inspectDatabase(database: Database): Promise<string[]> {
 async function strayNodes(session: Session): Promise<string[]> {
   const [row] = await session.run<NodesRow>(NODES);
   if (row === undefined) return ['the tree has no head'];
-  const counts = { size: Number(row.size), kept: Number(row.kept), ahead: Number(row.ahead) };
+  const counts = { sizes: row.sizes.map(Number), kept: Number(row.kept), ahead: Number(row.ahead) };
   return treeFaults({ ...counts, firstAhead: row.first }, 0);
 }
 
@@ -67,18 +68,20 @@ async function missingIndexes(session: Session): Promise<string[]> {
   });
 }
 
-/** What makes the log and the tree append-only, each enabled whatever role a session plays. */
+/** What makes the log, the tree and the list of logs append-only, each enabled whatever role a session plays. */
 const GUARDED: readonly (readonly [table: string, trigger: string])[] = [
   ['log', 'log_altered'],
   ['log', 'log_deleted'],
   ['log', 'log_truncated'],
   ['nodes', 'nodes_changed'],
   ['nodes', 'nodes_truncated'],
+  ['origins', 'origins_changed'],
+  ['origins', 'origins_truncated'],
 ];
 const ALWAYS = 'A';
 
 interface NodesRow {
-  readonly size: bigint;
+  readonly sizes: bigint[];
   readonly kept: bigint;
   readonly ahead: bigint;
   readonly first: string | null;
@@ -109,7 +112,13 @@ export const PATIENCE: Statement = {
 const NODES: Statement = {
   name: 'inspect_nodes',
   silenceMs: INSPECTION_TIMEOUT_MS,
-  text: `SELECT h.size, n.kept, n.ahead, n.first FROM head h CROSS JOIN LATERAL (
+  text: `SELECT ARRAY(
+        SELECT CASE WHEN h.size >= o.first + ${ORIGIN_SPAN} THEN coalesce((
+            SELECT max(l.sequence) + 1 - o.first FROM log l
+            WHERE l.sequence >= o.first AND l.sequence < o.first + ${ORIGIN_SPAN}), 0)
+          ELSE h.size - o.first END
+        FROM origins o ORDER BY o.first) AS sizes,
+      n.kept, n.ahead, n.first FROM head h CROSS JOIN LATERAL (
       SELECT count(*) AS kept, count(*) FILTER (WHERE is_ahead) AS ahead,
         min(level || '/' || index) FILTER (WHERE is_ahead) AS first
       FROM (SELECT level, index, level > 62 OR index >= (h.size >> level) AS is_ahead

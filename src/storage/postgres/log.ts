@@ -13,9 +13,18 @@ import type { EntryQuery, LogStore } from '../store.ts';
 import type { Database, Session, Statement } from './connection.ts';
 import { type Row, storedEntryOf } from './rows.ts';
 import { ENTRY_COLUMNS } from './schema-log.ts';
-import type { Sequencer } from './sequencer.ts';
+import { beginOrigin, type HeadRow, headOf, type Sequencer } from './sequencer.ts';
 
-type Log = Pick<LogStore, 'queryEntries' | 'scanEntries' | 'findLeaf' | 'nodes' | 'treeHead'>;
+type Log = Pick<
+  LogStore,
+  | 'queryEntries'
+  | 'scanEntries'
+  | 'findLeaf'
+  | 'nodes'
+  | 'treeHead'
+  | 'origins'
+  | 'beginOrigin'
+>;
 
 /** Rows that one query looks at in vain, for each type of entry. */
 const LOOKED_AT_MAX = 1_024;
@@ -64,9 +73,19 @@ export function createLog(database: Database, sequencer: Sequencer): Log {
     },
 
     async treeHead() {
-      const [row] = await database.read<{ size: bigint; peaks: Uint8Array[] }>(HEAD);
+      const [row] = await database.read<HeadRow>(HEAD);
       if (row === undefined) throw new Error('Cannot read the tree: it has no head');
-      return { size: Number(row.size), peaks: row.peaks };
+      return headOf(row);
+    },
+
+    async origins() {
+      const rows = await database.read<{ first: bigint; log_id: string }>(ORIGINS);
+      return rows.map(({ first, log_id }) => ({ logId: log_id, first: Number(first) }));
+    },
+
+    async beginOrigin(...next) {
+      await sequencer.sequence();
+      return database.transaction((session) => beginOrigin(session, next));
     },
   };
 }
@@ -241,3 +260,8 @@ const NODES: Statement = {
 };
 
 const HEAD: Statement = { name: 'head', text: 'SELECT size, peaks FROM head' };
+
+const ORIGINS: Statement = {
+  name: 'origins',
+  text: 'SELECT first, log_id FROM origins ORDER BY first',
+};

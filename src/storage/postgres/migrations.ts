@@ -15,6 +15,7 @@ import { CHAINS } from './schema-chains.ts';
 import { DEBTS } from './schema-debts.ts';
 import { CLAIM_FUNCTIONS, LINEAGE_FUNCTIONS, RELEASE_FUNCTIONS } from './schema-functions.ts';
 import { LOG_TABLES } from './schema-log.ts';
+import { ORIGINS } from './schema-origins.ts';
 import { ROW_MACS } from './schema-rows.ts';
 import {
   APPROVED_THROUGH,
@@ -41,6 +42,7 @@ export const STEPS: readonly string[] = [
   CHAINS,
   ROW_MACS,
   DEBTS,
+  ORIGINS,
 ];
 
 /** Every index that has a name of its own, as the last step that makes it does. */

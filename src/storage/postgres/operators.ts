@@ -1,5 +1,5 @@
 /**
- * The kill switch.
+ * The kill switch, and the end of what was promised.
  *
  * @module
  */
@@ -38,6 +38,11 @@ export function createOperators(database: Database, now: () => Date): OperatorSt
       const rows = await database.read<Row>(FROZEN, [now]);
       return rows.map(freezeOf);
     },
+
+    voidPromises: () =>
+      database.transaction(async (session) => {
+        for (const statement of VOIDING) await session.run(statement);
+      }),
   };
 }
 
@@ -87,3 +92,17 @@ const FROZEN: Statement = {
   text: `SELECT what, target, reason, frozen_by, frozen_at, until, mac FROM freezes
     WHERE $1::timestamptz IS NULL OR until IS NULL OR until > $1 ORDER BY frozen_at DESC, what, target`,
 };
+
+/** In the order in which every transition takes these locks. */
+const VOIDING: readonly Statement[] = [
+  {
+    name: 'void_compositions',
+    text: `WITH composed AS (
+        UPDATE intents SET composing = NULL WHERE composing IS NOT NULL RETURNING operation_id
+      )
+      DELETE FROM steps s USING composed c WHERE s.operation_id = c.operation_id`,
+  },
+  { name: 'void_keys', text: 'DELETE FROM idempotency' },
+  { name: 'void_grants', text: 'UPDATE grants SET uses = max_uses WHERE uses < max_uses' },
+  { name: 'void_bindings', text: 'DELETE FROM bindings' },
+];

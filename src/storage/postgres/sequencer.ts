@@ -11,6 +11,7 @@
 
 import { equalBytes } from '../../domain/hash.ts';
 import { appendLeaves } from '../../domain/merkle.ts';
+import { firstPlaceOf, leafIndexOf, nodeFrom, ORIGIN_SPAN } from '../../domain/origin.ts';
 import type { LogStore, TreeHead } from '../store.ts';
 
 import { createBacklog, type Rest } from './backlog.ts';
@@ -18,6 +19,7 @@ import { createBatcher } from './batch.ts';
 import type { Database, Session, Statement } from './connection.ts';
 import { isStoreFailure } from './failure.ts';
 import type { PostgresSettings } from './options.ts';
+import { entryValues, enqueueFrom } from './entries.ts';
 import { resolved } from './resolve.ts';
 import { ENTRY_COLUMNS } from './schema-log.ts';
 
@@ -160,21 +162,45 @@ async function grow(
   const fresh = queued.filter(({ placed_hash }) => placed_hash === null);
   const repeated = queued.filter(({ placed_hash }) => placed_hash !== null);
   const hashes = fresh.map(({ leaf_hash }) => leaf_hash);
-  const { size, peaks, nodes } = appendLeaves(head.size, head.peaks, hashes);
+  const { first } = head;
+  const { size, peaks, nodes: grown } = appendLeaves(head.size, head.peaks, hashes);
+  const nodes = grown.map(({ hash, ...node }) => ({ ...nodeFrom(first, node), hash }));
   const [moved] = await session.run<{ count: bigint }>(PLACE, [
     fresh.map(({ id }) => id),
     repeated.map(({ id }) => id),
-    head.size,
+    first + head.size,
     nodes.map(({ level }) => level),
     nodes.map(({ index }) => index),
     nodes.map(({ hash }) => hash),
-    size,
+    first + size,
     peaks,
   ]);
   if (Number(moved?.count) !== fresh.length) {
     throw new Error(`Cannot place ${fresh.length} entries: the queue held ${moved?.count} of them`);
   }
-  return { size, peaks };
+  return { first, size, peaks };
+}
+
+/**
+ * Begins the next log in a transaction of its own, with this entry in its first place. Entries that
+ * are queued meanwhile follow it. False when the log is not the one that was read, or entries wait.
+ */
+export async function beginOrigin(
+  session: Session,
+  [from, logId, entry]: Parameters<LogStore['beginOrigin']>,
+): Promise<boolean> {
+  const [row] = await session.run<HeadRow>(LOCK);
+  const head = headOf(row as HeadRow);
+  const [{ target = null } = {}] = await session.run<{ target?: bigint | null }>(TARGET);
+  if (head.first !== from.first || head.size !== from.size || target !== null) return false;
+
+  const first = head.first + ORIGIN_SPAN;
+  await session.run(ORIGIN, [first, logId]);
+  const [queued] = await session.run<{ id: bigint }>(ENQUEUE_FIRST, entryValues(entry));
+  const { entry_id, leaf_hash } = entry;
+  const one = { id: (queued as { id: bigint }).id, entry_id, leaf_hash, placed_hash: null };
+  await grow(session, { first, size: 0, peaks: [] }, [one]);
+  return true;
 }
 
 async function restOf(session: Session): Promise<Rest> {
@@ -182,7 +208,8 @@ async function restOf(session: Session): Promise<Rest> {
   return { waiting: Number(row?.waiting), ageMs: row?.age_ms ?? 0 };
 }
 
-interface HeadRow {
+export interface HeadRow {
+  /** The place of the next entry. */
   readonly size: bigint;
   readonly peaks: Uint8Array[];
 }
@@ -194,8 +221,9 @@ interface QueuedRow {
   readonly placed_hash: Uint8Array | null;
 }
 
-function headOf({ size, peaks }: HeadRow): TreeHead {
-  return { size: Number(size), peaks };
+export function headOf({ size, peaks }: HeadRow): TreeHead {
+  const next = Number(size);
+  return { first: firstPlaceOf(next), size: leafIndexOf(next), peaks };
 }
 
 const LOCK: Statement = {
@@ -243,6 +271,16 @@ const PLACE: Statement = {
     UPDATE head SET size = $7, peaks = $8,
       latest = greatest(latest, (SELECT max(timestamp) FROM moved))
     RETURNING (SELECT count(*) FROM moved) AS count`,
+};
+
+const ORIGIN: Statement = {
+  name: 'insert_origin',
+  text: 'INSERT INTO origins (first, log_id) VALUES ($1, $2)',
+};
+
+const ENQUEUE_FIRST: Statement = {
+  name: 'enqueue_first',
+  text: `${enqueueFrom(1, '')} RETURNING id`,
 };
 
 /** Counting stops where more would not matter. */

@@ -48,6 +48,11 @@ export function createTokens(database: Database): TokenStore {
         return revocation;
       }),
 
+    async livingRoots(now, after, limit) {
+      const rows = await database.read<{ token_id: string }>(LIVING_ROOTS, [now, after, limit]);
+      return rows.map(({ token_id }) => token_id);
+    },
+
     async describeToken(tokenId, childrenMax) {
       const [row] = await database.read<Row>(DESCRIBE, [tokenId, childrenMax]);
       if (row === undefined) return undefined;
@@ -115,6 +120,13 @@ const at = (place: number, type: string): string => `$${FIRST + place}::${type}`
 const COLUMNS = `token_id, parent_token_id, lineage, subject, root_principal, scope, capability,
   purpose, caller_class, concurrent_branches, depth, max_delegation_depth, session_id, issued_at,
   expires_at, kid, claims_digest, chain, mac`;
+
+const LIVING_ROOTS: Statement = {
+  name: 'living_roots',
+  text: `SELECT token_id FROM tokens
+    WHERE token_id > $2 AND parent_token_id IS NULL AND revoked_at IS NULL AND expires_at > $1
+    ORDER BY token_id LIMIT $3`,
+};
 
 const INSERT_ROOTS: Statement = {
   name: 'insert_roots',

@@ -11,13 +11,14 @@ import { checkpointOf, type Row } from './rows.ts';
 
 type CheckpointRow = Row<CheckpointRecord>;
 
-/** One statement decides that it is the next and keeps it. */
+/** One statement decides that it is the next of the current log and keeps it. */
 export function insertCheckpoint(connection: Connection, checkpoint: CheckpointRecord): boolean {
   const inserted = connection.change(
     `INSERT INTO checkpoints (sequence, checkpoint_id, size, root, created_at, signature, note)
-     SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7
-     WHERE ?1 = 1 + coalesce((SELECT max(sequence) FROM checkpoints), 0)
-       AND ?3 >= coalesce((SELECT size FROM checkpoints ORDER BY sequence DESC LIMIT 1), 0)`,
+     SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 FROM (SELECT max(first) AS first FROM origins)
+     WHERE ?1 = 1 + max(first, coalesce((SELECT max(sequence) FROM checkpoints), 0))
+       AND ?3 >= coalesce((SELECT size FROM checkpoints WHERE sequence > first
+         ORDER BY sequence DESC LIMIT 1), 0)`,
     checkpoint.sequence,
     checkpoint.checkpoint_id,
     checkpoint.size,

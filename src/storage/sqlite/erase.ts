@@ -63,12 +63,12 @@ function eraseBelow(connection: Connection, policy: Exclude<Erasure, { what: 'st
       ? ['personal', PERSONAL, 'personal IS NOT NULL']
       : [policy.eventClass, CONTENTS, CLASS, policy.eventClass];
   const below = placeOf(connection, name);
-  const end = endOf(connection, below, { until, limit });
-  if (end === below) return 0;
+  const { passed, end } = passedFrom(connection, below, { until, limit });
+  if (passed === 0) return 0;
   const range = `sequence >= ? AND sequence < ? AND ${condition}`;
   eraseWhere(connection, change, range, [below, end, ...values]);
   connection.run('INSERT OR REPLACE INTO erasures (policy, below) VALUES (?, ?)', name, end);
-  return end - below;
+  return passed;
 }
 
 const CLASS = 'leaf IS NOT NULL AND retain_until IS NULL AND event_class = ?';
@@ -81,18 +81,22 @@ function placeOf(connection: Connection, policy: string): number {
   return Number(row?.below ?? 0);
 }
 
-function endOf(
+/** The entries from `below` on that are old enough, at most `limit`, and the place after the last. */
+function passedFrom(
   connection: Connection,
   below: number,
   { until, limit }: { until: Date; limit: number },
-): number {
-  const later = connection.get<{ sequence: bigint }>(
-    `SELECT sequence FROM log WHERE sequence >= ?1 AND sequence < ?1 + ?2 AND timestamp > ?3
-     ORDER BY sequence LIMIT 1`,
+): { passed: number; end: number } {
+  const row = connection.get<{ passed: bigint; last: bigint | null }>(
+    `WITH next AS (SELECT sequence, timestamp FROM log WHERE sequence >= ?1 ORDER BY sequence LIMIT ?2)
+     SELECT count(*) AS passed, max(sequence) AS last FROM next
+     WHERE sequence < coalesce((SELECT min(sequence) FROM next WHERE timestamp > ?3), ${PLACE_MAX})`,
     below,
     limit,
     until,
   );
-  const size = connection.get<{ size: bigint }>('SELECT size FROM head');
-  return Number(later?.sequence ?? Math.max(below, Math.min(below + limit, Number(size?.size))));
+  return { passed: Number(row?.passed), end: Number(row?.last ?? below) + 1 };
 }
+
+/** Greater than every place. */
+const PLACE_MAX = Number.MAX_SAFE_INTEGER;

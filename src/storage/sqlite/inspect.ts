@@ -7,8 +7,10 @@
  * @module
  */
 
+import { ORIGIN_SPAN } from '../../domain/origin.ts';
 import { treeFaults } from '../tree-faults.ts';
 import { type Connection, IN_MEMORY, openConnection } from './connection.ts';
+import { readHead } from './log-writer.ts';
 import { migrate } from './migrations.ts';
 
 /** Findings that SQLite names. A file that is damaged everywhere needs no longer list. */
@@ -30,14 +32,26 @@ function damagedPages(connection: Connection): string[] {
 }
 
 function strayNodes(connection: Connection): string[] {
-  const row = connection.get<{ size: bigint; kept: bigint; ahead: bigint; first: string | null }>(
-    `SELECT size, (SELECT count(*) FROM nodes) AS kept, count(level) AS ahead,
+  const row = connection.get<{ kept: bigint; ahead: bigint; first: string | null }>(
+    `SELECT (SELECT count(*) FROM nodes) AS kept, count(level) AS ahead,
        min(level || '/' || "index") AS first
      FROM head LEFT JOIN nodes ON "index" >= (size >> level)`,
   );
   if (!row) return ['the tree has no head'];
-  const counts = { size: Number(row.size), kept: Number(row.kept), ahead: Number(row.ahead) };
+  const counts = { sizes: treeSizes(connection), kept: Number(row.kept), ahead: Number(row.ahead) };
   return treeFaults({ ...counts, firstAhead: row.first }, 1);
+}
+
+/** Of every log: up to its last entry, and of the current one as the head says. */
+function treeSizes(connection: Connection): number[] {
+  const head = readHead(connection);
+  const ended = connection.all<{ size: bigint }>(
+    `SELECT coalesce((SELECT max(sequence) + 1 - first FROM log
+       WHERE sequence >= first AND sequence < first + ${ORIGIN_SPAN}), 0) AS size
+     FROM origins WHERE first < ? ORDER BY first`,
+    head.first,
+  );
+  return [...ended.map(({ size }) => Number(size)), head.size];
 }
 
 /**

@@ -11,10 +11,10 @@
 
 import type { StoredEntry } from '../../domain/entry.ts';
 import type { NodeId } from '../../domain/merkle.ts';
+import { firstPlaceOf, type Origin } from '../../domain/origin.ts';
 import { EntryType } from '../../protocol/audit.ts';
 import type { EntryPage, EntryQuery, LogStore } from '../store.ts';
 import type { Connection, Value } from './connection.ts';
-import { readHead } from './log-writer.ts';
 import { entryOf, type Row } from './rows.ts';
 import { HASH_BLOCK, HASH_PREFIX } from './schema.ts';
 
@@ -145,8 +145,7 @@ const LEAF = 'SELECT sequence, leaf_hash, root_principal FROM log';
 
 /** The newest block first: who asks for a proof has mostly just got the hash. */
 function leafByHash(connection: Connection, hash: Uint8Array): LeafRow | undefined {
-  const { size } = readHead(connection);
-  for (let block = Math.floor(size / HASH_BLOCK); block >= 0; block -= 1) {
+  for (const block of hashBlocks(connection)) {
     const row = connection.get<LeafRow>(
       `${LEAF} WHERE sequence / ${HASH_BLOCK} = ?
          AND substr(leaf_hash, 1, ${HASH_PREFIX}) = ? AND leaf_hash = ?`,
@@ -157,6 +156,29 @@ function leafByHash(connection: Connection, hash: Uint8Array): LeafRow | undefin
     if (row) return row;
   }
   return undefined;
+}
+
+/** From the last entry of each log down to its first: between two logs there are none. */
+function* hashBlocks(connection: Connection): Generator<number> {
+  for (let end = Number.MAX_SAFE_INTEGER; ; ) {
+    const row = connection.get<{ last: bigint | null }>(
+      'SELECT max(sequence) AS last FROM log WHERE sequence < ?',
+      end,
+    );
+    if (row?.last == null) return;
+    end = firstPlaceOf(Number(row.last));
+    const lowest = end / HASH_BLOCK;
+    for (let block = Math.floor(Number(row.last) / HASH_BLOCK); block >= lowest; block -= 1) {
+      yield block;
+    }
+  }
+}
+
+export function readOrigins(connection: Connection): Origin[] {
+  const rows = connection.all<{ first: bigint; log_id: string }>(
+    'SELECT first, log_id FROM origins ORDER BY first',
+  );
+  return rows.map(({ first, log_id }) => ({ logId: log_id, first: Number(first) }));
 }
 
 export function readNodes(connection: Connection, ids: readonly NodeId[]): Uint8Array[] {

@@ -10,7 +10,8 @@
 
 import type { EntryRecord } from '../../domain/entry.ts';
 import { appendLeaves } from '../../domain/merkle.ts';
-import type { TreeHead } from '../store.ts';
+import { firstPlaceOf, leafIndexOf, nodeFrom, ORIGIN_SPAN } from '../../domain/origin.ts';
+import { StoreUnavailable, type TreeHead } from '../store.ts';
 import type { Connection } from './connection.ts';
 import type { BatchWork } from './group-commit.ts';
 
@@ -25,12 +26,19 @@ export const MARK_SPACING = 1_024;
 export interface LogWriter extends BatchWork {
   /** Keeps one entry at the next place. Only inside a transition. */
   append(entry: EntryRecord): void;
+  /** Keeps one entry as the first of the next log. Only inside a transition that comes alone. */
+  beginOrigin(logId: string, entry: EntryRecord): void;
 }
 
 export function createLogWriter(connection: Connection): LogWriter {
   // Both are of the transaction under way and mean nothing outside it.
   let head: TreeHead | undefined;
   const leaves: Uint8Array[] = [];
+  const append = (entry: EntryRecord) => {
+    head ??= readHead(connection);
+    insertEntry(connection, head.first + head.size + leaves.length, entry);
+    leaves.push(entry.leaf_hash);
+  };
 
   return {
     begin() {
@@ -40,11 +48,17 @@ export function createLogWriter(connection: Connection): LogWriter {
     mark: () => leaves.length,
     rewind(mark) {
       leaves.length = mark;
+      // What was undone may have begun another log.
+      if (mark === 0) head = undefined;
     },
-    append(entry) {
-      head ??= readHead(connection);
-      insertEntry(connection, head.size + leaves.length, entry);
-      leaves.push(entry.leaf_hash);
+    append,
+    beginOrigin(logId, entry) {
+      if (leaves.length > 0) throw new StoreUnavailable('Cannot begin a log: entries are on their way');
+      const first = readHead(connection).first + ORIGIN_SPAN;
+      connection.run('INSERT INTO origins (first, log_id) VALUES (?, ?)', first, logId);
+      connection.run("UPDATE head SET size = ?, peaks = x''", first);
+      head = undefined;
+      append(entry);
     },
     finish() {
       if (head && leaves.length > 0) grow(connection, head, leaves);
@@ -59,7 +73,8 @@ export function readHead(connection: Connection): TreeHead {
   for (let start = 0; start < row.peaks.length; start += HASH_BYTES) {
     peaks.push(row.peaks.slice(start, start + HASH_BYTES));
   }
-  return { size: Number(row.size), peaks };
+  const next = Number(row.size);
+  return { first: firstPlaceOf(next), size: leafIndexOf(next), peaks };
 }
 
 function insertEntry(connection: Connection, sequence: number, entry: EntryRecord): void {
@@ -90,28 +105,30 @@ function insertEntry(connection: Connection, sequence: number, entry: EntryRecor
 
 function grow(connection: Connection, head: TreeHead, leaves: readonly Uint8Array[]): void {
   const grown = appendLeaves(head.size, head.peaks, leaves);
-  for (const { level, index, hash } of grown.nodes) {
+  for (const { hash, ...node } of grown.nodes) {
     // A leaf's own node is the leaf hash in the log.
-    if (level === 0) continue;
+    if (node.level === 0) continue;
+    const { level, index } = nodeFrom(head.first, node);
     connection.run('INSERT INTO nodes (level, "index", hash) VALUES (?, ?, ?)', level, index, hash);
   }
   const peaks = Buffer.concat(grown.peaks);
-  connection.run('UPDATE head SET size = ?, peaks = ?', grown.size, peaks);
-  markTime(connection, grown.size);
+  const next = head.first + grown.size;
+  connection.run('UPDATE head SET size = ?, peaks = ?', next, peaks);
+  markTime(connection, next);
 }
 
 /** Notes how late the entries so far are, when enough came since the last note. */
-function markTime(connection: Connection, size: number): void {
+function markTime(connection: Connection, next: number): void {
   const last = connection.get<{ sequence: bigint; latest: bigint }>(
     'SELECT sequence, latest FROM marks ORDER BY sequence DESC LIMIT 1',
   );
   const since = Number(last?.sequence ?? 0);
-  if (size - since < MARK_SPACING) return;
+  if (next - since < MARK_SPACING) return;
 
   connection.run(
     `INSERT INTO marks (sequence, latest)
      SELECT ?, max(?, max(timestamp)) FROM log WHERE sequence >= ?`,
-    size,
+    next,
     last?.latest ?? Number.MIN_SAFE_INTEGER,
     since,
   );

@@ -232,3 +232,14 @@ export function insertRollback(connection: Connection, rollback: RollbackRecord)
     rollback.until,
   );
 }
+
+export function voidPromises(connection: Connection): void {
+  connection.run(
+    `DELETE FROM steps WHERE operation_id IN (
+       SELECT operation_id FROM intents WHERE composing IS NOT NULL)`,
+  );
+  connection.run('UPDATE intents SET composing = NULL WHERE composing IS NOT NULL');
+  connection.run('DELETE FROM idempotency');
+  connection.run('UPDATE grants SET uses = max_uses WHERE uses < max_uses');
+  connection.run('DELETE FROM bindings');
+}

@@ -33,7 +33,7 @@ import { createGroupCommit, type GroupCommit, WAITING_MAX } from './group-commit
 import { inspect } from './inspect.ts';
 import * as invocations from './invocations.ts';
 import { readLedger } from './ledger.ts';
-import { findLeaf, queryEntries, readNodes, scanEntries } from './log-reader.ts';
+import { findLeaf, queryEntries, readNodes, readOrigins, scanEntries } from './log-reader.ts';
 import { createLogWriter, type LogWriter, readHead } from './log-writer.ts';
 import { migrate, noStoreIn, unfitFile, unmadeFile } from './migrations.ts';
 import { takePermits } from './permits.ts';
@@ -144,6 +144,7 @@ function tokenStore({ connection, reader, log, commits }: Parts) {
     revokeToken: (...revocation) => {
       return commits.submit(() => tokens.revokeToken(connection, log, revocation));
     },
+    livingRoots: (...query) => reader.ask(() => tokens.livingRoots(connection, query)),
     describeToken: (id, childrenMax) => {
       return reader.ask(() => tokens.describeToken(connection, id, childrenMax));
     },
@@ -238,15 +239,25 @@ function operatorStore({ connection, reader, log, commits, now }: Parts) {
     frozen: (at) => reader.ask(() => freezes.frozen(connection, at)),
     sealRows: (decide) => commits.submit(() => sealRows(connection, decide)),
     scanRows: (...page) => reader.ask(() => scanRows(connection, ...page)),
+    voidPromises: () => commits.submit(() => settlement.voidPromises(connection)),
   } satisfies Partial<Store>;
 }
 
-function logStore({ connection, reader, commits, eraser }: Parts) {
+function logStore({ connection, reader, log, commits, eraser }: Parts) {
   const treeHead = () => reader.ask(() => readHead(connection));
   return {
     // An entry that was acknowledged has its place already.
     sequence: treeHead,
     treeHead,
+    origins: () => reader.ask(() => readOrigins(connection)),
+    beginOrigin: (from, logId, entry) => {
+      return commits.submit(() => {
+        const { first, size } = readHead(connection);
+        if (first !== from.first || size !== from.size) return false;
+        log.beginOrigin(logId, entry);
+        return true;
+      });
+    },
     backlog: () => {
       const waiting = commits.waiting();
       return { waiting, overloaded: waiting >= WAITING_MAX };
