@@ -156,7 +156,8 @@ async function logCurves(service: BenchService, { entries, sample }: Extent, ali
       await store.append([entry()]);
       return (await cpuOf(1, () => service.seal())) / 1_000;
     });
-    const prove = () => inclusionHashes(store, Math.floor(Math.random() * size), size);
+    const prove = () =>
+      inclusionHashes(store, { first: 0, index: Math.floor(Math.random() * size), size });
     proof = (await turns(() => cpuOf(64, prove))) / 1_000;
   }
   const curves: [Curve, Curve] = [

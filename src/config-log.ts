@@ -4,10 +4,13 @@
  * @module
  */
 
-import { join, resolve } from 'node:path';
+import { realpathSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import * as z from 'zod';
 import { PrivateUrl } from './config-webhook.ts';
 import { parseDuration } from './domain/duration.ts';
+import { bareHost, isLoopback } from './domain/host.ts';
 import { readVkey } from './domain/note-key.ts';
 import { EventClass } from './protocol/audit.ts';
 
@@ -37,7 +40,7 @@ export const LogSettings = {
     )
     .optional()
     .describe(
-      'Where the last signed checkpoint is remembered, outside the store: a file that the processes of one machine share, `postgres://…` (another database than the store) for replicas on several, `witness` (the first of `witnesses` sees every checkpoint before anybody else), or `none`; by default `mark.db` beside the keys',
+      'Where the last signed checkpoint is remembered, outside the store: a file that the processes of one machine share, `postgres://…` (another database than the store) for replicas on several, `witness` (the first of `witnesses` sees every checkpoint before anybody else), or `none` (on a loopback address only); by default, on a loopback address, `writ/mark.db` in the state folder of the user (`$XDG_STATE_HOME`, else `~/.local/state`)',
     ),
   retention: z
     .partialRecord(z.enum([...EventClass.options, 'personal']), KeptFor)
@@ -62,22 +65,39 @@ interface MarkFacts {
   readonly mark?: string | undefined;
   /** Filled in. */
   readonly store: string;
-  readonly keys: string;
-  readonly token_keys?: string | undefined;
+  readonly host: string;
+  readonly public_url?: string | undefined;
 }
 
 /**
  * The address of the mark, as stores are addressed. None for a store in memory, whose log ends with
- * it, and none by default where the keys have no folder: no other place is known to outlive the store.
+ * it. A service that others reach has no default: only its operator knows what outlives the store.
  */
 export function markAddress(facts: MarkFacts, folder: string): string | undefined {
-  const { mark, store, keys, token_keys } = facts;
-  if (mark === 'none' || (mark === undefined && store === 'memory:')) return undefined;
+  const { mark, store } = facts;
+  if (mark === 'none') return undefined;
   if (mark === undefined) {
-    return token_keys === undefined ? `sqlite:${join(keys, 'mark.db')}` : undefined;
+    const isLocal = store !== 'memory:' && isLocalOnly(facts);
+    return isLocal ? `sqlite:${join(stateFolder(), 'mark.db')}` : undefined;
   }
   if (mark === 'witness' || /^postgres(?:ql)?:\/\//.test(mark)) return mark;
   return `sqlite:${resolve(folder, mark.replace(/^sqlite:/, ''))}`;
+}
+
+/** Where the programs of this user keep what outlives their data; one file has the marks of all logs. */
+export function stateFolder(): string {
+  const { XDG_STATE_HOME: given, LOCALAPPDATA: local } = process.env;
+  if (given && isAbsolute(given)) return join(given, 'writ');
+  if (process.platform === 'win32')
+    return join(local || join(homedir(), 'AppData', 'Local'), 'writ');
+  const own = process.platform === 'darwin' ? 'Library/Application Support' : '.local/state';
+  return join(homedir(), own, 'writ');
+}
+
+/** Only this machine can reach it. */
+export function isLocalOnly({ host, public_url }: Pick<MarkFacts, 'host' | 'public_url'>): boolean {
+  const reached = [host, ...(public_url ? [bareHost(new URL(public_url))] : [])];
+  return reached.every(isLoopback);
 }
 
 /** A mark in the store would be restored with it, and so could not tell. */
@@ -90,4 +110,33 @@ export function markFault({
   return mark === 'witness' && witnesses.length === 0
     ? 'Cannot use setting "mark": there is no witness among "witnesses"'
     : undefined;
+}
+
+/**
+ * Why a service that others reach must not start: its log has no mark, or one that would go back with
+ * the store. On a loopback address that is the owner's choice.
+ */
+export function unsafeMark(facts: MarkFacts & { readonly data: string }): string | undefined {
+  const { mark, store, data } = facts;
+  if (isLocalOnly(facts) || store === 'memory:') return undefined;
+  if (mark === undefined) return `its log has no mark; ${MARK_ADVICE}`;
+  if (!mark.startsWith('sqlite:') || !store.startsWith('sqlite:')) return undefined;
+  const place = realPath(mark.slice('sqlite:'.length));
+  const beside = [data, dirname(store.slice('sqlite:'.length))].map(realPath);
+  const folder = beside.find((each) => !relative(each, place).startsWith('..'));
+  if (folder === undefined) return undefined;
+  return `the mark of its log lies in "${folder}" and would be restored with the store; ${MARK_ADVICE}`;
+}
+
+const MARK_ADVICE =
+  'set WRIT_MARK to a file on another volume, to another database (postgres://…), or to witness (docs/operating.md, "Where the mark lies")';
+
+/** With the links of those parts that exist followed. */
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    const parent = dirname(path);
+    return parent === path ? path : join(realPath(parent), basename(path));
+  }
 }

@@ -247,7 +247,7 @@ function filledIn(settings: Settings, folder: string): Config {
   const keys = resolve(folder, settings.keys ?? join(data, 'keys'));
   return {
     ...settings,
-    ...{ data, store, keys, mark: log.markAddress({ ...settings, store, keys }, folder) },
+    ...{ data, store, keys, mark: log.markAddress({ ...settings, store }, folder) },
     public_url: settings.public_url?.replace(/\/+$/, ''),
     disclosure: { ...DISCLOSURE_DEFAULTS, ...settings.disclosure },
     oidc: [...fromShortForm(settings), ...settings.oidc],

@@ -7,6 +7,7 @@
  */
 
 import { type Config, type GivenSettings, loadConfig } from './config.ts';
+import { unsafeMark } from './config-log.ts';
 import { type Keyring, openKeyring } from './keyring/keyring.ts';
 import { createLog, type Logger } from './log.ts';
 import type { ServiceDefinition } from './service/definition.ts';
@@ -171,9 +172,13 @@ function sealParts(
 /** Only where something is signed: a folder that nobody may write to is no obstacle elsewhere. */
 async function openMarkOf(
   { trust }: ServiceDefinition,
-  { mark }: Config,
+  config: Config,
 ): Promise<MarkStore | undefined> {
-  if (trust.level !== 'anchored' || mark === undefined || mark === 'witness') return undefined;
+  if (trust.level !== 'anchored') return undefined;
+  const fault = unsafeMark(config);
+  if (fault) throw new Error(`Cannot start a service that other machines reach: ${fault}`);
+  const { mark } = config;
+  if (mark === undefined || mark === 'witness') return undefined;
   try {
     return await openMark(mark);
   } catch (cause) {

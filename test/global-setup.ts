@@ -1,5 +1,6 @@
 /**
- * Once per run of the suite: a real PostgreSQL, whose address every test can ask for.
+ * Once per run of the suite: a real PostgreSQL, whose address every test can ask for, and a folder for
+ * what services keep of their user, so that none writes into the home of whoever runs the tests.
  *
  * `TEST_DATABASE_URL` names a server of one's own instead; its user must be allowed to create
  * databases.
@@ -7,6 +8,9 @@
  * @module
  */
 
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { dropKept } from './empty-store.ts';
 import { startPostgres } from './postgres.ts';
@@ -19,6 +23,17 @@ declare module 'vitest' {
 }
 
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  // Before any worker is started: they and what they start inherit it.
+  const state = mkdtempSync(join(tmpdir(), 'writ-state-'));
+  process.env.XDG_STATE_HOME = state;
+  const stop = await database(project);
+  return async () => {
+    await stop();
+    rmSync(state, { recursive: true, force: true });
+  };
+}
+
+async function database(project: TestProject): Promise<() => Promise<void>> {
   const given = process.env.TEST_DATABASE_URL;
   if (given) {
     project.provide('postgresUrl', given);

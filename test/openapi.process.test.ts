@@ -16,6 +16,7 @@ const LINTER = 'node_modules/@redocly/cli/bin/cli.js';
 /** Asks nobody: it must neither report what it does nor look for a newer one. */
 const ENVIRONMENT = {
   PATH: process.env.PATH,
+  XDG_STATE_HOME: process.env.XDG_STATE_HOME,
   REDOCLY_TELEMETRY: 'off',
   REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
   REDOCLY_SUPPRESS_NOTIFICATIONS: 'true',

@@ -98,6 +98,23 @@ export async function freshDatabase(
   };
 }
 
+/** A copy of a database as it is now. Ends the connections to it: the server copies only then. */
+export async function copyOf(url: string): Promise<{ url: string; drop(): Promise<void> }> {
+  const server = inject('postgresUrl');
+  const [name, from] = [`test_${randomBytes(8).toString('hex')}`, new URL(url).pathname.slice(1)];
+  await runSql(
+    server,
+    `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '${from}'`,
+  );
+  await runSql(server, `CREATE DATABASE ${name} TEMPLATE ${from}`);
+  const copy = new URL(url);
+  copy.pathname = `/${name}`;
+  return {
+    url: copy.href,
+    drop: () => runSql(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+  };
+}
+
 async function runSql(url: string, sql: string): Promise<void> {
   const client = new Client({ connectionString: url });
   await client.connect();

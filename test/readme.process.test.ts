@@ -33,7 +33,12 @@ test.skipIf(!hasTools)(name, { timeout: 60_000 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'writ-walk-'));
   const desk = spawn(process.execPath, [join(process.cwd(), 'dist/examples/travel/main.js')], {
     cwd: folder,
-    env: { PATH: process.env.PATH, PORT: '0', WRIT_LOG_LEVEL: 'silent' },
+    env: {
+      PATH: process.env.PATH,
+      XDG_STATE_HOME: process.env.XDG_STATE_HOME,
+      PORT: '0',
+      WRIT_LOG_LEVEL: 'silent',
+    },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   try {

@@ -184,6 +184,7 @@ async function startDesk(store: string): Promise<Desk> {
   const child = spawn(process.execPath, ['--conditions=writ-source', '--import=tsx', main], {
     env: {
       PATH: process.env.PATH,
+      XDG_STATE_HOME: process.env.XDG_STATE_HOME,
       HOST: '127.0.0.1',
       PORT: '0',
       WRIT_STORE: store,

@@ -5,6 +5,7 @@
  */
 
 import { canonicalJson } from '../domain/canonical.ts';
+import { firstPlaceOf } from '../domain/origin.ts';
 import type { AuditEntry, Checkpoint } from '../protocol/audit.ts';
 import {
   type ExportedDetail,
@@ -29,47 +30,55 @@ export interface FetchedLog {
   /** All but the newest, as they are listed. */
   readonly earlier: Spool<Checkpoint>;
   readonly earlierCount: number;
+  /** Entries of all logs of the store. */
+  readonly count: number;
 }
 
 export async function* logLines(
   { serviceId, jwks, checkpoint }: ExportFacts,
-  { entries, earlier, earlierCount }: FetchedLog,
+  { entries, earlier, earlierCount, count }: FetchedLog,
 ): AsyncGenerator<string> {
   const header: LogHeader = {
     format: LOG_FORMAT,
     service_id: serviceId,
-    tree_size: checkpoint.entry_count,
+    tree_size: count,
     checkpoints: earlierCount + 1,
     jwks,
   };
   yield canonicalJson(header);
   const sealed = earlier.backwards();
-  let [size, next] = [0, sealed.next()];
+  let [end, next] = [0, sealed.next()];
   // Several may cover the same entries, and the first none at all.
   const sealedHere = function* () {
-    for (; !next.done && next.value.entry_count === size; next = sealed.next()) {
+    for (; !next.done && endOf(next.value) === end; next = sealed.next()) {
       yield canonicalJson({ checkpoint: next.value });
     }
   };
   yield* sealedHere();
   for (const entry of entries.backwards()) {
     yield canonicalJson({ entry });
-    size += 1;
+    end = entry.sequence + 1;
     yield* sealedHere();
   }
   yield canonicalJson({ checkpoint });
 }
 
-/** `prove` fetches the proof of one place. */
+/** The place after the last entry that a checkpoint covers. */
+export function endOf({ sequence, entry_count }: Checkpoint): number {
+  return firstPlaceOf(sequence) + entry_count;
+}
+
+/** `prove` fetches what proves the entry of one place; nothing when no checkpoint covers it. */
 export async function* trailLines(
   { serviceId, jwks, checkpoint }: ExportFacts,
   entries: Spool<AuditEntry>,
   count: number,
-  prove: (place: number) => Promise<unknown>,
+  prove: (place: number) => Promise<object | undefined>,
 ): AsyncGenerator<string> {
   const facts = { format: TRAIL_FORMAT, service_id: serviceId, entries: count } as const;
   yield canonicalJson({ ...facts, checkpoint, jwks } satisfies TrailHeader);
   for (const entry of entries.backwards()) {
-    yield canonicalJson({ entry, inclusion_proof: await prove(entry.sequence) });
+    const proved = await prove(entry.sequence);
+    if (proved) yield canonicalJson({ entry, ...proved });
   }
 }

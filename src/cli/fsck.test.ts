@@ -229,24 +229,31 @@ test('writ fsck verifies the signatures of checkpoints by the keys of the folder
   assert.equal(absent.status, 2);
 });
 
-test('writ fsck ends with 1 on a log that does not extend the mark beside the keys', async () => {
+test('writ fsck ends with 1 on a log that does not extend its mark, or has none where one is named', async () => {
   const [file, keys] = [join(folder, 'marked.db'), join(folder, 'marked-keys')];
   const keyring = openKeyring({ folder: keys }, { now: () => new Date(), onWarning: () => {} });
   const store = await openSqlite(file);
   const mark = await openMark(`sqlite:${join(keys, 'mark.db')}`);
   const log = createLog('silent');
+  const seal = () => sealNext({ serviceId: 'https://desk.example', store, keyring, mark, log });
+  await seal();
   await store.append([entry()]);
-  await sealNext({ serviceId: 'https://desk.example', store, keyring, mark, log });
-  const args = ['fsck', '--store', `sqlite:${file}`, '--keys', keys];
+  await seal();
+  const bare = ['fsck', '--store', `sqlite:${file}`, '--keys', keys];
+  const args = [...bare, '--mark', join(keys, 'mark.db')];
+  const unmarked = await writ(bare);
+  await (await openMark(`sqlite:${join(folder, 'other.db')}`)).close();
+  const missing = await writ([...bare, '--mark', join(folder, 'other.db')]);
 
   const whole = await writ(args);
   const kept = (await mark.read(store.logId)) as CheckpointRecord;
-  await mark.advance(store.logId, kept, { ...kept, size: 9, sequence: 4 });
+  await mark.advance(store.logId, kept, { ...kept, size: 9, sequence: 5 });
   const shorter = await writ(args);
-  const named = await writ(['fsck', '--store', `sqlite:${file}`, '--mark', join(keys, 'mark.db')]);
+  await mark.say(store.logId, 'ended');
+  const ended = await writ(args);
   await mark.advance(
     store.logId,
-    { ...kept, size: 9, sequence: 4 },
+    { ...kept, size: 9, sequence: 5 },
     { ...kept, root: new Uint8Array(32) },
   );
   const other = await writ(args);
@@ -256,12 +263,17 @@ test('writ fsck ends with 1 on a log that does not extend the mark beside the ke
   keyring.close();
 
   assert.equal(whole.status, 0, whole.out);
-  assert.match(whole.out, /^mark {9}checkpoint 1, 1 entries$/m);
+  assert.match(whole.out, /^mark {9}checkpoint 2, 1 entries$/m);
+  assert.match(whole.out, /^All is well$/m);
+  assert.equal(unmarked.status, 0, unmarked.out);
+  assert.match(unmarked.out, /without its mark nobody can tell whether it is the newest copy$/m);
+  assert.equal(missing.status, 1);
+  assert.match(missing.out, /^mark none: the log has 1 entries and no mark$/m);
   assert.equal(shorter.status, 1);
-  assert.match(shorter.out, /^mark 4: it is 3 checkpoints ahead of the store$/m);
-  assert.match(shorter.out, /^mark 4: it covers 9 entries, the log has 1$/m);
-  assert.equal(named.status, 1);
-  assert.match(other.out, /^mark 1: its root is 0{64}, the log gives /m);
+  assert.match(shorter.out, /^mark 5: it is 3 checkpoints ahead of the store$/m);
+  assert.match(shorter.out, /^mark 5: it covers 9 entries, the log has 1$/m);
+  assert.match(ended.out, /^mark 5: an operator has ended this log/m);
+  assert.match(other.out, /^mark 2: its root is 0{64}, the log gives /m);
   assert.equal(absent.status, 2);
   assert.match(absent.err, /there is no mark in ".*absent\.db"\n$/);
   assert.equal(existsSync(join(folder, 'absent.db')), false);

@@ -10,15 +10,15 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { stateFolder } from '../config-log.ts';
 import { createCheckpointCheck } from '../keyring/checkpoint-check.ts';
 import { readKeyFolder } from '../keyring/key-folder.ts';
 import { noteKeysOf } from '../keyring/note-signing.ts';
 import { readRowKeys } from '../keyring/row-keys.ts';
-import { checkStore, type FsckReport } from '../storage/fsck.ts';
+import { checkStore, type FsckReport, type Marked } from '../storage/fsck.ts';
 import { checkMacs, type MacReport } from '../storage/fsck-macs.ts';
 import { openMark } from '../storage/mark.ts';
 import { openStore } from '../storage/open.ts';
-import type { CheckpointRecord } from '../storage/records.ts';
 import { joinedValues } from './arguments.ts';
 import { EXIT_FAILED, EXIT_FOUND, EXIT_OK } from './exit.ts';
 import type { Io } from './io.ts';
@@ -46,8 +46,8 @@ whether its time, type and state are those it had.
                  else ${STORE_DEFAULT})
   --keys <folder>  the keys of the service (default: $WRIT_KEYS, else
                  ${KEYS_DEFAULT} where there is one)
-  --mark <file or url>  the mark of the log (default: $WRIT_MARK, else mark.db
-                 in the folder of the keys where there is one)
+  --mark <file or url>  the mark of the log (default: $WRIT_MARK, else
+                 writ/mark.db in the state folder of the user)
   --help         this text
 
 Exit status: 0 all is well, 1 something was found, 2 the check could not be made.
@@ -62,8 +62,9 @@ export async function fsck(args: readonly string[], io: Io): Promise<number> {
     }
     const url = store ?? (io.env.WRIT_STORE || STORE_DEFAULT);
     const folder = keys ?? (io.env.WRIT_KEYS || (existsSync(KEYS_DEFAULT) ? KEYS_DEFAULT : ''));
-    const place = markPlace(mark ?? (io.env.WRIT_MARK || undefined), folder);
-    const { report, macs, marked } = await check(url, folder, place);
+    const named = mark ?? (io.env.WRIT_MARK || undefined);
+    const place = markPlace(named);
+    const { report, macs, marked } = await check(url, folder, place, named !== undefined);
     io.out(told(report, { url, keys: folder, macs, marked }));
     const found = report.findingsCount + (macs?.alteredCount ?? 0);
     return found === 0 ? EXIT_OK : EXIT_FOUND;
@@ -91,11 +92,10 @@ function optionsOf(args: readonly string[]): Options {
 }
 
 /** Where the mark is kept, if it can be read from here. One that was named must be there. */
-function markPlace(mark: string | undefined, keys: string): string | undefined {
+function markPlace(mark: string | undefined): string | undefined {
   if (mark === 'none' || mark === 'witness') return undefined;
-  if (mark === undefined && keys === '') return undefined;
   if (mark !== undefined && /^postgres(?:ql)?:\/\//.test(mark)) return mark;
-  const file = mark?.replace(/^sqlite:/, '') ?? join(keys, MARK_FILE);
+  const file = mark?.replace(/^sqlite:/, '') ?? join(stateFolder(), MARK_FILE);
   if (existsSync(file)) return `sqlite:${file}`;
   if (mark === undefined) return undefined;
   throw new Error(`there is no mark in "${file}"`);
@@ -105,17 +105,26 @@ interface Checked {
   readonly report: FsckReport;
   /** Nothing without the keys. */
   readonly macs: MacReport | undefined;
-  readonly marked: CheckpointRecord | undefined;
+  /** Nothing where no mark of this log was read. */
+  readonly marked: Marked | undefined;
 }
 
-async function check(url: string, keys: string, place: string | undefined): Promise<Checked> {
+/** The place that is looked at by default may be that of other logs only. */
+async function check(
+  url: string,
+  keys: string,
+  place: string | undefined,
+  isNamed: boolean,
+): Promise<Checked> {
   const signatures = keys === '' ? undefined : signatureCheck(keys);
   const rowKeys = keys === '' ? undefined : rowKeysOf(keys);
   // A store that opening had made would have nothing wrong with it.
   const store = await openStore(url, { create: false });
   try {
     // Before the log is read, since both grow.
-    const marked = place === undefined ? undefined : await readMark(place, store.logId);
+    const { logId } = (await store.origins()).at(-1) ?? store;
+    const read = place === undefined ? undefined : await readMark(place, logId);
+    const marked = isNamed || read?.checkpoint || read?.word ? read : undefined;
     const report = await checkStore(store, signatures, marked);
     const macs = rowKeys && (await checkMacs(store, rowKeys.isMacOf));
     return { report, macs, marked };
@@ -124,10 +133,10 @@ async function check(url: string, keys: string, place: string | undefined): Prom
   }
 }
 
-async function readMark(place: string, logId: string): Promise<CheckpointRecord | undefined> {
+async function readMark(place: string, logId: string): Promise<Marked> {
   const mark = await openMark(place);
   try {
-    return await mark.read(logId);
+    return { checkpoint: await mark.read(logId), word: await mark.word(logId) };
   } finally {
     await mark.close();
   }
@@ -154,7 +163,7 @@ interface Sources {
   readonly url: string;
   readonly keys: string;
   readonly macs: MacReport | undefined;
-  readonly marked: CheckpointRecord | undefined;
+  readonly marked: Marked | undefined;
 }
 
 function told(report: FsckReport, { url, keys, macs, marked }: Sources): string {
@@ -166,7 +175,7 @@ function told(report: FsckReport, { url, keys, macs, marked }: Sources): string 
     `entries      ${entries}${erased > 0 ? ` (${erased} erased: only their hashes, not their time, type or state)` : ''}`,
     `tree nodes   ${nodes}`,
     `checkpoints  ${checkpoints} (roots and notes; ${signaturesTold(keys)})`,
-    `mark         ${marked ? `checkpoint ${marked.sequence}, ${marked.size} entries` : 'none read'}`,
+    `mark         ${markTold(marked)}`,
     `rows         ${rowsTold(report.ledger)}`,
     `MACs         ${macsTold(macs)}`,
     ...report.ledger.notes.map((note) => `not compared ${note}`),
@@ -177,7 +186,8 @@ function told(report: FsckReport, { url, keys, macs, marked }: Sources): string 
   ];
   const more = findingsCount - findings.length - (macs?.altered.length ?? 0);
   if (more > 0) lines.push(`and ${more} more`);
-  lines.push(findingsCount === 0 ? 'All is well' : `Found: ${findingsCount}`);
+  const well = checkpoints === 0 || marked?.checkpoint ? 'All is well' : UNMARKED;
+  lines.push(findingsCount === 0 ? well : `Found: ${findingsCount}`);
   return `${lines.join('\n')}\n`;
 }
 
@@ -198,6 +208,17 @@ function macsTold(macs: MacReport | undefined): string {
   if (macs === undefined) return 'not checked: they need the keys';
   const keys = [...macs.byKey].map(([kid, count]) => `${count} under ${kid}`).join(', ');
   return `${macs.rows} rows${keys === '' ? '' : ` (${keys})`}`;
+}
+
+/** A copy of yesterday is as sound as the store of today. */
+const UNMARKED =
+  'The store is sound; without its mark nobody can tell whether it is the newest copy';
+
+function markTold(marked: Marked | undefined): string {
+  if (!marked?.checkpoint)
+    return marked?.word === 'accepted' ? 'none yet, as accepted' : 'none read';
+  const { sequence, size } = marked.checkpoint;
+  return `checkpoint ${sequence}, ${size} entries`;
 }
 
 function signaturesTold(keys: string): string {

@@ -11,6 +11,7 @@ import { EXIT_FAILED, EXIT_OK } from './exit.ts';
 import { fsck } from './fsck.ts';
 import type { Command, Io } from './io.ts';
 import { keys } from './keys.ts';
+import { recover } from './recover.ts';
 import { token } from './token.ts';
 import { verify } from './verify.ts';
 import { witness } from './witness.ts';
@@ -23,6 +24,7 @@ const COMMANDS: Readonly<Record<string, { run: Command; summary: string }>> = {
     run: mcp,
     summary: 'offer what a token may do to an agent, over standard input and output',
   },
+  recover: { run: recover, summary: 'end the state in which a service appends nothing to its log' },
   token: { run: token, summary: 'show what a JWT says and whether it verifies (inspect)' },
   verify: { run: verify, summary: 'check what a service signed, with nothing but its keys' },
   witness: { run: witness, summary: 'cosign checkpoints of logs from another place' },

@@ -6,6 +6,7 @@
  * @module
  */
 
+import { firstPlaceOf, leafIndexOf, ORIGIN_SPAN } from '../domain/origin.ts';
 import { operations } from '../protocol/operations.ts';
 import { jsonOf } from './files.ts';
 import type { Remote } from './remote.ts';
@@ -34,21 +35,29 @@ export async function newest(remote: Remote | undefined): Promise<unknown> {
   return detail(service, await newestId(service), '');
 }
 
-/** With the proof of the entry's place. */
+/** The newest checkpoint with a number below this one, in detail. */
+export async function newestBelow(remote: Remote, end: number): Promise<unknown> {
+  return detail(remote, await newestId(remote, end), '');
+}
+
+/** The newest checkpoint of the entry's log, with the proof of the entry's place. */
 export async function coveringEntry(remote: Remote | undefined, entry: unknown): Promise<unknown> {
   const { sequence } = (entry ?? {}) as { sequence?: unknown };
-  return proved(needed(remote), 'leaf_index', sequence);
+  const place = typeof sequence === 'number' ? sequence : 0;
+  const id = await newestId(needed(remote), firstPlaceOf(place) + ORIGIN_SPAN);
+  return proved(needed(remote), id, 'leaf_index', leafIndexOf(place));
 }
 
 /** With the proof of the receipt's leaf. */
 export async function coveringLeaf(remote: Remote | undefined, receipt: unknown): Promise<unknown> {
   const { leaf_hash } = (receipt ?? {}) as { leaf_hash?: unknown };
-  return proved(needed(remote), 'leaf_hash', leaf_hash);
+  const service = needed(remote);
+  return proved(service, await newestId(service), 'leaf_hash', leaf_hash);
 }
 
-/** The proof of one place under a checkpoint. */
-export async function proofAt(remote: Remote, id: string, place: number): Promise<unknown> {
-  const query = `?include_proof=true&leaf_index=${place}`;
+/** The proof of one leaf of a checkpoint's tree. */
+export async function proofAt(remote: Remote, id: string, index: number): Promise<unknown> {
+  const query = `?include_proof=true&leaf_index=${index}`;
   const { inclusion_proof } = (await detail(remote, id, query)) as { inclusion_proof?: unknown };
   return inclusion_proof;
 }
@@ -66,8 +75,9 @@ function needed(remote: Remote | undefined): Remote {
   throw new Error('expected another file, or --service to fetch it from');
 }
 
-async function newestId(remote: Remote): Promise<string> {
-  const path = `${operations['checkpoints.list'].path}?limit=1`;
+async function newestId(remote: Remote, below?: number): Promise<string> {
+  const cursor = below === undefined ? '' : `&cursor=${below}`;
+  const path = `${operations['checkpoints.list'].path}?limit=1${cursor}`;
   const { checkpoints } = (await remote.json('GET', path)) as {
     checkpoints?: { checkpoint_id?: string }[];
   };
@@ -77,8 +87,7 @@ async function newestId(remote: Remote): Promise<string> {
 }
 
 /** A service that has no proof answers 404: then there is the checkpoint alone, and no proof. */
-async function proved(remote: Remote, field: string, value: unknown): Promise<unknown> {
-  const id = await newestId(remote);
+async function proved(remote: Remote, id: string, field: string, value: unknown): Promise<unknown> {
   const query = `?include_proof=true&${field}=${encodeURIComponent(String(value))}`;
   const path = pathOf(id) + query;
   const { status, body } = await remote.ask('GET', path);

@@ -10,7 +10,9 @@
  * @module
  */
 
-import type { NodeId } from './merkle.ts';
+import { rootText } from './checkpoint.ts';
+import { isObject } from './json.ts';
+import type { Hash, NodeId } from './merkle.ts';
 
 /** Places of one log. A trillion entries do not fit into any store that we support. */
 export const ORIGIN_SPAN = 2 ** 40;
@@ -38,4 +40,41 @@ export function leafIndexOf(place: number): number {
 /** How a store names a node of the tree that begins at `first`. */
 export function nodeFrom(first: number, { level, index }: NodeId): NodeId {
   return { level, index: index + first / 2 ** level };
+}
+
+/** What the first entry of a later log says in its detail. */
+export interface BreakDetail {
+  readonly verb: 'recover';
+  readonly accepted: 'loss';
+  readonly log_id: string;
+  readonly ended_log_id: string;
+  /** The head that was signed and is lost, as far as it is known. */
+  readonly lost: object;
+  /** The head at which the log before ended. */
+  readonly surviving: { readonly entry_count: number; readonly merkle_root: string };
+}
+
+/** The tree at which the log before ended. */
+export interface EndedTree {
+  readonly size: number;
+  readonly root: Hash;
+}
+
+/** What is wrong with the first entry of a log: it names the head at which the log before ended. */
+export function breakFault(detail: unknown, ended: EndedTree): string | undefined {
+  if (!isObject(detail) || detail.verb !== 'recover' || !isObject(detail.surviving)) {
+    return 'it begins a log and does not name the heads of the one before';
+  }
+  const { entry_count, merkle_root } = detail.surviving;
+  if (entry_count === ended.size && merkle_root === rootText(ended.root)) return undefined;
+  return `it says that ${entry_count} entries survived with ${merkle_root}, the log before has ${ended.size} with ${rootText(ended.root)}`;
+}
+
+/** What the first entry of a log tells of the loss before it. */
+export function lossTold(detail: unknown): string {
+  const lost = isObject(detail) && isObject(detail.lost) ? detail.lost : {};
+  const count =
+    typeof lost.entry_count === 'number' ? `${lost.entry_count}` : 'an unknown number of';
+  const by = typeof lost.checkpoint === 'number' ? ` by checkpoint ${lost.checkpoint}` : '';
+  return `${count} entries were signed${by} before an operator accepted their loss`;
 }

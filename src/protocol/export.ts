@@ -4,7 +4,8 @@
  * JSON lines, each in canonical form (RFC 8785), so that no byte can be changed without changing
  * what is said. The first line is a header. In a log the entries follow in their order, and each
  * checkpoint stands right after the last entry it covers; in a trail each entry stands with its
- * proof under the one checkpoint of the header.
+ * proof under the one checkpoint of the header, or under one of its own where it is of a log that an
+ * operator has ended.
  *
  * @module
  */
@@ -63,5 +64,6 @@ export type LogLine = z.infer<typeof LogLine>;
 export const TrailLine = z.strictObject({
   entry: JsonObject,
   inclusion_proof: z.strictObject(InclusionProof.shape),
+  checkpoint: ExportedDetail.optional(),
 });
 export type TrailLine = z.infer<typeof TrailLine>;

@@ -11,6 +11,7 @@ import type { Failure } from '../protocol/failure.ts';
 import type { Caller, Judged } from './caller.ts';
 import { actEntry } from './entries.ts';
 import type { Parts } from './parts.ts';
+import { refuseWithheld } from './withheld.ts';
 
 /** What an act turned out to be about, for the entry of its refusal. Never what a caller made up. */
 interface About {
@@ -30,6 +31,7 @@ export async function audited<Known extends Caller, Result>(
   act: (caller: Known, about: About) => Promise<Result>,
 ): Promise<Result> {
   const known = knownCaller(judged);
+  refuseWithheld(parts);
   const about: About = {};
   try {
     return await act(liveCaller(judged), about);

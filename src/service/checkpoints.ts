@@ -10,6 +10,7 @@
 import { type CheckpointRecord, checkpointDetail, checkpointView } from '../domain/checkpoint.ts';
 import { failure, Refusal, refuse } from '../domain/failure.ts';
 import { fromHex, toHex } from '../domain/hash.ts';
+import { firstPlaceOf, leafIndexOf, nodeFrom } from '../domain/origin.ts';
 import type {
   CheckpointListAnswer,
   CheckpointReadRequest,
@@ -18,13 +19,14 @@ import type {
 } from '../protocol/audit.ts';
 import type { FailureType } from '../protocol/failure.ts';
 import type { SealAnswer } from '../protocol/operator.ts';
+import { MarkDamaged } from '../storage/mark.ts';
 import { answered, audited } from './audited.ts';
 import { callerOf, holds } from './caller.ts';
+import { SealingRefused } from './compare-log.ts';
 import { notOperator, operatorEntry } from './freeze.ts';
 import { type Answer, type Ask, type Methods, requestOf } from './operations.ts';
 import type { Parts } from './parts.ts';
 import { consistencyHashes, inclusionHashes } from './proofs.ts';
-import { SealingRefused } from './seal.ts';
 import type { Sealer } from './sealer.ts';
 
 /** A head never changes, nor does a proof below it. */
@@ -101,22 +103,31 @@ async function inclusionProof(
   { size, sequence }: CheckpointRecord,
 ): Promise<InclusionProof | undefined> {
   if (!request.include_proof) return undefined;
-  const leaf_index = request.leaf_index ?? (await leafOf(parts, ask, request));
-  if (leaf_index >= size) {
-    const covers = `checkpoint ${sequence} covers ${size} entries`;
-    return refused('not_found', `Cannot prove leaf ${leaf_index}: ${covers}`);
+  const first = firstPlaceOf(sequence);
+  const place = await placeAsked(parts, ask, request, first);
+  const leaf_index = leafIndexOf(place);
+  if (firstPlaceOf(place) !== first || leaf_index >= size) {
+    const covers = `checkpoint ${sequence} covers ${size} entries from place ${first} on`;
+    return refused('not_found', `Cannot prove the leaf at place ${place}: ${covers}`);
   }
-  const [leaf] = await parts.store.nodes([{ level: 0, index: leaf_index }]);
+  const [leaf] = await parts.store.nodes([nodeFrom(first, { level: 0, index: leaf_index })]);
   return {
     leaf_index,
     tree_size: size,
     leaf_hash: toHex(leaf as Uint8Array),
-    hashes: (await inclusionHashes(parts.store, leaf_index, size)).map(toHex),
+    hashes: (await inclusionHashes(parts.store, { first, index: leaf_index, size })).map(toHex),
   };
 }
 
-async function leafOf(parts: Parts, ask: Ask, request: CheckpointReadRequest): Promise<number> {
-  const { leaf_hash, invocation_id } = request;
+/** An index is of the checkpoint's own tree; a place is that of an entry in any log of the store. */
+async function placeAsked(
+  parts: Parts,
+  ask: Ask,
+  request: CheckpointReadRequest,
+  first: number,
+): Promise<number> {
+  const { leaf_index, leaf_hash, invocation_id } = request;
+  if (leaf_index !== undefined) return first + leaf_index;
   if (invocation_id !== undefined) return leafOfInvocation(parts, ask, invocation_id);
   const found = await parts.store.findLeaf({ leaf_hash: fromHex(leaf_hash ?? '') as Uint8Array });
   return found?.sequence ?? refused('not_found', `Cannot find leaf "${leaf_hash}": there is none`);
@@ -139,11 +150,17 @@ async function consistencyProof(
 ): Promise<ConsistencyProof | undefined> {
   if (from === undefined) return undefined;
   const earlier = await knownCheckpoint(parts, from);
+  const first = firstPlaceOf(sequence);
+  if (firstPlaceOf(earlier.sequence) !== first) {
+    const ended = `checkpoint ${earlier.sequence} is of a log that an operator has ended`;
+    return refused('invalid_parameters', `Cannot prove consistency: ${ended}`);
+  }
   if (earlier.size > size) {
     const order = `checkpoint ${earlier.sequence} is later than ${sequence}`;
     return refused('invalid_parameters', `Cannot prove consistency: ${order}`);
   }
-  const hashes = await consistencyHashes(parts.store, earlier.size, size);
+  const sizes = { first, from: earlier.size, to: size };
+  const hashes = await consistencyHashes(parts.store, sizes);
   return { from_size: earlier.size, to_size: size, hashes: hashes.map(toHex) };
 }
 
@@ -156,7 +173,7 @@ async function sealNow(parts: Parts, sealer: Sealer, ask: Ask): Promise<SealAnsw
     try {
       return { checkpoint: checkpointView(await sealer.seal()) };
     } catch (error) {
-      if (!(error instanceof SealingRefused)) throw error;
+      if (!(error instanceof SealingRefused) && !(error instanceof MarkDamaged)) throw error;
       return refused('service_unavailable', error.message);
     }
   });

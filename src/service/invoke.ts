@@ -46,6 +46,7 @@ import { resolvedParameters } from './resolve.ts';
 import { closedRollback } from './rollback.ts';
 import { traced } from './tracing.ts';
 import { type Watch, watchCall } from './watch.ts';
+import { refuseWithheld } from './withheld.ts';
 
 export async function invoke(parts: Parts, ask: Ask): Promise<Answer> {
   const watch = watchCall(parts, ask);
@@ -111,6 +112,7 @@ export async function check(
   call: Call,
   { request, fault }: Reading,
 ): Promise<CheckedCall | { replay: Answer } | { asks: CheckedCall }> {
+  refuseWithheld(parts);
   const caller = await loadCaller(parts, presented, call, request);
   const { token, loaded } = caller;
   const root = { policy: 'principal', name: token.root_principal } as const;

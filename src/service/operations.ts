@@ -17,6 +17,7 @@ import { OutcomeUnknown, StoreUnavailable } from '../storage/store.ts';
 import type { Document } from './documents.ts';
 import type { EventSink } from './stream.ts';
 import type { TraceParent } from './tracing.ts';
+import { LogWithheld } from './withheld.ts';
 
 export interface Ask {
   /** What was presented, if anything. Throws a `Refusal` when it is not one clear credential. */
@@ -106,6 +107,9 @@ function refused(found: Failure): Answer {
 
 export function failureOf(name: OperationName, error: unknown, log: Logger): Failure {
   if (error instanceof Refusal) return error.failure;
+  if (error instanceof LogWithheld) {
+    return failure('service_unavailable', `Cannot answer ${name}: ${error.message}`);
+  }
   if (error instanceof StoreUnavailable) {
     log.error({ operation: name, err: error }, 'store unavailable');
     const detail = `Cannot answer ${name}: the store is not available; nothing happened`;

@@ -17,6 +17,7 @@ import type { Repeated } from './repeated.ts';
 import type { Settler } from './settle.ts';
 import type { Tracer } from './tracing.ts';
 import type { Waits } from './waits.ts';
+import type { Withheld } from './withheld.ts';
 import type { WorkInProgress } from './work.ts';
 
 /** Names of ours only: these become labels, and their number must be bounded. */
@@ -52,6 +53,8 @@ export interface Parts {
   /** Told of every handler of a capability that reported more than was reserved. */
   overran(capability: string): void;
   readonly waits: Waits;
+  /** Why nothing may be appended to the log now. */
+  readonly withheld: Withheld;
   /** Nudged when there is something to send. */
   readonly webhooks: Repeated;
   readonly log: Logger;

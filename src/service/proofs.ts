@@ -8,21 +8,29 @@
 
 import type { Hash, NodeId } from '../domain/merkle.ts';
 import { consistencyNodes, foldAll, inclusionNodes } from '../domain/merkle-proof.ts';
+import { nodeFrom } from '../domain/origin.ts';
 import type { LogStore } from '../storage/store.ts';
 
 type Nodes = Pick<LogStore, 'nodes'>;
 
-export function inclusionHashes(store: Nodes, index: number, size: number): Promise<Hash[]> {
-  return folded(store, inclusionNodes(index, size));
+/** `first` is the place of the first leaf; `index` and sizes are those of its tree. */
+export function inclusionHashes(
+  store: Nodes,
+  { first, index, size }: { first: number; index: number; size: number },
+): Promise<Hash[]> {
+  return folded(store, first, inclusionNodes(index, size));
 }
 
-export function consistencyHashes(store: Nodes, from: number, to: number): Promise<Hash[]> {
-  return folded(store, consistencyNodes(from, to));
+export function consistencyHashes(
+  store: Nodes,
+  { first, from, to }: { first: number; from: number; to: number },
+): Promise<Hash[]> {
+  return folded(store, first, consistencyNodes(from, to));
 }
 
-async function folded(store: Nodes, groups: NodeId[][]): Promise<Hash[]> {
+async function folded(store: Nodes, first: number, groups: NodeId[][]): Promise<Hash[]> {
   const ids = groups.flat();
-  const hashes = ids.length === 0 ? [] : await store.nodes(ids);
+  const hashes = ids.length === 0 ? [] : await store.nodes(ids.map((id) => nodeFrom(first, id)));
   const byId = new Map(ids.map((id, place) => [id, hashes[place] as Hash]));
   return foldAll(groups, (id) => byId.get(id) as Hash);
 }

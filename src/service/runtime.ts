@@ -9,7 +9,6 @@
 import { randomUUID } from 'node:crypto';
 import { originOf } from '../domain/checkpoint.ts';
 import { vkeyText } from '../domain/note-key.ts';
-import type { Keyring } from '../keyring/keyring.ts';
 import type { Logger } from '../log.ts';
 import type { OperationName } from '../protocol/operations.ts';
 import type { MarkStore } from '../storage/mark.ts';
@@ -22,6 +21,7 @@ import { queryAudit } from './audit.ts';
 import { authenticStore } from './authentic-store.ts';
 import { createTokenReader } from './caller.ts';
 import { checkpointMethods } from './checkpoints.ts';
+import { currentOrigin } from './compare-log.ts';
 import { createDocuments } from './documents.ts';
 import { dryRun } from './dry-run.ts';
 import { startExpiry } from './expiry.ts';
@@ -48,6 +48,7 @@ import { NO_TRACER, type Tracer, tracedStore } from './tracing.ts';
 import { trustMethods } from './trust.ts';
 import { createWaits } from './waits.ts';
 import { listDeliveries, startWebhooks, type WebhookTiming } from './webhooks.ts';
+import { guardedStore } from './withheld.ts';
 import { createWitnesses, witnessGuard } from './witness.ts';
 import { createWorkInProgress } from './work.ts';
 
@@ -61,6 +62,7 @@ export interface RuntimeParts
     | 'lane'
     | 'work'
     | 'waits'
+    | 'withheld'
     | 'webhooks'
     | 'instanceId'
     | 'leaseMs'
@@ -120,9 +122,14 @@ export async function createRuntime({
   ...given
 }: RuntimeParts): Promise<Runtime> {
   const { definition, config, keyring, log } = given;
+  const external = await externalIdentities(config, given.store, log);
+  const instanceId = randomUUID();
+  // Before anything is written: the log may not be the one that was signed.
+  const sealer = await anchored({ ...given, instanceId }, mark);
+  const withheld = () => sealer?.state().refused;
   const alarms = createAlarms(log);
-  const store = authenticStore(tracedStore(given.store, tracer), keyring.rows, alarms);
-  const external = await externalIdentities(config, store, log);
+  const guarded = guardedStore(tracedStore(given.store, tracer), withheld);
+  const store = authenticStore(guarded, keyring.rows, alarms);
   const watchers = new Set<Watcher>();
   const parts: Parts = {
     ...given,
@@ -137,38 +144,35 @@ export async function createRuntime({
     lane: createLane({}, slicer),
     work: createWorkInProgress(),
     waits: createWaits(),
-    webhooks: startWebhooks(given, upkeep),
-    instanceId: randomUUID(),
+    withheld,
+    webhooks: startWebhooks({ ...given, store }, upkeep),
+    instanceId,
   };
   for (const missing of missingApprovers(definition, config)) log.warn({}, missing);
   // Discovery advertises exactly what is offered, and is itself offered: hence the two steps.
   const methods: Methods = {};
   const surfaces = new Map<string, string>();
   const documents = createDocuments({
-    definition,
-    keyring,
-    baseUrl,
-    disclosure: config.disclosure,
+    ...{ definition, keyring, baseUrl, surfaces, disclosure: config.disclosure },
     offered: () => Object.keys(methods) as OperationName[],
-    surfaces,
     now: () => store.now(),
   });
   Object.assign(methods, trustMethods(definition, documents), authorityMethods(parts));
   const recovery = await startRecovery({
     ...timing,
     store,
-    instanceId: parts.instanceId,
+    instanceId,
     close: closeAbandoned(parts),
     onRecovered: ({ closed, failed }) =>
       log.warn({ closed: closed.length, failed: failed.length }, 'closed abandoned calls'),
     onError: (error) => log.error({ err: error }, 'recovery failed'),
   }).catch(async (error) => {
     await parts.webhooks.stop();
+    await sealer?.stop();
     throw error;
   });
   const resuming = startResuming(parts, timing);
   const expiry = startExpiry(parts, upkeep?.expiryMs);
-  const sealer = await anchored(parts, mark);
   const retention = startRetention({ ...erasing, ...parts, policy: config.retention });
   if (sealer) Object.assign(methods, checkpointMethods(parts, sealer));
   return {
@@ -180,7 +184,10 @@ export async function createRuntime({
     watch: (watcher) => void watchers.add(watcher),
     watchAlarms: alarms.watch,
     release: () => parts.waits.stop(),
-    unready: () => unready(store, keyring),
+    async unready() {
+      await sealer?.look();
+      return unready(parts);
+    },
     async close(graceMs = config.stop_grace_seconds * 1_000) {
       const left = await parts.work.finish(graceMs);
       if (left > 0) log.warn({ left }, 'stopped while calls were still running');
@@ -218,14 +225,18 @@ async function externalIdentities(
 }
 
 /** Only a service that says that its log is anchored seals it. */
-async function anchored(parts: Parts, mark: MarkStore | undefined): Promise<Sealer | undefined> {
+async function anchored(
+  parts: Pick<Parts, 'definition' | 'config' | 'store' | 'keyring' | 'log' | 'instanceId'>,
+  mark: MarkStore | undefined,
+): Promise<Sealer | undefined> {
   const { level, anchoring } = parts.definition.trust;
   if (level !== 'anchored' || !anchoring) return undefined;
   const { store, keyring, log, instanceId } = parts;
   const serviceId = parts.definition.id;
   const witnesses = createWitnesses({ store, log, witnesses: parts.config.witnesses });
   if (parts.config.witnesses.length > 0) {
-    const keys = keyring.noteKeys(originOf(serviceId, store.logId));
+    const { logId } = await currentOrigin(store);
+    const keys = keyring.noteKeys(originOf(serviceId, logId));
     log.info({ keys: keys.filter(({ type }) => type === 'ed25519').map(vkeyText) }, 'log keys');
   }
   const [first] = parts.config.witnesses;
@@ -261,8 +272,9 @@ function authorityMethods(parts: Parts): Methods {
   };
 }
 
-async function unready(store: Store, keyring: Keyring): Promise<string[]> {
-  const reasons: string[] = [];
+async function unready({ store, keyring, withheld }: Parts): Promise<string[]> {
+  const refused = withheld();
+  const reasons = refused === undefined ? [] : [`log: ${refused}`];
   await store.probe().catch((error: Error) => reasons.push(`store: ${error.message}`));
   if (keyring.jwks().keys.length === 0) reasons.push('keys: none is published');
   const { waiting, overloaded } = store.backlog();

@@ -13,12 +13,13 @@ import type { CheckpointRecord } from '../domain/checkpoint.ts';
 import { bareHost } from '../domain/host.ts';
 import { noteClaims, readNote, readSignatureLines, signatureLine } from '../domain/note.ts';
 import { type NoteKey, readVkey } from '../domain/note-key.ts';
+import { firstPlaceOf } from '../domain/origin.ts';
 import { isNoteClaim } from '../keyring/note-signing.ts';
 import type { Logger } from '../log.ts';
 import { type Store, StoreUnavailable } from '../storage/store.ts';
+import { type SealGuard, SealingRefused } from './compare-log.ts';
 import { callOut } from './outbound.ts';
 import { consistencyHashes } from './proofs.ts';
-import { type SealGuard, SealingRefused } from './seal.ts';
 
 /** In milliseconds. A witness signs in one; what takes longer is far away or in trouble. */
 const WITNESS_TIMEOUT_MS = 5_000;
@@ -127,7 +128,9 @@ async function askOne(
   checkpoint: CheckpointRecord,
   seen: Map<string, number>,
 ): Promise<void> {
-  let answer = await addCheckpoint(store, witness, checkpoint, seen.get(witness.url) ?? 0);
+  // A witness keeps each log apart.
+  const key = `${firstPlaceOf(checkpoint.sequence)} ${witness.url}`;
+  let answer = await addCheckpoint(store, witness, checkpoint, seen.get(key) ?? 0);
   if (answer.status === 409) {
     const size = sizeOf(answer.body);
     if (size > checkpoint.size) {
@@ -140,17 +143,18 @@ async function askOne(
   if (answer.status !== 200) throw new Error(`Cannot have it cosigned: status ${answer.status}`);
 
   const line = cosignatureIn(answer.body, witness, checkpoint);
-  seen.set(witness.url, checkpoint.size);
+  seen.set(key, checkpoint.size);
   await store.keepCosignature(checkpoint.checkpoint_id, line);
 }
 
 async function addCheckpoint(
   store: Store,
   { url }: Witness,
-  { size, note }: CheckpointRecord,
+  { sequence, size, note }: CheckpointRecord,
   old: number,
 ): Promise<{ status: number; body: string }> {
-  const proof = await consistencyHashes(store, old, size);
+  const first = firstPlaceOf(sequence);
+  const proof = await consistencyHashes(store, { first, from: old, to: size });
   const lines = [`old ${old}`, ...proof.map(toBase64), '', note];
   const { status, body } = await callOut({
     url: `${url.replace(/\/+$/, '')}/add-checkpoint`,

@@ -16,8 +16,8 @@
  * @module
  */
 
-import type { StoredEntry } from '../domain/entry.ts';
-import { equalBytes, sha256, toHex } from '../domain/hash.ts';
+import { entryView, type StoredEntry } from '../domain/entry.ts';
+import { equalBytes, toHex } from '../domain/hash.ts';
 import {
   appendLeaves,
   foldPeaks,
@@ -28,11 +28,14 @@ import {
   peaksOf,
   type TreeNode,
 } from '../domain/merkle.ts';
+import { breakFault, firstPlaceOf, leafIndexOf, nodeFrom, type Origin } from '../domain/origin.ts';
 import { type CheckSignatures, cosignatureFault, noteFault } from './fsck-checkpoint.ts';
 import { entryFaults } from './fsck-entry.ts';
 import { erasureFault } from './fsck-erased.ts';
+import { createIds, fingerprintOf, type Ids } from './fsck-ids.ts';
 import { createLedgerCheck, type LedgerCheck, type LedgerReport } from './fsck-ledger.ts';
 import type { LedgerPart } from './fsck-rows.ts';
+import type { LogWord } from './mark.ts';
 import type { CheckpointRecord } from './records.ts';
 import { OutcomeUnknown, type Store, StoreUnavailable, type TreeHead } from './store.ts';
 
@@ -71,11 +74,12 @@ export interface FsckReport {
 export async function checkStore(
   store: Store,
   checkSignatures: CheckSignatures = () => undefined,
-  mark?: CheckpointRecord,
+  mark?: Marked,
 ): Promise<FsckReport> {
   // In this order: every checkpoint up to this one is of a tree that the head then has.
   const last = await store.lastCheckpoint();
   const head = await store.treeHead();
+  const origins = await store.origins();
   const check: Check = {
     ...{
       store,
@@ -89,10 +93,13 @@ export async function checkStore(
     },
     ids: createIds(),
     ledger: createLedgerCheck((...finding) => report(check, ...finding)),
-    tree: { size: 0, peaks: [], nodes: [] },
+    origins,
+    trees: new Map(),
+    tree: EMPTY,
   };
 
   await checkEntries(check, head);
+  check.trees.set(head.first, check.tree);
   await checkIds(check, head);
   await checkTail(check, head);
   checkHead(check, head);
@@ -103,7 +110,7 @@ export async function checkStore(
 
   const { entries, erased, nodes, checkpoints, findings, findingsCount } = check;
   const root = toHex(foldPeaks(check.tree.peaks));
-  const { logId } = store;
+  const logId = origins.at(-1)?.logId ?? store.logId;
   const counted = { entries, erased, nodes, checkpoints };
   return { logId, ...counted, ledger, root, findings, findingsCount };
 }
@@ -119,8 +126,18 @@ interface Check {
   checkpoints: number;
   readonly ids: Ids;
   readonly ledger: LedgerCheck;
-  /** Rebuilt so far. */
+  readonly origins: readonly Origin[];
+  /** The tree of each log, by its first place, and what was rebuilt of the one under way. */
+  readonly trees: Map<number, GrownTree>;
   tree: GrownTree;
+}
+
+const EMPTY: GrownTree = { size: 0, peaks: [], nodes: [] };
+
+/** What the place outside the store has of its current log. */
+export interface Marked {
+  readonly checkpoint: CheckpointRecord | undefined;
+  readonly word: LogWord | undefined;
 }
 
 function report(check: Check, what: Finding['what'], where: string, detail: string): void {
@@ -130,14 +147,49 @@ function report(check: Check, what: Finding['what'], where: string, detail: stri
 
 async function checkEntries(check: Check, head: TreeHead): Promise<void> {
   let expected = 0;
-  for await (const page of pagesOf(check.store, head.size)) {
-    for (const stored of page) {
-      checkEntry(check, stored, expected);
-      expected = stored.sequence + 1;
+  for await (const page of pagesOf(check.store, endOf(head))) {
+    // One log at a time: each has a tree of its own.
+    for (const { first, entries } of byLog(page)) {
+      if (first !== firstPlaceOf(expected)) expected = beginLog(check, expected, entries);
+      for (const stored of entries) {
+        checkEntry(check, stored, expected);
+        expected = stored.sequence + 1;
+      }
+      await growTree(check, first, entries);
     }
     await checkErasures(check, page);
-    await growTree(check, page);
   }
+}
+
+/** The place after the last entry. */
+function endOf({ first, size }: TreeHead): number {
+  return first + size;
+}
+
+function byLog(page: readonly StoredEntry[]): { first: number; entries: StoredEntry[] }[] {
+  const logs = new Map<number, StoredEntry[]>();
+  for (const stored of page) {
+    const first = firstPlaceOf(stored.sequence);
+    logs.set(first, [...(logs.get(first) ?? []), stored]);
+  }
+  return [...logs].map(([first, entries]) => ({ first, entries }));
+}
+
+/** Ends the tree under way where a later log begins. Returns the place that comes next. */
+function beginLog(check: Check, before: number, entries: readonly StoredEntry[]): number {
+  const [stored] = entries as [StoredEntry];
+  const first = firstPlaceOf(stored.sequence);
+  const fail = (detail: string) => report(check, 'entry', `${stored.sequence}`, detail);
+  const { size, peaks } = check.tree;
+  if (!check.origins.some((origin) => origin.first === first)) fail('no log begins here');
+  // Retention may have erased what it says of the heads.
+  else if (stored.leaf && stored.personal) {
+    const fault = breakFault(detailOf(stored), { size, root: foldPeaks(peaks) });
+    if (fault) fail(fault);
+  }
+  check.trees.set(firstPlaceOf(before), check.tree);
+  check.tree = EMPTY;
+  return first;
 }
 
 async function checkErasures(check: Check, page: readonly StoredEntry[]): Promise<void> {
@@ -172,10 +224,23 @@ function checkEntry(check: Check, stored: StoredEntry, expected: number): void {
   check.entries += 1;
 }
 
-async function growTree(check: Check, page: readonly StoredEntry[]): Promise<void> {
-  const hashes = page.map(({ leaf_hash }) => leaf_hash);
+/** What cannot be read is a finding of its own. */
+function detailOf(stored: StoredEntry): unknown {
+  try {
+    return entryView(stored).detail;
+  } catch {
+    return undefined;
+  }
+}
+
+async function growTree(
+  check: Check,
+  first: number,
+  entries: readonly StoredEntry[],
+): Promise<void> {
+  const hashes = entries.map(({ leaf_hash }) => leaf_hash);
   check.tree = appendLeaves(check.tree.size, check.tree.peaks, hashes);
-  const { nodes } = check.tree;
+  const nodes = check.tree.nodes.map(({ hash, ...id }) => ({ ...nodeFrom(first, id), hash }));
   check.nodes += nodes.length;
 
   const stored = await readNodes(check.store, nodes);
@@ -213,7 +278,7 @@ async function readNodes(
 async function checkIds(check: Check, head: TreeHead): Promise<void> {
   const repeated = check.ids.repeated();
   if (repeated.size === 0) return;
-  for await (const page of pagesOf(check.store, head.size)) {
+  for await (const page of pagesOf(check.store, endOf(head))) {
     for (const { sequence, entry_id } of page) {
       if (!repeated.has(fingerprintOf(entry_id))) continue;
       report(check, 'entry', `${sequence}`, `its id "${entry_id}" is not its own alone`);
@@ -223,17 +288,18 @@ async function checkIds(check: Check, head: TreeHead): Promise<void> {
 
 /** Entries beyond the head were never put into the tree, unless the head has moved on since. */
 async function checkTail(check: Check, head: TreeHead): Promise<void> {
-  const [beyond] = await check.store.scanEntries(head.size, 1);
+  const [beyond] = await check.store.scanEntries(endOf(head), 1);
   if (beyond === undefined) return;
   const now = await check.store.treeHead();
-  if (now.size > head.size) return;
+  if (endOf(now) > endOf(head)) return;
   report(check, 'entry', `${beyond.sequence}`, `it is beyond the head, whose size is ${now.size}`);
 }
 
 function checkHead(check: Check, head: TreeHead): void {
   const where = `${head.size}`;
-  if (head.size !== check.entries) {
-    report(check, 'head', where, `its size is ${head.size}, the log has ${check.entries} entries`);
+  if (head.size !== check.tree.size) {
+    const found = `its size is ${head.size}, the log has ${check.tree.size} entries`;
+    report(check, 'head', where, found);
   }
   if (head.peaks.length !== check.tree.peaks.length) {
     const counts = `it has ${head.peaks.length} peaks, the log gives ${check.tree.peaks.length}`;
@@ -259,7 +325,7 @@ async function checkCheckpoints(check: Check, last: CheckpointRecord | undefined
     // Below what was read, or at the end.
     before = page.length === 0 ? 1 : (later as CheckpointRecord).sequence;
   }
-  if ((later?.sequence ?? 1) !== 1) {
+  if (later && leafIndexOf(later.sequence) !== 1) {
     report(check, 'checkpoint', `${later?.sequence}`, 'those before it are missing');
   }
 }
@@ -272,9 +338,16 @@ async function checkCheckpoint(
   const { sequence, size } = checkpoint;
   check.checkpoints += 1;
   const fail = (detail: string) => report(check, 'checkpoint', `${sequence}`, detail);
-  if (later && later.sequence !== sequence + 1) fail(`the one after it is ${later.sequence}`);
-  if (later && later.size < size) fail(`it covers ${size}, the one after it ${later.size}`);
-  const fault = noteFault(checkpoint, check.store.logId) ?? check.checkSignatures(checkpoint);
+  const first = firstPlaceOf(sequence);
+  const logId = check.origins.find((origin) => origin.first === first)?.logId;
+  const isOfSameLog = later && firstPlaceOf(later.sequence) === first;
+  const next = isOfSameLog || !later ? sequence + 1 : firstPlaceOf(later.sequence) + 1;
+  if (later && later.sequence !== next) fail(`the one after it is ${later.sequence}`);
+  if (isOfSameLog && later.size < size) fail(`it covers ${size}, the one after it ${later.size}`);
+  const fault =
+    logId === undefined
+      ? 'it is of no log of this store'
+      : (noteFault(checkpoint, logId) ?? check.checkSignatures(checkpoint));
   if (fault) fail(fault);
   for (const line of await check.store.cosignatures(checkpoint.checkpoint_id)) {
     const unread = cosignatureFault(line);
@@ -287,12 +360,16 @@ async function checkCheckpoint(
 /** The log must extend what was signed last, wherever the store itself came from. */
 async function checkMark(
   check: Check,
-  mark: CheckpointRecord,
+  { checkpoint: mark, word }: Marked,
   last: CheckpointRecord | undefined,
 ): Promise<void> {
-  const fail = (detail: string) => report(check, 'mark', `${mark.sequence}`, detail);
+  const fail = (detail: string) => report(check, 'mark', `${mark?.sequence ?? 'none'}`, detail);
+  if (word === 'ended') fail('an operator has ended this log: the store is a copy from before');
+  const { size } = check.tree;
+  if (!mark && size > 0 && word !== 'accepted') fail(`the log has ${size} entries and no mark`);
+  if (!mark) return;
   // One that was signed and not kept before a crash is kept by the next start.
-  const missing = mark.sequence - (last?.sequence ?? 0);
+  const missing = mark.sequence - Math.max(last?.sequence ?? 0, firstPlaceOf(mark.sequence));
   if (missing > 1) fail(`it is ${missing} checkpoints ahead of the store`);
   const fault = await treeFault(check, mark);
   if (fault) fail(fault);
@@ -300,45 +377,17 @@ async function checkMark(
 
 async function treeFault(
   check: Check,
-  { size, root: signed }: CheckpointRecord,
+  { sequence, size, root: signed }: CheckpointRecord,
 ): Promise<string | undefined> {
-  if (!isTreeSize(size) || size > check.entries) {
-    return `it covers ${size} entries, the log has ${check.entries}`;
+  const first = firstPlaceOf(sequence);
+  const entries = check.trees.get(first)?.size ?? 0;
+  if (!isTreeSize(size) || size > entries) {
+    return `it covers ${size} entries, the log has ${entries}`;
   }
   // Every stored node was compared with the leaves: where one differs, that is a finding already.
-  const peaks = await readNodes(check.store, peaksOf(size));
+  const ids = peaksOf(size).map((id) => nodeFrom(first, id));
+  const peaks = await readNodes(check.store, ids);
   const root = foldPeaks(peaks.filter((peak) => peak !== undefined));
   if (equalBytes(root, signed)) return undefined;
   return `its root is ${toHex(signed)}, the log gives ${toHex(root)} at ${size}`;
-}
-
-/** Ids seen, eight bytes each: whole ones would not fit into memory for a long log. */
-interface Ids {
-  add(id: string): void;
-  repeated(): ReadonlySet<bigint>;
-}
-
-function createIds(): Ids {
-  let seen = new BigUint64Array(1_024);
-  let count = 0;
-  return {
-    add(id) {
-      if (count === seen.length) {
-        const larger = new BigUint64Array(2 * seen.length);
-        larger.set(seen);
-        seen = larger;
-      }
-      seen[count] = fingerprintOf(id);
-      count += 1;
-    },
-    repeated() {
-      const sorted = seen.slice(0, count).sort();
-      return new Set(sorted.filter((print, place) => place > 0 && print === sorted[place - 1]));
-    },
-  };
-}
-
-function fingerprintOf(id: string): bigint {
-  const digest = sha256(new TextEncoder().encode(id));
-  return new DataView(digest.buffer, digest.byteOffset).getBigUint64(0);
 }

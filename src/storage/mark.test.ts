@@ -109,6 +109,6 @@ for (const text of ['', '{}', '{"root":"00"}', 'null']) {
       close: async () => undefined,
     });
 
-    await assert.rejects(mark.read('log'), /^Error: Cannot read the mark: it is damaged$/);
+    await assert.rejects(mark.read('log'), /^MarkDamaged: Cannot read the mark: it is damaged;/);
   });
 }

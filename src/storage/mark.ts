@@ -26,7 +26,28 @@ export interface MarkStore {
     to: CheckpointRecord,
   ): Promise<boolean>;
 
+  /** What an operator said of the log, kept beside its mark. */
+  word(logId: string): Promise<LogWord | undefined>;
+
+  /** Keeps what an operator said. `ended` is never taken back. Durable when it resolves. */
+  say(logId: string, word: LogWord): Promise<void>;
+
   close(): Promise<void>;
+}
+
+/** `accepted`: the log may be signed though nothing is marked yet. `ended`: another one began after it. */
+export type LogWord = 'accepted' | 'ended';
+
+/** There is a mark, and it cannot be read. Never the same as none. */
+export class MarkDamaged extends Error {
+  override readonly name = 'MarkDamaged';
+
+  constructor(what: string, options?: ErrorOptions) {
+    super(
+      `Cannot read ${what}: it is damaged; see docs/operating.md, "The mark is missing"`,
+      options,
+    );
+  }
 }
 
 /** What a place keeps: one text for each log, replaced only where it is still the one expected. */
@@ -50,8 +71,26 @@ export function markIn(place: MarkPlace): MarkStore {
       return text === undefined ? undefined : recordOf(text);
     },
     advance: (logId, from, to) => place.replace(logId, from && textOf(from), textOf(to)),
+    word: async (logId) => wordOf(await place.read(wordKey(logId))),
+    async say(logId, word) {
+      for (;;) {
+        const said = await place.read(wordKey(logId));
+        if (said === word || said === 'ended') return;
+        if (await place.replace(wordKey(logId), said, word)) return;
+      }
+    },
     close: () => place.close(),
   };
+}
+
+/** Beside the mark: no log has such an id. */
+function wordKey(logId: string): string {
+  return `${logId}/word`;
+}
+
+function wordOf(text: string | undefined): LogWord | undefined {
+  if (text === undefined || text === 'accepted' || text === 'ended') return text;
+  throw new MarkDamaged("the operator's word of the mark");
 }
 
 /** Equal records have equal texts: they are compared when one is to replace the other. */
@@ -67,7 +106,7 @@ function recordOf(text: string): CheckpointRecord {
     const record = { ...said, root: fromHex(root), created_at: new Date(created_at) };
     if (textOf(record) === text) return record;
   } catch (cause) {
-    throw new Error('Cannot read the mark: it is damaged', { cause });
+    throw new MarkDamaged('the mark', { cause });
   }
-  throw new Error('Cannot read the mark: it is damaged');
+  throw new MarkDamaged('the mark');
 }

@@ -52,7 +52,7 @@ test('verifyCheckpoint() verifies both forms, and gives the signed head', async 
   const report = await verifyCheckpoint(later, ground);
 
   assert.equal(report.verdict, 'verified');
-  assert.deepEqual(report.head, { size: 5, root: rootAt(log, 5) });
+  assert.deepEqual(report.head, { first: 0, size: 5, root: rootAt(log, 5) });
   assert.ok(named(report, 'ok').includes(`note signature of "${ORIGIN}"`));
 });
 

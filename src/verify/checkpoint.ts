@@ -7,6 +7,7 @@
 import { payloadOf, readRootText } from '../domain/checkpoint.ts';
 import { readDetached, TYPS } from '../domain/jws.ts';
 import type { Hash } from '../domain/merkle.ts';
+import { firstPlaceOf } from '../domain/origin.ts';
 import { Checkpoint, CheckpointDetail } from '../protocol/audit.ts';
 import { noteChecks } from './note.ts';
 import {
@@ -27,6 +28,8 @@ export interface CheckpointGround extends Ground {
 
 /** What a proof is held against. */
 export interface SignedHead {
+  /** The place of the log's first entry: a later log of the same store begins at another than 0. */
+  readonly first: number;
   readonly size: number;
   readonly root: Hash;
 }
@@ -63,8 +66,12 @@ export function withoutNotes({ keys, ...ground }: CheckpointGround): CheckpointG
 }
 
 /** The schema admits only roots that can be read. */
-function headOf({ entry_count, merkle_root }: Checkpoint): SignedHead {
-  return { size: entry_count, root: readRootText(merkle_root) as Hash };
+function headOf({ sequence, entry_count, merkle_root }: Checkpoint): SignedHead {
+  return {
+    first: firstPlaceOf(sequence),
+    size: entry_count,
+    root: readRootText(merkle_root) as Hash,
+  };
 }
 
 function contentChecks({ sequence, entry_count, created_at, timestamp }: Checkpoint): Check[] {

@@ -41,7 +41,7 @@ export async function verifyEntry(
   }
   const { entry, hash, erased } = read;
   const content = contentCheck('entry', erased, ground.allowErased);
-  const proof = inclusionCheck(proofIn(checkpoint), { ...covered, hash, index: entry.sequence });
+  const proof = inclusionCheck(proofIn(checkpoint), { ...covered, hash, place: entry.sequence });
   const report = reportOf([...checks, content, proof], CHECKPOINT_LIMITS);
   return { ...report, ...(proof.outcome === 'ok' && erased !== 'contents' && { entry }) };
 }
@@ -51,10 +51,10 @@ export interface Sought {
   readonly head?: SignedHead | undefined;
   readonly hash: Hash;
   /** The place that the proof must be about, where it is known. */
-  readonly index?: number | undefined;
+  readonly place?: number | undefined;
 }
 
-export function inclusionCheck(value: unknown, { head, hash, index }: Sought): Check {
+export function inclusionCheck(value: unknown, { head, hash, place }: Sought): Check {
   if (head === undefined)
     return notChecked('inclusion', 'there is no signed root to hold it against');
   if (value === undefined) return notChecked('inclusion', 'there is no inclusion proof');
@@ -63,8 +63,9 @@ export function inclusionCheck(value: unknown, { head, hash, index }: Sought): C
 
   const { leaf_index, tree_size, leaf_hash, hashes } = parsed.data;
   if (tree_size !== head.size) return failed('inclusion', 'the proof is of a tree of another size');
-  if (index !== undefined && leaf_index !== index) {
-    return failed('inclusion', `the proof is of place ${leaf_index}, the entry of ${index}`);
+  if (place !== undefined && head.first + leaf_index !== place) {
+    const proved = head.first + leaf_index;
+    return failed('inclusion', `the proof is of place ${proved}, the entry of ${place}`);
   }
   const leaf = fromHex(leaf_hash) as Hash;
   const proof = hashes.map((hex) => fromHex(hex) as Hash);

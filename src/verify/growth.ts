@@ -8,6 +8,7 @@ import { fromHex } from '../domain/hash.ts';
 import { isObject } from '../domain/json.ts';
 import type { Hash } from '../domain/merkle.ts';
 import { verifyConsistency } from '../domain/merkle-proof.ts';
+import { firstPlaceOf } from '../domain/origin.ts';
 import { Checkpoint, ConsistencyProof } from '../protocol/audit.ts';
 import {
   CHECKPOINT_LIMITS,
@@ -47,9 +48,10 @@ function orderCheck(earlier: unknown, later: unknown): Check {
   const [before, after] = [first.data, second.data];
   // A place in the list is signed once: one number is one checkpoint, and one checkpoint one number.
   const isSame = before.checkpoint_id === after.checkpoint_id;
+  const isOfOneLog = firstPlaceOf(before.sequence) === firstPlaceOf(after.sequence);
   const isOrdered =
     (isSame ? before.sequence === after.sequence : before.sequence < after.sequence) &&
-    before.entry_count <= after.entry_count;
+    (before.entry_count <= after.entry_count || !isOfOneLog);
   const what = `${before.sequence} then ${after.sequence}`;
   return isOrdered
     ? ok('order', what)
@@ -63,6 +65,9 @@ function consistencyCheck(
 ): Check {
   const what = 'consistency';
   if (!first || !second) return notChecked(what, 'there are no two signed roots to compare');
+  if (first.first !== second.first) {
+    return notChecked(what, 'an operator ended the log of the earlier one and accepted its loss');
+  }
   // Of equal trees nothing has to be shown; every tree begins with the empty one.
   const isPlain = first.size === second.size || first.size === 0;
   if (value === undefined && !isPlain) return notChecked(what, 'there is no consistency proof');

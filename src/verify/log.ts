@@ -1,12 +1,14 @@
 /**
- * A whole exported log: every leaf in its place, and the root recomputed at each checkpoint.
+ * A whole exported log: every leaf in its place, and the root recomputed at each checkpoint. Where an
+ * operator accepted a loss, one log ends and the next begins: each is verified by itself.
  *
  * @module
  */
 
 import { FIRST_SEQUENCE, rootText } from '../domain/checkpoint.ts';
 import { appendLeaves, foldPeaks, type Hash } from '../domain/merkle.ts';
-import type { Checkpoint } from '../protocol/audit.ts';
+import { breakFault, firstPlaceOf, lossTold } from '../domain/origin.ts';
+import type { AuditEntry, Checkpoint } from '../protocol/audit.ts';
 import { type LogHeader, LogLine } from '../protocol/export.ts';
 import { type CheckpointGround, verifyCheckpoint, withoutNotes } from './checkpoint.ts';
 import type { ExportReader } from './export.ts';
@@ -15,7 +17,7 @@ import { type Check, failed, notChecked, ok, unlessFound } from './report.ts';
 import { createTally, type Tally } from './tally.ts';
 
 export function logReader(header: LogHeader, ground: CheckpointGround): ExportReader {
-  const log: Log = { size: 0, peaks: [], tally: createTally(), checkpoints: 0 };
+  const log: Log = { first: 0, size: 0, peaks: [], ended: 0, tally: createTally(), checkpoints: 0 };
   return {
     async read(value) {
       const parsed = LogLine.safeParse(value);
@@ -35,26 +37,43 @@ export function logReader(header: LogHeader, ground: CheckpointGround): ExportRe
 
 interface Log {
   readonly tally: Tally;
+  /** The place of the first entry: a later log of the same store begins at another than 0. */
+  first: number;
   size: number;
   peaks: readonly Hash[];
+  /** Entries of the logs before. */
+  ended: number;
   checkpoints: number;
-  last?: Checkpoint;
+  last?: Checkpoint | undefined;
 }
 
 function readLeaf(log: Log, value: unknown, { allowErased }: CheckpointGround): Hash | undefined {
-  const place = `entry ${log.size}`;
+  const place = `entry ${log.ended + log.size}`;
   const read = readEntry(value);
   if ('fault' in read) {
     log.tally.add('leaves', failed('', `${place}: ${read.fault}`));
     return undefined;
   }
   const { entry, hash, erased } = read;
-  const gap = entry.sequence === log.size ? undefined : `${place} says place ${entry.sequence}`;
+  if (firstPlaceOf(entry.sequence) > log.first) beginLog(log, entry, allowErased);
+  const isNext = entry.sequence === log.first + log.size;
+  const gap = isNext ? undefined : `${place} says place ${entry.sequence}`;
   log.tally.add('order', unlessFound('', gap));
   log.tally.add('leaves', contentCheck('', erased, allowErased));
   const { size, peaks } = appendLeaves(log.size, log.peaks, [hash]);
   Object.assign(log, { size, peaks });
   return hash;
+}
+
+/** Where an operator accepted a loss: the tree before ends, and the first entry of the next names it. */
+function beginLog(log: Log, { sequence, detail }: AuditEntry, allowErased = false): void {
+  const { size, peaks } = log;
+  const isErased = detail === null && allowErased;
+  const fault = isErased ? undefined : breakFault(detail, { size, root: foldPeaks(peaks) });
+  log.tally.add('breaks', unlessFound('', fault && `place ${sequence}: ${fault}`));
+  log.tally.add('lost entries', notChecked('', lossTold(detail)));
+  const first = firstPlaceOf(sequence);
+  Object.assign(log, { first, size: 0, peaks: [], ended: log.ended + size, last: undefined });
 }
 
 async function readCheckpoint(
@@ -65,7 +84,7 @@ async function readCheckpoint(
   const { checks } = await verifyCheckpoint(checkpoint, ground);
   for (const check of checks) log.tally.add(`checkpoint ${check.what}`, check);
 
-  log.tally.add('checkpoint order', unlessFound('', orderFault(log.last, checkpoint)));
+  log.tally.add('checkpoint order', unlessFound('', orderFault(log, checkpoint)));
   log.tally.add('checkpoint roots', unlessFound('', rootFault(log, checkpoint)));
   log.checkpoints += 1;
   log.last = checkpoint;
@@ -75,8 +94,8 @@ async function readCheckpoint(
  * By number alone; the size is held against the entries that stand before it. An honest service may
  * date a checkpoint before an earlier one: clocks are set back.
  */
-function orderFault(last: Checkpoint | undefined, next: Checkpoint): string | undefined {
-  const expected = last ? last.sequence + 1 : FIRST_SEQUENCE;
+function orderFault({ first, last }: Log, next: Checkpoint): string | undefined {
+  const expected = last ? last.sequence + 1 : first + FIRST_SEQUENCE;
   if (next.sequence === expected) return undefined;
   return `number ${next.sequence} stands where ${expected} must`;
 }
@@ -91,8 +110,9 @@ function rootFault({ size, peaks }: Log, checkpoint: Checkpoint): string | undef
 }
 
 /** A file that was cut must not pass for a shorter log. */
-function endChecks({ size, checkpoints, last }: Log, header: LogHeader): Check[] {
-  const found = `${size} entries and ${checkpoints} checkpoints`;
+function endChecks(log: Log, header: LogHeader): Check[] {
+  const { ended, size, checkpoints, last } = log;
+  const found = `${ended + size} entries and ${checkpoints} checkpoints`;
   const said = `${header.tree_size} entries and ${header.checkpoints} checkpoints`;
   const whole = unlessFound(
     'end',

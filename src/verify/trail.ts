@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type TrailHeader, TrailLine } from '../protocol/export.ts';
+import { type ExportedDetail, type TrailHeader, TrailLine } from '../protocol/export.ts';
 import { type CheckpointGround, type CheckpointReport, verifyCheckpoint } from './checkpoint.ts';
 import { inclusionCheck } from './entry.ts';
 import type { ExportReader } from './export.ts';
@@ -17,14 +17,25 @@ export function trailReader(header: TrailHeader, ground: CheckpointGround): Expo
   let [count, last] = [0, -1];
   let covered: CheckpointReport | undefined;
 
+  const verified = async (checkpoint: unknown) => {
+    const report = await verifyCheckpoint(checkpoint, ground);
+    for (const check of about('checkpoint', report.checks)) tally.add(check.what, check);
+    return report;
+  };
   const open = async () => {
-    covered = await verifyCheckpoint(header.checkpoint, ground);
-    for (const check of about('checkpoint', covered.checks)) tally.add(check.what, check);
+    covered = await verified(header.checkpoint);
     return covered;
+  };
+  /** Of logs that ended, by the checkpoint's id: all entries of one log stand under one. */
+  const ended = new Map<string, CheckpointReport>();
+  const coveringEnded = async (checkpoint: ExportedDetail) => {
+    const known = ended.get(checkpoint.checkpoint_id) ?? (await verified(checkpoint));
+    ended.set(checkpoint.checkpoint_id, known);
+    return known;
   };
   return {
     async read(value) {
-      const { head } = covered ?? (await open());
+      const current = covered ?? (await open());
       count += 1;
       const parsed = TrailLine.safeParse(value);
       const read = parsed.success ? readEntry(parsed.data.entry) : { fault: 'it is no such line' };
@@ -38,7 +49,9 @@ export function trailReader(header: TrailHeader, ground: CheckpointGround): Expo
       const isNext = entry.sequence > last;
       tally.add('order', unlessFound('', isNext ? undefined : `line ${count} is out of order`));
       last = entry.sequence;
-      const sought = { head, hash, index: entry.sequence };
+      const own = parsed.data.checkpoint;
+      const { head } = own ? await coveringEnded(own) : current;
+      const sought = { head, hash, place: entry.sequence };
       tally.add('inclusion', inclusionCheck(parsed.data.inclusion_proof, sought));
       return { leaf: hash };
     },

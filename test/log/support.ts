@@ -7,17 +7,71 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { travelDesk } from '../../examples/travel/service.ts';
 import type { CheckpointDetail } from '../../src/protocol/audit.ts';
 import type { ServiceDefinition } from '../../src/service/definition.ts';
 import { type MarkStore, openMark } from '../../src/storage/mark.ts';
-import { OPERATOR, type Reply, type TestService } from '../service/harness.ts';
+import {
+  ALICE,
+  OPERATOR,
+  type Reply,
+  type TestOptions,
+  type TestService,
+  testService,
+} from '../service/harness.ts';
 
 /** Anchored, on a cadence that no test waits for. */
 export const calmDesk: ServiceDefinition = {
   ...travelDesk,
   trust: { level: 'anchored', anchoring: { cadence: 'P1D' } },
 };
+
+export type Machine = ReturnType<typeof machine>;
+
+export async function onMachine(run: (machine: Machine) => Promise<void>): Promise<void> {
+  const own = machine();
+  try {
+    await run(own);
+  } finally {
+    own.drop();
+  }
+}
+
+/** One life of the service: what it leaves is in the store, the keys and the mark. */
+export async function life<Result>(
+  { keys, mark: open }: Machine,
+  options: TestOptions,
+  run: (service: TestService) => Promise<Result>,
+): Promise<Result> {
+  const mark = options.mark ?? (await open());
+  const service = await testService({ definition: calmDesk, keys, ...options, mark });
+  try {
+    return await run(service);
+  } finally {
+    await service.close();
+    await mark.close();
+  }
+}
+
+export function grow(service: TestService): Promise<unknown> {
+  return service.issue(ALICE, { scope: ['travel.search'] });
+}
+
+/** Why the service is not ready; empty when it is. */
+export async function unready(service: TestService): Promise<string> {
+  return ((await service.ask('GET', '/readyz')).body.reasons ?? []).join();
+}
+
+export async function listed({ store }: TestService): Promise<[sequence: number, size: number][]> {
+  const all = await store.listCheckpoints(100);
+  return all.map(({ sequence, size }) => [sequence, size]);
+}
+
+/** Waits until it is so; a test that waits in vain fails by what it looks at next. */
+export async function until(done: () => Promise<boolean>): Promise<void> {
+  for (let waits = 0; waits < 400 && !(await done()); waits++) await pause(25);
+}
 
 /** A folder with keys and a file for the mark, as one machine has them. */
 export function machine(): {

@@ -28,7 +28,12 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'writ-guide-'));
   desk = spawn(process.execPath, [join(process.cwd(), 'dist/examples/travel/main.js')], {
     cwd: folder,
-    env: { PATH: process.env.PATH, PORT: '0', WRIT_LOG_LEVEL: 'silent' },
+    env: {
+      PATH: process.env.PATH,
+      XDG_STATE_HOME: process.env.XDG_STATE_HOME,
+      PORT: '0',
+      WRIT_LOG_LEVEL: 'silent',
+    },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   url = await addressOf(desk.stdout as NodeJS.ReadableStream);

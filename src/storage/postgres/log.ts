@@ -17,13 +17,7 @@ import { beginOrigin, type HeadRow, headOf, type Sequencer } from './sequencer.t
 
 type Log = Pick<
   LogStore,
-  | 'queryEntries'
-  | 'scanEntries'
-  | 'findLeaf'
-  | 'nodes'
-  | 'treeHead'
-  | 'origins'
-  | 'beginOrigin'
+  'queryEntries' | 'scanEntries' | 'findLeaf' | 'nodes' | 'treeHead' | 'origins' | 'beginOrigin'
 >;
 
 /** Rows that one query looks at in vain, for each type of entry. */

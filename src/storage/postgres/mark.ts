@@ -15,6 +15,10 @@ export async function openPostgresMark(url: string): Promise<MarkPlace> {
     await database.transaction(async (session) => {
       // Processes that start at once would make the table twice, which the server refuses.
       await session.run(LOCK);
+      const [found] = await session.run<{ is_store: boolean }>(IS_STORE);
+      if (found?.is_store) {
+        throw new Error('the database holds a store, which is restored with it; name another one');
+      }
       await session.run(TABLE);
     });
   } catch (error) {
@@ -39,6 +43,11 @@ export async function openPostgresMark(url: string): Promise<MarkPlace> {
 
 /** Any number that no other program of the same database locks. */
 const LOCK: Statement = { name: 'mark_lock', text: 'SELECT pg_advisory_xact_lock(514891215107)' };
+
+const IS_STORE: Statement = {
+  name: 'mark_is_store',
+  text: `SELECT to_regclass('meta') IS NOT NULL AND to_regclass('nodes') IS NOT NULL AS is_store`,
+};
 
 const TABLE: Statement = {
   name: 'mark_table',

@@ -17,9 +17,9 @@ import type { LogStore, TreeHead } from '../store.ts';
 import { createBacklog, type Rest } from './backlog.ts';
 import { createBatcher } from './batch.ts';
 import type { Database, Session, Statement } from './connection.ts';
+import { enqueueFrom, entryValues } from './entries.ts';
 import { isStoreFailure } from './failure.ts';
 import type { PostgresSettings } from './options.ts';
-import { entryValues, enqueueFrom } from './entries.ts';
 import { resolved } from './resolve.ts';
 import { ENTRY_COLUMNS } from './schema-log.ts';
 

@@ -53,7 +53,8 @@ export function createLogWriter(connection: Connection): LogWriter {
     },
     append,
     beginOrigin(logId, entry) {
-      if (leaves.length > 0) throw new StoreUnavailable('Cannot begin a log: entries are on their way');
+      if (leaves.length > 0)
+        throw new StoreUnavailable('Cannot begin a log: entries are on their way');
       const first = readHead(connection).first + ORIGIN_SPAN;
       connection.run('INSERT INTO origins (first, log_id) VALUES (?, ?)', first, logId);
       connection.run("UPDATE head SET size = ?, peaks = x''", first);

@@ -2,28 +2,58 @@
  * The mark in a file of its own, which processes of one machine may share.
  *
  * A small SQLite file: its locks end with the process that holds them and its commits are flushed, so
- * a process may be killed at any point.
+ * a process may be killed at any point. A file that was removed or replaced is noticed at the next
+ * question: the file that was opened before is no longer the mark.
  *
  * @module
  */
 
+import { statSync } from 'node:fs';
 import type { MarkPlace } from '../mark.ts';
+import { StoreUnavailable } from '../store.ts';
 import { type Connection, failureOf, openConnection } from './connection.ts';
 
 export function openSqliteMark(path: string): MarkPlace {
-  const connection = openConnection(path, (file) => otherFile(file, path));
-  connection.script(TABLE);
+  let opened = openFile(path);
+  /** Nothing when there is no such file any more. */
+  const current = (): Connection | undefined => {
+    const now = fileAt(path);
+    if (now !== undefined && now !== opened.file) {
+      opened.connection.close();
+      opened = openFile(path);
+    }
+    return now === undefined ? undefined : opened.connection;
+  };
   return {
     read: async (logId) => {
       return attempt(
-        () => connection.get<MarkRow>('SELECT mark FROM log_marks WHERE log_id = ?', logId)?.mark,
+        () => current()?.get<MarkRow>('SELECT mark FROM log_marks WHERE log_id = ?', logId)?.mark,
       );
     },
     replace: async (logId, from, to) => {
+      const connection = attempt(current);
+      if (!connection) throw new StoreUnavailable(`Cannot write the mark: "${path}" is gone`);
       return attempt(() => replaced(connection, [logId, from, to]) === 1);
     },
-    close: async () => connection.close(),
+    close: async () => opened.connection.close(),
   };
+}
+
+interface OpenFile {
+  readonly connection: Connection;
+  readonly file: string | undefined;
+}
+
+function openFile(path: string): OpenFile {
+  const connection = openConnection(path, (file) => otherFile(file, path));
+  connection.script(TABLE);
+  return { connection, file: fileAt(path) };
+}
+
+/** Names the file itself, whatever it is called. */
+function fileAt(path: string): string | undefined {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return found && `${found.dev} ${found.ino}`;
 }
 
 interface MarkRow {

@@ -1,0 +1,149 @@
+/**
+ * `writ recover`: an operator decides how a service goes on whose log is withheld.
+ *
+ * Reads the configuration as the service does, from the environment and the configuration file, and asks
+ * for the credential of an operator; of two where the configuration has more than one. Credentials
+ * are never arguments: those show in the list of processes.
+ *
+ * @module
+ */
+
+import { parseArgs } from 'node:util';
+import { type Config, loadConfig } from '../config.ts';
+import { entitles } from '../domain/scope-pattern.ts';
+import { createIdentities } from '../service/identities.ts';
+import { acceptLoss, acceptMissingMark, type RecoverParts } from '../service/recover-log.ts';
+import { witnessGuard } from '../service/witness.ts';
+import { openMark } from '../storage/mark.ts';
+import { openStore } from '../storage/open.ts';
+import { joinedValues } from './arguments.ts';
+import { CREDENTIAL_VARIABLE, credentialOf } from './credential.ts';
+import { EXIT_FAILED, EXIT_OK } from './exit.ts';
+import type { Io } from './io.ts';
+
+const SECOND_VARIABLE = 'WRIT_CLIENT_SECOND_CREDENTIAL';
+
+const RECOVER_USAGE = `Usage: writ recover --accept-loss
+       writ recover --accept-missing-mark
+
+Ends the state in which a service appends nothing because its log does not
+extend what was signed. Read docs/operating.md before: what is accepted here
+cannot be taken back. The store, the mark and the identities are those of the
+environment and the configuration file in the working folder.
+
+  --accept-loss          signed entries are lost for good: revokes every token,
+                         voids grants, pending requests, bindings and
+                         idempotency keys, and begins a new log whose first
+                         entry names the lost head and the surviving one
+  --accept-missing-mark  this store is the newest copy, and only its mark is
+                         lost: the last checkpoint of the store becomes the mark
+  --credential-file <file>         the credential of an operator (scope
+                         operator:recover; default: $${CREDENTIAL_VARIABLE})
+  --second-credential-file <file>  that of a second one, needed where the
+                         configuration names more than one operator
+                         (default: $${SECOND_VARIABLE})
+  --help                 this text
+
+Exit status: 0 done, 2 it could not be done.
+`;
+
+const OPTIONS = {
+  'accept-loss': { type: 'boolean' },
+  'accept-missing-mark': { type: 'boolean' },
+  'credential-file': { type: 'string' },
+  'second-credential-file': { type: 'string' },
+  help: { type: 'boolean', short: 'h' },
+} as const;
+
+export async function recover(args: readonly string[], io: Io): Promise<number> {
+  try {
+    const { values } = parseArgs({ args: joinedValues(args, OPTIONS), options: OPTIONS });
+    if (values.help) {
+      io.out(RECOVER_USAGE);
+      return EXIT_OK;
+    }
+    if (values['accept-loss'] === values['accept-missing-mark']) {
+      throw new Error('expected one of --accept-loss and --accept-missing-mark');
+    }
+    const config = await loadConfig(process.cwd(), {}, io.env);
+    const operators = await presentedOperators(config, io, values);
+    io.out(await recovered(config, operators, values['accept-loss'] === true));
+    return EXIT_OK;
+  } catch (error) {
+    io.err(`Cannot recover: ${error instanceof Error ? error.message : String(error)}\n`);
+    return EXIT_FAILED;
+  }
+}
+
+interface Operators {
+  readonly operator: string;
+  readonly confirmedBy?: string;
+}
+
+const SCOPE = 'operator:recover';
+
+async function presentedOperators(
+  config: Config,
+  io: Io,
+  files: { 'credential-file'?: string; 'second-credential-file'?: string },
+): Promise<Operators> {
+  const entitled = config.identities.filter(({ scopes }) =>
+    scopes.some((scope) => entitles(scope, SCOPE)),
+  );
+  const known = new Set(entitled.map(({ principal }) => principal));
+  if (known.size === 0) {
+    const hint = 'identities that a program gives itself are not known here';
+    throw new Error(`no identity of the configuration has the scope "${SCOPE}"; ${hint}`);
+  }
+  const identities = createIdentities({ identities: entitled, entitlements: [] });
+  const principalOf = async (file: string | undefined, variable: string) => {
+    const credential = credentialOf(file, {
+      ...io,
+      env: { [CREDENTIAL_VARIABLE]: io.env[variable] },
+    });
+    const found = await identities.identify(credential);
+    if (found) return found.principal;
+    throw new Error(`the credential is of no identity with the scope "${SCOPE}"`);
+  };
+  const operator = await principalOf(files['credential-file'], CREDENTIAL_VARIABLE);
+  if (known.size === 1) return { operator };
+  const second = files['second-credential-file'];
+  if (second === undefined && !io.env[SECOND_VARIABLE]) {
+    const need = `set ${SECOND_VARIABLE} or give --second-credential-file`;
+    throw new Error(`the configuration names ${known.size} operators, so two must agree; ${need}`);
+  }
+  const confirmedBy = await principalOf(second, SECOND_VARIABLE);
+  if (confirmedBy === operator) throw new Error(`both credentials are those of ${operator}`);
+  return { operator, confirmedBy };
+}
+
+async function recovered(config: Config, operators: Operators, isLoss: boolean): Promise<string> {
+  const store = await openStore(config.store, { create: false });
+  const isMarked = config.mark !== undefined && config.mark !== 'witness';
+  const mark = isMarked ? await openMark(config.mark as string) : undefined;
+  const [first] = config.witnesses;
+  const guard = config.mark === 'witness' && first ? witnessGuard(store, first) : undefined;
+  try {
+    const parts: RecoverParts = { store, mark, guard, ...operators };
+    return isLoss ? await lossTold(parts) : await markTold(parts);
+  } finally {
+    await mark?.close();
+    await store.close();
+  }
+}
+
+async function lossTold(parts: RecoverParts): Promise<string> {
+  const { logId, surviving, lost, voided } = await acceptLoss(parts);
+  const signed = lost.entry_count === undefined ? 'an unknown number' : `${lost.entry_count}`;
+  return [
+    `A new log begins: ${logId}`,
+    `Entries that survive in the log before: ${surviving}; signed: ${signed}`,
+    `Void: ${voided} root tokens and pending requests, every grant, binding and idempotency key`,
+    'Services append again within seconds; calls that were open are closed as indeterminate\n',
+  ].join('\n');
+}
+
+async function markTold(parts: RecoverParts): Promise<string> {
+  const { logId } = await acceptMissingMark(parts);
+  return `The log ${logId} has its mark again; services append again within seconds\n`;
+}
