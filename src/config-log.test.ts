@@ -1,18 +1,24 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { test } from 'vitest';
-import { configOf, loadConfig } from './config.ts';
+import { configOf, loadConfig, stateFolder, unsafeMark } from './config.ts';
+import { stateFolderIn } from './config-log.ts';
 
 const FILE = { store: 'sqlite:a.db' };
 const KEYS = { token_keys: 'x', log_keys: 'y', row_keys: 'z' };
 
+const OWN = `sqlite:${join(stateFolder(), 'mark.db')}`;
+
 /** Which settings give which mark, in the folder `/data`. */
 const PLACES: [settings: object, mark: string | undefined][] = [
-  [{}, 'sqlite:/data/.writ/keys/mark.db'],
-  [{ data: 'd' }, 'sqlite:/data/d/keys/mark.db'],
-  [{ keys: '/run/keys' }, 'sqlite:/run/keys/mark.db'],
+  [{}, OWN],
+  [{ data: 'd' }, OWN],
+  [{ host: '::1', public_url: 'http://localhost:1' }, OWN],
+  [{ host: '0.0.0.0' }, undefined],
+  [{ public_url: 'https://desk.example.com' }, undefined],
+  [{ host: '0.0.0.0', mark: 'm.db' }, 'sqlite:/data/m.db'],
   [{ ...FILE, mark: 'm.db' }, 'sqlite:/data/m.db'],
   [{ ...FILE, mark: 'sqlite:m.db' }, 'sqlite:/data/m.db'],
   [{ ...FILE, mark: '/other/m.db' }, 'sqlite:/other/m.db'],
@@ -20,8 +26,8 @@ const PLACES: [settings: object, mark: string | undefined][] = [
   [{ ...FILE, mark: 'none' }, undefined],
   [{ store: 'memory:' }, undefined],
   [{ store: 'memory:', mark: 'm.db' }, 'sqlite:/data/m.db'],
-  [{ store: 'postgres://db/writ' }, 'sqlite:/data/.writ/keys/mark.db'],
-  [{ ...KEYS }, undefined],
+  [{ store: 'postgres://db/writ' }, OWN],
+  [{ ...KEYS }, OWN],
   [{ ...KEYS, mark: 'm.db' }, 'sqlite:/data/m.db'],
 ];
 
@@ -30,6 +36,52 @@ for (const [settings, mark] of PLACES) {
     assert.equal(configOf(settings, '/data').mark, mark);
   });
 }
+
+test('stateFolderIn() is the folder of the user, unless another is given', () => {
+  const given = resolve('/given');
+  assert.equal(stateFolderIn({ XDG_STATE_HOME: given }), join(given, 'writ'));
+  assert.notEqual(stateFolderIn({ XDG_STATE_HOME: 'relative' }), join('relative', 'writ'));
+  assert.match(stateFolderIn({}), /writ$/);
+});
+
+const OPEN = { host: '0.0.0.0' };
+
+/** What keeps a service from starting, in the folder `/data`. */
+const UNSAFE: [settings: object, fault: RegExp | undefined][] = [
+  [{}, undefined],
+  [{ mark: 'none' }, undefined],
+  [{ mark: '.writ/m.db' }, undefined],
+  [OPEN, /has no mark; set WRIT_MARK/],
+  [{ ...OPEN, mark: 'none' }, /has no mark; set WRIT_MARK/],
+  [{ public_url: 'https://desk.example.com' }, /has no mark/],
+  [{ ...OPEN, store: 'memory:' }, undefined],
+  [{ ...OPEN, mark: '.writ/m.db' }, /lies in .* and would be restored with the store/],
+  [{ ...OPEN, mark: '.writ/keys/m.db' }, /lies in/],
+  [{ ...OPEN, store: 'sqlite:/var/db/a.db', mark: '/var/db/m.db' }, /lies in "\/var\/db"/],
+  [{ ...OPEN, store: 'sqlite:/var/db/a.db', mark: '/var/mark/m.db' }, undefined],
+  [{ ...OPEN, mark: 'm.db' }, undefined],
+  [{ ...OPEN, mark: 'postgres://db/marks' }, undefined],
+  [{ ...OPEN, store: 'postgres://db/writ', mark: '.writ/m.db' }, undefined],
+];
+
+for (const [settings, fault] of UNSAFE) {
+  test(`unsafeMark() ${fault ? 'refuses' : 'passes'} ${JSON.stringify(settings)}`, () => {
+    const found = unsafeMark(configOf(settings, '/data'));
+    if (fault) assert.match(found ?? '', fault);
+    else assert.equal(found, undefined);
+  });
+}
+
+test('unsafeMark() follows links', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'writ-config-'));
+  mkdirSync(join(folder, '.writ'));
+  symlinkSync(join(folder, '.writ'), join(folder, 'elsewhere'));
+
+  const found = unsafeMark(configOf({ ...OPEN, mark: 'elsewhere/m.db' }, folder));
+
+  assert.match(found ?? '', /lies in/);
+  rmSync(folder, { recursive: true });
+});
 
 for (const settings of [
   { store: 'sqlite:a.db', mark: 'a.db' },

@@ -73,20 +73,23 @@ interface MarkFacts {
  * The address of the mark, as stores are addressed. None for a store in memory, whose log ends with
  * it. A service that others reach has no default: only its operator knows what outlives the store.
  */
-export function markAddress(facts: MarkFacts, folder: string): string | undefined {
+export function markAddress(facts: MarkFacts, folder: string, state: string): string | undefined {
   const { mark, store } = facts;
   if (mark === 'none') return undefined;
   if (mark === undefined) {
     const isLocal = store !== 'memory:' && isLocalOnly(facts);
-    return isLocal ? `sqlite:${join(stateFolder(), 'mark.db')}` : undefined;
+    return isLocal ? `sqlite:${join(state, MARK_FILE)}` : undefined;
   }
   if (mark === 'witness' || /^postgres(?:ql)?:\/\//.test(mark)) return mark;
   return `sqlite:${resolve(folder, mark.replace(/^sqlite:/, ''))}`;
 }
 
-/** Where the programs of this user keep what outlives their data; one file has the marks of all logs. */
-export function stateFolder(): string {
-  const { XDG_STATE_HOME: given, LOCALAPPDATA: local } = process.env;
+/** One file has the marks of all logs that this user's services keep. */
+export const MARK_FILE = 'mark.db';
+
+/** Where the programs of a user keep what outlives their data. */
+export function stateFolderIn(environment: Readonly<Record<string, string | undefined>>): string {
+  const { XDG_STATE_HOME: given, LOCALAPPDATA: local } = environment;
   if (given && isAbsolute(given)) return join(given, 'writ');
   if (process.platform === 'win32')
     return join(local || join(homedir(), 'AppData', 'Local'), 'writ');

@@ -176,6 +176,13 @@ export class ConfigError extends Error {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
+export { MARK_FILE, unsafeMark } from './config-log.ts';
+
+/** Of the user that runs the process, whatever settings it was given. */
+export function stateFolder(): string {
+  return log.stateFolderIn(process.env);
+}
+
 /** Reads environment and file. `given` are values of the program itself; they yield to both. */
 export async function loadConfig(
   folder: string,
@@ -247,7 +254,7 @@ function filledIn(settings: Settings, folder: string): Config {
   const keys = resolve(folder, settings.keys ?? join(data, 'keys'));
   return {
     ...settings,
-    ...{ data, store, keys, mark: log.markAddress({ ...settings, store }, folder) },
+    ...{ data, store, keys, mark: log.markAddress({ ...settings, store }, folder, stateFolder()) },
     public_url: settings.public_url?.replace(/\/+$/, ''),
     disclosure: { ...DISCLOSURE_DEFAULTS, ...settings.disclosure },
     oidc: [...fromShortForm(settings), ...settings.oidc],

@@ -6,8 +6,7 @@
  * @module
  */
 
-import { type Config, type GivenSettings, loadConfig } from './config.ts';
-import { unsafeMark } from './config-log.ts';
+import { type Config, type GivenSettings, loadConfig, unsafeMark } from './config.ts';
 import { type Keyring, openKeyring } from './keyring/keyring.ts';
 import { createLog, type Logger } from './log.ts';
 import type { ServiceDefinition } from './service/definition.ts';

@@ -10,7 +10,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { stateFolder } from '../config-log.ts';
+import { MARK_FILE, stateFolder } from '../config.ts';
 import { createCheckpointCheck } from '../keyring/checkpoint-check.ts';
 import { readKeyFolder } from '../keyring/key-folder.ts';
 import { noteKeysOf } from '../keyring/note-signing.ts';
@@ -25,7 +25,6 @@ import type { Io } from './io.ts';
 
 const STORE_DEFAULT = 'sqlite:.writ/writ.db';
 const KEYS_DEFAULT = '.writ/keys';
-const MARK_FILE = 'mark.db';
 
 const FSCK_USAGE = `Usage: writ fsck [--store <url>] [--keys <folder>] [--mark <file or url>]
 
