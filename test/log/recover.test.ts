@@ -6,193 +6,27 @@
  */
 
 import assert from 'node:assert/strict';
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'vitest';
-import { main } from '../../src/cli/main.ts';
 import { ORIGIN_SPAN } from '../../src/domain/origin.ts';
-import { type RunningService, serve } from '../../src/http/serve.ts';
-import { createLog } from '../../src/log.ts';
-import { defineCapability } from '../../src/service/define.ts';
-import { createService } from '../../src/service/definition.ts';
 import { checkStore } from '../../src/storage/fsck.ts';
 import { openStore } from '../../src/storage/open.ts';
-import { copyOf, freshDatabase } from '../postgres.ts';
+import {
+  calls,
+  type Desk,
+  FIRST_OPERATOR,
+  folder,
+  life,
+  ownFolder,
+  PLACES,
+  type Place,
+  rolledBack,
+  writ,
+} from './restored-desk.ts';
+import { until } from './support.ts';
 
-let calls = 0;
-const definition = createService({
-  id: 'recovered-desk',
-  trust: { level: 'anchored', anchoring: { cadence: 'P1D' } },
-  capabilities: [
-    defineCapability({
-      name: 'look',
-      description: 'Reads, and counts that it did',
-      side_effect: 'read',
-      minimum_scope: ['w.use'],
-      handler: () => ({ calls: ++calls }),
-    }),
-    defineCapability({
-      name: 'act',
-      description: 'Acts, and counts that it did',
-      side_effect: 'write',
-      minimum_scope: ['w.use'],
-      approval: {
-        when: 'always',
-        grant_policy: {
-          allowed_grant_types: ['one_time'],
-          default_grant_type: 'one_time',
-          expires_in_seconds: 900,
-          max_uses: 1,
-        },
-      },
-      handler: () => ({ calls: ++calls }),
-    }),
-  ],
-});
-
-const IDENTITIES = [
-  { key: 'alice-key', principal: 'human:alice@example.com', scopes: ['w.use'] },
-  { key: 'first-key', principal: 'service:first', scopes: ['operator:*'] },
-];
-const SECOND = { key: 'second-key', principal: 'service:second', scopes: ['operator:recover'] };
-
-let folder: string;
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'writ-recover-'));
-  configure(IDENTITIES);
-});
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
-
-function configure(identities: readonly object[]): void {
-  writeFileSync(join(folder, 'writ.config.json'), JSON.stringify({ identities }));
-}
-
-interface Place {
-  url: string;
-  /** Keeps a copy of the store as it is now. */
-  keep(): Promise<void>;
-  /** Puts the copy back. */
-  restore(): Promise<void>;
-  drop(): Promise<void>;
-}
-
-const PLACES: Record<string, () => Promise<Place>> = {
-  SQLite: async () => ({
-    url: `sqlite:${join(folder, 'data/writ.db')}`,
-    keep: async () => cpSync(join(folder, 'data'), join(folder, 'copy'), { recursive: true }),
-    restore: async () => {
-      rmSync(join(folder, 'data'), { recursive: true });
-      cpSync(join(folder, 'copy'), join(folder, 'data'), { recursive: true });
-    },
-    drop: async () => undefined,
-  }),
-  PostgreSQL: async () => {
-    const database = await freshDatabase();
-    const copies: { url: string; drop(): Promise<void> }[] = [];
-    const place: Place = {
-      url: database.url,
-      keep: async () => void copies.push(await copyOf(place.url)),
-      restore: async () => {
-        const copy = await copyOf(copies[0]?.url ?? '');
-        copies.push(copy);
-        place.url = copy.url;
-      },
-      drop: async () => {
-        await database.drop();
-        for (const copy of copies) await copy.drop();
-      },
-    };
-    return place;
-  },
-};
-
-function environment({ url }: Place): Record<string, string> {
-  return {
-    WRIT_CONFIG: join(folder, 'writ.config.json'),
-    ...{ WRIT_STORE: url, WRIT_DATA: join(folder, 'data'), WRIT_MARK: join(folder, 'mark.db') },
-  };
-}
-
-/** One life of the service, on a port of its own. */
-async function life<Result>(place: Place, run: (desk: Desk) => Promise<Result>): Promise<Result> {
-  const service = await serve(definition, {
-    settings: { port: 0 },
-    environment: environment(place),
-    folder,
-    signals: false,
-    log: createLog('silent'),
-  });
-  try {
-    return await run(deskAt(service));
-  } finally {
-    await service.close();
-  }
-}
-
-type Desk = ReturnType<typeof deskAt>;
-
-function deskAt({ url }: RunningService) {
-  const ask = async (method: string, path: string, bearer?: string, body?: object) => {
-    const response = await fetch(`${url}${path}`, {
-      method,
-      headers: {
-        ...(bearer && { authorization: `Bearer ${bearer}` }),
-        ...(body && { 'content-type': 'application/json' }),
-      },
-      ...(body && { body: JSON.stringify(body) }),
-    });
-    // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came back.
-    return { status: response.status, body: (await response.json()) as any };
-  };
-  return {
-    url,
-    ask,
-    issue: async () => {
-      const { body } = await ask('POST', '/svc/tokens', 'alice-key', { scope: ['w.use'] });
-      return body.token as string;
-    },
-    invoke: (token: string, name: string, more: object = {}) =>
-      ask('POST', `/svc/invoke/${name}`, token, { parameters: {}, ...more }),
-    seal: async () => {
-      const { body } = await ask('POST', '/svc/operator/checkpoints', 'first-key');
-      return (await ask('GET', `/svc/checkpoints/${body.checkpoint.checkpoint_id}`)).body;
-    },
-  };
-}
-
-async function writ(args: string[], place: Place, secrets: Record<string, string> = {}) {
-  const said = { out: '', err: '' };
-  const status = await main(args, {
-    out: (text) => {
-      said.out += text;
-    },
-    err: (text) => {
-      said.err += text;
-    },
-    env: { ...environment(place), ...secrets },
-  });
-  return { status, ...said };
-}
-
-const FIRST_OPERATOR = { WRIT_CLIENT_CREDENTIAL: 'first-key' };
-
-/** A store with a token, a pending request and a seal; a copy of it; and a longer life after that. */
-async function rolledBack(place: Place) {
-  const before = await life(place, async (desk) => {
-    const token = await desk.issue();
-    assert.equal((await desk.invoke(token, 'look')).status, 200);
-    assert.equal((await desk.invoke(token, 'act')).body.failure.type, 'approval_required');
-    return { token, checkpoint: await desk.seal() };
-  });
-  await place.keep();
-  const lost = await life(place, async (desk) => {
-    for (let i = 0; i < 3; i++) await desk.invoke(before.token, 'look');
-    return desk.seal();
-  });
-  await place.restore();
-  return { ...before, lost };
-}
+ownFolder();
 
 for (const [name, open] of Object.entries(PLACES)) {
   describe(name, () => {
@@ -309,10 +143,7 @@ for (const [name, open] of Object.entries(PLACES)) {
         assert.equal((await desk.ask('GET', '/readyz')).status, 503);
         const recovered = await writ(['recover', '--accept-loss'], place, FIRST_OPERATOR);
         assert.equal(recovered.status, 0, recovered.err);
-        for (let waits = 0; waits < 200; waits++) {
-          if ((await desk.ask('GET', '/readyz')).status === 200) break;
-          await new Promise((resolve) => setTimeout(resolve, 50));
-        }
+        await until(async () => (await desk.ask('GET', '/readyz')).status === 200);
         const fresh = await desk.issue();
         assert.equal((await desk.invoke(fresh, 'look')).status, 200);
         assert.ok((await desk.seal()).sequence > ORIGIN_SPAN);
@@ -374,31 +205,3 @@ async function verifiedOffline({ url }: Desk, place: Place): Promise<void> {
     'an entry before the break was taken out',
   );
 }
-
-test('writ recover asks for a second operator where the configuration has two', async () => {
-  configure([...IDENTITIES, SECOND]);
-  const place = await (PLACES.SQLite as () => Promise<Place>)();
-  await rolledBack(place);
-  const both = { ...FIRST_OPERATOR, WRIT_CLIENT_SECOND_CREDENTIAL: 'second-key' };
-  const twice = { ...FIRST_OPERATOR, WRIT_CLIENT_SECOND_CREDENTIAL: 'first-key' };
-  const args = ['recover', '--accept-loss'];
-
-  const none = await writ(args, place);
-  const stranger = await writ(args, place, { WRIT_CLIENT_CREDENTIAL: 'alice-key' });
-  const alone = await writ(args, place, FIRST_OPERATOR);
-  const same = await writ(args, place, twice);
-  const agreed = await writ(args, place, both);
-
-  assert.match(none.err, /there is no credential/);
-  assert.match(stranger.err, /of no identity with the scope "operator:recover"/);
-  assert.match(alone.err, /names 2 operators, so two must agree/);
-  assert.match(same.err, /both credentials are those of service:first/);
-  assert.equal(agreed.status, 0, agreed.err);
-  await life(place, async (desk) => {
-    const { body } = await desk.ask('POST', '/svc/audit?entry_type=operator', 'first-key');
-    const [entry] = body.entries.filter(
-      (each: { sequence: number }) => each.sequence === ORIGIN_SPAN,
-    );
-    assert.equal(entry.detail.confirmed_by, 'service:second');
-  });
-});

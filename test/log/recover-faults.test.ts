@@ -1,0 +1,114 @@
+/**
+ * Who may recover a log, and what a run leaves that was killed.
+ *
+ * @module
+ */
+
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'vitest';
+import { ORIGIN_SPAN } from '../../src/domain/origin.ts';
+import { acceptLoss } from '../../src/service/recover-log.ts';
+import { openMark } from '../../src/storage/mark.ts';
+import { openStore } from '../../src/storage/open.ts';
+import type { Store } from '../../src/storage/store.ts';
+import { entry } from '../../src/testing/fixtures.ts';
+import {
+  configure,
+  FIRST_OPERATOR,
+  folder,
+  IDENTITIES,
+  life,
+  ownFolder,
+  PLACES,
+  type Place,
+  rolledBack,
+  SECOND,
+  writ,
+} from './restored-desk.ts';
+
+ownFolder();
+
+const open = PLACES.SQLite as () => Promise<Place>;
+
+/** The steps of a run, in their order; it is killed before one of them. */
+const STEPS = ['livingRoots', 'deny', 'voidPromises', 'beginOrigin'] as const;
+
+for (const step of STEPS) {
+  test(`a run of writ recover that is killed before ${step}() is repaired by the next`, async () => {
+    const place = await open();
+    const { token } = await rolledBack(place);
+    const store = await openStore(place.url);
+    const mark = await openMark(`sqlite:${join(folder, 'mark.db')}`);
+    const killed: Store = { ...store, [step]: () => Promise.reject(new Error('killed here')) };
+    const run = acceptLoss({ store: killed, mark, operator: 'service:first' });
+    await assert.rejects(run, /killed here/);
+    await mark.close();
+    await store.close();
+
+    await life(place, async (desk) => {
+      assert.equal((await desk.ask('GET', '/readyz')).status, 503, 'it is not over yet');
+      assert.equal((await desk.invoke(token, 'look')).status, 503);
+    });
+    const again = await writ(['recover', '--accept-loss'], place, FIRST_OPERATOR);
+
+    assert.equal(again.status, 0, again.err);
+    await life(place, async (desk) => {
+      assert.equal((await desk.ask('GET', '/readyz')).status, 200);
+      assert.equal((await desk.invoke(token, 'look')).status, 401);
+      assert.equal((await desk.invoke(await desk.issue(), 'look')).status, 200);
+    });
+  });
+}
+
+test('a log does not begin beside entries that came while the rest was voided', async () => {
+  const place = await open();
+  await rolledBack(place);
+  const store = await openStore(place.url);
+  const mark = await openMark(`sqlite:${join(folder, 'mark.db')}`);
+  let late = 2;
+  const busy: Store = {
+    ...store,
+    async voidPromises() {
+      await store.voidPromises();
+      late -= 1;
+      if (late >= 0) await store.append([entry({ entry_type: 'dry_run' })]);
+    },
+  };
+
+  const { surviving } = await acceptLoss({ store: busy, mark, operator: 'service:first' });
+
+  const kept = await store.scanEntries(0, 100);
+  assert.equal(kept.filter(({ sequence }) => sequence < ORIGIN_SPAN).length, surviving);
+  assert.equal(kept.at(-1)?.sequence, ORIGIN_SPAN);
+  await mark.close();
+  await store.close();
+});
+
+test('writ recover asks for a second operator where the configuration has two', async () => {
+  configure([...IDENTITIES, SECOND]);
+  const place = await open();
+  await rolledBack(place);
+  const both = { ...FIRST_OPERATOR, WRIT_CLIENT_SECOND_CREDENTIAL: 'second-key' };
+  const twice = { ...FIRST_OPERATOR, WRIT_CLIENT_SECOND_CREDENTIAL: 'first-key' };
+  const args = ['recover', '--accept-loss'];
+
+  const none = await writ(args, place);
+  const stranger = await writ(args, place, { WRIT_CLIENT_CREDENTIAL: 'alice-key' });
+  const alone = await writ(args, place, FIRST_OPERATOR);
+  const same = await writ(args, place, twice);
+  const agreed = await writ(args, place, both);
+
+  assert.match(none.err, /there is no credential/);
+  assert.match(stranger.err, /of no identity with the scope "operator:recover"/);
+  assert.match(alone.err, /names 2 operators, so two must agree/);
+  assert.match(same.err, /both credentials are those of service:first/);
+  assert.equal(agreed.status, 0, agreed.err);
+  await life(place, async (desk) => {
+    const { body } = await desk.ask('POST', '/svc/audit?entry_type=operator', 'first-key');
+    const [entry] = body.entries.filter(
+      (each: { sequence: number }) => each.sequence === ORIGIN_SPAN,
+    );
+    assert.equal(entry.detail.confirmed_by, 'service:second');
+  });
+});

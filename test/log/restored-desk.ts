@@ -1,0 +1,203 @@
+/**
+ * A desk whose store can be put back to an older copy, asked over a real socket.
+ *
+ * @module
+ */
+
+import assert from 'node:assert/strict';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach } from 'vitest';
+import { main } from '../../src/cli/main.ts';
+import { type RunningService, serve } from '../../src/http/serve.ts';
+import { createLog } from '../../src/log.ts';
+import { defineCapability } from '../../src/service/define.ts';
+import { createService } from '../../src/service/definition.ts';
+import { copyOf, freshDatabase } from '../postgres.ts';
+
+/** How often a handler ran. */
+export let calls = 0;
+const definition = createService({
+  id: 'recovered-desk',
+  trust: { level: 'anchored', anchoring: { cadence: 'P1D' } },
+  capabilities: [
+    defineCapability({
+      name: 'look',
+      description: 'Reads, and counts that it did',
+      side_effect: 'read',
+      minimum_scope: ['w.use'],
+      handler: () => ({ calls: ++calls }),
+    }),
+    defineCapability({
+      name: 'act',
+      description: 'Acts, and counts that it did',
+      side_effect: 'write',
+      minimum_scope: ['w.use'],
+      approval: {
+        when: 'always',
+        grant_policy: {
+          allowed_grant_types: ['one_time'],
+          default_grant_type: 'one_time',
+          expires_in_seconds: 900,
+          max_uses: 1,
+        },
+      },
+      handler: () => ({ calls: ++calls }),
+    }),
+  ],
+});
+
+export const IDENTITIES = [
+  { key: 'alice-key', principal: 'human:alice@example.com', scopes: ['w.use'] },
+  { key: 'first-key', principal: 'service:first', scopes: ['operator:*'] },
+];
+export const SECOND = {
+  key: 'second-key',
+  principal: 'service:second',
+  scopes: ['operator:recover'],
+};
+
+export let folder: string;
+
+/** A folder of its own for every test of the file that calls this. */
+export function ownFolder(): void {
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'writ-recover-'));
+    configure(IDENTITIES);
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+}
+
+export function configure(identities: readonly object[]): void {
+  writeFileSync(join(folder, 'writ.config.json'), JSON.stringify({ identities }));
+}
+
+export interface Place {
+  url: string;
+  /** Keeps a copy of the store as it is now. */
+  keep(): Promise<void>;
+  /** Puts the copy back. */
+  restore(): Promise<void>;
+  drop(): Promise<void>;
+}
+
+export const PLACES: Record<string, () => Promise<Place>> = {
+  SQLite: async () => ({
+    url: `sqlite:${join(folder, 'data/writ.db')}`,
+    keep: async () => cpSync(join(folder, 'data'), join(folder, 'copy'), { recursive: true }),
+    restore: async () => {
+      rmSync(join(folder, 'data'), { recursive: true });
+      cpSync(join(folder, 'copy'), join(folder, 'data'), { recursive: true });
+    },
+    drop: async () => undefined,
+  }),
+  PostgreSQL: async () => {
+    const database = await freshDatabase();
+    const copies: { url: string; drop(): Promise<void> }[] = [];
+    const place: Place = {
+      url: database.url,
+      keep: async () => void copies.push(await copyOf(place.url)),
+      restore: async () => {
+        const copy = await copyOf(copies[0]?.url ?? '');
+        copies.push(copy);
+        place.url = copy.url;
+      },
+      drop: async () => {
+        await database.drop();
+        for (const copy of copies) await copy.drop();
+      },
+    };
+    return place;
+  },
+};
+
+function environment({ url }: Place): Record<string, string> {
+  return {
+    WRIT_CONFIG: join(folder, 'writ.config.json'),
+    ...{ WRIT_STORE: url, WRIT_DATA: join(folder, 'data'), WRIT_MARK: join(folder, 'mark.db') },
+  };
+}
+
+/** One life of the service, on a port of its own. */
+export async function life<Result>(
+  place: Place,
+  run: (desk: Desk) => Promise<Result>,
+): Promise<Result> {
+  const service = await serve(definition, {
+    settings: { port: 0 },
+    environment: environment(place),
+    folder,
+    signals: false,
+    log: createLog('silent'),
+  });
+  try {
+    return await run(deskAt(service));
+  } finally {
+    await service.close();
+  }
+}
+
+export type Desk = ReturnType<typeof deskAt>;
+
+function deskAt({ url }: RunningService) {
+  const ask = async (method: string, path: string, bearer?: string, body?: object) => {
+    const response = await fetch(`${url}${path}`, {
+      method,
+      headers: {
+        ...(bearer && { authorization: `Bearer ${bearer}` }),
+        ...(body && { 'content-type': 'application/json' }),
+      },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came back.
+    return { status: response.status, body: (await response.json()) as any };
+  };
+  return {
+    url,
+    ask,
+    issue: async () => {
+      const { body } = await ask('POST', '/svc/tokens', 'alice-key', { scope: ['w.use'] });
+      return body.token as string;
+    },
+    invoke: (token: string, name: string, more: object = {}) =>
+      ask('POST', `/svc/invoke/${name}`, token, { parameters: {}, ...more }),
+    seal: async () => {
+      const { body } = await ask('POST', '/svc/operator/checkpoints', 'first-key');
+      return (await ask('GET', `/svc/checkpoints/${body.checkpoint.checkpoint_id}`)).body;
+    },
+  };
+}
+
+export async function writ(args: string[], place: Place, secrets: Record<string, string> = {}) {
+  const said = { out: '', err: '' };
+  const status = await main(args, {
+    out: (text) => {
+      said.out += text;
+    },
+    err: (text) => {
+      said.err += text;
+    },
+    env: { ...environment(place), ...secrets },
+  });
+  return { status, ...said };
+}
+
+export const FIRST_OPERATOR = { WRIT_CLIENT_CREDENTIAL: 'first-key' };
+
+/** A store with a token, a pending request and a seal; a copy of it; and a longer life after that. */
+export async function rolledBack(place: Place) {
+  const before = await life(place, async (desk) => {
+    const token = await desk.issue();
+    assert.equal((await desk.invoke(token, 'look')).status, 200);
+    assert.equal((await desk.invoke(token, 'act')).body.failure.type, 'approval_required');
+    return { token, checkpoint: await desk.seal() };
+  });
+  await place.keep();
+  const lost = await life(place, async (desk) => {
+    for (let i = 0; i < 3; i++) await desk.invoke(before.token, 'look');
+    return desk.seal();
+  });
+  await place.restore();
+  return { ...before, lost };
+}
