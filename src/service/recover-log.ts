@@ -186,8 +186,8 @@ async function denyPending(parts: RecoverParts): Promise<number> {
 }
 
 async function deny({ store, operator }: RecoverParts, request: ApprovalRecord): Promise<number> {
-  const { approval_request_id, capability, root_principal, parameters_digest } = request;
-  const caller = { principal: operator, root_principal };
+  const { approval_request_id, capability, parameters_digest } = request;
+  const caller = { principal: operator, root_principal: operator };
   const entry = actEntry({ store }, caller, {
     ...{ entry_type: 'approval_decision', capability, approval_request_id, parameters_digest },
     detail: { decision: 'denied', reason: REASON },

@@ -13,6 +13,7 @@ import { entryView, type StoredEntry } from '../domain/entry.ts';
 import type { Facts } from '../domain/entry-facts.ts';
 import { capabilityTarget } from '../domain/freeze.ts';
 import { toMinor } from '../domain/money.ts';
+import { leafIndexOf } from '../domain/origin.ts';
 import type { ApprovalStatus } from '../protocol/approval.ts';
 import type { AuditEntry, EntryType } from '../protocol/audit.ts';
 import { freezeKey } from './ledger-store.ts';
@@ -66,6 +67,8 @@ export interface ExpectedGrant {
   uses: number;
   /** Calls that may have been admitted: the store did not answer before their entry was made. */
   perhapsUsed: number;
+  /** Given before a log that an operator ended. */
+  isVoid?: boolean;
 }
 
 interface ExpectedFreeze {
@@ -97,9 +100,15 @@ export function foldEntry(expected: Expected, stored: StoredEntry): void {
   if (!stored.leaf || !stored.personal) {
     count(stored.leaf ? expected.erasedPersonal : expected.erased, entry_type);
   }
+  // A later log begins after what was promised before was voided.
+  if (isFirstOfLater(stored)) for (const grant of expected.grants.values()) grant.isVoid = true;
   if (!stored.leaf) return;
   const entry = readable(stored);
   if (entry) FOLDS[entry_type]?.(expected, entry);
+}
+
+function isFirstOfLater({ sequence }: StoredEntry): boolean {
+  return sequence > 0 && leafIndexOf(sequence) === 0;
 }
 
 /** A leaf that is not what was hashed may be no entry at all; that is a finding of its own. */

@@ -194,6 +194,12 @@ export function checkGrant(check: RowCheck, grant: GrantRecord): void {
     const both = `it answers ${grant.approval_request_id}, its entry says ${known.requestId}`;
     check.report('grant', id, both);
   }
+  if (known.isVoid) {
+    if (grant.uses === grant.max_uses) return;
+    const found = `it has ${grant.max_uses - grant.uses} uses left, and an operator has voided it`;
+    check.report('grant', id, found);
+    return;
+  }
   const most = known.uses + known.perhapsUsed + (check.expected.erased.get('invocation') ?? 0);
   if (grant.uses < known.uses || grant.uses > most) {
     const range = most === known.uses ? `${most}` : `${known.uses} to ${most}`;

@@ -105,7 +105,7 @@ export async function checkStore(
   checkHead(check, head);
   await checkCheckpoints(check, last);
   if (mark) await checkMark(check, mark, last);
-  const ledger = await check.ledger.compare(store, head.size);
+  const ledger = await check.ledger.compare(store, endOf(head));
   for (const damage of await store.inspect()) report(check, 'store', store.logId, damage);
 
   const { entries, erased, nodes, checkpoints, findings, findingsCount } = check;
