@@ -17,7 +17,12 @@ import { rootText } from '../domain/checkpoint.ts';
 import { foldPeaks } from '../domain/merkle.ts';
 import { type BreakDetail, ORIGIN_SPAN, ORIGINS_MAX } from '../domain/origin.ts';
 import type { ApprovalRecord } from '../storage/records.ts';
-import { type Store, StoreUnavailable, type TreeHead } from '../storage/store.ts';
+import {
+  type ApprovalPlace,
+  type Store,
+  StoreUnavailable,
+  type TreeHead,
+} from '../storage/store.ts';
 import {
   type ComparedParts,
   compareLog,
@@ -174,14 +179,12 @@ const REASON = 'an operator accepted the loss of later entries';
 async function denyPending(parts: RecoverParts): Promise<number> {
   const { store } = parts;
   let count = 0;
-  for (;;) {
-    const pending = await store.listApprovals({
-      now: store.now(),
-      status: 'pending',
-      limit: PAGE,
-    });
-    for (const request of pending) count += await deny(parts, request);
-    if (pending.length < PAGE) return count;
+  for (let before: ApprovalPlace | undefined; ; ) {
+    const query = { now: store.now(), status: 'pending', limit: PAGE, before } as const;
+    const { requests, next } = await store.listApprovals(query);
+    for (const request of requests) count += await deny(parts, request);
+    if (next === undefined) return count;
+    before = next;
   }
 }
 

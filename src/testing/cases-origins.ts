@@ -27,7 +27,7 @@ import {
   SECOND,
   settlement,
 } from './fixtures.ts';
-import { grantOf, recordOf, same } from './observe.ts';
+import { foundIn, grantOf, recordOf, same } from './observe.ts';
 import type { Cases } from './runner.ts';
 
 const NEXT = 'the-next-log-of-the-store';
@@ -142,13 +142,13 @@ export const ORIGIN_CASES: Cases = {
 
     for (const passed of [2, 2, 2, 1, 0]) assert.equal(await store.erase(policy), passed);
 
-    const newest = await store.queryEntries({ limit: 5 });
+    const { entries: newest } = await store.queryEntries({ limit: 5 });
     assert.deepEqual(
       newest.map(({ sequence }) => leafIndexOf(sequence)),
       [3, 2, 1, 0, 2],
     );
     assert.ok(newest.every(({ personal }) => personal === undefined));
-    const rest = await store.queryEntries({ limit: 5, before: newest[4]?.sequence });
+    const rest = await foundIn(store, { limit: 5, before: newest[4]?.sequence });
     assert.deepEqual(
       rest.map(({ sequence }) => sequence),
       [1, 0],

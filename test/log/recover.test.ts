@@ -116,11 +116,13 @@ for (const [name, open] of Object.entries(PLACES)) {
       await writ(['recover', '--accept-loss'], place, FIRST_OPERATOR);
 
       const store = await openStore(place.url);
-      const requests = await store.listApprovals({ now: store.now(), limit: 9 });
+      const { requests } = await store.listApprovals({ now: store.now(), limit: 9 });
       assert.deepEqual(
         requests.map(({ status }) => status),
-        ['denied'],
+        ['denied', 'approved'],
       );
+      const { grant } = await store.load({ tokenId: '', grantId: requests[1]?.grant_id });
+      assert.equal(grant?.uses, grant?.max_uses);
       assert.deepEqual(await store.livingRoots(store.now(), '', 9), []);
       await store.close();
     });

@@ -50,6 +50,7 @@ const definition = createService({
 
 export const IDENTITIES = [
   { key: 'alice-key', principal: 'human:alice@example.com', scopes: ['w.use'] },
+  { key: 'bob-key', principal: 'human:bob@example.com', scopes: ['approver:*'] },
   { key: 'first-key', principal: 'service:first', scopes: ['operator:*'] },
 ];
 export const SECOND = {
@@ -190,6 +191,11 @@ export async function rolledBack(place: Place) {
   const before = await life(place, async (desk) => {
     const token = await desk.issue();
     assert.equal((await desk.invoke(token, 'look')).status, 200);
+    // One request that was granted, whose grant nobody used, and one that still waits.
+    const asked = await desk.invoke(token, 'act');
+    const { approval_request_id } = asked.body.failure;
+    const decision = { approval_request_id, grant_type: 'one_time' };
+    assert.equal((await desk.ask('POST', '/svc/approval_grants', 'bob-key', decision)).status, 200);
     assert.equal((await desk.invoke(token, 'act')).body.failure.type, 'approval_required');
     return { token, checkpoint: await desk.seal() };
   });

@@ -9,7 +9,7 @@
  */
 
 import { EntryType } from '../../protocol/audit.ts';
-import type { EntryQuery, LogStore } from '../store.ts';
+import type { EntryQuery, LogStore, TreeHead } from '../store.ts';
 import type { Database, Session, Statement } from './connection.ts';
 import { type Row, storedEntryOf } from './rows.ts';
 import { ENTRY_COLUMNS } from './schema-log.ts';
@@ -28,7 +28,7 @@ export function createLog(database: Database, sequencer: Sequencer): Log {
   return {
     async queryEntries(query) {
       const { before = Number.POSITIVE_INFINITY, limit } = query;
-      if (before > placed) placed = (await sequencer.sequence()).size;
+      if (before > placed) placed = endOf(await sequencer.sequence());
       const { rows, floor } = await database.reading(async (session) => {
         await session.run(IN_ORDER);
         const floor = await lookFloor(session, query);
@@ -82,6 +82,11 @@ export function createLog(database: Database, sequencer: Sequencer): Log {
       return database.transaction((session) => beginOrigin(session, next));
     },
   };
+}
+
+/** The place after the last entry that has one. */
+function endOf({ first, size }: TreeHead): number {
+  return first + size;
 }
 
 interface LeafRow {
