@@ -11,7 +11,7 @@
 import { canonicalJson } from '../domain/canonical.ts';
 import { type Facts, grantFacts, issuanceFacts, requestFacts } from '../domain/entry-facts.ts';
 import type { EntryType } from '../protocol/audit.ts';
-import { type Expected, type ExpectedRequest, tokenOf } from './fsck-fold.ts';
+import { type Expected, type ExpectedGrant, type ExpectedRequest, tokenOf } from './fsck-fold.ts';
 import { freezeKey, type TokenState, type UnknownCall } from './ledger-store.ts';
 import type { ApprovalRecord, FreezeRecord, GrantRecord, TokenRecord } from './records.ts';
 
@@ -194,17 +194,22 @@ export function checkGrant(check: RowCheck, grant: GrantRecord): void {
     const both = `it answers ${grant.approval_request_id}, its entry says ${known.requestId}`;
     check.report('grant', id, both);
   }
+  const fault = usesFault(check, grant, known);
+  if (fault) check.report('grant', id, fault);
+}
+
+function usesFault(
+  { expected }: RowCheck,
+  { uses, max_uses }: GrantRecord,
+  known: ExpectedGrant,
+): string | undefined {
   if (known.isVoid) {
-    if (grant.uses === grant.max_uses) return;
-    const found = `it has ${grant.max_uses - grant.uses} uses left, and an operator has voided it`;
-    check.report('grant', id, found);
-    return;
+    return uses === max_uses ? undefined : 'it has uses left, and an operator has voided it';
   }
-  const most = known.uses + known.perhapsUsed + (check.expected.erased.get('invocation') ?? 0);
-  if (grant.uses < known.uses || grant.uses > most) {
-    const range = most === known.uses ? `${most}` : `${known.uses} to ${most}`;
-    check.report('grant', id, `it says ${grant.uses} uses, the log says ${range}`);
-  }
+  const most = known.uses + known.perhapsUsed + (expected.erased.get('invocation') ?? 0);
+  if (uses >= known.uses && uses <= most) return undefined;
+  const range = most === known.uses ? `${most}` : `${known.uses} to ${most}`;
+  return `it says ${uses} uses, the log says ${range}`;
 }
 
 export function checkFreeze(check: RowCheck, freeze: FreezeRecord): void {
