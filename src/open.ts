@@ -136,7 +136,7 @@ export function stopOnSignals(running: Stoppable, log: Logger): void {
   }
 }
 
-function openKeys(config: Config, log: Logger): Keyring {
+export function openKeys(config: Config, log: Logger): Keyring {
   return openKeyring(
     config.token_keys !== undefined && config.log_keys !== undefined
       ? {

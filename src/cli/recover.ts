@@ -11,8 +11,13 @@
 import { parseArgs } from 'node:util';
 import { type Config, loadConfig } from '../config.ts';
 import { entitles } from '../domain/scope-pattern.ts';
+import { createLog } from '../log.ts';
+import { openKeys } from '../open.ts';
+import { createAlarms } from '../service/alarms.ts';
+import { authenticStore } from '../service/authentic-store.ts';
 import { createIdentities } from '../service/identities.ts';
 import { acceptLoss, acceptMissingMark, type RecoverParts } from '../service/recover-log.ts';
+import { demandSeal } from '../service/row-seal.ts';
 import { witnessGuard } from '../service/witness.ts';
 import { openMark } from '../storage/mark.ts';
 import { openStore } from '../storage/open.ts';
@@ -29,7 +34,8 @@ const RECOVER_USAGE = `Usage: writ recover --accept-loss
 Ends the state in which a service appends nothing because its log does not
 extend what was signed. Read docs/operating.md before: what is accepted here
 cannot be taken back. The store, the mark and the identities are those of the
-environment and the configuration file in the working folder.
+environment and the configuration file in the working folder; the keys too,
+since what is revoked is authenticated with them.
 
   --accept-loss          signed entries are lost for good: revokes every token,
                          voids grants, pending requests, bindings and
@@ -118,17 +124,22 @@ async function presentedOperators(
 }
 
 async function recovered(config: Config, operators: Operators, isLoss: boolean): Promise<string> {
-  const store = await openStore(config.store, { create: false });
+  const log = createLog(config.log_level);
+  const keyring = openKeys(config, log);
+  const opened = await openStore(config.store, { create: false });
+  const store = authenticStore(opened, keyring.rows, createAlarms(log));
   const isMarked = config.mark !== undefined && config.mark !== 'witness';
   const mark = isMarked ? await openMark(config.mark as string) : undefined;
   const [first] = config.witnesses;
   const guard = config.mark === 'witness' && first ? witnessGuard(store, first) : undefined;
   try {
+    await demandSeal(store, keyring.rows);
     const parts: RecoverParts = { store, mark, guard, ...operators };
     return isLoss ? await lossTold(parts) : await markTold(parts);
   } finally {
     await mark?.close();
     await store.close();
+    keyring.close();
   }
 }
 

@@ -36,9 +36,28 @@ export async function sealStore(parts: SealParts): Promise<void> {
   if (fault !== undefined) parts.onWarning(fault);
 }
 
+/** For commands that change rows beside a service: rejects where the keys are not those of the store. */
+export async function demandSeal(
+  store: SealParts['store'],
+  rows: SealParts['rows'],
+): Promise<void> {
+  await store.sealRows(({ seal }) => {
+    if (seal === undefined) throw new Error(NEVER_SEALED);
+    if (!rows.isMacOf(sealText(store.logId), seal)) throw new Error(unverifiable(seal));
+    return undefined;
+  });
+}
+
+const NEVER_SEALED =
+  'Cannot change the rows of the store: they have no seal; start the service once with its keys';
+
+function sealText(logId: string): string {
+  return `writ row seal\n${logId}`;
+}
+
 function sealingOf(parts: SealParts, { seal, isEmpty }: RowState): RowSealing | undefined {
   const { store, rows, serviceId, adopt } = parts;
-  const text = `writ row seal\n${store.logId}`;
+  const text = sealText(store.logId);
   if (seal !== undefined) {
     if (!rows.isMacOf(text, seal)) throw new Error(unverifiable(seal));
     return seal.startsWith(`${rows.kid()}.`) ? undefined : { seal: rows.macOf(text) };
