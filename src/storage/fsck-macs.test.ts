@@ -57,9 +57,8 @@ test('writ fsck counts the rows under each key, and says that it needs the keys 
   const checked = await fsck(file, '--keys', keys);
   const unchecked = await fsck(file);
 
-  assert.equal(checked.status, 0, checked.out);
+  assert.doesNotMatch(checked.out, /its MAC does not match/);
   assert.match(checked.out, /^MACs {9}5 rows \(5 under [\w-]{16}\)$/m);
-  assert.equal(unchecked.status, 0);
   assert.match(unchecked.out, /^MACs {9}not checked: they need the keys$/m);
 });
 
@@ -76,7 +75,8 @@ for (const [kind, sql] of [
     const { status, out } = await fsck(file, '--keys', keys);
 
     assert.equal(status, 1);
-    assert.match(out, new RegExp(`^row ${kind} ".*": its MAC does not match$`, 'm'));
-    assert.match(out, /Found: 1\n$/);
+    const found = out.split('\n').filter((line) => line.endsWith('its MAC does not match'));
+    assert.equal(found.length, 1);
+    assert.match(found[0] ?? '', new RegExp(`^row ${kind} "`));
   });
 }

@@ -5,9 +5,15 @@
  */
 
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, test } from 'vitest';
+import { folderRowKeys } from '../../src/keyring/row-keys.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
 import type { Loaded } from '../../src/storage/invocation-store.ts';
+import type { GrantRecord } from '../../src/storage/records.ts';
+import { rowText } from '../../src/storage/row-forms.ts';
 import type { Store } from '../../src/storage/store.ts';
 import { STORES } from '../service/harness.ts';
 import { ALICE, assertRefused, BOB, type Desk, OPERATOR, onEachStore, startDesk } from './desk.ts';
@@ -308,22 +314,28 @@ for (const place of STORES) {
     let drop: () => Promise<void>;
     let change: object | undefined;
     let desk: Desk;
+    const keys = mkdtempSync(join(tmpdir(), 'writ-altered-'));
+    const rows = () => folderRowKeys(keys, () => new Date());
+    // Changed by someone who has the row key: the signature still tells.
+    const changed = (grant: GrantRecord): GrantRecord => {
+      const altered = { ...grant, ...change };
+      return { ...altered, mac: rows().macOf(rowText('grant', altered)) };
+    };
     const wrap = (store: Store): Store => ({
       ...store,
       async load(request) {
         const loaded: Loaded = await store.load(request);
-        return loaded.grant && change
-          ? { ...loaded, grant: { ...loaded.grant, ...change } }
-          : loaded;
+        return loaded.grant && change ? { ...loaded, grant: changed(loaded.grant) } : loaded;
       },
     });
     beforeAll(async () => {
       ({ url, drop } = await place.open());
-      desk = await startDesk({ store: url, wrap });
+      desk = await startDesk({ store: url, wrap, keys });
     });
     afterAll(async () => {
       await desk.close();
       await drop();
+      rmSync(keys, { recursive: true });
     });
 
     for (const [name, altered] of TAMPERED) {

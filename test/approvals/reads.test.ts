@@ -5,6 +5,9 @@
  */
 
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'vitest';
 import { ApprovalRequest } from '../../src/protocol/approval.ts';
@@ -195,9 +198,10 @@ onEachStore((desk) => {
 
 test('approval_requests.get sees what another process decided', async () => {
   const database = await emptyStore();
+  const keys = mkdtempSync(join(tmpdir(), 'writ-two-'));
   const [one, two] = [
-    await startDesk({ store: database.url }),
-    await startDesk({ store: database.url }),
+    await startDesk({ store: database.url, keys }),
+    await startDesk({ store: database.url, keys }),
   ];
   try {
     const token = await one.token();
@@ -211,6 +215,7 @@ test('approval_requests.get sees what another process decided', async () => {
     await one.close();
     await two.close();
     await database.drop();
+    rmSync(keys, { recursive: true });
   }
 });
 

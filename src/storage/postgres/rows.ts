@@ -99,12 +99,17 @@ export function linkOf(row: Row, own: FixedToken): LineageLink {
 
 /** What the rows of a lineage must be when they are held, in the words of `writ_judge`. */
 export function sealOf(lineage: readonly LineageLink[]): string {
-  const parts = lineage.map(
-    ({ token: { token_id, mac = '', expires_at, concurrent_branches } }) => {
-      return `${token_id} ${mac} ${expires_at.getTime()} ${concurrent_branches}`;
-    },
-  );
-  return parts.join(',');
+  return lineage.map(({ token }) => SEALS.get(token) ?? madeSeal(token)).join(',');
+}
+
+/** A record never changes, and the same one comes with every call of its token. */
+const SEALS = new WeakMap<TokenRecord, string>();
+
+function madeSeal(token: TokenRecord): string {
+  const { token_id, mac = '', expires_at, concurrent_branches } = token;
+  const seal = `${token_id} ${mac} ${expires_at.getTime()} ${concurrent_branches}`;
+  SEALS.set(token, seal);
+  return seal;
 }
 
 /** The ceilings that the budgets of a lineage must have, in the words of `writ_reserve`. */
