@@ -46,6 +46,7 @@ export async function startProgram(script: string, options: ProgramOptions = {})
       ...process.env,
       PORT: '0',
       WRIT_LOG_LEVEL: 'error',
+      WRIT_RATE_LIMITS: 'off',
       NODE_ENV: 'production',
       ...environment,
     },

@@ -42,7 +42,7 @@ export const STORE_FILE = 'writ.db';
 export async function openService(): Promise<BenchService> {
   const folder = mkdtempSync(join(tmpdir(), 'writ-bench-'));
   const now = () => new Date();
-  const config = configOf({ identities: DEMO_IDENTITIES }, folder);
+  const config = configOf({ identities: DEMO_IDENTITIES, rate_limits: 'off' }, folder);
   const store = await openStore(`sqlite:${join(folder, STORE_FILE)}`);
   const keyring = openKeyring({ folder: config.keys }, { now, onWarning: () => undefined });
   const log = createLog('silent');

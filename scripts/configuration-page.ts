@@ -31,6 +31,17 @@ ${Object.entries(Settings.shape)
   .map(([name, field]) => row(name, field as unknown as Field))
   .join('\n')}
 
+## Limits
+
+\`principal_rate\` and \`address_rate\` are \`<calls>/<duration>\`: so many calls at once, and as many again in each such time. They hold
+for every operation, on every transport; each process counts by itself. A call beyond them is 429 \`rate_limited\` with
+\`Retry-After\`. Requests of known callers count for their root principal alone; the address counts for all others. A
+service behind a proxy needs \`trusted_proxies\`: otherwise all its clients have the address of the proxy. Proxies that are
+trusted append the client's address to \`X-Forwarded-For\`; \`Forwarded\` is not read.
+
+\`GET /metrics\` is open where only this machine reaches the service. Where \`host\` or \`public_url\` is not a loopback address, or
+\`trusted_proxies\` is set, it needs a credential or a token with the scope \`operator:metrics\`.
+
 ## Lists
 
 Lists are written in the configuration file.

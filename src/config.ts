@@ -11,6 +11,7 @@
 import { join, resolve } from 'node:path';
 import * as z from 'zod';
 import { readConfigFile } from './config-file.ts';
+import * as http from './config-http.ts';
 import * as log from './config-log.ts';
 import { ISSUER_RULES } from './config-oidc.ts';
 import {
@@ -27,7 +28,6 @@ import {
 } from './config-parts.ts';
 import { OutsideUrl, Webhooks } from './config-webhook.ts';
 import { sha256Hex } from './domain/hash.ts';
-import { bareHost, isLoopback } from './domain/host.ts';
 import { CallerClass } from './protocol/primitives.ts';
 import { DisclosureLevel } from './protocol/trust.ts';
 
@@ -81,8 +81,9 @@ export const Settings = z.strictObject({
     .default(5)
     .describe('The greatest depth of a token below its root'),
   rate_limit: Rate.optional().describe(
-    'How many calls each root principal gets, with all that act for it: `100/PT1M`; without it as many as it likes',
+    'How many invocations each root principal gets over all replicas, with all that act for it: `100/PT1M`; without it only `principal_rate` counts',
   ),
+  ...http.HttpSettings,
   otlp_endpoint: z
     .url({ protocol: /^https?$/ })
     .optional()
@@ -140,6 +141,7 @@ export const ENVIRONMENT = {
   max_ttl_hours: 'WRIT_MAX_TTL_HOURS',
   max_delegation_depth: 'WRIT_MAX_DELEGATION_DEPTH',
   rate_limit: 'WRIT_RATE_LIMIT',
+  ...http.HTTP_ENVIRONMENT,
   otlp_endpoint: 'OTEL_EXPORTER_OTLP_ENDPOINT',
   stop_grace_seconds: 'WRIT_STOP_GRACE_SECONDS',
   oidc_issuer_url: 'OIDC_ISSUER_URL',
@@ -285,10 +287,9 @@ const idleSuccessors: Rule = ({ successors, token_keys }) =>
     ? undefined
     : 'Cannot use WRIT_SUCCESSORS without WRIT_TOKEN_KEYS and WRIT_LOG_KEYS: a key folder keeps its own';
 
-const publicDemo: Rule = ({ host, public_url, identities }) => {
+const publicDemo: Rule = ({ identities, ...config }) => {
   const demo = identities.filter((identity) => identity.demo).map(({ principal }) => principal);
-  const reached = [host, ...(public_url ? [bareHost(new URL(public_url))] : [])];
-  const open = reached.find((name) => !isLoopback(name));
+  const open = http.openHost(config);
   if (demo.length === 0 || open === undefined) return undefined;
   return `Cannot listen on "${open}" with the demo credentials of ${demo.join(', ')}: they are public, and accepted on a loopback address only`;
 };
@@ -318,6 +319,7 @@ const CONTRADICTIONS: readonly { of: readonly SettingName[]; find: Rule }[] = [
   { of: ['token_keys', 'log_keys', 'row_keys'], find: halfConfiguredKeys },
   { of: ['token_keys', 'successors'], find: idleSuccessors },
   { of: ['host', 'public_url', 'identities'], find: publicDemo },
+  { of: ['host', 'public_url', 'rate_limits'], find: http.unlimitedFault },
   { of: ['identities'], find: repeatedCredential },
   { of: ['workers', 'store'], find: dividedMemory },
   { of: ['mark', 'store', 'witnesses'], find: log.markFault },

@@ -29,6 +29,7 @@ export const ROOT_FILES: readonly string[] = [
   'index.ts',
   'config.ts',
   'config-file.ts',
+  'config-http.ts',
   'config-log.ts',
   'config-oidc.ts',
   'config-parts.ts',
@@ -41,7 +42,7 @@ export const ROOT_FILES: readonly string[] = [
 
 const SERVICE_SEES = ['protocol', 'domain', 'storage', 'keyring', 'log'];
 const OPENING_SEES = [...SERVICE_SEES, 'config', 'service', 'telemetry'];
-const TRANSPORT_SEES = [...OPENING_SEES, 'open'];
+const TRANSPORT_SEES = [...OPENING_SEES, 'open', 'config-http'];
 const AUTHORS_SEE = [...TRANSPORT_SEES, 'http', 'stdio', 'mcp', 'verify', 'witness', 'client'];
 
 /**
@@ -55,11 +56,13 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   keyring: ['protocol', 'domain'],
   log: ['domain'],
   config: [
-    ...['protocol', 'domain', 'config-file', 'config-log', 'config-oidc', 'config-parts'],
+    ...['protocol', 'domain', 'config-file', 'config-http', 'config-log', 'config-oidc'],
+    'config-parts',
     'config-webhook',
   ],
   'config-parts': ['protocol', 'domain', 'config-webhook'],
   'config-file': [],
+  'config-http': ['domain', 'config-parts'],
   'config-log': ['protocol', 'domain', 'config-webhook'],
   'config-oidc': ['type config-parts'],
   'config-webhook': ['domain'],
@@ -142,6 +145,7 @@ export const DEPENDENCIES: Readonly<Record<string, Place>> = {
       'src/protocol/',
       'src/http/openapi-schemas.ts',
       'src/config.ts',
+      'src/config-http.ts',
       'src/config-log.ts',
       'src/config-parts.ts',
       'src/config-webhook.ts',

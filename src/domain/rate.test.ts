@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { test } from 'vitest';
-import { type RateState, rateHeaders, rateLimited, rateWindow } from './rate.ts';
+import { describe, test } from 'vitest';
+import { createPacer, type RateState, rateHeaders, rateLimited, rateWindow } from './rate.ts';
 
 const PER_MINUTE = { limit: 100, window: 'PT1M' };
 
@@ -51,5 +51,82 @@ test('rateLimited() says when to come back, never sooner than the window ends', 
     action: 'wait_and_retry',
     recovery_class: 'wait_then_retry',
     estimated_availability: 'PT13S',
+  });
+});
+
+describe('createPacer()', () => {
+  const RATE = { limit: 10, window: 'PT1S' };
+  const taken = (pacer: ReturnType<typeof createPacer>, key: string, nowMs: number) => {
+    let calls = 0;
+    while (pacer.take(key, nowMs) === undefined) calls += 1;
+    return calls;
+  };
+
+  test('lets exactly the limit come at once, and each key apart', () => {
+    const pacer = createPacer('the root principal', RATE);
+
+    assert.equal(taken(pacer, 'a', 5_000), 10);
+    assert.equal(taken(pacer, 'b', 5_000), 10);
+  });
+
+  test('lets a call come each time the allowance has grown by one, however many were refused', () => {
+    const pacer = createPacer('the root principal', RATE);
+    taken(pacer, 'a', 0);
+    for (let i = 0; i < 1_000; i += 1) pacer.take('a', 50);
+
+    assert.equal(taken(pacer, 'a', 99), 0);
+    assert.equal(taken(pacer, 'a', 100), 1);
+    assert.equal(taken(pacer, 'a', 400), 3);
+    assert.equal(taken(pacer, 'a', 60_000), 10);
+  });
+
+  test('says when the next call may come', () => {
+    const pacer = createPacer('the address', { limit: 2, window: 'PT1M' });
+    taken(pacer, 'a', 0);
+
+    const found = pacer.take('a', 1_000);
+
+    assert.equal(found?.type, 'rate_limited');
+    assert.equal(found?.resolution.estimated_availability, 'PT29S');
+    assert.match(String(found?.detail), /the address has used its 2 calls in PT1M; more in 29 s$/);
+  });
+
+  test('giveBack() leaves a key as if the call had not come', () => {
+    const pacer = createPacer('the address', RATE);
+    for (let i = 0; i < 1_000; i += 1) {
+      assert.equal(pacer.take('a', 0), undefined);
+      pacer.giveBack('a');
+    }
+
+    assert.equal(taken(pacer, 'a', 0), 10);
+  });
+
+  test('forgets keys that did not come lately, and stays within a bound', () => {
+    const pacer = createPacer('the address', { limit: 1, window: 'PT1H' });
+    pacer.take('first', 0);
+    for (let i = 0; i < 100_000; i += 1) pacer.take(`other ${i}`, 0);
+
+    assert.equal(pacer.take('first', 0), undefined);
+  });
+
+  test('never lets more come in any stretch of time than the limit and what grows back in it', () => {
+    const gaps = fc.array(fc.nat({ max: 300 }), { minLength: 1, maxLength: 200 });
+    fc.assert(
+      fc.property(gaps, (steps) => {
+        const pacer = createPacer('the address', RATE);
+        const times: number[] = [];
+        let now = 0;
+        for (const step of steps) {
+          now += step;
+          if (pacer.take('a', now) === undefined) times.push(now);
+        }
+        const excess = times.flatMap((from, first) =>
+          times
+            .slice(first)
+            .filter((to, more) => more + 1 > 10 + Math.floor((to - from) / 100 + 1e-6)),
+        );
+        assert.deepEqual(excess, []);
+      }),
+    );
   });
 });

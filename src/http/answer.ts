@@ -38,7 +38,10 @@ function sendStream(reply: FastifyReply, stream: NonNullable<Answer['stream']>):
   const events = openEventStream(reply.raw, reply.getHeaders() as OutgoingHttpHeaders);
   stream(events)
     .catch((error) => reply.log.error({ err: error }, 'a stream broke'))
-    .finally(() => events.end());
+    .finally(() => {
+      reply.request.place?.leave();
+      events.end();
+    });
   return reply;
 }
 

@@ -12,41 +12,7 @@ import { failure } from '../domain/failure.ts';
 import type { Logger } from '../log.ts';
 import type { Failure } from '../protocol/failure.ts';
 import { sendFailure } from './answer.ts';
-
-/** The answers that each connection still waits for, in the order of their requests. */
-const owed = new WeakMap<Socket, Set<ServerResponse>>();
-
-/** Remembers that a request is in work: what comes after it must not take its answer's place. */
-export function oweAnswer(socket: Socket, response: ServerResponse): void {
-  const waiting = owed.get(socket) ?? firstOwed(socket);
-  waiting.add(response);
-  // The response was written, or nobody is there to read it any more.
-  response.on('close', () => waiting.delete(response));
-}
-
-/**
- * When a connection closes, Node closes the one response that it is writing. Those that wait behind it
- * would never hear of it, nor whoever listens to them, so they are closed here.
- */
-function firstOwed(socket: Socket): Set<ServerResponse> {
-  const waiting = new Set<ServerResponse>();
-  owed.set(socket, waiting);
-  socket.once('close', () => {
-    // After Node has closed its own.
-    setImmediate(() => {
-      for (const response of waiting) {
-        response.destroy();
-        response.emit('close');
-      }
-    });
-  });
-  return waiting;
-}
-
-/** Whether a request of this connection is in work. */
-export function isOwed(socket: Socket): boolean {
-  return (owed.get(socket)?.size ?? 0) > 0;
-}
+import { lastAnswer, takeNoMore } from './connection.ts';
 
 /** RFC 9110: an expectation other than `100-continue` cannot be met. */
 export function answerExpectation(_request: IncomingMessage, response: ServerResponse): void {
@@ -59,7 +25,7 @@ export function answerExpectation(_request: IncomingMessage, response: ServerRes
 export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) return;
   // A request that came whole gets its answer; one that broke off is what the error is about.
-  const last = [...(owed.get(socket) ?? [])].findLast(({ req }) => req.complete);
+  const last = lastAnswer(socket);
   if (last) {
     last.once('close', () => socket.destroySoon());
     return;
@@ -71,6 +37,31 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
 export function answerConnect({ url }: IncomingMessage, socket: Duplex): void {
   const detail = `Cannot CONNECT ${url}: this is no proxy`;
   writeFailure(socket, '405 Method Not Allowed', failure('method_not_allowed', detail));
+}
+
+/**
+ * What is wrong with how a request says where it ends; nothing where both sides must see the same end.
+ *
+ * RFC 9112, 6.1: HTTP/1.0 has no transfer coding, so a proxy of that version may see another end. The
+ * parser also reads versions that this service does not speak, and keeps their connections.
+ */
+export function framingFault({ httpVersion, headers }: IncomingMessage): string | undefined {
+  if (httpVersion === '1.1') return undefined;
+  if (httpVersion !== '1.0') return `HTTP/${httpVersion} is not spoken here, expected HTTP/1.1`;
+  if (headers['transfer-encoding'] === undefined) return undefined;
+  return 'HTTP/1.0 has no Transfer-Encoding, expected a Content-Length';
+}
+
+/** Answers a request whose end is not certain. What follows on its connection is not read as a request. */
+export function answerFraming(request: IncomingMessage, response: ServerResponse, fault: string) {
+  takeNoMore(request.socket);
+  const found = failure('invalid_parameters', `Cannot read the request: ${fault}`);
+  response.writeHead(400, {
+    'content-type': 'application/json; charset=utf-8',
+    'cache-control': 'no-store',
+    connection: 'close',
+  });
+  response.end(JSON.stringify({ success: false, failure: found }));
 }
 
 function writeFailure(socket: Duplex, status: string, found: Failure): void {

@@ -22,17 +22,29 @@ export const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 /** A connection is renewed now and then, so that load spreads over new replicas. */
 export const REQUESTS_PER_SOCKET_MAX = 10_000;
 
+/** Requests in flight on one connection. A client that pipelines more has the next ones wait. */
+export const IN_FLIGHT_MAX = 16;
+
+/** Bytes that one client may leave unread before its next request is taken: the largest page of the log. */
+export const UNREAD_BYTES_MAX = 1_048_576;
+
+/** Requests that were parsed and wait, on all connections: some 4 KiB each, so about 32 MiB. */
+export const WAITING_MAX = 8_192;
+
+/** Bytes that all connections together may make the service hold. Those that hold most are ended first. */
+export const HELD_BYTES_MAX = 64 * 1_048_576;
+
+/** A client that takes nothing of what was written for so long is not reading. */
+export const STALL_MS = 30_000;
+
+/** A connection closes with the first answer after this time, and is cut after twice this time. */
+export const LIFETIME_MS = 3_600_000;
+
 /** Path parameters are names and ids; the longest is a capability's name. */
 export const PATH_PARAMETER_LENGTH_MAX = 512;
 
 /** Requests in work at once. Each may hold a body and a place in the store's queue. */
 export const REQUESTS_IN_WORK_MAX = 2_000;
-
-/**
- * How many requests may be on their way for each in work. One that waits for its body holds a socket
- * and little else, so a few slow senders must not keep the others out.
- */
-export const ARRIVING_PER_WORK = 10;
 
 /** When the turns of the event loop take this long, new work only makes everyone wait longer. */
 export const LOOP_DELAY_MAX_MS = 1_000;

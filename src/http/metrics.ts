@@ -20,6 +20,8 @@ export interface Metrics extends Watcher {
   /** Labels are names of ours, never a caller's text: their number is bounded. */
   answered(operation: string, status: number, seconds: number): void;
   shed(): void;
+  /** A connection was ended by its bounds. */
+  ended(reason: string): void;
   alarmed(alarm: string): void;
 }
 
@@ -38,6 +40,11 @@ export function createMetrics(load: Load, sealing: () => SealingState | undefine
   const turnedAway = createCounter(
     'writ_http_requests_shed_total',
     'Requests turned away because of load',
+  );
+  const endedConnections = createCounter(
+    'writ_http_connections_ended_total',
+    'Connections that were ended by their bounds',
+    ['reason'],
   );
   const invocations = createCounter(
     'writ_invocations_total',
@@ -63,6 +70,7 @@ export function createMetrics(load: Load, sealing: () => SealingState | undefine
     requests,
     durations,
     turnedAway,
+    endedConnections,
     invocations,
     invocationDurations,
     alarms,
@@ -80,6 +88,7 @@ export function createMetrics(load: Load, sealing: () => SealingState | undefine
     shed: () => turnedAway.inc(),
     alarmed: (alarm) => alarms.inc(alarm),
     overran: (capability) => overruns.inc(capability),
+    ended: (reason) => endedConnections.inc(reason),
     invoked({ capability = 'none', outcome, seconds }) {
       invocations.inc(capability, outcome);
       invocationDurations.observe(capability, seconds);

@@ -13,13 +13,20 @@ import { isObject, readJson } from '../domain/json.ts';
 import type { Operation } from '../protocol/operations.ts';
 import type { Ask } from '../service/operations.ts';
 import type { TraceParent } from '../service/tracing.ts';
+import type { Visits } from './visits.ts';
 
-export function askOf(operation: Operation, request: FastifyRequest, reply: FastifyReply): Ask {
+export function askOf(
+  operation: Operation,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  visits: Visits | undefined,
+): Ask {
   return {
     bearer: () => bearerOf(request),
     input: () => fieldsOf(operation, request),
     gone: () => closedOf(reply),
     delivered: () => closedOf(reply),
+    proved: (issued) => visits?.prove(request.visit, issued),
     trace: traceOf(request.headers.traceparent),
   };
 }

@@ -23,7 +23,7 @@ import {
 } from '../open.ts';
 import type { ServiceDefinition } from '../service/definition.ts';
 import { createRuntime, type Runtime } from '../service/runtime.ts';
-import { isOwed } from './client-error.ts';
+import { isOwed } from './connection.ts';
 import { STOP_ARRIVAL_MS, STOP_PAUSE_MS, STOP_POLL_MS } from './limits.ts';
 import { createHttpServer } from './server.ts';
 import type { Surface } from './surface.ts';

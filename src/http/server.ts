@@ -5,7 +5,9 @@
  * @module
  */
 
+import { createServer, type Server } from 'node:http';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
+import { openHost } from '../config-http.ts';
 import { failure } from '../domain/failure.ts';
 import { toHex } from '../domain/hash.ts';
 import { BODY_LIMITS } from '../domain/json.ts';
@@ -13,23 +15,33 @@ import { type Operation, type OperationName, operations } from '../protocol/oper
 import { type Method, perform } from '../service/operations.ts';
 import { randomBytes } from '../service/random.ts';
 import type { Runtime } from '../service/runtime.ts';
+import { createAddresses, networkOf } from './address.ts';
 import { sendAnswer, sendFailure } from './answer.ts';
 import {
   answerClientError,
   answerConnect,
   answerExpectation,
   answerFrameworkError,
-  oweAnswer,
+  answerFraming,
+  framingFault,
 } from './client-error.ts';
+import {
+  boundConnections,
+  CONNECTION_BOUNDS,
+  type ConnectionBounds,
+  type ConnectionOptions,
+  type Handler,
+} from './connection.ts';
 import * as limits from './limits.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { addReference } from './reference.ts';
-import { askOf, headerLines, pathOf, traceOf } from './request.ts';
-import { type Load, watchLoad } from './shed.ts';
+import { askOf, bearerOf, headerLines, pathOf, traceOf } from './request.ts';
+import { type Load, type Place, watchLoad } from './shed.ts';
 import { mount, type Surface } from './surface.ts';
 import { METRICS_TYPE } from './tally.ts';
 import { keptTick } from './tick.ts';
 import { beginTurn, endOfTurn } from './turn.ts';
+import { createVisits, type Visit, type Visits } from './visits.ts';
 
 export type HttpServer = FastifyInstance;
 
@@ -38,14 +50,25 @@ export function createHttpServer(
   runtime: Runtime,
   load: Load = watchLoad(),
   surfaces: readonly Surface[] = [],
+  bounds: Partial<ConnectionBounds> = {},
 ): HttpServer {
   keptTick();
+  const { config } = runtime;
+  const metrics = createMetrics(load, runtime.sealing);
+  const addresses = createAddresses(config.trusted_proxies);
+  const connections: ConnectionOptions = {
+    bounds: {
+      ...CONNECTION_BOUNDS,
+      connectionsMax: config.max_connections,
+      perAddressMax: config.max_connections_per_address,
+      ...bounds,
+    },
+    networkOf: ({ remoteAddress = '' }) =>
+      addresses.isTrusted(remoteAddress) ? undefined : networkOf(remoteAddress),
+    onEnded: metrics.ended,
+  };
   const app = fastify({
     bodyLimit: BODY_LIMITS.bytes,
-    requestTimeout: limits.REQUEST_TIMEOUT_MS,
-    connectionTimeout: 0,
-    keepAliveTimeout: limits.KEEP_ALIVE_TIMEOUT_MS,
-    maxRequestsPerSocket: limits.REQUESTS_PER_SOCKET_MAX,
     routerOptions: { maxParamLength: limits.PATH_PARAMETER_LENGTH_MAX },
     exposeHeadRoutes: false,
     forceCloseConnections: false,
@@ -53,40 +76,57 @@ export function createHttpServer(
     genReqId: newSpanId,
     // No route has a schema for the framework to check, so it need not load what would.
     schemaController: { compilersFactory: { buildValidator: noSchema, buildSerializer: noSchema } },
-    http: {
-      maxHeaderSize: limits.HEADER_BYTES_MAX,
-      headersTimeout: limits.HEADERS_TIMEOUT_MS,
-      connectionsCheckingInterval: limits.TIMEOUT_CHECK_MS,
-      // Checked below: what Node answers by itself is no structured failure.
-      requireHostHeader: false,
-    },
+    serverFactory: (handler) => boundServer(handler, connections),
     clientErrorHandler: answerClientError,
     frameworkErrors: (error, request, reply) => {
       // What the router itself cannot read passes no hook.
       answerFrameworkError(reply.header('x-request-id', request.id), error, runtime.log);
     },
   });
-  const metrics = createMetrics(load, runtime.sealing);
   runtime.watch(metrics);
   runtime.watchAlarms(metrics.alarmed);
   app.addHook('preClose', async () => runtime.release());
   app.addHook('onClose', async () => load.close());
 
+  const rate = config.rate_limits === 'on' ? config.address_rate : undefined;
+  const visits = createVisits(rate, addresses, runtime);
   readBodiesAsBytes(app);
-  receiveRequests(app, load, metrics);
+  receiveRequests(app, { load, metrics, visits });
   for (const [name, method] of Object.entries(runtime.methods)) {
-    addRoute(app, name as OperationName, method, runtime);
+    addRoute(app, name as OperationName, method, { runtime, visits });
   }
-  for (const surface of surfaces) mount(app, surface, runtime);
+  for (const surface of surfaces) mount(app, surface, { runtime, visits });
   addHealth(app, runtime, metrics);
   addReference(app, runtime.methods);
-  app.server.on('checkExpectation', answerExpectation);
-  app.server.on('connect', answerConnect);
   app.setNotFoundHandler((request, reply) => answerUnknownRoute(app, request, reply));
   app.setErrorHandler((error, _request, reply) => {
     return answerFrameworkError(reply, error, runtime.log);
   });
   return app;
+}
+
+/** The server of Node under the framework: each request passes the bounds of its connection first. */
+function boundServer(handler: Handler, options: ConnectionOptions): Server {
+  const server = createServer({
+    maxHeaderSize: limits.HEADER_BYTES_MAX,
+    headersTimeout: limits.HEADERS_TIMEOUT_MS,
+    requestTimeout: limits.REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: limits.KEEP_ALIVE_TIMEOUT_MS,
+    connectionsCheckingInterval: limits.TIMEOUT_CHECK_MS,
+    // Checked below: what Node answers by itself is no structured failure.
+    requireHostHeader: false,
+  });
+  const { take, close } = boundConnections(server, options);
+  const receive: Handler = (request, response) => {
+    const fault = framingFault(request);
+    if (fault === undefined) handler(request, response);
+    else answerFraming(request, response, fault);
+  };
+  server.on('request', (request, response) => take(request, response, receive));
+  server.on('checkExpectation', (request, response) => take(request, response, answerExpectation));
+  server.on('connect', answerConnect);
+  server.on('close', close);
+  return server;
 }
 
 function noSchema(): never {
@@ -99,7 +139,7 @@ function addRoute(
   app: FastifyInstance,
   name: OperationName,
   method: Method,
-  runtime: Runtime,
+  { runtime, visits }: { runtime: Runtime; visits: Visits | undefined },
 ): void {
   const operation: Operation = operations[name];
   app.route({
@@ -107,7 +147,8 @@ function addRoute(
     url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
     config: { operation: name },
     handler: async (request, reply) => {
-      const performing = perform(name, method, askOf(operation, request, reply), runtime.log);
+      const ask = askOf(operation, request, reply, visits);
+      const performing = perform(name, method, ask, runtime.log);
       beginTurn();
       const answer = await performing;
       await endOfTurn();
@@ -133,23 +174,29 @@ function readBodiesAsBytes(app: FastifyInstance): void {
   });
 }
 
+interface Reception {
+  readonly load: Load;
+  readonly metrics: Metrics;
+  readonly visits: Visits | undefined;
+}
+
 /**
  * Names each request, continues its trace, counts it, and turns away what will not be served anyway,
  * before a body is read or a caller is looked up. No hook is a promise: every request passes them all.
  */
-function receiveRequests(app: FastifyInstance, load: Load, metrics: Metrics): void {
+function receiveRequests(app: FastifyInstance, reception: Reception): void {
+  const { load, metrics, visits } = reception;
   app.decorateRequest('place', null);
+  app.decorateRequest('visit', null);
   app.addHook('onRequest', (request, reply, done) => {
     const begun = performance.now();
     const { raw } = reply;
-    const { socket } = request.raw;
     // Once: the framework makes the options anew for each look.
     const operation = request.routeOptions.config?.operation ?? 'none';
     const place = load.enter();
     request.place = place;
-    oweAnswer(socket, raw);
     // A client that leaves early is never answered, and its place must be free.
-    raw.on('close', () => place.leave());
+    raw.on('close', place.abandon);
     // Not the hook `onResponse`: it makes four changes of listeners for the one that is needed.
     raw.on('finish', () => {
       metrics.answered(operation, raw.statusCode, (performance.now() - begun) / 1_000);
@@ -159,11 +206,17 @@ function receiveRequests(app: FastifyInstance, load: Load, metrics: Metrics): vo
     if (trace) {
       reply.header('traceparent', `00-${trace.traceId}-${newSpanId()}-${trace.flags}`);
     }
-    if (!refusedEarly(app, request, reply, { load, metrics, operation })) done();
+    if (!refusedEarly(app, request, reply, { ...reception, operation })) done();
   });
   app.addHook('preValidation', (request, _reply, done) => {
     request.place?.begin();
     done();
+  });
+  // The answer is made: from here on it only waits for its client.
+  app.addHook('onSend', ({ place, visit }, _reply, payload, done) => {
+    place?.leave();
+    if (visit) visits?.end(visit);
+    done(null, payload);
   });
 }
 
@@ -177,13 +230,18 @@ function refusedEarly(
   app: FastifyInstance,
   request: FastifyRequest,
   reply: FastifyReply,
-  { load, metrics, operation }: { load: Load; metrics: Metrics; operation: string },
+  { load, metrics, visits, operation }: Reception & { operation: string },
 ): FastifyReply | undefined {
-  const overload = WATCHING.includes(operation) ? undefined : load.overload();
-  if (overload) {
-    metrics.shed();
-    const detail = `Cannot take more work: ${overload}`;
-    return sendFailure(reply, failure('service_unavailable', detail));
+  if (!WATCHING.includes(operation)) {
+    const overload = load.overload();
+    if (overload) {
+      metrics.shed();
+      const detail = `Cannot take more work: ${overload}`;
+      return sendFailure(reply, failure('service_unavailable', detail));
+    }
+    const visit = visits?.begin(request) ?? null;
+    if (visit && 'type' in visit) return sendFailure(reply, visit);
+    request.visit = visit;
   }
   if (request.raw.httpVersion === '1.1' && headerLines(request, 'host').length !== 1) {
     const detail = 'Cannot read the request: expected exactly one Host header';
@@ -216,9 +274,19 @@ function addHealth(app: FastifyInstance, runtime: Runtime, metrics: Metrics): vo
     reply.header('cache-control', 'no-store').code(reasons.length > 0 ? 503 : 200);
     return reply.send(reasons.length > 0 ? { status: 'unready', reasons } : { status: 'ready' });
   });
-  app.get('/metrics', { config: { operation: 'metrics' } }, async (_request, reply) =>
-    reply.type(METRICS_TYPE).send(metrics.text()),
-  );
+  const isOpen = hasOpenMetrics(runtime.config);
+  app.get('/metrics', { config: { operation: 'metrics' } }, async (request, reply) => {
+    const ask = { bearer: () => bearerOf(request), input: () => ({}) };
+    const found = isOpen ? undefined : await runtime.unreadableMetrics(ask);
+    if (found) return sendFailure(reply, found);
+    return reply.type(METRICS_TYPE).send(metrics.text());
+  });
+}
+
+/** Numbers about a service are for those who run it: without a credential only on this machine. */
+function hasOpenMetrics(config: Runtime['config']): boolean {
+  // A proxy on this machine brings requests of others.
+  return openHost(config) === undefined && config.trusted_proxies.length === 0;
 }
 
 const METHODS = ['GET', 'POST'] as const;
@@ -248,6 +316,8 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     /** Its place among the requests that are arriving or in work. */
-    place: ReturnType<Load['enter']> | null;
+    place: Place | null;
+    /** How it was counted before its caller was known. */
+    visit: Visit | null;
   }
 }

@@ -19,13 +19,31 @@ test('overload() refuses the request beyond the bound, and only that one', () =>
   }
 });
 
-test('overload() does not count a request as work before its body is there', () => {
+test('overload() does not count requests that only wait for their bodies, however many they are', () => {
   const load = watchLoad({ inWorkMax: 2, loopDelayMaxMs: Number.POSITIVE_INFINITY });
   try {
-    for (let place = 0; place < 20; place += 1) load.enter();
+    for (let place = 0; place < 100_000; place += 1) load.enter();
+
     assert.equal(load.overload(), undefined);
-    load.enter();
-    assert.equal(load.overload(), '20 requests are on their way');
+  } finally {
+    load.close();
+  }
+});
+
+test('abandon() gives back the place of a request that waits, and leaves that of work that goes on', () => {
+  const load = watchLoad({ inWorkMax: 2, loopDelayMaxMs: Number.POSITIVE_INFINITY });
+  try {
+    const [waiting, working] = [load.enter(), load.enter()];
+    working.begin();
+
+    waiting.abandon();
+    working.abandon();
+    assert.equal(load.inWork(), 1);
+
+    working.leave();
+    working.leave();
+    waiting.leave();
+    assert.equal(load.inWork(), 0);
   } finally {
     load.close();
   }
@@ -37,7 +55,7 @@ test('overload() refuses while turns of the event loop take too long', async () 
   try {
     while (load.overload() === undefined) await setTimeout(20);
 
-    assert.match(String(load.overload()), /^a turn takes \d+ ms$/);
+    assert.match(String(load.overload()), /^event loop delay is \d+ ms$/);
   } finally {
     load.close();
   }

@@ -1,11 +1,14 @@
 /**
  * Load shedding: turns work away before it costs anything, so that accepted work stays quick.
  *
+ * A place counts work. A request that only waits holds none: for its body, behind another on its
+ * connection, or, once its answer is made, for a client to read it. Those are bounded by connection.ts.
+ *
  * @module
  */
 
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { ARRIVING_PER_WORK, LOOP_DELAY_MAX_MS, REQUESTS_IN_WORK_MAX } from './limits.ts';
+import { LOOP_DELAY_MAX_MS, REQUESTS_IN_WORK_MAX } from './limits.ts';
 
 /** How often the delay is looked at. The histogram is cleared each time, so that it forgets. */
 const SAMPLE_MS = 500;
@@ -13,11 +16,20 @@ const SAMPLE_MS = 500;
 export interface Load {
   /** Requests that are arriving or in work now. */
   readonly inWork: () => number;
-  /** A request's headers are there. It is no work yet: its body may be long in coming. */
-  enter(): { begin(): void; leave(): void };
+  /** Headers received; not counted as work until the body arrives. */
+  enter(): Place;
   /** Why the request that entered last is refused, or `undefined`. */
   overload(): string | undefined;
   close(): void;
+}
+
+export interface Place {
+  /** The body is there: the work begins. */
+  begin(): void;
+  /** The answer is made, whether or not it is read. Has no effect the second time. */
+  leave(): void;
+  /** The client has left. Work that began goes on, and keeps its place until its answer is made. */
+  abandon(): void;
 }
 
 interface LoadBounds {
@@ -42,25 +54,29 @@ export function watchLoad(bounds: LoadBounds = {}): Load {
   return {
     inWork: () => arriving + working,
     enter() {
-      let begun = false;
+      let state: 'arriving' | 'working' | 'left' = 'arriving';
       arriving += 1;
+      const leave = () => {
+        if (state === 'working') working -= 1;
+        else if (state === 'arriving') arriving -= 1;
+        state = 'left';
+      };
       return {
         begin() {
-          begun = true;
+          if (state !== 'arriving') return;
+          state = 'working';
           arriving -= 1;
           working += 1;
         },
-        leave() {
-          if (begun) working -= 1;
-          else arriving -= 1;
+        leave,
+        abandon() {
+          if (state === 'arriving') leave();
         },
       };
     },
     overload() {
       if (working >= inWorkMax) return `${inWorkMax} requests are in work`;
-      const arrivingMax = inWorkMax * ARRIVING_PER_WORK;
-      if (arriving > arrivingMax) return `${arrivingMax} requests are on their way`;
-      if (delayMs > loopDelayMaxMs) return `a turn takes ${Math.round(delayMs)} ms`;
+      if (delayMs > loopDelayMaxMs) return `event loop delay is ${Math.round(delayMs)} ms`;
       return undefined;
     },
     close() {

@@ -13,13 +13,16 @@ import type { Ask } from '../service/operations.ts';
 import type { Runtime } from '../service/runtime.ts';
 import { sendFailure } from './answer.ts';
 import { bearerOf, closedOf, traceOf } from './request.ts';
+import type { Visits } from './visits.ts';
 
-interface SurfaceRequest extends Pick<Ask, 'bearer' | 'gone' | 'trace'> {
+interface SurfaceRequest extends Pick<Ask, 'bearer' | 'trace' | 'gone' | 'proved'> {
   readonly raw: IncomingMessage;
   /** The body as it came; empty when there was none. */
   readonly body: Uint8Array;
   /** Takes over the response: from here on the surface alone answers. */
   response(): ServerResponse;
+  /** What takes work is done: the rest waits for the client to read. */
+  done(): void;
 }
 
 export interface Surface {
@@ -37,7 +40,11 @@ export interface Surface {
 /** Milliseconds after the server listens: who waited for it has been answered. */
 const START_OVER_MS = 1_000;
 
-export function mount(app: FastifyInstance, surface: Surface, { log, announce }: Runtime): void {
+export function mount(
+  app: FastifyInstance,
+  surface: Surface,
+  { runtime: { log, announce }, visits }: { runtime: Runtime; visits: Visits | undefined },
+): void {
   announce(surface.name, surface.path);
   let starting: NodeJS.Timeout | undefined;
   app.addHook('onListen', async () => {
@@ -55,8 +62,10 @@ export function mount(app: FastifyInstance, surface: Surface, { log, announce }:
         raw,
         bearer: () => bearerOf(request),
         gone: () => closedOf(reply),
+        proved: (issued) => visits?.prove(request.visit, issued),
         trace: traceOf(request.headers.traceparent),
         body: body instanceof Uint8Array ? body : new Uint8Array(),
+        done: () => request.place?.leave(),
         response() {
           reply.hijack();
           reply.raw.setHeader('cache-control', 'no-store');
@@ -72,7 +81,9 @@ export function mount(app: FastifyInstance, surface: Surface, { log, announce }:
         log.error({ err: error, surface: surface.name }, 'a surface broke');
         reply.raw.destroy();
         return undefined;
-      });
+      })
+      // A response that the surface took over passes no hook of the framework.
+      .finally(() => request.place?.leave());
     return found ? sendFailure(reply, found) : reply;
   });
 }

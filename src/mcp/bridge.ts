@@ -7,7 +7,7 @@
 import { type NodeIncomingMessageLike, toNodeHandler } from '@modelcontextprotocol/node';
 import { type AuthInfo, createMcpHandler } from '@modelcontextprotocol/server';
 import type { Runtime } from '../service/runtime.ts';
-import { deskIn } from './desk.ts';
+import { type Desk, deskIn } from './desk.ts';
 import type { McpRequest } from './http.ts';
 import { createMcpServer } from './server.ts';
 
@@ -18,7 +18,7 @@ export interface Bridge {
 
 export function createBridge(runtime: Runtime): Bridge {
   const handler = createMcpHandler(
-    ({ authInfo }) => createMcpServer(deskIn(runtime, authInfo?.extra?.caller as McpRequest)),
+    ({ authInfo }) => createMcpServer(deskFor(runtime, authInfo?.extra?.caller as McpRequest)),
     {
       onerror: (error) => runtime.log.debug({ err: error }, 'mcp'),
       // There is nothing to subscribe to, and an open stream would only hold a place.
@@ -34,6 +34,18 @@ export function createBridge(runtime: Runtime): Bridge {
       await bridge(request.raw as NodeIncomingMessageLike, request.response(), message);
     },
     close: () => handler.close(),
+  };
+}
+
+/** An invocation is the work of its request: its result may wait long for a client that does not read. */
+function deskFor(runtime: Runtime, caller: McpRequest): Desk {
+  const desk = deskIn(runtime, caller);
+  return {
+    ...desk,
+    ask: (name, input, sink) =>
+      desk.ask(name, input, sink).finally(() => {
+        if (name === 'invoke') caller.done();
+      }),
   };
 }
 

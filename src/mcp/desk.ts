@@ -33,13 +33,21 @@ export function isFailure(answer: object): answer is FailureAnswer {
 /** The service of this process, asked with what a caller presented. */
 export function deskIn(
   { methods, log }: Pick<Runtime, 'methods' | 'log'>,
-  { bearer, gone, trace }: Pick<Ask, 'bearer' | 'gone' | 'trace'>,
+  caller: Pick<Ask, 'bearer' | 'trace' | 'gone' | 'proved'>,
 ): Desk {
+  const { bearer, trace, gone, proved } = caller;
+
   async function asked(name: OperationName, input: unknown) {
     const method = methods[name];
-    const ask: Ask = { bearer, trace, input: () => input, ...(gone && { gone }) };
-    if (method) return perform(name, method, ask, log);
-    return { body: absent(name) };
+    if (!method) return { body: absent(name) };
+    const ask = {
+      bearer,
+      trace,
+      input: () => input,
+      ...(gone && { gone }),
+      ...(proved && { proved }),
+    };
+    return perform(name, method, ask, log);
   }
   return {
     async ask<Name extends OperationName>(name: Name, input: InputOf<Name>, sink = UNHEARD) {

@@ -23,10 +23,12 @@ import { foreignArrival } from './origin.ts';
 
 const MCP_PATH = '/mcp';
 
-export interface McpRequest extends Pick<Ask, 'bearer' | 'gone' | 'trace'> {
+export interface McpRequest extends Pick<Ask, 'bearer' | 'trace' | 'gone' | 'proved'> {
   readonly raw: IncomingMessage;
   readonly body: Uint8Array;
   response(): ServerResponse;
+  /** What takes work is done: the rest waits for the client to read. */
+  done(): void;
 }
 
 /** The surface, for a server to carry. */
@@ -61,6 +63,7 @@ export function mcpSurface(runtime: Runtime) {
     if (!isToolCall(message)) {
       const known = await deskIn(runtime, request).ask('permissions', {});
       if (isFailure(known)) return known.failure;
+      request.done();
     }
     if ('fault' in reading) {
       sendError(request.response(), 400, PARSE_ERROR, reading.fault);

@@ -62,20 +62,33 @@ export async function callerOf(parts: Parts, ask: Ask): Promise<Judged<Caller>> 
   if (bearer === undefined) throw new Refusal(nothingPresented());
   const presented = parts.readToken(bearer);
   if (presented) {
-    return tokenCaller(parts, presented, await parts.store.load({ tokenId: presented.tokenId }));
+    const loaded = await parts.store.load({ tokenId: presented.tokenId });
+    return counted(parts, ask, tokenCaller(parts, presented, loaded));
   }
   const entitlement = await parts.identities.identify(bearer);
   if (!entitlement) throw new Refusal(unknownBearer(bearer));
   const { principal, caller_class } = entitlement;
-  return {
-    caller: { kind: 'identity', principal, root_principal: principal, caller_class, entitlement },
-  };
+  const caller = { principal, root_principal: principal, caller_class, entitlement };
+  return counted<Caller>(parts, ask, { caller: { kind: 'identity', ...caller } });
 }
 
 /** A delegation token; a bootstrap credential does not do. */
 export async function tokenCallerOf(parts: Parts, ask: Ask): Promise<Judged> {
   const presented = presentedToken(parts, ask);
-  return tokenCaller(parts, presented, await parts.store.load({ tokenId: presented.tokenId }));
+  const loaded = await parts.store.load({ tokenId: presented.tokenId });
+  return counted(parts, ask, tokenCaller(parts, presented, loaded));
+}
+
+/** Counts a call of a caller that is known now, and refuses it where its root principal calls too fast. */
+function counted<Known extends Caller>(
+  { rates }: Pick<Parts, 'rates'>,
+  ask: Ask,
+  judged: Judged<Known>,
+): Judged<Known> {
+  if ('failure' in judged) return judged;
+  ask.proved?.();
+  const found = rates.outpaced(judged.caller.root_principal);
+  return found ? { failure: found, known: judged.caller } : judged;
 }
 
 /** The part of the check that needs no store. */

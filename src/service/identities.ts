@@ -28,6 +28,8 @@ export type Authenticate = (bearer: string) => string | null | Promise<string | 
 export interface Identities {
   /** What the credential entitles to, or `undefined` when nobody knows it. */
   identify(bearer: string): Promise<Entitlement | undefined>;
+  /** Whether the configuration itself knows the credential. */
+  isConfigured(bearer: string): boolean;
   /** Whether a principal may have a scope now, by any of its credentials or by a rule. */
   isEntitled(principal: string, scope: string): boolean;
 }
@@ -38,12 +40,16 @@ export function createIdentities(
   external?: ExternalIdentities,
 ): Identities {
   const known = identities.map((identity) => ({ identity, hash: hashOf(identity) }));
+  const configured = (bearer: string) => {
+    const presented = sha256(bearer);
+    // Every hash is compared, so the time taken does not tell which one came close.
+    return known.filter(({ hash }) => timingSafeEqual(hash, presented))[0]?.identity;
+  };
   return {
+    isConfigured: (bearer) => configured(bearer) !== undefined,
     async identify(bearer) {
-      const presented = sha256(bearer);
-      // Every hash is compared, so the time taken does not tell which one came close.
-      const match = known.filter(({ hash }) => timingSafeEqual(hash, presented))[0];
-      if (match) return match.identity;
+      const identity = configured(bearer);
+      if (identity) return identity;
       const principal =
         (await asked(authenticate, bearer)) ?? (await external?.principal(bearer)) ?? null;
       if (principal === null) return undefined;

@@ -87,6 +87,7 @@ async function answerTo(parts: Parts, ask: Ask, { rates, saw }: Watch): Promise<
 }
 
 export interface Reading {
+  readonly ask: Ask;
   readonly input?: unknown;
   readonly request?: InvokeRequest;
   readonly fault?: Refusal;
@@ -98,9 +99,9 @@ export function readInput(name: 'invoke' | 'test', ask: Ask): Reading {
   try {
     input = ask.input();
     const read = requestOf(name, { input: () => input });
-    return { input, request: amended({ idempotency_key: undefined }, read) };
+    return { ask, input, request: amended({ idempotency_key: undefined }, read) };
   } catch (error) {
-    if (error instanceof Refusal) return { input, fault: error };
+    if (error instanceof Refusal) return { ask, input, fault: error };
     throw error;
   }
 }
@@ -110,11 +111,13 @@ export async function check(
   parts: Parts,
   presented: PresentedToken,
   call: Call,
-  { request, fault }: Reading,
+  { ask, request, fault }: Reading,
 ): Promise<CheckedCall | { replay: Answer } | { asks: CheckedCall }> {
   refuseWithheld(parts);
   const caller = await loadCaller(parts, presented, call, request);
   const { token, loaded } = caller;
+  ask.proved?.();
+  refuse(parts.rates.outpaced(token.root_principal));
   const root = { policy: 'principal', name: token.root_principal } as const;
   await parts.rates.take(call, root, parts.config.rate_limit);
   if (fault || !request) throw fault;

@@ -47,9 +47,11 @@ export async function issueToken(parts: Parts, ask: Ask): Promise<IssueAnswer> {
     refuse(unknownBinding(parts, request));
     const parent = await parentOf(parts, caller, request);
     refuse(await frozenFor(parts, parent?.token.root_principal ?? caller.root_principal));
-    return parent
+    const issued = await (parent
       ? issueChild(parts, caller, parent, request)
-      : issueRoot(parts, caller as IdentityCaller, request);
+      : issueRoot(parts, caller as IdentityCaller, request));
+    ask.proved?.(issued.token);
+    return issued;
   });
 }
 

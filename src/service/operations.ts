@@ -24,6 +24,8 @@ export interface Ask {
   bearer(): string | undefined;
   /** Reads the fields of the request. Throws a `Refusal` when they cannot be read at all. */
   input(): unknown;
+  /** Hears that the caller is known, or of a token that was issued to it, on transports that count strangers. */
+  proved?(issued?: string): void;
   /** Ends when nobody is there to hear the answer, on the transports that can tell. */
   gone?(): AbortSignal;
   /**
@@ -105,7 +107,7 @@ function refused(found: Failure): Answer {
   return { body: { success: false, failure: found }, failure: found };
 }
 
-export function failureOf(name: OperationName, error: unknown, log: Logger): Failure {
+export function failureOf(name: OperationName | 'metrics', error: unknown, log: Logger): Failure {
   if (error instanceof Refusal) return error.failure;
   if (error instanceof LogWithheld) {
     return failure('service_unavailable', `Cannot answer ${name}: ${error.message}`);

@@ -1,5 +1,6 @@
 /**
- * Rate limits, shared by all replicas without a row that every call would fight for.
+ * Rate limits: those that an operator or an author sets, shared by all replicas without a row that every
+ * call would fight for; and the pace of each root principal, which each process counts by itself.
  *
  * Each process takes a slice of a window's calls from the store and hands it out alone. So no window
  * ever takes more calls than its limit, over all replicas together; and it takes at most one slice per
@@ -9,9 +10,16 @@
  */
 
 import { Refusal } from '../domain/failure.ts';
-import { type RatePolicy, type RateState, rateLimited, rateWindow } from '../domain/rate.ts';
+import {
+  createPacer,
+  type RatePolicy,
+  type RateState,
+  rateLimited,
+  rateWindow,
+} from '../domain/rate.ts';
 import { createRecent } from '../domain/recent.ts';
 import type { RateLimit } from '../protocol/capability.ts';
+import type { Failure } from '../protocol/failure.ts';
 import type { Store } from '../storage/store.ts';
 import type { Call } from './call.ts';
 
@@ -22,6 +30,8 @@ const SLICES_PER_WINDOW = 20;
 const KEYS_MAX = 100_000;
 
 export interface RateLimiter {
+  /** Counts a call of any operation. Tells why not, where its principal calls faster than it may. */
+  outpaced(rootPrincipal: string): Failure | undefined;
   /** Takes one call and notes on it what is left. Refuses when the window is empty. */
   take(
     call: Pick<Call, 'rates'>,
@@ -44,7 +54,9 @@ interface Held {
   asking?: Promise<void> | undefined;
 }
 
-export function createRateLimiter(store: Store): RateLimiter {
+/** `pace` is that of each root principal; without it they call as fast as they like. */
+export function createRateLimiter(store: Store, pace?: RateLimit): RateLimiter {
+  const pacer = pace && createPacer('the root principal', pace);
   const held = createRecent<string, Held>(KEYS_MAX);
 
   function heldOf(key: string, start: number, limit: number): Held {
@@ -88,5 +100,8 @@ export function createRateLimiter(store: Store): RateLimiter {
     if (isEmpty) throw new Refusal(rateLimited(state, rate));
   }
 
-  return { take: (call, whose, rate) => rate && count(call, whose, rate) };
+  return {
+    outpaced: (rootPrincipal) => pacer?.take(rootPrincipal, performance.now()),
+    take: (call, whose, rate) => rate && count(call, whose, rate),
+  };
 }

@@ -8,8 +8,10 @@
 
 import { randomUUID } from 'node:crypto';
 import { originOf } from '../domain/checkpoint.ts';
+import { refuse } from '../domain/failure.ts';
 import { vkeyText } from '../domain/note-key.ts';
 import type { Logger } from '../log.ts';
+import type { Failure } from '../protocol/failure.ts';
 import type { OperationName } from '../protocol/operations.ts';
 import type { MarkStore } from '../storage/mark.ts';
 import { type RecoveryOptions, startRecovery } from '../storage/recovery.ts';
@@ -18,14 +20,15 @@ import { type Alarms, createAlarms } from './alarms.ts';
 import { missingApprovers } from './approval-policy.ts';
 import { denyRequest, listRequests, readRequest } from './approval-requests.ts';
 import { queryAudit } from './audit.ts';
+import { answered } from './audited.ts';
 import { authenticStore } from './authentic-store.ts';
-import { createTokenReader } from './caller.ts';
+import { callerOf, createTokenReader } from './caller.ts';
 import { checkpointMethods } from './checkpoints.ts';
 import { currentOrigin } from './compare-log.ts';
 import { createDocuments } from './documents.ts';
 import { dryRun } from './dry-run.ts';
 import { startExpiry } from './expiry.ts';
-import { freeze, frozen, unfreeze } from './freeze.ts';
+import { freeze, frozen, notOperator, unfreeze } from './freeze.ts';
 import { issueGrant } from './grants.ts';
 import { createIdentities } from './identities.ts';
 import { invoke } from './invoke.ts';
@@ -33,7 +36,7 @@ import { issueToken } from './issue.ts';
 import { createLane } from './lane.ts';
 import { LEASE_MS } from './leases.ts';
 import type { ExternalIdentities } from './oidc.ts';
-import type { Ask, Method, Methods } from './operations.ts';
+import { type Ask, failureOf, type Method, type Methods } from './operations.ts';
 import type { Parts, Watcher } from './parts.ts';
 import { createPermissions } from './permissions.ts';
 import { createRateLimiter } from './rate.ts';
@@ -91,9 +94,14 @@ export interface Runtime {
   /** Tells of every alarm that is raised from now on. */
   readonly watchAlarms: Alarms['watch'];
   readonly methods: Methods;
+  readonly config: Parts['config'];
   readonly log: Logger;
   /** Where callers reach the service. */
   baseUrl(): string;
+  /** Whether a bootstrap credential is one of the configuration, told without asking anything else. */
+  isConfigured(bearer: string): boolean;
+  /** Why a caller may not read the metrics, where they are not open to all. */
+  unreadableMetrics(ask: Ask): Promise<Failure | undefined>;
   /** Names another protocol that is spoken at this address, before anybody asks for discovery. */
   announce(protocol: string, path: string): void;
   /** Lets go of callers that only wait, so that a transport can close without them. */
@@ -140,7 +148,7 @@ export async function createRuntime({
     identities: createIdentities(config, definition.authenticate, external),
     readToken: createTokenReader(keyring, definition.id),
     settler: createSettler(store, log),
-    rates: createRateLimiter(store),
+    rates: createRateLimiter(store, paceOf(config)),
     lane: createLane({}, slicer),
     work: createWorkInProgress(),
     waits: createWaits(),
@@ -158,15 +166,7 @@ export async function createRuntime({
     now: () => store.now(),
   });
   Object.assign(methods, trustMethods(definition, documents), authorityMethods(parts));
-  const recovery = await startRecovery({
-    ...timing,
-    store,
-    instanceId,
-    close: closeAbandoned(parts),
-    onRecovered: ({ closed, failed }) =>
-      log.warn({ closed: closed.length, failed: failed.length }, 'closed abandoned calls'),
-    onError: (error) => log.error({ err: error }, 'recovery failed'),
-  }).catch(async (error) => {
+  const recovery = await recovering(parts, timing).catch(async (error) => {
     await parts.webhooks.stop();
     await sealer?.stop();
     throw error;
@@ -177,8 +177,11 @@ export async function createRuntime({
   if (sealer) Object.assign(methods, checkpointMethods(parts, sealer));
   return {
     methods,
+    config,
     log,
     baseUrl,
+    isConfigured: parts.identities.isConfigured,
+    unreadableMetrics: (ask) => unreadableMetrics(parts, ask),
     sealing: () => sealer?.state(),
     announce: (protocol, path) => void surfaces.set(protocol, path),
     watch: (watcher) => void watchers.add(watcher),
@@ -211,6 +214,23 @@ function tellAll(watchers: ReadonlySet<Watcher>): Pick<Parts, 'ended' | 'overran
       for (const watcher of watchers) watcher.overran(capability);
     },
   };
+}
+
+function recovering(parts: Parts, timing: RuntimeParts['recovery']) {
+  const { store, instanceId, log } = parts;
+  return startRecovery({
+    ...timing,
+    store,
+    instanceId,
+    close: closeAbandoned(parts),
+    onRecovered: ({ closed, failed }) =>
+      log.warn({ closed: closed.length, failed: failed.length }, 'closed abandoned calls'),
+    onError: (error) => log.error({ err: error }, 'recovery failed'),
+  });
+}
+
+function paceOf({ rate_limits, principal_rate }: Parts['config']) {
+  return rate_limits === 'on' ? principal_rate : undefined;
 }
 
 /** Loaded where an issuer is configured: it brings a library of its own. */
@@ -270,6 +290,16 @@ function authorityMethods(parts: Parts): Methods {
     'operator.reconcile': answering(reconcile),
     'operator.deliveries': (ask) => listDeliveries(parts, ask),
   };
+}
+
+async function unreadableMetrics(parts: Parts, ask: Ask): Promise<Failure | undefined> {
+  try {
+    const judged = await callerOf(parts, ask);
+    await answered(parts, judged, (caller) => refuse(notOperator(caller, 'metrics')));
+    return undefined;
+  } catch (error) {
+    return failureOf('metrics', error, parts.log);
+  }
 }
 
 async function unready({ store, keyring, withheld }: Parts): Promise<string[]> {

@@ -75,6 +75,34 @@ describe('smuggling', () => {
     ['no HTTP at all', 'hello\r\n\r\n'],
     ['the greeting of TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n'],
     ['another version', `GET /healthz HTTP/9.9\r\n${HOST}\r\n`],
+    ...['1.0', '0.9', '2.0'].flatMap((version): [string, string][] => {
+      const old = `POST /svc/handshake HTTP/${version}\r\n${HOST}${JSON_TYPE}Connection: keep-alive\r\n`;
+      const te = 'Transfer-Encoding: ';
+      const body = `2\r\n{}\r\n0\r\n\r\n${smuggled}`;
+      return [
+        [`a transfer coding in HTTP/${version}`, `${old}${te}chunked\r\n\r\n${body}`],
+        [`another case of it in HTTP/${version}`, `${old}${te}Chunked\r\n\r\n${body}`],
+        [`a list of codings in HTTP/${version}`, `${old}${te}gzip, chunked\r\n\r\n${body}`],
+        [`an empty coding in HTTP/${version}`, `${old}${te}\r\n\r\n${smuggled}`],
+        [`no coding at all in HTTP/${version}`, `${old}${te}identity\r\n\r\n${smuggled}`],
+        [`two codings in HTTP/${version}`, `${old}${te}chunked\r\n${te}chunked\r\n\r\n${body}`],
+        [
+          `a coding and a length in HTTP/${version}`,
+          `${old}Content-Length: 2\r\n${te}chunked\r\n\r\n${body}`,
+        ],
+        [
+          `a coding for a path that cannot be read in HTTP/${version}`,
+          `${old.replace('/svc/handshake', '/svc/graph/%')}${te}chunked\r\n\r\n${body}`,
+        ],
+      ];
+    }),
+    ['HTTP/2 in words', `GET /healthz HTTP/2.0\r\n${HOST}\r\n${smuggled}`],
+    ['HTTP/0.9 in words', `GET /healthz HTTP/0.9\r\n${HOST}\r\n${smuggled}`],
+    ['chunked twice', `${post}Transfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n${smuggled}`],
+    [
+      'chunked in two headers',
+      `${post}${'Transfer-Encoding: chunked\r\n'.repeat(2)}\r\n0\r\n\r\n${smuggled}`,
+    ],
   ];
   for (const [name, request] of heads) {
     test(`${name} is 400, the connection closes, and what follows is not read`, async () => {
@@ -89,6 +117,16 @@ describe('smuggling', () => {
       assert.doesNotMatch(received, /writ_http_requests_total/);
     });
   }
+
+  test('HTTP/1.0 with a length keeps its connection where it asks to', async () => {
+    const old = `POST /svc/handshake HTTP/1.0\r\n${HOST}${JSON_TYPE}Content-Length: 2\r\n`;
+    const last = `GET /healthz HTTP/1.0\r\n${HOST}\r\n`;
+
+    const received = await exchanged(port, `${old}Connection: keep-alive\r\n\r\n{}${last}`);
+
+    const statuses = [...received.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, code]) => code);
+    assert.deepEqual(statuses, ['200', '200']);
+  });
 
   test('a request without a Host is a structured 400', async () => {
     await assertRefused(

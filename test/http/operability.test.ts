@@ -278,3 +278,37 @@ test('an operation whose store is gone is 503, says that nothing happened, and w
     await gone.close();
   }
 });
+
+describe('metrics off loopback', () => {
+  const key = 'metrics-key-of-the-test';
+  const identities = [
+    { principal: 'service:scraper', key, scopes: ['operator:metrics'] },
+    { principal: 'human:carol', key: 'carols-key', scopes: ['travel.read'] },
+  ];
+  const places: [name: string, settings: object][] = [
+    ['an address of other machines', { host: '0.0.0.0' }],
+    ['a public address', { public_url: 'https://desk.example.com' }],
+    ['a trusted proxy', { trusted_proxies: ['10.0.0.0/8'] }],
+  ];
+  for (const [name, settings] of places) {
+    test(`GET /metrics needs a credential with operator:metrics behind ${name}`, async () => {
+      const remote = await testService({ settings: { identities, ...settings } });
+      try {
+        const none = await remote.ask('GET', '/metrics');
+        const wrong = await remote.ask('GET', '/metrics', { bearer: 'made-up' });
+        const other = await remote.ask('GET', '/metrics', { bearer: 'carols-key' });
+        const { token } = await remote.issue(key, { scope: ['operator:metrics'] });
+
+        assert.deepEqual([none.status, wrong.status, other.status], [401, 401, 403]);
+        for (const { text } of [none, wrong, other]) assert.doesNotMatch(text ?? '', /writ_/);
+        for (const bearer of [key, token]) {
+          const reply = await remote.ask('GET', '/metrics', { bearer });
+          assert.equal(reply.status, 200);
+          assert.match(reply.body, /writ_http_requests_total/);
+        }
+      } finally {
+        await remote.close();
+      }
+    });
+  }
+});

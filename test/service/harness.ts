@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DEMO_IDENTITIES, travelDesk } from '../../examples/travel/service.ts';
 import { configOf } from '../../src/config.ts';
+import type { ConnectionBounds } from '../../src/http/connection.ts';
 import { createHttpServer, type HttpServer } from '../../src/http/server.ts';
 import { type Load, watchLoad } from '../../src/http/shed.ts';
 import { openKeyring } from '../../src/keyring/keyring.ts';
@@ -72,6 +73,8 @@ export interface TestOptions {
   /** Where the keys are, for services that share them. */
   readonly keys?: string;
   readonly load?: Load;
+  /** What a connection may hold, beyond the defaults. */
+  readonly bounds?: Partial<ConnectionBounds>;
   readonly tracer?: RuntimeParts['tracer'];
   readonly slicer?: RuntimeParts['slicer'];
 }
@@ -127,7 +130,8 @@ export async function testService(options: TestOptions = {}): Promise<TestServic
     slicer: options.slicer,
     ...(options.upkeep && { upkeep: options.upkeep }),
   });
-  const app = createHttpServer(runtime, options.load ?? patientLoad(), [mcpSurface(runtime)]);
+  const load = options.load ?? patientLoad();
+  const app = createHttpServer(runtime, load, [mcpSurface(runtime)], options.bounds);
   await app.ready();
 
   const ask: TestService['ask'] = async (method, path, { bearer, body, headers } = {}) => {

@@ -1,0 +1,327 @@
+/**
+ * Connections: what one client can make the service hold, and for how long. The only place that bounds it.
+ *
+ * Node parses every request of a segment before anything can stop it, and a segment of 64 KiB holds some
+ * thousands. So a request beyond the bound waits here, without being worked on, and the socket is paused:
+ * what waits on one connection came in one segment, and what waits on all of them together is bounded too.
+ * What a client does not read is bounded in bytes and in time.
+ *
+ * @module
+ */
+
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { BODY_LIMITS } from '../domain/json.ts';
+import * as limits from './limits.ts';
+
+export interface ConnectionBounds {
+  /** Requests of one connection whose answers are not written out yet. */
+  readonly inFlightMax: number;
+  /** Bytes of answers that one client has not taken. */
+  readonly unreadBytesMax: number;
+  /** Requests that were parsed and wait, on all connections together. */
+  readonly waitingMax: number;
+  /** Bytes of unread answers and of unfinished requests, on all connections together. */
+  readonly heldBytesMax: number;
+  /** How long a client may take nothing of what was written. */
+  readonly stallMs: number;
+  readonly lifetimeMs: number;
+  /** Requests that one connection carries. */
+  readonly requestsMax: number;
+  /** Connections in all. */
+  readonly connectionsMax: number;
+  /** Connections from one network. */
+  readonly perAddressMax: number;
+  /** How often clients are looked at. */
+  readonly sweepMs: number;
+}
+
+export const CONNECTION_BOUNDS: ConnectionBounds = {
+  inFlightMax: limits.IN_FLIGHT_MAX,
+  unreadBytesMax: limits.UNREAD_BYTES_MAX,
+  waitingMax: limits.WAITING_MAX,
+  heldBytesMax: limits.HELD_BYTES_MAX,
+  stallMs: limits.STALL_MS,
+  lifetimeMs: limits.LIFETIME_MS,
+  requestsMax: limits.REQUESTS_PER_SOCKET_MAX,
+  connectionsMax: 10_000,
+  perAddressMax: 1_000,
+  sweepMs: limits.TIMEOUT_CHECK_MS,
+};
+
+/** Why a connection was ended, as it is counted. */
+type EndReason = 'address' | 'pipeline' | 'stalled' | 'lifetime' | 'memory';
+
+export interface ConnectionOptions {
+  readonly bounds: ConnectionBounds;
+  /** The network whose connections are counted together; nothing for one that is not counted. */
+  networkOf(socket: Socket): string | undefined;
+  onEnded(reason: EndReason): void;
+}
+
+export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+export interface Connections {
+  /** Has `handler` work on a request now, or when there is room for it. */
+  take(request: IncomingMessage, response: ServerResponse, handler: Handler): void;
+  close(): void;
+}
+
+interface Pending {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly handler: Handler;
+}
+
+interface Connection {
+  readonly socket: Socket;
+  readonly begun: number;
+  /** Answers that are not written out yet, in the order of their requests. */
+  readonly owed: Set<ServerResponse>;
+  /** Requests that nobody works on yet. The socket is paused while there is one. */
+  readonly waiting: Pending[];
+  requests: number;
+  /** Its lifetime is over: the next answer closes it. */
+  isOld: boolean;
+  /** No request after those that were taken is worked on. */
+  isLast: boolean;
+  /** The request that came last, and how much was read when it was first seen to be unfinished. */
+  arriving?: IncomingMessage;
+  seen?: IncomingMessage;
+  seenAtByte: number;
+  /** Bytes that the client had taken when it last took any, and when that was; while some are left. */
+  taken: number;
+  takenAt: number | undefined;
+}
+
+const connections = new WeakMap<Socket, Connection>();
+
+/** Whether a request of this connection is in work, or its answer not written out. */
+export function isOwed(socket: Socket): boolean {
+  return (connections.get(socket)?.owed.size ?? 0) > 0;
+}
+
+/** The last answer that a connection will get: to a request that came whole, or one that is made already. */
+export function lastAnswer(socket: Socket): ServerResponse | undefined {
+  const { owed = [], waiting = [] } = connections.get(socket) ?? {};
+  return [...owed, ...waiting.map(({ response }) => response)].findLast(
+    ({ req, writableEnded }) => req.complete || writableEnded,
+  );
+}
+
+/** Has nothing that comes on this connection after the requests it carries now worked on. */
+export function takeNoMore(socket: Socket): void {
+  const connection = connections.get(socket);
+  if (connection) connection.isLast = true;
+}
+
+/** What all connections of a server share. */
+interface Watch extends ConnectionOptions {
+  readonly open: Set<Connection>;
+  readonly perNetwork: Map<string, number>;
+  /** Requests that wait, on all of them. */
+  waiting: number;
+}
+
+/** Watches over the connections of a server from now on. */
+export function boundConnections(server: Server, options: ConnectionOptions): Connections {
+  const { bounds } = options;
+  const watch: Watch = { ...options, open: new Set(), perNetwork: new Map(), waiting: 0 };
+  server.maxConnections = bounds.connectionsMax;
+  server.on('connection', (socket: Socket) => accept(watch, socket));
+  const sweeping = setInterval(() => sweep(watch, performance.now()), bounds.sweepMs);
+  sweeping.unref();
+  return {
+    take(request, response, handler) {
+      const connection = connections.get(request.socket) as Connection;
+      take(watch, connection, { request, response, handler });
+    },
+    close: () => clearInterval(sweeping),
+  };
+}
+
+function accept(watch: Watch, socket: Socket): void {
+  const { bounds, open, perNetwork } = watch;
+  const connection = begin(socket);
+  const network = watch.networkOf(socket);
+  const others = network === undefined ? 0 : (perNetwork.get(network) ?? 0);
+  if (network !== undefined) perNetwork.set(network, others + 1);
+  open.add(connection);
+  // The parser itself resumes a socket it has paused, and so does a body that is read.
+  socket.on('resume', () => {
+    if (connection.waiting.length > 0) socket.pause();
+  });
+  socket.once('close', () => {
+    open.delete(connection);
+    watch.waiting -= connection.waiting.length;
+    connection.waiting.length = 0;
+    if (network === undefined) return;
+    const left = (perNetwork.get(network) ?? 1) - 1;
+    if (left > 0) perNetwork.set(network, left);
+    else perNetwork.delete(network);
+  });
+  if (others >= bounds.perAddressMax) end(watch, connection, 'address');
+}
+
+function take(watch: Watch, connection: Connection, pending: Pending): void {
+  connection.arriving = pending.request;
+  if (connection.waiting.length === 0 && hasRoom(watch, connection)) {
+    start(watch, connection, pending);
+    return;
+  }
+  connection.waiting.push(pending);
+  watch.waiting += 1;
+  if (watch.waiting > watch.bounds.waitingMax) end(watch, connection, 'pipeline');
+  else connection.socket.pause();
+}
+
+function hasRoom({ bounds }: Watch, connection: Connection): boolean {
+  const { owed, isLast } = connection;
+  if (isLast || owed.size >= bounds.inFlightMax) return false;
+  return owed.size === 0 || unreadOn(connection) < bounds.unreadBytesMax;
+}
+
+function start(watch: Watch, connection: Connection, { request, response, handler }: Pending) {
+  connection.requests += 1;
+  connection.owed.add(response);
+  // It was written out, or the client has left.
+  response.on('close', () => {
+    connection.owed.delete(response);
+    if (connection.waiting.length > 0) advance(watch, connection);
+  });
+  if (connection.isOld || connection.requests >= watch.bounds.requestsMax) {
+    connection.isLast = true;
+    response.shouldKeepAlive = false;
+  }
+  handler(request, response);
+}
+
+/** Works on what waits, as far as there is room again. */
+function advance(watch: Watch, connection: Connection): void {
+  const { waiting, socket } = connection;
+  while (waiting.length > 0 && !socket.destroyed && hasRoom(watch, connection)) {
+    watch.waiting -= 1;
+    start(watch, connection, waiting.shift() as Pending);
+  }
+  if (waiting.length === 0) socket.resume();
+}
+
+function end({ onEnded }: Watch, { socket }: Connection, reason: EndReason): void {
+  if (socket.destroyed) return;
+  onEnded(reason);
+  socket.destroy();
+}
+
+/** Ends the connections that hold something for too long, and those that hold most where all hold too much. */
+function sweep(watch: Watch, now: number): void {
+  const { bounds, open } = watch;
+  const held = new Map<Connection, number>();
+  let sum = 0;
+  for (const connection of open) {
+    connection.isOld = now - connection.begun >= bounds.lifetimeMs;
+    if (isStalled(connection, now, bounds.stallMs)) end(watch, connection, 'stalled');
+    else if (isOverdue(connection, now, bounds.lifetimeMs)) end(watch, connection, 'lifetime');
+    else {
+      const bytes = unreadOn(connection) + unfinishedOn(connection);
+      held.set(connection, bytes);
+      sum += bytes;
+    }
+  }
+  if (sum <= bounds.heldBytesMax) return;
+  for (const [connection, bytes] of [...held].sort(([, one], [, other]) => other - one)) {
+    if (sum <= bounds.heldBytesMax) return;
+    end(watch, connection, 'memory');
+    sum -= bytes;
+  }
+}
+
+/** An old connection closes with its next answer; one that does not come to that is cut later. */
+function isOverdue({ begun, socket, owed }: Connection, now: number, lifetimeMs: number): boolean {
+  if (now - begun < 2 * lifetimeMs) return false;
+  // An answer that is still being worked out has a bound of its own.
+  return owed.size === 0 || socket.writableLength > 0;
+}
+
+function begin(socket: Socket): Connection {
+  const connection: Connection = {
+    socket,
+    begun: performance.now(),
+    owed: new Set(),
+    waiting: [],
+    requests: 0,
+    isOld: false,
+    isLast: false,
+    seenAtByte: 0,
+    taken: 0,
+    takenAt: undefined,
+  };
+  connections.set(socket, connection);
+  socket.once('close', () => closeOwed(connection));
+  return connection;
+}
+
+/**
+ * When a connection closes, Node closes the one response that it is writing. Those that wait behind it
+ * would never hear of it, nor whatever listens to them, so they are closed here.
+ */
+function closeOwed({ owed }: Connection): void {
+  // After Node has closed its own.
+  setImmediate(() => {
+    for (const response of owed) {
+      response.destroy();
+      response.emit('close');
+    }
+  });
+}
+
+/** Bytes of answers that are made and not taken: at the socket, or behind an answer that comes first. */
+function unreadOn({ socket, owed }: Connection): number {
+  let bytes = socket.writableLength;
+  for (const response of owed) {
+    if (response.socket === null) bytes += response.writableLength;
+  }
+  return bytes;
+}
+
+/** About how many bytes of a body have come that is not complete. */
+function unfinishedOn(connection: Connection): number {
+  const { arriving, socket } = connection;
+  if (!arriving || arriving.complete) return 0;
+  if (connection.seen !== arriving) {
+    connection.seen = arriving;
+    connection.seenAtByte = socket.bytesRead;
+  }
+  return Math.min(socket.bytesRead - connection.seenAtByte, BODY_LIMITS.bytes);
+}
+
+/** Whether a client has taken nothing for so long, of what there is for it at the socket. */
+function isStalled(connection: Connection, now: number, stallMs: number): boolean {
+  const { socket } = connection;
+  if (socket.writableLength === 0) {
+    connection.takenAt = undefined;
+    return false;
+  }
+  const taken = takenFrom(socket);
+  if (connection.takenAt === undefined || taken !== connection.taken) {
+    connection.takenAt = now;
+    connection.taken = taken;
+  }
+  return now - connection.takenAt >= stallMs;
+}
+
+/**
+ * Bytes that the kernel took. Only the handle knows how far a long write has come: without it a slow
+ * client that reads a large answer would look like one that does not read.
+ */
+function takenFrom(socket: Socket): number {
+  const { _handle: handle } = socket as Socket & { _handle?: Partial<Handle> | null };
+  const { bytesWritten, writeQueueSize } = handle ?? {};
+  return bytesWritten === undefined || writeQueueSize === undefined
+    ? socket.bytesWritten - socket.writableLength
+    : bytesWritten - writeQueueSize;
+}
+
+interface Handle {
+  readonly bytesWritten: number;
+  readonly writeQueueSize: number;
+}
