@@ -151,7 +151,10 @@ export const GUIDANCE = {
     'revalidate_state',
     'a step of a composed capability found nothing',
   ),
-  rate_limited: again('wait_and_retry', 'the principal, the capability or the address is over its rate limit'),
+  rate_limited: again(
+    'wait_and_retry',
+    'the principal, the capability or the address is over its rate limit',
+  ),
   // The effect may have happened before the defect, so the caller must look before trying again.
   internal_error: stop('revalidate_state', 'the service or a handler has a defect'),
   service_unavailable: again(
