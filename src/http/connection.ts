@@ -164,6 +164,8 @@ function accept(watch: Watch, socket: Socket): void {
 }
 
 function take(watch: Watch, connection: Connection, pending: Pending): void {
+  // The rest of the segment with which the connection was ended.
+  if (connection.socket.destroyed) return;
   connection.arriving = pending.request;
   if (connection.waiting.length === 0 && hasRoom(watch, connection)) {
     start(watch, connection, pending);

@@ -28,8 +28,8 @@ export const IN_FLIGHT_MAX = 16;
 /** Bytes that one client may leave unread before its next request is taken: the largest page of the log. */
 export const UNREAD_BYTES_MAX = 1_048_576;
 
-/** Requests that were parsed and wait, on all connections: some 4 KiB each, so about 32 MiB. */
-export const WAITING_MAX = 8_192;
+/** Requests that were parsed and wait, on all connections: some 4 KiB each, so about 16 MiB. */
+export const WAITING_MAX = 4_096;
 
 /** Bytes that all connections together may make the service hold. Those that hold most are ended first. */
 export const HELD_BYTES_MAX = 64 * 1_048_576;
