@@ -176,10 +176,7 @@ export async function createRuntime({
   const retention = startRetention({ ...erasing, ...parts, policy: config.retention });
   if (sealer) Object.assign(methods, checkpointMethods(parts, sealer));
   return {
-    methods,
-    config,
-    log,
-    baseUrl,
+    ...{ methods, config, log, baseUrl },
     isConfigured: parts.identities.isConfigured,
     unreadableMetrics: (ask) => unreadableMetrics(parts, ask),
     sealing: () => sealer?.state(),
