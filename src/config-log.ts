@@ -98,7 +98,7 @@ export function stateFolderIn(environment: Readonly<Record<string, string | unde
 }
 
 /** Only this machine can reach it. */
-export function isLocalOnly({ host, public_url }: Pick<MarkFacts, 'host' | 'public_url'>): boolean {
+function isLocalOnly({ host, public_url }: Pick<MarkFacts, 'host' | 'public_url'>): boolean {
   const reached = [host, ...(public_url ? [bareHost(new URL(public_url))] : [])];
   return reached.every(isLoopback);
 }

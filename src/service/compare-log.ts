@@ -68,7 +68,7 @@ export interface Compared {
   readonly tree: Tree;
 }
 
-export interface Tree {
+interface Tree {
   readonly first: number;
   readonly size: number;
   readonly root: Hash;
@@ -76,7 +76,8 @@ export interface Tree {
 
 /**
  * Rejects with `SealingRefused` when the log does not extend what was signed, with `MarkDamaged` when
- * that cannot be told, and otherwise as store and mark do. Nothing when another log began meanwhile.
+ * that cannot be told, and otherwise as store and mark do. Nothing when another process began the log,
+ * or another one, meanwhile.
  */
 export async function compareLog({ store, mark }: ComparedParts): Promise<Compared | undefined> {
   const origin = await currentOrigin(store);
@@ -85,6 +86,8 @@ export async function compareLog({ store, mark }: ComparedParts): Promise<Compar
   const last = checkpointOf(origin, await store.lastCheckpoint());
   const { first, size, peaks } = await store.sequence();
   if (first !== origin.first) return undefined;
+  // Another process may have made the mark, and appended, since the first look.
+  if (mark && !marked && size > 0 && (await mark.read(origin.logId))) return undefined;
 
   const tree = { first, size, root: foldPeaks(peaks) };
   await refuseWord(mark, { origin, marked, last, tree });

@@ -35,9 +35,10 @@ const parts = { serviceId: 'faults', store, keyring, mark, log: createLog('silen
 say({ said: 'ready' });
 while (!isStopping) {
   try {
-    await store.append([entry(), entry()]);
+    // As a service does: nothing is appended before the log has a mark.
     const { checkpoint } = await sealNext(parts);
     say({ said: 'kept', act: { append: [checkpoint.checkpoint_id] } });
+    await store.append([entry(), entry()]);
   } catch (error) {
     // Others were quicker, or the store is busy with those that died.
     if (!(error instanceof StoreUnavailable)) say({ said: 'defect', why: String(error) });
