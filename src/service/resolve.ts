@@ -6,6 +6,7 @@
  */
 
 import type { ActorPolicyRule } from '../config-parts.ts';
+import { chainNames } from '../domain/chain.ts';
 import { failure, Refusal, refuse } from '../domain/failure.ts';
 import { readForeignObject } from '../domain/foreign.ts';
 import {
@@ -72,13 +73,20 @@ async function findingOf(
 
 const NO_POLICIES: ReadonlyMap<string, ActorPolicy> = new Map();
 
-/** The first rule that names the actor, else the first that names the principal it acts for. */
+/**
+ * The first rule that names the agent which the root principal named itself, else the first that names
+ * the root principal. Every further name was chosen by the holder of a token, so it selects no rule:
+ * an agent that names its child like another one does not get that one's policy.
+ */
 function policiesFor(
   rules: readonly ActorPolicyRule[],
-  { principal, root_principal }: TokenCaller,
+  { root_principal, loaded }: TokenCaller,
 ): ReadonlyMap<string, ActorPolicy> {
+  if (rules.length === 0) return NO_POLICIES;
   const ruleFor = (who: string) =>
     rules.find(({ principals }) => principals.some((pattern) => matchesPrincipal(pattern, who)));
-  const rule = rules.length > 0 ? (ruleFor(principal) ?? ruleFor(root_principal)) : undefined;
+  const subjects = loaded.lineage.map(({ subject }) => subject);
+  const [, named = root_principal] = chainNames(root_principal, subjects);
+  const rule = ruleFor(named) ?? ruleFor(root_principal);
   return rule ? new Map(Object.entries(rule.inputs)) : NO_POLICIES;
 }

@@ -199,4 +199,16 @@ onEachStore((rig) => {
     // A policy that names what the declaration does not allow derives nothing.
     await assertRefused(rig(), 'input_denied', () => rig().invoke(odd.token, 'tenant'));
   });
+
+  test('invoke() gives the policy of a name only where the root principal gave the name', async () => {
+    const tenant = await rig().token({ subject: 'agent:tenant-7' });
+    const helper = await rig().child(tenant, { subject: 'agent:helper' });
+    const stranger = await rig().token({ subject: 'agent:stranger' });
+    const namesake = await rig().child(stranger, { subject: 'agent:tenant-7' });
+
+    const { body } = await rig().invoke(helper.token, 'tenant');
+
+    assert.equal(body.result?.got.account, 'acme');
+    await assertRefused(rig(), 'invalid_parameters', () => rig().invoke(namesake.token, 'tenant'));
+  });
 });
