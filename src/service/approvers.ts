@@ -71,7 +71,30 @@ export async function visibleRequest(
   if (request && (isRequester(caller, request) || mayDecide(parts, caller, request))) {
     return request;
   }
-  throw new Refusal(failure('not_found', 'Cannot find the approval request'));
+  throw new Refusal(unknownRequest());
+}
+
+/**
+ * The same for a decision: a caller that holds the approver scope may know that the request exists, and
+ * learns why it may not decide this one.
+ */
+export async function addressedRequest(
+  parts: Parts,
+  caller: Caller,
+  id: string,
+): Promise<ApprovalRecord> {
+  const request = await parts.store.loadApproval(id);
+  const isKnown = request && (isRequester(caller, request) || isApprover(parts, caller, request));
+  if (isKnown) return request;
+  throw new Refusal(unknownRequest());
+}
+
+function unknownRequest(): Failure {
+  return failure('not_found', 'Cannot find the approval request');
+}
+
+function isApprover(parts: Parts, caller: Caller, { capability }: ApprovalRecord): boolean {
+  return mayHold(parts, caller, approverScope(capability));
 }
 
 /** Why a request cannot be decided any more. */

@@ -16,12 +16,12 @@ import { ARTEFACTS } from '../keyring/wire.ts';
 import type { Grant, GrantRequest, QuorumAnswer } from '../protocol/approval.ts';
 import type { ApprovalRecord, GrantRecord } from '../storage/records.ts';
 import {
+  addressedRequest,
   approvalViews,
   approvingSide,
   closedRequest,
   notApprover,
   proposedTerms,
-  visibleRequest,
 } from './approvers.ts';
 import { audited } from './audited.ts';
 import { acted, actorOf, type Caller, callerOf } from './caller.ts';
@@ -39,7 +39,7 @@ export async function issueGrant(parts: Parts, ask: Ask): Promise<Answer> {
   return audited(parts, await callerOf(parts, ask), 'approval_decision', async (caller, about) => {
     const asked = requestOf('approval_grants.issue', ask);
     for (let rivals = 0; rivals < RIVALS_MAX; rivals += 1) {
-      const request = await visibleRequest(parts, caller, asked.approval_request_id);
+      const request = await addressedRequest(parts, caller, asked.approval_request_id);
       Object.assign(about, namesOf(request));
       const answer = await approve(parts, caller, asked, request);
       if (answer) return answer;

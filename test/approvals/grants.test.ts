@@ -162,10 +162,9 @@ onEachStore((desk) => {
     const root = await desk().token({ scope: ['approver:*'], subject: 'human:alice' });
     const named = await desk().token({ scope: ['approver:*'], subject: 'service:front' });
 
-    for (const bearer of [ALICE, ALICE_AGAIN, root.token]) {
+    for (const bearer of [ALICE, ALICE_AGAIN, root.token, named.token]) {
       assertRefused(await desk().approve(bearer, own.id), 'approver_not_authorized', /asked for/);
     }
-    assertRefused(await desk().approve(named.token, own.id), 'not_found');
     assert.equal((await desk().approve(BOB, own.id)).status, 200);
   });
 
@@ -182,9 +181,13 @@ onEachStore((desk) => {
     const hidden = await below(clerks, 'service:other');
     const agents = await below(await below(bobs, 'agent:x'), 'service:other');
 
-    for (const { token } of [clerks, hidden, agents]) {
-      assertRefused(await desk().approve(token, clerk.id), 'not_found');
-    }
+    assertRefused(await desk().approve(clerks.token, clerk.id), 'approver_not_authorized', /asked/);
+    assertRefused(await desk().approve(hidden.token, clerk.id), 'approver_not_authorized', /asked/);
+    assertRefused(
+      await desk().approve(agents.token, clerk.id),
+      'approver_not_authorized',
+      /agents/,
+    );
     const deputy = await below(bobs, 'human:deputy');
     const { status, body } = await desk().approve(deputy.token, clerk.id);
     assert.equal(status, 200);
@@ -200,7 +203,7 @@ onEachStore((desk) => {
     });
     const id = await desk().asked(front, 'sign', { note: 'under another name' });
 
-    assertRefused(await desk().approve(CLERK, id), 'not_found');
+    assertRefused(await desk().approve(CLERK, id), 'approver_not_authorized', /asked/);
   });
 
   test('approval_grants.issue lets the root principal approve unless it is separated', async () => {
@@ -218,11 +221,11 @@ onEachStore((desk) => {
 
   test('approval_grants.issue lets agents approve only where the policy names them', async () => {
     const { id } = await fresh(desk());
-    assertRefused(await desk().approve(AUDITOR, id), 'not_found');
-    assertRefused(await desk().approve(ROBOT, id), 'not_found');
+    assertRefused(await desk().approve(AUDITOR, id), 'approver_not_authorized', /agents/);
+    assertRefused(await desk().approve(ROBOT, id), 'approver_not_authorized', /agents/);
 
     const auto = await fresh(desk(), 'auto');
-    assertRefused(await desk().approve(ROBOT, auto.id), 'not_found');
+    assertRefused(await desk().approve(ROBOT, auto.id), 'approver_not_authorized', /agents/);
     assert.equal((await desk().approve(AUDITOR, auto.id)).status, 200);
   });
 
@@ -233,7 +236,7 @@ onEachStore((desk) => {
     assertRefused(await desk().approve(narrow.token, id), 'not_found');
     const own = { scope: ['approver:*'], subject: 'human:bob' };
     const bound = await desk().token({ ...own, capability: 'sign' }, BOB);
-    assertRefused(await desk().approve(bound.token, id), 'not_found');
+    assertRefused(await desk().approve(bound.token, id), 'approver_not_authorized', /bound to/);
     const fit = await desk().token({ ...own, capability: 'over' }, BOB);
     assert.equal((await desk().approve(fit.token, id)).status, 200);
   });
@@ -255,7 +258,7 @@ onEachStore((desk) => {
     );
     assert.equal(again.status, 202);
     assert.equal(again.body.approvals.length, 1);
-    assertRefused(deputy, 'not_found');
+    assertRefused(deputy, 'approver_not_authorized', /in person/);
     const last = await desk().approve(CAROL, id);
     assert.equal(last.status, 200);
     assert.deepEqual(last.body.approved_by, ['human:bob', 'human:carol']);

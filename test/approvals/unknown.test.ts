@@ -9,7 +9,7 @@ import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { entryView } from '../../src/domain/entry.ts';
 import type { Reply } from '../service/harness.ts';
-import { AUDITOR, assertRefused, BOB, CLERK, type Desk, onEachStore, ROBOT } from './desk.ts';
+import { assertRefused, BOB, CLERK, type Desk, onEachStore, ROBOT } from './desk.ts';
 import { askedOverSocket } from './socket.ts';
 
 const HEX = '0'.repeat(32);
@@ -22,7 +22,6 @@ async function strangers(desk: Desk): Promise<Record<string, string>> {
   const narrow = await desk.token({ scope, subject: 'human:bob' }, BOB);
   return {
     'an approver of something else': CLERK,
-    'an agent that no policy names': AUDITOR,
     'the namesake of the requester under another root': robots.token,
     'another agent of the same root': sibling.token,
     'a token for approving something else': narrow.token,
