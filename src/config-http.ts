@@ -7,7 +7,7 @@
 import { isIP } from 'node:net';
 import * as z from 'zod';
 import { Numeric, Rate } from './config-parts.ts';
-import { bareHost, isLoopback } from './domain/host.ts';
+import { openHost, type Reached } from './domain/host.ts';
 
 const Network = z
   .string()
@@ -64,17 +64,6 @@ export const HTTP_ENVIRONMENT = {
   max_connections: 'WRIT_MAX_CONNECTIONS',
   max_connections_per_address: 'WRIT_MAX_CONNECTIONS_PER_ADDRESS',
 } as const;
-
-interface Reached {
-  readonly host: string;
-  readonly public_url?: string | undefined;
-}
-
-/** The first name under which other machines reach the service; nothing where only this one does. */
-export function openHost({ host, public_url }: Reached): string | undefined {
-  const reached = [host, ...(public_url ? [bareHost(new URL(public_url))] : [])];
-  return reached.find((name) => !isLoopback(name));
-}
 
 export function unlimitedFault(
   settings: Reached & { readonly rate_limits: 'on' | 'off' },

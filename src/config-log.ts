@@ -10,7 +10,7 @@ import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:pat
 import * as z from 'zod';
 import { PrivateUrl } from './config-webhook.ts';
 import { parseDuration } from './domain/duration.ts';
-import { bareHost, isLoopback } from './domain/host.ts';
+import { openHost } from './domain/host.ts';
 import { readVkey } from './domain/note-key.ts';
 import { EventClass } from './protocol/audit.ts';
 
@@ -77,7 +77,7 @@ export function markAddress(facts: MarkFacts, folder: string, state: string): st
   const { mark, store } = facts;
   if (mark === 'none') return undefined;
   if (mark === undefined) {
-    const isLocal = store !== 'memory:' && isLocalOnly(facts);
+    const isLocal = store !== 'memory:' && openHost(facts) === undefined;
     return isLocal ? `sqlite:${join(state, MARK_FILE)}` : undefined;
   }
   if (mark === 'witness' || /^postgres(?:ql)?:\/\//.test(mark)) return mark;
@@ -95,12 +95,6 @@ export function stateFolderIn(environment: Readonly<Record<string, string | unde
     return join(local || join(homedir(), 'AppData', 'Local'), 'writ');
   const own = process.platform === 'darwin' ? 'Library/Application Support' : '.local/state';
   return join(homedir(), own, 'writ');
-}
-
-/** Only this machine can reach it. */
-function isLocalOnly({ host, public_url }: Pick<MarkFacts, 'host' | 'public_url'>): boolean {
-  const reached = [host, ...(public_url ? [bareHost(new URL(public_url))] : [])];
-  return reached.every(isLoopback);
 }
 
 /** A mark in the store would be restored with it, and so could not tell. */
@@ -121,7 +115,7 @@ export function markFault({
  */
 export function unsafeMark(facts: MarkFacts & { readonly data: string }): string | undefined {
   const { mark, store, data } = facts;
-  if (isLocalOnly(facts) || store === 'memory:') return undefined;
+  if (openHost(facts) === undefined || store === 'memory:') return undefined;
   if (mark === undefined) return `its log has no mark; ${MARK_ADVICE}`;
   if (!mark.startsWith('sqlite:') || !store.startsWith('sqlite:')) return undefined;
   const place = realPath(mark.slice('sqlite:'.length));

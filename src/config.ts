@@ -28,6 +28,7 @@ import {
 } from './config-parts.ts';
 import { OutsideUrl, Webhooks } from './config-webhook.ts';
 import { sha256Hex } from './domain/hash.ts';
+import { openHost } from './domain/host.ts';
 import { CallerClass } from './protocol/primitives.ts';
 import { DisclosureLevel } from './protocol/trust.ts';
 
@@ -289,7 +290,7 @@ const idleSuccessors: Rule = ({ successors, token_keys }) =>
 
 const publicDemo: Rule = ({ identities, ...config }) => {
   const demo = identities.filter((identity) => identity.demo).map(({ principal }) => principal);
-  const open = http.openHost(config);
+  const open = openHost(config);
   if (demo.length === 0 || open === undefined) return undefined;
   return `Cannot listen on "${open}" with the demo credentials of ${demo.join(', ')}: they are public, and accepted on a loopback address only`;
 };

@@ -7,9 +7,9 @@
 
 import { createServer, type Server } from 'node:http';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
-import { openHost } from '../config-http.ts';
 import { failure } from '../domain/failure.ts';
 import { toHex } from '../domain/hash.ts';
+import { openHost } from '../domain/host.ts';
 import { BODY_LIMITS } from '../domain/json.ts';
 import { type Operation, type OperationName, operations } from '../protocol/operations.ts';
 import { type Method, perform } from '../service/operations.ts';
