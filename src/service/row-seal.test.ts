@@ -214,10 +214,9 @@ for (const { name, open } of PLACES) {
     });
 
     test('sealStore() carries the seal over to the next key', async () => {
-      const start = Date.now();
       const rows = folderRowKeys(folder, clock);
       await seal(rows);
-      rotateRowKey(folder, { now: new Date(start), leadMs: 0 });
+      rotateRowKey(folder, { now: new Date(), leadMs: 0 });
       rows.refresh();
       await seal(rows);
       rmSync(join(folder, 'row-0001.json'));

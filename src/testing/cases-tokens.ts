@@ -201,15 +201,16 @@ export const ISSUANCE_CASES: Cases = {
     same(described?.lineage, [
       {
         ...{ token_id: root.token_id, subject, expires_at: root.expires_at, exclusive: true },
-        budget: { ...none, token_id: root.token_id, max: 500n },
+        ...{ budget: { ...none, token_id: root.token_id, max: 500n }, token: root },
       },
       {
         ...{ token_id: middle.token_id, subject: middle.subject, expires_at: at(3 * HOUR) },
-        ...{ exclusive: false, revoked_at: at(7) },
+        ...{ exclusive: false, revoked_at: at(7), token: middle },
       },
       {
         ...{ token_id: leaf.token_id, subject: leaf.subject, expires_at: at(2 * HOUR) },
         ...{ exclusive: false, budget: { ...none, token_id: leaf.token_id, max: 300n } },
+        token: leaf,
       },
     ]);
   },

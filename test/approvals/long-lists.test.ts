@@ -7,6 +7,7 @@
 
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'vitest';
+import { rowText } from '../../src/storage/row-forms.ts';
 import type { Store } from '../../src/storage/store.ts';
 import { approval, entry } from '../../src/testing/fixtures.ts';
 import { AGENT, BOB, STORES, type TestService, testService } from '../service/harness.ts';
@@ -20,7 +21,11 @@ afterEach(async () => {
 });
 
 /** Keeps so many requests, each with these parameters. */
-async function fill({ store }: TestService, count: number, parameters: object): Promise<string[]> {
+async function fill(
+  { store, rows }: TestService,
+  count: number,
+  parameters: object,
+): Promise<string[]> {
   const ids: string[] = [];
   for (let i = 0; i < count; i++) {
     const now = store.now();
@@ -28,7 +33,8 @@ async function fill({ store }: TestService, count: number, parameters: object): 
       ...{ parameters: { ...parameters }, created_at: new Date(now.getTime() - count + i) },
       expires_at: new Date(now.getTime() + 3_600_000),
     });
-    await store.requestApproval(request, entry(), []);
+    const mac = rows.macOf(rowText('approval', request));
+    await store.requestApproval({ ...request, mac }, entry(), []);
     ids.push(request.approval_request_id);
   }
   return ids.reverse();

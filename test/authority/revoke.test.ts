@@ -251,6 +251,7 @@ onBothStores((rig) => {
       revoked_at: null,
       children: [child.token_id],
       children_count: 1,
+      debts: [],
     });
     // 65 of its own are left, but its parent has only 50.
     assert.deepEqual(

@@ -13,6 +13,7 @@ import type { ConnectionBounds } from '../../src/http/connection.ts';
 import { createHttpServer, type HttpServer } from '../../src/http/server.ts';
 import { type Load, watchLoad } from '../../src/http/shed.ts';
 import { openKeyring } from '../../src/keyring/keyring.ts';
+import type { RowKeys } from '../../src/keyring/row-keys.ts';
 import { createLog } from '../../src/log.ts';
 import { mcpSurface } from '../../src/mcp/http.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
@@ -40,6 +41,8 @@ export interface AskOptions {
 
 export interface TestService {
   readonly store: Store;
+  /** What authenticates the rows that a test puts into the store by itself. */
+  readonly rows: RowKeys;
   readonly log: string[];
   /** The server itself, for a test that needs a socket or exact bytes. */
   readonly app: HttpServer;
@@ -157,6 +160,7 @@ export async function testService(options: TestOptions = {}): Promise<TestServic
   };
   return {
     store,
+    rows: keyring.rows,
     log: lines,
     app,
     runtime,

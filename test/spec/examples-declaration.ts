@@ -262,7 +262,7 @@ export const DECLARATION_EXAMPLES: Examples = {
     { full: { svc_discovery: discovery }, minimal: { svc_discovery: minimalDiscovery } },
   ],
   PublicKey: [whole(key)],
-  Jwks: [whole({ keys: [key] })],
+  Jwks: [{ full: { keys: [key], svc_successors: ['eyJ.eyJ.AAAA'] }, minimal: { keys: [key] } }],
   Manifest: [{ full: manifest, minimal: minimalManifest }],
   GraphNode: [{ full: node, minimal: minimalNode }],
   GraphEdge: [{ full: edge, minimal: minimalEdge }],

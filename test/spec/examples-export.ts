@@ -51,5 +51,7 @@ export const EXPORT_EXAMPLES: Examples = {
   TrailHeader: [trailHeader],
   ExportHeader: [logHeader, trailHeader],
   LogLine: [whole({ entry }), whole({ checkpoint }), whole({ checkpoint: detail })],
-  TrailLine: [whole({ entry, inclusion_proof })],
+  TrailLine: [
+    { full: { entry, inclusion_proof, checkpoint: detail }, minimal: { entry, inclusion_proof } },
+  ],
 };

@@ -160,7 +160,7 @@ function leafByHash(connection: Connection, hash: Uint8Array): LeafRow | undefin
 
 /** From the last entry of each log down to its first: between two logs there are none. */
 function* hashBlocks(connection: Connection): Generator<number> {
-  for (let end = Number.MAX_SAFE_INTEGER; ; ) {
+  for (let end = Number.MAX_SAFE_INTEGER; end > 0; ) {
     const row = connection.get<{ last: bigint | null }>(
       'SELECT max(sequence) AS last FROM log WHERE sequence < ?',
       end,
