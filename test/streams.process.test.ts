@@ -49,7 +49,11 @@ const rejections: unknown[] = [];
 const noteRejection = (reason: unknown) => void rejections.push(reason);
 beforeAll(async () => {
   process.on('unhandledRejection', noteRejection);
-  service = await testService({ definition, load: patientLoad() });
+  service = await testService({
+    settings: { rate_limits: 'off' },
+    definition,
+    load: patientLoad(),
+  });
   port = await listening(service);
 });
 afterAll(async () => {
