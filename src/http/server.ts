@@ -184,8 +184,7 @@ interface Reception {
  * Names each request, continues its trace, counts it, and turns away what will not be served anyway,
  * before a body is read or a caller is looked up. No hook is a promise: every request passes them all.
  */
-function receiveRequests(app: FastifyInstance, reception: Reception): void {
-  const { load, metrics, visits } = reception;
+function receiveRequests(app: FastifyInstance, { load, metrics, visits }: Reception): void {
   app.decorateRequest('place', null);
   app.decorateRequest('visit', null);
   app.addHook('onRequest', (request, reply, done) => {
@@ -206,7 +205,7 @@ function receiveRequests(app: FastifyInstance, reception: Reception): void {
     if (trace) {
       reply.header('traceparent', `00-${trace.traceId}-${newSpanId()}-${trace.flags}`);
     }
-    if (!refusedEarly(app, request, reply, { ...reception, operation })) done();
+    if (!refusedEarly(app, request, reply, { load, metrics, visits, operation })) done();
   });
   app.addHook('preValidation', (request, _reply, done) => {
     request.place?.begin();
