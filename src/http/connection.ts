@@ -121,12 +121,26 @@ interface Watch extends ConnectionOptions {
   readonly perNetwork: Map<string, number>;
   /** Requests that wait, on all of them. */
   waiting: number;
+  /** Connections that could go on with what waits, in a later turn of the event loop. */
+  readonly ready: Set<Connection>;
+  /** Requests behind others of their connection that may still begin in this turn. */
+  turnLeft: number;
+  /** New connections by network: one of each network begins to be read in a turn. */
+  readonly arriving: Map<string, Socket[]>;
 }
 
 /** Watches over the connections of a server from now on. */
 export function boundConnections(server: Server, options: ConnectionOptions): Connections {
   const { bounds } = options;
-  const watch: Watch = { ...options, open: new Set(), perNetwork: new Map(), waiting: 0 };
+  const watch: Watch = {
+    ...options,
+    open: new Set(),
+    perNetwork: new Map(),
+    waiting: 0,
+    ready: new Set(),
+    turnLeft: limits.PIPELINED_PER_TURN,
+    arriving: new Map(),
+  };
   server.maxConnections = bounds.connectionsMax;
   server.on('connection', (socket: Socket) => accept(watch, socket));
   const sweeping = setInterval(() => sweep(watch, performance.now()), bounds.sweepMs);
@@ -153,6 +167,7 @@ function accept(watch: Watch, socket: Socket): void {
   });
   socket.once('close', () => {
     open.delete(connection);
+    watch.ready.delete(connection);
     watch.waiting -= connection.waiting.length;
     connection.waiting.length = 0;
     if (network === undefined) return;
@@ -161,20 +176,66 @@ function accept(watch: Watch, socket: Socket): void {
     else perNetwork.delete(network);
   });
   if (others >= bounds.perAddressMax) end(watch, connection, 'address');
+  else if (network !== undefined) beginReading(watch, socket, network);
+}
+
+/**
+ * The first segment of a connection may hold some thousand requests, which takes milliseconds to parse.
+ * Of many connections that one network opens at once, each begins in a turn of its own, so that
+ * other callers are served in between.
+ */
+function beginReading(watch: Watch, socket: Socket, network: string): void {
+  const queue = watch.arriving.get(network);
+  if (queue) {
+    socket.pause();
+    queue.push(socket);
+    return;
+  }
+  watch.arriving.set(network, []);
+  if (watch.arriving.size === 1) setImmediate(readNext, watch);
+}
+
+function readNext(watch: Watch): void {
+  for (const [network, queue] of watch.arriving) {
+    const next = queue.shift();
+    if (next) next.resume();
+    else watch.arriving.delete(network);
+  }
+  if (watch.arriving.size > 0) setImmediate(readNext, watch);
 }
 
 function take(watch: Watch, connection: Connection, pending: Pending): void {
   // The rest of the segment with which the connection was ended.
   if (connection.socket.destroyed) return;
   connection.arriving = pending.request;
-  if (connection.waiting.length === 0 && hasRoom(watch, connection)) {
+  const isFirst = connection.waiting.length === 0;
+  if (isFirst && hasRoom(watch, connection) && (connection.owed.size === 0 || spendTurn(watch))) {
     start(watch, connection, pending);
     return;
   }
   connection.waiting.push(pending);
   watch.waiting += 1;
-  if (watch.waiting > watch.bounds.waitingMax) end(watch, connection, 'pipeline');
-  else connection.socket.pause();
+  if (watch.waiting > watch.bounds.waitingMax) return end(watch, connection, 'pipeline');
+  connection.socket.pause();
+  if (isFirst && hasRoom(watch, connection)) watch.ready.add(connection);
+}
+
+/**
+ * Takes the right to begin a request that stands behind others. All of them together share a bound in
+ * one turn of the event loop: a request that comes alone on its connection never waits for them.
+ */
+function spendTurn(watch: Watch): boolean {
+  if (watch.turnLeft === 0) return false;
+  if (watch.turnLeft === limits.PIPELINED_PER_TURN) setImmediate(nextTurn, watch);
+  watch.turnLeft -= 1;
+  return true;
+}
+
+function nextTurn(watch: Watch): void {
+  watch.turnLeft = limits.PIPELINED_PER_TURN;
+  const ready = [...watch.ready];
+  watch.ready.clear();
+  for (const connection of ready) advance(watch, connection);
 }
 
 function hasRoom({ bounds }: Watch, connection: Connection): boolean {
@@ -202,6 +263,10 @@ function start(watch: Watch, connection: Connection, { request, response, handle
 function advance(watch: Watch, connection: Connection): void {
   const { waiting, socket } = connection;
   while (waiting.length > 0 && !socket.destroyed && hasRoom(watch, connection)) {
+    if (!spendTurn(watch)) {
+      watch.ready.add(connection);
+      return;
+    }
     watch.waiting -= 1;
     start(watch, connection, waiting.shift() as Pending);
   }

@@ -60,3 +60,9 @@ export const STOP_POLL_MS = 50;
 
 /** For a request that was sent before its sender could know of the stop; an idle stop waits as long. */
 export const STOP_PAUSE_MS = 250;
+
+/**
+ * Requests behind others of their connection that begin in one turn of the event loop, on all connections.
+ * Each takes up to some hundred microseconds, and callers that send one request at a time wait for them.
+ */
+export const PIPELINED_PER_TURN = 32;
