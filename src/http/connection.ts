@@ -215,7 +215,10 @@ function take(watch: Watch, connection: Connection, pending: Pending): void {
   }
   connection.waiting.push(pending);
   watch.waiting += 1;
-  if (watch.waiting > watch.bounds.waitingMax) return end(watch, connection, 'pipeline');
+  if (watch.waiting > watch.bounds.waitingMax) {
+    end(watch, connection, 'pipeline');
+    return;
+  }
   connection.socket.pause();
   if (isFirst && hasRoom(watch, connection)) watch.ready.add(connection);
 }

@@ -11,6 +11,7 @@ import { failure } from '../domain/failure.ts';
 import { toHex } from '../domain/hash.ts';
 import { openHost } from '../domain/host.ts';
 import { BODY_LIMITS } from '../domain/json.ts';
+import type { Failure } from '../protocol/failure.ts';
 import { type Operation, type OperationName, operations } from '../protocol/operations.ts';
 import { type Method, perform } from '../service/operations.ts';
 import { randomBytes } from '../service/random.ts';
@@ -96,7 +97,7 @@ export function createHttpServer(
     addRoute(app, name as OperationName, method, { runtime, visits });
   }
   for (const surface of surfaces) mount(app, surface, { runtime, visits });
-  addHealth(app, runtime, metrics);
+  addHealth(app, runtime, { metrics, visits });
   addReference(app, runtime.methods);
   app.setNotFoundHandler((request, reply) => answerUnknownRoute(app, request, reply));
   app.setErrorHandler((error, _request, reply) => {
@@ -212,9 +213,9 @@ function receiveRequests(app: FastifyInstance, { load, metrics, visits }: Recept
     done();
   });
   // The answer is made: from here on it only waits for its client.
-  app.addHook('onSend', ({ place, visit }, _reply, payload, done) => {
+  app.addHook('onSend', ({ place, visit }, reply, payload, done) => {
     place?.leave();
-    if (visit) visits?.end(visit);
+    if (visit) visits?.end(visit, reply.statusCode);
     done(null, payload);
   });
 }
@@ -238,9 +239,8 @@ function refusedEarly(
       const detail = `Cannot take more work: ${overload}`;
       return sendFailure(reply, failure('service_unavailable', detail));
     }
-    const visit = visits?.begin(request) ?? null;
-    if (visit && 'type' in visit) return sendFailure(reply, visit);
-    request.visit = visit;
+    const limited = limitedVisit(request, visits);
+    if (limited) return sendFailure(reply, limited);
   }
   if (request.raw.httpVersion === '1.1' && headerLines(request, 'host').length !== 1) {
     const detail = 'Cannot read the request: expected exactly one Host header';
@@ -251,6 +251,14 @@ function refusedEarly(
   if (encoding === undefined) return undefined;
   const detail = `Cannot read a body in "${encoding}": expected plain JSON`;
   return sendFailure(reply, failure('unsupported_media_type', detail));
+}
+
+/** Counts a request whose caller is not known yet, or says why it is refused. */
+function limitedVisit(request: FastifyRequest, visits: Visits | undefined): Failure | undefined {
+  const visit = visits?.begin(request) ?? null;
+  if (visit && 'type' in visit) return visit;
+  request.visit = visit;
+  return undefined;
 }
 
 /** How a body is packed, where it is not plain. */
@@ -264,7 +272,11 @@ function codingOf({ headers }: FastifyRequest): string | undefined {
 /** Asked above all when there is too much to do: whether it lives, and what it does. */
 const WATCHING: readonly string[] = ['healthz', 'metrics'];
 
-function addHealth(app: FastifyInstance, runtime: Runtime, metrics: Metrics): void {
+function addHealth(
+  app: FastifyInstance,
+  runtime: Runtime,
+  { metrics, visits }: Pick<Reception, 'metrics' | 'visits'>,
+): void {
   app.get('/healthz', { config: { operation: 'healthz' } }, async (_request, reply) =>
     reply.header('cache-control', 'no-store').send({ status: 'ok' }),
   );
@@ -275,8 +287,12 @@ function addHealth(app: FastifyInstance, runtime: Runtime, metrics: Metrics): vo
   });
   const isOpen = hasOpenMetrics(runtime.config);
   app.get('/metrics', { config: { operation: 'metrics' } }, async (request, reply) => {
-    const ask = { bearer: () => bearerOf(request), input: () => ({}) };
-    const found = isOpen ? undefined : await runtime.unreadableMetrics(ask);
+    const proved = () => visits?.prove(request.visit);
+    const ask = { bearer: () => bearerOf(request), input: () => ({}), proved };
+    // A credential that is looked at is one that can be guessed.
+    const found = isOpen
+      ? undefined
+      : (limitedVisit(request, visits) ?? (await runtime.unreadableMetrics(ask)));
     if (found) return sendFailure(reply, found);
     return reply.type(METRICS_TYPE).send(metrics.text());
   });

@@ -21,6 +21,8 @@ import type { Addresses } from './address.ts';
 /** Characters of all credentials that are remembered, at about one byte each. */
 const REMEMBERED_LENGTH_MAX = 8 * 1_048_576;
 
+const UNAUTHORIZED = 401;
+
 export interface Visit {
   readonly network: string;
   readonly authorization: string | undefined;
@@ -34,8 +36,8 @@ export interface Visits {
   begin(request: FastifyRequest): Visit | Failure;
   /** The caller is known, or got the token `issued`. */
   prove(visit: Visit | null, issued?: string): void;
-  /** The request is answered. */
-  end(visit: Visit): void;
+  /** The request is answered with this status. */
+  end(visit: Visit, status: number): void;
 }
 
 /** `rate` is that of each network; without it strangers ask as fast as they like. */
@@ -48,7 +50,7 @@ export function createVisits(
   const pacer = createPacer('the address', rate);
   const good = createRecent<string, boolean>(REMEMBERED_LENGTH_MAX, ({ length }) => length);
   const isGood = (authorization: string) =>
-    good.get(authorization) ?? isConfigured(authorization.replace(/^Bearer /i, ''));
+    good.get(authorization) === true || isConfigured(authorization.replace(/^Bearer /i, ''));
   return {
     begin({ headers, raw }) {
       const network = clientOf(raw.socket.remoteAddress, headers['x-forwarded-for']);
@@ -64,9 +66,11 @@ export function createVisits(
       if (visit.isCharged) pacer.giveBack(visit.network);
       if (!good.get(visit.authorization)) good.set(visit.authorization, true);
     },
-    end({ isCharged, isProved, authorization }) {
-      // It was good once and is no longer: the next time it counts like any other.
-      if (!isCharged && !isProved && authorization !== undefined) good.set(authorization, false);
+    end({ isCharged, isProved, authorization }, status) {
+      // It was good once and is no longer: the next time it counts like any other. Other answers say
+      // nothing about it: a document needs no credential.
+      const isWrong = status === UNAUTHORIZED && !isProved;
+      if (!isCharged && isWrong && authorization !== undefined) good.set(authorization, false);
     },
   };
 }

@@ -127,6 +127,27 @@ describe('by address', () => {
     assertLimited(await ask('GET', '/svc/graph', { bearer: 'made-up' }), '1200');
   });
 
+  test('guesses at the credential of the metrics use it up', async () => {
+    const { ask } = await serving({
+      address_rate: '3/PT1H',
+      trusted_proxies: ['10.0.0.1'],
+    });
+    const guess = (i: number) => ask('GET', '/metrics', { bearer: `guess-${i}` });
+    for (let i = 0; i < 3; i += 1) assert.equal((await guess(i)).status, 401);
+
+    assertLimited(await guess(4), '1200');
+  });
+
+  test('a configured credential passes an address in flood after a public request', async () => {
+    const { ask } = await serving({ address_rate: '2/PT1H' });
+    for (let i = 0; i < 3; i += 1) await ask('GET', '/svc/graph');
+    const audit = async () => (await ask('POST', '/svc/audit', { bearer: ALICE, body: {} })).status;
+
+    assert.equal(await audit(), 200);
+    assert.equal((await ask('GET', '/svc/manifest', { bearer: ALICE })).status, 200);
+    assert.equal(await audit(), 200);
+  });
+
   test('a flood of wrong tokens does not lock out callers at the same address', async () => {
     const { ask, issue, invoke } = await serving({ address_rate: '50/PT1H' });
     const before = await issue(ALICE, { scope: ['travel.read'] });
