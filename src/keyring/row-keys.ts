@@ -45,6 +45,8 @@ export interface RowKeys {
 interface SealedLogs {
   /** The file that remembers the log. */
   find(logId: string): string | undefined;
+  /** Whether any log is remembered. Its id comes from the database, which may be altered; this does not. */
+  any(): boolean;
   /** Remembers the log. Returns what is wrong where that cannot be written. */
   add(logId: string): string | undefined;
 }
@@ -164,14 +166,17 @@ export function folderRowKeys(folder: string, now: () => Date): RowKeyFolder {
   };
 }
 
+const SEALED_PREFIX = 'row-sealed-';
+
 /** One empty file for each log. The name is a digest, since the id comes from the database. */
 function sealedLogsIn(folder: string): SealedLogs {
   const pathOf = (logId: string) => {
     const digest = createHash('sha256').update(logId).digest('hex');
-    return join(folder, `row-sealed-${digest.slice(0, 32)}`);
+    return join(folder, `${SEALED_PREFIX}${digest.slice(0, 32)}`);
   };
   return {
     find: (logId) => (existsSync(pathOf(logId)) ? pathOf(logId) : undefined),
+    any: () => readdirSync(folder).some((name) => name.startsWith(SEALED_PREFIX)),
     add(logId) {
       const path = pathOf(logId);
       if (existsSync(path)) return undefined;

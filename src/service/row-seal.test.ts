@@ -189,6 +189,17 @@ for (const { name, open } of PLACES) {
       assert.equal(readdirSync(folder).filter((file) => file.startsWith('row-sealed-')).length, 1);
     });
 
+    test('sealStore() adopts no store under another id with keys that authenticated one', async () => {
+      const rows = folderRowKeys(folder, clock);
+      await seal(rows);
+      await fill(store);
+      await unsealed();
+      const renamed = Object.assign(Object.create(store) as Store, { logId: 'made up' });
+
+      await assert.rejects(seal(rows, { store: renamed }), /WRIT_ADOPT_ROWS=once/);
+      assert.ok((await rowsOf(store)).every(({ mac }) => mac === undefined));
+    });
+
     test('sealStore() needs the word of an operator where keys have no folder', async () => {
       await seal(listed(1));
       await unsealed();

@@ -64,7 +64,9 @@ function sealingOf(parts: SealParts, { seal, isEmpty }: RowState): RowSealing | 
   }
   const remembered = rows.sealedLogs?.find(store.logId);
   if (remembered !== undefined) throw new Error(unsealed(remembered));
-  if (!isEmpty && rows.sealedLogs === undefined && !adopt) throw new Error(UNADOPTED);
+  // Keys that authenticated a store before adopt no other one by themselves: its id may be made up.
+  const isUsed = rows.sealedLogs === undefined || rows.sealedLogs.any();
+  if (!isEmpty && isUsed && !adopt) throw new Error(UNADOPTED);
   return { seal: rows.macOf(text), macOf: (row) => adoptedMac(rows, serviceId, row) };
 }
 
