@@ -113,12 +113,15 @@ function progressOf({ progress }: Work, deadline: Deadline): HandlerContext['pro
   async function tell(event: JsonObject): Promise<void> {
     if (waiting >= EVENTS_WAITING_MAX) return nextTurn();
     const reading = readForeign(event, EVENT_LIMITS);
-    if ('fault' in reading) throw new RangeError(`Cannot tell of progress: ${reading.fault}`);
     waiting += 1;
     begun += 1;
     try {
+      // Also before an event is refused: a handler may catch that and go on.
       await (begun > EVENTS_AT_ONCE_MAX ? pause(1) : nextTurn());
-      if (!deadline.hasPassed) return await progress(reading.value as JsonObject);
+      if (!deadline.hasPassed) {
+        if ('fault' in reading) throw new RangeError(`Cannot tell of progress: ${reading.fault}`);
+        return await progress(reading.value as JsonObject);
+      }
       await pause(LATE_PAUSE_MS);
     } finally {
       waiting -= 1;

@@ -113,6 +113,19 @@ test('a handler that awaits progress in a loop is ended by its deadline while ot
   socket.destroy();
 });
 
+test('a handler that repeats an event that cannot be told is ended by its deadline too', async () => {
+  script = async ({ progress }) => {
+    while (!isOver) await progress(undefined as never).catch(() => undefined);
+    return {};
+  };
+  const socket = send(false, 'faulty');
+
+  const entry = await entryOf('faulty');
+
+  assert.equal(entry?.state, 'indeterminate');
+  socket.destroy();
+});
+
 test('a handler that goes on telling when its client has left is ended by its deadline', async () => {
   script = telling({ text: 'x'.repeat(1_000) });
   const socket = send(true, 'gone');
