@@ -89,7 +89,7 @@ export async function readRequest(parts: Parts, ask: Ask): Promise<Answer> {
     const request = await visibleRequest(parts, caller, id);
     const seconds = waitOf(prefer);
     if (seconds === 0 || !isOpen(parts, request)) {
-      return { body: await requestView(parts, caller, request) };
+      return { body: await viewFor(parts, caller, ask, request) };
     }
     const { root_principal } = caller;
     const waiter = { id, root_principal, gone: ask.gone?.() };
@@ -99,10 +99,26 @@ export async function readRequest(parts: Parts, ask: Ask): Promise<Answer> {
     if ('failure' in judged) throw new Refusal(judged.failure);
     const now = await visibleRequest(parts, judged.caller, id);
     return {
-      body: await requestView(parts, judged.caller, now),
+      body: await viewFor(parts, judged.caller, ask, now),
       ...(waited && { headers: { 'preference-applied': `wait=${seconds}` } }),
     };
   });
+}
+
+/** In characters: what takes a few milliseconds to show. */
+const LONG_PARAMETERS = 16_384;
+
+/** One long request takes as long to show as a list does, and takes a place like one. */
+function viewFor(
+  parts: Parts,
+  caller: Caller,
+  ask: Ask,
+  request: ApprovalRecord,
+): Promise<ApprovalRequest> {
+  const { parameters, preview } = request;
+  const isLong = JSON.stringify([parameters, preview]).length > LONG_PARAMETERS;
+  if (!isLong) return requestView(parts, caller, request);
+  return inLane(parts, caller, ask, (slices) => requestView(parts, caller, request, slices));
 }
 
 export async function denyRequest(parts: Parts, ask: Ask): Promise<ApprovalRequest> {
