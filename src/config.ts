@@ -70,7 +70,7 @@ export const Settings = z.strictObject({
     .enum(['once'])
     .optional()
     .describe(
-      '`once` at the first start with `row_keys` on a store of an older version: its rows are authenticated as they are',
+      '`once` at the first start on a store of an older version with `row_keys`, or with a key folder that authenticated another store before: its rows are authenticated as they are',
     ),
   ...log.LogSettings,
   log_level: z
