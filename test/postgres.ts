@@ -115,7 +115,7 @@ export async function copyOf(url: string): Promise<{ url: string; drop(): Promis
   };
 }
 
-async function runSql(url: string, sql: string): Promise<void> {
+export async function runSql(url: string, sql: string): Promise<void> {
   const client = new Client({ connectionString: url });
   await client.connect();
   try {

@@ -155,7 +155,7 @@ async function voidAuthority(parts: RecoverParts): Promise<number> {
 async function revokeRoots({ store, operator }: RecoverParts): Promise<number> {
   let count = 0;
   for (let after = ''; ; ) {
-    const ids = await store.livingRoots(store.now(), after, PAGE);
+    const ids = await store.unrevokedRoots(after, PAGE);
     for (const token_id of ids) await revokeRoot(store, operator, token_id);
     count += ids.length;
     after = ids.at(-1) ?? after;

@@ -91,7 +91,6 @@ const WHILE_WITHHELD = {
   listApprovals: 'goes_on',
   listCheckpoints: 'goes_on',
   listDeliveries: 'goes_on',
-  livingRoots: 'goes_on',
   load: 'goes_on',
   loadApproval: 'goes_on',
   loadCheckpoint: 'goes_on',
@@ -112,4 +111,5 @@ const WHILE_WITHHELD = {
   sequence: 'goes_on',
   takePermits: 'goes_on',
   treeHead: 'goes_on',
+  unrevokedRoots: 'goes_on',
 } as const satisfies Record<keyof Store, Rest>;

@@ -114,8 +114,11 @@ export interface TokenStore {
     by?: { readonly actor?: string | undefined; readonly mac?: string | undefined },
   ): Promise<{ ended: number; revoked_at: Date } | undefined | ActorEnded>;
 
-  /** Root tokens that are neither revoked nor expired at `now`, by id, those after `after`. */
-  livingRoots(now: Date, after: string, limit: number): Promise<readonly string[]>;
+  /**
+   * Root tokens without a revocation, by id, those after `after`. Expired ones too: an expiry can be
+   * edited, and a clock can run ahead. One that has the MAC of a revocation, or its time, has one.
+   */
+  unrevokedRoots(after: string, limit: number): Promise<readonly string[]>;
 
   /** A token with its lineage (root first), its spending and its first children by id. */
   describeToken(tokenId: string, childrenMax: number): Promise<TokenDescription | undefined>;

@@ -32,7 +32,7 @@ ownFolder();
 const open = PLACES.SQLite as () => Promise<Place>;
 
 /** The steps of a run, in their order; it is killed before one of them. */
-const STEPS = ['livingRoots', 'deny', 'voidPromises', 'beginOrigin'] as const;
+const STEPS = ['unrevokedRoots', 'deny', 'voidPromises', 'beginOrigin'] as const;
 
 for (const step of STEPS) {
   test(`a run of writ recover that is killed before ${step}() is repaired by the next`, async () => {

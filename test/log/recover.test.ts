@@ -123,8 +123,31 @@ for (const [name, open] of Object.entries(PLACES)) {
       );
       const { grant } = await store.load({ tokenId: '', grantId: requests[1]?.grant_id });
       assert.equal(grant?.uses, grant?.max_uses);
-      assert.deepEqual(await store.livingRoots(store.now(), '', 9), []);
+      assert.deepEqual(await store.unrevokedRoots('', 9), []);
       await store.close();
+    });
+
+    test('a root token whose expiry was edited is revoked like every other', async () => {
+      await rolledBack(place);
+      await place.edit('UPDATE tokens SET expires_at = issued_at');
+
+      const recovered = await writ(['recover', '--accept-loss'], place, FIRST_OPERATOR);
+
+      assert.equal(recovered.status, 0, recovered.err);
+      const store = await openStore(place.url);
+      const { entries } = await store.queryEntries({ entryType: 'revocation', limit: 9 });
+      assert.equal(entries.length, 1);
+      assert.deepEqual(await store.unrevokedRoots('', 9), []);
+      await store.close();
+    });
+
+    test('a root token whose revocation lost its time holds up no recovery', async () => {
+      await rolledBack(place);
+      await place.edit("UPDATE tokens SET revoked_mac = 'key.AAAA'");
+
+      const recovered = await writ(['recover', '--accept-loss'], place, FIRST_OPERATOR);
+
+      assert.equal(recovered.status, 0, recovered.err);
     });
 
     test('a copy of before the break is refused afterwards, however long it is', async () => {

@@ -8,13 +8,14 @@ import assert from 'node:assert/strict';
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
 import { afterEach, beforeEach } from 'vitest';
 import { main } from '../../src/cli/main.ts';
 import { type RunningService, serve } from '../../src/http/serve.ts';
 import { createLog } from '../../src/log.ts';
 import { defineCapability } from '../../src/service/define.ts';
 import { createService } from '../../src/service/definition.ts';
-import { copyOf, freshDatabase } from '../postgres.ts';
+import { copyOf, freshDatabase, runSql } from '../postgres.ts';
 
 /** How often a handler ran. */
 export let calls = 0;
@@ -80,6 +81,8 @@ export interface Place {
   keep(): Promise<void>;
   /** Puts the copy back. */
   restore(): Promise<void>;
+  /** Changes rows behind the service's back. */
+  edit(sql: string): Promise<void>;
   drop(): Promise<void>;
 }
 
@@ -90,6 +93,11 @@ export const PLACES: Record<string, () => Promise<Place>> = {
     restore: async () => {
       rmSync(join(folder, 'data'), { recursive: true });
       cpSync(join(folder, 'copy'), join(folder, 'data'), { recursive: true });
+    },
+    edit: async (sql) => {
+      const database = new DatabaseSync(join(folder, 'data/writ.db'));
+      database.exec(sql);
+      database.close();
     },
     drop: async () => undefined,
   }),
@@ -104,6 +112,7 @@ export const PLACES: Record<string, () => Promise<Place>> = {
         copies.push(copy);
         place.url = copy.url;
       },
+      edit: (sql) => runSql(place.url, sql),
       drop: async () => {
         await database.drop();
         for (const copy of copies) await copy.drop();

@@ -48,8 +48,8 @@ export function createTokens(database: Database): TokenStore {
         return revocation;
       }),
 
-    async livingRoots(now, after, limit) {
-      const rows = await database.read<{ token_id: string }>(LIVING_ROOTS, [now, after, limit]);
+    async unrevokedRoots(after, limit) {
+      const rows = await database.read<{ token_id: string }>(UNREVOKED_ROOTS, [after, limit]);
       return rows.map(({ token_id }) => token_id);
     },
 
@@ -121,11 +121,12 @@ const COLUMNS = `token_id, parent_token_id, lineage, subject, root_principal, sc
   purpose, caller_class, concurrent_branches, depth, max_delegation_depth, session_id, issued_at,
   expires_at, kid, claims_digest, chain, mac`;
 
-const LIVING_ROOTS: Statement = {
-  name: 'living_roots',
+const UNREVOKED_ROOTS: Statement = {
+  name: 'unrevoked_roots',
   text: `SELECT token_id FROM tokens
-    WHERE token_id > $2 AND parent_token_id IS NULL AND revoked_at IS NULL AND expires_at > $1
-    ORDER BY token_id LIMIT $3`,
+    WHERE token_id > $1 AND parent_token_id IS NULL
+      AND revoked_at IS NULL AND revoked_mac IS NULL
+    ORDER BY token_id LIMIT $2`,
 };
 
 const INSERT_ROOTS: Statement = {

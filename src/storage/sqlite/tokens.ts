@@ -120,16 +120,16 @@ export function revokeToken(
   return { ended: count, revoked_at: own.link.revoked_at ?? now };
 }
 
-export function livingRoots(
+export function unrevokedRoots(
   connection: Connection,
-  [now, after, limit]: Parameters<TokenStore['livingRoots']>,
+  [after, limit]: Parameters<TokenStore['unrevokedRoots']>,
 ): string[] {
   const rows = connection.all<{ token_id: string }>(
     `SELECT token_id FROM tokens
-     WHERE token_id > ? AND parent_token_id IS NULL AND revoked_at IS NULL AND expires_at > ?
+     WHERE token_id > ? AND parent_token_id IS NULL
+       AND revoked_at IS NULL AND revoked_mac IS NULL
      ORDER BY token_id LIMIT ?`,
     after,
-    now,
     limit,
   );
   return rows.map(({ token_id }) => token_id);
