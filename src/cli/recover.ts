@@ -134,7 +134,7 @@ async function recovered(config: Config, operators: Operators, isLoss: boolean):
   const guard = config.mark === 'witness' && first ? witnessGuard(store, first) : undefined;
   try {
     await demandSeal(store, keyring.rows);
-    const parts: RecoverParts = { store, mark, guard, ...operators };
+    const parts: RecoverParts = { store, unchecked: opened, mark, guard, ...operators };
     return isLoss ? await lossTold(parts) : await markTold(parts);
   } finally {
     await mark?.close();

@@ -40,6 +40,8 @@ const PAGE = 500;
 const BEGIN_TRIES = 20;
 
 export interface RecoverParts extends ComparedParts {
+  /** The store without the check of MACs: a request whose row does not match is voided too. */
+  readonly unchecked: Pick<Store, 'listApprovals'>;
   readonly operator: string;
   /** The second operator, where the configuration has more than one. */
   readonly confirmedBy?: string | undefined;
@@ -177,11 +179,11 @@ async function revokeRoot(store: Store, operator: string, token_id: string): Pro
 const REASON = 'an operator accepted the loss of later entries';
 
 async function denyPending(parts: RecoverParts): Promise<number> {
-  const { store } = parts;
+  const { store, unchecked } = parts;
   let count = 0;
   for (let before: ApprovalPlace | undefined; ; ) {
     const query = { now: store.now(), status: 'pending', limit: PAGE, before } as const;
-    const { requests, next } = await store.listApprovals(query);
+    const { requests, next } = await unchecked.listApprovals(query);
     for (const request of requests) count += await deny(parts, request);
     if (next === undefined) return count;
     before = next;

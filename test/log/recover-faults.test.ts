@@ -34,6 +34,8 @@ const open = PLACES.SQLite as () => Promise<Place>;
 /** The steps of a run, in their order; it is killed before one of them. */
 const STEPS = ['unrevokedRoots', 'deny', 'voidPromises', 'beginOrigin'] as const;
 
+const partsOf = (store: Store) => ({ store, unchecked: store, operator: 'service:first' });
+
 for (const step of STEPS) {
   test(`a run of writ recover that is killed before ${step}() is repaired by the next`, async () => {
     const place = await open();
@@ -41,7 +43,7 @@ for (const step of STEPS) {
     const store = await openStore(place.url);
     const mark = await openMark(`sqlite:${join(folder, 'mark.db')}`);
     const killed: Store = { ...store, [step]: () => Promise.reject(new Error('killed here')) };
-    const run = acceptLoss({ store: killed, mark, operator: 'service:first' });
+    const run = acceptLoss({ ...partsOf(killed), mark });
     await assert.rejects(run, /killed here/);
     await mark.close();
     await store.close();
@@ -76,7 +78,7 @@ test('a log does not begin beside entries that came while the rest was voided', 
     },
   };
 
-  const { surviving } = await acceptLoss({ store: busy, mark, operator: 'service:first' });
+  const { surviving } = await acceptLoss({ ...partsOf(busy), mark });
 
   const kept = await store.scanEntries(0, 100);
   assert.equal(kept.filter(({ sequence }) => sequence < ORIGIN_SPAN).length, surviving);

@@ -150,6 +150,22 @@ for (const [name, open] of Object.entries(PLACES)) {
       assert.equal(recovered.status, 0, recovered.err);
     });
 
+    test('a pending request whose row was edited is denied like every other', async () => {
+      await rolledBack(place);
+      await place.edit("UPDATE approval_requests SET subject = 'agent:evil'");
+
+      const recovered = await writ(['recover', '--accept-loss'], place, FIRST_OPERATOR);
+
+      assert.equal(recovered.status, 0, recovered.err);
+      const store = await openStore(place.url);
+      const { requests } = await store.listApprovals({ now: store.now(), limit: 9 });
+      assert.deepEqual(
+        requests.map(({ status }) => status),
+        ['denied', 'approved'],
+      );
+      await store.close();
+    });
+
     test('a copy of before the break is refused afterwards, however long it is', async () => {
       await rolledBack(place);
       await writ(['recover', '--accept-loss'], place, FIRST_OPERATOR);
