@@ -16,6 +16,7 @@ import { randomUUID } from 'node:crypto';
 import { rootText } from '../domain/checkpoint.ts';
 import { foldPeaks } from '../domain/merkle.ts';
 import { type BreakDetail, ORIGIN_SPAN, ORIGINS_MAX } from '../domain/origin.ts';
+import type { MarkStore } from '../storage/mark.ts';
 import type { ApprovalRecord } from '../storage/records.ts';
 import {
   type ApprovalPlace,
@@ -68,12 +69,12 @@ export async function acceptLoss(parts: RecoverParts): Promise<Recovery> {
     throw new Error(`the store has had ${ORIGINS_MAX} logs; start with a new store`);
   }
   // Whatever copy of the store turns up later: this log is never signed again.
-  await mark?.say(ended.logId, 'ended');
-  const logId = randomUUID();
+  const logId = mark ? await endLog(mark, ended.logId) : randomUUID();
   const lost = found.lost ?? {};
   let voided = 0;
   for (let tries = 1; tries <= BEGIN_TRIES; tries++) {
     const head = await store.sequence();
+    if (head.first !== ended.first) throw new Error('another run has begun the next log meanwhile');
     const changed = await voidAuthority(parts);
     voided += changed;
     if (changed > 0) continue;
@@ -85,6 +86,24 @@ export async function acceptLoss(parts: RecoverParts): Promise<Recovery> {
   }
   throw new StoreUnavailable('services keep appending to the log; stop them and try again');
 }
+
+/**
+ * Marks the log as ended and returns the id of the one that begins after it, the same for every run: a
+ * run that was interrupted is repaired, and two copies of the store never have a successor each. Rejects
+ * when the successor was signed, or when it is not known: its numbers would be signed twice.
+ */
+async function endLog(mark: MarkStore, endedId: string): Promise<string> {
+  const known = await mark.successor(endedId);
+  const isOver =
+    known === undefined
+      ? (await mark.word(endedId)) === 'ended'
+      : (await mark.read(known)) !== undefined || (await mark.word(known)) === 'ended';
+  if (isOver) throw new Error(`this is a copy of a log that an operator ended; ${COPY_ADVICE}`);
+  return mark.end(endedId, known ?? randomUUID());
+}
+
+const COPY_ADVICE =
+  'the store of its successor must be brought back, or a new store must be started';
 
 /** Rejects, and changes nothing, when there is a mark or nothing that could be marked. */
 export async function acceptMissingMark(parts: RecoverParts): Promise<{ logId: string }> {

@@ -32,6 +32,15 @@ export interface MarkStore {
   /** Keeps what an operator said. `ended` is never taken back. Durable when it resolves. */
   say(logId: string, word: LogWord): Promise<void>;
 
+  /**
+   * Says that the log has `ended`, and keeps which one begins after it. Returns that one: of several
+   * that are named it is the first. Durable when it resolves.
+   */
+  end(logId: string, successor: string): Promise<string>;
+
+  /** The log that begins after this one, as `end` kept it. */
+  successor(logId: string): Promise<string | undefined>;
+
   close(): Promise<void>;
 }
 
@@ -65,6 +74,14 @@ export async function openMark(url: string): Promise<MarkStore> {
 }
 
 export function markIn(place: MarkPlace): MarkStore {
+  const successor = (logId: string) => place.read(successorKey(logId));
+  const say = async (logId: string, word: LogWord) => {
+    for (;;) {
+      const said = await place.read(wordKey(logId));
+      if (said === word || said === 'ended') return;
+      if (await place.replace(wordKey(logId), said, word)) return;
+    }
+  };
   return {
     async read(logId) {
       const text = await place.read(logId);
@@ -72,13 +89,14 @@ export function markIn(place: MarkPlace): MarkStore {
     },
     advance: (logId, from, to) => place.replace(logId, from && textOf(from), textOf(to)),
     word: async (logId) => wordOf(await place.read(wordKey(logId))),
-    async say(logId, word) {
-      for (;;) {
-        const said = await place.read(wordKey(logId));
-        if (said === word || said === 'ended') return;
-        if (await place.replace(wordKey(logId), said, word)) return;
-      }
+    say,
+    async end(logId, named) {
+      // The successor first: a log that ended without one could never be gone on from.
+      await place.replace(successorKey(logId), undefined, named);
+      await say(logId, 'ended');
+      return (await successor(logId)) ?? named;
     },
+    successor,
     close: () => place.close(),
   };
 }
@@ -86,6 +104,10 @@ export function markIn(place: MarkPlace): MarkStore {
 /** Beside the mark: no log has such an id. */
 function wordKey(logId: string): string {
   return `${logId}/word`;
+}
+
+function successorKey(logId: string): string {
+  return `${logId}/successor`;
 }
 
 function wordOf(text: string | undefined): LogWord | undefined {

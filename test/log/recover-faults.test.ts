@@ -63,6 +63,69 @@ for (const step of STEPS) {
   });
 }
 
+const ACCEPT = ['recover', '--accept-loss'];
+
+test('a copy of a log that ended begins no second successor once the first was signed', async () => {
+  const place = await open();
+  await rolledBack(place);
+  assert.equal((await writ(ACCEPT, place, FIRST_OPERATOR)).status, 0);
+  await life(place, (desk) => desk.seal());
+  await place.restore();
+  const kept = await headOf(place);
+
+  const again = await writ(ACCEPT, place, FIRST_OPERATOR);
+
+  assert.equal(again.status, 2, again.out);
+  assert.match(
+    again.err,
+    /a copy of a log that an operator ended; the store of its successor must/,
+  );
+  assert.deepEqual(await headOf(place), kept, 'the copy is as it was');
+});
+
+test('a copy of a log whose successor signed nothing begins that very successor', async () => {
+  const place = await open();
+  await rolledBack(place);
+  const first = await writ(ACCEPT, place, FIRST_OPERATOR);
+  await place.restore();
+
+  const again = await writ(ACCEPT, place, FIRST_OPERATOR);
+
+  assert.equal(again.status, 0, again.err);
+  assert.equal(again.out.split('\n')[0], first.out.split('\n')[0]);
+});
+
+test('of two runs at once one begins the next log', async () => {
+  const place = await open();
+  await rolledBack(place);
+  const store = await openStore(place.url);
+  const mark = await openMark(`sqlite:${join(folder, 'mark.db')}`);
+  const parts = { ...partsOf(store), mark };
+  let isLate = false;
+  const overtaken: Store = {
+    ...store,
+    async beginOrigin(...args) {
+      if (!isLate) await acceptLoss(parts);
+      isLate = true;
+      return store.beginOrigin(...args);
+    },
+  };
+
+  const run = acceptLoss({ ...partsOf(overtaken), mark });
+
+  await assert.rejects(run, /another run has begun the next log/);
+  assert.equal((await store.origins()).length, 2);
+  await mark.close();
+  await store.close();
+});
+
+async function headOf({ url }: Place) {
+  const store = await openStore(url);
+  const head = await store.sequence();
+  await store.close();
+  return head;
+}
+
 test('a log does not begin beside entries that came while the rest was voided', async () => {
   const place = await open();
   await rolledBack(place);
