@@ -55,13 +55,17 @@ const UNSAFE: [settings: object, fault: RegExp | undefined][] = [
   [{ ...OPEN, mark: 'none' }, /has no mark; set WRIT_MARK/],
   [{ public_url: 'https://desk.example.com' }, /has no mark/],
   [{ ...OPEN, store: 'memory:' }, undefined],
-  [{ ...OPEN, mark: '.writ/m.db' }, /lies in .* and would be restored with the store/],
+  [{ ...OPEN, mark: '.writ/m.db' }, /lies in .* and would be restored with it;/],
   [{ ...OPEN, mark: '.writ/keys/m.db' }, /lies in/],
+  [{ ...OPEN, mark: '.writ/..m.db' }, /lies in/],
+  [{ ...OPEN, mark: '.writ/..m/m.db' }, /lies in/],
+  [{ ...OPEN, mark: '.writ/../m.db' }, undefined],
   [{ ...OPEN, store: 'sqlite:/var/db/a.db', mark: '/var/db/m.db' }, /lies in "\/var\/db"/],
   [{ ...OPEN, store: 'sqlite:/var/db/a.db', mark: '/var/mark/m.db' }, undefined],
   [{ ...OPEN, mark: 'm.db' }, undefined],
   [{ ...OPEN, mark: 'postgres://db/marks' }, undefined],
-  [{ ...OPEN, store: 'postgres://db/writ', mark: '.writ/m.db' }, undefined],
+  [{ ...OPEN, store: 'postgres://db/writ', mark: '.writ/m.db' }, /lies in "\/data\/.writ"/],
+  [{ ...OPEN, store: 'postgres://db/writ', mark: 'm.db' }, undefined],
 ];
 
 for (const [settings, fault] of UNSAFE) {

@@ -6,7 +6,7 @@
 
 import { realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import * as z from 'zod';
 import { PrivateUrl } from './config-webhook.ts';
 import { parseDuration } from './domain/duration.ts';
@@ -117,16 +117,22 @@ export function unsafeMark(facts: MarkFacts & { readonly data: string }): string
   const { mark, store, data } = facts;
   if (openHost(facts) === undefined || store === 'memory:') return undefined;
   if (mark === undefined) return `its log has no mark; ${MARK_ADVICE}`;
-  if (!mark.startsWith('sqlite:') || !store.startsWith('sqlite:')) return undefined;
+  if (!mark.startsWith('sqlite:')) return undefined;
   const place = realPath(mark.slice('sqlite:'.length));
-  const beside = [data, dirname(store.slice('sqlite:'.length))].map(realPath);
-  const folder = beside.find((each) => !relative(each, place).startsWith('..'));
+  const besideStore = store.startsWith('sqlite:') ? [dirname(store.slice('sqlite:'.length))] : [];
+  const folder = [data, ...besideStore].map(realPath).find((each) => isInside(each, place));
   if (folder === undefined) return undefined;
-  return `the mark of its log lies in "${folder}" and would be restored with the store; ${MARK_ADVICE}`;
+  return `the mark of its log lies in "${folder}" and would be restored with it; ${MARK_ADVICE}`;
 }
 
 const MARK_ADVICE =
   'set WRIT_MARK to a file on another volume, to another database (postgres://…), or to witness (docs/operating.md, "Where the mark lies")';
+
+/** Names may begin with two dots; only a part that is nothing else leads out. */
+function isInside(folder: string, path: string): boolean {
+  const way = relative(folder, path);
+  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+}
 
 /** With the links of those parts that exist followed. */
 function realPath(path: string): string {
