@@ -62,35 +62,31 @@ function isRequester(caller: Caller, request: ApprovalRecord): boolean {
 }
 
 /** A request that is neither the caller's to read nor to decide is answered like an unknown one. */
-export async function visibleRequest(
-  parts: Parts,
-  caller: Caller,
-  id: string,
-): Promise<ApprovalRecord> {
-  const request = await parts.store.loadApproval(id);
-  if (request && (isRequester(caller, request) || mayDecide(parts, caller, request))) {
-    return request;
-  }
-  throw new Refusal(unknownRequest());
+export function visibleRequest(parts: Parts, caller: Caller, id: string): Promise<ApprovalRecord> {
+  return requestFor(parts, caller, id, mayDecide);
 }
 
 /**
  * The same for a decision: a caller that holds the approver scope may know that the request exists, and
  * learns why it may not decide this one.
  */
-export async function addressedRequest(
+export function addressedRequest(
   parts: Parts,
   caller: Caller,
   id: string,
 ): Promise<ApprovalRecord> {
-  const request = await parts.store.loadApproval(id);
-  const isKnown = request && (isRequester(caller, request) || isApprover(parts, caller, request));
-  if (isKnown) return request;
-  throw new Refusal(unknownRequest());
+  return requestFor(parts, caller, id, isApprover);
 }
 
-function unknownRequest(): Failure {
-  return failure('not_found', 'Cannot find the approval request');
+async function requestFor(
+  parts: Parts,
+  caller: Caller,
+  id: string,
+  mayKnow: typeof mayDecide,
+): Promise<ApprovalRecord> {
+  const request = await parts.store.loadApproval(id);
+  if (request && (isRequester(caller, request) || mayKnow(parts, caller, request))) return request;
+  throw new Refusal(failure('not_found', 'Cannot find the approval request'));
 }
 
 function isApprover(parts: Parts, caller: Caller, { capability }: ApprovalRecord): boolean {

@@ -4,7 +4,8 @@
  *
  * The database has no key. Node verifies rows when it loads them and gives what it saw to the step:
  * the MACs, times and kinds of the tokens of a lineage as one text, the ceilings of its budgets by
- * token. A row that is not the same when it is held ends the step as `altered`.
+ * token. A row that is not the same when it is held ends the step as `altered`. `writ_judge_calls`, which
+ * hands these texts on, is made anew by the next step (`schema-debts.ts`).
  *
  * @module
  */
@@ -91,29 +92,6 @@ END $$;
 `;
 
 const CALL_STEPS = `
-CREATE OR REPLACE FUNCTION writ_judge_calls(p_calls jsonb, p_held text[])
-RETURNS admitting[] LANGUAGE sql STABLE AS $$
-  SELECT array_agg(ROW(c.place, c.call -> 'intent', (c.call ->> 'now')::timestamptz,
-    c.call ->> 'currency', (c.call ->> 'amount')::bigint, c.call -> 'key', c.call -> 'grant',
-    (c.call ->> 'lease_until')::timestamptz, t.lineage, j.exclusive, '{}'::text[], '[]'::jsonb,
-    CASE WHEN t.token_id IS NULL THEN jsonb_build_object('reason', 'unknown_token',
-        'token_id', c.call #>> '{intent,token_id}')
-      WHEN j.fault IS NOT NULL THEN jsonb_build_object('reason', j.fault, 'token_id', j.culprit)
-      WHEN f.freeze IS NOT NULL THEN jsonb_build_object('reason', 'frozen', 'freeze', f.freeze)
-    END, c.call -> 'ceilings')::admitting ORDER BY c.place)
-  FROM jsonb_array_elements(p_calls) WITH ORDINALITY AS c (call, place)
-  LEFT JOIN tokens t ON t.token_id = c.call #>> '{intent,token_id}' AND t.token_id = ANY (p_held)
-  LEFT JOIN LATERAL writ_judge(t.lineage, (c.call ->> 'now')::timestamptz, c.call ->> 'sealed') j
-    ON true
-  LEFT JOIN LATERAL (
-    SELECT to_jsonb(f) AS freeze FROM freezes f
-    WHERE (f.what, f.target) IN (('service', ''), ('capability', c.call #>> '{intent,capability}'),
-        ('root_principal', c.call #>> '{intent,root_principal}'))
-      AND (f.until IS NULL OR f.until > (c.call ->> 'now')::timestamptz)
-    ORDER BY f.what DESC LIMIT 1
-  ) f ON true;
-$$;
-
 -- Reserves on every budget of the call's lineage, root first, or says why not and reserves nothing.
 -- Each must have the ceiling on which the call was judged, and none of those may be gone.
 CREATE OR REPLACE FUNCTION writ_reserve(INOUT p_call admitting, INOUT p_budgets budgets[])
