@@ -82,23 +82,35 @@ async function makeStore(): Promise<string> {
   return new URL(url).pathname.slice(1);
 }
 
+/**
+ * The database gets another name before it is emptied. No connection is admitted in between: a
+ * store that is still open connects again as soon as its connections end.
+ */
 async function giveBack(url: string, name: string): Promise<void> {
-  await withClient(url, empty);
+  const emptied = newName('emptied_');
+  await withClient(inject('postgresUrl'), async (server) => {
+    await server.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
+    await server.query(
+      'SELECT pg_terminate_backend(pid, $1) FROM pg_stat_activity WHERE datname = $2',
+      [END_MS_MAX, name],
+    );
+    await server.query(`ALTER DATABASE ${name} RENAME TO ${emptied}`);
+    await server.query(`ALTER DATABASE ${emptied} ALLOW_CONNECTIONS true`);
+  });
+  const place = new URL(url);
+  place.pathname = `/${emptied}`;
+  await withClient(place.href, empty);
   await withClient(inject('postgresUrl'), (server) =>
-    server.query(`ALTER DATABASE ${name} RENAME TO ${newName(KEPT_PREFIX)}`),
+    server.query(`ALTER DATABASE ${emptied} RENAME TO ${newName(KEPT_PREFIX)}`),
   );
 }
 
 /** Leaves what a migration leaves. */
 async function empty(store: Client): Promise<void> {
-  await store.query(END_OTHERS);
   const { rows } = await store.query<{ statement: string }>(EMPTYING);
   const statements = rows.map(({ statement }) => statement);
   await store.query(['BEGIN', ...statements, AS_MIGRATED, 'COMMIT'].join(';\n'));
 }
-
-const END_OTHERS = `SELECT pg_terminate_backend(pid, ${END_MS_MAX}) FROM pg_stat_activity
-  WHERE datname = current_database() AND pid <> pg_backend_pid()`;
 
 /** In bytes. Dead rows beyond this would make the next test slow. */
 const DEAD_MAX = 256 * 1024;
