@@ -1,183 +1,191 @@
 // @ts-check
 /**
- * The one door to every command of this repository: `node scripts/run.mjs <verb> [arguments]`.
+ * Runs every command of this repository: `node scripts/run.mjs <verb> [arguments]`.
  *
- * Each verb first makes sure that what it needs is there (dependencies, then dist), so a new clone
- * needs no other step, then runs the tool with the arguments it was given. This is not left to npm's
- * `pre` hooks: they are skipped under `ignore-scripts`. Knows which tools exist, not what they check.
+ * Installs when package-lock.json changed, compiles what is stale, then runs the tool. Exit codes and
+ * signals pass through. A new clone needs no other step. npm's `pre` hooks cannot do this, because
+ * npm skips them under `ignore-scripts`. Uses Node alone, since it runs before any dependency is there.
  *
  * @module
  */
 
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { endWithParent, exitOf, outputOf } from './child.mjs';
-import { ensureBuilt, ensureInstalled, say, unsupportedNode } from './setup.mjs';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
-
-/** A tool is a script for this Node: no shell, no PATH, the same on every platform. */
-const TOOLS = {
-  biome: [join(ROOT, 'node_modules/@biomejs/biome/bin/biome')],
-  tsc: [join(ROOT, 'node_modules/typescript/bin/tsc')],
-  knip: [join(ROOT, 'node_modules/knip/bin/knip.js')],
-  vitest: [join(ROOT, 'node_modules/vitest/vitest.mjs')],
-  tsx: [join(ROOT, 'node_modules/tsx/dist/cli.mjs')],
-  generate: [...['--conditions=writ-source', '--import', 'tsx'], join(ROOT, 'scripts/generate.ts')],
-  bench: [...['--conditions=writ-source', '--import', 'tsx'], join(ROOT, 'bench/run.ts')],
-};
-
-/** The showcase, as it is built and as it is written. */
+const STAMP = join(ROOT, 'node_modules/.writ-install');
 const SHOWCASE = join(ROOT, 'dist/examples/travel/main.js');
-const SHOWCASE_SOURCE = join(ROOT, 'examples/travel/main.ts');
+/** In milliseconds. A stopped service frees its port before a person starts it again. */
+const SHELL_POLL_MS = 200;
 
-/** In this order: the quick and common mistakes first. */
-const CHECKS = /** @type {const} */ ([
-  ['lint and format', 'biome', ['check', '.']],
-  ['types', 'tsc', ['--noEmit']],
-  ['generated documents', 'generate', ['--check']],
-  ['unused code and dependencies', 'knip', []],
-]);
+const SOURCES = ['--conditions=writ-source', '--import', 'tsx'];
 
-/**
- * What each verb needs and does. A verb resolves to its exit code, or to nothing when it goes on
- * running in this process.
- *
- * @type {Record<string, { needs: 'nothing' | 'dependencies' | 'dist', run: Verb }>}
- * @typedef {(args: string[]) => Promise<number | undefined>} Verb
- */
-const VERBS = {
-  start: { needs: 'dist', run: start },
-  test: { needs: 'dist', run: test },
-  check: { needs: 'dependencies', run: check },
-  ok: { needs: 'dist', run: ok },
-  fix: { needs: 'dependencies', run: fix },
-  dev: { needs: 'dependencies', run: dev },
-  build: { needs: 'dist', run: async () => 0 },
-  generate: { needs: 'dependencies', run: (args) => runTool('generate', args) },
-  bench: { needs: 'dist', run: (args) => runTool('bench', args) },
+/** Each tool is a script for this Node: no shell, no PATH, the same on every platform. */
+const TOOLS = {
+  biome: ['node_modules/@biomejs/biome/bin/biome'],
+  tsc: ['node_modules/typescript/bin/tsc'],
+  knip: ['node_modules/knip/bin/knip.js'],
+  vitest: ['node_modules/vitest/vitest.mjs'],
+  tsx: ['node_modules/tsx/dist/cli.mjs'],
+  generate: [...SOURCES, 'scripts/generate.ts'],
+  bench: [...SOURCES, 'bench/run.ts'],
 };
 
-await main(process.argv.slice(2));
+/** @type {Record<string, (args: string[]) => Promise<number | undefined>>} */
+const VERBS = {
+  start: async (args) => (await build()) || start(args),
+  test: async (args) => (await build()) || test(args),
+  check,
+  ok: async (args) => (await build()) || (await check()) || test(args),
+  fix: async () => (await run('biome', ['check', '--write', '.'])) || run('generate', []),
+  dev: (args) => run('tsx', ['watch', SOURCES[0], 'examples/travel/main.ts', ...args]),
+  build,
+  generate: (args) => run('generate', args),
+  bench: async (args) => (await build()) || run('bench', args),
+};
 
-/** @param {string[]} argv */
-async function main([name = '', ...args]) {
-  const tooOld = unsupportedNode(process.versions.node);
-  if (tooOld !== undefined) return fail(tooOld);
-
-  const verb = Object.hasOwn(VERBS, name) ? VERBS[name] : undefined;
-  if (verb === undefined) {
-    return fail(`Cannot run "${name}": the verbs are ${Object.keys(VERBS).join(', ')}`);
-  }
-
-  // Elsewhere a parent may well end first: a service started in the background outlives its shell.
-  if (process.env.npm_lifecycle_event !== undefined) endWithParent();
-  try {
-    if (verb.needs !== 'nothing') await ensureInstalled(ROOT);
-    if (verb.needs === 'dist') await ensureBuilt(ROOT);
-    process.exitCode = await verb.run(args);
-  } catch (error) {
-    fail(error instanceof Error ? error.message : String(error));
-  }
-}
-
-/** @param {string} message */
-function fail(message) {
-  say(message);
+const [name = '', ...args] = process.argv.slice(2);
+const verb = Object.hasOwn(VERBS, name) ? VERBS[name] : undefined;
+const fault = olderNode() ?? (verb ? undefined : unknownVerb());
+if (fault || !verb) {
+  say(fault ?? '');
   process.exitCode = 1;
+} else {
+  endWithShell();
+  const code = (await install()) || (await verb(args));
+  // The showcase runs in this process and sets its own exit code.
+  if (code !== undefined) process.exitCode = code;
 }
 
-/**
- * Runs the showcase in this process, so that a signal sent to it needs no relay and its exit code
- * is ours.
- *
- * @type {Verb}
- */
-async function start(args) {
+function unknownVerb() {
+  return `Cannot run "${name}": the verbs are ${Object.keys(VERBS).join(', ')}`;
+}
+
+/** The oldest Node is the one in package.json, which says ">=major.minor". */
+function olderNode() {
+  const { engines } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  const [majorMin = 0, minorMin = 0] = engines.node.slice('>='.length).split('.').map(Number);
+  if (major > majorMin || (major === majorMin && minor >= minorMin)) return undefined;
+  return `Cannot run on Node ${process.versions.node}: Writ needs Node ${majorMin}.${minorMin} or later`;
+}
+
+/** The stamp is removed before an install begins and written after it ended. */
+async function install() {
+  const lock = createHash('sha256').update(readFileSync(join(ROOT, 'package-lock.json')));
+  const [major] = process.versions.node.split('.');
+  const wanted = `${lock.digest('hex')} ${process.platform}-${process.arch} node${major}`;
+  if (stamp() === wanted) return 0;
+
+  say('Installing dependencies');
+  rmSync(STAMP, { force: true });
+  // `--include=dev`: under NODE_ENV=production npm would leave out the compiler.
+  const flags = ['--include=dev', '--ignore-scripts', '--no-audit', '--no-fund'];
+  const code = await exitOf([...npm(), 'ci', ...flags, '--loglevel=error'], { quiet: true });
+  if (code === 0) writeFileSync(STAMP, wanted);
+  else say(`Cannot install the dependencies: npm ci ended with exit code ${code}`);
+  return code;
+}
+
+function stamp() {
+  try {
+    return readFileSync(STAMP, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+/** The npm that started this script; another package manager cannot read the lock file. */
+function npm() {
+  const path = process.env.npm_execpath ?? '';
+  return basename(path) === 'npm-cli.js' ? [process.execPath, path] : ['npm'];
+}
+
+function build() {
+  return run('tsc', ['-b', 'tsconfig.build.json']);
+}
+
+/** Runs the showcase in this process, so that a signal reaches it and its exit code is ours. */
+async function start(/** @type {string[]} */ args) {
   process.setSourceMapsEnabled(true);
   process.argv.splice(1, process.argv.length, SHOWCASE, ...args);
   await import(pathToFileURL(SHOWCASE).href);
   return undefined;
 }
 
-/** @type {Verb} */
-async function test(args) {
+function test(/** @type {string[]} */ args) {
   const report = process.env.WRIT_TEST_REPORT;
-  const reporters = report
-    ? ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
-    : [];
-  // Set, not inherited: the suite must not depend on whose NODE_ENV it runs under.
-  return await runTool('vitest', ['run', ...reporters, ...args], { NODE_ENV: 'test' });
+  const json = report ? ['--reporter=json', `--outputFile.json=${report}`] : [];
+  // Set, not inherited: the suite must not depend on the NODE_ENV of its caller.
+  return run('vitest', ['run', '--reporter=default', ...json, ...args], { NODE_ENV: 'test' });
 }
 
-/**
- * Stops at the first failure and shows what the tool said; a step that passes is one line.
- *
- * @type {Verb}
- */
+/** The quick and common mistakes first. Stops at the first failure. */
 async function check() {
-  for (const [name, tool, args] of CHECKS) {
-    const { code, output } = await captureTool(tool, [...args]);
-    process.stdout.write(`${code === 0 ? 'ok' : 'failed'}  ${name}\n`);
-    if (code !== 0) {
-      process.stdout.write(output);
-      return code;
-    }
-  }
-  return 0;
-}
-
-/** @type {Verb} */
-async function ok(args) {
-  return (await check([])) || (await test(args));
-}
-
-/** @type {Verb} */
-async function fix(args) {
-  return (await runTool('biome', ['check', '--write', '.', ...args])) || runTool('generate', []);
-}
-
-/** @type {Verb} */
-async function dev(args) {
-  if (!existsSync(SHOWCASE_SOURCE)) {
-    process.stdout.write(NO_SHOWCASE);
-    return 0;
-  }
-  return await runTool('tsx', ['watch', '--conditions=writ-source', SHOWCASE_SOURCE, ...args]);
+  return (
+    (await run('biome', ['check', '.'])) ||
+    (await run('tsc', ['--noEmit'])) ||
+    (await run('generate', ['--check'])) ||
+    run('knip', [])
+  );
 }
 
 /**
- * Runs a tool on our own terminal.
- *
  * @param {keyof typeof TOOLS} tool
  * @param {string[]} args
- * @param {Record<string, string>} env
+ * @param {Record<string, string>} environment
+ */
+function run(tool, args, environment = {}) {
+  return exitOf([process.execPath, ...TOOLS[tool], ...args], { environment });
+}
+
+/**
+ * Waits for a command and passes on what would end this process. A command that a signal ended ends
+ * this process in the same way.
+ *
+ * @param {string[]} command
+ * @param {{ environment?: Record<string, string>, quiet?: boolean }} options
  * @returns {Promise<number>}
  */
-async function runTool(tool, args, env = {}) {
-  const child = spawn(process.execPath, [...TOOLS[tool], ...args], {
+async function exitOf([file = '', ...rest], { environment = {}, quiet = false }) {
+  const child = spawn(file, rest, {
     cwd: ROOT,
-    stdio: 'inherit',
-    env: { ...process.env, ...env },
+    env: { ...process.env, ...environment },
+    stdio: quiet ? ['ignore', 'ignore', 'inherit'] : 'inherit',
   });
-  return await exitOf(child);
+  const relay = (/** @type {NodeJS.Signals} */ signal) => {
+    // A terminal sends Ctrl-C to the child as well; most tools take a second one as "at once".
+    if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
+  };
+  const signals = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
+  for (const signal of signals) process.on(signal, relay);
+  const [code, signal] = await once(child, 'exit');
+  for (const each of signals) process.off(each, relay);
+  if (signal) process.kill(process.pid, signal);
+  return code ?? 1;
 }
 
 /**
- * Runs a tool and keeps what it prints.
- *
- * @param {keyof typeof TOOLS} tool
- * @param {string[]} args
- * @returns {Promise<{ code: number, output: string }>}
+ * Raises SIGTERM in this process when the shell that npm ran it in ends. npm signals that shell, and a
+ * shell that did not replace itself by this process dies without passing the signal on.
  */
-async function captureTool(tool, args) {
-  const child = spawn(process.execPath, [...TOOLS[tool], ...args], {
-    cwd: ROOT,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const output = outputOf(child);
-  const code = await exitOf(child);
-  return { code, output: output() };
+function endWithShell() {
+  // Outside npm a parent may end first: a service in the background outlives its shell.
+  if (process.env.npm_lifecycle_event === undefined) return;
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    process.kill(process.pid, 'SIGTERM');
+  }, SHELL_POLL_MS);
+  timer.unref();
+}
+
+function say(/** @type {string} */ line) {
+  // Standard output belongs to the command that was asked for.
+  process.stderr.write(`${line}\n`);
 }

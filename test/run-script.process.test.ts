@@ -1,5 +1,5 @@
 /**
- * The scripts as they are run: exit codes, signals, the lock between processes, the last line of CI.
+ * The commands of the repository as they are run: installing, exit codes, signals, the last line of CI.
  *
  * @module
  */
@@ -7,10 +7,9 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { hostname, tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { afterAll, test } from 'vitest';
 
 const folder = mkdtempSync(join(tmpdir(), 'writ-scripts-'));
@@ -23,80 +22,85 @@ test('run.mjs refuses a verb it does not know, and names those it does', () => {
   assert.match(done.stderr, /^Cannot run "strat": the verbs are start, test, check, /);
 });
 
-test('exitOf() hands on the exit code of the child', () => {
-  const done = spawnSync(process.execPath, [wrapper('process.exit(7)')]);
+test('run.mjs refuses an older Node in one line', () => {
+  const root = checkout({ engines: { node: '>=99.1' } });
 
-  assert.equal(done.status, 7);
+  const done = runIn(root, 'build');
+
+  assert.equal(done.status, 1);
+  assert.equal(
+    done.stderr,
+    `Cannot run on Node ${process.versions.node}: Writ needs Node 99.1 or later\n`,
+  );
+});
+
+test('run.mjs installs once for one lock file, and again when it changed', () => {
+  const root = checkout();
+
+  const first = runIn(root, 'build');
+  const second = runIn(root, 'build');
+  writeFileSync(join(root, 'package-lock.json'), '{ }');
+  const third = runIn(root, 'build');
+
+  assert.deepEqual([first.status, second.status, third.status], [0, 0, 0]);
+  const installs = [first, second, third].map(({ stderr }) => stderr.includes('Installing'));
+  assert.deepEqual(installs, [true, false, true]);
+});
+
+test('run.mjs installs again after an install that failed', () => {
+  const root = checkout({}, 'process.exit(3)');
+
+  const first = runIn(root, 'build');
+  const second = runIn(root, 'build');
+
+  assert.deepEqual([first.status, second.status], [3, 3]);
+  assert.match(
+    second.stderr,
+    /^Installing dependencies\nCannot install the dependencies: npm ci ended with exit code 3/,
+  );
+  assert.equal(existsSync(join(root, 'node_modules/.writ-install')), false);
+});
+
+test('run.mjs hands on the exit code of the tool', () => {
+  const root = checkout({}, '', 'process.exit(7)');
+
+  assert.equal(runIn(root, 'build').status, 7);
 });
 
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
-  test(`exitOf() passes ${signal} to the child, and lets it answer`, async () => {
-    const parent = spawn(process.execPath, [
-      wrapper(`process.on('${signal}', () => process.exit(9)); setInterval(() => {}, 1000);`),
-    ]);
-    await untilReady(parent);
+  test(`run.mjs passes ${signal} to the tool, and lets it answer`, async () => {
+    const tool = `process.on('${signal}', () => process.exit(9)); ${WAITING}`;
+    const child = startIn(checkout({}, '', tool));
+    await untilReady(child);
 
-    parent.kill(signal);
+    child.kill(signal);
 
-    assert.deepEqual(await once(parent, 'exit'), [9, null]);
+    assert.deepEqual(await once(child, 'exit'), [9, null]);
   });
 }
 
-test('exitOf() ends by the signal that ended the child', async () => {
-  const parent = spawn(process.execPath, [wrapper('setInterval(() => {}, 1000)')]);
-  await untilReady(parent);
+test('run.mjs ends by the signal that ended the tool', async () => {
+  const child = startIn(checkout({}, '', WAITING));
+  await untilReady(child);
 
-  parent.kill('SIGTERM');
+  child.kill('SIGTERM');
 
-  assert.deepEqual(await once(parent, 'exit'), [null, 'SIGTERM']);
+  assert.deepEqual(await once(child, 'exit'), [null, 'SIGTERM']);
 });
 
-test('endWithParent() ends a process whose shell was killed, by a signal it can answer', async () => {
-  const orphan = script(`import { endWithParent } from '${urlOf('scripts/child.mjs')}';
-process.on('SIGTERM', () => { console.log('closing'); process.exit(0); });
-endWithParent();
-setInterval(() => {}, 1000);
-console.log('ready');
-`);
+test('run.mjs ends with the shell that npm ran it in, by a signal the tool can answer', async () => {
+  const tool = `process.on('SIGTERM', () => { console.log('closing'); process.exit(0); }); ${WAITING}`;
+  const root = checkout({}, '', tool);
   // The colon keeps the shell from replacing itself by its last command.
-  const shell = spawn('sh', ['-c', `"$0" "$1"; :`, process.execPath, orphan]);
+  const shell = spawn('sh', ['-c', `"$0" scripts/run.mjs build; :`, process.execPath], {
+    cwd: root,
+    env: { ...environmentOf(root), npm_lifecycle_event: 'build' },
+  });
   await untilReady(shell);
 
   shell.kill('SIGKILL');
 
   assert.equal(String((await once(shell.stdout, 'data'))[0]), 'closing\n');
-});
-
-test('withLock() lets one process at a time in', async () => {
-  const root = join(folder, 'racing');
-  const log = join(folder, 'racing.log');
-  mkdirSync(root);
-  writeFileSync(log, '');
-  // A stale lock to begin with: breaking it must not let two in either.
-  leaveLock(root, endedPid());
-
-  const work = `
-    appendFileSync(${JSON.stringify(log)}, 'in ');
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    appendFileSync(${JSON.stringify(log)}, 'out ');`;
-  const racers = Array.from({ length: 6 }, () => spawn(process.execPath, [locker(root, work)]));
-  const ends = await Promise.all(racers.map((racer) => once(racer, 'exit')));
-
-  assert.deepEqual(new Set(ends.map(([code]) => code)), new Set([0]));
-  assert.equal(readFileSync(log, 'utf8'), 'in out '.repeat(6));
-});
-
-test('withLock() waits for an owner that runs, and says for whom', async () => {
-  const root = join(folder, 'waiting');
-  mkdirSync(root);
-  leaveLock(root, process.pid);
-  const waiter = spawn(process.execPath, [locker(root, '')]);
-  const [line] = await once(waiter.stderr, 'data');
-
-  leaveLock(root);
-
-  assert.equal(String(line), `Waiting: process ${process.pid} is setting up here\n`);
-  assert.deepEqual(await once(waiter, 'exit'), [0, null]);
 });
 
 const passing = { status: 'passed', assertionResults: [{ status: 'passed' }] };
@@ -126,47 +130,50 @@ function report(numPassedTests: number, numFailedTests: number, testResults: unk
   return JSON.stringify({ numPassedTests, numFailedTests, testResults });
 }
 
-/** A script that runs a child as run.mjs does; the child prints a line when it is ready. */
-function wrapper(childSource: string): string {
-  return script(`import { spawn } from 'node:child_process';
-import { exitOf } from '${urlOf('scripts/child.mjs')}';
-const source = ${JSON.stringify(`${childSource}; console.log('ready');`)};
-process.exitCode = await exitOf(spawn(process.execPath, ['-e', source], { stdio: 'inherit' }));
-`);
+const WAITING = "setInterval(() => {}, 1000); console.log('ready');";
+
+/**
+ * A checkout with nothing in it but the script, an npm that runs `install`, and a compiler that runs
+ * `tool`.
+ */
+function checkout(manifest: object = {}, install = '', tool = ''): string {
+  const root = mkdtempSync(join(folder, 'checkout-'));
+  const files = {
+    'package.json': JSON.stringify({ type: 'module', engines: { node: '>=20.20' }, ...manifest }),
+    'package-lock.json': '{}',
+    'npm-cli.js': install,
+    'node_modules/typescript/bin/tsc': tool,
+  };
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), content);
+  }
+  cpSync('scripts/run.mjs', join(root, 'scripts/run.mjs'));
+  return root;
 }
 
-function locker(root: string, work: string): string {
-  return script(`import { appendFileSync } from 'node:fs';
-import { withLock } from '${urlOf('scripts/lock.mjs')}';
-await withLock(${JSON.stringify(root)}, async () => { ${work} });
-`);
+function runIn(root: string, verb: string) {
+  const env = environmentOf(root);
+  return spawnSync(process.execPath, ['scripts/run.mjs', verb], {
+    cwd: root,
+    env,
+    encoding: 'utf8',
+  });
 }
 
-let scripts = 0;
-function script(source: string): string {
-  scripts += 1;
-  const path = join(folder, `${scripts}.mjs`);
-  writeFileSync(path, source);
-  return path;
+function startIn(root: string): ChildProcess {
+  return spawn(process.execPath, ['scripts/run.mjs', 'build'], {
+    cwd: root,
+    env: environmentOf(root),
+  });
 }
 
-function urlOf(path: string): string {
-  return pathToFileURL(resolve(path)).href;
+function environmentOf(root: string): NodeJS.ProcessEnv {
+  const { npm_lifecycle_event: _, ...env } = process.env;
+  return { ...env, npm_execpath: join(root, 'npm-cli.js') };
 }
 
 async function untilReady({ stdout }: ChildProcess): Promise<void> {
   assert.ok(stdout);
   await once(stdout, 'data');
-}
-
-/** A lock as its owner leaves it: held by these processes, or given back by the last. */
-function leaveLock(root: string, ...pids: number[]): void {
-  const lock = join(root, '.writ/setup.lock');
-  mkdirSync(lock, { recursive: true });
-  writeFileSync(join(lock, '7'), JSON.stringify({ pids, host: hostname() }));
-}
-
-/** The number of a process that is gone. */
-function endedPid(): number {
-  return spawnSync(process.execPath, ['-e', '']).pid;
 }
