@@ -44,6 +44,7 @@ const VERBS = {
   fix: async () => (await run('biome', ['check', '--write', '.'])) || run('generate', []),
   dev: (args) => run('tsx', ['watch', SOURCES[0], 'examples/travel/main.ts', ...args]),
   build,
+  prepack: async () => rmSync(join(ROOT, 'dist'), { recursive: true, force: true }) ?? build(),
   generate: (args) => run('generate', args),
   bench: async (args) => (await build()) || run('bench', args),
 };
