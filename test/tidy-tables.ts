@@ -90,7 +90,7 @@ interface Place {
   readonly why: string;
 }
 
-/** Every runtime dependency, where it may be imported, and why we have it. */
+/** Every runtime dependency, optional ones too, where it may be imported, and why we have it. */
 export const DEPENDENCIES: Readonly<Record<string, Place>> = {
   '@photostructure/sqlite': {
     in: ['src/storage/'],
@@ -111,6 +111,10 @@ export const DEPENDENCIES: Readonly<Record<string, Place>> = {
   '@modelcontextprotocol/server': {
     in: ['src/mcp/'],
     why: 'the protocol of MCP in all its versions; what the tools are is ours',
+  },
+  'light-my-request': {
+    in: [],
+    why: 'fastify brings it; this version needs no package that asks for a later Node',
   },
   '@opentelemetry/api': {
     in: ['src/telemetry.ts'],

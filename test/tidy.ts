@@ -92,9 +92,10 @@ const privateExampleImports: Rule = (files) => {
 
 /** Each runtime dependency has a place and a reason, and stays there. */
 const misplacedDependencies: Rule = (files) => {
-  const { dependencies = {} } = JSON.parse(files.get('package.json') ?? '{}') as {
-    dependencies?: Record<string, string>;
-  };
+  const { dependencies: required, peerDependencies: optional } = JSON.parse(
+    files.get('package.json') ?? '{}',
+  ) as Record<'dependencies' | 'peerDependencies', Record<string, string> | undefined>;
+  const dependencies = { ...required, ...optional };
   const unplaced = Object.keys(dependencies).filter((name) => !Object.hasOwn(DEPENDENCIES, name));
   const gone = Object.keys(DEPENDENCIES).filter((name) => !Object.hasOwn(dependencies, name));
 
