@@ -1,16 +1,21 @@
 /**
- * The attackers, in a thread of their own: connections that send much and never read.
+ * The attackers, in a process of their own: connections that send much and never read.
  *
  * They come from another loopback address than the honest client, talk to no other machine, and end
- * with the thread. Each connection that the service ends is opened again, a bounded number of times.
+ * with the process that started them. Each connection that the service ends is opened again, a bounded
+ * number of times. Real attackers have machines of their own, so these take the least share of the
+ * processor: otherwise the figures would say how two programs share two cores.
  *
  * @module
  */
 
 import { connect } from 'node:net';
-import { parentPort, workerData } from 'node:worker_threads';
+import { constants, setPriority } from 'node:os';
 
-const { port, attack, auditor, attacker } = workerData;
+setPriority(constants.priority.PRIORITY_LOW);
+process.once('disconnect', () => process.exit());
+
+const { port, attacks, auditor, attacker } = JSON.parse(process.argv[2] ?? '{}');
 
 /** In milliseconds, between the end of a connection and its next attempt. */
 const PAUSE_MS = 100;
@@ -27,15 +32,16 @@ const ATTACKS = {
   'endless progress': { connections: 4, text: SPIN },
 };
 
-const { connections, text } = ATTACKS[attack];
-for (let place = 0; place < connections; place += 1) hold(ATTEMPTS_MAX);
-parentPort?.postMessage('begun');
+for (const attack of attacks) {
+  const { connections, text } = ATTACKS[attack];
+  for (let place = 0; place < connections; place += 1) hold(text, ATTEMPTS_MAX);
+}
 
-function hold(attempts) {
+function hold(text, attempts) {
   if (attempts === 0) return;
   const socket = connect({ port, host: '127.0.0.1', localAddress: '127.0.0.2' });
   socket.on('error', () => undefined);
-  socket.on('close', () => setTimeout(hold, PAUSE_MS, attempts - 1));
+  socket.on('close', () => setTimeout(hold, PAUSE_MS, text, attempts - 1));
   // Without a listener for its data a socket reads nothing beyond what the system buffers.
   socket.pause();
   socket.write(text);

@@ -7,8 +7,9 @@
  * @module
  */
 
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Worker } from 'node:worker_threads';
 import { type Program, startProgram } from './processes.ts';
 
 /** In milliseconds. */
@@ -57,14 +58,13 @@ async function lineOf(program: Program, attacks: readonly string[]): Promise<str
   await fill(program, ENTRIES);
   await watch(program, honest);
   const quiet = await watch(program, honest);
-  const data = { port: Number(new URL(program.url).port), auditor: 'demo-auditor-key', attacker };
-  const threads = attacks.map((attack) => {
-    return new Worker(new URL('attackers.mjs', import.meta.url), {
-      workerData: { ...data, attack },
-    });
-  });
+  const port = Number(new URL(program.url).port);
+  const attackers = fork(new URL('attackers.mjs', import.meta.url), [
+    JSON.stringify({ port, attacks, auditor: 'demo-auditor-key', attacker }),
+  ]);
   const beside = await watch(program, honest);
-  await Promise.all(threads.map((thread) => thread.terminate()));
+  attackers.kill();
+  await once(attackers, 'exit');
 
   const ratio = beside.p99 / quiet.p99;
   const grown = beside.resident - quiet.resident;

@@ -1,83 +1,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
-import { afterEach, describe, test } from 'vitest';
-import {
-  boundConnections,
-  CONNECTION_BOUNDS,
-  type ConnectionBounds,
-  type Handler,
-  isOwed,
-} from './connection.ts';
-
-const opened: (() => void)[] = [];
-afterEach(() => {
-  for (const close of opened.splice(0)) close();
-});
-
-interface Bound {
-  readonly port: number;
-  /** Why connections were ended. */
-  readonly ended: string[];
-  /** Requests that were handed over, in their order. */
-  readonly asked: { request: IncomingMessage; response: ServerResponse }[];
-}
-
-async function bound(
-  bounds: Partial<ConnectionBounds>,
-  answer: Handler = () => undefined,
-): Promise<Bound> {
-  const ended: string[] = [];
-  const asked: Bound['asked'] = [];
-  const server = createServer();
-  const { take, close } = boundConnections(server, {
-    bounds: { ...CONNECTION_BOUNDS, sweepMs: 5, ...bounds },
-    networkOf: ({ remoteAddress }) => remoteAddress,
-    onEnded: (reason) => void ended.push(reason),
-  });
-  server.on('request', (request, response) => {
-    take(request, response, () => {
-      asked.push({ request, response });
-      answer(request, response);
-    });
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  opened.push(() => {
-    close();
-    server.close();
-    server.closeAllConnections();
-  });
-  return { port: (server.address() as AddressInfo).port, ended, asked };
-}
-
-async function client(port: number): Promise<Socket> {
-  const socket = connect(port, '127.0.0.1');
-  socket.on('error', () => undefined);
-  opened.push(() => socket.destroy());
-  await once(socket, 'connect');
-  return socket;
-}
-
-const get = (path: string | number) => `GET /${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
-const many = (count: number) => Array.from({ length: count }, (_, index) => get(index)).join('');
-
-/** What comes until there are so many answers, or the other side closes. */
-async function answers(socket: Socket, count: number): Promise<string[]> {
-  let text = '';
-  const bodies = () => [...text.matchAll(/\r\n\r\n(\/\d+)/g)].map(([, path]) => path ?? '');
-  for await (const chunk of socket) {
-    text += chunk;
-    if (bodies().length >= count) break;
-  }
-  return bodies();
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await setTimeout(2);
-}
+import { describe, test } from 'vitest';
+import { answers, bound, client, get, many, until } from '../../test/http/bound-server.ts';
+import { isOwed } from './connection.ts';
 
 describe('requests in flight', () => {
   test('no more than the bound are worked on at once, and all that came in one segment are answered in order', async () => {

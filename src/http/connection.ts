@@ -1,18 +1,27 @@
 /**
  * Connections: what one client can make the service hold, and for how long. The only place that bounds it.
  *
- * Node parses every request of a segment before anything can stop it, and a segment of 64 KiB holds some
- * thousands. So a request beyond the bound waits here, without being worked on, and the socket is paused:
- * what waits on one connection came in one segment, and what waits on all of them together is bounded too.
- * What a client does not read is bounded in bytes and in time.
+ * A request beyond the bound waits here, without being worked on, and the socket is paused. Clients that
+ * are not known to send one request at a time are read in slices (segment.ts), so that few requests
+ * wait; what waits on all connections together is bounded too. What a client does not read is bounded
+ * in bytes and in time.
  *
  * @module
  */
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { BODY_LIMITS } from '../domain/json.ts';
+import {
+  type Connection,
+  type Handler,
+  isOverdue,
+  isStalled,
+  type Pending,
+  unfinishedOn,
+  unreadOn,
+} from './held.ts';
 import * as limits from './limits.ts';
+import { readInSlices } from './segment.ts';
 
 export interface ConnectionBounds {
   /** Requests of one connection whose answers are not written out yet. */
@@ -21,7 +30,7 @@ export interface ConnectionBounds {
   readonly unreadBytesMax: number;
   /** Requests that were parsed and wait, on all connections together. */
   readonly waitingMax: number;
-  /** Bytes of unread answers and of unfinished requests, on all connections together. */
+  /** Bytes of unread answers, unfinished requests and unparsed segments, on all connections together. */
   readonly heldBytesMax: number;
   /** How long a client may take nothing of what was written. */
   readonly stallMs: number;
@@ -59,39 +68,10 @@ export interface ConnectionOptions {
   onEnded(reason: EndReason): void;
 }
 
-export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
-
 export interface Connections {
   /** Has `handler` work on a request now, or when there is room for it. */
   take(request: IncomingMessage, response: ServerResponse, handler: Handler): void;
   close(): void;
-}
-
-interface Pending {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly handler: Handler;
-}
-
-interface Connection {
-  readonly socket: Socket;
-  readonly begun: number;
-  /** Answers that are not written out yet, in the order of their requests. */
-  readonly owed: Set<ServerResponse>;
-  /** Requests that nobody works on yet. The socket is paused while there is one. */
-  readonly waiting: Pending[];
-  requests: number;
-  /** Its lifetime is over: the next answer closes it. */
-  isOld: boolean;
-  /** No request after those that were taken is worked on. */
-  isLast: boolean;
-  /** The request that came last, and how much was read when it was first seen to be unfinished. */
-  arriving?: IncomingMessage;
-  seen?: IncomingMessage;
-  seenAtByte: number;
-  /** Bytes that the client had taken when it last took any, and when that was; while some are left. */
-  taken: number;
-  takenAt: number | undefined;
 }
 
 const connections = new WeakMap<Socket, Connection>();
@@ -127,6 +107,14 @@ interface Watch extends ConnectionOptions {
   turnLeft: number;
   /** New connections by network: one of each network begins to be read in a turn. */
   readonly arriving: Map<string, Socket[]>;
+  /** What was seen of each network, in the order of time. */
+  readonly manners: Map<string, Manners>;
+}
+
+interface Manners {
+  /** Its requests came one after the other: its new connections are left to Node. */
+  readonly isOrderly: boolean;
+  readonly seen: number;
 }
 
 /** Watches over the connections of a server from now on. */
@@ -140,6 +128,7 @@ export function boundConnections(server: Server, options: ConnectionOptions): Co
     ready: new Set(),
     turnLeft: limits.PIPELINED_PER_TURN,
     arriving: new Map(),
+    manners: new Map(),
   };
   server.maxConnections = bounds.connectionsMax;
   server.on('connection', (socket: Socket) => accept(watch, socket));
@@ -156,8 +145,8 @@ export function boundConnections(server: Server, options: ConnectionOptions): Co
 
 function accept(watch: Watch, socket: Socket): void {
   const { bounds, open, perNetwork } = watch;
-  const connection = begin(socket);
   const network = watch.networkOf(socket);
+  const connection = begin(socket, network);
   const others = network === undefined ? 0 : (perNetwork.get(network) ?? 0);
   if (network !== undefined) perNetwork.set(network, others + 1);
   open.add(connection);
@@ -175,6 +164,7 @@ function accept(watch: Watch, socket: Socket): void {
     if (left > 0) perNetwork.set(network, left);
     else perNetwork.delete(network);
   });
+  if (network !== undefined && !watch.manners.get(network)?.isOrderly) slice(connection);
   if (others >= bounds.perAddressMax) end(watch, connection, 'address');
   else if (network !== undefined) beginReading(watch, socket, network);
 }
@@ -204,6 +194,29 @@ function readNext(watch: Watch): void {
   if (watch.arriving.size > 0) setImmediate(readNext, watch);
 }
 
+/** Remembers how the requests of a network come; those that send many at once are read in slices. */
+function remember(watch: Watch, connection: Connection, isOrderly: boolean): void {
+  const { open, manners } = watch;
+  const { network } = connection;
+  if (!isOrderly) slice(connection);
+  if (network === undefined) return;
+  const before = manners.get(network);
+  if (isOrderly && before) return;
+  manners.delete(network);
+  manners.set(network, { isOrderly, seen: performance.now() });
+  if (before?.isOrderly) {
+    for (const other of open) if (other.network === network) slice(other);
+  }
+  const [oldest] = manners.keys();
+  if (oldest !== undefined && manners.size > limits.NETWORKS_MAX) manners.delete(oldest);
+}
+
+function slice(connection: Connection): void {
+  if (connection.isSliced) return;
+  connection.isSliced = true;
+  readInSlices(connection.socket, () => connection.waiting.length === 0);
+}
+
 function take(watch: Watch, connection: Connection, pending: Pending): void {
   // The rest of the segment with which the connection was ended.
   if (connection.socket.destroyed) return;
@@ -215,6 +228,7 @@ function take(watch: Watch, connection: Connection, pending: Pending): void {
   }
   connection.waiting.push(pending);
   watch.waiting += 1;
+  if (isFirst) remember(watch, connection, false);
   if (watch.waiting > watch.bounds.waitingMax) {
     end(watch, connection, 'pipeline');
     return;
@@ -249,6 +263,7 @@ function hasRoom({ bounds }: Watch, connection: Connection): boolean {
 
 function start(watch: Watch, connection: Connection, { request, response, handler }: Pending) {
   connection.requests += 1;
+  if (connection.requests === limits.ORDERLY_REQUESTS) remember(watch, connection, true);
   connection.owed.add(response);
   // It was written out, or the client has left.
   response.on('close', () => {
@@ -292,10 +307,15 @@ function sweep(watch: Watch, now: number): void {
     if (isStalled(connection, now, bounds.stallMs)) end(watch, connection, 'stalled');
     else if (isOverdue(connection, now, bounds.lifetimeMs)) end(watch, connection, 'lifetime');
     else {
-      const bytes = unreadOn(connection) + unfinishedOn(connection);
+      const { readableLength } = connection.socket;
+      const bytes = unreadOn(connection) + unfinishedOn(connection) + readableLength;
       held.set(connection, bytes);
       sum += bytes;
     }
+  }
+  for (const [network, { seen }] of watch.manners) {
+    if (now - seen < limits.MANNERS_MS) break;
+    watch.manners.delete(network);
   }
   if (sum <= bounds.heldBytesMax) return;
   for (const [connection, bytes] of [...held].sort(([, one], [, other]) => other - one)) {
@@ -305,19 +325,14 @@ function sweep(watch: Watch, now: number): void {
   }
 }
 
-/** An old connection closes with its next answer; one that does not come to that is cut later. */
-function isOverdue({ begun, socket, owed }: Connection, now: number, lifetimeMs: number): boolean {
-  if (now - begun < 2 * lifetimeMs) return false;
-  // An answer that is still being worked out has a bound of its own.
-  return owed.size === 0 || socket.writableLength > 0;
-}
-
-function begin(socket: Socket): Connection {
+function begin(socket: Socket, network: string | undefined): Connection {
   const connection: Connection = {
     socket,
+    network,
     begun: performance.now(),
     owed: new Set(),
     waiting: [],
+    isSliced: false,
     requests: 0,
     isOld: false,
     isLast: false,
@@ -342,56 +357,4 @@ function closeOwed({ owed }: Connection): void {
       response.emit('close');
     }
   });
-}
-
-/** Bytes of answers that are made and not taken: at the socket, or behind an answer that comes first. */
-function unreadOn({ socket, owed }: Connection): number {
-  let bytes = socket.writableLength;
-  for (const response of owed) {
-    if (response.socket === null) bytes += response.writableLength;
-  }
-  return bytes;
-}
-
-/** About how many bytes of a body have come that is not complete. */
-function unfinishedOn(connection: Connection): number {
-  const { arriving, socket } = connection;
-  if (!arriving || arriving.complete) return 0;
-  if (connection.seen !== arriving) {
-    connection.seen = arriving;
-    connection.seenAtByte = socket.bytesRead;
-  }
-  return Math.min(socket.bytesRead - connection.seenAtByte, BODY_LIMITS.bytes);
-}
-
-/** Whether a client has taken nothing for so long, of what there is for it at the socket. */
-function isStalled(connection: Connection, now: number, stallMs: number): boolean {
-  const { socket } = connection;
-  if (socket.writableLength === 0) {
-    connection.takenAt = undefined;
-    return false;
-  }
-  const taken = takenFrom(socket);
-  if (connection.takenAt === undefined || taken !== connection.taken) {
-    connection.takenAt = now;
-    connection.taken = taken;
-  }
-  return now - connection.takenAt >= stallMs;
-}
-
-/**
- * Bytes that the kernel took. Only the handle knows how far a long write has come: without it a slow
- * client that reads a large answer would look like one that does not read.
- */
-function takenFrom(socket: Socket): number {
-  const { _handle: handle } = socket as Socket & { _handle?: Partial<Handle> | null };
-  const { bytesWritten, writeQueueSize } = handle ?? {};
-  return bytesWritten === undefined || writeQueueSize === undefined
-    ? socket.bytesWritten - socket.writableLength
-    : bytesWritten - writeQueueSize;
-}
-
-interface Handle {
-  readonly bytesWritten: number;
-  readonly writeQueueSize: number;
 }

@@ -66,3 +66,12 @@ export const STOP_PAUSE_MS = 250;
  * Each takes up to some hundred microseconds, and callers that send one request at a time wait for them.
  */
 export const PIPELINED_PER_TURN = 32;
+
+/** After so many requests of which none had to wait, a network is believed to send one at a time. */
+export const ORDERLY_REQUESTS = 16;
+
+/** How long it is remembered how the requests of a network came. */
+export const MANNERS_MS = 600_000;
+
+/** Networks of which that is remembered, at about 100 bytes each. */
+export const NETWORKS_MAX = 10_000;

@@ -1,8 +1,8 @@
 /**
  * The description of the API that a running service gives of itself: as data and as a page.
  *
- * Both are made of exactly the operations that are offered, once, when somebody first asks. They are
- * no operations, so discovery does not list them.
+ * Both are made of exactly the operations that are offered, once, as soon as the service listens: they
+ * take too long to make while callers wait. They are no operations, so discovery does not list them.
  *
  * @module
  */
@@ -37,6 +37,10 @@ export function addReference(app: FastifyInstance, methods: Methods): void {
   const api = once(() => openApiDocument(Object.keys(methods) as OperationName[]));
   const data = once(() => documentOf(JSON.stringify(api()), {}));
   const page = once(() => documentOf(apiPage(api()), PAGE_HEADERS));
+  app.addHook('onListen', async () => {
+    data();
+    page();
+  });
   app.get('/openapi.json', { config: { operation: 'openapi' } }, async (request, reply) =>
     sendAnswer(request, reply, data()),
   );

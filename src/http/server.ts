@@ -31,8 +31,8 @@ import {
   CONNECTION_BOUNDS,
   type ConnectionBounds,
   type ConnectionOptions,
-  type Handler,
 } from './connection.ts';
+import type { Handler } from './held.ts';
 import * as limits from './limits.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { addReference } from './reference.ts';

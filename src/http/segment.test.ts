@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { setTimeout } from 'node:timers/promises';
+import { test } from 'vitest';
+import { answers, bound, client, get, many, until } from '../../test/http/bound-server.ts';
+
+test('few requests of a stranger are parsed beyond those that are worked on', async () => {
+  const { port, asked, parsed } = await bound({ inFlightMax: 4 });
+
+  for (let clients = 1; clients <= 3; clients += 1) {
+    (await client(port)).write(many(1_500));
+    await until(() => asked.length === 4 * clients);
+  }
+  await setTimeout(20);
+
+  assert.ok(parsed() <= 3 * 100, `${parsed()} were parsed`);
+});
+
+test('a client that sent one request at a time is read in slices once it sends many', async () => {
+  let isAnswering = true;
+  const { port, asked, parsed } = await bound({ inFlightMax: 4 }, (request, response) => {
+    if (isAnswering) response.end(request.url);
+  });
+  const orderly = await client(port);
+  for (let sent = 1; sent <= 20; sent += 1) {
+    orderly.write(get(sent));
+    await until(() => asked.length === sent);
+    await setTimeout(1);
+  }
+  const [first, second] = [await client(port), await client(port)];
+  isAnswering = false;
+
+  first.write(many(1_500));
+  await until(() => asked.length === 24);
+  await setTimeout(20);
+  const before = parsed();
+  second.write(many(1_500));
+  await until(() => asked.length === 28);
+  await setTimeout(20);
+
+  assert.ok(before >= 1_000, `Node parsed a whole segment: ${before}`);
+  assert.ok(parsed() - before <= 100, `${parsed() - before} were parsed`);
+});
+
+test('bodies, answers and their order are the same in slices', async () => {
+  const { port } = await bound({ inFlightMax: 3 }, (request, response) => {
+    let length = 0;
+    request.on('data', (chunk) => {
+      length += chunk.length;
+    });
+    request.on('end', () => response.end(`${request.url}=${length};${'y'.repeat(20_000)}`));
+  });
+  const body = 'x'.repeat(5_000);
+  const post = (path: number) =>
+    `POST /${path} HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  const paths = Array.from({ length: 200 }, (_, index) => index);
+  const expected = paths.map((path) => `/${path}=${path % 2 === 0 ? body.length : 0};`);
+
+  for (let round = 0; round < 3; round += 1) {
+    const socket = await client(port);
+    socket.write(paths.map((path) => (path % 2 === 0 ? post(path) : get(path))).join(''));
+    let text = '';
+    for await (const chunk of socket) {
+      text += chunk;
+      if (text.endsWith('y') && text.includes('/199=')) break;
+    }
+    assert.deepEqual(text.match(/\/\d+=\d+;/g), expected);
+  }
+});
+
+test('answers that are large and read late stop the parser, and it goes on where it stopped', async () => {
+  const { port, asked } = await bound({ unreadBytesMax: 4_000_000 }, (request, response) => {
+    response.end(`${request.url};${'y'.repeat(100_000)}`);
+  });
+  const known = await client(port);
+  known.write(many(1_500));
+  await until(() => asked.length >= 16);
+  known.destroy();
+  const socket = await client(port);
+  socket.pause();
+  socket.write(many(300));
+  await setTimeout(50);
+
+  const seen: string[] = [];
+  for await (const chunk of socket) {
+    seen.push(...(String(chunk).match(/\/\d+;/g) ?? []));
+    if (seen.length === 300) break;
+  }
+
+  assert.deepEqual(
+    seen,
+    Array.from({ length: 300 }, (_, index) => `/${index};`),
+  );
+});
+
+test('nothing behind a request for a tunnel is parsed, on its connection or on another', async () => {
+  const { port, asked } = await bound({ inFlightMax: 2 }, (request, response) => {
+    response.end(request.url);
+  });
+  const known = await client(port);
+  known.write(many(1_500));
+  assert.equal((await answers(known, 1_500)).length, 1_500);
+  const tunnel = await client(port);
+
+  tunnel.write(`CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n${get('x'.repeat(3_000)).repeat(20)}`);
+
+  assert.deepEqual(await answers(tunnel, 9), ['/405']);
+  const other = await client(port);
+  other.write(get(7));
+  assert.deepEqual(await answers(other, 1), ['/7']);
+  assert.equal(asked.length, 1_501);
+});

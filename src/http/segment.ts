@@ -1,0 +1,61 @@
+/**
+ * Segments: what a client sent at once, handed to the parser in small slices.
+ *
+ * Node gives its parser up to 64 KiB at a time. That is some thousand small requests, and the event loop
+ * does nothing else for the milliseconds that they take. Here the parser gets the next slice only when
+ * the requests of the slice before have begun. An ordinary connection is left to Node, which
+ * reads it with less work: only clients that send many requests at once are read in slices.
+ *
+ * @module
+ */
+
+import type { Socket } from 'node:net';
+
+/** In bytes: about a hundred of the smallest requests, or one of the usual size. */
+const SLICE_BYTES = 2_048;
+
+type Parse = (data: Buffer) => void;
+
+/** Has what comes on a connection parsed in slices from now on, each when `mayParse` says so. */
+export function readInSlices(socket: Socket, mayParse: () => boolean): void {
+  const [parse] = socket.listeners('data') as Parse[];
+  if (!parse) return;
+  socket.removeListener('data', parse);
+  // Node's server hands a socket's data to its listeners as soon as there is one that it did not add.
+  socket.on('data', (data: Buffer) => {
+    let at = 0;
+    while (at < data.length && !isHeld(socket) && mayParse()) {
+      // Node takes the parser back from a connection that it ends: another one may have it by now.
+      if (socket.destroyed || socket.writableEnded) return;
+      parse(data.subarray(at, at + SLICE_BYTES));
+      at += SLICE_BYTES;
+    }
+    if (at >= data.length) return;
+    socket.pause();
+    socket.unshift(data.subarray(at));
+  });
+  readFromHandle(socket);
+}
+
+/**
+ * While Node's server reads a connection by itself, a pause stops the handle and only the server starts
+ * it again. From now on the stream does that, but it waits for a read that it believes to have begun.
+ */
+function readFromHandle({ _handle: handle }: Socket & { _handle?: Handle | null }): void {
+  if (!handle || handle.reading) return;
+  handle.reading = true;
+  handle.readStart();
+}
+
+interface Handle {
+  reading: boolean;
+  readStart(): void;
+}
+
+/**
+ * Whether Node itself waits until the client has read answers. It resumes the socket afterwards, and
+ * refuses data in between; only its own mark tells, when somebody else has resumed the socket.
+ */
+function isHeld(socket: Socket & { _paused?: boolean }): boolean {
+  return socket._paused === true || socket.isPaused();
+}

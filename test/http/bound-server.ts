@@ -1,0 +1,91 @@
+/**
+ * A bare server whose connections are bounded, and clients that speak to it over sockets.
+ *
+ * @module
+ */
+
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
+import { afterEach } from 'vitest';
+import {
+  boundConnections,
+  CONNECTION_BOUNDS,
+  type ConnectionBounds,
+} from '../../src/http/connection.ts';
+import type { Handler } from '../../src/http/held.ts';
+
+const opened: (() => void)[] = [];
+afterEach(() => {
+  for (const close of opened.splice(0)) close();
+});
+
+interface Bound {
+  readonly port: number;
+  /** Why connections were ended. */
+  readonly ended: string[];
+  /** Requests that were handed over, in their order. */
+  readonly asked: { request: IncomingMessage; response: ServerResponse }[];
+  /** How many requests were parsed, those that wait included. */
+  parsed(): number;
+}
+
+export async function bound(
+  bounds: Partial<ConnectionBounds>,
+  answer: Handler = () => undefined,
+): Promise<Bound> {
+  const ended: string[] = [];
+  const asked: Bound['asked'] = [];
+  const server = createServer();
+  let parsed = 0;
+  const { take, close } = boundConnections(server, {
+    bounds: { ...CONNECTION_BOUNDS, sweepMs: 5, ...bounds },
+    networkOf: ({ remoteAddress }) => remoteAddress,
+    onEnded: (reason) => void ended.push(reason),
+  });
+  // What the service does with a tunnel: it answers and closes.
+  server.on('connect', (_request, socket) => socket.end('HTTP/1.1 405 No\r\n\r\n/405'));
+  server.on('request', (request, response) => {
+    parsed += 1;
+    take(request, response, () => {
+      asked.push({ request, response });
+      answer(request, response);
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  opened.push(() => {
+    close();
+    server.close();
+    server.closeAllConnections();
+  });
+  return { port: (server.address() as AddressInfo).port, ended, asked, parsed: () => parsed };
+}
+
+export async function client(port: number): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => undefined);
+  opened.push(() => socket.destroy());
+  await once(socket, 'connect');
+  return socket;
+}
+
+export const get = (path: string | number) => `GET /${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
+export const many = (count: number) =>
+  Array.from({ length: count }, (_, index) => get(index)).join('');
+
+/** What comes until there are so many answers, or the other side closes. */
+export async function answers(socket: Socket, count: number): Promise<string[]> {
+  let text = '';
+  const bodies = () => [...text.matchAll(/\r\n\r\n(\/\d+)/g)].map(([, path]) => path ?? '');
+  for await (const chunk of socket) {
+    text += chunk;
+    if (bodies().length >= count) break;
+  }
+  return bodies();
+}
+
+export async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await setTimeout(2);
+}
