@@ -49,6 +49,15 @@ export const REQUESTS_IN_WORK_MAX = 2_000;
 /** When the turns of the event loop take this long, new work only makes everyone wait longer. */
 export const LOOP_DELAY_MAX_MS = 1_000;
 
+/** Delays above that in a row, half a second apart, before work is turned away: one stall is no overload. */
+export const LATE_SAMPLES_MIN = 4;
+
+/**
+ * Requests in work before a late event loop turns others away. Fewer do not make its turns long: a starved
+ * machine or one handler does, and turning a caller away changes neither.
+ */
+export const QUEUED_WORK_MIN = 16;
+
 /** How long a caller that was turned away should wait. */
 export const RETRY_AFTER_SECONDS = 1;
 

@@ -8,10 +8,21 @@
  */
 
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { LOOP_DELAY_MAX_MS, REQUESTS_IN_WORK_MAX } from './limits.ts';
+import {
+  LATE_SAMPLES_MIN,
+  LOOP_DELAY_MAX_MS,
+  QUEUED_WORK_MIN,
+  REQUESTS_IN_WORK_MAX,
+} from './limits.ts';
 
 /** How often the delay is looked at. The histogram is cleared each time, so that it forgets. */
 const SAMPLE_MS = 500;
+
+/**
+ * Calls `see` with the middle delay of the event loop, in milliseconds, once for each span of time.
+ * Returns what ends it.
+ */
+type DelaySource = (see: (medianMs: number) => void) => () => void;
 
 export interface Load {
   /** Requests that are arriving or in work now. */
@@ -35,21 +46,19 @@ export interface Place {
 interface LoadBounds {
   readonly inWorkMax?: number;
   readonly loopDelayMaxMs?: number;
+  readonly delays?: DelaySource;
 }
 
 export function watchLoad(bounds: LoadBounds = {}): Load {
   const { inWorkMax = REQUESTS_IN_WORK_MAX, loopDelayMaxMs = LOOP_DELAY_MAX_MS } = bounds;
-  const histogram = monitorEventLoopDelay({ resolution: 20 });
-  histogram.enable();
   let arriving = 0;
   let working = 0;
   let delayMs = 0;
-  const timer = setInterval(() => {
-    // The middle one: a single long turn is over when it is seen, and no reason to turn work away.
-    delayMs = histogram.percentile(50) / 1e6;
-    histogram.reset();
-  }, SAMPLE_MS);
-  timer.unref();
+  let lateSamples = 0;
+  const close = (bounds.delays ?? loopDelays)((medianMs) => {
+    delayMs = medianMs;
+    lateSamples = medianMs > loopDelayMaxMs ? lateSamples + 1 : 0;
+  });
 
   return {
     inWork: () => arriving + working,
@@ -76,12 +85,26 @@ export function watchLoad(bounds: LoadBounds = {}): Load {
     },
     overload() {
       if (working >= inWorkMax) return `${inWorkMax} requests are in work`;
-      if (delayMs > loopDelayMaxMs) return `event loop delay is ${Math.round(delayMs)} ms`;
-      return undefined;
+      // A machine without time for us also makes turns long. Turning a caller away shortens them only
+      // where queued work is what makes them long.
+      if (lateSamples < LATE_SAMPLES_MIN || working < QUEUED_WORK_MIN) return undefined;
+      return `event loop delay is ${Math.round(delayMs)} ms, with ${working} requests in work`;
     },
-    close() {
-      clearInterval(timer);
-      histogram.disable();
-    },
+    close,
   };
 }
+
+const loopDelays: DelaySource = (see) => {
+  const histogram = monitorEventLoopDelay({ resolution: 20 });
+  histogram.enable();
+  const timer = setInterval(() => {
+    // The middle one: a single long turn is over when it is seen.
+    see(histogram.percentile(50) / 1e6);
+    histogram.reset();
+  }, SAMPLE_MS);
+  timer.unref();
+  return () => {
+    clearInterval(timer);
+    histogram.disable();
+  };
+};
