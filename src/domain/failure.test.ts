@@ -42,7 +42,8 @@ binding_stale | true | refresh_binding | refresh_then_retry
 concurrent_branch_busy idempotency_in_progress | true | wait_and_retry | wait_then_retry
 approval_request_decided approval_request_expired rollback_window_closed | false | revalidate_state | revalidate_then_retry
 request_too_large unsupported_media_type | false | check_manifest | revalidate_then_retry
-clarification_required idempotency_mismatch | false | revalidate_state | revalidate_then_retry
+clarification_required | false | provide_input | revalidate_then_retry
+idempotency_mismatch | false | revalidate_state | revalidate_then_retry
 composition_child_failed composition_empty_result | false | revalidate_state | revalidate_then_retry
 rate_limited | true | wait_and_retry | wait_then_retry
 internal_error | false | revalidate_state | revalidate_then_retry

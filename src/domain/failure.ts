@@ -25,6 +25,7 @@ export const RECOVERY = {
   request_approval: 'wait_then_retry',
   revalidate_state: 'revalidate_then_retry',
   check_manifest: 'revalidate_then_retry',
+  provide_input: 'revalidate_then_retry',
   obtain_quote_first: 'refresh_then_retry',
   obtain_binding: 'refresh_then_retry',
   refresh_binding: 'refresh_then_retry',
@@ -139,7 +140,7 @@ export const GUIDANCE = {
   request_too_large: stop('check_manifest', 'the request is larger than the limit'),
   unsupported_media_type: stop('check_manifest', 'the body is not plain JSON'),
   clarification_required: stop(
-    'revalidate_state',
+    'provide_input',
     'an input is missing, ambiguous or not resolvable, and its policy asks for clarification',
   ),
   idempotency_mismatch: stop(

@@ -65,6 +65,8 @@ const ADVICE = {
     'look at the current state before anything else; the call may have had an effect, so do not repeat it blindly',
   check_manifest:
     'correct the arguments, listing the tools again if need be; the same call fails again',
+  provide_input:
+    'settle the inputs that it asks for, with the user where you cannot tell, and call the tool again with them',
   request_new_delegation: 'ask for a new token; every call with this one fails',
   request_broader_scope:
     'ask for a token with the scope that is missing; do not try another way round',

@@ -77,6 +77,7 @@ export const ResolutionAction = z.enum([
   'wait_and_retry',
   'revalidate_state',
   'check_manifest',
+  'provide_input',
   'request_new_delegation',
   'request_broader_scope',
   'request_capability_binding',

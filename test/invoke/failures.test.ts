@@ -16,6 +16,7 @@ import { eventually, onEachStore, type Rig } from './rig.ts';
 type Guidance = [status: number, retry: boolean, action: string, recovery: string];
 
 const REVALIDATE = [false, 'check_manifest', 'revalidate_then_retry'] as const;
+const SAY_MORE = [false, 'provide_input', 'revalidate_then_retry'] as const;
 const LOOK_AGAIN = [false, 'revalidate_state', 'revalidate_then_retry'] as const;
 const BROADER = [false, 'request_broader_scope', 'redelegation_then_retry'] as const;
 const NEW_TOKEN = [false, 'request_new_delegation', 'redelegation_then_retry'] as const;
@@ -124,7 +125,7 @@ const ROWS: Row[] = [
     async (rig) => rig.invoke(await text(rig), 'touch', { note: 'x'.repeat(256 * 1024) }),
   ],
   ['unsupported_media_type', [415, ...REVALIDATE], otherMedia],
-  ['clarification_required', [422, ...LOOK_AGAIN], (rig) => use(rig, 'ask')],
+  ['clarification_required', [422, ...SAY_MORE], (rig) => use(rig, 'ask')],
   ['idempotency_mismatch', [422, ...LOOK_AGAIN], mismatch],
   ['composition_child_failed', [422, ...LOOK_AGAIN], childFailed],
   ['composition_empty_result', [422, ...LOOK_AGAIN], nothingFound],
