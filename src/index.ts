@@ -21,6 +21,8 @@ export type {
 } from './service/define.ts';
 export { defineCapability, HandlerFailure, NoEffect } from './service/define.ts';
 export type {
+  AskedInput,
+  AuthorPolicy,
   Resolution,
   Resolver,
   ServiceDefinition,

@@ -24,7 +24,7 @@ export const inputFaults: FaultRule = (capability) => [
   ...unusableThreshold(capability),
 ];
 
-type Found = [field: string, found: string];
+export type Found = [field: string, found: string];
 type InputRule = (input: Input) => Found[];
 
 const reservedName: InputRule = ({ name }) =>

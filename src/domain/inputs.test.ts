@@ -7,9 +7,10 @@ import { createCatalog } from './catalog.ts';
 import {
   type ActorPolicy,
   type Finding,
-  needsResolver,
   resolveInputs,
+  resolverOf,
   unknownParameters,
+  valueToResolve,
 } from './inputs.ts';
 
 const DEFAULT = 'd';
@@ -326,14 +327,32 @@ test('unknownParameters() names what the capability does not have, within bounds
   assert.doesNotMatch(long?.detail ?? '', /\p{Surrogate}/u);
 });
 
-test('needsResolver() asks about sent values of the right type in the one mode that resolves', () => {
-  const input = (mode: ResolutionMode) =>
-    withInputs({ name: 'x', type: 'string', ...inputWith(mode, {}) })
-      .inputs[0] as Capability['inputs'][0];
+test('resolverOf() names a resolver in every mode that takes a value from a caller', () => {
+  const asked = (mode: ResolutionMode, named: object) =>
+    resolverOf({ name: 'x', type: 'string', required: true, ...named, resolution: { mode } });
+  const taking = ResolutionMode.options.filter(
+    (mode) => asked(mode, { catalog_ref: 'towns' }) === 'towns',
+  );
 
-  assert.equal(needsResolver(input('backend_resolved'), { x: 'w' }), true);
-  assert.equal(needsResolver(input('backend_resolved'), { x: 1 }), false);
-  assert.equal(needsResolver(input('backend_resolved'), { x: null }), false);
-  assert.equal(needsResolver(input('backend_resolved'), {}), false);
-  assert.equal(needsResolver(input('clarify'), { x: 'w' }), false);
+  assert.deepEqual(taking, [
+    'backend_resolved',
+    'actor_policy_or_explicit',
+    'app_selected',
+    'explicit_only',
+    'clarify',
+  ]);
+  for (const mode of ResolutionMode.options) assert.equal(asked(mode, {}), undefined);
+  assert.equal(
+    resolverOf({ name: 'x', type: 'string', required: true, catalog_ref: 'towns' }),
+    undefined,
+  );
+});
+
+test('valueToResolve() is a value that was sent, of the declared type', () => {
+  const input = { name: 'x', type: 'string', required: true };
+
+  assert.equal(valueToResolve(input, { x: 'w' }), 'w');
+  assert.equal(valueToResolve(input, { x: 1 }), undefined);
+  assert.equal(valueToResolve(input, { x: null }), undefined);
+  assert.equal(valueToResolve(input, {}), undefined);
 });

@@ -7,14 +7,19 @@
  * @module
  */
 
-import type { Capability, Input, ResolutionBehavior } from '../protocol/capability.ts';
+import type {
+  Capability,
+  Input,
+  ResolutionBehavior,
+  ResolutionMode,
+} from '../protocol/capability.ts';
 import type { Clarification, Failure } from '../protocol/failure.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
 import { canonicalJson } from './canonical.ts';
 import { failure } from './failure.ts';
 import { wrongType } from './input-type.ts';
 
-/** What a resolver made of a caller's word. */
+/** What a resolver made of a value that was sent. */
 export type Finding =
   | { readonly value: unknown }
   | { readonly candidates: readonly unknown[]; readonly disclosable?: boolean | undefined }
@@ -73,18 +78,46 @@ export function resolveInputs(
   return { failure: failure('clarification_required', detail, { clarify }) };
 }
 
-/** Whether an input that nobody names gets its default: one that must be said is never filled in. */
+/** Whether an input that the caller leaves out gets its default: one that must be said is never filled in. */
 export function defaultApplies({ default: value, resolution }: Input): boolean {
   if (value === undefined) return false;
   if (resolution?.on_missing) return resolution.on_missing === 'use_default';
   return resolution?.mode !== 'explicit_only' && resolution?.mode !== 'app_selected';
 }
 
-/** Whether a resolver has to be asked about this input of a call. */
-export function needsResolver(input: Input, sent: JsonObject): boolean {
+/**
+ * Modes in which a caller's value means what a resolver makes of it. A closed set is compared as it
+ * stands, and what the actor's policy derives is no caller's value.
+ */
+const RESOLVED_MODES: ReadonlySet<ResolutionMode> = new Set([
+  'backend_resolved',
+  'actor_policy_or_explicit',
+  'app_selected',
+  'explicit_only',
+  'clarify',
+]);
+
+/** The name of the resolver that is asked about values of this input, where one is registered. */
+export function resolverOf({ resolution, catalog_ref }: Input): string | undefined {
+  if (!resolution || !RESOLVED_MODES.has(resolution.mode)) return undefined;
+  return resolution.resolver_ref ?? catalog_ref;
+}
+
+/** The value of a call that a resolver has to be asked about. */
+export function valueToResolve(input: Input, sent: JsonObject): unknown {
   const value = given(sent, input.name);
-  if (value === undefined || input.resolution?.mode !== 'backend_resolved') return false;
-  return wrongType(input.type, value) === undefined;
+  return value === undefined || wrongType(input.type, value) ? undefined : value;
+}
+
+/** Whether what becomes of this input can depend on the actor's policy. */
+export function needsPolicy({ resolution }: Input): boolean {
+  if (!resolution) return false;
+  const { mode, on_missing, on_ambiguous, on_unresolved } = resolution;
+  return (
+    mode === 'actor_policy' ||
+    mode === 'actor_policy_or_explicit' ||
+    [on_missing, on_ambiguous, on_unresolved].includes('use_actor_scope')
+  );
 }
 
 type Outcome =
@@ -93,20 +126,30 @@ type Outcome =
   | { readonly clarify: Clarification }
   | { readonly failure: Failure };
 
-type Reason = Clarification['reason'];
+/** Why an input has no value yet, and what a caller may be shown to choose from. */
+interface Trouble {
+  readonly reason: Clarification['reason'];
+  /** Ends "Cannot use x: it is …". */
+  readonly why: string;
+  readonly candidates?: readonly unknown[] | undefined;
+}
 
 function settleInput(input: Input, sent: unknown, facts: InputFacts): Outcome {
   const outcome = sent === undefined ? settleMissing(input, facts) : settleSent(input, sent, facts);
   if (!('value' in outcome)) return outcome;
   const wrong = wrongType(input.type, outcome.value);
-  if (wrong)
-    return { failure: failure('invalid_parameters', `Cannot use "${input.name}": ${wrong}`) };
+  if (wrong) return unreadable(input, wrong);
   if (isAllowed(input, outcome.value)) return outcome;
-  const instead = behave(input, 'unresolved', input.allowed_values, facts);
-  // The closed set binds whoever names the value, the actor's policy too.
-  const outside = 'value' in instead && !isAllowed(input, instead.value);
-  return outside ? denied(input, 'it is not among the allowed values') : instead;
+  const trouble = { ...OUTSIDE, candidates: input.allowed_values };
+  const instead = behave(input, trouble, facts);
+  // The closed set binds the actor's policy too.
+  const isOutside = 'value' in instead && !isAllowed(input, instead.value);
+  return isOutside ? denied(input, OUTSIDE.why) : instead;
 }
+
+const OUTSIDE = { reason: 'unresolved', why: 'not among the allowed values' } as const;
+const UNRESOLVED = { reason: 'unresolved', why: 'unresolved' } as const;
+const FORBIDDEN = { reason: 'unresolved', why: 'outside of the actor policy' } as const;
 
 function isAllowed({ allowed_values: allowed }: Input, value: unknown): boolean {
   return !allowed || includes(allowed, value);
@@ -114,28 +157,28 @@ function isAllowed({ allowed_values: allowed }: Input, value: unknown): boolean 
 
 function settleSent(input: Input, sent: unknown, facts: InputFacts): Outcome {
   const wrong = wrongType(input.type, sent);
-  if (wrong)
-    return { failure: failure('invalid_parameters', `Cannot use "${input.name}": ${wrong}`) };
-  switch (input.resolution?.mode) {
-    case 'actor_policy':
-      return denied(input, 'it is derived from the actor and takes no explicit value');
-    case 'actor_policy_or_explicit': {
-      const policy = facts.policies.get(input.name);
-      const allowed = policy?.allowed ?? (policy && 'value' in policy ? [policy.value] : []);
-      return includes(allowed, sent)
-        ? { value: sent }
-        : denied(input, 'it is outside of the actor policy');
-    }
-    case 'backend_resolved': {
-      const finding = facts.findings.get(input.name) ?? { unresolved: true };
-      if ('value' in finding) return { value: finding.value };
-      if (!('candidates' in finding)) return behave(input, 'unresolved', undefined, facts);
-      const shown = finding.disclosable ? finding.candidates : undefined;
-      return behave(input, 'ambiguous', shown, facts);
-    }
-    default:
-      return { value: sent };
+  if (wrong) return unreadable(input, wrong);
+  const mode = input.resolution?.mode;
+  if (mode === 'actor_policy') {
+    return denied(input, 'derived from the actor and takes no explicit value');
   }
+  const finding = facts.findings.get(input.name);
+  if (!finding && mode === 'backend_resolved') return behave(input, UNRESOLVED, facts);
+  if (finding && 'unresolved' in finding) return behave(input, UNRESOLVED, facts);
+  if (finding && 'candidates' in finding) {
+    const candidates = finding.disclosable ? finding.candidates : undefined;
+    return behave(input, { reason: 'ambiguous', why: 'ambiguous', candidates }, facts);
+  }
+  const value = finding ? finding.value : sent;
+  const isForbidden = mode === 'actor_policy_or_explicit' && !permits(input, value, facts);
+  return isForbidden ? behave(input, FORBIDDEN, facts) : { value };
+}
+
+/** Whether the actor may name this value itself. Without a policy it may name none. */
+function permits({ name }: Input, value: unknown, { policies }: InputFacts): boolean {
+  const policy = policies.get(name);
+  const derived = policy && 'value' in policy ? [policy.value] : [];
+  return includes(policy?.allowed ?? derived, value);
 }
 
 function settleMissing(input: Input, facts: InputFacts): Outcome {
@@ -144,60 +187,53 @@ function settleMissing(input: Input, facts: InputFacts): Outcome {
     const policy = facts.policies.get(input.name);
     if (policy && 'value' in policy) return { value: policy.value };
   }
-  if (resolution?.on_missing) return behave(input, 'missing', input.allowed_values, facts);
+  const trouble: Trouble = { reason: 'missing', why: 'missing', candidates: input.allowed_values };
+  if (resolution?.on_missing) return behave(input, trouble, facts);
   if (defaultApplies(input)) return { value: input.default };
-  if (!input.required) return { omit: true };
-  return behave(input, 'missing', input.allowed_values, facts);
+  return input.required ? behave(input, trouble, facts) : { omit: true };
 }
 
 /** Does what the input's policy says for this reason, or what is said where it is silent. */
-function behave(
-  input: Input,
-  reason: Reason,
-  candidates: readonly unknown[] | undefined,
-  facts: InputFacts,
-): Outcome {
-  const behavior = input.resolution?.[`on_${reason}`] ?? silent(input, reason);
-  switch (behavior) {
+function behave(input: Input, trouble: Trouble, facts: InputFacts): Outcome {
+  const { reason, why, candidates } = trouble;
+  switch (input.resolution?.[`on_${reason}`] ?? silent(input, reason)) {
     case 'invalid':
       return { failure: failure('invalid_parameters', `Cannot invoke without "${input.name}"`) };
     case 'clarify':
-      return clarifying(input, reason, candidates);
+      return clarifying(input, trouble);
     case 'app_select_or_clarify':
-      return clarifying(input, reason, input.allowed_values ?? candidates);
+      return clarifying(input, { ...trouble, candidates: input.allowed_values ?? candidates });
     case 'deny_or_clarify':
-      return candidates ? clarifying(input, reason, candidates) : denied(input, `it is ${reason}`);
+      return candidates ? clarifying(input, trouble) : denied(input, why);
     case 'deny':
-      return denied(input, `it is ${reason}`);
+      return denied(input, why);
     case 'use_default':
       return { value: input.default };
     case 'use_actor_scope': {
       const policy = facts.policies.get(input.name);
-      return policy && 'value' in policy
-        ? { value: policy.value }
-        : denied(input, `it is ${reason}`);
+      return policy && 'value' in policy ? { value: policy.value } : denied(input, why);
     }
     case 'omit':
       return { omit: true };
   }
 }
 
-function silent(input: Input, reason: Reason): ResolutionBehavior | 'invalid' {
+function silent(input: Input, reason: Trouble['reason']): ResolutionBehavior | 'invalid' {
   if (reason === 'ambiguous') return 'clarify';
   if (reason === 'unresolved') return 'deny';
   return input.resolution?.mode === 'clarify' ? 'clarify' : 'invalid';
 }
 
-function clarifying(
-  { name }: Input,
-  reason: Reason,
-  candidates: readonly unknown[] | undefined,
-): Outcome {
+function clarifying({ name }: Input, { reason, candidates }: Trouble): Outcome {
   return { clarify: { input: name, reason, ...(candidates && { candidates: [...candidates] }) } };
 }
 
+function unreadable({ name }: Input, wrong: string): Outcome {
+  return { failure: failure('invalid_parameters', `Cannot use "${name}": ${wrong}`) };
+}
+
 function denied({ name }: Input, why: string): Outcome {
-  return { failure: failure('input_denied', `Cannot use "${name}": ${why}`) };
+  return { failure: failure('input_denied', `Cannot use "${name}": it is ${why}`) };
 }
 
 /** Null says nothing, as in every request. */

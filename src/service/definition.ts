@@ -6,10 +6,12 @@
 
 import { type Catalog, createCatalog } from '../domain/catalog.ts';
 import { type Fault, fault, faultText } from '../domain/catalog-fault.ts';
+import { hookFaults } from '../domain/catalog-hooks.ts';
 import { rollbackTies } from '../domain/compensation.ts';
 import { parseDuration } from '../domain/duration.ts';
+import type { ActorPolicy } from '../domain/inputs.ts';
 import { type Capability, Input } from '../protocol/capability.ts';
-import { ServiceId } from '../protocol/primitives.ts';
+import { type JsonObject, ServiceId } from '../protocol/primitives.ts';
 import { Trust } from '../protocol/trust.ts';
 import { approvalFaults } from './approval-policy.ts';
 import type { DefinedCapability } from './define.ts';
@@ -28,12 +30,36 @@ export interface ServiceOptions {
   readonly authenticate?: Authenticate;
   /** By the `resolver_ref` or `catalog_ref` that inputs name. */
   readonly resolvers?: Readonly<Record<string, Resolver>>;
+  /** Asked about inputs for which the configuration's `actor_policies` say nothing. */
+  readonly actorPolicy?: AuthorPolicy;
   /** How far the service's word can be checked. Anchored by default: its log is sealed every ten seconds. */
   readonly trust?: Trust;
 }
 
 /** Finds what a caller's word for a thing means. Candidates are shown only where that is allowed. */
-export type Resolver = (value: unknown) => Resolution | Promise<Resolution>;
+export type Resolver = (value: unknown, asked: AskedInput) => Resolution | Promise<Resolution>;
+
+/** Says what is derived for an actor, and what it may name itself; nothing where it has no policy. */
+export type AuthorPolicy = (
+  asked: AskedInput,
+) => ActorPolicy | undefined | Promise<ActorPolicy | undefined>;
+
+/** Which input is resolved, and who asks. */
+export interface AskedInput {
+  readonly capability: string;
+  readonly input: string;
+  readonly principal: string;
+  readonly root_principal: string;
+  /**
+   * The root principal, then the subject of every token down to the caller's. The holder of a token names
+   * the next one, so the last name alone is no identity.
+   */
+  readonly principals: readonly string[];
+  readonly caller_class: string;
+  readonly session_id?: string | undefined;
+  /** Of the token, with its `task_id` where it has one. */
+  readonly purpose: Readonly<JsonObject>;
+}
 
 export type Resolution =
   | { readonly value: unknown }
@@ -49,6 +75,7 @@ export interface ServiceDefinition {
   /** By which inputs a compensation shows which call it undoes. */
   readonly rollbacks: ReadonlyMap<string, readonly (readonly string[])[]>;
   readonly resolvers: ReadonlyMap<string, Resolver>;
+  readonly actorPolicy?: AuthorPolicy | undefined;
   readonly authenticate?: Authenticate | undefined;
 }
 
@@ -80,7 +107,7 @@ export function createService(options: ServiceOptions): ServiceDefinition {
   const faults: Fault[] = [
     ...serviceFaults(options),
     ...('faults' in checked ? checked.faults : []),
-    ...options.capabilities.flatMap((capability) => missingResolvers(capability, resolvers)),
+    ...options.capabilities.flatMap((capability) => resolutionFaults(capability, resolvers)),
     ...options.capabilities.flatMap(codeFaults),
     ...options.capabilities.flatMap(approvalFaults),
   ];
@@ -92,6 +119,7 @@ export function createService(options: ServiceOptions): ServiceDefinition {
     rollbacks: rollbackTies(checked.catalog),
     trust: options.trust ?? { level: 'anchored', anchoring: { cadence: 'PT10S' } },
     resolvers,
+    actorPolicy: options.actorPolicy,
     authenticate: options.authenticate,
     code: new Map(options.capabilities.map((capability) => [capability.name, codeOf(capability)])),
   };
@@ -122,17 +150,16 @@ function serviceFaults({ id, capabilities, trust }: ServiceOptions): Fault[] {
 }
 
 /** Looks at one input at a time: one that does not parse has faults of its own. */
-function missingResolvers(
+function resolutionFaults(
   { name, declaration }: DefinedCapability,
   known: ReadonlyMap<string, Resolver>,
 ): Fault[] {
   const inputs = (declaration as { inputs?: unknown } | null)?.inputs;
   return (Array.isArray(inputs) ? inputs : []).flatMap((declared, index) => {
-    const { resolution, catalog_ref } = Input.safeParse(declared).data ?? {};
-    if (resolution?.mode !== 'backend_resolved') return [];
-    const reference = resolution.resolver_ref ?? catalog_ref ?? '';
-    if (known.has(reference)) return [];
-    return [fault(name, `inputs[${index}].resolution`, `no resolver "${reference}" is registered`)];
+    const input = Input.safeParse(declared).data;
+    return (input ? hookFaults(input, (reference) => known.has(reference)) : []).map(
+      ([field, found]) => fault(name, `inputs[${index}].${field}`, found),
+    );
   });
 }
 

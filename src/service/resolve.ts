@@ -2,6 +2,9 @@
  * Resolves the inputs of a call: asks the registered resolvers and the actor's policy, then lets the
  * domain decide.
  *
+ * Resolvers and the policy are author code. All of them that one call needs are asked at once and have
+ * as long as its handler, so a call with many inputs waits no longer than one with a single input.
+ *
  * @module
  */
 
@@ -12,16 +15,19 @@ import { readForeignObject } from '../domain/foreign.ts';
 import {
   type ActorPolicy,
   type Finding,
-  needsResolver,
+  needsPolicy,
   resolveInputs,
+  resolverOf,
   unknownParameters,
+  valueToResolve,
 } from '../domain/inputs.ts';
 import { BODY_LIMITS, copyOf } from '../domain/json.ts';
 import { matchesPrincipal } from '../domain/principal.ts';
-import type { Capability } from '../protocol/capability.ts';
+import type { Capability, Input } from '../protocol/capability.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
 import type { TokenCaller } from './caller.ts';
 import { LATE } from './deadline.ts';
+import type { AskedInput } from './definition.ts';
 import { askWithin, returnedBy } from './foreign.ts';
 import type { Parts } from './parts.ts';
 
@@ -33,42 +39,100 @@ export async function resolvedParameters(
   sent: JsonObject,
 ): Promise<JsonObject> {
   refuse(unknownParameters(capability, sent));
+  const configured = policiesFor(parts.config.actor_policies, caller);
   const findings = new Map<string, Finding>();
+  const derived = new Map<string, ActorPolicy>();
+  const questions: Promise<void>[] = [];
   for (const input of capability.inputs) {
-    if (!needsResolver(input, sent)) continue;
-    const reference = input.resolution?.resolver_ref ?? input.catalog_ref ?? '';
-    const resolver = parts.definition.resolvers.get(reference);
-    if (!resolver) throw new Error(`Cannot resolve "${input.name}": no resolver "${reference}"`);
-    // A copy: what was sent is what the fingerprint of an idempotency key is made of.
-    const value = copyOf(sent[input.name]);
-    const deadlineMs = parts.definition.code.get(capability.name)?.deadlineMs as number;
-    findings.set(input.name, await findingOf(() => resolver(value), input.name, deadlineMs));
+    if (!input.resolution) continue;
+    const asking = { parts, caller, capability, input };
+    questions.push(askResolver(asking, sent, findings));
+    if (!configured.has(input.name)) questions.push(askPolicy(asking, derived));
   }
-  const policies = policiesFor(parts.config.actor_policies, caller);
+  if (questions.length > 0) await Promise.all(questions);
+  const policies = derived.size > 0 ? new Map([...derived, ...configured]) : configured;
   const resolved = resolveInputs(capability, sent, { findings, policies });
   if ('failure' in resolved) throw new Refusal(resolved.failure);
   return resolved.parameters;
 }
 
-/** A resolver has as long as the handler; one that is stuck must not keep its caller for ever. */
-async function findingOf(
-  resolver: () => unknown,
-  name: string,
-  deadlineMs: number,
-): Promise<Finding> {
-  const heard = await askWithin(deadlineMs, resolver);
+interface Asking {
+  readonly parts: Parts;
+  readonly caller: TokenCaller;
+  readonly capability: Capability;
+  readonly input: Input;
+}
+
+/** Asks the resolver of an input, where it has one and a value was sent, and keeps what it found. */
+async function askResolver(
+  asking: Asking,
+  sent: JsonObject,
+  findings: Map<string, Finding>,
+): Promise<void> {
+  const { parts, input } = asking;
+  const resolver = parts.definition.resolvers.get(resolverOf(input) ?? '');
+  const value = resolver && valueToResolve(input, sent);
+  if (!resolver || value === undefined) return;
+  // A copy: what was sent is what the fingerprint of an idempotency key is made of.
+  const code = () => resolver(copyOf(value), askedInput(asking));
+  const what = `what the resolver of "${input.name}" returned`;
+  findings.set(input.name, findingOf(await answerOf(asking, what, code), what));
+}
+
+/** Asks the author's policy. The operator's configuration comes first, and is not here. */
+async function askPolicy(asking: Asking, derived: Map<string, ActorPolicy>): Promise<void> {
+  const { parts, input } = asking;
+  const { actorPolicy } = parts.definition;
+  if (!actorPolicy || !needsPolicy(input)) return;
+  const what = `what the actor policy returned for "${input.name}"`;
+  const { value, allowed } = await answerOf(asking, what, () => actorPolicy(askedInput(asking)));
+  if (allowed !== undefined && !Array.isArray(allowed)) {
+    throw new Error(`Cannot use ${what}: "allowed" is no list`);
+  }
+  derived.set(input.name, { ...(value !== undefined && { value }), allowed });
+}
+
+/** What author code answers, read as an object; an empty one where it answers nothing. */
+async function answerOf(
+  { parts, capability, input }: Asking,
+  what: string,
+  code: () => unknown,
+): Promise<JsonObject> {
+  const deadlineMs = parts.definition.code.get(capability.name)?.deadlineMs as number;
+  const heard = await askWithin(deadlineMs, code);
   if (heard === LATE) {
-    const detail = `Cannot resolve "${name}": no answer within ${deadlineMs} ms; nothing happened`;
+    const detail = `Cannot resolve "${input.name}": no answer within ${deadlineMs} ms; nothing happened`;
     throw new Refusal(failure('service_unavailable', detail));
   }
-  const what = `what the resolver of "${name}" returned`;
   const reading = readForeignObject(returnedBy(heard, what) ?? {}, BODY_LIMITS);
   if ('fault' in reading) throw new Error(`Cannot use ${what}: ${reading.fault}`);
-  const { value, candidates, disclosable } = reading.value;
+  return reading.value;
+}
+
+function findingOf({ value, candidates, disclosable }: JsonObject, what: string): Finding {
   if (value !== undefined) return { value };
   if (candidates === undefined) return { unresolved: true };
   if (!Array.isArray(candidates)) throw new Error(`Cannot use ${what}: "candidates" is no list`);
   return { candidates, disclosable: disclosable === true };
+}
+
+/** Copies: author code may keep or change what it is given. */
+function askedInput({ caller, capability, input }: Asking): AskedInput {
+  const { root_principal, token } = caller;
+  return Object.freeze({
+    capability: capability.name,
+    input: input.name,
+    principal: caller.principal,
+    root_principal,
+    principals: Object.freeze(chainNames(root_principal, subjectsOf(caller))),
+    caller_class: caller.caller_class,
+    session_id: token.session_id,
+    purpose: copyOf(token.purpose),
+  });
+}
+
+function subjectsOf({ loaded }: TokenCaller): string[] {
+  return loaded.lineage.map(({ subject }) => subject);
 }
 
 const NO_POLICIES: ReadonlyMap<string, ActorPolicy> = new Map();
@@ -80,13 +144,13 @@ const NO_POLICIES: ReadonlyMap<string, ActorPolicy> = new Map();
  */
 function policiesFor(
   rules: readonly ActorPolicyRule[],
-  { root_principal, loaded }: TokenCaller,
+  caller: TokenCaller,
 ): ReadonlyMap<string, ActorPolicy> {
   if (rules.length === 0) return NO_POLICIES;
+  const { root_principal } = caller;
   const ruleFor = (who: string) =>
     rules.find(({ principals }) => principals.some((pattern) => matchesPrincipal(pattern, who)));
-  const subjects = loaded.lineage.map(({ subject }) => subject);
-  const [, named = root_principal] = chainNames(root_principal, subjects);
+  const [, named = root_principal] = chainNames(root_principal, subjectsOf(caller));
   const rule = ruleFor(named) ?? ruleFor(root_principal);
   return rule ? new Map(Object.entries(rule.inputs)) : NO_POLICIES;
 }

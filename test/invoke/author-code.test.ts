@@ -8,6 +8,7 @@
 import assert from 'node:assert/strict';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, test } from 'vitest';
+import type { ActorPolicy } from '../../src/domain/inputs.ts';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
 import { defineCapability, type PinnedElsewhere } from '../../src/service/define.ts';
 import { createService, type Resolution } from '../../src/service/definition.ts';
@@ -42,6 +43,7 @@ const plain = {
 const definition = createService({
   id: 'author-code',
   resolvers: { places: () => code.resolver?.() as Resolution },
+  actorPolicy: () => code.policy?.() as ActorPolicy,
   authenticate: () => code.authenticate?.() as string,
   capabilities: [
     defineCapability({
@@ -71,6 +73,11 @@ const definition = createService({
           resolution: { mode: 'backend_resolved', resolver_ref: 'places' },
         },
       ],
+    }),
+    defineCapability({
+      ...plain,
+      name: 'ruled',
+      inputs: [{ name: 'account', type: 'string', resolution: { mode: 'actor_policy' } }],
     }),
     defineCapability({
       ...plain,
@@ -132,6 +139,7 @@ const ASKED = [
   { what: 'condition', capability: 'conditional', parameters: {} },
   { what: 'preview', capability: 'previewed', parameters: {} },
   { what: 'resolver', capability: 'resolved', parameters: { place: 'lisbon' } },
+  { what: 'policy', capability: 'ruled', parameters: {} },
   { what: 'binding', capability: 'bound', parameters: { quote: 'q-1' } },
 ] as const;
 

@@ -8,6 +8,7 @@
 import type { JsonObject } from '../../src/protocol/primitives.ts';
 import { defineCapability, type HandlerContext } from '../../src/service/define.ts';
 import {
+  type AskedInput,
   createService,
   type Resolution,
   type Resolver,
@@ -60,9 +61,9 @@ export function createWorld(): World {
     minimum_scope: ['w.use'],
     handler: scripted(name),
   });
-  const resolver = (reference: string) => (value: unknown) => {
+  const resolver = (reference: string) => (value: unknown, asked: AskedInput) => {
     const answer = answers.get(reference) ?? { unresolved: true };
-    return typeof answer === 'function' ? answer(value) : answer;
+    return typeof answer === 'function' ? answer(value, asked) : answer;
   };
 
   const definition = createService({
