@@ -5,7 +5,7 @@
  */
 
 import { CONTROL_ACTION, GUIDANCE, RECOVERY } from '../src/domain/failure.ts';
-import { STATUS } from '../src/http/status.ts';
+import { OWN_STATUS, STATUS } from '../src/http/status.ts';
 import type { FailureType } from '../src/protocol/failure.ts';
 
 export function failuresPage(): string {
@@ -25,6 +25,11 @@ ${types.map(row).join('\n')}
 ${Object.entries(CONTROL_ACTION)
   .map(([control, action]) => `\`${control}\` for \`${action}\``)
   .join(', ')}.
+
+## Failures of a capability's own
+
+A capability may declare failures beside these in \`failure_types\` (\`type\`, \`description\`, \`retry\`, \`action\`); the manifest has them.
+Such a failure is answered with status ${OWN_STATUS}, and its action has the recovery class of the table below.
 
 ## Actions
 

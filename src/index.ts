@@ -12,6 +12,7 @@ import type { ServiceDefinition } from './service/definition.ts';
 export type { RunningService } from './http/serve.ts';
 export type { ServeOptions } from './open.ts';
 export type {
+  Advice,
   ApprovalPolicy,
   DefinedCapability,
   Handler,

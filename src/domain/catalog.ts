@@ -14,6 +14,7 @@ import { canonicalJson } from './canonical.ts';
 import { compensationFaults } from './catalog-compensation.ts';
 import { compositionFaults } from './catalog-composition.ts';
 import { costFaults } from './catalog-cost.ts';
+import { failureFaults } from './catalog-failures.ts';
 import { type Fault, type FaultRule, fault, issueFaults, repeated } from './catalog-fault.ts';
 import { inputFaults } from './catalog-inputs.ts';
 import { salvage } from './catalog-salvage.ts';
@@ -252,6 +253,7 @@ const RULES: readonly FaultRule[] = [
   unknownLoggedFields,
   unusableGrantPolicy,
   misplacedComposition,
+  failureFaults,
   inputFaults,
   costFaults,
   compositionFaults,

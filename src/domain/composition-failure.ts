@@ -5,7 +5,7 @@
  */
 
 import type { Capability, SideEffectType } from '../protocol/capability.ts';
-import type { Failure, FailureType } from '../protocol/failure.ts';
+import type { AnyFailureType, Failure } from '../protocol/failure.ts';
 import { failure } from './failure.ts';
 
 /** One step, or the compensation of one; without an outcome nobody knows how far it came. */
@@ -14,7 +14,7 @@ export interface TrailStep {
   readonly step_id: string;
   readonly capability: string;
   readonly outcome?: 'completed' | 'failed' | 'no_effect' | 'indeterminate' | undefined;
-  readonly failure_type?: FailureType | undefined;
+  readonly failure_type?: AnyFailureType | undefined;
   readonly drawn?: bigint | undefined;
 }
 

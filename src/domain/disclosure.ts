@@ -9,7 +9,7 @@
 
 import type { Failure } from '../protocol/failure.ts';
 import type { DisclosureLevel } from '../protocol/trust.ts';
-import { GUIDANCE } from './failure.ts';
+import { GUIDANCE, isOfProtocol } from './failure.ts';
 
 /** A sentence; enough to act on, too little to map the inside of a service. */
 const REDUCED_DETAIL_MAX = 200;
@@ -44,7 +44,11 @@ function redacted(found: Failure): Failure {
   const { action, recovery_class } = found.resolution;
   return {
     ...kept,
-    detail: `Refused: ${GUIDANCE[found.type].when}`,
+    detail: `Refused: ${whenOf(found.type)}`,
     resolution: { action, recovery_class },
   };
+}
+
+function whenOf(type: Failure['type']): string {
+  return isOfProtocol(type) ? GUIDANCE[type].when : 'the manifest describes this failure';
 }

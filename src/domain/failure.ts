@@ -12,6 +12,7 @@
 import type { ControlRequirementType } from '../protocol/capability.ts';
 import type {
   Failure,
+  FailureDeclaration,
   FailureResolution,
   FailureType,
   RecoveryClass,
@@ -174,9 +175,15 @@ export const CONTROL_ACTION = {
   stronger_delegation_required: 'request_capability_binding',
 } as const satisfies Record<ControlRequirementType, ResolutionAction>;
 
+/** What helps a caller with the next step, beyond what the type says. */
+export type FailureAdvice = Pick<
+  FailureResolution,
+  'requires' | 'grantable_by' | 'estimated_availability'
+>;
+
 /** What a rule knows beyond the type. Everything that guides a caller's next step comes from the tables. */
 export interface FailureFacts
-  extends Pick<FailureResolution, 'requires' | 'grantable_by' | 'estimated_availability'>,
+  extends FailureAdvice,
     Pick<
       Failure,
       | 'approval_request_id'
@@ -191,10 +198,32 @@ export interface FailureFacts
 
 /** Builds a failure; the type (and the control requirement) alone decides the guidance. */
 export function failure(type: FailureType, detail: string, facts: FailureFacts = {}): Failure {
-  const { requires, grantable_by, estimated_availability, control, ...fields } = facts;
-  const { retry } = GUIDANCE[type];
+  const { control, ...rest } = facts;
   const unmet = type === 'control_requirement_unsatisfied' ? control : undefined;
   const action = unmet ? CONTROL_ACTION[unmet] : GUIDANCE[type].action;
+  return guided({ type, retry: GUIDANCE[type].retry, action }, detail, rest);
+}
+
+/** Builds a failure of a capability's own; its declaration alone decides the guidance. */
+export function ownFailure(
+  declared: FailureDeclaration,
+  detail: string,
+  advice: FailureAdvice = {},
+): Failure {
+  return guided(declared, detail, advice);
+}
+
+/** Whether a type is one of the protocol, and not of a capability's own. */
+export function isOfProtocol(type: string): type is FailureType {
+  return Object.hasOwn(GUIDANCE, type);
+}
+
+function guided(
+  { type, retry, action }: Pick<FailureDeclaration, 'retry' | 'action'> & Pick<Failure, 'type'>,
+  detail: string,
+  facts: Omit<FailureFacts, 'control'>,
+): Failure {
+  const { requires, grantable_by, estimated_availability, ...fields } = facts;
   return {
     type,
     detail,

@@ -11,7 +11,7 @@ import type { Document } from '../service/documents.ts';
 import { type Answer, isDocument } from '../service/operations.ts';
 import { RETRY_AFTER_SECONDS } from './limits.ts';
 import { openEventStream } from './sse.ts';
-import { STATUS } from './status.ts';
+import { statusOf } from './status.ts';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -50,7 +50,7 @@ export function sendFailure(
   reply: FastifyReply,
   failure: Failure,
   body: object | string = { success: false, failure },
-  status: number = STATUS[failure.type],
+  status: number = statusOf(failure),
 ): FastifyReply {
   reply.code(status).header('cache-control', 'no-store').type(JSON_TYPE);
   if (status === 401) reply.header('www-authenticate', challengeOf(failure));

@@ -4,7 +4,8 @@
  * @module
  */
 
-import type { FailureType } from '../protocol/failure.ts';
+import { isOfProtocol } from '../domain/failure.ts';
+import type { Failure, FailureType } from '../protocol/failure.ts';
 
 /** The specification fixes only 401 and "4xx". A new failure type does not compile without a row. */
 export const STATUS = {
@@ -52,3 +53,10 @@ export const STATUS = {
   service_unavailable: 503,
   outcome_unknown: 503,
 } as const satisfies Record<FailureType, number>;
+
+/** A capability's own failure: the request was understood, and could not be done as it stands. */
+export const OWN_STATUS = 422;
+
+export function statusOf({ type }: Pick<Failure, 'type'>): number {
+  return isOfProtocol(type) ? STATUS[type] : OWN_STATUS;
+}

@@ -154,3 +154,10 @@ for (const [said, told] of [
     assert.ok(adviceOn(found).split('\n').includes(told), adviceOn(found));
   });
 }
+
+test('toolOf() names the failures that the capability declares', () => {
+  const taken = { type: 'seat_taken', description: 'another booking has the seat', retry: false };
+  const { description } = tool({ failure_types: [{ ...taken, action: 'revalidate_state' }] });
+
+  assert.match(description, /^May fail with seat_taken: another booking has the seat\.$/m);
+});

@@ -66,6 +66,9 @@ function descriptionOf(capability: CapabilityDeclaration): string {
       (each) => `Does not give ${each}.`,
     ),
     capability.approval && approvalText(capability.approval.approvals_required),
+    ...(capability.failure_types ?? []).map(
+      ({ type, description: when }) => `May fail with ${type}: ${when}.`,
+    ),
     verify_via.length > 0 && `Check the outcome with ${verify_via.join(', ')}.`,
   ]
     .filter(Boolean)

@@ -5,7 +5,7 @@
  */
 
 import * as z from 'zod';
-import { FailureType } from './failure.ts';
+import { AnyFailureType } from './failure.ts';
 import { StreamSummary } from './invocation.ts';
 import {
   ApprovalRequestId,
@@ -74,7 +74,7 @@ export const AuditEntry = z.object({
   event_class: EventClass,
   success: z.boolean(),
   state: EntryState,
-  failure_type: FailureType.nullable(),
+  failure_type: AnyFailureType.nullable(),
   client_reference_id: CallerId.nullable(),
   task_id: CallerId.nullable(),
   parent_invocation_id: InvocationId.nullable(),

@@ -9,7 +9,7 @@
 
 import * as z from 'zod';
 import { Composition } from './composition.ts';
-import { GrantPolicy } from './failure.ts';
+import { FailureDeclaration, GrantPolicy } from './failure.ts';
 import {
   Amount,
   CapabilityName,
@@ -169,6 +169,9 @@ export type Observability = z.infer<typeof Observability>;
 export const ResponseMode = z.enum(['unary', 'streaming']);
 export type ResponseMode = z.infer<typeof ResponseMode>;
 
+/** An agent reads them all before it decides what to do; more are one failure with different details. */
+const FAILURE_TYPES_MAX = 32;
+
 export const CapabilityDeclaration = z.strictObject({
   description: z.string().min(1),
   contract_version: SemanticVersion,
@@ -202,6 +205,8 @@ export const CapabilityDeclaration = z.strictObject({
   /** What follows when the handler reports more than was reserved. By default only debt and an alarm. */
   on_overrun: z.literal('freeze').optional(),
   approval: ApprovalDeclaration.optional(),
+  /** Failures that its handler names beside those of the protocol. */
+  failure_types: z.array(FailureDeclaration).min(1).max(FAILURE_TYPES_MAX).optional(),
 });
 export type CapabilityDeclaration = z.infer<typeof CapabilityDeclaration>;
 /** As an author writes it: what has a default may be left out. */

@@ -61,6 +61,20 @@ export const FailureType = z.enum([
 ]);
 export type FailureType = z.infer<typeof FailureType>;
 
+/**
+ * A type that a capability declares for its own failures. The form alone does not tell it from a type of the
+ * protocol: the catalog refuses declarations that shadow one.
+ */
+export const OwnFailureType = z
+  .string()
+  .regex(/^[a-z][a-z0-9_]{2,63}$/, 'expected lower-case letters, digits or "_", 3 to 64 of them')
+  .brand<'OwnFailureType'>();
+export type OwnFailureType = z.infer<typeof OwnFailureType>;
+
+/** Every type that a failure can have. */
+export const AnyFailureType = z.union([FailureType, OwnFailureType]);
+export type AnyFailureType = z.infer<typeof AnyFailureType>;
+
 export const RecoveryClass = z.enum([
   'retry_now',
   'wait_then_retry',
@@ -91,6 +105,15 @@ export const ResolutionAction = z.enum([
   'invoke_as_root_principal',
 ]);
 export type ResolutionAction = z.infer<typeof ResolutionAction>;
+
+/** A failure of a capability's own, as its declaration announces it. The action decides the recovery class. */
+export const FailureDeclaration = z.strictObject({
+  type: OwnFailureType,
+  description: z.string().min(1).max(200),
+  retry: z.boolean(),
+  action: ResolutionAction,
+});
+export type FailureDeclaration = z.infer<typeof FailureDeclaration>;
 
 export const FailureResolution = z.object({
   action: ResolutionAction,
@@ -123,7 +146,7 @@ export type Clarification = z.infer<typeof Clarification>;
 
 export const Failure = z
   .object({
-    type: FailureType,
+    type: AnyFailureType,
     detail: z.string(),
     retry: z.boolean(),
     resolution: FailureResolution,

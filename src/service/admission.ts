@@ -324,6 +324,7 @@ function workOf(parts: Parts, call: CheckedCall, progress: Work['progress']): Wo
     parameters: call.parameters,
     bound: call.bound,
     approval: call.grant ? 'granted' : approval ? 'open' : 'undeclared',
+    failureTypes: call.capability.failure_types,
     progress,
   };
 }

@@ -78,6 +78,7 @@ async function performed(
       parameters,
       bound: new Map(),
       approval: 'undeclared',
+      failureTypes: capability.failure_types,
       progress: async () => undefined,
     };
     return await withinDeadline(deadlineMs, (deadline) =>

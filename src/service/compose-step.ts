@@ -164,6 +164,7 @@ function workOf(parts: Parts, { call }: Whole, { capability, parameters, bound }
     parameters,
     bound,
     approval: call.grant ? 'granted' : unapproved,
+    failureTypes: capability.failure_types,
     // A step's own events are not the whole's.
     progress: async () => undefined,
   };

@@ -134,20 +134,35 @@ export interface HandlerContext {
   requireApproval(): void;
 }
 
+/** A type of the protocol, or one that the capability declares in `failure_types`. */
+type NamedFailure = FailureType | (string & Record<never, never>);
+
+/** What helps a caller with the next step. What cannot be told of it is left out of the answer. */
+export interface Advice {
+  /** What the caller has to have or to do first, each in a few words; sixteen at most. */
+  readonly requires?: readonly string[];
+  /** The principal that could lift the restriction. */
+  readonly grantable_by?: string;
+  /** `immediate`, a duration such as `PT5M`, or a time. */
+  readonly estimated_availability?: string;
+}
+
 /** Thrown by a handler that did nothing: whatever was reserved for the call is given back. */
 export class NoEffect extends Error {
   // Known by a private name: `instanceof` would ask the thrown value itself, and that may throw.
   readonly #isOurs = true;
   override readonly name = 'NoEffect';
-  readonly type: FailureType;
+  readonly type: string;
+  readonly advice: Advice;
 
   static is(value: unknown): value is NoEffect {
     return typeof value === 'object' && value !== null && #isOurs in value;
   }
 
-  constructor(detail: string, type: FailureType = 'invalid_parameters') {
+  constructor(detail: string, type: NamedFailure = 'invalid_parameters', advice: Advice = {}) {
     super(detail);
     this.type = type;
+    this.advice = advice;
   }
 }
 
@@ -165,15 +180,17 @@ export class ApprovalNeeded extends Error {
 export class HandlerFailure extends Error {
   readonly #isOurs = true;
   override readonly name = 'HandlerFailure';
-  readonly type: FailureType;
+  readonly type: string;
+  readonly advice: Advice;
 
   static is(value: unknown): value is HandlerFailure {
     return typeof value === 'object' && value !== null && #isOurs in value;
   }
 
-  constructor(type: FailureType, detail: string) {
+  constructor(detail: string, type: NamedFailure, advice: Advice = {}) {
     super(detail);
     this.type = type;
+    this.advice = advice;
   }
 }
 

@@ -8,15 +8,17 @@ import { amended } from '../domain/amended.ts';
 import type { BindingFacts } from '../domain/bindings.ts';
 import type { Charge } from '../domain/budget.ts';
 import { failure } from '../domain/failure.ts';
-import { foreignMember, foreignText, readForeignObject } from '../domain/foreign.ts';
+import { readForeignObject } from '../domain/foreign.ts';
 import { copyOf, type JsonLimits } from '../domain/json.ts';
-import { type Failure, FailureType } from '../protocol/failure.ts';
+import type { Capability } from '../protocol/capability.ts';
+import type { Failure } from '../protocol/failure.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
 import type { BindingRecord } from '../storage/records.ts';
 import { contextOf, type HandledCall, type Notes } from './context.ts';
 import { beforeLate, createDeadline, type Deadline, LATE } from './deadline.ts';
-import { ApprovalNeeded, type Handler, HandlerFailure, NoEffect } from './define.ts';
+import { ApprovalNeeded, type Handler, NoEffect } from './define.ts';
 import { ask, report } from './foreign.ts';
+import { thrownFailure, undeclaredType } from './handler-failure.ts';
 import type { Parts } from './parts.ts';
 
 /**
@@ -25,15 +27,14 @@ import type { Parts } from './parts.ts';
  */
 const RESULT_LIMITS: JsonLimits = { bytes: 1_048_576, depth: 32, keys: 100_000 };
 
-/** UTF-16 units of a failure's detail: it is told to a caller and kept with the answer. */
-const DETAIL_LENGTH_MAX = 1_000;
-
 export interface Work {
   readonly handler: Handler;
   readonly parameters: JsonObject;
   readonly bound: ReadonlyMap<string, BindingFacts>;
   /** Whether the capability declares a policy, and whether this call has a grant in hand. */
   readonly approval: 'undeclared' | 'open' | 'granted';
+  /** What the capability declares beside the failures of the protocol. */
+  readonly failureTypes?: Capability['failure_types'];
   /** Tells of an event that was read. Never rejects. */
   progress(event: JsonObject): Promise<void>;
 }
@@ -111,53 +112,21 @@ export function completed(parts: Parts, returned: unknown, notes: Notes): Done {
   return { outcome: 'failed', failure: broke(), ...notes };
 }
 
-function broken(parts: Parts, { approval }: Work, thrown: unknown, notes: Notes): Done {
+function broken(parts: Parts, work: Work, thrown: unknown, notes: Notes): Done {
+  const { approval, failureTypes } = work;
   if (ApprovalNeeded.is(thrown) && approval === 'open') {
     const needed = failure('approval_required', 'Cannot go on: a person has to approve first');
     return { outcome: 'no_effect', failure: needed, needsApproval: true, bindings: [] };
   }
-  const isNoEffect = NoEffect.is(thrown);
-  const type = isNoEffect || HandlerFailure.is(thrown) ? typeSaid(thrown, isNoEffect) : undefined;
-  if (!type) {
-    report(parts.log, { err: thrown }, 'a handler broke');
+  const told = thrownFailure(parts, thrown, failureTypes);
+  if (!told) {
+    report(parts.log, { err: thrown, undeclared: undeclaredType(thrown) }, 'a handler broke');
     return { outcome: 'failed', failure: broke(), ...notes };
   }
-  const detail = foreignText(foreignMember(thrown, 'message'), DETAIL_LENGTH_MAX);
-  const told = failure(type, detail);
-  if (isNoEffect) return { outcome: 'no_effect', failure: told, bindings: [] };
-  const outcome = type === 'outcome_unknown' ? 'indeterminate' : 'failed';
+  if (NoEffect.is(thrown)) return { outcome: 'no_effect', failure: told, bindings: [] };
+  const outcome = told.type === 'outcome_unknown' ? 'indeterminate' : 'failed';
   return { outcome, failure: told, ...notes };
 }
-
-/**
- * What a handler may say. Code without types may name a failure that does not exist, which is a defect
- * like any other. "Nothing ran" is for a handler that did nothing, "the outcome is unknown" for one
- * that did something.
- */
-function typeSaid(thrown: unknown, isNoEffect: boolean): FailureType | undefined {
-  const { data: type } = FailureType.safeParse(textOf(foreignMember(thrown, 'type')));
-  if (type === undefined || OF_THE_SERVICE.has(type)) return undefined;
-  return type === (isNoEffect ? 'outcome_unknown' : 'service_unavailable') ? undefined : type;
-}
-
-/** A schema looks into what it is given, so it is given a text. */
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
-
-/** What only the service can mean: who asks, what was approved, which call a key belongs to. */
-const OF_THE_SERVICE: ReadonlySet<FailureType> = new Set([
-  'authentication_required',
-  'invalid_token',
-  'token_expired',
-  'approval_required',
-  'approval_grant_invalid',
-  'approval_request_decided',
-  'approval_request_expired',
-  'frozen',
-  'idempotency_in_progress',
-  'idempotency_mismatch',
-]);
 
 /** A handler's own words may carry what is inside; the caller gets none of them. */
 function broke(): Failure {

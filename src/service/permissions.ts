@@ -19,6 +19,7 @@ import {
 } from '../domain/authorization.ts';
 import { type BudgetState, checkBudget, leastRemaining } from '../domain/budget.ts';
 import { stepCapabilities } from '../domain/composition.ts';
+import { isOfProtocol } from '../domain/failure.ts';
 import { fromMinor } from '../domain/money.ts';
 import { createRecent } from '../domain/recent.ts';
 import type { Capability } from '../protocol/capability.ts';
@@ -152,7 +153,7 @@ const REASON_TYPE: Partial<Record<FailureType, ReasonType>> = {
 };
 
 function reasonType(found: Failure): ReasonType {
-  const known = REASON_TYPE[found.type];
+  const known = isOfProtocol(found.type) ? REASON_TYPE[found.type] : undefined;
   if (known) return known;
   const binding = found.resolution.action === 'request_capability_binding';
   return binding ? 'stronger_delegation_required' : 'unmet_control_requirement';

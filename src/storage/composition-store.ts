@@ -10,7 +10,7 @@
  */
 
 import type { EntryRecord } from '../domain/entry.ts';
-import type { FailureType } from '../protocol/failure.ts';
+import type { AnyFailureType } from '../protocol/failure.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
 import type { Overrun } from './invocation-store.ts';
 import type { BindingRecord, IntentRecord } from './records.ts';
@@ -62,7 +62,7 @@ export interface BegunStep {
 export interface EndedStep extends BegunStep {
   readonly outcome: 'completed' | 'failed' | 'no_effect' | 'indeterminate';
   readonly output?: JsonObject | undefined;
-  readonly failure_type?: FailureType | undefined;
+  readonly failure_type?: AnyFailureType | undefined;
   /** What it took of what was reserved for the whole. */
   readonly drawn?: bigint | undefined;
 }

@@ -158,7 +158,7 @@ for (const place of STORES) {
       world.reset();
       world.script('hold_two', (_parameters, context) => {
         context.cost({ currency: 'USD', amount: 1 });
-        throw new HandlerFailure('outcome_unknown', 'Cannot tell');
+        throw new HandlerFailure('Cannot tell', 'outcome_unknown');
       });
       const desk = await openDesk(world, { store: url, ...SHARED });
       const [one, two] = [await desk.token(), await desk.token()];
@@ -189,7 +189,7 @@ for (const place of STORES) {
       world.reset();
       world.script('hold_two', async () => {
         await new Promise((resolve) => setTimeout(resolve, 150));
-        throw new HandlerFailure('outcome_unknown', 'Cannot tell');
+        throw new HandlerFailure('Cannot tell', 'outcome_unknown');
       });
       const desk = await openDesk(world, { store: url, ...SHARED });
       const token = await desk.token();

@@ -42,7 +42,7 @@ onEachStore(wholes, (desk) => {
       const { world, invoke, token, children, entries, spent } = desk();
       const held = await token();
       world.script(name, () => {
-        throw new HandlerFailure('composition_child_failed', 'Cannot hold: sold out');
+        throw new HandlerFailure('Cannot hold: sold out', 'composition_child_failed');
       });
 
       const { status, body } = await invoke(held.token, 'trip', { item: 'x' });
@@ -155,7 +155,7 @@ onEachStore(wholes, (desk) => {
     const { world, invoke, token, entries, spent } = desk();
     const held = await token();
     world.script('hold_two', () => {
-      throw new HandlerFailure('outcome_unknown', 'Cannot say: the line went dead');
+      throw new HandlerFailure('Cannot say: the line went dead', 'outcome_unknown');
     });
 
     const { status, body } = await invoke(held.token, 'trip', { item: 'x' });

@@ -59,9 +59,9 @@ async function spent(): Promise<number> {
 
 describe('failures that a handler throws', () => {
   const reserved = [
-    new HandlerFailure('approval_required', 'ask somebody'),
-    new HandlerFailure('service_unavailable', 'nothing ran, or so it says'),
-    new HandlerFailure('invalid_token', 'who are you'),
+    new HandlerFailure('ask somebody', 'approval_required'),
+    new HandlerFailure('nothing ran, or so it says', 'service_unavailable'),
+    new HandlerFailure('who are you', 'invalid_token'),
     new NoEffect('nobody knows, and yet nothing happened', 'outcome_unknown'),
   ];
   for (const thrown of reserved) {
@@ -87,7 +87,7 @@ describe('failures that a handler throws', () => {
   });
 
   test('invoke() lists a call whose handler does not know what became of it', async () => {
-    behave = () => Promise.reject(new HandlerFailure('outcome_unknown', 'Cannot say'));
+    behave = () => Promise.reject(new HandlerFailure('Cannot say', 'outcome_unknown'));
 
     const { status, body } = await service.invoke(token, 'act');
 

@@ -283,7 +283,7 @@ onEachStore((rig) => {
     ['threw', () => new Error('a secret'), 'internal_error', 1000],
     [
       'failed after it may have acted',
-      () => new HandlerFailure('not_found', 'gone'),
+      () => new HandlerFailure('gone', 'not_found'),
       'not_found',
       1000,
     ],
@@ -322,7 +322,7 @@ onEachStore((rig) => {
     const token = await rig().token(usd(20));
     rig().world.script('pay_dynamic', (_parameters, context) => {
       context.cost({ currency: 'USD', amount: 3 });
-      throw new HandlerFailure('not_found', 'Cannot finish: the rest is gone');
+      throw new HandlerFailure('Cannot finish: the rest is gone', 'not_found');
     });
 
     const { body } = await rig().invoke(token.token, 'pay_dynamic');

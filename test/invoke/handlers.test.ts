@@ -182,7 +182,7 @@ onEachStore((rig) => {
     ['a text', 'secret-canary'],
     ['nothing', undefined],
     ['an error with a cause', new Error('x', { cause: 'secret-canary' })],
-    ['a failure nobody knows', new HandlerFailure('secret-canary' as 'not_found', 'secret-canary')],
+    ['a failure nobody knows', new HandlerFailure('secret-canary', 'secret-canary' as 'not_found')],
     [
       'a failure named like a property',
       new NoEffect('secret-canary', 'constructor' as 'not_found'),
@@ -215,7 +215,7 @@ onEachStore((rig) => {
 
   test('a handler speaks to the caller with a typed failure, whose guidance it cannot change', async () => {
     const { reply } = await once(rig(), 'touch', () => {
-      throw new HandlerFailure('binding_stale', 'Cannot seat: the plane left');
+      throw new HandlerFailure('Cannot seat: the plane left', 'binding_stale');
     });
 
     assert.equal(reply.status, 409);

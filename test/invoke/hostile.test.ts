@@ -52,13 +52,26 @@ const WAYS: readonly { name: string; script(value: unknown): Script }[] = [
   {
     name: 'words a HandlerFailure with',
     script: (value) => () => {
-      throw spoken(new HandlerFailure('not_found', 'x'), 'message', value);
+      throw spoken(new HandlerFailure('x', 'not_found'), 'message', value);
     },
   },
   {
     name: 'names a HandlerFailure by',
     script: (value) => () => {
-      throw spoken(new HandlerFailure('not_found', 'x'), 'type', value);
+      throw spoken(new HandlerFailure('x', 'not_found'), 'type', value);
+    },
+  },
+  {
+    name: 'advises a NoEffect with',
+    script: (value) => () => {
+      throw spoken(new NoEffect('x', 'not_found'), 'advice', value);
+    },
+  },
+  {
+    name: 'advises a HandlerFailure with fields of',
+    script: (value) => () => {
+      const advice = { requires: [value], grantable_by: value, estimated_availability: value };
+      throw spoken(new HandlerFailure('x', 'not_found'), 'advice', advice);
     },
   },
   {

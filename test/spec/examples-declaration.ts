@@ -110,6 +110,13 @@ const minimalApproval = { when: 'always', grant_policy: grantPolicy };
 const rateLimit = { limit: 10, window: 'PT1M' };
 const observability = { logged: true, retention: 'P90D', fields_logged: ['booking_id'] };
 
+const ownFailure = {
+  type: 'seat_taken',
+  description: 'another booking has the seat',
+  retry: false,
+  action: 'revalidate_state',
+};
+
 const declaration = {
   description: 'Book a flight',
   contract_version: '1.2.0',
@@ -135,6 +142,7 @@ const declaration = {
   rate_limit: rateLimit,
   on_overrun: 'freeze',
   approval,
+  failure_types: [ownFailure],
 };
 
 const minimalDeclaration = {
@@ -251,6 +259,7 @@ export const DECLARATION_EXAMPLES: Examples = {
     { full: above, minimal: { amount_above: 1_000 } },
     whole({ condition: 'the traveller is not an employee' }),
   ],
+  FailureDeclaration: [whole(ownFailure)],
   ApprovalDeclaration: [{ full: approval, minimal: minimalApproval }],
   RateLimit: [whole(rateLimit)],
   Observability: [{ full: observability, minimal: {} }],

@@ -81,6 +81,7 @@ export const STRICT: readonly string[] = [
   'CrossService',
   'ApprovalCondition',
   'ApprovalDeclaration',
+  'FailureDeclaration',
   'GrantPolicy',
   'RateLimit',
   'Observability',

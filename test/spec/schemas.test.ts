@@ -60,6 +60,7 @@ const WORDS = new Set(['string', 'number', 'enum', 'literal']);
 const EXEMPT: Readonly<Record<string, string>> = {
   JsonObject: 'any JSON object: it has no field of its own to prove',
   NextCursor: 'one word, or null',
+  AnyFailureType: 'one word',
 };
 
 /** Optional and nullable at once: left out and null mean the same. */

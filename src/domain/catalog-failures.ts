@@ -1,0 +1,34 @@
+/**
+ * Rules on the failure types that a capability declares for itself.
+ *
+ * @module
+ */
+
+import { type FaultRule, fault, repeated } from './catalog-fault.ts';
+import { isOfProtocol, RECOVERY } from './failure.ts';
+
+/** A name that the specification uses for `scope_insufficient` too. */
+const OTHER_SPELLINGS: readonly string[] = ['insufficient_scope'];
+
+/** A type means one thing to every client, so a capability gives none of the protocol's another meaning. */
+export const failureFaults: FaultRule = ({ name, kind, failure_types: declared = [] }) => {
+  if (kind === 'composed' && declared.length > 0) {
+    return [fault(name, 'failure_types', 'a composed capability has none: its steps have')];
+  }
+  const twice = repeated(declared.map(({ type }) => type)).map((type) =>
+    fault(name, 'failure_types', `"${type}" stands twice`),
+  );
+  const unusable = declared.flatMap(({ type, retry, action }, index) => {
+    const at = `failure_types[${index}]`;
+    const isTaken = isOfProtocol(type) || OTHER_SPELLINGS.includes(type);
+    return [
+      ...(isTaken
+        ? [fault(name, `${at}.type`, `"${type}" is a failure type of the protocol`)]
+        : []),
+      ...(retry && RECOVERY[action] === 'terminal'
+        ? [fault(name, `${at}.retry`, `"${action}" is terminal, so the call is never retried`)]
+        : []),
+    ];
+  });
+  return [...twice, ...unusable];
+};
