@@ -3,8 +3,9 @@
  *
  * A failure is a value. A rule returns the failure it found, or `undefined`; `refuse` turns a found
  * failure into control flow. Nothing outside this file writes a retry flag, an action or a recovery
- * class, so the guidance for one failure cannot differ between two endpoints. An action decides its
- * recovery class alone, so one action never means two things.
+ * class, so the guidance for one failure cannot differ between two endpoints; only a capability's own
+ * failures have flag and action from their declaration. An action decides its recovery class alone, so
+ * one action never means two things.
  *
  * @module
  */
@@ -208,7 +209,7 @@ export function failure(type: FailureType, detail: string, facts: FailureFacts =
 export function ownFailure(
   declared: FailureDeclaration,
   detail: string,
-  advice: FailureAdvice = {},
+  advice: FailureAdvice,
 ): Failure {
   return guided(declared, detail, advice);
 }
