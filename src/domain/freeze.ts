@@ -7,6 +7,36 @@
  * @module
  */
 
+import type { FreezeTarget } from '../protocol/operator.ts';
+
+/** What a freeze is kept under: no two have the same. */
+export interface FreezeKey {
+  readonly what: FreezeTarget;
+  /** Empty for the whole service. */
+  readonly target: string;
+}
+
+/** The freezes that keep a root principal from everything, the widest first. */
+export function principalFreezes(rootPrincipal: string): FreezeKey[] {
+  return [
+    { what: 'service', target: '' },
+    { what: 'root_principal', target: rootPrincipal },
+  ];
+}
+
+/** The freezes that keep this root principal from any of these capabilities. */
+export function capabilityFreezes(
+  capabilities: Iterable<string>,
+  rootPrincipal: string | undefined,
+): FreezeKey[] {
+  return [...new Set(capabilities)].flatMap((capability): FreezeKey[] => [
+    { what: 'capability', target: capability },
+    ...(rootPrincipal === undefined
+      ? []
+      : [{ what: 'capability', target: capabilityTarget(capability, rootPrincipal) } as const]),
+  ]);
+}
+
 /** What a freeze of a capability is kept under. */
 export function capabilityTarget(capability: string, rootPrincipal?: string): string {
   return rootPrincipal === undefined ? capability : `${capability} ${rootPrincipal}`;
@@ -20,15 +50,4 @@ export function readCapabilityTarget(target: string): {
   const space = target.indexOf(' ');
   if (space < 0) return { capability: target };
   return { capability: target.slice(0, space), root_principal: target.slice(space + 1) };
-}
-
-/** Whether a freeze keeps this root principal from this capability. */
-export function freezesCapability(
-  { what, target }: { readonly what: string; readonly target: string },
-  capability: string,
-  rootPrincipal: string | undefined,
-): boolean {
-  if (what !== 'capability') return false;
-  if (target === capability) return true;
-  return rootPrincipal !== undefined && target === capabilityTarget(capability, rootPrincipal);
 }

@@ -293,6 +293,7 @@ export const EXAMPLES: OperationExamples = {
       frozen: [
         { ...FREEZE, root_principal: null, frozen_by: OPERATOR, frozen_at: NOW, until: LATER },
       ],
+      next_cursor: null,
     },
   },
   'operator.indeterminate': {

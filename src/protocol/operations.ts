@@ -193,9 +193,9 @@ export const operations = {
     response: operator.UnfreezeAnswer,
   },
   'operator.frozen': {
-    ...get('/svc/operator/frozen', 'operator_frozen', 'What is frozen now'),
+    ...get('/svc/operator/frozen', 'operator_frozen', 'What is frozen now, newest first'),
     auth: 'bearer',
-    request: Nothing,
+    request: operator.FrozenRequest,
     response: operator.FrozenAnswer,
   },
   'operator.indeterminate': {

@@ -11,11 +11,14 @@ import { Checkpoint } from './audit.ts';
 import {
   ApprovalRequestId,
   CapabilityName,
+  cursorOf,
   ID_LENGTH_MAX,
   InvocationId,
   Money,
+  nextOf,
   optional,
   Principal,
+  pageSize,
   Reason,
   Timestamp,
   TokenId,
@@ -74,7 +77,24 @@ export const Freeze = z.object({
 });
 export type Freeze = z.infer<typeof Freeze>;
 
-export const FrozenAnswer = z.object({ frozen: z.array(Freeze) });
+/** A page has at most 1 MiB too, so it may end before its limit. */
+const FREEZE_PAGE_MAX = 1_000;
+
+/** In characters: holds a target with a principal, whatever its characters, as the place to go on from. */
+const FREEZE_CURSOR_MAX = 4_096;
+
+const FreezeCursor = cursorOf(FREEZE_CURSOR_MAX);
+
+export const FrozenRequest = z.object({
+  limit: pageSize(FREEZE_PAGE_MAX, FREEZE_PAGE_MAX),
+  cursor: optional(FreezeCursor),
+});
+export type FrozenRequest = z.output<typeof FrozenRequest>;
+
+export const FrozenAnswer = z.object({
+  frozen: z.array(Freeze),
+  next_cursor: nextOf(FreezeCursor),
+});
 export type FrozenAnswer = z.infer<typeof FrozenAnswer>;
 
 export const UnfreezeAnswer = z.object({ lifted: z.boolean() });

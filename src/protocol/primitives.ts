@@ -145,12 +145,22 @@ export function pageSize(most: number, fallback: number) {
 }
 
 /** An opaque place in a listing, as an earlier page gave it. */
-export const Cursor = z
-  .string()
-  .max(ID_LENGTH_MAX)
-  .regex(/^[A-Za-z0-9_-]+$/, 'expected a cursor of an earlier page');
+export const Cursor = cursorOf(ID_LENGTH_MAX);
+
+export function cursorOf(lengthMax: number) {
+  return z
+    .string()
+    .max(lengthMax)
+    .regex(/^[A-Za-z0-9_-]+$/, 'expected a cursor of an earlier page');
+}
+
+export const NextCursor = nextOf(Cursor);
 
 /** Decision 0033: a page is bounded in bytes too, so its length says nothing about what follows. */
-export const NextCursor = Cursor.nullable().describe(
-  'The cursor of the next page, or null when nothing is left. A page may have fewer items than its limit, or none.',
-);
+export function nextOf(cursor: typeof Cursor) {
+  return cursor
+    .nullable()
+    .describe(
+      'The cursor of the next page, or null when nothing is left. A page may have fewer items than its limit, or none.',
+    );
+}

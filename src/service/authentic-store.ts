@@ -27,7 +27,11 @@ export function authenticStore(store: Store, rows: RowKeys, alarms: Alarms): Sto
     ...callRows(store, rows, check),
     ...approvalRows(store, rows, check),
     freeze: (freeze, ...rest) => store.freeze(sealed(rows, 'freeze', freeze), ...rest),
-    frozen: async () => check.inForce(await store.frozen(), store.now()),
+    freezesUnder: async (keys) => check.inForce(await store.freezesUnder(keys), store.now()),
+    async listFreezes(...query) {
+      const page = await store.listFreezes(...query);
+      return { ...page, freezes: check.inForce(page.freezes, store.now()) };
+    },
   };
   // Everything else is the store's own.
   return Object.assign(Object.create(store) as Store, own);

@@ -12,7 +12,7 @@ import type { Charge } from '../domain/budget.ts';
 import { stepParameters } from '../domain/composition.ts';
 import { checkDraw } from '../domain/draw.ts';
 import { failure, Refusal, refuse } from '../domain/failure.ts';
-import { freezesCapability } from '../domain/freeze.ts';
+import { capabilityFreezes } from '../domain/freeze.ts';
 import type { Capability } from '../protocol/capability.ts';
 import type { CompositionStep } from '../protocol/composition.ts';
 import type { Failure } from '../protocol/failure.ts';
@@ -113,9 +113,8 @@ async function prepare(
   sent: JsonObject,
 ): Promise<Prepared> {
   const { caller, charge, grant } = whole.call;
-  const freezes = await parts.store.frozen(parts.store.now());
-  const frozen = freezes.find((freeze) =>
-    freezesCapability(freeze, capability.name, caller.root_principal),
+  const [frozen] = await parts.store.freezesUnder(
+    capabilityFreezes([capability.name], caller.root_principal),
   );
   if (frozen) throw new Refusal(frozenFailure(frozen));
   const bindings = await boundBy(parts, whole, capability, sent);

@@ -4,24 +4,28 @@
  * @module
  */
 
-import { failure, refuse } from '../domain/failure.ts';
-import { capabilityTarget, readCapabilityTarget } from '../domain/freeze.ts';
+import { failure, Refusal, refuse } from '../domain/failure.ts';
+import { capabilityTarget, principalFreezes, readCapabilityTarget } from '../domain/freeze.ts';
 import { isPrincipal } from '../domain/principal.ts';
 import type { Failure } from '../protocol/failure.ts';
-import type {
-  Freeze,
-  FreezeRequest,
-  FrozenAnswer,
-  UnfreezeAnswer,
-  UnfreezeRequest,
+import {
+  type Freeze,
+  type FreezeRequest,
+  FreezeTarget,
+  type UnfreezeAnswer,
+  type UnfreezeRequest,
 } from '../protocol/operator.ts';
 import type { FreezeRecord } from '../storage/records.ts';
+import type { FreezePlace } from '../storage/store.ts';
 import { answered, audited } from './audited.ts';
 import { acted, actorOf, type Caller, callerOf, holds } from './caller.ts';
 import { capabilityOf } from './definition.ts';
 import { actEntry } from './entries.ts';
-import { type Ask, requestOf } from './operations.ts';
+import { inLane } from './lane.ts';
+import { type Answer, type Ask, requestOf } from './operations.ts';
+import { createPage } from './page.ts';
 import type { Parts } from './parts.ts';
+import type { Slices } from './slices.ts';
 
 export async function freeze(parts: Parts, ask: Ask): Promise<Freeze> {
   return audited(parts, await callerOf(parts, ask), 'operator', async (caller) => {
@@ -53,12 +57,43 @@ export async function unfreeze(parts: Parts, ask: Ask): Promise<UnfreezeAnswer> 
   });
 }
 
-export async function frozen(parts: Parts, ask: Ask): Promise<FrozenAnswer> {
+/** Freezes in one read: each is authenticated, which takes some 30 microseconds. */
+const READ_MAX = 64;
+
+/** Reads for one answer. A list that needs more goes on in the next page. */
+const READS_MAX = 32;
+
+export async function frozen(parts: Parts, ask: Ask): Promise<Answer> {
   return answered(parts, await callerOf(parts, ask), async (caller) => {
     refuse(notOperator(caller, 'frozen'));
-    const records = await parts.store.frozen(parts.store.now());
-    return { frozen: records.map(freezeView) };
+    const { limit, cursor } = requestOf('operator.frozen', ask);
+    const after = placeOf(cursor);
+    return inLane(parts, caller, ask, (slices) => readPage(parts, slices, limit, after));
   });
+}
+
+async function readPage(
+  { store }: Parts,
+  slices: Slices,
+  limit: number,
+  after: FreezePlace | undefined,
+): Promise<Answer> {
+  const page = createPage<Freeze>(limit);
+  let place = after;
+  let isFull = false;
+  for (let reads = 0; reads < READS_MAX; reads++) {
+    await slices.turn();
+    const found = await store.listFreezes(READ_MAX, place);
+    await slices.each(found.freezes, (record) => {
+      isFull = !page.add(freezeView(record));
+      if (!isFull) place = record;
+      return !isFull;
+    });
+    if (isFull) break;
+    place = found.next;
+    if (place === undefined) break;
+  }
+  return page.answer('frozen', { next_cursor: place ? cursorOf(place) : null });
 }
 
 /** Operators hold `operator:*` or the scope of the one verb. */
@@ -70,11 +105,7 @@ export function notOperator(caller: Caller, verb: string): Failure | undefined {
 
 /** What is frozen on the service or on a root principal. */
 export async function frozenFor(parts: Parts, rootPrincipal: string): Promise<Failure | undefined> {
-  const now = parts.store.now();
-  const found = (await parts.store.frozen(now)).find(
-    ({ what, target }) =>
-      what === 'service' || (what === 'root_principal' && target === rootPrincipal),
-  );
+  const [found] = await parts.store.freezesUnder(principalFreezes(rootPrincipal));
   return found && frozenFailure(found);
 }
 
@@ -137,4 +168,22 @@ function freezeView(record: FreezeRecord): Freeze {
     frozen_at: frozen_at.toISOString(),
     until: until?.toISOString() ?? null,
   };
+}
+
+function cursorOf({ frozen_at, what, target }: FreezePlace): string {
+  return `${frozen_at.getTime()}-${what}-${Buffer.from(target).toString('base64url')}`;
+}
+
+/** Only a cursor that this place would be given: a store takes no text with NUL in it. */
+function placeOf(cursor: string | undefined): FreezePlace | undefined {
+  if (cursor === undefined) return undefined;
+  const [, time, kind, text = ''] = /^(\d{1,15})-([a-z_]+)-([\w-]*)$/.exec(cursor) ?? [];
+  const what = FreezeTarget.options.find((name) => name === kind);
+  const target = Buffer.from(text, 'base64url').toString();
+  if (time !== undefined && what !== undefined && !target.includes('\0')) {
+    const place = { frozen_at: new Date(Number(time)), what, target };
+    if (cursorOf(place) === cursor) return place;
+  }
+  const detail = `Cannot go on from "${cursor}": expected a cursor of an earlier page`;
+  throw new Refusal(failure('invalid_parameters', detail));
 }

@@ -23,7 +23,7 @@ import { checkBudget } from '../domain/budget.ts';
 import { digestOf } from '../domain/canonical.ts';
 import { stepCapabilities } from '../domain/composition.ts';
 import { failure, Refusal, refuse } from '../domain/failure.ts';
-import { freezesCapability } from '../domain/freeze.ts';
+import { capabilityFreezes } from '../domain/freeze.ts';
 import { rateHeaders } from '../domain/rate.ts';
 import type { Capability } from '../protocol/capability.ts';
 import type { Failure } from '../protocol/failure.ts';
@@ -206,15 +206,13 @@ async function loadCaller(
 }
 
 /** A whole is frozen with any of its steps. */
-async function frozenSteps(
+function frozenSteps(
   { store }: Parts,
   { steps }: NonNullable<Capability['composition']>,
   rootPrincipal: string | undefined,
-): Promise<FreezeRecord[]> {
-  const freezes = await store.frozen(store.now());
-  return freezes.filter((freeze) =>
-    steps.some(({ capability }) => freezesCapability(freeze, capability, rootPrincipal)),
-  );
+): Promise<readonly FreezeRecord[]> {
+  const names = steps.map(({ capability }) => capability);
+  return store.freezesUnder(capabilityFreezes(names, rootPrincipal));
 }
 
 /** The entry of a continuation names its grant, but nobody else's. */

@@ -282,7 +282,7 @@ function authorityMethods(parts: Parts): Methods {
     'audit.query': (ask) => queryAudit(parts, ask),
     'operator.freeze': answering(freeze),
     'operator.unfreeze': answering(unfreeze),
-    'operator.frozen': answering(frozen),
+    'operator.frozen': (ask) => frozen(parts, ask),
     'operator.indeterminate': (ask) => indeterminate(parts, ask),
     'operator.reconcile': answering(reconcile),
     'operator.deliveries': (ask) => listDeliveries(parts, ask),

@@ -14,6 +14,7 @@
  */
 
 import type { EntryRecord } from '../domain/entry.ts';
+import type { FreezeKey } from '../domain/freeze.ts';
 import type { GrantTerms } from '../domain/grant.ts';
 import type { ApprovalStatus } from '../protocol/approval.ts';
 import type { CompositionStore } from './composition-store.ts';
@@ -261,19 +262,33 @@ export interface DeliveryResult {
   readonly now: Date;
 }
 
+/** A place in the list of freezes. */
+export type FreezePlace = Pick<FreezeRecord, 'frozen_at' | 'what' | 'target'>;
+
+export interface FreezePage {
+  readonly freezes: readonly FreezeRecord[];
+  /** The `after` of the query that goes on. Absent when no freeze is left. */
+  readonly next?: FreezePlace | undefined;
+}
+
 export interface OperatorStore {
   /** Effective for every admission after it is acknowledged. Freezing again replaces the reason. */
   freeze(freeze: FreezeRecord, entry: EntryRecord, actor?: string): Promise<'frozen' | ActorEnded>;
 
   /** False when nothing was frozen; the entry is kept all the same. */
-  unfreeze(
-    target: Pick<FreezeRecord, 'what' | 'target'>,
-    entry: EntryRecord,
-    actor?: string,
-  ): Promise<boolean | ActorEnded>;
+  unfreeze(target: FreezeKey, entry: EntryRecord, actor?: string): Promise<boolean | ActorEnded>;
 
-  /** Those in force at `now`, newest first; without a time, all that are kept. */
-  frozen(now?: Date): Promise<readonly FreezeRecord[]>;
+  /**
+   * The freezes that are kept under these keys, in the order of the keys. Also those whose time has
+   * passed: whether the time is the one that was kept, only the MAC of the row says.
+   */
+  freezesUnder(keys: readonly FreezeKey[]): Promise<readonly FreezeRecord[]>;
+
+  /**
+   * Every freeze that is kept, newest first, those whose time has passed too. Pages that go on at
+   * `next` miss and repeat none.
+   */
+  listFreezes(limit: number, after?: FreezePlace): Promise<FreezePage>;
 
   /**
    * Ends what was promised to callers beside their tokens: every grant counts as used up, bindings and

@@ -5,8 +5,8 @@
  */
 
 import assert from 'node:assert/strict';
-import type { DeliveryRecord } from '../storage/records.ts';
-import type { Store } from '../storage/store.ts';
+import type { DeliveryRecord, FreezeRecord } from '../storage/records.ts';
+import type { FreezePage, FreezePlace, Store } from '../storage/store.ts';
 import { approve, asked, deny } from './cases-approvals.ts';
 import { approval, at, delivery, entry, freezeOf, HOUR } from './fixtures.ts';
 import { entriesSince, same, unchanged } from './observe.ts';
@@ -205,7 +205,7 @@ export const OPERATOR_CASES: Cases = {
 
     await store.freeze(freeze, told);
 
-    same(await store.frozen(at(6)), [freeze]);
+    same((await store.listFreezes(2)).freezes, [freeze]);
     same(await entriesSince(store, 0), [{ ...told, sequence: 0 }]);
   },
 
@@ -215,22 +215,54 @@ export const OPERATOR_CASES: Cases = {
 
     await store.freeze(second, entry());
 
-    same(await store.frozen(at(2 * HOUR)), [second]);
+    same((await store.listFreezes(2)).freezes, [second]);
     assert.equal((await store.sequence()).size, 2);
   },
 
-  'frozen() gives those in force, newest first': async (store) => {
+  'freezesUnder() gives exactly those that are named, in their order': async (store) => {
+    const service = freezeOf({ frozen_at: at(2) });
+    const capability = freezeOf({ what: 'capability', target: 'a', until: at(1), mac: 'kid.mac' });
+    const narrow = freezeOf({ what: 'capability', target: 'a human:b@example.com' });
+    const principal = freezeOf({ what: 'root_principal', target: 'a' });
+    const all = [narrow, principal, service, capability];
+    for (const freeze of all) await store.freeze(freeze, entry());
+
+    // One whose time has passed is given too: the time may have been edited.
+    same(await store.freezesUnder([capability, { what: 'service', target: '' }]), [
+      ...[capability, service],
+    ]);
+    same(await store.freezesUnder(all), all);
+    same(await store.freezesUnder([{ what: 'capability', target: 'human:b@example.com' }]), []);
+    same(await store.freezesUnder([]), []);
+  },
+
+  'listFreezes() gives all, newest first, in pages that miss and repeat none': async (store) => {
     const freezes = [
-      freezeOf({ frozen_at: at(2) }),
+      freezeOf({ frozen_at: at(2), until: at(3) }),
+      // Two of the same instant, so that the place of a page needs more than the time.
       freezeOf({ what: 'capability', target: 'a', frozen_at: at(3), until: at(HOUR) }),
-      freezeOf({ what: 'capability', target: 'b', frozen_at: at(1), until: at(HOUR + 1) }),
+      freezeOf({ what: 'capability', target: 'b', frozen_at: at(3) }),
       freezeOf({ what: 'root_principal', target: 'a', frozen_at: at(4) }),
+      freezeOf({ what: 'root_principal', target: 'b', frozen_at: at(1) }),
     ];
     for (const freeze of freezes) await store.freeze(freeze, entry());
-    const [service, ended, other, principal] = freezes;
+    const { freezes: all, next: end } = await store.listFreezes(10);
 
-    same(await store.frozen(at(HOUR - 1)), [principal, ended, service, other]);
-    same(await store.frozen(at(HOUR)), [principal, service, other]);
+    const paged: FreezeRecord[] = [];
+    let after: FreezePlace | undefined;
+    do {
+      const page: FreezePage = await store.listFreezes(2, after);
+      paged.push(...page.freezes);
+      after = page.next;
+    } while (after);
+
+    assert.equal(end, undefined);
+    assert.deepEqual(
+      all.map(({ frozen_at }) => frozen_at.getTime() - at(0).getTime()),
+      [4, 3, 3, 2, 1],
+    );
+    same(new Set(all.map(({ what, target }) => `${what} ${target}`)).size, 5);
+    same(paged, all);
   },
 
   'unfreeze() lifts exactly what it names, and is told': async (store) => {
@@ -243,7 +275,7 @@ export const OPERATOR_CASES: Cases = {
     const lifted = await store.unfreeze({ what: 'capability', target: 'a' }, told);
 
     assert.equal(lifted, true);
-    same(await store.frozen(at(1)), [other]);
+    same((await store.listFreezes(2)).freezes, [other]);
     same(await entriesSince(store, 2), [{ ...told, sequence: 2 }]);
   },
 

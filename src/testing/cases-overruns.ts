@@ -14,12 +14,10 @@ import type { TokenRecord } from '../storage/records.ts';
 import type { Store } from '../storage/store.ts';
 import {
   admission,
-  at,
   cents,
   chain,
   entry,
   freezeOf,
-  HOUR,
   newId,
   rootToken,
   settlement,
@@ -106,7 +104,7 @@ export const OVERRUN_CASES: Cases = {
       kept.map(({ entry_type }) => entry_type),
       ['invocation', 'operator'],
     );
-    same(await store.frozen(at(HOUR)), [freeze.record]);
+    same((await store.listFreezes(2)).freezes, [freeze.record]);
     const refused = await store.admit(admission(root));
     assert.equal(refused.admitted, false);
     assert.equal(!refused.admitted && refused.reason, 'frozen');
@@ -160,6 +158,6 @@ export const OVERRUN_CASES: Cases = {
     assert.equal(await store.endStep(ended, instance_id, kept), true);
 
     same(await debtsOf(store, line), [[usd(5n)], [usd(5n)]]);
-    same(await store.frozen(at(HOUR)), [freeze.record]);
+    same((await store.listFreezes(2)).freezes, [freeze.record]);
   },
 };

@@ -13,7 +13,7 @@ import type { StoredEntry } from '../domain/entry.ts';
 import { toHex } from '../domain/hash.ts';
 import type { BudgetState, GrantRecord, IdempotencyRecord } from '../storage/records.ts';
 import type { EntryQuery, Store } from '../storage/store.ts';
-import { at, FAR } from './fixtures.ts';
+import { FAR } from './fixtures.ts';
 
 /** More than any case makes. */
 const ALL = 10_000;
@@ -38,7 +38,7 @@ export async function observe(store: Store, watched: Watched): Promise<unknown> 
     indeterminate: await store.indeterminate(ALL),
     approvals: (await store.listApprovals({ now: new Date(0), limit: ALL })).requests,
     deliveries: await store.listDeliveries(ALL),
-    frozen: await store.frozen(at(0)),
+    frozen: (await store.listFreezes(100)).freezes,
   });
 }
 

@@ -25,7 +25,7 @@ const CHANGES = ['requestApproval', 'append', 'approve', 'admit', 'settle'] as c
 type Change = (typeof CHANGES)[number];
 
 /** Everything else a process does with its store. */
-const READS = ['load', 'loadApproval', 'heartbeat', 'frozen', 'expireApprovals'] as const;
+const READS = ['load', 'loadApproval', 'heartbeat', 'freezesUnder', 'expireApprovals'] as const;
 
 interface Mortal {
   readonly store: Store;

@@ -97,7 +97,7 @@ onBothStores((rig) => {
         actor_key: 'service:operator',
         failure_type: type,
       });
-      assert.deepEqual((await frozen(rig())).body, { frozen: [] });
+      assert.deepEqual((await frozen(rig())).body, { frozen: [], next_cursor: null });
     });
   }
 
@@ -261,7 +261,7 @@ onBothStores((rig) => {
 
     rig().advance(60_001);
 
-    assert.deepEqual((await frozen(rig())).body, { frozen: [] });
+    assert.deepEqual((await frozen(rig())).body, { frozen: [], next_cursor: null });
     assert.equal((await rig().invoke(token, 'buy_lounge_pass')).status, 200);
     assert.equal((await askToken(rig(), ALICE, SPENDING)).status, 200);
     assert.deepEqual((await unfreeze(rig(), OPERATOR, { what: 'service' })).body, {

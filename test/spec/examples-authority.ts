@@ -341,7 +341,13 @@ export const AUTHORITY_EXAMPLES: Examples = {
     whole({ what: 'service', reason: 'all clear' }),
   ],
   Freeze: [{ full: frozen, minimal: frozenService }],
-  FrozenAnswer: [{ full: { frozen: [frozen] }, minimal: { frozen: [frozenService] } }],
+  FrozenRequest: [{ full: { limit: 10, cursor: '1-capability-YQ' }, minimal: {} }],
+  FrozenAnswer: [
+    {
+      full: { frozen: [frozen], next_cursor: '1-capability-YQ' },
+      minimal: { frozen: [frozenService], next_cursor: null },
+    },
+  ],
   UnfreezeAnswer: [whole({ lifted: true })],
   IndeterminateInvocation: [{ full: indeterminate, minimal: { ...indeterminate, charged: null } }],
   IndeterminateAnswer: [whole({ indeterminate: [indeterminate] })],

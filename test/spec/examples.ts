@@ -37,6 +37,7 @@ export const REQUESTS: readonly string[] = [
   'CheckpointListRequest',
   'CheckpointReadRequest',
   'FreezeRequest',
+  'FrozenRequest',
   'UnfreezeRequest',
   'ReconcileRequest',
   'GraphRequest',

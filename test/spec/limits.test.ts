@@ -11,6 +11,7 @@ import { ApprovalListRequest, GrantRequest } from '../../src/protocol/approval.t
 import { AuditQuery, CheckpointListRequest } from '../../src/protocol/audit.ts';
 import { Composition } from '../../src/protocol/composition.ts';
 import { InvokeRequest } from '../../src/protocol/invocation.ts';
+import { FrozenRequest } from '../../src/protocol/operator.ts';
 import {
   ApprovalRequestId,
   Budget,
@@ -207,6 +208,7 @@ const PAGES = [
   ['Spec, GET /svc/checkpoints', CheckpointListRequest, 20, 100],
   ['Decisions 8, POST /svc/audit', AuditQuery, 50, 1_000],
   ['GET /svc/approval_requests', ApprovalListRequest, 50, 100],
+  ['GET /svc/operator/frozen', FrozenRequest, 1_000, 1_000],
 ] as const;
 for (const [name, schema, fallback, most] of PAGES) {
   const limitOf = (limit: unknown) => schema.parse({ limit }).limit;

@@ -13,6 +13,7 @@ import type { PostgresSettings } from './options.ts';
 import { CALL_FUNCTIONS } from './schema-calls.ts';
 import { CHAINS } from './schema-chains.ts';
 import { DEBTS } from './schema-debts.ts';
+import { FREEZES_BY_AGE } from './schema-freezes.ts';
 import { CLAIM_FUNCTIONS, LINEAGE_FUNCTIONS, RELEASE_FUNCTIONS } from './schema-functions.ts';
 import { LOG_TABLES } from './schema-log.ts';
 import { ORIGINS } from './schema-origins.ts';
@@ -43,6 +44,7 @@ export const STEPS: readonly string[] = [
   ROW_MACS,
   DEBTS,
   ORIGINS,
+  FREEZES_BY_AGE,
 ];
 
 /** Every index that has a name of its own, as the last step that makes it does. */

@@ -34,9 +34,16 @@ export function createOperators(database: Database, now: () => Date): OperatorSt
         return row?.in_force ?? false;
       }),
 
-    async frozen(now) {
-      const rows = await database.read<Row>(FROZEN, [now]);
+    async freezesUnder(keys) {
+      const [whats, targets] = [keys.map(({ what }) => what), keys.map(({ target }) => target)];
+      const rows = await database.read<Row>(UNDER, [whats, targets]);
       return rows.map(freezeOf);
+    },
+
+    async listFreezes(limit, after) {
+      const place = [after?.frozen_at, after?.what, after?.target];
+      const freezes = (await database.read<Row>(LIST, [...place, limit])).map(freezeOf);
+      return { freezes, next: freezes.length === limit ? freezes.at(-1) : undefined };
     },
 
     voidPromises: () =>
@@ -47,6 +54,8 @@ export function createOperators(database: Database, now: () => Date): OperatorSt
 }
 
 const FIRST = ENTRY_COLUMNS.length + 1;
+
+const COLUMNS = 'what, target, reason, frozen_by, frozen_at, until, mac';
 
 /** Freezes in a transaction that is under way. */
 export async function runFreeze(
@@ -72,7 +81,7 @@ const HOLD_FREEZES: Statement = {
 const FREEZE: Statement = {
   name: 'freeze',
   text: `WITH entry AS (${enqueueFrom(1, '')})
-    INSERT INTO freezes (what, target, reason, frozen_by, frozen_at, until, mac)
+    INSERT INTO freezes (${COLUMNS})
     VALUES ($${FIRST}, $${FIRST + 1}, $${FIRST + 2}, $${FIRST + 3}, $${FIRST + 4}, $${FIRST + 5},
       $${FIRST + 6})
     ON CONFLICT (what, target) DO UPDATE SET reason = EXCLUDED.reason,
@@ -87,10 +96,19 @@ const UNFREEZE: Statement = {
     RETURNING until IS NULL OR until > $${FIRST + 2}::timestamptz AS in_force`,
 };
 
-const FROZEN: Statement = {
-  name: 'frozen',
-  text: `SELECT what, target, reason, frozen_by, frozen_at, until, mac FROM freezes
-    WHERE $1::timestamptz IS NULL OR until IS NULL OR until > $1 ORDER BY frozen_at DESC, what, target`,
+const UNDER: Statement = {
+  name: 'freezes_under',
+  text: `SELECT ${COLUMNS}
+    FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS key (what, target, place)
+    JOIN freezes USING (what, target) ORDER BY place`,
+};
+
+const LIST: Statement = {
+  name: 'list_freezes',
+  text: `SELECT ${COLUMNS} FROM freezes
+    WHERE (frozen_at, what, target)
+      < (coalesce($1::timestamptz, 'infinity'), coalesce($2::text, ''), coalesce($3::text, ''))
+    ORDER BY frozen_at DESC, what DESC, target DESC LIMIT $4`,
 };
 
 /** In the order in which every transition takes these locks. */

@@ -6,8 +6,9 @@
  * @module
  */
 
+import type { FreezeKey } from '../../domain/freeze.ts';
 import type { FreezeRecord } from '../records.ts';
-import type { ActorEnded, OperatorStore } from '../store.ts';
+import type { ActorEnded, FreezePage, FreezePlace, OperatorStore } from '../store.ts';
 import type { Connection } from './connection.ts';
 import type { LogWriter } from './log-writer.ts';
 import { freezeOf, type Row } from './rows.ts';
@@ -53,11 +54,30 @@ export function unfreeze(
   return row !== undefined && (row.until === null || row.until > now.getTime());
 }
 
-export function frozen(connection: Connection, now?: Date): FreezeRecord[] {
+export function freezesUnder(connection: Connection, keys: readonly FreezeKey[]): FreezeRecord[] {
+  return keys.flatMap(({ what, target }) => {
+    const row = connection.get<Row<FreezeRecord>>(
+      'SELECT * FROM freezes WHERE what = ? AND target = ?',
+      what,
+      target,
+    );
+    return row ? [freezeOf(row)] : [];
+  });
+}
+
+export function listFreezes(
+  connection: Connection,
+  limit: number,
+  after?: FreezePlace,
+): FreezePage {
   const rows = connection.all<Row<FreezeRecord>>(
-    `SELECT * FROM freezes WHERE until IS NULL OR until > coalesce(?, until - 1)
-     ORDER BY frozen_at DESC, what, target`,
-    now,
+    `SELECT * FROM freezes WHERE (frozen_at, what, target) < (?, ?, ?)
+     ORDER BY frozen_at DESC, what DESC, target DESC LIMIT ?`,
+    after?.frozen_at ?? Number.MAX_SAFE_INTEGER,
+    after?.what ?? '',
+    after?.target ?? '',
+    limit,
   );
-  return rows.map(freezeOf);
+  const freezes = rows.map(freezeOf);
+  return { freezes, next: freezes.length === limit ? freezes.at(-1) : undefined };
 }

@@ -236,7 +236,8 @@ function operatorStore({ connection, reader, log, commits, now }: Parts) {
     unfreeze: (...target) => {
       return commits.submit(() => freezes.unfreeze(connection, log, target, now()));
     },
-    frozen: (at) => reader.ask(() => freezes.frozen(connection, at)),
+    freezesUnder: (keys) => reader.ask(() => freezes.freezesUnder(connection, keys)),
+    listFreezes: (...page) => reader.ask(() => freezes.listFreezes(connection, ...page)),
     sealRows: (decide) => commits.submit(() => sealRows(connection, decide)),
     scanRows: (...page) => reader.ask(() => scanRows(connection, ...page)),
     voidPromises: () => commits.submit(() => settlement.voidPromises(connection)),
