@@ -163,9 +163,9 @@ export interface ApprovalStore {
   ): Promise<Pick<ApprovalRecord, 'status' | 'expires_at'> | undefined>;
 
   /**
-   * Newest first; `capabilities` undefined means all. A pending one past its expiry is `expired`. A
-   * store may stop before `limit`, when it has looked at many in vain; pages that go on at `next` miss
-   * and repeat none.
+   * Newest first; `capabilities` undefined means all. A pending one past its expiry is `expired`. One
+   * query looks at `APPROVALS_LOOKED_AT_MAX` requests and may so end before `limit`; pages that go on
+   * at `next` miss and repeat none.
    */
   listApprovals(query: ApprovalQuery): Promise<ApprovalPage>;
 
@@ -208,6 +208,9 @@ export interface ApprovalStore {
   /** Newest first; those older than the one with the id `before`. */
   listDeliveries(limit: number, before?: string): Promise<readonly DeliveryRecord[]>;
 }
+
+/** Requests that one query looks at. Each may be long, and what is compared stands behind that. */
+export const APPROVALS_LOOKED_AT_MAX = 200;
 
 export interface ApprovalQuery {
   readonly now: Date;

@@ -6,7 +6,11 @@
 
 import assert from 'node:assert/strict';
 import type { ApprovalRecord } from '../storage/records.ts';
-import type { ApprovalPage, ApprovalPlace } from '../storage/store.ts';
+import {
+  APPROVALS_LOOKED_AT_MAX,
+  type ApprovalPage,
+  type ApprovalPlace,
+} from '../storage/store.ts';
 import { approve, asked, deny } from './cases-approvals.ts';
 import { approval, at, HOUR } from './fixtures.ts';
 import { same } from './observe.ts';
@@ -52,6 +56,28 @@ export const LISTING_CASES: Cases = {
     } while (before !== undefined);
 
     assert.deepEqual(found, [245, 125, 5]);
+  },
+
+  'listApprovals() looks at a bounded number of requests, and goes on behind them': async (
+    store,
+  ) => {
+    const beyond = 3;
+    const count = APPROVALS_LOOKED_AT_MAX + beyond;
+    const batch = Array.from({ length: count }, (_, i) => {
+      return asked(store, approval({ capability: i === 0 ? 'rare' : 'c', created_at: at(i) }));
+    });
+    await Promise.all(batch);
+    const query = { now: at(0), capabilities: ['rare'], limit: 1 };
+
+    const first = await store.listApprovals(query);
+    const second = await store.listApprovals({ ...query, before: first.next });
+
+    assert.deepEqual(first.requests, []);
+    same(first.next?.created_at, at(beyond));
+    same(
+      second.requests.map(({ created_at }) => created_at),
+      [at(0)],
+    );
   },
 
   'listApprovals() filters by capability, where none means none': async (store) => {

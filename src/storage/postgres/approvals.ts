@@ -8,12 +8,14 @@
  */
 
 import type { ApprovalRecord, GrantRecord } from '../records.ts';
-import type {
-  ApprovalDecision,
-  ApprovalPage,
-  ApprovalQuery,
-  ApprovalStore,
-  Denial,
+import {
+  APPROVALS_LOOKED_AT_MAX,
+  type ApprovalDecision,
+  type ApprovalPage,
+  type ApprovalPlace,
+  type ApprovalQuery,
+  type ApprovalStore,
+  type Denial,
 } from '../store.ts';
 import { endedActor } from './actor.ts';
 import { GRANT_COLUMNS } from './admission.ts';
@@ -88,12 +90,20 @@ async function ask(session: Session, request: ApprovalRecord): Promise<ApprovalR
   }
 }
 
+/** What one query found, and the last request that it looked at, where there are more. */
+interface Listed {
+  readonly found: readonly Row[] | null;
+  readonly floor: ApprovalPlace | null;
+}
+
 async function list(database: Database, query: ApprovalQuery): Promise<ApprovalPage> {
   const { now, status, capabilities, limit, before } = query;
   const place = [before?.created_at, before?.approval_request_id];
-  const rows = await database.read<Row>(LIST, [now, status, capabilities, ...place, limit]);
-  const requests = rows.map(approvalOf);
-  return { requests, next: requests.length === limit ? requests.at(-1) : undefined };
+  const values = [now, status, capabilities, ...place, limit, APPROVALS_LOOKED_AT_MAX];
+  const [row] = await database.read<Listed>(LIST, values);
+  const requests = (row?.found ?? []).map(approvalOf);
+  const floor = row?.floor && { ...row.floor, created_at: new Date(row.floor.created_at) };
+  return { requests, next: requests.length === limit ? requests.at(-1) : (floor ?? undefined) };
 }
 
 async function approve(
@@ -232,12 +242,24 @@ const STATUS_AT = `CASE WHEN r.status = 'pending' AND r.expires_at <= $1 THEN 'e
 
 const LIST: Statement = {
   name: 'list_approvals',
-  text: `SELECT ${REQUEST_COLUMNS}, ${STATUS_AT} AS status FROM approval_requests r
-    WHERE ($2::text IS NULL OR ${STATUS_AT} = $2)
-      AND ($3::text[] IS NULL OR r.capability = ANY ($3))
-      AND (r.created_at, r.approval_request_id)
+  text: `WITH looked AS MATERIALIZED (
+      SELECT created_at, approval_request_id FROM approval_requests
+      WHERE (created_at, approval_request_id)
         < (coalesce($4::timestamptz, 'infinity'), coalesce($5::text, ''))
-    ORDER BY r.created_at DESC, r.approval_request_id DESC LIMIT $6`,
+      ORDER BY created_at DESC, approval_request_id DESC LIMIT $7::integer
+    ), found AS (
+      SELECT ${REQUEST_COLUMNS}, ${STATUS_AT} AS status
+      FROM looked JOIN approval_requests r USING (approval_request_id)
+      WHERE ($2::text IS NULL OR ${STATUS_AT} = $2)
+        AND ($3::text[] IS NULL OR r.capability = ANY ($3))
+      ORDER BY r.created_at DESC, r.approval_request_id DESC LIMIT $6
+    )
+    SELECT
+      (SELECT jsonb_agg(to_jsonb(found) ORDER BY created_at DESC, approval_request_id DESC)
+        FROM found) AS found,
+      (SELECT to_jsonb(looked) FROM looked
+        ORDER BY created_at DESC, approval_request_id DESC
+        LIMIT 1 OFFSET $7::integer - 1) AS floor`,
 };
 
 const COUNT: Statement = {

@@ -9,13 +9,14 @@
 
 import type { ApprovalStatus } from '../../protocol/approval.ts';
 import type { ApprovalRecord, ApprovalVote, GrantRecord } from '../records.ts';
-import type {
-  ActorEnded,
-  ApprovalDecision,
-  ApprovalPage,
-  ApprovalQuery,
-  ApprovalStore,
-  Denial,
+import {
+  type ActorEnded,
+  APPROVALS_LOOKED_AT_MAX,
+  type ApprovalDecision,
+  type ApprovalPage,
+  type ApprovalQuery,
+  type ApprovalStore,
+  type Denial,
 } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { insertDeliveries } from './deliveries.ts';
@@ -60,9 +61,6 @@ export function approvalState(
   return row && { ...row, expires_at: timeOf(row.expires_at) };
 }
 
-/** Rows that one query looks at in vain. Each may be long, and what is compared stands behind that. */
-const LOOKED_AT_MAX = 200;
-
 export function listApprovals(connection: Connection, query: ApprovalQuery): ApprovalPage {
   const { now, before, limit } = query;
   const end = [before?.created_at ?? Number.MAX_SAFE_INTEGER, before?.approval_request_id ?? ''];
@@ -71,7 +69,7 @@ export function listApprovals(connection: Connection, query: ApprovalQuery): App
      WHERE (created_at, approval_request_id) < (?1, ?2)
      ORDER BY created_at DESC, approval_request_id DESC LIMIT 1 OFFSET ?3`,
     ...end,
-    LOOKED_AT_MAX - 1,
+    APPROVALS_LOOKED_AT_MAX - 1,
   );
   const rows = connection.all<RequestRow>(
     `SELECT *, iif(status = 'pending' AND expires_at <= ?1, 'expired', status) AS status
