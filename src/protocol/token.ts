@@ -113,11 +113,18 @@ export type DelegationClaims = z.infer<typeof DelegationClaims>;
 export const RevokeRequest = z.strictObject({ token_id: TokenId });
 export type RevokeRequest = z.output<typeof RevokeRequest>;
 
-/** `ended` counts the tokens that were alive until now: this one and its descendants. */
+/** Bounds how long an answer to a revocation waits for its count: some seconds. */
+export const ENDED_COUNT_MAX = 100_000;
+
 export const RevokeAnswer = z.object({
   revoked: z.literal(true),
   token_id: TokenId,
-  ended: z.int().nonnegative(),
+  ended: z
+    .int()
+    .nonnegative()
+    .describe(
+      `The tokens that were alive until now: this one and its descendants, counted up to ${ENDED_COUNT_MAX}. Fewer where the store failed before all were counted.`,
+    ),
   revoked_at: Timestamp,
 });
 export type RevokeAnswer = z.infer<typeof RevokeAnswer>;

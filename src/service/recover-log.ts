@@ -189,8 +189,8 @@ async function revokeRoot(store: Store, operator: string, token_id: string): Pro
   const { token } = (await store.describeToken(token_id, 0)) ?? {};
   const owner = token?.root_principal ?? operator;
   const caller = { principal: operator, root_principal: owner };
-  await store.revokeToken(token_id, store.now(), (ended) => {
-    const detail = { ended, reason: REASON, ...(token && { subject: token.subject }) };
+  await store.revokeToken(token_id, store.now(), (was_alive) => {
+    const detail = { was_alive, reason: REASON, ...(token && { subject: token.subject }) };
     return actEntry({ store }, caller, { entry_type: 'revocation', token_id, detail });
   });
 }

@@ -10,7 +10,8 @@
 import { leastRemaining } from '../domain/budget.ts';
 import { failure, Refusal } from '../domain/failure.ts';
 import { fromMinor } from '../domain/money.ts';
-import type { RevokeAnswer, TokenView } from '../protocol/token.ts';
+import { ENDED_COUNT_MAX, type RevokeAnswer, type TokenView } from '../protocol/token.ts';
+import { livingBelow } from '../storage/descendants.ts';
 import type { TokenDescription } from '../storage/store.ts';
 import { answered, audited } from './audited.ts';
 import { moneyOf } from './call.ts';
@@ -26,11 +27,11 @@ export async function revokeToken(parts: Parts, ask: Ask): Promise<RevokeAnswer>
   return audited(parts, await callerOf(parts, ask), 'revocation', async (caller) => {
     const { token_id } = requestOf('tokens.revoke', ask);
     const { token } = await describe(parts, caller, token_id, 'operator:revoke');
-    const entry = (ended: number) =>
+    const entry = (was_alive: boolean) =>
       actEntry(
         parts,
         { principal: caller.principal, root_principal: token.root_principal },
-        { entry_type: 'revocation', token_id, detail: { ended, subject: token.subject } },
+        { entry_type: 'revocation', token_id, detail: { was_alive, subject: token.subject } },
       );
     const revoked = acted(
       await parts.store.revokeToken(token_id, parts.store.now(), entry, {
@@ -38,9 +39,31 @@ export async function revokeToken(parts: Parts, ask: Ask): Promise<RevokeAnswer>
       }),
     );
     if (!revoked) throw new Refusal(unknownToken(token_id));
-    const { ended, revoked_at } = revoked;
+    const { wasAlive, revoked_at } = revoked;
+    const ended = wasAlive ? await countEnded(parts, token_id, revoked_at) : 0;
     return { revoked: true, token_id, ended, revoked_at: revoked_at.toISOString() };
   });
+}
+
+/**
+ * The token and what lived below it. Counted after the revocation, which so takes the same time however
+ * many tokens it ends, and in slices, without a place: the answer reports an effect.
+ */
+async function countEnded({ store, lane, log }: Parts, id: string, at: Date): Promise<number> {
+  const slices = lane.slices();
+  let ended = 1;
+  try {
+    await slices.turn();
+    for await (const living of livingBelow(store, id, at)) {
+      ended += living;
+      if (ended >= ENDED_COUNT_MAX) return ENDED_COUNT_MAX;
+      await slices.turn();
+    }
+  } catch (error) {
+    // The token is revoked: a refusal would say that nothing happened.
+    log.warn({ err: error, token_id: id }, 'stopped counting what a revocation ended');
+  }
+  return ended;
 }
 
 export async function viewToken(parts: Parts, ask: Ask): Promise<TokenView> {

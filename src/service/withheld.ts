@@ -78,6 +78,7 @@ const WHILE_WITHHELD = {
   approvalState: 'goes_on',
   backlog: 'goes_on',
   busyUntil: 'goes_on',
+  childrenOf: 'goes_on',
   close: 'goes_on',
   cosignatures: 'goes_on',
   describeToken: 'goes_on',

@@ -105,15 +105,25 @@ export interface TokenStore {
 
   /**
    * Marks one token. From the moment it is acknowledged no admission and no delegation under the
-   * token succeeds in any process. `ended` counts what lived until now, the token and all below it;
-   * a second revocation ends nothing and keeps the first time with its MAC.
+   * token succeeds in any process. `wasAlive` is false where any token of its lineage was revoked or
+   * had expired: nothing ended. A second revocation keeps the first time with its MAC.
    */
   revokeToken(
     tokenId: string,
     now: Date,
-    entry: (ended: number) => EntryRecord,
+    entry: (wasAlive: boolean) => EntryRecord,
     by?: { readonly actor?: string | undefined; readonly mac?: string | undefined },
-  ): Promise<{ ended: number; revoked_at: Date } | undefined | ActorEnded>;
+  ): Promise<{ wasAlive: boolean; revoked_at: Date } | undefined | ActorEnded>;
+
+  /**
+   * The children of these tokens, dead or alive: in the order of the parents, and those of one parent
+   * by id. Of the first parent only those after `after`.
+   */
+  childrenOf(
+    parents: readonly string[],
+    limit: number,
+    after?: string,
+  ): Promise<readonly ChildState[]>;
 
   /**
    * Root tokens without a revocation, by id, those after `after`. Expired ones too: an expiry can be
@@ -123,6 +133,14 @@ export interface TokenStore {
 
   /** A token with its lineage (root first), its spending and its first children by id. */
   describeToken(tokenId: string, childrenMax: number): Promise<TokenDescription | undefined>;
+}
+
+export interface ChildState {
+  readonly token_id: string;
+  readonly parent_token_id: string;
+  readonly expires_at: Date;
+  readonly revoked_at?: Date | undefined;
+  readonly hasChildren: boolean;
 }
 
 export interface ChildBounds {

@@ -19,7 +19,7 @@ import {
   newId,
   rootToken,
 } from './fixtures.ts';
-import { entriesSince, observe, same, unchanged } from './observe.ts';
+import { entriesSince, livingCount, observe, same, unchanged } from './observe.ts';
 import type { Cases } from './runner.ts';
 
 const MANY = { now: at(0), childrenMax: 10_000 };
@@ -238,35 +238,72 @@ export const REVOCATION_CASES: Cases = {
     assert.equal(result, undefined);
   },
 
-  'revokeToken() marks one token, counts all that it ended, and tells the count': async (store) => {
+  'revokeToken() marks one token, with its entry': async (store) => {
     const { root, left } = await smallForest(store);
     const { size } = await store.sequence();
 
     const told: ReturnType<typeof entry>[] = [];
-    const result = await store.revokeToken(left.token_id, at(5), (ended) => {
-      const made = entry({ entry_type: 'revocation', detail: { ended } });
+    const result = await store.revokeToken(left.token_id, at(5), (was_alive) => {
+      const made = entry({ entry_type: 'revocation', detail: { was_alive } });
       told.push(made);
       return made;
     });
 
-    same(result, { ended: 3, revoked_at: at(5) });
+    same(result, { wasAlive: true, revoked_at: at(5) });
     same(await entriesSince(store, size), [{ ...told.at(-1), sequence: size }]);
     const personal = new TextDecoder().decode(told.at(-1)?.personal);
-    assert.deepEqual(JSON.parse(personal).detail, { ended: 3 });
+    assert.deepEqual(JSON.parse(personal).detail, { was_alive: true });
     assert.equal((await marksOf(store, root)).length, 0);
     assert.deepEqual(await marksOf(store, left), [left.token_id]);
   },
 
-  'revokeToken() does not count what had ended before': async (store) => {
+  'childrenOf() shows what a revocation ended, and what had ended before': async (store) => {
     const { root, left, right } = await smallForest(store);
     await store.revokeToken(left.token_id, at(5), () => entry());
     const expiring = await keep(store, childToken(right, { expires_at: at(HOUR) }));
     await keep(store, childToken(expiring));
 
-    const result = happened(await store.revokeToken(root.token_id, at(HOUR), () => entry()));
+    const before = await livingCount(store, root.token_id, at(5));
+    await store.revokeToken(root.token_id, at(HOUR), () => entry());
 
-    // The root and `right`: `left` and all below it were revoked, `expiring` and its child expired.
-    assert.equal(result?.ended, 2);
+    // `left` and all below it were revoked at 5, `expiring` and its child expired at the hour.
+    assert.equal(before, 3);
+    assert.equal(await livingCount(store, root.token_id, at(HOUR)), 1);
+    same(await store.childrenOf([right.token_id], 9), [
+      {
+        ...{ token_id: expiring.token_id, parent_token_id: right.token_id, hasChildren: true },
+        ...{ expires_at: at(HOUR), revoked_at: undefined },
+      },
+    ]);
+    const [marked] = await store.childrenOf([root.token_id], 9).then((all) => {
+      return all.filter(({ token_id }) => token_id === left.token_id);
+    });
+    same(marked?.revoked_at, at(5));
+  },
+
+  'childrenOf() gives pages that miss and repeat none': async (store) => {
+    const parents = [await keep(store, rootToken()), await keep(store, rootToken())];
+    const lone = await keep(store, rootToken());
+    const children: TokenRecord[] = [];
+    for (const parent of [...parents, ...parents, ...parents]) {
+      children.push(await keep(store, childToken(parent)));
+    }
+    const [first = '', second = ''] = parents.map(({ token_id }) => token_id);
+    const idsOf = (parent: string) => {
+      const own = children.filter(({ parent_token_id }) => parent_token_id === parent);
+      return own.map(({ token_id }) => token_id).sort();
+    };
+    const listed = async (...query: Parameters<Store['childrenOf']>) => {
+      return (await store.childrenOf(...query)).map(({ token_id }) => token_id);
+    };
+    const [one = [], other = []] = [idsOf(first), idsOf(second)];
+    const asked = [first, lone.token_id, second];
+
+    assert.deepEqual(await listed(asked, 9), [...one, ...other]);
+    assert.deepEqual(await listed(asked, 2), one.slice(0, 2));
+    assert.deepEqual(await listed(asked, 2, one[1]), [one[2], other[0]]);
+    assert.deepEqual(await listed([second], 2, other[0]), other.slice(1));
+    assert.deepEqual(await listed([], 2), []);
   },
 
   'revokeToken() ends nothing the second time, and keeps the first time': async (store) => {
@@ -275,8 +312,8 @@ export const REVOCATION_CASES: Cases = {
 
     const second = await store.revokeToken(root.token_id, at(9), () => entry());
 
-    assert.equal(first?.ended, 5);
-    same(second, { ended: 0, revoked_at: at(5) });
+    assert.equal(first?.wasAlive, true);
+    same(second, { wasAlive: false, revoked_at: at(5) });
     assert.deepEqual((await store.describeToken(root.token_id, 0))?.lineage[0]?.revoked_at, at(5));
   },
 
@@ -286,7 +323,7 @@ export const REVOCATION_CASES: Cases = {
 
     const result = await store.revokeToken(leftChild.token_id, at(6), () => entry());
 
-    same(result, { ended: 0, revoked_at: at(6) });
+    same(result, { wasAlive: false, revoked_at: at(6) });
   },
 
   'revokeToken() ends no token that has expired': async (store) => {
@@ -294,7 +331,7 @@ export const REVOCATION_CASES: Cases = {
 
     const result = await store.revokeToken(token.token_id, at(HOUR), () => entry());
 
-    same(result, { ended: 0, revoked_at: at(HOUR) });
+    same(result, { wasAlive: false, revoked_at: at(HOUR) });
   },
 
   'revokeToken() changes nothing when its entry cannot be kept': async (store) => {

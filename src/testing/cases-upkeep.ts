@@ -191,6 +191,7 @@ const BLIND: LedgerSight = {
 
 const CALLS: Record<string, (store: Store) => Promise<unknown>> = {
   insertRoot: (store) => store.insertRoot(rootToken(), entry()),
+  childrenOf: (store) => store.childrenOf([newId('tok_')], 1),
   revokeToken: (store) => store.revokeToken(newId('tok_'), at(0), () => entry()),
   describeToken: (store) => store.describeToken(newId('tok_'), 1),
   load: (store) => store.load({ tokenId: newId('tok_') }),

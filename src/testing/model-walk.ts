@@ -45,6 +45,7 @@ import {
   revoke,
   settle,
 } from './model.ts';
+import { livingCount } from './observe.ts';
 
 interface Walk {
   readonly store: Store;
@@ -121,7 +122,8 @@ async function revokeOne(state: Walk): Promise<void> {
   const revoked = state.store.revokeToken(token_id, now, () => revocationEntry(token_id));
   const result = happened(await revoked);
 
-  assert.equal(result?.ended, revoke(state.model, token_id, now));
+  const ended = result?.wasAlive ? 1 + (await livingCount(state.store, token_id, now)) : 0;
+  assert.equal(ended, revoke(state.model, token_id, now));
   state.entries += 1;
 }
 

@@ -11,6 +11,7 @@
 import assert from 'node:assert/strict';
 import type { StoredEntry } from '../domain/entry.ts';
 import { toHex } from '../domain/hash.ts';
+import { livingBelow } from '../storage/descendants.ts';
 import type { BudgetState, GrantRecord, IdempotencyRecord } from '../storage/records.ts';
 import type { EntryQuery, Store } from '../storage/store.ts';
 import { FAR } from './fixtures.ts';
@@ -118,4 +119,11 @@ export async function foundIn(store: Store, query: EntryQuery): Promise<readonly
     if (next === undefined) return found;
     before = next;
   }
+}
+
+/** How many tokens lived below a token at this time. */
+export async function livingCount(store: Store, tokenId: string, at: Date): Promise<number> {
+  let count = 0;
+  for await (const living of livingBelow(store, tokenId, at)) count += living;
+  return count;
 }

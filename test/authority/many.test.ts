@@ -1,12 +1,17 @@
 /**
- * Large families: ten thousand tokens end with one revocation, and no parent has more children.
+ * Large families: ten thousand tokens end with one revocation, and no parent has more children. What
+ * ended is counted in slices.
  *
  * @module
  */
 
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { ALICE } from '../service/harness.ts';
+import type { TokenRecord } from '../../src/storage/records.ts';
+import { type Store, StoreUnavailable } from '../../src/storage/store.ts';
+import { childToken, entry } from '../../src/testing/fixtures.ts';
+import { ALICE, STORES, testService } from '../service/harness.ts';
+import { countTurns } from '../service/turns.ts';
 import {
   askToken,
   assertRefused,
@@ -51,6 +56,68 @@ onInspectedStores((rig) => {
       assert.ok(described?.lineage[0]?.revoked_at);
     }
   });
+});
+
+for (const { name, open } of STORES) {
+  test(`tokens.revoke ends the token before it counts, and counts in slices (${name})`, async () => {
+    const place = await open();
+    const read = countTurns();
+    let isDead: boolean | undefined;
+    const wrap = (store: Store): Store => ({
+      ...store,
+      async childrenOf(...query) {
+        const { lineage } = (await store.describeToken(query[0][0] ?? '', 0)) ?? {};
+        isDead ??= lineage?.some(({ revoked_at }) => revoked_at !== undefined);
+        const children = await store.childrenOf(...query);
+        read.add(children.length);
+        return children;
+      },
+    });
+    const desk = await testService({ store: place.url, wrap });
+    try {
+      const { token_id } = await desk.issue(ALICE, { scope: ['travel.search'] });
+      const { token: root } = (await desk.store.describeToken(token_id, 0)) ?? {};
+      assert.ok(root);
+      const bounds = { now: desk.store.now(), childrenMax: CHILDREN_MAX };
+      const insert = async (parent: TokenRecord, count: number) => {
+        const children = Array.from({ length: count }, () => childToken(parent));
+        const kept = children.map((child) => desk.store.insertChild(child, entry(), bounds));
+        await Promise.all(kept);
+        return children;
+      };
+      // More than a page of children, and more parents than a page has.
+      for (const child of await insert(root, 300)) await insert(child, 2);
+
+      const revoked = await revoke(desk, ALICE, token_id);
+
+      assert.equal(revoked.body.ended, 1 + 300 + 600);
+      assert.equal(isDead, true);
+      assert.equal(read.all(), 900);
+      assert.ok(read.most() <= 256, `${read.most()} children were read in one turn`);
+    } finally {
+      read.stop();
+      await desk.close();
+      await place.drop();
+    }
+  });
+}
+
+test('tokens.revoke says that the token is revoked although what ended cannot be counted', async () => {
+  const wrap = (store: Store): Store => ({
+    ...store,
+    childrenOf: () => Promise.reject(new StoreUnavailable('Cannot read: out of reach')),
+  });
+  const desk = await testService({ wrap });
+  try {
+    const { token_id, token } = await desk.issue(ALICE, { scope: ['travel.search'] });
+
+    const revoked = await revoke(desk, ALICE, token_id);
+
+    assert.deepEqual([revoked.status, revoked.body.ended], [200, 1]);
+    assertRefused(await permissionsOf(desk, token), 'invalid_token');
+  } finally {
+    await desk.close();
+  }
 });
 
 function childId(number: number): string {

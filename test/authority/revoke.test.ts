@@ -145,7 +145,7 @@ onBothStores((rig) => {
       [entry?.entry_type, entry?.state, entry?.actor_key, entry?.root_principal, entry?.token_id],
       ['revocation', 'completed', 'agent:trip-planner', ALICE_PRINCIPAL, middle.token_id],
     );
-    assert.deepEqual(entry?.detail, { ended: 3, subject: 'agent:trip-planner' });
+    assert.deepEqual(entry?.detail, { was_alive: true, subject: 'agent:trip-planner' });
   });
 
   test('tokens.revoke counts only what lived until then', async () => {
@@ -167,8 +167,8 @@ onBothStores((rig) => {
 
     assert.deepEqual(result.body, { ...first.body, ended: 0 });
     assert.deepEqual(
-      entries.map(({ entry_type, detail }) => [entry_type, detail?.ended]),
-      [['revocation', 0]],
+      entries.map(({ entry_type, detail }) => [entry_type, detail?.was_alive]),
+      [['revocation', false]],
     );
   });
 

@@ -11,7 +11,7 @@
 import type { EntryRecord } from '../../domain/entry.ts';
 import type { TokenRecord } from '../records.ts';
 import type { RevocationFacts } from '../row-forms.ts';
-import type { ChildBounds, TokenStore } from '../store.ts';
+import type { ChildBounds, ChildState, TokenStore } from '../store.ts';
 import { judgedActor } from './actor.ts';
 import { createSharing } from './batch.ts';
 import type { Database, Session, Statement } from './connection.ts';
@@ -44,9 +44,14 @@ export function createTokens(database: Database): TokenStore {
           actor === undefined ? undefined : await judgedActor(session, actor, revoked_at);
         if (ended) return ended;
         const revocation = await revoke(session, { token_id, revoked_at, mac });
-        if (revocation) await enqueue(session, entry(revocation.ended));
+        if (revocation) await enqueue(session, entry(revocation.wasAlive));
         return revocation;
       }),
+
+    async childrenOf(parents, limit, after = '') {
+      const rows = await database.read<ChildRow>(CHILDREN, [parents, limit, after]);
+      return rows.map(childOf);
+    },
 
     async unrevokedRoots(after, limit) {
       const rows = await database.read<{ token_id: string }>(UNREVOKED_ROOTS, [after, limit]);
@@ -103,15 +108,24 @@ async function insertChild(
   return (row as { answer: ChildAnswer }).answer;
 }
 
-/** Marks the row; the gate is closed, so no admission and no child is under way while it counts. */
+interface ChildRow extends Omit<ChildState, 'hasChildren' | 'revoked_at'> {
+  readonly revoked_at: Date | null;
+  readonly has_children: boolean;
+}
+
+function childOf({ revoked_at, has_children, ...row }: ChildRow): ChildState {
+  return { ...row, revoked_at: revoked_at ?? undefined, hasChildren: has_children };
+}
+
+/** Marks the row; the gate is closed, so no admission and no child is under way meanwhile. */
 async function revoke(
   session: Session,
   { token_id, revoked_at, mac }: RevocationFacts & { mac: string | undefined },
-): Promise<{ ended: number; revoked_at: Date } | undefined> {
-  const [living] = await session.run<{ ended: number }>(LIVING, [token_id, revoked_at]);
+): Promise<{ wasAlive: boolean; revoked_at: Date } | undefined> {
+  const [before] = await session.run<{ is_alive: boolean }>(ALIVE, [token_id, revoked_at]);
   const [token] = await session.run<{ revoked_at: Date }>(REVOKE, [token_id, revoked_at, mac]);
-  if (living === undefined || token === undefined) return undefined;
-  return { ended: living.ended, revoked_at: token.revoked_at };
+  if (before === undefined || token === undefined) return undefined;
+  return { wasAlive: before.is_alive, revoked_at: token.revoked_at };
 }
 
 const FIRST = ENTRY_COLUMNS.length + 1;
@@ -176,18 +190,26 @@ const CLOSE_GATE: Statement = {
     ) g`,
 };
 
-/** A dead token ends what is below it, so the search goes no further there. */
-const LIVING: Statement = {
-  name: 'living',
-  text: `WITH RECURSIVE living AS (
-      SELECT t.token_id FROM tokens t WHERE t.token_id = $1 AND NOT EXISTS (
-        SELECT FROM tokens a WHERE a.token_id = ANY (t.lineage)
-          AND (a.revoked_at IS NOT NULL OR a.expires_at <= $2))
-      UNION ALL
-      SELECT c.token_id FROM living JOIN tokens c ON c.parent_token_id = living.token_id
-      WHERE c.revoked_at IS NULL AND c.expires_at > $2
-    )
-    SELECT count(*)::integer AS ended FROM living`,
+const ALIVE: Statement = {
+  name: 'alive',
+  text: `SELECT NOT EXISTS (SELECT FROM tokens a WHERE a.token_id = ANY (t.lineage)
+      AND (a.revoked_at IS NOT NULL OR a.expires_at <= $2)) AS is_alive
+    FROM tokens t WHERE t.token_id = $1`,
+};
+
+const CHILDREN: Statement = {
+  name: 'children_of',
+  text: `SELECT c.*
+    FROM unnest($1::text[]) WITH ORDINALITY AS p (token_id, place)
+    CROSS JOIN LATERAL (
+      SELECT t.token_id, t.parent_token_id, t.expires_at, t.revoked_at,
+        EXISTS (SELECT FROM families f WHERE f.token_id = t.token_id AND f.children > 0)
+          AS has_children
+      FROM tokens t
+      WHERE t.parent_token_id = p.token_id AND (p.place > 1 OR t.token_id > $3::text)
+      ORDER BY t.token_id LIMIT $2
+    ) c
+    ORDER BY p.place, c.token_id LIMIT $2`,
 };
 
 const REVOKE: Statement = {

@@ -168,7 +168,7 @@ export function timeOf(milliseconds: bigint): Date {
   return new Date(Number(milliseconds));
 }
 
-function optionalTime(milliseconds: bigint | null): Date | undefined {
+export function optionalTime(milliseconds: bigint | null): Date | undefined {
   return milliseconds === null ? undefined : timeOf(milliseconds);
 }
 

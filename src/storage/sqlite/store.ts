@@ -144,6 +144,7 @@ function tokenStore({ connection, reader, log, commits }: Parts) {
     revokeToken: (...revocation) => {
       return commits.submit(() => tokens.revokeToken(connection, log, revocation));
     },
+    childrenOf: (...page) => reader.ask(() => tokens.childrenOf(connection, page)),
     unrevokedRoots: (...query) => reader.ask(() => tokens.unrevokedRoots(connection, query)),
     describeToken: (id, childrenMax) => {
       return reader.ask(() => tokens.describeToken(connection, id, childrenMax));

@@ -11,9 +11,10 @@ import type { EntryRecord } from '../../domain/entry.ts';
 import { toMinor } from '../../domain/money.ts';
 import type { Charge, TokenRecord } from '../records.ts';
 import { isAltered } from '../row-forms.ts';
-import type { ActorEnded, TokenDescription, TokenStore } from '../store.ts';
+import type { ActorEnded, ChildState, TokenDescription, TokenStore } from '../store.ts';
 import type { Connection } from './connection.ts';
 import type { LogWriter } from './log-writer.ts';
+import { optionalTime, type Row, timeOf } from './rows.ts';
 import { type HeldToken, readHeld, type TokensSeen } from './token-rows.ts';
 
 /** A token and those above it, root first. */
@@ -108,7 +109,7 @@ export function revokeToken(
   const own = lineage.at(-1);
   if (!own) return undefined;
 
-  const count = deadLink(lineage, now) ? 0 : countLiving(connection, tokenId, now);
+  const wasAlive = deadLink(lineage, now) === undefined;
   connection.run(
     `UPDATE tokens SET revoked_at = ?, revoked_mac = ?
      WHERE token_id = ? AND revoked_at IS NULL AND revoked_mac IS NULL`,
@@ -116,8 +117,33 @@ export function revokeToken(
     mac,
     tokenId,
   );
-  log.append(entry(count));
-  return { ended: count, revoked_at: own.link.revoked_at ?? now };
+  log.append(entry(wasAlive));
+  return { wasAlive, revoked_at: own.link.revoked_at ?? now };
+}
+
+export function childrenOf(
+  connection: Connection,
+  [parents, limit, after = '']: Parameters<TokenStore['childrenOf']>,
+): ChildState[] {
+  const found: ChildState[] = [];
+  for (const [place, parent] of parents.entries()) {
+    if (found.length === limit) break;
+    const rows = connection.all<Row<ChildState> & { children: bigint }>(
+      `SELECT token_id, parent_token_id, expires_at, revoked_at, children FROM tokens
+       WHERE parent_token_id = ? AND token_id > ? ORDER BY token_id LIMIT ?`,
+      parent,
+      place === 0 ? after : '',
+      limit - found.length,
+    );
+    found.push(...rows.map(childOf));
+  }
+  return found;
+}
+
+function childOf({ children, ...row }: Row<ChildState> & { children: bigint }): ChildState {
+  const { token_id, parent_token_id, expires_at, revoked_at } = row;
+  const times = { expires_at: timeOf(expires_at), revoked_at: optionalTime(revoked_at) };
+  return { token_id, parent_token_id, ...times, hasChildren: children > 0n };
 }
 
 export function unrevokedRoots(
@@ -219,20 +245,4 @@ function insertBudget(connection: Connection, { token_id, budget }: TokenRecord)
     budget.currency,
     max,
   );
-}
-
-/** A living token and what lives below it: nothing lives below a token that does not. */
-function countLiving(connection: Connection, tokenId: string, now: Date): number {
-  const row = connection.get<{ living: bigint }>(
-    `WITH RECURSIVE living (token_id) AS (
-       VALUES (?)
-       UNION ALL
-       SELECT t.token_id FROM living l JOIN tokens t ON t.parent_token_id = l.token_id
-       WHERE t.revoked_at IS NULL AND t.expires_at > ?
-     )
-     SELECT count(*) AS living FROM living`,
-    tokenId,
-    now,
-  );
-  return Number(row?.living);
 }
