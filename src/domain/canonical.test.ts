@@ -5,7 +5,7 @@ import canonicalize from 'canonicalize';
 import * as fc from 'fast-check';
 import { test } from 'vitest';
 import { vectors } from '../../test/vectors.ts';
-import { CANONICAL_DEPTH_MAX, canonicalJson, digestOf } from './canonical.ts';
+import { CANONICAL_DEPTH_MAX, canonicalJson, canonicalRecord, digestOf } from './canonical.ts';
 
 const folder = vectors('jcs');
 test.skipIf(!folder)('canonicalJson() has the six published vectors of shared/vectors/jcs', () => {
@@ -157,3 +157,13 @@ function reversed(value: unknown): unknown {
   const entries = Object.entries(value).reverse();
   return Object.fromEntries(entries.map(([key, member]) => [key, reversed(member)]));
 }
+
+test('canonicalRecord() writes what canonicalJson() writes of the whole', () => {
+  const whole = { b: [1, { z: null, a: 'é' }], a: { y: 1e21 }, '\u20ac': true, '': -0, '1': 'x' };
+  const members = Object.entries(whole).map(
+    ([name, value]) => [name, canonicalJson(value)] as const,
+  );
+
+  assert.equal(canonicalRecord(members), canonicalJson(whole));
+  assert.equal(canonicalRecord([]), '{}');
+});

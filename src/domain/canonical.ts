@@ -24,6 +24,13 @@ export function canonicalJson(value: unknown): string {
   return textOf(value, 0);
 }
 
+/** The canonical text of an object, from the canonical texts of its members. No name may stand twice. */
+export function canonicalRecord(members: Iterable<readonly [name: string, text: string]>): string {
+  const texts = new Map(members);
+  const names = [...texts.keys()].sort();
+  return `{${names.map((name) => `${quoted(name, 'a key')}:${texts.get(name)}`).join(',')}}`;
+}
+
 /** `sha256:` and the lowercase hex of SHA-256 over the canonical text in UTF-8. */
 export function digestOf(value: unknown): string {
   return textDigest(canonicalJson(value));

@@ -19,6 +19,7 @@ import type { InvokeAnswer } from '../protocol/invocation.ts';
 import type { InputOf } from '../protocol/operations.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
 import { type Manifest, PROTOCOL_VERSION } from '../protocol/trust.ts';
+import { createSlicer } from '../service/slices.ts';
 import { continuation, elicitation } from './approval.ts';
 import { type Desk, isFailure } from './desk.ts';
 import { progressSink } from './progress.ts';
@@ -45,11 +46,17 @@ async function listTools(desk: Desk): Promise<CapabilityTool[]> {
   const [manifest, permissions] = await Promise.all([desk.manifest(), desk.ask('permissions', {})]);
   if (isFailure(manifest)) throw protocolError(manifest);
   if (isFailure(permissions)) throw protocolError(permissions);
-  return permissions.available.flatMap(({ capability }) => {
+  const tools: CapabilityTool[] = [];
+  await slicer().each(permissions.available, ({ capability }) => {
     const declared = declaredIn(manifest, capability);
-    return declared ? [toolOf(capability, declared)] : [];
+    if (declared) tools.push(toolOf(capability, declared));
+    return true;
   });
+  return tools;
 }
+
+/** A tool takes some microseconds to describe, and a catalog may have a thousand. */
+const slicer = createSlicer();
 
 interface Conversation {
   readonly desk: Desk;

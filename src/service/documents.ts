@@ -2,12 +2,13 @@
  * Documents: the public texts of the service, made once and served many times.
  *
  * Nothing is serialised or signed per request. The manifest is issued at fixed half-day marks, so
- * every replica with the same declarations makes the same bytes without asking the others.
+ * every replica with the same declarations makes the same bytes without asking the others. What grows
+ * with the catalog is made in slices; requests that come meanwhile wait for the same document.
  *
  * @module
  */
 
-import { canonicalJson } from '../domain/canonical.ts';
+import { canonicalJson, canonicalRecord } from '../domain/canonical.ts';
 import { sha256Hex, utf8 } from '../domain/hash.ts';
 import type { Keyring } from '../keyring/keyring.ts';
 import { ARTEFACTS } from '../keyring/wire.ts';
@@ -22,6 +23,7 @@ import {
   PROTOCOL_VERSION,
 } from '../protocol/trust.ts';
 import type { ServiceDefinition } from './definition.ts';
+import type { Slices } from './slices.ts';
 
 /** A manifest lives a day and is replaced at half-life: a copy fetched now is good for half a day. */
 const MANIFEST_LIFETIME_MS = 86_400_000;
@@ -45,20 +47,22 @@ export interface DocumentSources {
   /** Other protocols at the same address, with their paths; complete by then too. */
   readonly surfaces: ReadonlyMap<string, string>;
   readonly disclosure: Readonly<Record<string, DisclosureLevel>>;
+  readonly slices: Slices;
   now(): Date;
 }
 
 export interface Documents {
-  discovery(): Document;
+  discovery(): Promise<Document>;
   jwks(): Document;
-  manifest(): Document;
+  manifest(): Promise<Document>;
 }
 
 export function createDocuments(sources: DocumentSources): Documents {
+  const { slices } = sources;
   return {
-    discovery: remade(
+    discovery: remadeInSlices(
       () => 'once',
-      () => documentOf({ svc_discovery: discoveryOf(sources) }),
+      () => slices.finish(discoveryDocument(sources)),
     ),
     jwks: remade(
       () => String(sources.keyring.revision()),
@@ -66,9 +70,9 @@ export function createDocuments(sources: DocumentSources): Documents {
     ),
     // Remade too when keys change: the signature must verify with the keys that are published. And
     // when the address does: it is not final before the service listens.
-    manifest: remade(
+    manifest: remadeInSlices(
       () => `${issuedAt(sources.now())} ${sources.keyring.revision()} ${sources.baseUrl()}`,
-      () => signedManifest(sources),
+      () => slices.finish(signedManifest(sources)),
     ),
   };
 }
@@ -83,36 +87,73 @@ function remade(version: () => string, make: () => Document): () => Document {
   };
 }
 
-function signedManifest(sources: DocumentSources): Document {
-  const document = documentOf(manifestOf(sources));
-  const { use, typ } = ARTEFACTS.manifest;
-  const bytes = utf8(document.text);
-  const signature = sources.keyring.signDetached(use, typ, bytes);
-  return { ...document, headers: { ...document.headers, 'x-svc-signature': signature } };
+/** The same for a document that is made in slices. One that could not be made is tried again. */
+function remadeInSlices(
+  version: () => string,
+  make: () => Promise<Document>,
+): () => Promise<Document> {
+  let made: { version: string; document: Promise<Document> } | undefined;
+  return () => {
+    const current = version();
+    if (made?.version === current) return made.document;
+    const mine = { version: current, document: make() };
+    made = mine;
+    mine.document.catch(() => {
+      if (made === mine) made = undefined;
+    });
+    return mine.document;
+  };
 }
 
-function manifestOf({ definition, baseUrl, now }: DocumentSources): Manifest {
+/** What stands in the documents, but for the map of capabilities, whose text is made in steps. */
+type Without<Content> = Omit<Content, 'capabilities'>;
+
+function* signedManifest({
+  definition,
+  keyring,
+  baseUrl,
+  now,
+}: DocumentSources): Generator<undefined, Document, undefined> {
   const issued = issuedAt(now());
   const metadata = {
     version: PROTOCOL_VERSION,
     issued_at: new Date(issued).toISOString(),
     expires_at: new Date(issued + MANIFEST_LIFETIME_MS).toISOString(),
   };
-  const content = {
+  const content: Omit<Without<Manifest>, 'manifest_metadata'> = {
     service_identity: {
       id: definition.id,
       jwks_uri: `${baseUrl()}${operations.jwks.path}`,
       issuer_mode: 'self' as const,
     },
     trust: definition.trust,
-    capabilities: namedMap(definition, declarationOf),
   };
-  const unsigned = { manifest_metadata: metadata, ...content };
-  const digest = sha256Hex(canonicalJson(unsigned));
-  return { manifest_metadata: { ...metadata, sha256: digest }, ...content };
+  const capabilities = yield* namedMap(definition, declarationOf);
+  const textWith = (manifest_metadata: object) =>
+    withCapabilities({ ...content, manifest_metadata }, capabilities);
+  const sha256 = sha256Hex(textWith(metadata));
+  yield;
+  const document = documentOfText(textWith({ ...metadata, sha256 }));
+  yield;
+  const { use, typ } = ARTEFACTS.manifest;
+  const signature = keyring.signDetached(use, typ, utf8(document.text));
+  return { ...document, headers: { ...document.headers, 'x-svc-signature': signature } };
 }
 
-function discoveryOf({ definition, offered, ...sources }: DocumentSources): Discovery {
+function* discoveryDocument(sources: DocumentSources): Generator<undefined, Document, undefined> {
+  const capabilities = yield* namedMap(sources.definition, summaryOf);
+  const discovery = withCapabilities(discoveryOf(sources), capabilities);
+  return documentOfText(canonicalRecord([['svc_discovery', discovery]]));
+}
+
+function withCapabilities(content: object, capabilities: string): string {
+  const texts = Object.entries(content).map(
+    ([name, value]) => [name, canonicalJson(value)] as const,
+  );
+  return canonicalRecord([...texts, ['capabilities', capabilities]]);
+}
+
+function discoveryOf({ definition, offered, ...sources }: DocumentSources): Without<Discovery> {
   const { disclosure, surfaces } = sources;
   const classes = Object.entries(disclosure).map(([caller_class, failure_detail]) => ({
     caller_class,
@@ -126,7 +167,6 @@ function discoveryOf({ definition, offered, ...sources }: DocumentSources): Disc
       offered().map((name) => [operations[name].endpoint, operations[name].path]),
     ),
     ...(surfaces.size > 0 && { surfaces: Object.fromEntries(surfaces) }),
-    capabilities: namedMap(definition, summaryOf),
     trust: definition.trust,
     metadata_disclosure: {
       caller_class: 'default',
@@ -149,13 +189,17 @@ function declarationOf({ name: _, ...declaration }: Capability): CapabilityDecla
   return declaration;
 }
 
-function namedMap<Value>(
+/** The canonical text of a map by name, a capability in a step. */
+function* namedMap(
   { catalog }: ServiceDefinition,
-  value: (capability: Capability) => Value,
-): Record<string, Value> {
-  return Object.fromEntries(
-    [...catalog.capabilities].map(([name, capability]) => [name, value(capability)]),
-  );
+  value: (capability: Capability) => object,
+): Generator<undefined, string, undefined> {
+  const texts: [name: string, text: string][] = [];
+  for (const [name, capability] of catalog.capabilities) {
+    texts.push([name, canonicalJson(value(capability))]);
+    yield;
+  }
+  return canonicalRecord(texts);
 }
 
 /** The half-day mark that has passed last. */
@@ -166,7 +210,10 @@ function issuedAt(now: Date): number {
 
 export function documentOf(content: object): Document {
   // Canonical, so that the same content is the same bytes in every process.
-  const text = canonicalJson(content);
+  return documentOfText(canonicalJson(content));
+}
+
+function documentOfText(text: string): Document {
   return {
     text,
     etag: `"sha256-${sha256Hex(text)}"`,

@@ -163,6 +163,7 @@ export async function createRuntime({
   const documents = createDocuments({
     ...{ definition, keyring, baseUrl, surfaces, disclosure: config.disclosure },
     offered: () => Object.keys(methods) as OperationName[],
+    slices: parts.lane.slices(),
     now: () => store.now(),
   });
   Object.assign(methods, trustMethods(definition, documents), authorityMethods(parts));

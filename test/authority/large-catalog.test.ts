@@ -1,5 +1,5 @@
 /**
- * Permissions over a large catalog: every capability judged, a slice in a turn.
+ * A large catalog: its permissions and its documents are made a slice in a turn.
  *
  * @module
  */
@@ -45,3 +45,33 @@ test('permissions judges a large catalog in slices, and leaves nothing out', asy
     await service.close();
   }
 });
+
+/** The first step is done at once, and then five make a slice. */
+const STEPS_IN_TURN_MAX = 6;
+
+for (const path of ['/svc/manifest', '/.well-known/svc']) {
+  test(`${path} of a large catalog is made in slices, once for all that wait for it`, async () => {
+    const steps = countTurns();
+    const service = await testService({ definition, slicer: countedSlicer(steps) });
+    try {
+      const replies = await Promise.all([1, 2, 3].map(() => service.ask('GET', path)));
+      const made = steps.all();
+      const again = await service.ask('GET', path);
+
+      const [{ body, headers } = again] = replies;
+      const { capabilities } = body.svc_discovery ?? body;
+      assert.equal(Object.keys(capabilities).length, COUNT);
+      for (const reply of [...replies, again]) {
+        assert.equal(reply.status, 200);
+        assert.equal(reply.headers.etag, headers.etag);
+        assert.equal(reply.headers['x-svc-signature'], headers['x-svc-signature']);
+      }
+      assert.ok(made >= COUNT && made < 2 * COUNT, `${made} steps`);
+      assert.equal(steps.all(), made);
+      assert.ok(steps.most() <= STEPS_IN_TURN_MAX, `${steps.most()} steps in one turn`);
+    } finally {
+      steps.stop();
+      await service.close();
+    }
+  });
+}
