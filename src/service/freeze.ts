@@ -58,10 +58,10 @@ export async function unfreeze(parts: Parts, ask: Ask): Promise<UnfreezeAnswer> 
 }
 
 /** Freezes in one read: each is authenticated, which takes some 30 microseconds. */
-const READ_MAX = 64;
+const READ_MAX = 32;
 
 /** Reads for one answer. A list that needs more goes on in the next page. */
-const READS_MAX = 32;
+const READS_MAX = 64;
 
 export async function frozen(parts: Parts, ask: Ask): Promise<Answer> {
   return answered(parts, await callerOf(parts, ask), async (caller) => {

@@ -111,6 +111,21 @@ export const DELIVERY_CASES: Cases = {
     assert.deepEqual(idsOf([...one, ...others]), idsOf([first, second, third]));
   },
 
+  'takeDeliveries() claims those due longest first over all targets': async (store) => {
+    const third = await queued(store, { target: 'a', next_attempt_at: at(3) });
+    const first = await queued(store, { target: 'b', next_attempt_at: undefined });
+    await queued(store, { target: 'a', next_attempt_at: at(HOUR + 1) });
+    const second = await queued(store, { target: 'a', next_attempt_at: at(1) });
+    const fourth = await queued(store, { target: 'b', next_attempt_at: at(4) });
+
+    const three = await store.takeDeliveries(at(HOUR), at(HOUR + 1), 3);
+    const rest = await store.takeDeliveries(at(HOUR), at(HOUR + 1), 3);
+
+    assert.deepEqual(idsOf(three), idsOf([first, second, third]));
+    assert.deepEqual(idsOf(rest), idsOf([fourth]));
+    assert.equal((await store.takeDeliveries(at(HOUR + 1), at(2 * HOUR), 9)).length, 5);
+  },
+
   'takeDeliveries() leaves out the targets it is told to': async (store) => {
     const [a, b, c] = [
       await queued(store, { target: 'a' }),

@@ -138,7 +138,7 @@ for (const { name, open } of STORES) {
     assert.equal(whole.body.frozen.length, targets.length);
     assert.equal(whole.body.next_cursor, null);
     // One read is asked for in a turn; the store may answer it together with the one before.
-    assert.ok(read.most() <= 128, `${read.most()} freezes were read in one turn`);
+    assert.ok(read.most() <= 64, `${read.most()} freezes were read in one turn`);
     assert.ok(visited.most() <= 5, `${visited.most()} freezes were written in one turn`);
   });
 }

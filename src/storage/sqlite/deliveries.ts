@@ -36,25 +36,61 @@ export function insertDeliveries(
   }
 }
 
-/** SQLite puts those without a time first, as the port wants it. */
+/**
+ * One target after the other: what waits for a target that is left out, or for a later time, is not
+ * looked at, however much it is.
+ */
 export function takeDeliveries(
   connection: Connection,
   [now, leaseUntil, limit, except = []]: Parameters<ApprovalStore['takeDeliveries']>,
 ): DeliveryRecord[] {
-  const rows = connection.all<Row<DeliveryRecord> & { place: bigint }>(
-    `SELECT place, ${COLUMNS} FROM deliveries
-     WHERE state = 'pending' AND (next_attempt_at IS NULL OR next_attempt_at <= ?1)
-       AND (leased_until IS NULL OR leased_until <= ?1)
-       AND target NOT IN (SELECT value FROM json_each(?3))
-     ORDER BY next_attempt_at, place LIMIT ?2`,
-    now,
-    limit,
-    JSON.stringify(except),
-  );
-  return rows.map(({ place, ...row }) => {
+  const targets = [...pendingTargets(connection)].filter((target) => !except.includes(target));
+  const due = targets.flatMap((target) => dueFor(connection, target, { now, limit }));
+  due.sort((one, other) => timeNumber(one) - timeNumber(other) || Number(one.place - other.place));
+  return due.slice(0, limit).map(({ place, ...row }) => {
     connection.run('UPDATE deliveries SET leased_until = ? WHERE place = ?', leaseUntil, place);
     return deliveryOf(row);
   });
+}
+
+type DueRow = Row<DeliveryRecord> & { readonly place: bigint };
+
+/** One without a time was always due. */
+function timeNumber({ next_attempt_at }: DueRow): number {
+  return Number(next_attempt_at ?? Number.NEGATIVE_INFINITY);
+}
+
+/** Steps from one target to the next in the index. */
+function* pendingTargets(connection: Connection): Generator<string> {
+  for (let last = ''; ; ) {
+    const row = connection.get<{ target: string | null }>(
+      `SELECT min(target) AS target FROM deliveries INDEXED BY deliveries_due
+       WHERE state = 'pending' AND target > ?`,
+      last,
+    );
+    if (row?.target == null) return;
+    yield row.target;
+    last = row.target;
+  }
+}
+
+function dueFor(
+  connection: Connection,
+  target: string,
+  { now, limit }: { now: Date; limit: number },
+): DueRow[] {
+  // Apart: an index has one place for those without a time, and a range for the others.
+  return ['next_attempt_at IS NULL', 'next_attempt_at <= ?2'].flatMap((condition) =>
+    connection.all<DueRow>(
+      `SELECT place, ${COLUMNS} FROM deliveries INDEXED BY deliveries_due
+       WHERE state = 'pending' AND target = ?1 AND ${condition}
+         AND (leased_until IS NULL OR leased_until <= ?2)
+       ORDER BY next_attempt_at, place LIMIT ?3`,
+      target,
+      now,
+      limit,
+    ),
+  );
 }
 
 /** A late word on a notification that has ended changes nothing. */

@@ -14,7 +14,7 @@ import { FIRST_VERSION, LEAF_HASHES_IN_BLOCKS } from './schema.ts';
 import { APPROVED_THROUGH, REQUESTED_THROUGH } from './schema-approvals.ts';
 import { giveChains } from './schema-chains.ts';
 import { DEBTS } from './schema-debts.ts';
-import { FREEZES_BY_AGE } from './schema-freezes.ts';
+import { BOUNDED_LISTS } from './schema-lists.ts';
 import { ORIGINS } from './schema-origins.ts';
 import { ROW_MACS } from './schema-rows.ts';
 
@@ -37,7 +37,7 @@ export const MIGRATIONS: readonly Migration[] = [
   (connection) => connection.script(ROW_MACS),
   (connection) => connection.script(DEBTS),
   (connection) => connection.script(ORIGINS),
-  (connection) => connection.script(FREEZES_BY_AGE),
+  (connection) => connection.script(BOUNDED_LISTS),
 ];
 
 /** Milliseconds to wait for another process that takes a step: over a long log it takes a while. */
