@@ -10,7 +10,7 @@
 import type { ChildState, TokenStore } from './store.ts';
 
 /** Children in one read, and parents whose children are asked for: about a millisecond of an embedded store. */
-const PAGE = 256;
+const PAGE = 128;
 
 /** Yields, for each page, how many tokens of it lived at `at`. Nothing lives below one that did not. */
 export async function* livingBelow(

@@ -93,7 +93,7 @@ for (const { name, open } of STORES) {
       assert.equal(revoked.body.ended, 1 + 300 + 600);
       assert.equal(isDead, true);
       assert.equal(read.all(), 900);
-      assert.ok(read.most() <= 256, `${read.most()} children were read in one turn`);
+      assert.ok(read.most() <= 128, `${read.most()} children were read in one turn`);
     } finally {
       read.stop();
       await desk.close();
