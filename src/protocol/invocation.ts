@@ -33,6 +33,8 @@ export const TestRequest = z.object({
   parent_invocation_id: optional(InvocationId),
   upstream_service: optional(CallerId),
   approval_grant: optional(z.string().min(1).max(ID_LENGTH_MAX)),
+  /** Where no grant is named: continue with one that waits for this very call, if there is one. */
+  continue_approved: optional(z.boolean()),
   stream: optional(z.boolean()).transform((stream) => stream ?? false),
 });
 export type TestRequest = z.output<typeof TestRequest>;

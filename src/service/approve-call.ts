@@ -46,9 +46,20 @@ export function approvalOf(parts: Parts, call: ApprovableCall): CallApproval {
   const { caller, request } = call;
   const needed = isApprovalNeeded(parts, call);
   if (request.approval_grant === undefined) return { needed };
-  refuse(unusable(parts, call, caller.loaded.grant));
+  refuse(unusable(parts, call, request.approval_grant, caller.loaded.grant));
   return { needed, grant: caller.loaded.grant };
 }
+
+/** The first of these grants that covers the call; those that do not are passed over. */
+export function usableGrant(
+  parts: Parts,
+  call: JudgedCall,
+  grants: readonly GrantRecord[],
+): GrantRecord | undefined {
+  return grants.find((grant) => !unusable(parts, call, grant.grant_id, grant));
+}
+
+type JudgedCall = Pick<ApprovableCall, 'caller' | 'capability' | 'parametersDigest'>;
 
 /** Whether the policy of the capability asks for a person's word. */
 export function isApprovalNeeded(
@@ -97,8 +108,9 @@ export function lostGrant(
   call: ApprovableCall,
   found: GrantRecord | undefined,
 ): Failure {
-  const detail = `Cannot use grant "${call.request.approval_grant}": it changed meanwhile`;
-  return unusable(parts, call, found) ?? failure('approval_grant_invalid', detail);
+  const { approval_grant: id = '' } = call.request;
+  const detail = `Cannot use grant "${id}": it changed meanwhile`;
+  return unusable(parts, call, id, found) ?? failure('approval_grant_invalid', detail);
 }
 
 /**
@@ -119,11 +131,12 @@ export function bindingsJudgedAt(
 
 function unusable(
   parts: Parts,
-  { caller, capability, request, parametersDigest }: ApprovableCall,
+  { caller, capability, parametersDigest }: JudgedCall,
+  id: string,
   grant: GrantRecord | undefined,
 ): Failure | undefined {
   const { chain, session_id } = caller.token;
-  return unusableGrant(request.approval_grant ?? '', grant, {
+  return unusableGrant(id, grant, {
     capability: capability.name,
     contract_version: capability.contract_version,
     scope: capability.minimum_scope,

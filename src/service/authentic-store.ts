@@ -118,6 +118,9 @@ function approvalRows(store: Store, rows: RowKeys, check: RowCheck): Partial<Sto
       const request = await store.loadApproval(id);
       return request && check.isApproval(request) ? request : undefined;
     },
+    async waitingGrants(...query) {
+      return (await store.waitingGrants(...query)).filter(check.isGrant);
+    },
     async listApprovals(query) {
       const page = await store.listApprovals(query);
       return { ...page, requests: page.requests.filter(check.isApproval) };

@@ -35,6 +35,7 @@ import { approvalOf, bindingsJudgedAt } from './approve-call.ts';
 import { findBindings } from './bindings.ts';
 import { beginCall, type Call, type CheckedCall } from './call.ts';
 import { type PresentedToken, presentedToken, type TokenCaller, tokenCaller } from './caller.ts';
+import { type Continuing, continued, continues } from './continue-call.ts';
 import { capabilityOf } from './definition.ts';
 import { type Answer, type Ask, failureOf, requestOf } from './operations.ts';
 import type { Parts } from './parts.ts';
@@ -111,17 +112,17 @@ export async function check(
   parts: Parts,
   presented: PresentedToken,
   call: Call,
-  { ask, request, fault }: Reading,
+  { ask, request: sent, fault }: Reading,
 ): Promise<CheckedCall | { replay: Answer } | { asks: CheckedCall }> {
   refuseWithheld(parts);
-  const caller = await loadCaller(parts, presented, call, request);
-  const { token, loaded } = caller;
+  const known = await loadCaller(parts, presented, call, sent);
+  const { token, loaded } = known;
   ask.proved?.();
   refuse(parts.rates.outpaced(token.root_principal));
   const root = { policy: 'principal', name: token.root_principal } as const;
   await parts.rates.take(call, root, parts.config.rate_limit);
-  if (fault || !request) throw fault;
-  const capability = knownCapability(parts, call, request);
+  if (fault || !sent) throw fault;
+  const capability = knownCapability(parts, call, sent);
   const own = { policy: 'capability', name: capability.name } as const;
   await parts.rates.take(call, own, capability.rate_limit);
   const steps = stepCapabilities(parts.definition.catalog, capability);
@@ -130,12 +131,16 @@ export async function check(
     await parts.rates.take({ rates: [] }, { policy: 'capability', name }, rate_limit);
   }
   const whole = [capability, ...steps] as const;
-  refuse(otherResponseMode(capability, request));
+  refuse(otherResponseMode(capability, sent));
   refuse(firstDefect(inadmissiblePrincipal, token, whole));
   refuse(missingScope(token, capability));
   refuse(otherBinding(token, capability));
-  refuse(otherTask(token, request.task_id));
+  refuse(otherTask(token, sent.task_id));
   refuse(firstDefect(excessiveDepth, token, whole));
+  const { caller, request, resolving }: Continuing = continues(capability, sent)
+    ? await continued(parts, known, capability, sent)
+    : { caller: known, request: sent };
+  if (caller !== known) nameGrant(call, caller);
   const { key, record } = await keyClaim(parts, caller, request);
   const replay = await replayOf(parts, amended(call, { caller }), request, record);
   if (replay) return { replay };
@@ -150,7 +155,8 @@ export async function check(
   const budget = checkBudget(token, capability, budgetsOf(loaded), price);
   call.budget = budget.context;
   refuse(budget.failure);
-  const parameters = await resolvedParameters(parts, caller, capability, request.parameters);
+  const parameters = await (resolving ??
+    resolvedParameters(parts, caller, capability, request.parameters));
   const parametersDigest = digestOf(parameters);
   call.parametersDigest = parametersDigest;
   refuse(await closedRollback(parts, caller, capability, parameters));

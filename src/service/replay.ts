@@ -36,17 +36,22 @@ export function keyClaim(
 ): Promise<KeyClaim> | KeyClaim {
   const { idempotency_key: key, approval_grant } = request;
   const record = caller.loaded.idempotency;
-  const continues = approval_grant !== undefined && record && hasAsked(record, request);
-  return continues ? continuedClaim(parts, caller, request) : { key, record };
+  if (key === undefined || approval_grant === undefined) return { key, record };
+  if (!record || askedUnder(record, request) === undefined) return { key, record };
+  return continuedClaim(parts, caller, request.capability, continuationKey(key, approval_grant));
+}
+
+/** The key of a continuation. No key that a caller sends has a space in it. */
+export function continuationKey(key: string, grantId: string): string {
+  return `${key} ${grantId}`;
 }
 
 async function continuedClaim(
   { store }: Parts,
   { token }: TokenCaller,
-  { idempotency_key: asked, approval_grant, capability }: InvokeRequest,
+  capability: string,
+  key: string,
 ): Promise<KeyClaim> {
-  // No key that a caller sends has a space in it.
-  const key = `${asked} ${approval_grant}`;
   const { idempotency } = await store.load({
     tokenId: token.token_id,
     idempotency: { capability, key },
@@ -54,10 +59,15 @@ async function continuedClaim(
   return { key, record: idempotency };
 }
 
-function hasAsked({ answer, fingerprint }: IdempotencyRecord, request: InvokeRequest): boolean {
-  if (!answer || fingerprint !== fingerprintOf(request)) return false;
+/** The approval request that the same call under this key was answered with, if it was. */
+export function askedUnder(
+  { answer, fingerprint }: IdempotencyRecord,
+  request: InvokeRequest,
+): string | undefined {
+  if (!answer || fingerprint !== fingerprintOf(request)) return undefined;
   const body: InvokeAnswer = JSON.parse(new TextDecoder().decode(answer));
-  return !body.success && body.failure.type === 'approval_required';
+  if (body.success || body.failure.type !== 'approval_required') return undefined;
+  return body.failure.approval_request_id;
 }
 
 /** The stored answer, or nothing when the key is new. Refuses a key that was used otherwise. */

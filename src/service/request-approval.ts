@@ -22,6 +22,7 @@ import type { ApprovalRecord } from '../storage/records.ts';
 import { approverScope, requestLifetimeOf } from './approval-policy.ts';
 import type { Call } from './call.ts';
 import { acted, actorOf, type TokenCaller } from './caller.ts';
+import { questionOf } from './continue-call.ts';
 import type { ApprovalPolicy } from './define.ts';
 import { actEntry } from './entries.ts';
 import { askNow, returnedBy } from './foreign.ts';
@@ -49,6 +50,10 @@ export async function requestApproval(parts: Parts, call: AskingCall): Promise<F
   if (!policy) throw new Error(`Cannot ask for approval: "${capability.name}" has no policy`);
 
   const request = requestOf(parts, call, policy);
+  if (call.request?.continue_approved) {
+    const denied = await standingDenial(parts, call, request);
+    if (denied) return denied;
+  }
   const entry = actEntry(parts, caller, {
     entry_type: 'approval_request',
     capability: capability.name,
@@ -63,6 +68,28 @@ export async function requestApproval(parts: Parts, call: AskingCall): Promise<F
   parts.webhooks.nudge();
   call.approvalRequestId = kept.approval_request_id;
   return approvalRequired(parts, kept);
+}
+
+/**
+ * A denial stands until its request would have expired: a caller that repeats its call to see whether
+ * it may go on must hear "no", not ask the approvers again.
+ */
+async function standingDenial(
+  { store }: Parts,
+  call: AskingCall,
+  { parameters_digest }: ApprovalRecord,
+): Promise<Failure | undefined> {
+  const { caller, capability } = call;
+  const latest = await store.latestApproval(questionOf(caller, capability, parameters_digest));
+  if (latest?.status !== 'denied' || latest.expires_at <= store.now()) return undefined;
+
+  const { approval_request_id: id, expires_at, reason } = latest;
+  call.approvalRequestId = id;
+  const until = expires_at.toISOString();
+  const detail = `Cannot invoke "${capability.name}": approval request "${id}" was denied, which stands until ${until}`;
+  return failure('approval_request_decided', reason ? `${detail}: ${reason}` : detail, {
+    approval_request_id: id,
+  });
 }
 
 function requestOf(parts: Parts, call: AskingCall, policy: ApprovalPolicy): ApprovalRecord {

@@ -95,6 +95,8 @@ const WHILE_WITHHELD = {
   listFreezes: 'goes_on',
   load: 'goes_on',
   loadApproval: 'goes_on',
+  waitingGrants: 'goes_on',
+  latestApproval: 'goes_on',
   loadCheckpoint: 'goes_on',
   logId: 'goes_on',
   nodes: 'goes_on',

@@ -175,6 +175,16 @@ export interface ApprovalStore {
 
   loadApproval(approvalRequestId: string): Promise<ApprovalRecord | undefined>;
 
+  /**
+   * The grants that an equal call can continue with: of the same chain, capability, contract version
+   * and digest, with a use left, not expired at `now`, and bound to no session but the question's.
+   * Those that expire first come first; at most `limit`.
+   */
+  waitingGrants(question: Question, now: Date, limit: number): Promise<readonly GrantRecord[]>;
+
+  /** The newest request that asks this question, whatever became of it. */
+  latestApproval(question: Question): Promise<LatestApproval | undefined>;
+
   /** What a caller that waits looks at again and again: without parameters, which may be long. */
   approvalState(
     approvalRequestId: string,
@@ -229,6 +239,21 @@ export interface ApprovalStore {
 
 /** Requests that one query looks at. Each may be long, and what is compared stands behind that. */
 export const APPROVALS_LOOKED_AT_MAX = 200;
+
+/** What makes two approval requests the same question. */
+export interface Question
+  extends Pick<
+    ApprovalRecord,
+    'capability' | 'contract_version' | 'parameters_digest' | 'session_id'
+  > {
+  readonly chain: string;
+}
+
+/** Without parameters and preview, which may be long. */
+export type LatestApproval = Pick<
+  ApprovalRecord,
+  'approval_request_id' | 'status' | 'expires_at' | 'reason'
+>;
 
 export interface ApprovalQuery {
   readonly now: Date;

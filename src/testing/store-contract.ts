@@ -27,6 +27,7 @@ import { TOGETHER_CASES } from './cases-together.ts';
 import { ISSUANCE_CASES, REVOCATION_CASES } from './cases-tokens.ts';
 import { CHECKPOINT_CASES, TREE_CASES } from './cases-tree.ts';
 import { LIFE_CASES, UNKNOWN_OUTCOME_CASES } from './cases-upkeep.ts';
+import { WAITING_CASES } from './cases-waiting.ts';
 import { walk } from './model-walk.ts';
 import type { Cases, Runner } from './runner.ts';
 
@@ -58,7 +59,13 @@ const AREAS: Readonly<Record<string, Cases>> = {
   'calls together': TOGETHER_CASES,
   compositions: { ...STEP_CASES, ...ADOPTION_CASES, ...ROLLBACK_CASES },
   'unknown outcomes': UNKNOWN_OUTCOME_CASES,
-  approvals: { ...ASKING_CASES, ...LISTING_CASES, ...DECISION_CASES, ...EXPIRY_CASES },
+  approvals: {
+    ...ASKING_CASES,
+    ...LISTING_CASES,
+    ...DECISION_CASES,
+    ...EXPIRY_CASES,
+    ...WAITING_CASES,
+  },
   actors: ACTOR_CASES,
   deliveries: DELIVERY_CASES,
   operators: OPERATOR_CASES,

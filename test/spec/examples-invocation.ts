@@ -79,6 +79,8 @@ const testRequest = {
   parameters: open('parameters', { destination: 'CDG' }),
   ...only(ids, 'client_reference_id', 'task_id', 'parent_invocation_id', 'upstream_service'),
   approval_grant: GRANT_ID,
+  // An extra of this implementation (decision 0043).
+  continue_approved: true,
   stream: true,
 };
 const minimalRequest = only(testRequest, 'capability', 'parameters');

@@ -16,13 +16,15 @@ import {
   type ApprovalQuery,
   type ApprovalStore,
   type Denial,
+  type LatestApproval,
+  type Question,
 } from '../store.ts';
 import { endedActor } from './actor.ts';
 import { GRANT_COLUMNS } from './admission.ts';
 import type { Database, Session, Statement } from './connection.ts';
 import { insertDeliveries } from './deliveries.ts';
 import { enqueue } from './entries.ts';
-import { approvalOf, type Row } from './rows.ts';
+import { approvalOf, grantOf, type Row } from './rows.ts';
 
 type Approvals = Omit<ApprovalStore, 'takeDeliveries' | 'finishDelivery' | 'listDeliveries'>;
 
@@ -44,6 +46,17 @@ export function createApprovals(database: Database): Approvals {
     async loadApproval(approvalRequestId) {
       const [row] = await database.read<Row>(LOAD, [approvalRequestId]);
       return row && approvalOf(row);
+    },
+
+    async waitingGrants(question, now, limit) {
+      const asked = [...questionValues(question), now, question.session_id, limit];
+      return (await database.read<Row>(WAITING, asked)).map(grantOf);
+    },
+
+    async latestApproval(question) {
+      const asked = [...questionValues(question), question.session_id ?? ''];
+      const [row] = await database.read<LatestApproval>(LATEST, asked);
+      return row && { ...row, reason: row.reason ?? undefined };
     },
 
     async approvalState(approvalRequestId) {
@@ -79,10 +92,8 @@ async function ask(session: Session, request: ApprovalRecord): Promise<ApprovalR
     const inserted = await session.run(INSERT, requestValues(request));
     if (inserted.length > 0) return undefined;
 
-    const { chain, capability, contract_version, parameters_digest, session_id = '' } = request;
-    const [row] = await session.run<Row>(ASKED, [
-      ...[chain, capability, contract_version, parameters_digest, session_id],
-    ]);
+    const { session_id = '' } = request;
+    const [row] = await session.run<Row>(ASKED, [...questionValues(request), session_id]);
     if (row === undefined) continue;
     const asked = approvalOf(row);
     if (asked.expires_at > request.created_at) return asked;
@@ -164,6 +175,11 @@ function closedBy(request: ApprovalRecord, now: Date): 'decided' | 'expired' | u
   return request.status === 'expired' || request.expires_at <= now ? 'expired' : undefined;
 }
 
+function questionValues(question: Pick<ApprovalRecord, keyof Question>): unknown[] {
+  const { chain, capability, contract_version, parameters_digest } = question;
+  return [chain, capability, contract_version, parameters_digest];
+}
+
 function requestValues(request: ApprovalRecord): unknown[] {
   return [
     ...[request.approval_request_id, request.capability, request.contract_version],
@@ -214,6 +230,23 @@ const ASKED: Statement = {
     WHERE r.is_asked AND r.chain = $1 AND r.capability = $2 AND r.contract_version = $3
       AND r.parameters_digest = $4 AND coalesce(r.session_id, '') = $5
     FOR UPDATE`,
+};
+
+const WAITING: Statement = {
+  name: 'waiting_grants',
+  text: `SELECT ${GRANT_COLUMNS} FROM grants
+    WHERE chain = $1 AND capability = $2 AND contract_version = $3 AND parameters_digest = $4
+      AND uses < max_uses AND expires_at > $5
+      AND (grant_type <> 'session_bound' OR session_id = $6)
+    ORDER BY expires_at, grant_id LIMIT $7`,
+};
+
+const LATEST: Statement = {
+  name: 'latest_approval',
+  text: `SELECT approval_request_id, status, expires_at, reason FROM approval_requests
+    WHERE chain = $1 AND capability = $2 AND contract_version = $3 AND parameters_digest = $4
+      AND coalesce(session_id, '') = $5
+    ORDER BY created_at DESC LIMIT 1`,
 };
 
 const ASKED_NO_MORE: Statement = {

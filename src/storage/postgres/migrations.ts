@@ -25,6 +25,7 @@ import {
   REQUESTED_THROUGH,
   TYPES,
 } from './schema-tables.ts';
+import { WAITING_GRANTS } from './schema-waiting.ts';
 
 /** Step n brings version n to version n + 1. */
 export const STEPS: readonly string[] = [
@@ -45,6 +46,7 @@ export const STEPS: readonly string[] = [
   DEBTS,
   ORIGINS,
   FREEZES_BY_AGE,
+  WAITING_GRANTS,
 ];
 
 /** Every index that has a name of its own, as the last step that makes it does. */

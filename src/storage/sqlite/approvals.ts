@@ -17,11 +17,13 @@ import {
   type ApprovalQuery,
   type ApprovalStore,
   type Denial,
+  type LatestApproval,
+  type Question,
 } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { insertDeliveries } from './deliveries.ts';
 import type { LogWriter } from './log-writer.ts';
-import { approvalOf, type Row, timeOf } from './rows.ts';
+import { approvalOf, grantOf, type Row, timeOf } from './rows.ts';
 import { endedActor } from './tokens.ts';
 
 type RequestRow = Row<Omit<ApprovalRecord, 'approvals'>>;
@@ -59,6 +61,45 @@ export function approvalState(
     id,
   );
   return row && { ...row, expires_at: timeOf(row.expires_at) };
+}
+
+export function waitingGrants(
+  connection: Connection,
+  [question, now, limit]: Parameters<ApprovalStore['waitingGrants']>,
+): GrantRecord[] {
+  const rows = connection.all<Row<GrantRecord>>(
+    `SELECT * FROM grants
+     WHERE chain = ? AND capability = ? AND contract_version = ? AND parameters_digest = ?
+       AND uses < max_uses AND expires_at > ?
+       AND (grant_type <> 'session_bound' OR session_id = ?)
+     ORDER BY expires_at, grant_id LIMIT ?`,
+    question.chain,
+    question.capability,
+    question.contract_version,
+    question.parameters_digest,
+    now,
+    question.session_id,
+    limit,
+  );
+  return rows.map(grantOf);
+}
+
+export function latestApproval(
+  connection: Connection,
+  question: Question,
+): LatestApproval | undefined {
+  const row = connection.get<Row<LatestApproval>>(
+    `SELECT approval_request_id, status, expires_at, reason FROM approval_requests
+     WHERE chain = ? AND capability = ? AND contract_version = ? AND parameters_digest = ?
+       AND session_id IS ?
+     ORDER BY created_at DESC LIMIT 1`,
+    question.chain,
+    question.capability,
+    question.contract_version,
+    question.parameters_digest,
+    question.session_id,
+  );
+  return row && { ...row, expires_at: timeOf(row.expires_at), reason: row.reason ?? undefined };
 }
 
 export function listApprovals(connection: Connection, query: ApprovalQuery): ApprovalPage {

@@ -17,6 +17,7 @@ import { DEBTS } from './schema-debts.ts';
 import { BOUNDED_LISTS } from './schema-lists.ts';
 import { ORIGINS } from './schema-origins.ts';
 import { ROW_MACS } from './schema-rows.ts';
+import { WAITING_GRANTS } from './schema-waiting.ts';
 
 /** Bytes 68 to 71 of the file: "WRIT". Tells our files from those of other programs. */
 const APPLICATION_ID = 0x57524954;
@@ -38,6 +39,7 @@ export const MIGRATIONS: readonly Migration[] = [
   (connection) => connection.script(DEBTS),
   (connection) => connection.script(ORIGINS),
   (connection) => connection.script(BOUNDED_LISTS),
+  (connection) => connection.script(WAITING_GRANTS),
 ];
 
 /** Milliseconds to wait for another process that takes a step: over a long log it takes a while. */

@@ -212,6 +212,10 @@ function approvalStore({ connection, reader, log, commits }: Parts) {
       return commits.submit(() => approvals.requestApproval(connection, log, question));
     },
     loadApproval: (id) => reader.ask(() => approvals.loadApproval(connection, id)),
+    waitingGrants: (...query) => reader.ask(() => approvals.waitingGrants(connection, query)),
+    latestApproval: (question) => {
+      return reader.ask(() => approvals.latestApproval(connection, question));
+    },
     approvalState: (id) => reader.ask(() => approvals.approvalState(connection, id)),
     listApprovals: (query) => reader.ask(() => approvals.listApprovals(connection, query)),
     approve: (decision) => commits.submit(() => approvals.approve(connection, log, decision)),
