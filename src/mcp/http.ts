@@ -19,6 +19,7 @@ import type { Ask } from '../service/operations.ts';
 import type { Runtime } from '../service/runtime.ts';
 import type { Bridge } from './bridge.ts';
 import { deskIn, isFailure } from './desk.ts';
+import { metaFault } from './meta.ts';
 import { foreignArrival } from './origin.ts';
 
 const MCP_PATH = '/mcp';
@@ -69,10 +70,9 @@ export function mcpSurface(runtime: Runtime) {
       sendError(request.response(), 400, PARSE_ERROR, reading.fault);
       return undefined;
     }
-    if (Array.isArray(message)) {
-      // Many calls in one request would pass the limits that are set on requests.
-      const why = 'Cannot take several messages in one request';
-      sendError(request.response(), 400, INVALID_REQUEST, why);
+    const fault = messageFault(message);
+    if (fault) {
+      sendError(request.response(), 400, INVALID_REQUEST, fault);
       return undefined;
     }
     return carry(request, message);
@@ -87,6 +87,13 @@ export function mcpSurface(runtime: Runtime) {
 
   const close = async () => (await loading)?.close();
   return { path: MCP_PATH, name: 'mcp', answer, started: () => void load(), close } as const;
+}
+
+/** Many calls in one request would pass the limits that are set on requests. */
+function messageFault(message: unknown): string | undefined {
+  return Array.isArray(message)
+    ? 'Cannot take several messages in one request'
+    : metaFault(message);
 }
 
 function isToolCall(message: unknown): boolean {

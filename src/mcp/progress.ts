@@ -6,9 +6,7 @@
 
 import type { ServerContext } from '@modelcontextprotocol/server';
 import type { EventSink } from '../service/stream.ts';
-
-/** Characters. A notification is shown to a person; the result carries the rest. */
-const MESSAGE_LENGTH_MAX = 1_000;
+import { sentenceOf } from './sentence.ts';
 
 /** Notifications of one call: they wait in memory for a client that does not read. */
 const NOTIFICATIONS_MAX = 1_000;
@@ -25,7 +23,7 @@ export function progressSink(context: ServerContext): EventSink | undefined {
       if (mcpReq.signal.aborted) return false;
       if (event !== 'progress' || progress >= NOTIFICATIONS_MAX) return true;
       progress += 1;
-      const message = JSON.stringify(JSON.parse(json).progress).slice(0, MESSAGE_LENGTH_MAX);
+      const message = sentenceOf(JSON.parse(json).progress, progress);
       const params = { progressToken, progress, message };
       // Rejects when the client is gone, which is all there is to know.
       return mcpReq.notify({ method: 'notifications/progress', params }).then(

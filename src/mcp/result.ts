@@ -13,7 +13,6 @@ import { parseMoment } from '../domain/moment.ts';
 import type { Failure, FailureAnswer, ResolutionAction } from '../protocol/failure.ts';
 import type { InvokeAnswer } from '../protocol/invocation.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
-import { GRANT_PARAMETER } from './tool.ts';
 
 export type ToolResult = {
   content: { type: 'text'; text: string }[];
@@ -21,13 +20,28 @@ export type ToolResult = {
   isError: boolean;
 };
 
-export function toolResultOf(answer: InvokeAnswer | FailureAnswer): ToolResult {
-  const text = answer.success ? JSON.stringify(answer.result) : adviceOn(answer.failure);
-  return {
-    content: [{ type: 'text', text }],
-    structuredContent: { ...answer },
-    isError: !answer.success,
-  };
+/** `fields` are those that the capability declares for its output. */
+export function toolResultOf(
+  answer: InvokeAnswer | FailureAnswer,
+  fields: readonly string[] = [],
+): ToolResult {
+  if (!answer.success) return resultOf({ ...answer }, adviceOn(answer.failure), true);
+  const result = withFields(answer.result, fields);
+  return resultOf({ ...answer, result }, JSON.stringify(result), false);
+}
+
+function resultOf(structuredContent: JsonObject, text: string, isError: boolean): ToolResult {
+  return { content: [{ type: 'text', text }], structuredContent, isError };
+}
+
+/**
+ * A client refuses a result without a field that the schema promises, also one that tells of an effect.
+ * Null means omitted here as everywhere.
+ */
+function withFields(result: JsonObject, fields: readonly string[]): JsonObject {
+  const missing = fields.filter((field) => !Object.hasOwn(result, field));
+  if (missing.length === 0) return result;
+  return { ...result, ...Object.fromEntries(missing.map((field) => [field, null])) };
 }
 
 /** What went wrong, and the next step, one line each. */
@@ -36,7 +50,7 @@ export function adviceOn(failure: Failure): string {
   const { action, requires, grantable_by, estimated_availability } = resolution;
   return [
     `${type}: ${detail}`,
-    `What to do: ${ADVICE[action]}.`,
+    `What to do: ${ADVICE_ON_TYPE.get(type) ?? ADVICE[action]}.`,
     requires?.length && `It takes: ${requires.join(', ')}.`,
     grantable_by && `Who can grant it: ${grantable_by}.`,
     estimated_availability && `When: ${whenOf(estimated_availability)}.`,
@@ -55,6 +69,14 @@ function whenOf(said: string): string {
   if (isDuration(said)) return `in ${said}`;
   return parseMoment(said) === undefined ? said : `at ${said}`;
 }
+
+/** Where the type says more than the action. */
+const ADVICE_ON_TYPE: ReadonlyMap<string, string> = new Map([
+  [
+    'approval_request_decided',
+    'stop and tell the user: the approval was denied, and the same call is refused until that request would have expired',
+  ],
+]);
 
 const ADVICE = {
   retry_now: 'call the tool again now',
@@ -77,7 +99,8 @@ const ADVICE = {
   obtain_quote_first: 'get a quote that pins the price first, and call with it',
   obtain_binding: 'get the missing value from the tool that issues it, and call with it',
   refresh_binding: 'get a fresh value from the tool that issues it, and call with that one',
-  request_approval: `tell the user that a person has to approve the request; once it is approved, call the tool again with the same arguments and ${GRANT_PARAMETER} set to the id of the grant`,
+  request_approval:
+    'tell the user that a person has to approve the request; once it is approved, call the tool again with the same arguments',
   invoke_as_root_principal:
     'stop and tell the user: only the person who delegated the authority can do this',
 } as const satisfies Record<ResolutionAction, string>;

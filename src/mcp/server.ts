@@ -2,7 +2,8 @@
  * The MCP server of one caller: lists its tools and calls them. It translates, and decides nothing.
  *
  * Listed is what the service says is available to the token. Reserved parameters are lifted out of
- * the arguments; any other name that begins like one stays among them, where the service refuses it.
+ * the arguments, and what a call belongs to out of `_meta`; any other name that begins like one of
+ * these is handed on as a parameter, which the service refuses.
  *
  * @module
  */
@@ -22,6 +23,7 @@ import { type Manifest, PROTOCOL_VERSION } from '../protocol/trust.ts';
 import { createSlicer } from '../service/slices.ts';
 import { continuation, elicitation } from './approval.ts';
 import { type Desk, isFailure } from './desk.ts';
+import { sortedMeta } from './meta.ts';
 import { progressSink } from './progress.ts';
 import { toolResultOf } from './result.ts';
 import { type CapabilityTool, GRANT_PARAMETER, KEY_PARAMETER, toolOf } from './tool.ts';
@@ -36,8 +38,8 @@ export async function createMcpServer(desk: Desk): Promise<Server> {
   const server = new Server(info, { capabilities: { tools: {} }, instructions: INSTRUCTIONS });
   server.setRequestHandler('tools/list', async () => ({ tools: await listTools(desk) }));
   server.setRequestHandler('tools/call', async ({ params }, context) => {
-    const sent = { name: params.name, parameters: params.arguments ?? {} };
-    return callTool({ desk, server, context }, sent);
+    const call = callOf(params.name, params.arguments ?? {}, context.mcpReq._meta ?? {});
+    return callTool({ desk, server, context }, call);
   });
   return server;
 }
@@ -64,33 +66,31 @@ interface Conversation {
   readonly context: ServerContext;
 }
 
-async function callTool(
-  conversation: Conversation,
-  { name, parameters }: { name: string; parameters: JsonObject },
-) {
+async function callTool(conversation: Conversation, call: InputOf<'invoke'>) {
   const { desk, server, context } = conversation;
-  const call = callOf(name, parameters);
   const decided = await continuation(desk, context);
   if (decided && isFailure(decided)) return toolResultOf(decided);
   const input = decided
     ? { ...call, approval_grant: decided.grantId ?? call.approval_grant }
     : call;
-  const answer = await invoke(conversation, input);
+  const { answer, fields } = await invoke(conversation, input);
   // A caller that was asked once is not asked again: it gets the failure, and can act on it.
   const asked = decided ? undefined : elicitation(server, context, answer);
-  return asked ?? toolResultOf(answer);
+  return asked ?? toolResultOf(answer, fields);
 }
 
 async function invoke(
   { desk, context }: Conversation,
   input: InputOf<'invoke'>,
-): Promise<InvokeAnswer | FailureAnswer> {
+): Promise<{ answer: InvokeAnswer | FailureAnswer; fields?: readonly string[] | undefined }> {
   const manifest = await desk.manifest();
-  if (isFailure(manifest)) return manifest;
-  const modes = declaredIn(manifest, input.capability)?.response_modes ?? ['unary'];
+  if (isFailure(manifest)) return { answer: manifest };
+  const declared = declaredIn(manifest, input.capability);
+  const modes = declared?.response_modes ?? ['unary'];
   const sink = progressSink(context);
   const stream = modes.includes('streaming') && (sink !== undefined || !modes.includes('unary'));
-  return desk.ask('invoke', { ...input, stream }, sink);
+  const answer = await desk.ask('invoke', { ...input, stream }, sink);
+  return { answer, fields: declared?.output.fields };
 }
 
 /** A name that every object answers to is no capability for that. */
@@ -98,16 +98,24 @@ function declaredIn({ capabilities }: Manifest, name: string): CapabilityDeclara
   return Object.hasOwn(capabilities, name) ? capabilities[name] : undefined;
 }
 
-/** A call as the service is asked it. */
-function callOf(capability: string, sent: JsonObject): InputOf<'invoke'> {
+/**
+ * A call as the service is asked it. Whatever the values are: the schema of the operation says what is
+ * wrong with them. A name of ours that is unknown stays among the parameters, where it is refused.
+ */
+function callOf(capability: string, sent: JsonObject, meta: JsonObject): InputOf<'invoke'> {
   const {
     [GRANT_PARAMETER]: approval_grant,
     [KEY_PARAMETER]: idempotency_key,
     ...parameters
   } = sent;
-  // Whatever they are: the schema of the operation says what is wrong with them.
-  const reserved = { approval_grant, idempotency_key } as Partial<InputOf<'invoke'>>;
-  return { capability, parameters, ...reserved };
+  const { fields, unknown } = sortedMeta(meta);
+  const said = { approval_grant, idempotency_key, ...fields };
+  return {
+    ...(said as Partial<InputOf<'invoke'>>),
+    capability,
+    parameters: { ...parameters, ...unknown },
+    continue_approved: true,
+  };
 }
 
 function protocolError({ failure }: FailureAnswer): ProtocolError {

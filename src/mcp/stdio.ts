@@ -19,6 +19,7 @@ import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/s
 import { BODY_LIMITS, readJson } from '../domain/json.ts';
 import { createLineCutter, type Line } from '../service/lines.ts';
 import type { Desk } from './desk.ts';
+import { metaFault } from './meta.ts';
 import { createMcpServer } from './server.ts';
 import { createUnanswered, type Unanswered } from './unanswered.ts';
 
@@ -89,10 +90,9 @@ async function* readableLines({ input, refuse, unanswered }: Lines): AsyncGenera
       continue;
     }
     if (!isMessage(reading.value)) {
-      refuse(
-        ProtocolErrorCode.InvalidRequest,
-        'Cannot read the line: it is no message of JSON-RPC',
-      );
+      const fault = metaFault(reading.value);
+      const message = fault ?? 'Cannot read the line: it is no message of JSON-RPC';
+      refuse(ProtocolErrorCode.InvalidRequest, message);
       continue;
     }
     if (!unanswered.heard(reading.value)) {

@@ -88,7 +88,7 @@ function costText({ cost }: CapabilityDeclaration): string | undefined {
 
 function approvalText(people: number): string {
   const who = people > 1 ? `${people} people` : 'a person';
-  return `May need the approval of ${who}: it then fails with approval_required, and continues when called again with the same arguments and ${GRANT_PARAMETER}.`;
+  return `May need the approval of ${who}: it then fails with approval_required, and continues when it is called again with the same arguments after the approval.`;
 }
 
 function inputSchemaOf(capability: CapabilityDeclaration): CapabilityTool['inputSchema'] {
@@ -153,7 +153,8 @@ function isNeeded({ required, default: usual, resolution }: Input): boolean {
 }
 
 function reservedProperties({ approval, side_effect }: CapabilityDeclaration): JsonObject {
-  const grant = 'Only to continue after approval_required: the id of the approval grant';
+  const grant =
+    'Optional: the approval grant to use; without it, one that waits for this call is used';
   const key = 'Optional: the same value on a repeated call keeps it from happening twice';
   return {
     ...(approval && { [GRANT_PARAMETER]: { type: 'string', description: grant } }),
@@ -161,16 +162,46 @@ function reservedProperties({ approval, side_effect }: CapabilityDeclaration): J
   };
 }
 
-/** Of a success: a tool's error is the failure as the service says it. */
+/**
+ * Of the whole answer, a failure's too: clients of the first generation hold errors against it as well.
+ * Every declared field is there; one that the handler left out is null (`result.ts`).
+ */
 function outputSchemaOf({ output }: CapabilityDeclaration): CapabilityTool['outputSchema'] {
-  const fields = Object.fromEntries(output.fields.map((field) => [field, {}]));
+  const { type, fields } = output;
+  const properties = Object.fromEntries(fields.map((field) => [field, ANY_VALUE]));
   return {
     type: 'object',
     properties: {
-      success: { type: 'boolean', const: true },
+      success: { type: 'boolean' },
       invocation_id: { type: 'string' },
-      result: { type: 'object', description: output.type, properties: fields },
+      result: { type: 'object', description: type, properties, required: fields },
+      failure: FAILURE,
     },
-    required: ['success', 'invocation_id', 'result'],
+    required: ['success'],
+    oneOf: [
+      { properties: { success: { const: true } }, required: ['invocation_id', 'result'] },
+      { properties: { success: { const: false } }, required: ['failure'] },
+    ],
   };
 }
+
+/** A declaration names the fields of an output and says nothing of their types. */
+const ANY_VALUE: JsonObject = {};
+
+/** What a program acts on; the whole of it is in the API description. */
+const FAILURE: JsonObject = {
+  type: 'object',
+  description: 'Why the call was refused or failed, and what to do next',
+  properties: {
+    type: { type: 'string' },
+    detail: { type: 'string' },
+    retry: { type: 'boolean' },
+    resolution: {
+      type: 'object',
+      properties: { action: { type: 'string' }, recovery_class: { type: 'string' } },
+      required: ['action', 'recovery_class'],
+    },
+    approval_request_id: { type: 'string' },
+  },
+  required: ['type', 'detail', 'retry', 'resolution'],
+};

@@ -23,7 +23,7 @@ const REFUND = { booking_id: 'BK-1000', amount: 250, reason: 'cancelled' };
 
 export const APPROVAL_SCENARIOS: Scenarios = {
   'a call waits for its approver, continues with the grant, and runs once': async (surface) => {
-    const { token, id } = await askedJet(surface);
+    const { token, id, jet } = await askedJet(surface);
     const seen = await answerOf(
       surface,
       'approval_requests.get',
@@ -38,7 +38,7 @@ export const APPROVAL_SCENARIOS: Scenarios = {
         APPROVER_KEY,
       ),
     );
-    const fields = { parameters: JET, approval_grant: grant.grant_id };
+    const fields = { parameters: jet, approval_grant: grant.grant_id };
     const chartered = await success(surface, token, 'charter_jet', fields);
     const again = await refused(surface, token, 'charter_jet', fields);
 
@@ -47,6 +47,26 @@ export const APPROVAL_SCENARIOS: Scenarios = {
     assert.equal(grant.parameters_digest, seen.requested_parameters_digest);
     assert.deepEqual(chartered.cost_actual, { currency: 'USD', amount: 18_500 });
     assert.equal(again.type, 'approval_grant_invalid');
+  },
+
+  'a call that is made again after its approval continues, and a denial is told': async (
+    surface,
+  ) => {
+    const { token, id, jet } = await askedJet(surface);
+    const again = { parameters: jet, continue_approved: true };
+    const pending = await refused(surface, token, 'charter_jet', again);
+    const decision = { approval_request_id: id, grant_type: 'one_time' } as const;
+    await answerOf(surface, 'approval_grants.issue', decision, APPROVER_KEY);
+    const chartered = await success(surface, token, 'charter_jet', again);
+    const { approval_request_id: next = '' } = await refused(surface, token, 'charter_jet', again);
+    const denial = { approval_request_id: next, reason: 'one is enough' };
+    await answerOf(surface, 'approval_requests.deny', denial, APPROVER_KEY);
+    const denied = await refused(surface, token, 'charter_jet', again);
+
+    assert.deepEqual([pending.type, pending.approval_request_id], ['approval_required', id]);
+    assert.equal(chartered.cost_actual?.amount, 18_500);
+    assert.notEqual(next, id);
+    assert.deepEqual([denied.type, denied.approval_request_id], ['approval_request_decided', next]);
   },
 
   'a small refund needs nobody, a large one does': async (surface) => {

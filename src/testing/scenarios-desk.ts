@@ -118,14 +118,20 @@ export async function quote(surface: Surface, token: string): Promise<string> {
   return (result.cheapest_flight as { quote: string }).quote;
 }
 
-/** A charter that waits for its approver. */
-export async function askedJet(surface: Surface): Promise<{ token: string; id: string }> {
+/** Asks for a jet that no other story asks for, so that none continues what another one began. */
+export async function askedJet(
+  surface: Surface,
+): Promise<{ token: string; id: string; jet: typeof JET }> {
+  jetsAsked += 1;
+  const jet = { ...JET, route: `SEA-SFO, no. ${jetsAsked}` };
   const budget = { currency: 'USD', max_amount: 60_000 };
   const { token } = await rootToken(surface, ['travel.charter'], { budget });
   const { type, approval_request_id: id } = await refused(surface, token, 'charter_jet', {
-    parameters: JET,
+    parameters: jet,
   });
   assert.equal(type, 'approval_required');
   assert.ok(id);
-  return { token, id };
+  return { token, id, jet };
 }
+
+let jetsAsked = 0;

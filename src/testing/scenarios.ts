@@ -36,9 +36,8 @@ export const STORIES_WITHOUT_TOOLS = {
   'a delegated token has what it asked for of its parent, and inherits the rest': 'no call',
   'a delegated token never gets more than its parent has': 'no call',
   'a revocation ends everything below the token at once': 'no call',
-  'an answer repeats the ids that came with the call, and names its entry': 'ids of a call',
   'a dry run says what would happen, and nothing happens': 'no call',
-  'a stream says that it begins, and each event whose it is': 'ids of a call',
+  'a stream says that it begins, and each event whose it is': 'a tool tells of its steps alone',
   'an operator sees no call of unknown outcome, and no notice where nobody is told': 'no call',
   'streaming_not_supported says what to do next': 'a tool streams where it can',
   'authentication_required says what to do next': 'no call',
@@ -46,10 +45,8 @@ export const STORIES_WITHOUT_TOOLS = {
   'token_expired says what to do next': 'no call',
   'scope_escalation says what to do next': 'no call',
   'not_entitled says what to do next': 'no call',
-  'purpose_mismatch says what to do next': 'ids of a call',
   'delegation_depth_exceeded says what to do next': 'no call',
   'not_found says what to do next': 'no call',
-  'the trail has what was done and what was refused, newest first': 'ids of a call',
 } as const satisfies Readonly<Record<string, string>>;
 
 /** In milliseconds. Only to end a story that hangs. */

@@ -1,9 +1,9 @@
 /**
  * Tools of MCP as a surface: calls of capabilities, and nothing else.
  *
- * A tool carries the parameters of a call, its grant and its key, and chooses by itself whether the
- * answer is a stream. Every other operation, and a call with an id that no tool carries, is asked
- * beside it. The client of MCP is the author's own: this knows only what it needs of one.
+ * A tool carries the parameters of a call, its ids, its grant and its key, continues with a grant that
+ * waits, and chooses by itself whether the answer is a stream, of whose events it tells in sentences.
+ * Every other operation is asked beside it. The client of MCP is the author's own: this knows only what it needs of one.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import type { Surface, Told, ToldEvent } from './surface.ts';
 /** What is needed of a client that is connected with a token; the official one fits. */
 export interface ToolClient {
   callTool(
-    call: { name: string; arguments: JsonObject },
+    call: { name: string; arguments: JsonObject; _meta?: JsonObject },
     options?: { onprogress(told: { message?: string | undefined }): void },
   ): Promise<{ structuredContent?: unknown; isError?: boolean | undefined }>;
 }
@@ -43,13 +43,15 @@ export function overMcp({ connect, beside }: ToolSurface): Surface {
 interface ToolCall {
   readonly name: string;
   readonly arguments: JsonObject;
+  readonly _meta: JsonObject;
   readonly stream: boolean;
 }
 
-/** Nothing when the call has a field that no tool carries. */
+/** Nothing for a call that must not continue by itself: a tool always does. */
 function toolCallOf(request: JsonObject): ToolCall | undefined {
   const { capability, parameters, stream, approval_grant, idempotency_key, ...others } = request;
-  if (Object.keys(others).length > 0) return undefined;
+  const { continue_approved = true, ...ids } = others;
+  if (continue_approved !== true) return undefined;
   const reserved = {
     ...(approval_grant !== undefined && { svc_approval_grant: approval_grant }),
     ...(idempotency_key !== undefined && { svc_idempotency_key: idempotency_key }),
@@ -57,6 +59,7 @@ function toolCallOf(request: JsonObject): ToolCall | undefined {
   return {
     name: String(capability),
     arguments: { ...(parameters as JsonObject), ...reserved },
+    _meta: Object.fromEntries(Object.entries(ids).map(([name, value]) => [`svc/${name}`, value])),
     stream: stream === true,
   };
 }
@@ -64,7 +67,7 @@ function toolCallOf(request: JsonObject): ToolCall | undefined {
 async function toldBy(client: ToolClient, { stream, ...call }: ToolCall): Promise<Told> {
   const events: ToldEvent[] = [];
   const onprogress = ({ message = '' }: { message?: string | undefined }) => {
-    events.push({ event: 'progress', data: { progress: JSON.parse(message) } });
+    events.push({ event: 'progress', data: { progress: message } });
   };
   const result = await client.callTool(call, stream ? { onprogress } : undefined);
   const body = result.structuredContent as JsonObject;

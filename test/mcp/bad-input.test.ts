@@ -91,6 +91,35 @@ test('/mcp lets a page of this machine ask', async () => {
   assert.equal(status, 200);
 });
 
+/** Each is answered as a result with a failure, or with an error of the protocol. */
+const META: [what: string, meta: string, said: RegExp][] = [
+  ['a number', '5', /"code":-32600,"message":.*_meta.* is no object/],
+  ['a list', '[1]', /"code":-32600,"message":.*_meta.* is no object/],
+  ['a text', '"svc/task_id"', /"code":-32600,"message":.*_meta.* is no object/],
+  ['nothing', 'null', /"code":-32600,"message":.*_meta.* is no object/],
+  ['an id that is none', '{"svc/task_id": {"a": [1]}}', /invalid_parameters.*task_id/],
+  ['a name of ours that is none', '{"svc/": 1}', /has no input \\"svc\/\\"/],
+  ['a name that objects have', '{"svc/constructor": 1}', /has no input \\"svc\/constructor\\"/],
+  ['the name of a field of a call', '{"svc/approval_grant": "x"}', /has no input/],
+  ['more ids than a call has', metaOf(300), /invalid_parameters/],
+];
+for (const [what, meta, said] of META) {
+  test(`/mcp answers ${what} in _meta clearly, and goes on`, async () => {
+    const params = `{"name":"get_booking","arguments":{"booking_id":"x"},"_meta":${meta}}`;
+    const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`;
+    const { text = '' } = await post({ body });
+
+    assert.match(text, said);
+    assert.equal((await post()).status, 200);
+  });
+}
+
+function metaOf(count: number): string {
+  return JSON.stringify(
+    Object.fromEntries(Array.from({ length: count }, (_, each) => [`svc/n${each}`, each])),
+  );
+}
+
 test('/mcp finishes what a client that disappears has begun, and serves the next', async () => {
   const task = {
     scope: ['travel.read'],

@@ -81,6 +81,11 @@ const UNREADABLE: [what: string, line: string, code: number][] = [
   ['a key that stands twice', '{"id":1,"id":2}', -32_700],
   ['what is no message', '{"a":1}', -32_600],
   ['a message without its version', '{"id":1,"method":"tools/list"}', -32_600],
+  [
+    'a _meta that is no object',
+    '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","_meta":[]}}',
+    -32_600,
+  ],
   ['several messages in one line', '[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32_600],
   ['a line above the limit', 'x'.repeat(3 * BODY_LIMITS.bytes), -32_600],
 ];

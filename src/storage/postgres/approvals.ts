@@ -232,7 +232,7 @@ const ASKED: Statement = {
     FOR UPDATE`,
 };
 
-const WAITING: Statement = {
+export const WAITING: Statement = {
   name: 'waiting_grants',
   text: `SELECT ${GRANT_COLUMNS} FROM grants
     WHERE chain = $1 AND capability = $2 AND contract_version = $3 AND parameters_digest = $4
@@ -241,7 +241,7 @@ const WAITING: Statement = {
     ORDER BY expires_at, grant_id LIMIT $7`,
 };
 
-const LATEST: Statement = {
+export const LATEST: Statement = {
   name: 'latest_approval',
   text: `SELECT approval_request_id, status, expires_at, reason FROM approval_requests
     WHERE chain = $1 AND capability = $2 AND contract_version = $3 AND parameters_digest = $4

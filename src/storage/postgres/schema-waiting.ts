@@ -10,7 +10,8 @@
 
 export const WAITING_GRANTS = `
 CREATE INDEX grants_waiting ON grants
-  (chain, capability, contract_version, parameters_digest, expires_at) WHERE uses < max_uses;
+  (chain, capability, contract_version, parameters_digest, expires_at, grant_id)
+  WHERE uses < max_uses;
 CREATE INDEX approval_requests_by_question ON approval_requests
   (chain, capability, contract_version, parameters_digest, (coalesce(session_id, '')), created_at);
 `;

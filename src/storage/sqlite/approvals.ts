@@ -68,11 +68,7 @@ export function waitingGrants(
   [question, now, limit]: Parameters<ApprovalStore['waitingGrants']>,
 ): GrantRecord[] {
   const rows = connection.all<Row<GrantRecord>>(
-    `SELECT * FROM grants
-     WHERE chain = ? AND capability = ? AND contract_version = ? AND parameters_digest = ?
-       AND uses < max_uses AND expires_at > ?
-       AND (grant_type <> 'session_bound' OR session_id = ?)
-     ORDER BY expires_at, grant_id LIMIT ?`,
+    WAITING,
     question.chain,
     question.capability,
     question.contract_version,
@@ -84,15 +80,19 @@ export function waitingGrants(
   return rows.map(grantOf);
 }
 
+export const WAITING = `
+  SELECT * FROM grants
+  WHERE chain = ? AND capability = ? AND contract_version = ? AND parameters_digest = ?
+    AND uses < max_uses AND expires_at > ?
+    AND (grant_type <> 'session_bound' OR session_id = ?)
+  ORDER BY expires_at, grant_id LIMIT ?`;
+
 export function latestApproval(
   connection: Connection,
   question: Question,
 ): LatestApproval | undefined {
   const row = connection.get<Row<LatestApproval>>(
-    `SELECT approval_request_id, status, expires_at, reason FROM approval_requests
-     WHERE chain = ? AND capability = ? AND contract_version = ? AND parameters_digest = ?
-       AND session_id IS ?
-     ORDER BY created_at DESC LIMIT 1`,
+    LATEST,
     question.chain,
     question.capability,
     question.contract_version,
@@ -101,6 +101,12 @@ export function latestApproval(
   );
   return row && { ...row, expires_at: timeOf(row.expires_at), reason: row.reason ?? undefined };
 }
+
+export const LATEST = `
+  SELECT approval_request_id, status, expires_at, reason FROM approval_requests
+  WHERE chain = ? AND capability = ? AND contract_version = ? AND parameters_digest = ?
+    AND session_id IS ?
+  ORDER BY created_at DESC LIMIT 1`;
 
 export function listApprovals(connection: Connection, query: ApprovalQuery): ApprovalPage {
   const { now, before, limit } = query;

@@ -1,0 +1,68 @@
+/**
+ * How waiting grants and the newest request of a question are found: by one range of one index each,
+ * however many grants were given and used.
+ *
+ * @module
+ */
+
+import assert from 'node:assert/strict';
+import { test } from 'vitest';
+import { freshDatabase } from '../../test/postgres.ts';
+import { LATEST as LATEST_POSTGRES, WAITING as WAITING_POSTGRES } from './postgres/approvals.ts';
+import { openDatabase } from './postgres/connection.ts';
+import { settingsOf } from './postgres/options.ts';
+import { openPostgres } from './postgres/store.ts';
+import { LATEST, WAITING } from './sqlite/approvals.ts';
+import { openConnection } from './sqlite/connection.ts';
+import { migrate } from './sqlite/migrations.ts';
+
+const QUESTION = 'chain=? AND capability=? AND contract_version=? AND parameters_digest=?';
+
+const SQLITE_PLANS: [query: string, plan: string][] = [
+  [WAITING, `SEARCH grants USING INDEX grants_waiting (${QUESTION} AND expires_at>?)`],
+  [
+    LATEST,
+    `SEARCH approval_requests USING INDEX approval_requests_by_question (${QUESTION} AND session_id=?)`,
+  ],
+];
+for (const [query, plan] of SQLITE_PLANS) {
+  test(`SQLite answers with: ${plan}`, () => {
+    const connection = openConnection(':memory:');
+    migrate(connection);
+    const steps = connection.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${query}`);
+    connection.close();
+
+    assert.deepEqual(
+      steps.map(({ detail }) => detail),
+      [plan],
+    );
+  });
+}
+
+test('PostgreSQL ranges over the index of each, and sorts nothing', async () => {
+  const server = await freshDatabase();
+  const store = await openPostgres(server.url, { poolSize: 1 });
+  const database = openDatabase(server.url, settingsOf({}), 1);
+  const planOf = ({ text }: { text: string }) =>
+    database.reading(async (session) => {
+      // An empty table is read as a whole otherwise.
+      await session.run({ name: '', text: 'SET LOCAL enable_seqscan = off' });
+      await session.run({ name: '', text: 'SET LOCAL enable_bitmapscan = off' });
+      const explain = { name: '', text: `EXPLAIN (GENERIC_PLAN) ${text}` };
+      const lines = await session.run<{ 'QUERY PLAN': string }>(explain, []);
+      return lines.map((line) => line['QUERY PLAN']).join('\n');
+    });
+  const waiting = await planOf(WAITING_POSTGRES);
+  const latest = await planOf(LATEST_POSTGRES);
+  await database.close();
+  await store.close();
+  await server.drop();
+
+  assert.match(
+    waiting,
+    /Index Scan using grants_waiting .*\n *Index Cond: .*chain = .*digest = .*expires_at > /,
+  );
+  assert.match(latest, /Index Scan Backward using approval_requests_by_question /);
+  assert.match(latest, /Index Cond: .*chain = .*digest = .*COALESCE\(session_id/);
+  for (const plan of [waiting, latest]) assert.doesNotMatch(plan, /Sort/);
+});
