@@ -12,14 +12,14 @@ import type { JsonObject } from '../protocol/primitives.ts';
 /** Characters. A notification is read by a person; the result carries the rest. */
 const LENGTH_MAX = 1_000;
 
-/** Members that are told of one event, and levels: more is no sentence. */
+/** Members and levels of one event that a sentence names: more cannot be read in one look. */
 const MEMBERS_MAX = 12;
 const LEVELS_MAX = 3;
 
 /** `count` is the number of the event, for one that says nothing of its own. */
 export function sentenceOf(progress: unknown, count: number): string {
-  const told = phraseOf(progress, LEVELS_MAX).replaceAll(UNPRINTABLE, ' ').trim();
-  const text = told === '' ? `Step ${count}` : told;
+  const phrase = phraseOf(progress, LEVELS_MAX).replaceAll(UNPRINTABLE, ' ').trim();
+  const text = phrase === '' ? `Step ${count}` : phrase;
   const cut = text.slice(0, LENGTH_MAX).replace(HALF_CHARACTER, '');
   const sentence = cut.charAt(0).toUpperCase() + cut.slice(1);
   return /[.!?…]$/.test(sentence) ? sentence : `${sentence}.`;

@@ -66,8 +66,8 @@ export async function continued(
   const answered = asked && (await answeredUnder(parts, caller, request, asked));
   if (answered) return { caller, request: amended(request, { approval_grant: answered }) };
 
-  // Before its turn, since the age of bindings is judged by the grant. What is wrong with the
-  // parameters is told in its turn.
+  // Earlier than in a plain call, because the age of bindings is judged by the grant. A refusal of the
+  // parameters still comes in its own place among the checks.
   const resolving = resolvedParameters(parts, caller, capability, request.parameters);
   const parameters = await resolving.catch(() => undefined);
   const grant = parameters && (await waitingGrant(parts, caller, capability, parameters));

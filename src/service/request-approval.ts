@@ -49,11 +49,9 @@ export async function requestApproval(parts: Parts, call: AskingCall): Promise<F
   const policy = parts.definition.code.get(capability.name)?.approval;
   if (!policy) throw new Error(`Cannot ask for approval: "${capability.name}" has no policy`);
 
+  const denied = call.request?.continue_approved && (await standingDenial(parts, call));
+  if (denied) return denied;
   const request = requestOf(parts, call, policy);
-  if (call.request?.continue_approved) {
-    const denied = await standingDenial(parts, call, request);
-    if (denied) return denied;
-  }
   const entry = actEntry(parts, caller, {
     entry_type: 'approval_request',
     capability: capability.name,
@@ -74,13 +72,10 @@ export async function requestApproval(parts: Parts, call: AskingCall): Promise<F
  * A denial stands until its request would have expired: a caller that repeats its call to see whether
  * it may go on must hear "no", not ask the approvers again.
  */
-async function standingDenial(
-  { store }: Parts,
-  call: AskingCall,
-  { parameters_digest }: ApprovalRecord,
-): Promise<Failure | undefined> {
-  const { caller, capability } = call;
-  const latest = await store.latestApproval(questionOf(caller, capability, parameters_digest));
+async function standingDenial({ store }: Parts, call: AskingCall): Promise<Failure | undefined> {
+  const { caller, capability, parameters } = call;
+  const question = questionOf(caller, capability, digestOf(parameters));
+  const latest = await store.latestApproval(question);
   if (latest?.status !== 'denied' || latest.expires_at <= store.now()) return undefined;
 
   const { approval_request_id: id, expires_at, reason } = latest;

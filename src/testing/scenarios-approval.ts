@@ -49,7 +49,7 @@ export const APPROVAL_SCENARIOS: Scenarios = {
     assert.equal(again.type, 'approval_grant_invalid');
   },
 
-  'a call that is made again after its approval continues, and a denial is told': async (
+  'a call that is made again after its approval continues, and hears of a denial': async (
     surface,
   ) => {
     const { token, id, jet } = await askedJet(surface);

@@ -94,7 +94,7 @@ const SCENARIOS: Readonly<Record<string, (talk: Talk) => Promise<void>>> = {
     assert.notEqual(next.answer.failure.approval_request_id, id);
   },
 
-  'hears that the approval was denied, and asks nobody again': async ({ client, route }) => {
+  'hears that the approval was denied, and makes no second request': async ({ client, route }) => {
     const jet = { name: 'charter_jet', arguments: { route, date: '2026-12-02' } };
     const id = (await client.call(jet)).answer.failure.approval_request_id;
     await decide(`/svc/approval_requests/${id}/deny`, { reason: 'take the train' });
