@@ -149,6 +149,19 @@ test('verifyExport() says which entries no checkpoint covers', async () => {
   assert.deepEqual(named(report, 'not_checked'), ['cover']);
 });
 
+test('verifyExport() says how many entries are missing that the newest checkpoint covers', async () => {
+  const { checkpoint } = lines.at(-1) as { checkpoint: { sequence: number; entry_count: number } };
+  const { sequence, entry_count: covered } = checkpoint;
+  const report = await verified(lines.toSpliced(1, 1));
+  const cover = report.checks.find(({ what }) => what === 'cover');
+
+  assert.deepEqual(cover, {
+    what: 'cover',
+    outcome: 'failed',
+    detail: `checkpoint ${sequence} covers ${covered} entries, the file has ${covered - 1}`,
+  });
+});
+
 test('verifyExport() keeps the tree and says so when contents were erased', async () => {
   const erased = lines.map((line) => {
     if (!('entry' in line)) return line;

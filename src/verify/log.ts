@@ -119,10 +119,18 @@ function endChecks(log: Log, header: LogHeader): Check[] {
     found === said ? undefined : `${found}, the header says ${said}`,
   );
   if (last === undefined) return [whole, notChecked('cover', 'the file has no checkpoint')];
-  const bare = size - last.entry_count;
-  const cover =
-    bare === 0
-      ? ok('cover', `checkpoint ${last.sequence} covers all ${size} entries`)
-      : notChecked('cover', `no checkpoint covers the last ${bare} entries`);
-  return [whole, cover];
+  return [whole, coverCheck(size, last)];
+}
+
+/** Entries that follow the newest checkpoint are not proved; entries that it covers must be there. */
+function coverCheck(size: number, { sequence, entry_count: covered }: Checkpoint): Check {
+  if (covered > size) {
+    return failed(
+      'cover',
+      `checkpoint ${sequence} covers ${covered} entries, the file has ${size}`,
+    );
+  }
+  return covered === size
+    ? ok('cover', `checkpoint ${sequence} covers all ${size} entries`)
+    : notChecked('cover', `no checkpoint covers the last ${size - covered} entries`);
 }
