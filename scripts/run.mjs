@@ -50,19 +50,19 @@ const VERBS = {
 };
 
 const [name = '', ...args] = process.argv.slice(2);
-const verb = Object.hasOwn(VERBS, name) ? VERBS[name] : undefined;
-const fault = olderNode() ?? (verb ? undefined : unknownVerb());
-if (fault || !verb) {
-  say(fault ?? '');
+const fault = olderNode() ?? unknownVerb();
+if (fault) {
+  say(fault);
   process.exitCode = 1;
 } else {
   endWithShell();
-  const code = (await install()) || (await verb(args));
+  const code = (await install()) || (await VERBS[name]?.(args));
   // The showcase runs in this process and sets its own exit code.
   if (code !== undefined) process.exitCode = code;
 }
 
 function unknownVerb() {
+  if (Object.hasOwn(VERBS, name)) return undefined;
   return `Cannot run "${name}": the verbs are ${Object.keys(VERBS).join(', ')}`;
 }
 
@@ -164,7 +164,10 @@ async function exitOf([file = '', ...rest], { environment = {}, quiet = false })
   };
   const signals = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
   for (const signal of signals) process.on(signal, relay);
-  const [code, signal] = await once(child, 'exit');
+  const [code, signal] = await once(child, 'exit').catch((/** @type {Error} */ { message }) => {
+    say(`Cannot run ${file}: ${message}`);
+    return [1, null];
+  });
   for (const each of signals) process.off(each, relay);
   if (signal) process.kill(process.pid, signal);
   return code ?? 1;

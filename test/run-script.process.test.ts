@@ -61,6 +61,18 @@ test('run.mjs installs again after an install that failed', () => {
   assert.equal(existsSync(join(root, 'node_modules/.writ-install')), false);
 });
 
+test('run.mjs says in one line that there is no npm', () => {
+  const root = checkout();
+  const done = spawnSync(process.execPath, ['scripts/run.mjs', 'build'], {
+    cwd: root,
+    env: { PATH: root },
+    encoding: 'utf8',
+  });
+
+  assert.equal(done.status, 1);
+  assert.match(done.stderr, /^Installing dependencies\nCannot run npm: spawn npm ENOENT\n/);
+});
+
 test('run.mjs hands on the exit code of the tool', () => {
   const root = checkout({}, '', 'process.exit(7)');
 

@@ -309,7 +309,9 @@ function planted(files: Record<string, string>): Files {
 function filesOf(folder: string): Files {
   const paths = readdirSync(folder, { withFileTypes: true }).flatMap((item): [string, string][] => {
     const path = folder === '.' ? item.name : `${folder}/${item.name}`;
-    if (item.isDirectory()) return NOT_OURS.has(item.name) ? [] : [...filesOf(path)];
+    // In a linked worktree `.git` is a file.
+    if (NOT_OURS.has(item.name)) return [];
+    if (item.isDirectory()) return [...filesOf(path)];
     return item.isFile() && !NOT_TEXT.test(path) ? [[path, readFileSync(path, 'utf8')]] : [];
   });
   return new Map(paths);
