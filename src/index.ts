@@ -4,6 +4,8 @@
  * @module
  */
 
+import './oldest-node.ts';
+
 import { type RunningService, serve as serveHttp } from './http/serve.ts';
 import { mcpSurface } from './mcp/http.ts';
 import type { ServeOptions } from './open.ts';

@@ -34,14 +34,17 @@ export const ROOT_FILES: readonly string[] = [
   'config-oidc.ts',
   'config-parts.ts',
   'config-webhook.ts',
+  'folder.ts',
   'keyring.ts',
   'log.ts',
+  'oldest-node.ts',
   'open.ts',
+  'package.ts',
   'telemetry.ts',
 ];
 
 const SERVICE_SEES = ['protocol', 'domain', 'storage', 'keyring', 'log'];
-const OPENING_SEES = [...SERVICE_SEES, 'config', 'service', 'telemetry'];
+const OPENING_SEES = [...SERVICE_SEES, 'config', 'service', 'telemetry', 'package'];
 const TRANSPORT_SEES = [...OPENING_SEES, 'open', 'config-http'];
 const AUTHORS_SEE = [...TRANSPORT_SEES, 'http', 'stdio', 'mcp', 'verify', 'witness', 'client'];
 
@@ -52,8 +55,11 @@ const AUTHORS_SEE = [...TRANSPORT_SEES, 'http', 'stdio', 'mcp', 'verify', 'witne
 export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
   domain: ['protocol'],
-  storage: ['protocol', 'domain'],
-  keyring: ['protocol', 'domain'],
+  folder: [],
+  package: [],
+  'oldest-node': ['package'],
+  storage: ['protocol', 'domain', 'folder'],
+  keyring: ['protocol', 'domain', 'folder'],
   log: ['domain'],
   config: [
     ...['protocol', 'domain', 'config-file', 'config-http', 'config-log', 'config-oidc'],
@@ -68,7 +74,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'config-webhook': ['domain'],
   telemetry: ['service'],
   verify: ['protocol', 'domain'],
-  witness: ['protocol', 'domain', 'keyring'],
+  witness: ['protocol', 'domain', 'keyring', 'folder'],
   service: [...SERVICE_SEES, 'type config', 'type config-parts'],
   open: OPENING_SEES,
   http: TRANSPORT_SEES,
@@ -76,7 +82,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   mcp: TRANSPORT_SEES,
   client: ['protocol', 'domain', 'verify'],
   console: ['protocol', 'domain', 'client', 'verify'],
-  index: [...AUTHORS_SEE, 'testing'],
+  index: [...AUTHORS_SEE, 'testing', 'oldest-node'],
   testing: [...AUTHORS_SEE, 'index'],
   cli: [...AUTHORS_SEE, 'index', 'testing', 'console'],
 };

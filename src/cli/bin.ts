@@ -5,14 +5,14 @@
  * @module
  */
 
-import { readAll } from './io.ts';
-import { main } from './main.ts';
+import { olderNode } from '../package.ts';
+import { EXIT_FAILED } from './exit.ts';
+import { type Io, readAll } from './io.ts';
 
 /** A token, or a few; what is longer was piped in by mistake. */
 const INPUT_BYTES_MAX = 128 * 1024;
 
-// The status is set and not forced: what was written has to reach a slow pipe first.
-process.exitCode = await main(process.argv.slice(2), {
+const io: Io = {
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
   env: process.env,
@@ -23,4 +23,15 @@ process.exitCode = await main(process.argv.slice(2), {
     }),
   pipes: { input: process.stdin, output: process.stdout },
   input: () => readAll(process.stdin, INPUT_BYTES_MAX),
-});
+};
+
+// The status is set and not forced: what was written has to reach a slow pipe first.
+process.exitCode = await run();
+
+/** The commands are loaded only on a Node that can load them. */
+async function run(): Promise<number> {
+  const fault = olderNode();
+  if (fault === undefined) return (await import('./main.ts')).main(process.argv.slice(2), io);
+  io.err(`${fault}\n`);
+  return EXIT_FAILED;
+}

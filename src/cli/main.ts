@@ -6,6 +6,7 @@
  * @module
  */
 
+import { packageManifest } from '../package.ts';
 import { audit } from './audit.ts';
 import { EXIT_FAILED, EXIT_OK } from './exit.ts';
 import { fsck } from './fsck.ts';
@@ -42,6 +43,10 @@ export async function main(argv: readonly string[], io: Io): Promise<number> {
     io.out(usage());
     return EXIT_OK;
   }
+  if (name === '--version' || name === '-v') {
+    io.out(`${packageManifest().version}\n`);
+    return EXIT_OK;
+  }
   const command = Object.hasOwn(COMMANDS, name ?? '') ? COMMANDS[name ?? ''] : undefined;
   if (command === undefined) {
     io.err(name === undefined ? usage() : `Cannot run "${name}": no such command\n\n${usage()}`);
@@ -55,5 +60,7 @@ function usage(): string {
   const lines = Object.entries(COMMANDS).map(
     ([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`,
   );
-  return `Usage: writ <command> [options]\n\nCommands:\n${lines.join('\n')}\n`;
+  const options =
+    '  --help     this text, or that of a command\n  --version  the version of this program';
+  return `Usage: writ <command> [options]\n\nCommands:\n${lines.join('\n')}\n\nOptions:\n${options}\n`;
 }

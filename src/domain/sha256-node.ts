@@ -8,7 +8,10 @@
  * @module
  */
 
-import { hash } from 'node:crypto';
+import crypto from 'node:crypto';
+
+// By name it would keep an older Node from loading the module that says that Node is too old.
+const { hash } = crypto;
 
 export function sha256(data: Uint8Array | string): Uint8Array {
   // One call takes half the time of createHash, update, digest on the short inputs of a tree.

@@ -11,8 +11,9 @@
  * @module
  */
 
-import { closeSync, mkdirSync, openSync, readdirSync, statSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolder } from '../folder.ts';
 import { generateJwk, thumbprintOf } from './es256.ts';
 import {
   codeOf,
@@ -62,11 +63,7 @@ export interface Rotation {
  * processes that start at once one makes each file, and all use that one.
  */
 export function prepareKeyFolder(folder: string, now: Date): void {
-  try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-  } catch (cause) {
-    throw new Error(`Cannot make key folder "${folder}": ${codeOf(cause)}`, { cause });
-  }
+  makeFolder(folder);
   refuseSharedFolder(folder);
 
   const uses = new Set(readdirSync(folder).map((name) => keyFileOf(name)?.use));

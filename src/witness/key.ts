@@ -12,18 +12,11 @@ import {
   randomUUID,
   sign,
 } from 'node:crypto';
-import {
-  chmodSync,
-  existsSync,
-  linkSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { existsSync, linkSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { cosignatureOf, cosignedBytes, signatureLine } from '../domain/note.ts';
 import { type NoteKey, noteKey } from '../domain/note-key.ts';
+import { makeFolder } from '../folder.ts';
 import { syncFolder, writeDurably } from './durable.ts';
 
 export interface WitnessKey {
@@ -33,15 +26,11 @@ export interface WitnessKey {
 }
 
 const KEY_FILE = 'witness-key.pem';
-const FOLDER_MODE = 0o700;
 const OTHERS = 0o077;
 
 /** Opens the key of the folder, and makes both where there are none. */
 export function openWitnessKey(folder: string, name: string): WitnessKey {
-  if (!existsSync(folder)) {
-    mkdirSync(folder, { recursive: true, mode: FOLDER_MODE });
-    chmodSync(folder, FOLDER_MODE);
-  }
+  makeFolder(folder);
   const path = join(folder, KEY_FILE);
   if (!existsSync(path)) makeKey(folder, path);
   const privateKey = readKey(path);

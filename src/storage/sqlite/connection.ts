@@ -10,7 +10,7 @@
  * @module
  */
 
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import {
   DatabaseSync,
@@ -18,6 +18,7 @@ import {
   type StatementSyncInstance,
 } from '@photostructure/sqlite';
 import { isWellFormed } from '../../domain/json.ts';
+import { makeFolder } from '../../folder.ts';
 import { StoreUnavailable } from '../store.ts';
 import { isWalSafe } from './version.ts';
 
@@ -127,7 +128,7 @@ function openDatabase(path: string): DatabaseSyncInstance {
 
   // Absolute, so that no name is taken for a URI with options of its own.
   const file = resolve(path);
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(file));
   makePrivate(file);
   return new DatabaseSync(file, options);
 }

@@ -1,0 +1,56 @@
+/**
+ * @module
+ */
+
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, test } from 'vitest';
+import { makeFolder } from './folder.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'writ-folder-'));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+test('makeFolder() makes every folder that is missing, for its user alone', () => {
+  makeFolder(join(root, 'a/b/c'));
+
+  for (const path of ['a', 'a/b', 'a/b/c']) {
+    assert.equal(statSync(join(root, path)).mode & 0o777, 0o700, path);
+  }
+});
+
+test('makeFolder() leaves a folder as it is, also behind a link', () => {
+  const link = join(root, 'link');
+  symlinkSync(root, link);
+
+  makeFolder(link);
+  makeFolder(join(link, 'below'));
+
+  assert.ok(statSync(join(root, 'below')).isDirectory());
+});
+
+test('makeFolder() names the file that stands in the way', () => {
+  const file = join(root, 'file');
+  writeFileSync(file, '');
+
+  const message = `Cannot make folder "${file}": something that is no folder has this name`;
+  assert.throws(() => makeFolder(file), { message });
+  assert.throws(() => makeFolder(join(file, 'a/b')), { message });
+});
+
+test('makeFolder() refuses a link that leads nowhere', () => {
+  const link = join(root, 'dangling');
+  symlinkSync(join(root, 'nowhere'), link);
+
+  assert.throws(() => makeFolder(link), /^Error: Cannot make folder .* no folder has this name$/);
+});
+
+test.skipIf(!existsSync('/proc/self'))(
+  'makeFolder() ends where a file system takes no folder',
+  () => {
+    assert.throws(() => makeFolder('/proc/writ/keys'), {
+      message: 'Cannot make folder "/proc/writ": the file system takes no folder there',
+    });
+  },
+);
