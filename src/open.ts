@@ -9,6 +9,7 @@
 import { type Config, type GivenSettings, loadConfig, unsafeMark } from './config.ts';
 import { type Keyring, openKeyring } from './keyring/keyring.ts';
 import { createLog, type Logger } from './log.ts';
+import { packageManifest } from './package.ts';
 import type { ServiceDefinition } from './service/definition.ts';
 import { type SealParts, sealStore } from './service/row-seal.ts';
 import type { Tracer } from './service/tracing.ts';
@@ -53,11 +54,11 @@ export async function openParts(
   definition: ServiceDefinition,
   { config, log }: ReadSettings,
 ): Promise<OpenParts> {
-  const keyring = openKeys(config, log);
+  const keyring = await named(keySettings(config), () => openKeys(config, log));
   let store: Store | undefined;
   let mark: MarkStore | undefined;
   try {
-    store = await openStore(config.store);
+    store = await named('WRIT_STORE or WRIT_DATA', () => openStore(config.store));
     await sealStore(sealParts(definition, { config, log, store, keyring }));
     mark = await openMarkOf(definition, config);
     const telemetry = await openTelemetry(config, definition.id);
@@ -136,6 +137,12 @@ export function stopOnSignals(running: Stoppable, log: Logger): void {
   }
 }
 
+function keySettings({ token_keys }: Config): string {
+  return token_keys === undefined
+    ? 'WRIT_KEYS or WRIT_DATA'
+    : 'WRIT_TOKEN_KEYS, WRIT_LOG_KEYS and WRIT_ROW_KEYS';
+}
+
 export function openKeys(config: Config, log: Logger): Keyring {
   return openKeyring(
     config.token_keys !== undefined && config.log_keys !== undefined
@@ -178,20 +185,36 @@ async function openMarkOf(
   if (fault) throw new Error(`Cannot start a service that other machines reach: ${fault}`);
   const { mark } = config;
   if (mark === undefined || mark === 'witness') return undefined;
+  return named('WRIT_MARK', () => openMark(mark), 'Cannot open the mark of the log: ');
+}
+
+/** Adds to a failure which settings name the part: the part itself knows no settings. */
+async function named<Part>(
+  settings: string,
+  open: () => Part | Promise<Part>,
+  before = '',
+): Promise<Part> {
   try {
-    return await openMark(mark);
+    return await open();
   } catch (cause) {
-    const why = (cause as Error).message;
-    throw new Error(`Cannot open the mark of the log: ${why}; WRIT_MARK names its place`, {
-      cause,
-    });
+    const why = cause instanceof Error ? cause.message : String(cause);
+    const advice = `mend that, or set ${settings} otherwise`;
+    throw new Error(`${before}${why}; ${advice}`, { cause });
   }
 }
 
-/** The packages are loaded only where they are used: most services start without them. */
+/** The packages are loaded only where they are used: most services are installed without them. */
 async function openTelemetry({ otlp_endpoint: endpoint }: Config, serviceId: string) {
   if (endpoint === undefined) return undefined;
-  const { exportTo } = await import('./telemetry.ts');
+  const { exportTo } = await import('./telemetry.ts').catch((cause: unknown) => {
+    if ((cause as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw cause;
+    const peers = Object.entries(packageManifest().peerDependencies);
+    const command = `npm install ${peers.map(([name, range]) => `${name}@${range}`).join(' ')}`;
+    const why = `its packages are not installed; run: ${command}, or leave the setting out`;
+    throw new Error(`Cannot use OTEL_EXPORTER_OTLP_ENDPOINT: ${why}`, {
+      cause,
+    });
+  });
   return exportTo(endpoint, serviceId);
 }
 

@@ -107,10 +107,9 @@ async function listen(
   } catch (cause) {
     await app.close();
     await runtime.close();
-    const place = `${config.host}:${config.port}`;
-    throw new Error(`Cannot listen on ${place}: ${(cause as NodeJS.ErrnoException).code}`, {
-      cause,
-    });
+    const { code = '' } = cause as NodeJS.ErrnoException;
+    const why = LISTEN_FAULTS[code] ?? code;
+    throw new Error(`Cannot listen on ${config.host}:${config.port}: ${why}`, { cause });
   }
   const { port } = app.server.address() as AddressInfo;
   const url = urlOf(config.host, port);
@@ -139,6 +138,16 @@ async function listen(
     },
   };
 }
+
+const NO_ADDRESS = 'this machine has no such address; set HOST';
+
+const LISTEN_FAULTS: Readonly<Record<string, string>> = {
+  EACCES: 'this user may not; set PORT to 1024 or more',
+  EADDRINUSE:
+    'another program listens there; stop it, or set PORT to another port (0 takes a free one)',
+  EADDRNOTAVAIL: NO_ADDRESS,
+  ENOTFOUND: NO_ADDRESS,
+};
 
 /**
  * Stops without cutting a request. The port closes first, so that a client that comes now is refused

@@ -132,7 +132,7 @@ describe('start', () => {
     const cleared = vi.spyOn(globalThis, 'clearInterval');
     try {
       await assert.rejects(start({ port, data: 'other' }), {
-        message: `Cannot listen on 127.0.0.1:${port}: EADDRINUSE`,
+        message: `Cannot listen on 127.0.0.1:${port}: another program listens there; stop it, or set PORT to another port (0 takes a free one)`,
       });
 
       const ended = cleared.mock.calls.map(([timer]) => timer);
