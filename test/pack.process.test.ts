@@ -1,0 +1,223 @@
+/**
+ * The package as others get it: packed from a clean copy of the repository, installed into an empty
+ * folder, and used there by its command, its types and every export.
+ *
+ * @module
+ */
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { afterAll, beforeAll, test } from 'vitest';
+
+interface Packed {
+  readonly filename: string;
+  readonly size: number;
+  readonly files: readonly { readonly path: string }[];
+}
+
+/** In bytes. */
+const TARBALL_MAX = 1_000_000;
+
+/** In milliseconds. Only to end a test that hangs: the registry may be far away. */
+const PATIENT = 300_000;
+
+const manifest = JSON.parse(readFileSync('package.json', 'utf8'));
+const root = mkdtempSync(join(tmpdir(), 'writ-pack-'));
+const folder = join(root, 'empty');
+let packed: Packed;
+let installed: { readonly status: number | null; readonly stderr: string };
+
+beforeAll(() => {
+  const copy = join(root, 'copy');
+  copyRepository(copy);
+  const { stdout, stderr } = run('npm', ['pack', '--json', '--pack-destination', root], copy);
+  assert.match(stdout, /^\[/, stderr);
+  [packed] = JSON.parse(stdout);
+
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }');
+  const tarball = join(root, packed.filename);
+  installed = run('npm', ['install', '--no-audit', '--no-fund', tarball], folder);
+}, PATIENT);
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+/** What a new clone has, and what is about to be committed; the dependencies of this one serve it too. */
+function copyRepository(to: string): void {
+  const { stdout } = run('git', ['ls-files', '-z', '-co', '--exclude-standard'], '.');
+  for (const path of stdout.split('\0').filter((each) => each !== '' && existsSync(each))) {
+    mkdirSync(dirname(join(to, path)), { recursive: true });
+    cpSync(path, join(to, path));
+  }
+  // Each by a link of its own: an install in the copy removes links, and nothing of this repository.
+  mkdirSync(join(to, 'node_modules'));
+  for (const name of readdirSync('node_modules')) {
+    symlinkSync(resolve('node_modules', name), join(to, 'node_modules', name));
+  }
+}
+
+function run(program: string, args: readonly string[], cwd: string, more: object = {}) {
+  // What an npm around the suite says of itself is not meant for the ones in here.
+  const own = Object.entries(process.env).filter(
+    ([name]) => !/^npm_(?!config_)|prefix$/i.test(name),
+  );
+  const env = { ...Object.fromEntries(own), ...more };
+  return spawnSync(program, args, { cwd, env, encoding: 'utf8' });
+}
+
+function node(source: string, more?: object) {
+  const args = ['--input-type=module', '--eval', source];
+  return run(process.execPath, args, folder, more);
+}
+
+function writ(...args: string[]) {
+  return run(join(folder, 'node_modules/.bin/writ'), args, folder);
+}
+
+test('npm pack ships the compiled sources, and no test, benchmark or tool', () => {
+  const paths = packed.files.map(({ path }) => path);
+  const odd = paths.filter((path) => !/^dist\/src\/.*\.(js|d\.ts)$/.test(path));
+
+  assert.deepEqual(odd.sort(), ['LICENSE', 'README.md', 'package.json']);
+  assert.deepEqual(
+    paths.filter((path) => path.includes('.test.')),
+    [],
+  );
+  assert.ok(paths.includes('dist/src/cli/bin.js'));
+  assert.ok(packed.size < TARBALL_MAX, `the tarball has ${packed.size} bytes`);
+});
+
+test('the package runs nothing when it is installed', () => {
+  const hooks = ['preinstall', 'install', 'postinstall', 'prepare'];
+
+  assert.deepEqual(
+    hooks.filter((hook) => hook in manifest.scripts),
+    [],
+  );
+  assert.equal(existsSync('binding.gyp'), false);
+});
+
+test('npm install warns of nothing that the package could change', () => {
+  const lines = installed.stderr.split('\n').filter((line) => /^npm (warn|error)/i.test(line));
+  // The settings of this machine, and npm's advice to review the scripts of the SQLite package, which
+  // npm gives from 11.16 on: its binaries are in the package, so its script has nothing to do.
+  const ours = lines.filter((line) => !/Unknown (user|env|project|global) config/.test(line));
+  const advised = ours.filter((line) => / install-scripts +\S+@.*\((pre|post)?install:/.test(line));
+
+  assert.equal(installed.status, 0, installed.stderr);
+  assert.deepEqual(
+    ours.filter((line) => !line.includes('install-scripts')),
+    [],
+  );
+  assert.deepEqual(
+    advised.filter((line) => !line.includes(' @photostructure/sqlite@')),
+    [],
+  );
+});
+
+test('the command says its version, its help, and what it does not know', () => {
+  const version = writ('--version');
+  const help = writ('--help');
+  const unknown = writ('sing');
+
+  assert.deepEqual([version.status, version.stdout], [0, `${manifest.version}\n`]);
+  assert.equal(help.status, 0);
+  assert.match(help.stdout, /^Usage: writ <command>[\s\S]* verify [\s\S]*--version/);
+  assert.deepEqual([unknown.status, unknown.stdout], [2, '']);
+});
+
+const EXPORTS = Object.keys(manifest.exports).map((name) => name.replace(/^\./, 'writ'));
+for (const name of EXPORTS) {
+  test(`${name} can be imported`, () => {
+    const { stdout, stderr } = node(`console.log(Object.keys(await import('${name}')).length);`);
+
+    assert.ok(Number(stdout) > 0, stderr);
+  });
+}
+
+const DESK = `
+import { createService, defineCapability, serve } from 'writ';
+const hello = defineCapability({
+  name: 'hello', description: 'Say hello', inputs: [], side_effect: 'read',
+  output: { type: 'greeting', fields: ['said'] }, minimum_scope: ['greet'],
+  handler: () => ({ said: 'hello' }),
+});
+const desk = createService({ id: 'small-desk', capabilities: [hello] });`;
+
+test('a service of a few lines runs on the package alone, with its store in a file', () => {
+  const { status, stdout, stderr } = node(`${DESK}
+    const { url, close } = await serve(desk, { environment: { PORT: '0', WRIT_LOG_LEVEL: 'silent' } });
+    const { svc_discovery } = await (await fetch(url + '/.well-known/svc')).json();
+    console.log(svc_discovery.service_id, Object.keys(svc_discovery.capabilities));
+    await close();`);
+
+  assert.equal(status, 0, stderr);
+  assert.equal(stdout, "small-desk [ 'hello' ]\n");
+  assert.ok(existsSync(join(folder, '.writ/writ.db')));
+});
+
+test('telemetry that is asked for and not installed names the packages to install', () => {
+  const { status, stderr } = node(`${DESK}
+    await serve(desk, { environment: { PORT: '0', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' } })
+      .catch(({ message }) => { console.error(message); process.exitCode = 3; });`);
+
+  assert.equal(existsSync(join(folder, 'node_modules/@opentelemetry')), false);
+  assert.equal(status, 3);
+  assert.match(
+    stderr,
+    /^Cannot use OTEL_EXPORTER_OTLP_ENDPOINT: its packages are not installed; run: /,
+  );
+  for (const [name, range] of Object.entries(manifest.peerDependencies)) {
+    assert.ok(stderr.includes(` ${name}@${range}`), name);
+    assert.equal(manifest.peerDependenciesMeta[name]?.optional, true, name);
+  }
+});
+
+test('the types of every export hold under the strict compiler', () => {
+  const lines = EXPORTS.map((name, index) => `import * as part${index} from '${name}';`);
+  const source = `${lines.join('\n')}
+${DESK}
+export const parts = [${EXPORTS.map((_, index) => `part${index}`).join(', ')}];
+export const url: Promise<string> = serve(desk).then((running) => running.url);
+// @ts-expect-error: a capability has a name.
+defineCapability({ description: 'Say hello' });
+`;
+  writeFileSync(join(folder, 'use.ts'), source);
+  const compiler = resolve('node_modules/typescript/bin/tsc');
+  const options = ['--strict', '--noEmit', '--target', 'es2023', '--skipLibCheck', 'false'];
+  const modules = ['--module', 'nodenext', '--moduleResolution', 'nodenext'];
+  const types = ['--types', 'node', '--typeRoots', resolve('node_modules/@types')];
+
+  const args = [compiler, ...options, ...modules, ...types, 'use.ts'];
+  const { status, stdout } = run(process.execPath, args, folder);
+
+  assert.equal(status, 0, stdout);
+});
+
+test('the command and the import say in one line that Node is too old', () => {
+  const path = join(folder, 'node_modules/writ/package.json');
+  const content = readFileSync(path, 'utf8');
+  writeFileSync(path, JSON.stringify({ ...JSON.parse(content), engines: { node: '>=99.1' } }));
+  try {
+    const line = `Cannot run on Node ${process.versions.node}: Writ needs Node 99.1 or later\n`;
+    const command = writ('verify', '--help');
+    const imported = node(`await import('writ').catch(({ message }) => console.log(message));`);
+
+    assert.deepEqual([command.status, command.stdout, command.stderr], [2, '', line]);
+    assert.equal(imported.stdout, line);
+  } finally {
+    writeFileSync(path, content);
+  }
+});
