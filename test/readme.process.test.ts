@@ -1,5 +1,5 @@
 /**
- * The README's walk, run word for word against the compiled travel desk.
+ * The README's walk, run word for word against the compiled travel desk, in each shell that people use.
  *
  * @module
  */
@@ -11,7 +11,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { test } from 'vitest';
+import { describe, test } from 'vitest';
+import { shellTraps } from './shell-words.ts';
 
 interface Step {
   readonly script: string;
@@ -24,12 +25,51 @@ const walk =
 const steps: Step[] = [...walk.matchAll(/```sh\n([\s\S]*?)```(?:\n```text\n([\s\S]*?)```)?/g)].map(
   ([, script = '', expected = '']) => ({ script, expected: expected.split('\n').filter(Boolean) }),
 );
-const hasTools = ['bash', 'curl'].every((tool) => spawnSync(tool, ['--version']).status === 0);
-const name = hasTools
-  ? 'README.md walks through the desk as it says'
-  : 'README.md walks through the desk as it says (not run: bash or curl is not installed)';
 
-test.skipIf(!hasTools)(name, { timeout: 60_000 }, async () => {
+/** Each reads the walk on standard input, as a person types it, without a person's own settings. */
+const SHELLS: Readonly<Record<string, readonly string[]>> = {
+  bash: ['--noprofile', '--norc', '-s'],
+  zsh: ['--no-rcs', '--interactive', '-s'],
+};
+for (const [shell, options] of Object.entries(SHELLS)) {
+  const missing = [shell, 'curl'].find((tool) => spawnSync(tool, ['--version']).status !== 0);
+  const name = `README.md walks through the desk as it says in ${shell}`;
+  test.skipIf(missing)(
+    missing ? `${name} (not run: ${missing} is not installed)` : name,
+    { timeout: 60_000 },
+    () => walkIn(shell, options),
+  );
+}
+
+test('README.md has no command that zsh reads otherwise', () => {
+  assert.deepEqual(
+    steps.flatMap(({ script }) => shellTraps(script)),
+    [],
+  );
+});
+
+describe('shellTraps()', () => {
+  const traps = {
+    'a question mark': 'ask /svc/audit?since=1 "$TOKEN"',
+    'a place in a list': 'field .entries[1].leaf_hash',
+    'a star': 'cat *.json',
+    'a comment': 'npm start # in another terminal',
+    'a comment of its own line': 'ls\n# and then\nls',
+    'an event of the history': 'echo hello!',
+    'a star after a quotation': `echo 'a\nb' *`,
+  };
+  for (const [name, script] of Object.entries(traps)) {
+    test(`finds ${name}`, () => assert.equal(shellTraps(script).length, 1));
+  }
+
+  test('finds nothing in what is quoted', () => {
+    const script = `ask "/a?b=\\"*" '[1]' -d '{\n  "a": [1]\n}' "\${@:3}"; echo $? a#b \\*`;
+
+    assert.deepEqual(shellTraps(script), []);
+  });
+});
+
+async function walkIn(name: string, options: readonly string[]): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'writ-walk-'));
   const desk = spawn(process.execPath, [join(process.cwd(), 'dist/examples/travel/main.js')], {
     cwd: folder,
@@ -50,8 +90,9 @@ test.skipIf(!hasTools)(name, { timeout: 60_000 }, async () => {
           `${step.script.replace('http://127.0.0.1:8420', url)}\necho; echo "=== ${index}"`,
       )
       .join('\n');
-    const shell = spawnSync('bash', ['-c', `set -euo pipefail\n${script}`], {
+    const shell = spawnSync(name, options, {
       cwd: folder,
+      input: `set -euo pipefail\n${script}\n`,
       encoding: 'utf8',
     });
     assert.equal(shell.status, 0, shell.stderr);
@@ -70,7 +111,7 @@ test.skipIf(!hasTools)(name, { timeout: 60_000 }, async () => {
     await once(desk, 'exit');
     rmSync(folder, { recursive: true, force: true });
   }
-});
+}
 
 async function addressOf(stdout: NodeJS.ReadableStream): Promise<string> {
   for await (const line of createInterface({ input: stdout })) {
