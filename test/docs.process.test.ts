@@ -1,5 +1,6 @@
 /**
- * The API page in a real browser: what it shows, what it fetches, and who can use it.
+ * The API page and the front page in a real browser: what they show, what they fetch, and who can use
+ * them.
  *
  * @module
  */
@@ -72,13 +73,14 @@ async function visiting(
   }
 }
 
-/** Visits the page itself. */
+/** Visits a page of the service. */
 function reading(
   options: BrowserContextOptions,
   work: (visit: Visit) => Promise<void>,
+  path = '/docs',
 ): Promise<void> {
   return visiting(options, async (visit) => {
-    await visit.page.goto(`${desk.url}/docs`);
+    await visit.page.goto(`${desk.url}${path}`);
     await work(visit);
   });
 }
@@ -110,6 +112,26 @@ for (const [view, options] of Object.entries(VIEWS)) {
       reading(options, async ({ page }) => {
         assert.deepEqual(await graveFaults(page), []);
       }));
+
+    test('/ leads to the API page, fits the screen, asks nobody else and keeps nobody out', () =>
+      reading(
+        options,
+        async ({ page, foreign, complaints }) => {
+          const heading = page.getByRole('heading', { name: 'travel-desk', level: 1 });
+          assert.equal(await heading.isVisible(), true);
+          const width = await page.evaluate('document.documentElement.scrollWidth');
+          assert.equal(width, options.viewport?.width);
+          const ground = await page.evaluate('getComputedStyle(document.body).backgroundColor');
+          assert.notEqual(ground, 'rgba(0, 0, 0, 0)', 'the policy admits the style');
+          assert.deepEqual(await graveFaults(page), []);
+
+          await page.getByRole('link', { name: '/docs' }).click();
+          await page.waitForURL(`${desk.url}/docs`);
+          assert.deepEqual(foreign, []);
+          assert.deepEqual(complaints, []);
+        },
+        '/',
+      ));
   });
 }
 

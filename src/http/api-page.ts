@@ -8,6 +8,7 @@
  */
 
 import { STYLE } from './api-page-style.ts';
+import { text } from './html.ts';
 import type { ApiDocument, ApiOperation, ApiResponse, Content } from './openapi.ts';
 import { referred, type Schema } from './openapi-schemas.ts';
 
@@ -168,12 +169,4 @@ function prose(words: string): string {
 /** A name that a narrow screen breaks between its words, and not inside one. */
 function breakable(name: string): string {
   return text(name).replaceAll(/[_.-](?=.)/g, '$&<wbr>');
-}
-
-function text(raw: string): string {
-  return raw
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;');
 }

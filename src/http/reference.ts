@@ -1,8 +1,10 @@
 /**
- * The description of the API that a running service gives of itself: as data and as a page.
+ * The descriptions that a running service gives of itself: the API as data and as a page, and the
+ * front page.
  *
- * Both are made of exactly the operations that are offered, once, as soon as the service listens: they
- * take too long to make while callers wait. They are no operations, so discovery does not list them.
+ * The first two are made of exactly the operations that are offered, once, as soon as the service listens:
+ * they take too long to make while callers wait. The front page is short. They are no operations, so
+ * discovery does not list them.
  *
  * @module
  */
@@ -10,33 +12,21 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { OperationName } from '../protocol/operations.ts';
+import type { DiscoveryAnswer } from '../protocol/trust.ts';
 import { DOCUMENT_MAX_AGE_SECONDS, type Document } from '../service/documents.ts';
 import type { Methods } from '../service/operations.ts';
 import { sendAnswer } from './answer.ts';
 import { apiPage } from './api-page.ts';
 import { STYLE } from './api-page-style.ts';
+import { frontPage } from './front-page.ts';
+import { STYLE as FRONT_STYLE } from './front-page-style.ts';
+import { pageHeaders } from './html.ts';
 import { openApiDocument } from './openapi.ts';
-
-/** Nothing but the page's own style: no script, no image, no frame, no request of any kind. */
-const POLICY = [
-  "default-src 'none'",
-  `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
-
-const PAGE_HEADERS = {
-  'content-type': 'text/html; charset=utf-8',
-  'content-security-policy': POLICY,
-  'x-content-type-options': 'nosniff',
-  'referrer-policy': 'no-referrer',
-};
 
 export function addReference(app: FastifyInstance, methods: Methods): void {
   const api = once(() => openApiDocument(Object.keys(methods) as OperationName[]));
   const data = once(() => documentOf(JSON.stringify(api()), {}));
-  const page = once(() => documentOf(apiPage(api()), PAGE_HEADERS));
+  const page = once(() => documentOf(apiPage(api()), pageHeaders(STYLE)));
   app.addHook('onListen', async () => {
     data();
     page();
@@ -47,6 +37,18 @@ export function addReference(app: FastifyInstance, methods: Methods): void {
   app.get('/docs', { config: { operation: 'docs' } }, async (request, reply) =>
     sendAnswer(request, reply, page()),
   );
+}
+
+/** The front page of a service, made once for each version of its discovery document. */
+export function createFrontPage(): (discovery: Document) => Document {
+  let made: { from: Document; page: Document } | undefined;
+  return (from) => {
+    if (made?.from !== from) {
+      const { svc_discovery } = JSON.parse(from.text) as DiscoveryAnswer;
+      made = { from, page: documentOf(frontPage(svc_discovery), pageHeaders(FRONT_STYLE)) };
+    }
+    return made.page;
+  };
 }
 
 function documentOf(content: string, headers: Record<string, string>): Document {

@@ -13,9 +13,10 @@ import { openHost } from '../domain/host.ts';
 import { BODY_LIMITS } from '../domain/json.ts';
 import type { Failure } from '../protocol/failure.ts';
 import { type Operation, type OperationName, operations } from '../protocol/operations.ts';
-import { type Method, perform } from '../service/operations.ts';
+import { isDocument, type Method, perform } from '../service/operations.ts';
 import { randomBytes } from '../service/random.ts';
 import type { Runtime } from '../service/runtime.ts';
+import { prefersHtml } from './accept.ts';
 import { createAddresses, networkOf } from './address.ts';
 import { sendAnswer, sendFailure } from './answer.ts';
 import {
@@ -35,7 +36,7 @@ import {
 import type { Handler } from './held.ts';
 import * as limits from './limits.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
-import { addReference } from './reference.ts';
+import { addReference, createFrontPage } from './reference.ts';
 import { askOf, bearerOf, headerLines, pathOf, traceOf } from './request.ts';
 import { type Load, type Place, watchLoad } from './shed.ts';
 import { mount, type Surface } from './surface.ts';
@@ -99,6 +100,7 @@ export function createHttpServer(
   for (const surface of surfaces) mount(app, surface, { runtime, visits });
   addHealth(app, runtime, { metrics, visits });
   addReference(app, runtime.methods);
+  addFront(app, { runtime, visits });
   app.setNotFoundHandler((request, reply) => answerUnknownRoute(app, request, reply));
   app.setErrorHandler((error, _request, reply) => {
     return answerFrameworkError(reply, error, runtime.log);
@@ -304,7 +306,29 @@ function hasOpenMetrics(config: Runtime['config']): boolean {
   return openHost(config) === undefined && config.trusted_proxies.length === 0;
 }
 
-const METHODS = ['GET', 'POST'] as const;
+/** The address itself: a page for a browser, the discovery document for a program. */
+function addFront(
+  app: FastifyInstance,
+  { runtime, visits }: { runtime: Runtime; visits: Visits | undefined },
+): void {
+  const { discovery } = runtime.methods;
+  if (!discovery) return;
+  const pageOf = createFrontPage();
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: '/',
+    config: { operation: 'front' },
+    handler: async (request, reply) => {
+      const ask = askOf(operations.discovery, request, reply, visits);
+      const answer = await perform('discovery', discovery, ask, runtime.log);
+      const isPage = prefersHtml(request.headers.accept) && isDocument(answer);
+      reply.header('vary', 'Accept');
+      return sendAnswer(request, reply, isPage ? pageOf(answer) : answer);
+    },
+  });
+}
+
+const METHODS = ['GET', 'HEAD', 'POST'] as const;
 
 /** Tells a wrong method on a known path from a path that does not exist. */
 function answerUnknownRoute(

@@ -21,7 +21,6 @@ afterAll(() => service.close());
 
 describe('routes', () => {
   const absent = [
-    ['GET', '/'],
     ['GET', '/svc'],
     ['GET', '/svc/'],
     ['GET', '/svc/manifest/'],
@@ -55,6 +54,7 @@ describe('routes', () => {
     ['OPTIONS', '/svc/invoke/search_flights', 'POST'],
     ['GET', '/svc/audit', 'POST'],
     ['GET', '/svc/permissions?a=b', 'POST'],
+    ['POST', '/', 'GET, HEAD'],
     ['POST', '/healthz', 'GET'],
     ['POST', '/metrics', 'GET'],
   ] as const;

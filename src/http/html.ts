@@ -1,0 +1,33 @@
+/**
+ * What every page of the service has in common: escaped text, and a policy that lets it load nothing.
+ *
+ * @module
+ */
+
+import { createHash } from 'node:crypto';
+
+/** Any text as the content of an element or of a quoted attribute. */
+export function text(raw: string): string {
+  return raw
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;');
+}
+
+/** Nothing but the page's own style: no script, no image, no frame, no request of any kind. */
+export function pageHeaders(style: string): Readonly<Record<string, string>> {
+  const policy = [
+    "default-src 'none'",
+    `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ];
+  return {
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': policy.join('; '),
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+  };
+}

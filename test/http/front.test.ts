@@ -1,0 +1,108 @@
+/**
+ * The address itself: what a browser, a program and a cache get at `/`.
+ *
+ * @module
+ */
+
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, test } from 'vitest';
+import { frontPage } from '../../src/http/front-page.ts';
+import type { Discovery } from '../../src/protocol/trust.ts';
+import { type TestService, testService } from '../service/harness.ts';
+import { exchanged, listening, replyIn } from './socket.ts';
+
+const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
+
+let service: TestService;
+let port: number;
+beforeAll(async () => {
+  service = await testService();
+  port = await listening(service);
+});
+afterAll(() => service.close());
+
+/** What came over the socket, without what differs from request to request. */
+async function fetched(path: string, headers: Record<string, string> = {}, method = 'GET') {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const head = `${method} ${path} HTTP/1.1\r\nhost: desk\r\nconnection: close\r\n${lines.join('')}\r\n`;
+  const { status, headers: got, body } = replyIn(await exchanged(port, head));
+  const { date: _, 'x-request-id': __, ...kept } = Object.fromEntries(got);
+  return { status, headers: kept, body };
+}
+
+test('GET / answers a browser with a page that may load nothing', async () => {
+  const { status, headers, body } = await fetched('/', { accept: BROWSER });
+
+  assert.equal(status, 200);
+  assert.equal(headers['content-type'], 'text/html; charset=utf-8');
+  assert.equal(headers['cache-control'], 'public, max-age=300');
+  assert.equal(headers.vary, 'Accept');
+  assert.equal(headers['x-content-type-options'], 'nosniff');
+  const style = /<style>([\s\S]*?)<\/style>/.exec(body)?.[1] ?? '';
+  const hash = createHash('sha256').update(style).digest('base64');
+  assert.equal(
+    headers['content-security-policy'],
+    `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  );
+  assert.match(body, /<h1>travel-desk<\/h1>/);
+  assert.doesNotMatch(body, /<script| style=| on\w+=/i);
+});
+
+test('every link of the page leads to a document that anyone may read', async () => {
+  const { body } = await fetched('/', { accept: BROWSER });
+  const links = [...body.matchAll(/href="([^"]+)"/g)].map(([, link = '']) => link);
+
+  assert.ok(links.includes('./docs') && links.includes('./.well-known/svc'), links.join(' '));
+  for (const link of links) {
+    const { pathname } = new URL(link, 'http://desk/');
+    assert.equal((await fetched(pathname)).status, 200, pathname);
+  }
+});
+
+for (const accept of [undefined, '*/*', 'application/json']) {
+  test(`GET / answers a program that accepts ${accept} as discovery does`, async () => {
+    const headers: Record<string, string> = accept === undefined ? {} : { accept };
+    const discovery = await fetched('/.well-known/svc', headers);
+    const front = await fetched('/', headers);
+
+    assert.deepEqual(front, { ...discovery, headers: { ...discovery.headers, vary: 'Accept' } });
+  });
+}
+
+for (const accept of [BROWSER, 'application/json']) {
+  test(`HEAD / answers what GET does, without the body, to ${accept}`, async () => {
+    const got = await fetched('/', { accept });
+    const head = await fetched('/', { accept }, 'HEAD');
+
+    assert.deepEqual(head, { ...got, body: '' });
+    assert.equal(Number(head.headers['content-length']), Buffer.byteLength(got.body));
+  });
+
+  test(`GET / answers 304 to its own tag alone, to ${accept}`, async () => {
+    const own = await fetched('/', { accept });
+    const other = await fetched('/', { accept: accept === BROWSER ? '*/*' : BROWSER });
+    const { etag: tag = '' } = own.headers;
+
+    const same = await fetched('/', { accept, 'if-none-match': tag });
+    const changed = await fetched('/', { accept, 'if-none-match': other.headers.etag ?? '' });
+
+    assert.deepEqual([same.status, same.body], [304, '']);
+    assert.deepEqual([same.headers.etag, same.headers.vary], [tag, 'Accept']);
+    assert.equal(changed.status, 200);
+  });
+}
+
+test('frontPage() sets every text of the service as text', () => {
+  const hostile = `"><script>alert('&')</script>`;
+  const page = frontPage({
+    service_id: hostile,
+    protocol: hostile,
+    endpoints: { discovery: '/.well-known/svc' },
+    capabilities: {},
+    surfaces: { [hostile]: hostile },
+  } as unknown as Discovery);
+
+  assert.doesNotMatch(page, /<script|"">/);
+  assert.equal(page.split('&lt;script&gt;').length - 1, 5);
+});
