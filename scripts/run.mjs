@@ -12,8 +12,9 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, delimiter, dirname, join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -21,6 +22,11 @@ const STAMP = join(ROOT, 'node_modules/.writ-install');
 const SHOWCASE = join(ROOT, 'dist/examples/travel/main.js');
 /** In milliseconds. A stopped service frees its port before a person starts it again. */
 const SHELL_POLL_MS = 200;
+
+/** Each release line that package.json admits and that is maintained or widely used. */
+const NODES = ['20', '22', '24'];
+/** What a new clone does not have. */
+const NOT_CLONED = ['node_modules', 'dist', 'coverage', '.writ'];
 
 const SOURCES = ['--conditions=writ-source', '--import', 'tsx'];
 
@@ -39,6 +45,7 @@ const TOOLS = {
 const VERBS = {
   start: async (args) => (await build()) || start(args),
   test: async (args) => (await build()) || test(args),
+  'test:nodes': testNodes,
   check,
   ok: async (args) => (await build()) || (await check()) || test(args),
   fix: async () => (await run('biome', ['check', '--write', '.'])) || run('generate', []),
@@ -125,6 +132,47 @@ function test(/** @type {string[]} */ args) {
   return run('vitest', ['run', '--reporter=default', ...json, ...args], { NODE_ENV: 'test' });
 }
 
+/** Runs the suite on every Node of `NODES`, each with an install of its own. All of them run. */
+async function testNodes(/** @type {string[]} */ args) {
+  const folder = mkdtempSync(join(tmpdir(), 'writ-nodes-'));
+  try {
+    const codes = [];
+    for (const major of NODES) {
+      say(`Node ${major}: running the suite`);
+      codes.push(await testOn(major, join(folder, major), args));
+    }
+    for (const [index, major] of NODES.entries()) {
+      say(`Node ${major}: the suite ended with exit code ${codes[index]}`);
+    }
+    return codes.find((code) => code !== 0) ?? 0;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * @param {string} major
+ * @param {string} folder
+ * @param {string[]} args
+ */
+async function testOn(major, folder, args) {
+  // The package `node` would fetch its binary by an install script; these have it inside.
+  const name = `node-${process.platform}-${process.arch}`;
+  const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
+  const install = [...npm(), 'install', '--prefix', folder, ...flags, `${name}@${major}`];
+  const code = await exitOf(install, { quiet: true });
+  if (code !== 0) return code;
+
+  const clone = join(folder, 'clone');
+  const filter = (/** @type {string} */ path) => !NOT_CLONED.includes(relative(ROOT, path));
+  cpSync(ROOT, clone, { recursive: true, filter });
+  const bin = join(folder, 'node_modules', name, 'bin');
+  return exitOf([join(bin, 'node'), 'scripts/run.mjs', 'test', ...args], {
+    cwd: clone,
+    environment: { PATH: `${bin}${delimiter}${process.env.PATH}` },
+  });
+}
+
 /** The quick and common mistakes first. Stops at the first failure. */
 async function check() {
   return (
@@ -149,12 +197,12 @@ function run(tool, args, environment = {}) {
  * this process in the same way.
  *
  * @param {string[]} command
- * @param {{ environment?: Record<string, string>, quiet?: boolean }} options
+ * @param {{ cwd?: string, environment?: Record<string, string>, quiet?: boolean }} options
  * @returns {Promise<number>}
  */
-async function exitOf([file = '', ...rest], { environment = {}, quiet = false }) {
+async function exitOf([file = '', ...rest], { cwd = ROOT, environment = {}, quiet = false }) {
   const child = spawn(file, rest, {
-    cwd: ROOT,
+    cwd,
     env: { ...process.env, ...environment },
     stdio: quiet ? ['ignore', 'ignore', 'inherit'] : 'inherit',
   });
