@@ -88,7 +88,9 @@ export const Settings = z.strictObject({
   otlp_endpoint: z
     .url({ protocol: /^https?$/ })
     .optional()
-    .describe('The OpenTelemetry collector that gets a span per invocation (OTLP over HTTP)'),
+    .describe(
+      'The OpenTelemetry collector that gets a span per invocation (OTLP over HTTP); needs the optional OpenTelemetry packages',
+    ),
   stop_grace_seconds: Count.default(25).describe(
     'How long running requests may take when the service stops',
   ),
