@@ -19,7 +19,7 @@ test('run.mjs refuses a verb it does not know, and names those it does', () => {
   const done = spawnSync(process.execPath, ['scripts/run.mjs', 'strat'], { encoding: 'utf8' });
 
   assert.equal(done.status, 1);
-  assert.match(done.stderr, /^Cannot run "strat": the verbs are start, test, check, /);
+  assert.match(done.stderr, /^Cannot run "strat": the verbs are start, test, test:nodes, check, /);
 });
 
 test('run.mjs refuses an older Node in one line', () => {
