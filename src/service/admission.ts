@@ -28,9 +28,8 @@ import { grantUseOf, lostGrant } from './approve-call.ts';
 import { brokenCall, brokenRead, unsettledCall } from './broken.ts';
 import { answerOf, bytesOf, type CheckedCall, type Ending, endingEntry } from './call.ts';
 import { runComposition } from './compose.ts';
-import type { Deadline } from './deadline.ts';
 import { frozenFailure } from './freeze.ts';
-import { type Done, runHandler, type Work, withinDeadline } from './handler.ts';
+import { type Done, type Running, runHandler, type Work, withinDeadline } from './handler.ts';
 import { lateSettlement, supersededCall } from './late.ts';
 import { keepLeases, leaseUntil } from './leases.ts';
 import { type Answer, failureOf } from './operations.ts';
@@ -130,10 +129,10 @@ function needsAdmission({ capability, caller, charge, request }: CheckedCall): b
 /** Bindings must be kept before the caller hears of them, hence with the entry or not at all. */
 async function answerRead(parts: Parts, call: CheckedCall, stream?: Stream): Promise<Answer> {
   const done = await handled(parts, call, stream);
-  const { ending } = endingOf(parts, call, done, stream);
+  const { ending, overrun } = endingOf(parts, call, done, stream);
   const entry = endingEntry(parts, call, ending);
-  await parts.store.append([entry], done.bindings);
-  lateSettlement(parts, call, done.late);
+  await parts.store.append([entry], done.bindings, overrun);
+  lateSettlement(parts, call, done);
   return { body: answerOf(parts, call, ending, entry), failure: ending.failure };
 }
 
@@ -177,11 +176,11 @@ async function run(
   };
   const outcome = await parts.settler.settle(settlement, (later) => {
     if (later === 'superseded') void supersededCall(parts, call, done, settlement);
-    else lateSettlement(parts, call, done.late);
+    else lateSettlement(parts, call, done);
   });
   if (outcome === 'superseded') return supersededCall(parts, call, done, settlement);
   if (outcome === 'unknown') return unsettledCall(parts, call);
-  lateSettlement(parts, call, done.late);
+  lateSettlement(parts, call, done);
   return { body, text, failure: ending.failure };
 }
 
@@ -197,8 +196,8 @@ async function handled(
 ): Promise<Done> {
   const progress = async (event: JsonObject) => stream?.progress(event);
   const perform = call.capability.composition
-    ? (deadline: Deadline) => runComposition(parts, call, { operationId, deadline, progress })
-    : (deadline: Deadline) => runHandler(parts, call, workOf(parts, call, progress), deadline);
+    ? ({ deadline }: Running) => runComposition(parts, call, { operationId, deadline, progress })
+    : (running: Running) => runHandler(parts, call, workOf(parts, call, progress), running);
   const done = await traced(parts.tracer, 'handler', () =>
     withinDeadline(deadlineOf(parts, call), perform),
   );
@@ -346,10 +345,7 @@ function endingOf(
   const base = { state, result: done.result, failure: done.failure, streamed, detail: steps };
   if (done.outcome === 'no_effect') return { ending: base };
   const { capability, charge: checked } = call;
-  const { cost, detail, overrun } = costAndOverrun(parts, call, capability, {
-    checked,
-    reported: done.reported,
-  });
+  const { cost, detail, overrun } = costAndOverrun(parts, call, done, { capability, checked });
   // What an unknown outcome cost is unknown too, so it stays charged in full.
   const isUnknown = done.outcome === 'indeterminate' && checked !== undefined;
   const ending = amended(base, {

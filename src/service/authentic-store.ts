@@ -13,7 +13,7 @@
  */
 
 import type { RowKeys } from '../keyring/row-keys.ts';
-import type { Admission, Loaded, Settlement } from '../storage/invocation-store.ts';
+import type { Admission, Loaded, Overrun, Settlement } from '../storage/invocation-store.ts';
 import type { BindingRecord } from '../storage/records.ts';
 import { type RowKind, type RowOf, rowText } from '../storage/row-forms.ts';
 import { type Store, StoreUnavailable } from '../storage/store.ts';
@@ -77,12 +77,7 @@ function callRows(store: Store, rows: RowKeys, check: RowCheck): Partial<Store> 
   /** What a call leaves behind that has a MAC: its bindings, and a freeze that follows from it. */
   const kept = ({ bindings, overrun }: Pick<Settlement, 'bindings' | 'overrun'>) => ({
     bindings: bound(bindings),
-    overrun: overrun?.freeze
-      ? {
-          ...overrun,
-          freeze: { ...overrun.freeze, record: sealed(rows, 'freeze', overrun.freeze.record) },
-        }
-      : overrun,
+    overrun: sealedOverrun(rows, overrun),
   });
   return {
     load: (request) => store.load(request).then((loaded) => authentic(loaded, check, store)),
@@ -99,11 +94,23 @@ function callRows(store: Store, rows: RowKeys, check: RowCheck): Partial<Store> 
       if (settlement.bindings.length === 0 && !settlement.overrun) return store.settle(settlement);
       return store.settle({ ...settlement, ...kept(settlement) });
     },
-    append: (entries, bindings = []) => store.append(entries, bound(bindings)),
+    append: (entries, bindings = [], overrun = undefined) =>
+      store.append(entries, bound(bindings), sealedOverrun(rows, overrun)),
+    reconcile: (invocationId, refund, entry, by) =>
+      store.reconcile(invocationId, refund, entry, {
+        ...by,
+        overrun: sealedOverrun(rows, by?.overrun),
+      }),
     endStep: (step, instanceId, results) => {
       return store.endStep(step, instanceId, { ...results, ...kept(results) });
     },
   };
+}
+
+function sealedOverrun(rows: RowKeys, overrun: Overrun | undefined): Overrun | undefined {
+  if (!overrun?.freeze) return overrun;
+  const { record, entry } = overrun.freeze;
+  return { ...overrun, freeze: { record: sealed(rows, 'freeze', record), entry } };
 }
 
 /** A request is as good as its votes: with one that does not match it is absent as a whole. */

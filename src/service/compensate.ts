@@ -16,6 +16,7 @@ import { capabilityOf } from './definition.ts';
 import { type Done, runHandler, type Work, withinDeadline } from './handler.ts';
 import { lateSettlement } from './late.ts';
 import { failureOf } from './operations.ts';
+import { costAndOverrun } from './overrun.ts';
 import type { Parts } from './parts.ts';
 import { resolvedParameters } from './resolve.ts';
 
@@ -58,8 +59,11 @@ async function compensateStep(
     failure_type: done.failure?.type,
   };
   const { failure, bindings } = done;
-  await recordStep(parts, whole, { step, capability, ids, failure }, { bindings });
-  lateSettlement(parts, { ids, caller, capability, rates: [] }, done.late);
+  // Nothing is reserved for a compensation, so whatever it reports is more.
+  const { detail, overrun } = costAndOverrun(parts, { ids, caller }, done, { capability });
+  const ending = { step, capability, ids, failure, detail };
+  await recordStep(parts, whole, ending, { bindings, overrun });
+  lateSettlement(parts, { ids, caller, capability, rates: [] }, done);
 }
 
 /** Whatever keeps it from running is how it ended. */
@@ -81,8 +85,8 @@ async function performed(
       failureTypes: capability.failure_types,
       progress: async () => undefined,
     };
-    return await withinDeadline(deadlineMs, (deadline) =>
-      runHandler(parts, { ids, caller }, work, deadline),
+    return await withinDeadline(deadlineMs, (running) =>
+      runHandler(parts, { ids, caller }, work, running),
     );
   } catch (error) {
     const failure = failureOf('invoke', error, parts.log);

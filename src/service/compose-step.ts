@@ -21,13 +21,12 @@ import type { BegunStep, EndedStep } from '../storage/composition-store.ts';
 import { isApprovalNeeded } from './approve-call.ts';
 import { findBindings } from './bindings.ts';
 import { claimStep, drawnBy, recordStep, stepIds, type Whole } from './compose-trail.ts';
-import type { HandledCall } from './context.ts';
 import type { Deadline } from './deadline.ts';
 import { capabilityOf } from './definition.ts';
 import { frozenFailure } from './freeze.ts';
 import { type Done, runHandler, type Work } from './handler.ts';
 import { failureOf } from './operations.ts';
-import { costAndOverrun, type SettledCost } from './overrun.ts';
+import { costAndOverrun } from './overrun.ts';
 import type { Parts } from './parts.ts';
 import { resolvedParameters } from './resolve.ts';
 import { closedRollback, rollbackOf } from './rollback.ts';
@@ -68,8 +67,10 @@ export async function runStep(
   const claimed = { ...begun, parameters: ready.parameters };
   await claimStep(parts, whole, claimed);
   const { caller } = whole.call;
-  const done = await runHandler(parts, { ids, caller }, workOf(parts, whole, ready), deadline);
-  const settled = costOf(parts, { ids, caller }, done, ready);
+  const call = { ids, caller };
+  const done = await runHandler(parts, call, workOf(parts, whole, ready), { deadline });
+  // A step that reports more than was left for it takes what was left.
+  const settled = costAndOverrun(parts, call, done, { capability, checked: ready.price });
   const step = endedStep(claimed, done, settled.cost);
   const rollback = rollbackOf(parts, caller, capability, step);
   await recordStep(
@@ -167,17 +168,6 @@ function workOf(parts: Parts, { call }: Whole, { capability, parameters, bound }
     // A step's own events are not the whole's.
     progress: async () => undefined,
   };
-}
-
-/** A step that reports more than was left for it takes what was left. */
-function costOf(
-  parts: Parts,
-  call: HandledCall,
-  { outcome, reported }: Done,
-  { capability, price }: Prepared,
-): SettledCost {
-  if (outcome === 'no_effect') return {};
-  return costAndOverrun(parts, call, capability, { checked: price, reported });
 }
 
 function endedStep(begun: BegunStep, done: Done, cost: Charge | undefined): EndedStep {

@@ -94,17 +94,18 @@ export async function recordStep(
   const place = whole.trail.findIndex(({ invocation_id }) => invocation_id === step.invocation_id);
   if (place >= 0) whole.trail[place] = step;
   else whole.trail.push(step);
-  const entry = hasEntry(whole, step) ? stepEntry(parts, whole, ending) : undefined;
+  const entry = hasEntry(whole, step, kept) ? stepEntry(parts, whole, ending) : undefined;
   if (whole.operationId === undefined || ending.isRefused) {
     const entries = entry ? [entry] : [];
-    const append = () => parts.store.append(entries, kept.bindings);
+    const append = () => parts.store.append(entries, kept.bindings, kept.overrun);
     await (whole.operationId === undefined ? append() : parts.settler.insist(append));
     return;
   }
   const end = () => parts.store.endStep(step, parts.instanceId, { ...kept, entry });
   if (await parts.settler.insist(end)) return;
   // Whoever took the call over has told that nobody knows how this step ended. Now somebody does.
-  await parts.store.append([stepEntry(parts, whole, ending, 'settlement')]);
+  const late = stepEntry(parts, whole, ending, 'settlement');
+  await parts.settler.insist(() => parts.store.append([late], [], kept.overrun));
   throw new CallLost(`Cannot record step "${step.step_id}": the call was taken over`);
 }
 
@@ -127,9 +128,14 @@ export function listed({ trail, call }: Whole): StepView[] {
   }));
 }
 
-/** A compensation always has an entry of its own. */
-function hasEntry({ composition }: Whole, { role }: BegunStep): boolean {
-  return role === 'compensation' || composition.audit_policy.record_child_invocations;
+/** A compensation always has an entry of its own, and so has what cost more than was left for it. */
+function hasEntry(
+  { composition }: Whole,
+  { role }: BegunStep,
+  { overrun }: Pick<KeptWithStep, 'overrun'>,
+): boolean {
+  const isRecorded = composition.audit_policy.record_child_invocations;
+  return isRecorded || role === 'compensation' || overrun !== undefined;
 }
 
 function stepEntry(
@@ -162,6 +168,7 @@ function stepDetail({ call, trail }: Whole, step: EndedStep): JsonObject {
   return {
     step: step.step_id,
     ...(step.role === 'compensation' && undone && { compensates: undone.invocation_id }),
-    ...(step.drawn && currency && { drawn: moneyOf({ currency, amount: step.drawn }) }),
+    ...(step.drawn !== undefined &&
+      currency && { drawn: moneyOf({ currency, amount: step.drawn }) }),
   };
 }

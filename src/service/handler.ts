@@ -59,14 +59,19 @@ export interface Done {
 /** One step, or the compensation of one, as an entry lists it. */
 export type StepView = JsonObject;
 
+/** What a run is bounded by, and where it leaves what it hands over meanwhile. */
+export interface Running {
+  readonly deadline: Deadline;
+  readonly notes?: Notes | undefined;
+}
+
 /** Runs a handler to its end, however long it takes. Never rejects. */
 export async function runHandler(
   parts: Parts,
   call: HandledCall,
   work: Work,
-  deadline: Deadline,
+  { deadline, notes = { bindings: [] } }: Running,
 ): Promise<Done> {
-  const notes: Notes = { bindings: [] };
   // Whoever asked measures the deadline from here, before the handler's first line runs.
   await undefined;
   const heard = await ask(() => {
@@ -79,13 +84,17 @@ export async function runHandler(
     : broken(parts, work, heard.thrown, kept);
 }
 
-/** Lets something run until its deadline; what then becomes of it is told later. */
+/**
+ * Lets something run until its deadline; what then becomes of it is told later. A cost that it has
+ * reported by then is told at once: it may never end.
+ */
 export async function withinDeadline(
   deadlineMs: number,
-  run: (deadline: Deadline) => Promise<Done>,
+  run: (running: Running) => Promise<Done>,
 ): Promise<Done> {
   const deadline = createDeadline();
-  const ended = run(deadline);
+  const notes: Notes = { bindings: [] };
+  const ended = run({ deadline, notes });
   const first = await beforeLate(ended, deadlineMs);
   if (first !== LATE) return first;
 
@@ -94,6 +103,7 @@ export async function withinDeadline(
   return {
     outcome: 'indeterminate',
     failure: failure('outcome_unknown', detail),
+    reported: notes.reported,
     bindings: [],
     late: ended,
   };

@@ -3,11 +3,13 @@
  * others that thought its process dead or took its turn.
  *
  * What it did is told in a later entry. Money stays as it was charged, except that a handler which
- * declares that nothing happened gets it given back.
+ * declares that nothing happened gets it given back; one that reports more than was reserved has
+ * overrun like any other.
  *
  * @module
  */
 
+import type { Charge } from '../domain/budget.ts';
 import { failure } from '../domain/failure.ts';
 import type { Settlement } from '../storage/invocation-store.ts';
 import {
@@ -17,22 +19,29 @@ import {
   type CheckedCall,
   type Ending,
   endingEntry,
+  moneyOf,
 } from './call.ts';
 import type { Done } from './handler.ts';
 import type { Answer } from './operations.ts';
+import { costAndOverrun } from './overrun.ts';
 import type { Parts } from './parts.ts';
 
 /** What a late end needs of its call. */
-export type LateCall = Call & Pick<CheckedCall, 'caller'> & Pick<Partial<CheckedCall>, 'charge'>;
+export type LateCall = Call &
+  Pick<CheckedCall, 'caller' | 'capability'> &
+  Pick<Partial<CheckedCall>, 'charge'>;
 
-/** Tells, when a handler ends that was still running, what the entry of its call does not say. */
+/**
+ * Tells, when a handler ends that was still running, what the entry of its call does not say. That
+ * entry says what the handler had `reported` until then.
+ */
 export function lateSettlement(
   parts: Parts,
   call: LateCall,
-  late: Promise<Done> | undefined,
+  { late, reported }: Pick<Done, 'late' | 'reported'>,
 ): void {
   const recorded = late
-    ?.then((done) => record(parts, call, done))
+    ?.then((done) => record(parts, call, done, reported))
     .catch((error) => parts.log.error({ err: error }, 'a late outcome could not be recorded'));
   if (recorded !== undefined) void parts.work.track(recorded);
 }
@@ -50,7 +59,13 @@ export async function supersededCall(
   const detail = 'Cannot say what became of the call: it ended after its turn was over';
   const found = failure('outcome_unknown', detail);
   const told = { ...call, budget: undefined };
-  const ending: Ending = { state: 'indeterminate', failure: found, cost: call.charge };
+  const { overrun } = settlement;
+  const ending: Ending = {
+    state: 'indeterminate',
+    failure: found,
+    cost: call.charge,
+    detail: overrun && done.reported && { cost_reported: moneyOf(done.reported) },
+  };
   const entry = endingEntry(parts, told, ending);
   const closing: Settlement = {
     ...settlement,
@@ -60,29 +75,49 @@ export async function supersededCall(
     answer: bytesOf(answerOf(parts, told, ending, entry)),
     entry,
   };
-  const tell = () => lateSettlement(parts, call, done.late ?? Promise.resolve(done));
+  const tell = (closed: 'settled' | 'superseded') =>
+    lateSettlement(parts, call, {
+      late: done.late ?? Promise.resolve(done),
+      reported: closed === 'settled' ? done.reported : undefined,
+    });
   const closed = await parts.settler.settle(closing, tell);
-  if (closed !== 'unknown') tell();
+  if (closed !== 'unknown') tell(closed);
   const receipt = closed === 'settled' ? entry : undefined;
   return { body: answerOf(parts, told, ending, receipt), failure: found };
 }
 
-async function record(parts: Parts, call: LateCall, done: Done): Promise<void> {
+async function record(
+  parts: Parts,
+  call: LateCall,
+  done: Done,
+  told: Charge | undefined,
+): Promise<void> {
   // Whoever adopts the call tells how it ended.
   if (done.isAbandoned) return;
+  const { capability, charge: checked } = call;
+  const { cost, detail, overrun } = costAndOverrun(parts, call, done, {
+    capability,
+    checked,
+    told,
+  });
   const ending: Ending = {
     entryType: 'settlement',
     state: done.outcome === 'no_effect' ? 'failed' : done.outcome,
     result: done.result,
     failure: done.failure,
-    cost: done.outcome === 'no_effect' ? undefined : call.charge,
-    detail: done.steps && { steps: done.steps },
+    cost: done.outcome === 'no_effect' ? undefined : (checked ?? cost),
+    detail:
+      done.steps || detail ? { ...(done.steps && { steps: done.steps }), ...detail } : undefined,
   };
   const entry = endingEntry(parts, call, ending);
   const refund = done.outcome === 'no_effect';
   const { invocation_id } = call.ids;
   // One that ends unknown after all is still an operator's to reconcile.
   const isKnown = done.outcome !== 'indeterminate';
-  const reconciled = isKnown && (await parts.store.reconcile(invocation_id, refund, () => entry));
-  if (!reconciled) await parts.store.append([entry]);
+  // An entry is kept once, so this can be repeated.
+  await parts.settler.insist(async () => {
+    const reconciled =
+      isKnown && (await parts.store.reconcile(invocation_id, refund, () => entry, { overrun }));
+    if (!reconciled) await parts.store.append([entry], [], overrun);
+  });
 }

@@ -18,6 +18,7 @@ import type { FreezeRecord } from '../storage/records.ts';
 import { moneyOf } from './call.ts';
 import type { HandledCall } from './context.ts';
 import { actEntry } from './entries.ts';
+import type { Done } from './handler.ts';
 import type { Parts } from './parts.ts';
 
 export interface SettledCost {
@@ -28,15 +29,27 @@ export interface SettledCost {
   readonly overrun?: Overrun | undefined;
 }
 
-/** What a call is charged, and what follows when its handler reported more than was checked. */
+export interface Priced {
+  readonly capability: Capability;
+  /** What was reserved for the call. */
+  readonly checked?: Charge | undefined;
+  /** What an entry of the call says already that it reported: only what is more than that is new. */
+  readonly told?: Charge | undefined;
+}
+
+/**
+ * What a call is charged, and what follows when its handler reported more than was checked. Every way in
+ * which a handler can end comes through here, also one after its deadline.
+ */
 export function costAndOverrun(
   parts: Parts,
   call: HandledCall,
-  capability: Capability,
-  { checked, reported }: { checked: Charge | undefined; reported: Charge | undefined },
+  { outcome, reported }: Pick<Done, 'outcome' | 'reported'>,
+  { capability, checked, told }: Priced,
 ): SettledCost {
+  if (outcome === 'no_effect') return {};
   const { cost, excess } = settledCost(capability, checked, reported);
-  if (!excess || !reported) return { cost };
+  if (!excess || !reported || covers(told, reported)) return { cost };
   const facts = { ...call.ids, capability: capability.name, reported: moneyOf(reported) };
   const charged = cost ? moneyOf(cost) : null;
   parts.log.error(
@@ -49,16 +62,26 @@ export function costAndOverrun(
     cost,
     detail: { cost_reported: moneyOf(reported) },
     overrun: {
-      debt: debtOf(checked, reported),
+      token_id: call.caller.token.token_id,
+      debt: debtOf(checked, reported, told),
       freeze: isFreezing ? freezeOf(parts, call, capability, reported) : undefined,
     },
   };
 }
 
 /** Nothing where the currencies differ: such amounts cannot be compared. */
-function debtOf(checked: Charge | undefined, reported: Charge): Charge | undefined {
-  if (checked?.currency !== reported.currency) return undefined;
-  return { currency: reported.currency, amount: reported.amount - checked.amount };
+function debtOf(
+  checked: Charge | undefined,
+  { currency, amount }: Charge,
+  told: Charge | undefined,
+): Charge | undefined {
+  if (checked?.currency !== currency) return undefined;
+  const owed = told?.currency === currency && told.amount > checked.amount ? told : checked;
+  return { currency, amount: amount - owed.amount };
+}
+
+function covers(told: Charge | undefined, { currency, amount }: Charge): boolean {
+  return told?.currency === currency && told.amount >= amount;
 }
 
 function freezeOf(

@@ -91,7 +91,7 @@ export async function reconcile(parts: Parts, ask: Ask): Promise<ReconcileAnswer
     const entry = () =>
       operatorEntry(parts, caller, 'reconcile', { invocation_id, outcome, reason });
     const intent = acted(
-      await parts.store.reconcile(invocation_id, refund, entry, actorOf(caller)),
+      await parts.store.reconcile(invocation_id, refund, entry, { actor: actorOf(caller) }),
     );
     if (!intent) {
       const detail = `Cannot reconcile "${invocation_id}": no such call is of unknown outcome`;

@@ -51,10 +51,15 @@ export interface InvocationStore {
   settle(settlement: Settlement): Promise<'settled' | 'superseded'>;
 
   /**
-   * Keeps entries of calls that were not admitted (refusals, reads, replays, dry runs) together with
-   * the bindings such a call issued.
+   * Keeps entries of calls that were not admitted (refusals, reads, replays, dry runs) and late ends of
+   * calls that are closed, together with the bindings that such a call issued and what it overran.
+   * An entry whose id is there already is not kept again, and its overrun neither.
    */
-  append(entries: readonly EntryRecord[], bindings?: readonly BindingRecord[]): Promise<void>;
+  append(
+    entries: readonly EntryRecord[],
+    bindings?: readonly BindingRecord[],
+    overrun?: Overrun,
+  ): Promise<void>;
 
   /** Extends the leases of a running call. False when one was lost; the call must not claim success. */
   renewLeases(operationId: string, until: Date): Promise<boolean>;
@@ -98,14 +103,15 @@ export interface InvocationStore {
   indeterminate(limit: number, after?: string): Promise<readonly IntentRecord[]>;
 
   /**
-   * An operator's word on an indeterminate call. `refund` gives the charge back on every token it
-   * was taken from. Happens once: `undefined` when the call is unknown or was reconciled before.
+   * What an indeterminate call turned out to be: by an operator, or by its handler that ended late.
+   * `refund` gives the charge back on every token it was taken from; an overrun is kept as `settle`
+   * keeps one. Happens once: `undefined` when the call is unknown or was reconciled before.
    */
   reconcile(
     invocationId: string,
     refund: boolean,
     entry: (intent: IntentRecord) => EntryRecord,
-    actor?: string,
+    by?: { readonly actor?: string | undefined; readonly overrun?: Overrun | undefined },
   ): Promise<IntentRecord | undefined | ActorEnded>;
 }
 
@@ -219,6 +225,8 @@ export interface Settlement {
 
 /** What a handler reported beyond what was reserved for it, and what follows. */
 export interface Overrun {
+  /** The token that the call ran under. */
+  readonly token_id: string;
   /**
    * Added to what every token of the lineage owes; a sum stays at the largest amount of its currency.
    * Absent where the report cannot be compared with the reservation.

@@ -101,7 +101,7 @@ const OWN_TIME_STEPS: typeof STEPS = {
       tokens: [token.token_id],
       happens: 'object',
       take: async (actor) =>
-        kindOf(await store.reconcile(invocation_id, true, () => entry(), actor)),
+        kindOf(await store.reconcile(invocation_id, true, () => entry(), { actor })),
     };
   },
 };

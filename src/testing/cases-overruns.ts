@@ -29,6 +29,12 @@ import type { Cases } from './runner.ts';
 const debtsOf = (store: Store, tokens: readonly TokenRecord[]) =>
   Promise.all(tokens.map(async ({ token_id }) => (await store.describeToken(token_id, 0))?.debts));
 
+/** An overrun of a call under this token. */
+const of = ({ token_id }: TokenRecord, more: Omit<Overrun, 'token_id'>): Overrun => ({
+  token_id,
+  ...more,
+});
+
 /** A freeze of the capability for one root principal, with its entry. */
 function freezing({ root_principal }: TokenRecord): NonNullable<Overrun['freeze']> {
   const target = capabilityTarget('book_flight', root_principal);
@@ -44,7 +50,7 @@ export const OVERRUN_CASES: Cases = {
       for (const debt of [usd(5n), usd(7n), { currency: 'JPY', amount: 3n }]) {
         const call = admission(own, { charge: usd(10n) });
         await store.admit(call);
-        await store.settle(settlement(call, { outcome: 'completed', overrun: { debt } }));
+        await store.settle(settlement(call, { outcome: 'completed', overrun: of(own, { debt }) }));
       }
 
       const owed = [{ currency: 'JPY', amount: 3n }, usd(12n)];
@@ -61,7 +67,7 @@ export const OVERRUN_CASES: Cases = {
     await store.admit(call);
     const closing = settlement(call, {
       outcome: 'failed',
-      overrun: { debt: usd(5n), freeze: freezing(root) },
+      overrun: of(root, { debt: usd(5n), freeze: freezing(root) }),
     });
 
     assert.equal(await store.settle(closing), 'settled');
@@ -81,7 +87,7 @@ export const OVERRUN_CASES: Cases = {
       const call = admission(root);
       await store.admit(call);
       assert.equal(
-        await store.settle(settlement(call, { outcome: 'completed', overrun: { debt } })),
+        await store.settle(settlement(call, { outcome: 'completed', overrun: of(root, { debt }) })),
         'settled',
       );
     }
@@ -97,7 +103,7 @@ export const OVERRUN_CASES: Cases = {
     const freeze = freezing(root);
     const since = (await store.sequence()).size;
 
-    await store.settle(settlement(call, { outcome: 'completed', overrun: { freeze } }));
+    await store.settle(settlement(call, { outcome: 'completed', overrun: of(root, { freeze }) }));
 
     const kept = await entriesSince(store, since);
     assert.deepEqual(
@@ -116,6 +122,59 @@ export const OVERRUN_CASES: Cases = {
     assert.deepEqual(elsewhere.freezes, []);
     assert.equal(await store.unfreeze(freeze.record, entry()), true);
     assert.equal((await store.admit(admission(root))).admitted, true);
+  },
+
+  'reconcile() keeps the overrun of a late end with its entry, once': async (store) => {
+    const line = await chain(store, [{ budget: cents(900) }, {}]);
+    const [root, own] = line as [TokenRecord, TokenRecord];
+    const call = admission(own, { charge: usd(100n) });
+    await store.admit(call);
+    await store.settle(settlement(call, { outcome: 'indeterminate' }));
+    const { invocation_id } = call.intent;
+    const freeze = freezing(root);
+    const overrun = of(own, { debt: usd(5n), freeze });
+    const since = (await store.sequence()).size;
+
+    const first = await store.reconcile(invocation_id, false, () => entry(), { overrun });
+    const again = await store.reconcile(invocation_id, false, () => entry(), { overrun });
+
+    assert.equal(typeof first, 'object');
+    assert.equal(again, undefined);
+    same(await debtsOf(store, line), [[usd(5n)], [usd(5n)]]);
+    same(await store.frozen(at(HOUR)), [freeze.record]);
+    assert.equal((await entriesSince(store, since)).length, 2);
+    assert.deepEqual(await money(store, line), [[0n, 100n]]);
+  },
+
+  'reconcile() keeps no overrun where its actor has ended': async (store) => {
+    const [root] = (await chain(store, [{}])) as [TokenRecord];
+    const call = admission(root);
+    await store.admit(call);
+    await store.settle(settlement(call, { outcome: 'indeterminate' }));
+    await store.revokeToken(root.token_id, at(0), () => entry());
+    const by = { actor: root.token_id, overrun: of(root, { debt: usd(5n) }) };
+
+    const ended = await store.reconcile(call.intent.invocation_id, false, () => entry(), by);
+
+    assert.equal(ended, 'actor_revoked');
+    same(await debtsOf(store, [root]), [[]]);
+  },
+
+  'append() keeps an overrun with its entries, once, whatever comes with it': async (store) => {
+    const line = await chain(store, [{}, {}]);
+    const [root, own] = line as [TokenRecord, TokenRecord];
+    const freeze = freezing(root);
+    const one = entry();
+    const since = (await store.sequence()).size;
+
+    await store.append([one], [], of(own, { debt: usd(5n), freeze }));
+    await store.sequence();
+    // A store may refuse an entry that it has, or answer as the first time; it never adds to it.
+    await store.append([one], [], of(own, { debt: usd(5n), freeze })).catch(() => undefined);
+
+    same(await debtsOf(store, line), [[usd(5n)], [usd(5n)]]);
+    same(await store.frozen(at(HOUR)), [freeze.record]);
+    assert.equal((await entriesSince(store, since)).length, 2);
   },
 
   'admit() names the freeze of a capability before that of it for one root principal': async (
@@ -152,7 +211,8 @@ export const OVERRUN_CASES: Cases = {
     await store.beginStep(begun, instance_id);
     const ended = { ...begun, outcome: 'completed', drawn: 10n } as const;
     const freeze = freezing(root);
-    const kept = { bindings: [], entry: entry(), overrun: { debt: usd(5n), freeze } };
+    const overrun = of(own, { debt: usd(5n), freeze });
+    const kept = { bindings: [], entry: entry(), overrun };
 
     assert.equal(await store.endStep(ended, instance_id, kept), true);
     assert.equal(await store.endStep(ended, instance_id, kept), true);

@@ -84,7 +84,7 @@ async function end(
   if (bindings.length > 0) await session.run(BINDINGS, [bindingRows(bindings)]);
   if (rollback) await session.run(ROLLBACK, [JSON.stringify(rollback)]);
   if (entry) await enqueue(session, entry);
-  if (overrun) await keepOverrun(session, step.operation_id, overrun);
+  if (overrun) await keepOverrun(session, overrun);
   return true;
 }
 

@@ -6,7 +6,6 @@
 
 import type { EntryRecord } from '../../domain/entry.ts';
 import { equalBytes } from '../../domain/hash.ts';
-import type { InvocationStore } from '../invocation-store.ts';
 import type { BindingRecord } from '../records.ts';
 import { OutcomeUnknown } from '../store.ts';
 import { createBatcher } from './batch.ts';
@@ -71,12 +70,12 @@ export async function enqueue(session: Session, entry: EntryRecord): Promise<voi
 export function createAppend(
   database: Database,
   resolveTimeoutMs: number,
-): InvocationStore['append'] {
+): (appended: Appended) => Promise<void> {
   const keep = (appended: Appended) => {
     const attempt = () => appendOnce(database, appended);
     return resolved(resolveTimeoutMs, attempt, attempt);
   };
-  const append = createBatcher<Appended, void>(APPEND_BATCH, async (calls) => {
+  return createBatcher<Appended, void>(APPEND_BATCH, async (calls) => {
     try {
       await keep({
         entries: calls.flatMap(({ entries }) => entries),
@@ -89,17 +88,16 @@ export function createAppend(
       return calls.map(keep);
     }
   });
-  return (entries, bindings = []) => append({ entries, bindings });
 }
 
-interface Appended {
+export interface Appended {
   readonly entries: readonly EntryRecord[];
   readonly bindings: readonly BindingRecord[];
 }
 
 async function appendOnce(database: Database, appended: Appended): Promise<void> {
   const { entries } = appended;
-  const kept = await insertNew(database, appended);
+  const kept = await untilPlaced(() => database.write<NewEntry>(APPEND, appendValues(appended)));
   if (kept.length === entries.length) return;
 
   const ids = new Set(kept.map(({ entry_id }) => entry_id));
@@ -113,19 +111,28 @@ async function appendOnce(database: Database, appended: Appended): Promise<void>
   }
 }
 
+interface NewEntry {
+  readonly entry_id: string;
+}
+
 /** Of an entry that gets its place meanwhile the statement does not know and the trigger does. */
-async function insertNew(
-  database: Database,
-  { entries, bindings }: Appended,
-): Promise<{ entry_id: string }[]> {
-  const columns = entryColumns(entries);
+export async function untilPlaced<Result>(attempt: () => Promise<Result>): Promise<Result> {
   for (let tries = 1; ; tries++) {
     try {
-      return await database.write(APPEND, [...columns, bindingRows(bindings)]);
+      return await attempt();
     } catch (error) {
       if (!isDuplicate(error) || tries === PLACING_TRIES) throw error;
     }
   }
+}
+
+/** Appends in a transaction that is under way. Resolves with how many of the entries are new. */
+export async function appendIn(session: Session, appended: Appended): Promise<number> {
+  return (await session.run<NewEntry>(APPEND, appendValues(appended))).length;
+}
+
+function appendValues({ entries, bindings }: Appended): unknown[] {
+  return [...entryColumns(entries), bindingRows(bindings)];
 }
 
 /** Bindings as one JSON value, or nothing when there are none. */

@@ -9,6 +9,7 @@ import { endedActor } from './actor.ts';
 import type { Database, Session, Statement } from './connection.ts';
 import { enqueue } from './entries.ts';
 import { eraseLate } from './erase.ts';
+import { keepOverrun } from './overruns.ts';
 import { intentOf, type Row } from './rows.ts';
 
 type Intents = Pick<
@@ -55,7 +56,7 @@ export function createIntents(database: Database, now: () => Date): Intents {
       return (await database.write(FORGET_KEYS, [at, limit])).length;
     },
 
-    reconcile: (invocationId, refund, entry, actor) =>
+    reconcile: (invocationId, refund, entry, { actor, overrun } = {}) =>
       database.transaction(async (session) => {
         const ended = await endedActor(session, actor, now());
         if (ended) return ended;
@@ -65,6 +66,7 @@ export function createIntents(database: Database, now: () => Date): Intents {
         if (refund) await session.run(REFUND, [intent.operation_id]);
         await session.run(RECONCILED, [intent.operation_id, now(), refund]);
         await enqueue(session, entry(intent));
+        if (overrun) await keepOverrun(session, overrun);
         await eraseLate(session, intent.operation_id);
         return intent;
       }),

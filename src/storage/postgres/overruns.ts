@@ -9,28 +9,46 @@
 
 import { minorMax } from '../../domain/money.ts';
 import type { Overrun } from '../invocation-store.ts';
-import type { Session, Statement } from './connection.ts';
+import type { Database, Session, Statement } from './connection.ts';
+import { type Appended, appendIn, untilPlaced } from './entries.ts';
 import { runFreeze } from './operators.ts';
+import { resolved } from './resolve.ts';
 
 export async function keepOverrun(
   session: Session,
-  operationId: string,
-  { debt, freeze }: Overrun,
+  { token_id, debt, freeze }: Overrun,
 ): Promise<void> {
   if (debt) {
     const most = minorMax(debt.currency);
-    await session.run(ADD_DEBT, [operationId, debt.currency, debt.amount, most]);
+    await session.run(ADD_DEBT, [token_id, debt.currency, debt.amount, most]);
   }
   if (freeze) await runFreeze(session, freeze.record, freeze.entry);
+}
+
+/** Entries with what they tell of as overrun. Once: when the entries are there, so is the rest. */
+export function createOverrunAppend(
+  database: Database,
+  resolveTimeoutMs: number,
+): (appended: Appended, overrun: Overrun) => Promise<void> {
+  return (appended, overrun) => {
+    const attempt = () =>
+      untilPlaced(() =>
+        database.transaction(async (session) => {
+          const added = await appendIn(session, appended);
+          if (added > 0) await keepOverrun(session, overrun);
+        }),
+      );
+    return resolved(resolveTimeoutMs, attempt, attempt);
+  };
 }
 
 /** A sum stays at the largest amount that can be told: settling must not fail because of it. */
 const ADD_DEBT: Statement = {
   name: 'add_debt',
   text: `INSERT INTO debts AS d (token_id, currency, amount)
-    SELECT l.token_id, $2, $3::bigint FROM intents i JOIN tokens t ON t.token_id = i.token_id,
-      unnest(t.lineage) WITH ORDINALITY AS l (token_id, place)
-    WHERE i.operation_id = $1 ORDER BY l.place
+    SELECT l.token_id, $2, $3::bigint
+    FROM tokens t, unnest(t.lineage) WITH ORDINALITY AS l (token_id, place)
+    WHERE t.token_id = $1 ORDER BY l.place
     ON CONFLICT (token_id, currency)
       DO UPDATE SET amount = least(d.amount + EXCLUDED.amount, $4::bigint)`,
 };

@@ -58,7 +58,7 @@ async function settleOverrun(
 ): Promise<Settled> {
   const [row] = await session.run<VerdictRow>(SETTLE, settleValues([settlement]));
   if (row?.verdict === 'superseded') return 'superseded';
-  if (row?.verdict === 'settled') await keepOverrun(session, settlement.operation_id, overrun);
+  if (row?.verdict === 'settled') await keepOverrun(session, overrun);
   return 'settled';
 }
 

@@ -9,7 +9,7 @@
 
 import { setImmediate as turn } from 'node:timers/promises';
 import type { KeptWithStep } from '../composition-store.ts';
-import type { Settlement } from '../invocation-store.ts';
+import type { Overrun } from '../invocation-store.ts';
 import { type Store, StoreUnavailable } from '../store.ts';
 import { createAdmission } from './admission.ts';
 import { createApprovals } from './approvals.ts';
@@ -28,6 +28,7 @@ import { createLog } from './log.ts';
 import { migrate } from './migrations.ts';
 import { createOperators } from './operators.ts';
 import { type PostgresOptions, settingsOf } from './options.ts';
+import { createOverrunAppend } from './overruns.ts';
 import { createPermits } from './permits.ts';
 import { createRows } from './row-seal.ts';
 import { type Sequencer, startSequencer } from './sequencer.ts';
@@ -82,6 +83,8 @@ function operationsOf(
   { now, resolveTimeoutMs }: { now: () => Date; resolveTimeoutMs: number },
 ): Operations {
   const admit = createAdmission(database, resolveTimeoutMs);
+  const append = createAppend(database, resolveTimeoutMs);
+  const appendOverrun = createOverrunAppend(database, resolveTimeoutMs);
   return {
     ...createTokens(database),
     ...createIntents(database, now),
@@ -96,7 +99,8 @@ function operationsOf(
     erasures: () => erasures(database),
     ...createCheckpoints(database),
     load: createLoad(database, now),
-    append: createAppend(database, resolveTimeoutMs),
+    append: (entries, bindings = [], overrun = undefined) =>
+      overrun ? appendOverrun({ entries, bindings }, overrun) : append({ entries, bindings }),
     settle: createSettlement(database, resolveTimeoutMs),
     sequence: sequencer.sequence,
     inspect: () => inspectDatabase(database),
@@ -124,8 +128,8 @@ const ENTRIES: Readonly<Record<string, (args: readonly unknown[], result: unknow
   settle: ([settlement], result) => (result === 'settled' ? 1 + frozenBy(settlement) : 0),
   endStep: ([, , kept], result) =>
     result ? ((kept as KeptWithStep).entry ? 1 : 0) + frozenBy(kept) : 0,
-  append: ([entries]) => (entries as readonly unknown[]).length,
-  reconcile: (_, result) => (result === undefined ? 0 : 1),
+  append: ([entries, , overrun]) => (entries as readonly unknown[]).length + frozenBy({ overrun }),
+  reconcile: ([, , , by], result) => (result === undefined ? 0 : 1 + frozenBy(by ?? {})),
   requestApproval: ([request], result) => (request === result ? 1 : 0),
   approve: (_, result) => (result === 'approved' || result === 'counted' ? 1 : 0),
   deny: (_, result) => (result === 'denied' ? 1 : 0),
@@ -136,7 +140,7 @@ const ENTRIES: Readonly<Record<string, (args: readonly unknown[], result: unknow
 
 /** The entry of a freeze that follows from an overrun. */
 function frozenBy(kept: unknown): number {
-  return (kept as Pick<Settlement, 'overrun'>).overrun?.freeze ? 1 : 0;
+  return (kept as { readonly overrun?: Overrun }).overrun?.freeze ? 1 : 0;
 }
 
 type Operation = (...args: unknown[]) => Promise<unknown>;

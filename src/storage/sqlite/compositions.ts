@@ -65,7 +65,7 @@ export function endStep(
   for (const binding of kept.bindings) insertBinding(connection, binding);
   if (kept.rollback) insertRollback(connection, kept.rollback);
   if (kept.entry) log.append(kept.entry);
-  if (kept.overrun) keepOverrun(connection, log, step.operation_id, kept.overrun);
+  if (kept.overrun) keepOverrun(connection, log, kept.overrun);
   return true;
 }
 

@@ -11,21 +11,16 @@ import type { Connection } from './connection.ts';
 import { freeze } from './freezes.ts';
 import type { LogWriter } from './log-writer.ts';
 
-export function keepOverrun(
-  connection: Connection,
-  log: LogWriter,
-  operationId: string,
-  overrun: Overrun,
-): void {
-  if (overrun.debt) addDebt(connection, operationId, overrun.debt);
+export function keepOverrun(connection: Connection, log: LogWriter, overrun: Overrun): void {
+  if (overrun.debt) addDebt(connection, overrun.token_id, overrun.debt);
   if (overrun.freeze) freeze(connection, log, [overrun.freeze.record, overrun.freeze.entry]);
 }
 
 /** A sum stays at the largest amount that can be told: settling must not fail because of it. */
-function addDebt(connection: Connection, operationId: string, { currency, amount }: Charge): void {
+function addDebt(connection: Connection, token_id: string, { currency, amount }: Charge): void {
   const row = connection.get<{ lineage: string }>(
-    'SELECT lineage FROM intents JOIN tokens USING (token_id) WHERE operation_id = ?',
-    operationId,
+    'SELECT lineage FROM tokens WHERE token_id = ?',
+    token_id,
   );
   const most = minorMax(currency);
   for (const tokenId of JSON.parse(row?.lineage ?? '[]') as string[]) {

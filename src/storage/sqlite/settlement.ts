@@ -59,7 +59,7 @@ export function settle(
   for (const binding of settlement.bindings) insertBinding(connection, binding);
   if (settlement.answer) keepAnswer(connection, operation_id, settlement.answer);
   log.append(entry);
-  if (settlement.overrun) keepOverrun(connection, log, operation_id, settlement.overrun);
+  if (settlement.overrun) keepOverrun(connection, log, settlement.overrun);
   return 'settled';
 }
 
@@ -78,7 +78,7 @@ export function renewLeases(connection: Connection, operationId: string, until: 
 export function reconcile(
   connection: Connection,
   log: LogWriter,
-  [invocationId, refund, entry, actor]: Parameters<InvocationStore['reconcile']>,
+  [invocationId, refund, entry, { actor, overrun } = {}]: Parameters<InvocationStore['reconcile']>,
   now: Date,
 ): IntentRecord | undefined | ActorEnded {
   const ended = endedActor(connection, actor, now);
@@ -101,6 +101,7 @@ export function reconcile(
   moveMoney(connection, row, 0n, -refunded);
   const intent = intentOf(row);
   log.append(entry(intent));
+  if (overrun) keepOverrun(connection, log, overrun);
   eraseLate(connection, row.entry_id);
   return intent;
 }

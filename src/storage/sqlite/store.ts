@@ -36,6 +36,7 @@ import { readLedger } from './ledger.ts';
 import { findLeaf, queryEntries, readNodes, readOrigins, scanEntries } from './log-reader.ts';
 import { createLogWriter, type LogWriter, readHead } from './log-writer.ts';
 import { migrate, noStoreIn, unfitFile, unmadeFile } from './migrations.ts';
+import { keepOverrun } from './overruns.ts';
 import { takePermits } from './permits.ts';
 import { createReader, type Reader } from './reader.ts';
 import { scanRows, sealRows } from './row-seal.ts';
@@ -164,10 +165,11 @@ function invocationStore({ connection, reader, log, commits, eraser, now }: Part
       );
     },
     settle: (closing) => commits.submit(() => settlement.settle(connection, log, closing)),
-    append: (entries, bindings = []) => {
+    append: (entries, bindings = [], overrun = undefined) => {
       return commits.submit(() => {
         for (const binding of bindings) settlement.insertBinding(connection, binding);
         for (const entry of entries) log.append(entry);
+        if (overrun) keepOverrun(connection, log, overrun);
       });
     },
     renewLeases: (id, until) => {
