@@ -69,14 +69,64 @@ test('writ fsck ends with 1 when a row is not what the log says, and tells both'
   const { status, out } = await writ(['fsck', '--store', `sqlite:${file}`]);
 
   assert.equal(status, 1);
-  assert.match(out, /^rows {9}3 tokens, 2 budgets, 3 approval requests, 1 grants, 1 freezes \(1 /m);
+  assert.match(out, /^rows {9}4 tokens, 2 budgets, 3 approval requests, 1 grants, 1 freezes \(1 /m);
   assert.match(
     out,
     new RegExp(`^token ${root}: its scope is .*"operator:\\*".*"travel.book"`, 'm'),
   );
   assert.match(out, new RegExp(`^token ${revoked}: it is not revoked`, 'm'));
   assert.match(out, new RegExp(`^budget ${child}: it says that 0.00 USD are spent`, 'm'));
-  assert.match(out, /^Found: 4\n$/m);
+  assert.match(
+    out,
+    new RegExp(`^token ${child}: it allows more than its parent ${root}: scope$`, 'm'),
+  );
+  assert.match(out, /^Found: 5\n$/m);
+});
+
+test('writ fsck ends with 1 when entries were erased and no such retention is configured', async () => {
+  const file = await logOf('erased', 3);
+  const store = await openSqlite(file);
+  await store.erase({ what: 'personal', until: new Date('2040-01-01'), limit: 100 });
+  await store.close();
+  const asked = (retention: object) => {
+    const config = join(folder, `retention-${Object.keys(retention).length}.json`);
+    writeFileSync(config, JSON.stringify({ retention }));
+    return writ(['fsck', '--store', `sqlite:${file}`], { WRIT_CONFIG: config });
+  };
+  const said = (policies: string) =>
+    writ(['fsck', '--store', `sqlite:${file}`, '--retention', policies]);
+  const finding =
+    /^store .*: entries below 3 were erased by retention of "personal", which is not/m;
+
+  for (const { status, out } of [
+    await asked({}),
+    await said('none'),
+    await said('high_risk_success'),
+  ]) {
+    assert.equal(status, 1, out);
+    assert.match(out, finding);
+  }
+  for (const { status, out } of [await asked({ personal: 'P1D' }), await said('personal')]) {
+    assert.equal(status, 0, out);
+    assert.doesNotMatch(out, finding);
+  }
+  assert.equal((await writ(['fsck', '--store', `sqlite:${file}`])).status, 0);
+  assert.match((await said('all')).err, /"all" is no policy of retention/);
+});
+
+test('writ fsck ends with 1 when the store and its list of logs name different first logs', async () => {
+  const file = await logOf('origin', 3);
+  const raw = new DatabaseSync(file);
+  raw.exec("UPDATE store SET log_id = 'another'");
+  raw.close();
+
+  const { status, out } = await writ(['fsck', '--store', `sqlite:${file}`]);
+
+  assert.equal(status, 1);
+  assert.match(
+    out,
+    /^store another: its own log is "another", the first in its list of logs is "/m,
+  );
 });
 
 test('writ fsck ends with 1 on a log that was changed, and names the place', async () => {

@@ -10,11 +10,13 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { MARK_FILE, stateFolder } from '../config.ts';
+import { CONFIG_FILE_VARIABLE, MARK_FILE, stateFolder } from '../config.ts';
+import { readConfigFile } from '../config-file.ts';
 import { createCheckpointCheck } from '../keyring/checkpoint-check.ts';
 import { readKeyFolder } from '../keyring/key-folder.ts';
 import { noteKeysOf } from '../keyring/note-signing.ts';
 import { readRowKeys } from '../keyring/row-keys.ts';
+import { EventClass } from '../protocol/audit.ts';
 import { checkStore, type FsckReport, type Marked } from '../storage/fsck.ts';
 import { checkMacs, type MacReport } from '../storage/fsck-macs.ts';
 import { openMark } from '../storage/mark.ts';
@@ -27,13 +29,15 @@ const STORE_DEFAULT = 'sqlite:.writ/writ.db';
 const KEYS_DEFAULT = '.writ/keys';
 
 const FSCK_USAGE = `Usage: writ fsck [--store <url>] [--keys <folder>] [--mark <file or url>]
+                 [--retention <policies>]
 
 Reads the whole log, hashes every leaf again, rebuilds the tree and compares it
 with every stored node, with the head and with every checkpoint and its note;
 verifies their signatures where it has the keys, and that the log extends the
-mark where there is one. Compares tokens, revocations, budgets, approval
+mark where there is one. Compares tokens, revocations, budgets, debts, approval
 requests, decisions, grants with their uses, and freezes with what the log says
-they must be; with the keys, also with their MACs. Asks the store for damage of
+they must be; with the keys, also with their MACs. Finds child tokens that
+allow more than their parents. Asks the store for damage of
 its own: pages, tables, indexes, triggers; on PostgreSQL only named indexes and
 the guards of the log. Makes and migrates nothing. Holds below one kilobyte in
 memory for each token, request and grant.
@@ -47,6 +51,10 @@ whether its time, type and state are those it had.
                  ${KEYS_DEFAULT} where there is one)
   --mark <file or url>  the mark of the log (default: $WRIT_MARK, else
                  writ/mark.db in the state folder of the user)
+  --retention <policies>  which policies of retention are configured, separated
+                 by commas, or none: erasures by any other are findings
+                 (default: those of the configuration file, where there is one;
+                 else erasures are only told)
   --help         this text
 
 Exit status: 0 all is well, 1 something was found, 2 the check could not be made.
@@ -54,7 +62,7 @@ Exit status: 0 all is well, 1 something was found, 2 the check could not be made
 
 export async function fsck(args: readonly string[], io: Io): Promise<number> {
   try {
-    const { store, keys, mark, help } = optionsOf(args);
+    const { store, keys, mark, retention, help } = optionsOf(args);
     if (help) {
       io.out(FSCK_USAGE);
       return EXIT_OK;
@@ -63,8 +71,11 @@ export async function fsck(args: readonly string[], io: Io): Promise<number> {
     const folder = keys ?? (io.env.WRIT_KEYS || (existsSync(KEYS_DEFAULT) ? KEYS_DEFAULT : ''));
     const named = mark ?? (io.env.WRIT_MARK || undefined);
     const place = markPlace(named);
-    const { report, macs, marked } = await check(url, folder, place, named !== undefined);
-    io.out(told(report, { url, keys: folder, macs, marked }));
+    const isNamed = named !== undefined;
+    const erasing = retention === undefined ? await configuredPolicies(io) : listed(retention);
+    const asked = { keys: folder, place, isNamed, erasing };
+    const { report, macs, marked } = await check(url, asked);
+    io.out(told(report, { url, keys: folder, macs, marked, erasing }));
     const found = report.findingsCount + (macs?.alteredCount ?? 0);
     return found === 0 ? EXIT_OK : EXIT_FOUND;
   } catch (error) {
@@ -77,6 +88,7 @@ interface Options {
   readonly store?: string;
   readonly keys?: string;
   readonly mark?: string;
+  readonly retention?: string;
   readonly help?: boolean;
 }
 
@@ -85,9 +97,28 @@ function optionsOf(args: readonly string[]): Options {
     store: { type: 'string' },
     keys: { type: 'string' },
     mark: { type: 'string' },
+    retention: { type: 'string' },
     help: { type: 'boolean', short: 'h' },
   } as const;
   return parseArgs({ args: joinedValues(args, options), options }).values;
+}
+
+function listed(policies: string): string[] {
+  const names = policies.split(',').filter((name) => name !== 'none');
+  const unknown = names.find((name) => !ERASING.includes(name));
+  if (unknown === undefined) return names;
+  throw new Error(`"${unknown}" is no policy of retention; expected ${ERASING.join(', ')} or none`);
+}
+
+const ERASING: readonly string[] = [...EventClass.options, 'personal'];
+
+/** Settings that a program gives itself are not known here, so without a file nothing is. */
+async function configuredPolicies({ env }: Io): Promise<string[] | undefined> {
+  const file = await readConfigFile(env[CONFIG_FILE_VARIABLE], process.cwd());
+  if ('fault' in file) throw new Error(file.fault, { cause: file.cause });
+  const { retention } = file.settings as { retention?: object };
+  if (Object.keys(file.settings).length === 0) return undefined;
+  return Object.keys(retention ?? {});
 }
 
 /** Where the mark is kept, if it can be read from here. One that was named must be there. */
@@ -108,13 +139,16 @@ interface Checked {
   readonly marked: Marked | undefined;
 }
 
+interface Asked {
+  readonly keys: string;
+  readonly place: string | undefined;
+  /** Whether the place of the mark was named. */
+  readonly isNamed: boolean;
+  readonly erasing: readonly string[] | undefined;
+}
+
 /** The place that is looked at by default may be that of other logs only. */
-async function check(
-  url: string,
-  keys: string,
-  place: string | undefined,
-  isNamed: boolean,
-): Promise<Checked> {
+async function check(url: string, { keys, place, isNamed, erasing }: Asked): Promise<Checked> {
   const signatures = keys === '' ? undefined : signatureCheck(keys);
   const rowKeys = keys === '' ? undefined : rowKeysOf(keys);
   // A store that opening had made would have nothing wrong with it.
@@ -124,7 +158,7 @@ async function check(
     const { logId } = (await store.origins()).at(-1) ?? store;
     const read = place === undefined ? undefined : await readMark(place, logId);
     const marked = isNamed || read?.checkpoint || read?.word ? read : undefined;
-    const report = await checkStore(store, signatures, marked);
+    const report = await checkStore(store, signatures, marked, erasing);
     const macs = rowKeys && (await checkMacs(store, rowKeys.isMacOf));
     return { report, macs, marked };
   } finally {
@@ -163,9 +197,10 @@ interface Sources {
   readonly keys: string;
   readonly macs: MacReport | undefined;
   readonly marked: Marked | undefined;
+  readonly erasing: readonly string[] | undefined;
 }
 
-function told(report: FsckReport, { url, keys, macs, marked }: Sources): string {
+function told(report: FsckReport, { url, keys, macs, marked, erasing }: Sources): string {
   const { entries, erased, nodes, checkpoints, findings } = report;
   const findingsCount = report.findingsCount + (macs?.alteredCount ?? 0);
   const lines = [
@@ -178,6 +213,7 @@ function told(report: FsckReport, { url, keys, macs, marked }: Sources): string 
     `rows         ${rowsTold(report.ledger)}`,
     `MACs         ${macsTold(macs)}`,
     ...report.ledger.notes.map((note) => `not compared ${note}`),
+    ...(erased > 0 && !erasing ? [`not compared ${UNCONFIGURED}`] : []),
     `root         ${report.root}`,
     '',
     ...findings.map(({ what, where, detail }) => `${what} ${where}: ${detail}`),
@@ -208,6 +244,8 @@ function macsTold(macs: MacReport | undefined): string {
   const keys = [...macs.byKey].map(([kid, count]) => `${count} under ${kid}`).join(', ');
   return `${macs.rows} rows${keys === '' ? '' : ` (${keys})`}`;
 }
+
+const UNCONFIGURED = 'whether retention is configured that erased entries: say so with --retention';
 
 /** A copy of yesterday is as sound as the store of today. */
 const UNMARKED =

@@ -8,10 +8,12 @@
  * @module
  */
 
+import type { Charge } from '../domain/budget.ts';
 import { canonicalJson } from '../domain/canonical.ts';
 import { entryView, type StoredEntry } from '../domain/entry.ts';
 import type { Facts } from '../domain/entry-facts.ts';
 import { capabilityTarget } from '../domain/freeze.ts';
+import { isObject } from '../domain/json.ts';
 import { toMinor } from '../domain/money.ts';
 import { leafIndexOf } from '../domain/origin.ts';
 import type { ApprovalStatus } from '../protocol/approval.ts';
@@ -26,6 +28,8 @@ export interface Expected {
   readonly freezes: Map<string, ExpectedFreeze>;
   /** Calls of unknown outcome that no later entry tells more of, by invocation. */
   readonly unknown: Map<string, UnknownCost>;
+  /** What calls of unknown outcome reported so far beyond their reservation, by invocation. */
+  readonly reported: Map<string, Charge>;
   /** Entries without contents, and entries that have contents and no personal fields. */
   readonly erased: Erased;
   readonly erasedPersonal: Erased;
@@ -41,6 +45,8 @@ export interface ExpectedToken {
   children: number;
   /** By calls under this very token, in minor units. */
   spent: bigint;
+  /** What those reported beyond their reservations, by currency. */
+  owes?: Map<string, bigint>;
   revokedBy?: string | undefined;
 }
 
@@ -90,6 +96,7 @@ export function createExpected(): Expected {
     grants: new Map(),
     freezes: new Map(),
     unknown: new Map(),
+    reported: new Map(),
     erased: new Map(),
     erasedPersonal: new Map(),
   };
@@ -132,6 +139,7 @@ const FOLDS: Partial<Record<EntryType, Fold>> = {
   revocation: foldRevocation,
   invocation: foldInvocation,
   settlement: foldSettlement,
+  compensation: foldOverrun,
   approval_request: foldRequest,
   approval_decision: foldDecision,
   operator: foldOperator,
@@ -159,6 +167,7 @@ function foldRevocation({ tokens }: Expected, entry: AuditEntry): void {
 function foldInvocation(expected: Expected, entry: AuditEntry): void {
   const { token_id, invocation_id, state, approval_grant_id: grantId } = entry;
   if (state === 'refused') return;
+  foldOverrun(expected, entry);
   const amount = amountOf(entry);
   if (token_id !== null && amount > 0n) tokenOf(expected.tokens, token_id).spent += amount;
   if (state === 'indeterminate' && invocation_id !== null) {
@@ -175,8 +184,28 @@ function foldInvocation(expected: Expected, entry: AuditEntry): void {
 /** A later end of a call of unknown outcome. One without effect gets its money back. */
 function foldSettlement(expected: Expected, entry: AuditEntry): void {
   const { invocation_id, state, cost_actual } = entry;
+  foldOverrun(expected, entry);
   if (invocation_id === null || state === 'indeterminate') return;
   reconcile(expected, invocation_id, state === 'failed' && cost_actual === null);
+}
+
+/**
+ * What was reported is compared with what was reserved: what a step drew, or the call was charged. A
+ * later entry of the same call adds only what is more than the earlier one said.
+ */
+function foldOverrun({ tokens, reported }: Expected, entry: AuditEntry): void {
+  const { token_id, invocation_id, detail, cost_actual, state } = entry;
+  const said = chargeOf(detail?.cost_reported);
+  if (!said || token_id === null) return;
+  const told = reported.get(invocation_id ?? '');
+  if (state === 'indeterminate' && invocation_id !== null) reported.set(invocation_id, said);
+  const reserved = chargeOf(detail?.drawn) ?? chargeOf(cost_actual);
+  if (reserved?.currency !== said.currency) return;
+  const isMore = told?.currency === said.currency && told.amount > reserved.amount;
+  const owed = said.amount - (isMore ? told : reserved).amount;
+  const token = tokenOf(tokens, token_id);
+  token.owes ??= new Map();
+  if (owed > 0n) token.owes.set(said.currency, (token.owes.get(said.currency) ?? 0n) + owed);
 }
 
 function reconcile({ unknown, tokens }: Expected, invocationId: string, refund: boolean): void {
@@ -263,7 +292,13 @@ function textsOf(value: unknown): string[] {
 }
 
 function amountOf({ cost_actual }: AuditEntry): bigint {
-  return (cost_actual && toMinor(cost_actual.amount, cost_actual.currency)) ?? 0n;
+  return chargeOf(cost_actual)?.amount ?? 0n;
+}
+
+function chargeOf(money: unknown): Charge | undefined {
+  if (!isObject(money) || typeof money.currency !== 'string') return undefined;
+  const amount = toMinor(money.amount as number, money.currency);
+  return amount === undefined ? undefined : { currency: money.currency, amount };
 }
 
 export function tokenOf(tokens: Expected['tokens'], id: string): ExpectedToken {

@@ -40,11 +40,12 @@ for (const place of STORES) {
 
         assert.deepEqual(findings, []);
         assert.deepEqual([...ledger.notes].sort(), [
+          '1 debts while entries that may tell of them were erased',
           '1 freezes while acts of operators were erased',
           '1 grants whose entry was erased: only that they were given, and their uses',
           '2 approval requests with a decision that was erased',
           '3 approval requests whose entry was erased: only that they were asked',
-          '3 tokens whose issuance was erased: only that they were issued',
+          '4 tokens whose issuance was erased: only that they were issued',
         ]);
       }));
 

@@ -64,7 +64,7 @@ END $$`;
 describe('PostgreSQL', () => {
   const TABLES = [
     ...['tokens', 'families', 'budgets', 'approval_requests', 'approvals', 'grants', 'freezes'],
-    'intents',
+    ...['intents', 'debts'],
   ];
 
   test('checkStore() names every row that is not what the log says', async () => {

@@ -12,6 +12,7 @@
 
 import type { StoredEntry } from '../domain/entry.ts';
 import { createBudgetCheck } from './fsck-budgets.ts';
+import { createDebtCheck } from './fsck-debts.ts';
 import { createExpected, foldEntry, grantOf } from './fsck-fold.ts';
 import {
   checkFreeze,
@@ -55,6 +56,7 @@ export function createLedgerCheck(
       const note = (sentence: string) => void notes.set(sentence, (notes.get(sentence) ?? 0) + 1);
       const count = { tokens: 0, budgets: 0, requests: 0, grants: 0, freezes: 0, openCalls: 0 };
       const budgets = createBudgetCheck(expected);
+      const debts = createDebtCheck(expected);
       const check = createRowCheck(expected, { report, note });
       const see: LedgerSight = {
         entry: (entry) => foldEntry(expected, entry),
@@ -73,6 +75,7 @@ export function createLedgerCheck(
           }
           checkToken(check, state);
         },
+        debt: debts.debt,
         request(request) {
           count.requests += 1;
           checkRequest(check, request);
@@ -93,6 +96,7 @@ export function createLedgerCheck(
       await store.readLedger(from, see);
       checkMissing(check);
       budgets.finish(check);
+      debts.finish(check);
       return { ...count, notes: [...notes].map(([sentence, times]) => `${times} ${sentence}`) };
     },
   };

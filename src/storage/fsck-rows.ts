@@ -10,12 +10,13 @@
 
 import { canonicalJson } from '../domain/canonical.ts';
 import { type Facts, grantFacts, issuanceFacts, requestFacts } from '../domain/entry-facts.ts';
+import { widenedFields } from '../domain/widened.ts';
 import type { EntryType } from '../protocol/audit.ts';
 import { type Expected, type ExpectedGrant, type ExpectedRequest, tokenOf } from './fsck-fold.ts';
 import { freezeKey, type TokenState, type UnknownCall } from './ledger-store.ts';
 import type { ApprovalRecord, FreezeRecord, GrantRecord, TokenRecord } from './records.ts';
 
-export type LedgerPart = 'token' | 'budget' | 'request' | 'grant' | 'freeze' | 'call';
+export type LedgerPart = 'token' | 'budget' | 'debt' | 'request' | 'grant' | 'freeze' | 'call';
 
 export interface RowCheck {
   readonly expected: Expected;
@@ -37,7 +38,8 @@ export function createRowCheck(
   return { expected, seen, explained: new Map(), ...tell };
 }
 
-export function checkToken(check: RowCheck, { token, revoked_at, children }: TokenState): void {
+export function checkToken(check: RowCheck, state: TokenState): void {
+  const { token, parent, revoked_at, children } = state;
   const id = token.token_id;
   check.seen.token.add(id);
   const known = tokenOf(check.expected.tokens, id);
@@ -53,6 +55,20 @@ export function checkToken(check: RowCheck, { token, revoked_at, children }: Tok
   // Where nothing else tells what it was made from, its calls count for what the row says.
   if (known.told === undefined) known.parent = token.parent_token_id;
   checkRevocation(check, id, { revoked_at, by: known.revokedBy });
+  checkWidth(check, token, parent);
+}
+
+function checkWidth(check: RowCheck, token: TokenRecord, parent: TokenRecord | undefined): void {
+  const { token_id, parent_token_id } = token;
+  if (parent) {
+    const wider = widenedFields(parent, token).join(', ');
+    const detail = `it allows more than its parent ${parent.token_id}: ${wider}`;
+    if (wider !== '') check.report('token', token_id, detail);
+  } else if (parent_token_id !== undefined) {
+    check.report('token', token_id, `its parent ${parent_token_id} is missing`);
+  } else if (token.depth !== 0) {
+    check.report('token', token_id, `it has depth ${token.depth} and no parent`);
+  }
 }
 
 function checkClaims(check: RowCheck, token: TokenRecord, told: Facts): void {

@@ -35,6 +35,7 @@ import { erasureFault } from './fsck-erased.ts';
 import { createIds, fingerprintOf, type Ids } from './fsck-ids.ts';
 import { createLedgerCheck, type LedgerCheck, type LedgerReport } from './fsck-ledger.ts';
 import type { LedgerPart } from './fsck-rows.ts';
+import { storeFaults } from './fsck-store.ts';
 import type { LogWord } from './mark.ts';
 import type { CheckpointRecord } from './records.ts';
 import { OutcomeUnknown, type Store, StoreUnavailable, type TreeHead } from './store.ts';
@@ -69,12 +70,14 @@ export interface FsckReport {
 
 /**
  * Rejects when the store cannot be read; whatever can be read is reported. The mark is what was kept
- * outside the store before this was called.
+ * outside the store before this was called; `erasing` are the policies of retention that the
+ * configuration has, where that is known.
  */
 export async function checkStore(
   store: Store,
   checkSignatures: CheckSignatures = () => undefined,
   mark?: Marked,
+  erasing?: readonly string[],
 ): Promise<FsckReport> {
   // In this order: every checkpoint up to this one is of a tree that the head then has.
   const last = await store.lastCheckpoint();
@@ -106,7 +109,8 @@ export async function checkStore(
   await checkCheckpoints(check, last);
   if (mark) await checkMark(check, mark, last);
   const ledger = await check.ledger.compare(store, endOf(head));
-  for (const damage of await store.inspect()) report(check, 'store', store.logId, damage);
+  const damages = [...(await storeFaults(store, origins, erasing)), ...(await store.inspect())];
+  for (const damage of damages) report(check, 'store', store.logId, damage);
 
   const { entries, erased, nodes, checkpoints, findings, findingsCount } = check;
   const root = toHex(foldPeaks(check.tree.peaks));

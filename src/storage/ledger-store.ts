@@ -30,6 +30,7 @@ export interface LedgerSight {
   openCall(call: OpenCall): void;
   unknownCall(call: UnknownCall): void;
   token(token: TokenState): void;
+  debt(debt: Debt): void;
   request(request: ApprovalRecord): void;
   grant(grant: GrantRecord): void;
   freeze(freeze: FreezeRecord): void;
@@ -71,10 +72,19 @@ export interface UnknownCall {
 
 export interface TokenState {
   readonly token: TokenRecord;
+  /** The row that it was made from, where it names one that is there. */
+  readonly parent?: TokenRecord | undefined;
   readonly revoked_at?: Date | undefined;
   readonly budget?: BudgetState | undefined;
   /** As delegation counts them. */
   readonly children: number;
+}
+
+/** What a token owes in one currency. */
+export interface Debt {
+  readonly token_id: string;
+  readonly currency: string;
+  readonly amount: bigint;
 }
 
 /** What is frozen, as one text: the kind, and the target where there is one. */

@@ -63,14 +63,17 @@ export function revocationEntry(tokenId: string): EntryRecord {
 /** What a call under the intent came to: the whole charge where the outcome is unknown, nothing without effect. */
 export function outcomeEntry(
   { invocation_id, root_principal, token_id, charge, facts }: IntentRecord,
-  { outcome, actual }: Pick<Settlement, 'outcome' | 'actual'>,
+  { outcome, actual, overrun }: Pick<Settlement, 'outcome' | 'actual' | 'overrun'>,
 ): EntryRecord {
   const cost = outcome === 'indeterminate' ? charge : costOf(charge, actual);
   const grantId = facts.approval_grant_id;
+  const debt = overrun?.debt;
+  const reported = cost && debt && { ...debt, amount: cost.amount + debt.amount };
   return entry({
     ...{ invocation_id, root_principal, token_id },
     state: outcome === 'no_effect' ? 'failed' : outcome,
     ...(cost && outcome !== 'no_effect' && { cost_actual: moneyOf(cost) }),
+    ...(reported && { detail: { cost_reported: moneyOf(reported) } }),
     ...(typeof grantId === 'string' && { approval_grant_id: grantId }),
   });
 }

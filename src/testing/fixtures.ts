@@ -151,7 +151,7 @@ export function settlement(
     outcome,
     bindings: [],
     answer: new TextEncoder().encode(`answer of ${call.operation_id}`),
-    entry: outcomeEntry(call, { outcome, actual: changed.actual }),
+    entry: outcomeEntry(call, { outcome, actual: changed.actual, overrun: changed.overrun }),
     now: at(2 * SECOND),
     ...changed,
   };

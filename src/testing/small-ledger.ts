@@ -38,6 +38,8 @@ export interface SmallLedger {
   readonly child: string;
   /** A root without a budget. */
   readonly revoked: string;
+  /** A root whose call reported 5 cents more than was reserved. */
+  readonly owing: string;
   readonly pending: string;
   readonly denied: string;
   /** By two approvers; the grant was used twice, once by a call that is open. */
@@ -54,7 +56,9 @@ export async function fillLedger(store: Store): Promise<SmallLedger> {
     { budget, purpose: { task_id: 'trip' }, capability: 'book_flight' },
   ]);
   const [revoked] = await chain(store, [{}]);
-  if (!root || !child || !revoked) throw new Error('Cannot fill the ledger: a token is missing');
+  const [owing] = await chain(store, [{}]);
+  if (!root || !child || !revoked || !owing)
+    throw new Error('Cannot fill the ledger: a token is missing');
   await store.revokeToken(revoked.token_id, at(1), () => revocationEntry(revoked.token_id));
 
   const spend = async (changed: Parameters<typeof settlement>[1]) => {
@@ -63,6 +67,10 @@ export async function fillLedger(store: Store): Promise<SmallLedger> {
     await store.settle(settlement(call, changed));
     return call.intent.invocation_id;
   };
+  const over = admission(owing, { charge: usd(10n) });
+  await store.admit(over);
+  const overrun = { token_id: owing.token_id, debt: usd(5n) };
+  await store.settle(settlement(over, { overrun }));
   await spend({ outcome: 'failed', actual: 5n });
   await spend({ outcome: 'no_effect' });
   await spend({ outcome: 'indeterminate' });
@@ -86,6 +94,7 @@ export async function fillLedger(store: Store): Promise<SmallLedger> {
     root: root.token_id,
     child: child.token_id,
     revoked: revoked.token_id,
+    owing: owing.token_id,
     pending: pending.approval_request_id,
     denied,
     granted: request.approval_request_id,

@@ -107,6 +107,57 @@ function tokenTamperings(
   ];
 }
 
+/** A child that no delegation could have made, whatever else is found about its row. */
+function widerTamperings({ root, child }: SmallLedger, { list }: Dialect): Row[] {
+  const set = (change: string, id: string = child) =>
+    `UPDATE tokens SET ${change} WHERE token_id = '${id}'`;
+  const wider = (field: string, sql: string): Row => [
+    `a child of wider ${field}`,
+    sql,
+    'token',
+    child,
+    new RegExp(`allows more than its parent .*: ${field}$`),
+  ];
+  return [
+    wider('scope', set(`scope = ${list('operator:*')}`)),
+    wider('expires_at', set('expires_at = (SELECT max(expires_at) FROM freezes_later)')),
+    wider('max_delegation_depth', set('max_delegation_depth = 9')),
+    wider('depth', set('depth = 0')),
+    wider('capability', set("capability = 'other'", root)),
+    wider('purpose', set(`purpose = '{"task_id":"other"}'`, root)),
+    wider('budget', `UPDATE budgets SET max = 9999 WHERE token_id = '${child}'`),
+    [
+      'a parent removed',
+      `DELETE FROM tokens WHERE token_id = '${root}'`,
+      'token',
+      child,
+      /parent .* is missing/,
+    ],
+  ];
+}
+
+function debtTamperings({ owing, child, root }: SmallLedger): Row[] {
+  return [
+    ['debt forgotten', 'DELETE FROM debts', 'debt', owing, /owes 0\.00 USD, the log says 0\.05/],
+    ['less debt', 'UPDATE debts SET amount = 1', 'debt', owing, /owes 0\.01 USD/],
+    ['more debt', 'UPDATE debts SET amount = 500', 'debt', owing, /owes 5\.00 USD/],
+    [
+      'debt made up',
+      `INSERT INTO debts (token_id, currency, amount) VALUES ('${child}', 'EUR', 7)`,
+      'debt',
+      child,
+      /owes 0\.07 EUR, the log says 0\.00/,
+    ],
+    [
+      'debt moved',
+      `UPDATE debts SET token_id = '${root}'`,
+      'debt',
+      root,
+      /owes 0\.05 USD, the log says 0\.00/,
+    ],
+  ];
+}
+
 function budgetTamperings({ root, child, revoked }: SmallLedger): Row[] {
   const set = (change: string, id: string) =>
     `UPDATE budgets SET ${change} WHERE token_id = '${id}'`;
@@ -315,7 +366,9 @@ function otherTamperings({ reconciled }: SmallLedger): Row[] {
 export function tamperings(ledger: SmallLedger, dialect: Dialect): Tampering[] {
   const rows = [
     ...tokenTamperings(ledger, dialect),
+    ...widerTamperings(ledger, dialect),
     ...budgetTamperings(ledger),
+    ...debtTamperings(ledger),
     ...decisionTamperings(ledger, dialect),
     ...otherTamperings(ledger),
   ];

@@ -9,6 +9,7 @@
 
 import type { StoredEntry } from '../../domain/entry.ts';
 import {
+  type Debt,
   freezeKey,
   type LedgerSight,
   type LedgerStore,
@@ -52,6 +53,7 @@ async function readRows(session: Session, see: LedgerSight): Promise<void> {
   for await (const row of pagesOf(session, TOKENS, 'token_id')) {
     showRow(see, ['token', String(row.token_id)], () => see.token(tokenStateOf(row)));
   }
+  for (const debt of await session.run<Debt>(DEBTS)) see.debt(debt);
   for await (const row of pagesOf(session, REQUESTS, 'approval_request_id')) {
     const id = String(row.approval_request_id);
     showRow(see, ['request', id], () => see.request(approvalOf(row)));
@@ -104,10 +106,11 @@ async function* pagesOf(session: Session, statement: Statement, key: string): As
   }
 }
 
-function tokenStateOf({ reserved, consumed, revoked_at, children, ...row }: Row) {
+function tokenStateOf({ reserved, consumed, revoked_at, children, parent, ...row }: Row) {
   const hasBudget = row.currency !== null;
   return {
     token: tokenOf(row),
+    parent: parent === null ? undefined : tokenOf(parent as Row),
     revoked_at: revoked_at === null ? undefined : timeOf(revoked_at),
     budget: hasBudget ? budgetOf({ ...row, reserved, consumed }) : undefined,
     children: Number(children ?? 0),
@@ -156,9 +159,17 @@ const UNKNOWN: Statement = {
 
 const TOKENS: Statement = {
   name: 'ledger_tokens',
-  text: `SELECT t.*, b.currency, b.max, b.reserved, b.consumed, f.children
+  text: `SELECT t.*, b.currency, b.max, b.reserved, b.consumed, f.children,
+      (SELECT to_jsonb(p) || jsonb_build_object('currency', pb.currency, 'max', pb.max)
+        FROM tokens p LEFT JOIN budgets pb USING (token_id)
+        WHERE p.token_id = t.parent_token_id) AS parent
     FROM tokens t LEFT JOIN budgets b USING (token_id) LEFT JOIN families f USING (token_id)
     WHERE t.token_id > $1 ORDER BY t.token_id LIMIT $2`,
+};
+
+const DEBTS: Statement = {
+  name: 'ledger_debts',
+  text: 'SELECT token_id, currency, amount FROM debts',
 };
 
 const REQUESTS: Statement = {

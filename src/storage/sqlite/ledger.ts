@@ -7,7 +7,13 @@
  */
 
 import type { StoredEntry } from '../../domain/entry.ts';
-import { freezeKey, type LedgerSight, showRow, type TokenState } from '../ledger-store.ts';
+import {
+  type Debt,
+  freezeKey,
+  type LedgerSight,
+  showRow,
+  type TokenState,
+} from '../ledger-store.ts';
 import type { FreezeRecord } from '../records.ts';
 import { readGrant } from './admission.ts';
 import { loadApproval } from './approvals.ts';
@@ -25,6 +31,9 @@ export function readLedger(connection: Connection, from: number, see: LedgerSigh
   readCalls(connection, see);
   for (const id of idsOf(connection, 'tokens', 'token_id')) {
     showRow(see, ['token', id], () => see.token(tokenState(connection, id)));
+  }
+  for (const debt of connection.all<Debt>('SELECT token_id, currency, amount FROM debts')) {
+    see.debt(debt);
   }
   for (const id of idsOf(connection, 'approval_requests', 'approval_request_id')) {
     showRow(see, ['request', id], () => see.request(loadApproval(connection, id) ?? gone()));
@@ -44,7 +53,11 @@ function tokenState(connection: Connection, id: string): TokenState {
     id,
   );
   const { revoked_at, budget } = link;
-  return { token, revoked_at, budget, children: Number(counted?.children) };
+  const parent = token.parent_token_id && readHeld(connection, token.parent_token_id)?.token;
+  return {
+    ...{ token, revoked_at, budget, children: Number(counted?.children) },
+    parent: parent || undefined,
+  };
 }
 
 /** The snapshot had it a moment ago. */
