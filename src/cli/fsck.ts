@@ -76,7 +76,7 @@ export async function fsck(args: readonly string[], io: Io): Promise<number> {
     const asked = { keys: folder, place, isNamed, erasing };
     const { report, macs, marked } = await check(url, asked);
     io.out(told(report, { url, keys: folder, macs, marked, erasing }));
-    const found = report.findingsCount + (macs?.alteredCount ?? 0);
+    const found = report.findingsCount + macsFound(macs);
     return found === 0 ? EXIT_OK : EXIT_FOUND;
   } catch (error) {
     io.err(`Cannot check the store: ${error instanceof Error ? error.message : String(error)}\n`);
@@ -202,7 +202,7 @@ interface Sources {
 
 function told(report: FsckReport, { url, keys, macs, marked, erasing }: Sources): string {
   const { entries, erased, nodes, checkpoints, findings } = report;
-  const findingsCount = report.findingsCount + (macs?.alteredCount ?? 0);
+  const findingsCount = report.findingsCount + macsFound(macs);
   const lines = [
     `store        ${withoutPassword(url)}`,
     `log          ${report.logId}`,
@@ -218,8 +218,10 @@ function told(report: FsckReport, { url, keys, macs, marked, erasing }: Sources)
     '',
     ...findings.map(({ what, where, detail }) => `${what} ${where}: ${detail}`),
     ...(macs?.altered ?? []).map((row) => `row ${row}: its MAC does not match`),
+    ...(macs?.voided ?? []).map((row) => `row ${row}: it is of a log that an operator ended`),
   ];
-  const more = findingsCount - findings.length - (macs?.altered.length ?? 0);
+  const named = findings.length + (macs?.altered.length ?? 0) + (macs?.voided.length ?? 0);
+  const more = findingsCount - named;
   if (more > 0) lines.push(`and ${more} more`);
   const well = checkpoints === 0 || marked?.checkpoint ? 'All is well' : UNMARKED;
   lines.push(findingsCount === 0 ? well : `Found: ${findingsCount}`);
@@ -237,6 +239,10 @@ function rowsTold(ledger: FsckReport['ledger']): string {
     `${freezes} freezes`,
   ];
   return `${kinds.join(', ')} (${openCalls} calls are open)`;
+}
+
+function macsFound(macs: MacReport | undefined): number {
+  return macs ? macs.alteredCount + macs.voidedCount : 0;
 }
 
 function macsTold(macs: MacReport | undefined): string {

@@ -17,6 +17,7 @@ import { createAlarms } from '../service/alarms.ts';
 import { authenticStore } from '../service/authentic-store.ts';
 import { createIdentities } from '../service/identities.ts';
 import { acceptLoss, acceptMissingMark, type RecoverParts } from '../service/recover-log.ts';
+import { openRowLogs } from '../service/row-logs.ts';
 import { demandSeal } from '../service/row-seal.ts';
 import { witnessGuard } from '../service/witness.ts';
 import { openMark } from '../storage/mark.ts';
@@ -127,7 +128,9 @@ async function recovered(config: Config, operators: Operators, isLoss: boolean):
   const log = createLog(config.log_level);
   const keyring = openKeys(config, log);
   const opened = await openStore(config.store, { create: false });
-  const store = authenticStore(opened, keyring.rows, createAlarms(log));
+  const logs = await openRowLogs(opened);
+  const authority = { rows: keyring.rows, alarms: createAlarms(log), logs };
+  const store = authenticStore(opened, authority);
   const isMarked = config.mark !== undefined && config.mark !== 'witness';
   const mark = isMarked ? await openMark(config.mark as string) : undefined;
   const [first] = config.witnesses;

@@ -11,6 +11,7 @@
  */
 
 import { rootText } from './checkpoint.ts';
+import { sha256, toHex, utf8 } from './hash.ts';
 import { isObject } from './json.ts';
 import type { Hash, NodeId } from './merkle.ts';
 
@@ -35,6 +36,21 @@ export function firstPlaceOf(place: number): number {
 /** The index of a place in the tree of its log. */
 export function leafIndexOf(place: number): number {
   return place % ORIGIN_SPAN;
+}
+
+/** What the MAC of a row says of the log that the row was kept under. Before there were several it said nothing. */
+export function rowLabelOf({ logId, first }: Origin): string {
+  return first === 0 ? '' : logId;
+}
+
+/**
+ * The id of the log that begins after this one, the same for every copy of the store: two copies of one log
+ * never have a successor each, since whoever saw the first sees that the second is another history.
+ */
+export function successorOf(logId: string): string {
+  const hex = toHex(sha256(utf8(`writ successor of log\n${logId}`)));
+  const parts = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20)];
+  return [...parts, hex.slice(20, 32)].join('-');
 }
 
 /** How a store names a node of the tree that begins at `first`. */

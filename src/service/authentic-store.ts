@@ -19,14 +19,16 @@ import { type RowKind, type RowOf, rowText } from '../storage/row-forms.ts';
 import { type Store, StoreUnavailable } from '../storage/store.ts';
 import type { Alarms } from './alarms.ts';
 import { createRowCheck, type RowCheck } from './row-check.ts';
+import type { RowLogs } from './row-logs.ts';
 
-export function authenticStore(store: Store, rows: RowKeys, alarms: Alarms): Store {
-  const check = createRowCheck(rows, alarms);
+export function authenticStore(store: Store, parts: AuthenticParts): Store {
+  const rows = createRowSealing(parts);
+  const check = createRowCheck(parts.rows, parts.alarms, parts.logs);
   const own: Partial<Store> = {
     ...tokenRows(store, rows, check),
     ...callRows(store, rows, check),
     ...approvalRows(store, rows, check),
-    freeze: (freeze, ...rest) => store.freeze(sealed(rows, 'freeze', freeze), ...rest),
+    freeze: (freeze, ...rest) => store.freeze(rows.sealed('freeze', freeze), ...rest),
     freezesUnder: async (keys) => check.inForce(await store.freezesUnder(keys), store.now()),
     async listFreezes(...query) {
       const page = await store.listFreezes(...query);
@@ -37,13 +39,24 @@ export function authenticStore(store: Store, rows: RowKeys, alarms: Alarms): Sto
   return Object.assign(Object.create(store) as Store, own);
 }
 
-/** The row with its MAC. */
-function sealed<Kind extends RowKind, Row extends RowOf<Kind>>(
-  rows: RowKeys,
-  kind: Kind,
-  row: Row,
-): Row & { mac: string } {
-  return { ...row, mac: rows.macOf(rowText(kind, row)) };
+export interface AuthenticParts {
+  readonly rows: RowKeys;
+  readonly alarms: Alarms;
+  readonly logs: RowLogs;
+}
+
+interface RowSealing {
+  /** The row with its MAC, for the log that is current. */
+  sealed<Kind extends RowKind, Row extends RowOf<Kind>>(
+    kind: Kind,
+    row: Row,
+  ): Row & { mac: string };
+}
+
+function createRowSealing({ rows, logs }: AuthenticParts): RowSealing {
+  return {
+    sealed: (kind, row) => ({ ...row, mac: rows.macOf(rowText(kind, row, logs.current())) }),
+  };
 }
 
 /** The MAC of a revocation: what `revokeToken` keeps in the token's row beside the time. */
@@ -51,29 +64,30 @@ export function revocationMac(rows: RowKeys, token_id: string, revoked_at: Date)
   return rows.macOf(rowText('revocation', { token_id, revoked_at }));
 }
 
-function tokenRows(store: Store, rows: RowKeys, check: RowCheck): Partial<Store> {
+function tokenRows(store: Store, rows: RowSealing, check: RowCheck): Partial<Store> {
   return {
-    insertRoot: (token, entry) => store.insertRoot(sealed(rows, 'token', token), entry),
+    insertRoot: (token, entry) => store.insertRoot(rows.sealed('token', token), entry),
     async insertChild(token, entry, bounds) {
       demand(bounds.judged, `keep token "${token.token_id}"`);
-      const answer = await store.insertChild(sealed(rows, 'token', token), entry, bounds);
+      const answer = await store.insertChild(rows.sealed('token', token), entry, bounds);
       if (answer === 'parent_altered') check.altered('token', token.parent_token_id ?? '');
       return answer;
     },
     revokeToken: (tokenId, now, entry, by) => {
-      const mac = revocationMac(rows, tokenId, now);
+      const { mac } = rows.sealed('revocation', { token_id: tokenId, revoked_at: now });
       return store.revokeToken(tokenId, now, entry, { ...by, mac });
     },
     async describeToken(tokenId, childrenMax) {
       const described = await store.describeToken(tokenId, childrenMax);
-      return described && check.isLineage(described) ? described : undefined;
+      const lineage = described && check.lineageOf(described);
+      return described && lineage && { ...described, lineage };
     },
   };
 }
 
-function callRows(store: Store, rows: RowKeys, check: RowCheck): Partial<Store> {
+function callRows(store: Store, rows: RowSealing, check: RowCheck): Partial<Store> {
   const bound = (bindings: readonly BindingRecord[]) =>
-    bindings.length === 0 ? bindings : bindings.map((each) => sealed(rows, 'binding', each));
+    bindings.length === 0 ? bindings : bindings.map((each) => rows.sealed('binding', each));
   /** What a call leaves behind that has a MAC: its bindings, and a freeze that follows from it. */
   const kept = ({ bindings, overrun }: Pick<Settlement, 'bindings' | 'overrun'>) => ({
     bindings: bound(bindings),
@@ -107,17 +121,17 @@ function callRows(store: Store, rows: RowKeys, check: RowCheck): Partial<Store> 
   };
 }
 
-function sealedOverrun(rows: RowKeys, overrun: Overrun | undefined): Overrun | undefined {
+function sealedOverrun(rows: RowSealing, overrun: Overrun | undefined): Overrun | undefined {
   if (!overrun?.freeze) return overrun;
   const { record, entry } = overrun.freeze;
-  return { ...overrun, freeze: { record: sealed(rows, 'freeze', record), entry } };
+  return { ...overrun, freeze: { record: rows.sealed('freeze', record), entry } };
 }
 
 /** A request is as good as its votes: with one that does not match it is absent as a whole. */
-function approvalRows(store: Store, rows: RowKeys, check: RowCheck): Partial<Store> {
+function approvalRows(store: Store, rows: RowSealing, check: RowCheck): Partial<Store> {
   return {
     async requestApproval(request, ...rest) {
-      const kept = await store.requestApproval(sealed(rows, 'approval', request), ...rest);
+      const kept = await store.requestApproval(rows.sealed('approval', request), ...rest);
       if (typeof kept === 'string' || check.isApproval(kept)) return kept;
       throw new StoreUnavailable('Cannot keep the request: an equal one cannot be authenticated');
     },
@@ -135,8 +149,8 @@ function approvalRows(store: Store, rows: RowKeys, check: RowCheck): Partial<Sto
     approve: (decision) => {
       const { approval_request_id, approver, now: approved_at, terms, grant } = decision;
       const vote = { approval_request_id, approver, approved_at, terms };
-      const { mac } = sealed(rows, 'vote', { ...vote, place: decision.approvalsSeen });
-      return store.approve({ ...decision, mac, grant: grant && sealed(rows, 'grant', grant) });
+      const { mac } = rows.sealed('vote', { ...vote, place: decision.approvalsSeen });
+      return store.approve({ ...decision, mac, grant: grant && rows.sealed('grant', grant) });
     },
   };
 }
@@ -149,11 +163,12 @@ function demand(judged: Admission['judged'], what: string): void {
 /** What was loaded, without what does not match. */
 function authentic(loaded: Loaded, check: RowCheck, { now }: Pick<Store, 'now'>): Loaded {
   const { token, lineage, freezes, grant, bindings } = loaded;
-  const isKnown = token !== undefined && check.isLineage({ token, lineage });
-  if (isKnown && !grant && freezes.length === 0 && bindings.length === 0) return loaded;
+  const counted = token && check.lineageOf({ token, lineage });
+  const isPlain = !grant && freezes.length === 0 && bindings.length === 0;
+  if (counted === lineage && isPlain) return loaded;
   return {
     ...loaded,
-    ...(!isKnown && { token: undefined, lineage: [], idempotency: undefined }),
+    ...(counted ? { lineage: counted } : { token: undefined, lineage: [], idempotency: undefined }),
     freezes: check.inForce(freezes, now()),
     grant: grant && check.isGrant(grant) ? grant : undefined,
     bindings: bindings.filter(check.isBinding),

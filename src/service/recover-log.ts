@@ -12,10 +12,9 @@
  * @module
  */
 
-import { randomUUID } from 'node:crypto';
 import { rootText } from '../domain/checkpoint.ts';
 import { foldPeaks } from '../domain/merkle.ts';
-import { type BreakDetail, ORIGIN_SPAN, ORIGINS_MAX } from '../domain/origin.ts';
+import { type BreakDetail, ORIGIN_SPAN, ORIGINS_MAX, successorOf } from '../domain/origin.ts';
 import type { MarkStore } from '../storage/mark.ts';
 import type { ApprovalRecord } from '../storage/records.ts';
 import {
@@ -69,7 +68,7 @@ export async function acceptLoss(parts: RecoverParts): Promise<Recovery> {
     throw new Error(`the store has had ${ORIGINS_MAX} logs; start with a new store`);
   }
   // Whatever copy of the store turns up later: this log is never signed again.
-  const logId = mark ? await endLog(mark, ended.logId) : randomUUID();
+  const logId = mark ? await endLog(mark, ended.logId) : successorOf(ended.logId);
   const lost = found.lost ?? {};
   let voided = 0;
   for (let tries = 1; tries <= BEGIN_TRIES; tries++) {
@@ -99,7 +98,7 @@ async function endLog(mark: MarkStore, endedId: string): Promise<string> {
       ? (await mark.word(endedId)) === 'ended'
       : (await mark.read(known)) !== undefined || (await mark.word(known)) === 'ended';
   if (isOver) throw new Error(`this is a copy of a log that an operator ended; ${COPY_ADVICE}`);
-  return mark.end(endedId, known ?? randomUUID());
+  return mark.end(endedId, known ?? successorOf(endedId));
 }
 
 const COPY_ADVICE =
@@ -169,8 +168,9 @@ function operatorEntry({ store, operator }: RecoverParts, detail: object) {
 async function voidAuthority(parts: RecoverParts): Promise<number> {
   const revoked = await revokeRoots(parts);
   const denied = await denyPending(parts);
+  const expired = await expirePending(parts);
   await parts.store.voidPromises();
-  return revoked + denied;
+  return revoked + denied + expired;
 }
 
 async function revokeRoots({ store, operator }: RecoverParts): Promise<number> {
@@ -208,6 +208,29 @@ async function denyPending(parts: RecoverParts): Promise<number> {
     before = next;
   }
 }
+
+/** Whatever is pending still has an expiry in the past, which may have been edited: it ends for good. */
+async function expirePending({ store, operator }: RecoverParts): Promise<number> {
+  const caller = { principal: operator, root_principal: operator };
+  let count = 0;
+  for (;;) {
+    const ended = await store.expireApprovals(END_OF_TIME, PAGE, (request) => ({
+      entry: actEntry({ store }, caller, {
+        entry_type: 'approval_decision',
+        capability: request.capability,
+        approval_request_id: request.approval_request_id,
+        parameters_digest: request.parameters_digest,
+        detail: { decision: 'expired', reason: REASON },
+      }),
+      deliveries: [],
+    }));
+    count += ended;
+    if (ended < PAGE) return count;
+  }
+}
+
+/** Later than every expiry. */
+const END_OF_TIME = new Date('9999-12-31T00:00:00Z');
 
 async function deny({ store, operator }: RecoverParts, request: ApprovalRecord): Promise<number> {
   const { approval_request_id, capability, parameters_digest } = request;

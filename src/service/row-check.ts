@@ -19,15 +19,22 @@ import type {
 } from '../storage/records.ts';
 import { type RowKind, type RowOf, rowText, votesOf } from '../storage/row-forms.ts';
 import type { Alarms } from './alarms.ts';
+import type { RowLogs } from './row-logs.ts';
 
 export interface RowCheck {
   /** Tells of a row that does not match. */
   altered(kind: RowKind, id: string): void;
-  /** Whether every row of a lineage, root first, is the one that was kept. */
-  isLineage(read: Lineage): boolean;
+  /**
+   * A lineage, root first, as it counts: tokens of a log that an operator ended are revoked, whatever
+   * their rows say. Nothing where a row is not the one that was kept.
+   */
+  lineageOf(read: Lineage): readonly LineageLink[] | undefined;
   isBinding(binding: BindingRecord): boolean;
   isGrant(grant: GrantRecord): boolean;
-  /** Whether the request and each of its votes is the one that was kept. */
+  /**
+   * Whether the request and each of its votes is the one that was kept. One of a log that an operator
+   * ended counts only as decided.
+   */
   isApproval(request: ApprovalRecord): boolean;
   /** Those whose time has not passed, and those that do not match: they stay. */
   inForce(freezes: readonly FreezeRecord[], now: Date): readonly FreezeRecord[];
@@ -38,92 +45,120 @@ interface Lineage {
   readonly lineage: Loaded['lineage'];
 }
 
-export function createRowCheck(rows: RowKeys, alarms: Alarms): RowCheck {
+export function createRowCheck(rows: RowKeys, alarms: Alarms, logs: RowLogs): RowCheck {
   const altered: RowCheck['altered'] = (kind, id) => {
     const message = `the MAC of a ${kind} does not match its row: it was changed outside the service`;
     alarms.raise('row_altered', { kind, id }, message);
   };
-  const matches: Matches = (kind, id, row) => {
-    const isMatch = row.mac !== undefined && isMacOf(rows, kind, row, row.mac);
-    if (!isMatch) altered(kind, id);
-    return isMatch;
+  const standingOf: StandingOf = (kind, id, row) => {
+    const { mac } = row;
+    if (mac !== undefined) {
+      if (isMacOf(rows, kind, [row, logs.current()], mac)) return 'kept';
+      if (logs.older().some((log) => isMacOf(rows, kind, [row, log], mac))) return 'void';
+    }
+    altered(kind, id);
+    return 'altered';
   };
   return {
     altered,
-    isLineage: createLineageCheck(rows, matches, altered),
-    isBinding: (binding) => matches('binding', binding.binding_id, binding),
-    isGrant: (grant) => matches('grant', grant.grant_id, grant),
+    lineageOf: createLineageCheck({ rows, logs, standingOf, altered }),
+    isBinding: (binding) => standingOf('binding', binding.binding_id, binding) === 'kept',
+    isGrant: (grant) => standingOf('grant', grant.grant_id, grant) === 'kept',
     isApproval: (request) => {
       const id = request.approval_request_id;
-      const isAsKept = matches('approval', id, request);
-      return (
-        votesOf(request).every((vote) => matches('vote', `${id} ${vote.approver}`, vote)) &&
-        isAsKept
+      const standing = standingOf('approval', id, request);
+      const votes = votesOf(request).map((vote) =>
+        standingOf('vote', `${id} ${vote.approver}`, vote),
       );
+      if (votes.some((vote) => vote !== standing)) return false;
+      return standing === 'kept' || (standing === 'void' && request.status !== 'pending');
     },
     inForce: (freezes, now) =>
       freezes.filter((freeze) => {
-        const isAsKept = matches('freeze', `${freeze.what} ${freeze.target}`.trim(), freeze);
-        return !isAsKept || freeze.until === undefined || freeze.until > now;
+        const standing = standingOf('freeze', `${freeze.what} ${freeze.target}`.trim(), freeze);
+        return standing !== 'kept' || freeze.until === undefined || freeze.until > now;
       }),
   };
 }
 
-/** Whether the MAC of a row matches; raises the alarm where it does not. */
-type Matches = <Kind extends RowKind>(
+/** `void`: as it was kept, under a log that an operator ended. */
+type Standing = 'kept' | 'void' | 'altered';
+
+/** What the MAC of a row says; raises the alarm where it does not match. */
+type StandingOf = <Kind extends RowKind>(
   kind: Kind,
   id: string,
   row: RowOf<Kind> & { mac?: string | undefined },
-) => boolean;
+) => Standing;
 
-function createLineageCheck(
-  rows: RowKeys,
-  matches: Matches,
-  altered: RowCheck['altered'],
-): RowCheck['isLineage'] {
+interface LineageParts extends Pick<RowCheck, 'altered'> {
+  readonly rows: RowKeys;
+  readonly logs: RowLogs;
+  readonly standingOf: StandingOf;
+}
+
+function createLineageCheck(parts: LineageParts): RowCheck['lineageOf'] {
+  const { rows, logs, standingOf, altered } = parts;
   let verified = new WeakSet<TokenRecord>();
   let revision = rows.revision();
+  let log = logs.current();
 
-  function isToken(token: TokenRecord): boolean {
-    if (verified.has(token)) return true;
-    if (!matches('token', token.token_id, token)) return false;
-    verified.add(token);
-    return true;
+  function tokenStanding(token: TokenRecord): Standing {
+    if (verified.has(token)) return 'kept';
+    const standing = standingOf('token', token.token_id, token);
+    if (standing === 'kept') verified.add(token);
+    return standing;
   }
 
-  function isLink(link: LineageLink, id: string | undefined): boolean {
+  function linkStanding(link: LineageLink, id: string | undefined): Standing {
     const { token_id, revoked_at, revoked_mac } = link;
-    if (token_id !== id || !isToken(link.token)) return false;
+    const standing = token_id === id ? tokenStanding(link.token) : 'altered';
+    if (standing === 'altered') return standing;
     // The revocation counts either way: only the alarm depends on its MAC.
-    if (revoked_at) matches('revocation', token_id, { token_id, revoked_at, mac: revoked_mac });
-    return true;
+    if (revoked_at) standingOf('revocation', token_id, { token_id, revoked_at, mac: revoked_mac });
+    return standing;
+  }
+
+  /** A key that was withdrawn verifies nothing any more, and a log that ended gives nothing. */
+  function forget(): void {
+    if (revision === rows.revision() && log === logs.current()) return;
+    verified = new WeakSet();
+    revision = rows.revision();
+    log = logs.current();
   }
 
   return ({ token, lineage }) => {
-    // A key that was withdrawn verifies nothing any more.
-    if (revision !== rows.revision()) {
-      verified = new WeakSet();
-      revision = rows.revision();
-    }
-    if (!isToken(token)) return false;
+    forget();
+    if (tokenStanding(token) === 'altered') return undefined;
     if (lineage.length !== token.lineage.length) {
       altered('token', token.token_id);
-      return false;
+      return undefined;
     }
-    return lineage.every((link, place) => isLink(link, token.lineage[place]));
+    let isVoid = false;
+    for (const [place, link] of lineage.entries()) {
+      const standing = linkStanding(link, token.lineage[place]);
+      if (standing === 'altered') return undefined;
+      if (standing === 'void') isVoid = true;
+    }
+    return isVoid ? lineage.map(voided) : lineage;
   };
+}
+
+/** It was issued, and the log that said so has ended. */
+function voided(link: LineageLink): LineageLink {
+  return { ...link, revoked_at: link.revoked_at ?? link.token.issued_at };
 }
 
 /** A row that has no canonical text was not kept by us. */
 function isMacOf<Kind extends RowKind>(
   rows: RowKeys,
   kind: Kind,
-  row: RowOf<Kind>,
+  [row, log]: [row: RowOf<Kind>, log: string],
   mac: string,
 ): boolean {
   let text: string;
   try {
-    text = rowText(kind, row);
+    text = rowText(kind, row, log);
   } catch {
     return false;
   }

@@ -12,10 +12,12 @@
 
 import { digestOf } from '../domain/canonical.ts';
 import { claimsOf } from '../domain/claims.ts';
+import { rowLabelOf } from '../domain/origin.ts';
 import type { RowKeys } from '../keyring/row-keys.ts';
 import { rowText } from '../storage/row-forms.ts';
 import type { RowSealing, RowState, StoredRow } from '../storage/row-store.ts';
 import type { Store } from '../storage/store.ts';
+import { currentOrigin } from './compare-log.ts';
 
 export interface SealParts {
   readonly store: Store;
@@ -31,7 +33,8 @@ export interface SealParts {
 /** Rejects where the rows cannot be trusted, and says what mends it. */
 export async function sealStore(parts: SealParts): Promise<void> {
   const { store, rows, isKept } = parts;
-  await store.sealRows((state) => sealingOf(parts, state));
+  const label = rowLabelOf(await currentOrigin(store));
+  await store.sealRows((state) => sealingOf(parts, state, label));
   const fault = isKept ? rows.sealedLogs?.add(store.logId) : undefined;
   if (fault !== undefined) parts.onWarning(fault);
 }
@@ -55,8 +58,12 @@ function sealText(logId: string): string {
   return `writ row seal\n${logId}`;
 }
 
-function sealingOf(parts: SealParts, { seal, isEmpty }: RowState): RowSealing | undefined {
-  const { store, rows, serviceId, adopt } = parts;
+function sealingOf(
+  parts: SealParts,
+  { seal, isEmpty }: RowState,
+  label: string,
+): RowSealing | undefined {
+  const { store, rows, adopt } = parts;
   const text = sealText(store.logId);
   if (seal !== undefined) {
     if (!rows.isMacOf(text, seal)) throw new Error(unverifiable(seal));
@@ -67,19 +74,19 @@ function sealingOf(parts: SealParts, { seal, isEmpty }: RowState): RowSealing | 
   // Keys that authenticated a store before adopt no other one by themselves: its id may be made up.
   const isUsed = rows.sealedLogs === undefined || rows.sealedLogs.any();
   if (!isEmpty && isUsed && !adopt) throw new Error(UNADOPTED);
-  return { seal: rows.macOf(text), macOf: (row) => adoptedMac(rows, serviceId, row) };
+  return { seal: rows.macOf(text), macOf: (row) => adoptedMac(parts, row, label) };
 }
 
 /** A token whose columns are not those of its claims was altered before: it stays without a MAC. */
 function adoptedMac(
-  rows: RowKeys,
-  serviceId: string,
+  { rows, serviceId }: SealParts,
   { kind, row }: StoredRow,
+  label: string,
 ): string | undefined {
   if (kind === 'token' && digestOf(claimsOf(serviceId, row)) !== row.claims_digest) {
     return undefined;
   }
-  return rows.macOf(rowText(kind, row));
+  return rows.macOf(rowText(kind, row, label));
 }
 
 function unverifiable(seal: string): string {

@@ -43,6 +43,7 @@ import { createRateLimiter } from './rate.ts';
 import { closeAbandoned, indeterminate, reconcile } from './recover.ts';
 import { startResuming } from './resume.ts';
 import { type RetentionOptions, startRetention } from './retention.ts';
+import { openRowLogs, type RowLogs } from './row-logs.ts';
 import { type Sealer, type SealingState, startSealer } from './sealer.ts';
 import { createSettler } from './settle.ts';
 import { createSlicer, type Slicer } from './slices.ts';
@@ -133,11 +134,12 @@ export async function createRuntime({
   const external = await externalIdentities(config, given.store, log);
   const instanceId = randomUUID();
   // Before anything is written: the log may not be the one that was signed.
-  const sealer = await anchored({ ...given, instanceId }, mark);
+  const logs = await openRowLogs(given.store);
+  const sealer = await anchored({ ...given, instanceId, logs }, mark);
   const withheld = () => sealer?.state().refused;
   const alarms = createAlarms(log);
   const guarded = guardedStore(tracedStore(given.store, tracer), withheld);
-  const store = authenticStore(guarded, keyring.rows, alarms);
+  const store = authenticStore(guarded, { rows: keyring.rows, alarms, logs });
   const watchers = new Set<Watcher>();
   const parts: Parts = {
     ...given,
@@ -244,7 +246,9 @@ async function externalIdentities(
 
 /** Only a service that says that its log is anchored seals it. */
 async function anchored(
-  parts: Pick<Parts, 'definition' | 'config' | 'store' | 'keyring' | 'log' | 'instanceId'>,
+  parts: Pick<Parts, 'definition' | 'config' | 'store' | 'keyring' | 'log' | 'instanceId'> & {
+    readonly logs: RowLogs;
+  },
   mark: MarkStore | undefined,
 ): Promise<Sealer | undefined> {
   const { level, anchoring } = parts.definition.trust;
@@ -260,7 +264,8 @@ async function anchored(
   const [first] = parts.config.witnesses;
   const guard = parts.config.mark === 'witness' && first ? witnessGuard(store, first) : undefined;
   const sealing = { serviceId, store, keyring, mark, guard, log, instanceId, ...anchoring };
-  const sealer = await startSealer({ ...sealing, onSealed: witnesses.show });
+  const onCompared = parts.logs.look;
+  const sealer = await startSealer({ ...sealing, onCompared, onSealed: witnesses.show });
   const stop = () => sealer.stop().then(witnesses.stop);
   return { ...sealer, stop };
 }

@@ -35,6 +35,8 @@ export interface SealerOptions extends SealParts {
   /** ISO 8601. */
   readonly cadence: string;
   readonly instanceId: string;
+  /** Called before anything is appended to a log that was compared: it may be another one by now. */
+  readonly onCompared?: (() => Promise<void>) | undefined;
   /** Told of every checkpoint that was sealed here. */
   readonly onSealed?: ((checkpoint: CheckpointRecord) => void) | undefined;
 }
@@ -75,10 +77,12 @@ export async function startSealer(options: SealerOptions): Promise<Sealer> {
   const compare = async () => {
     const compared = await compareLog(options);
     if (compared && state.refused !== undefined) await seenElsewhere(options, compared);
+    await options.onCompared?.();
   };
   const attempt = async () => {
     if (state.refused !== undefined) await compare();
     const { checkpoint, isNew } = await sealNext(options);
+    await options.onCompared?.();
     state = { checkpoint };
     told = undefined;
     const { sequence, size } = checkpoint;
@@ -109,7 +113,11 @@ export async function startSealer(options: SealerOptions): Promise<Sealer> {
   const turn = async () => {
     const now = store.now();
     const leads = await store.lead('seal', instanceId, now, new Date(now.getTime() + leadMs));
-    await (leads || state.refused !== undefined ? attempt() : followMark(options));
+    if (leads || state.refused !== undefined) await attempt();
+    else {
+      await followMark(options);
+      await options.onCompared?.();
+    }
   };
   const failed = (error: unknown) => tell(error as Error);
   const turns = repeated(() => inTurn(turn), cadenceMs, failed);

@@ -42,7 +42,12 @@ export function witnessGuard(store: Store, witness: Witness): SealGuard {
       if (next.size === 0) return '';
       const { status, body } = await asked(addCheckpoint(store, witness, next, seen));
       if (status === 200) return cosignatureIn(body, witness, next);
-      if (status === 409) return undefined;
+      if (status === 409) {
+        // Another process was first; or this is another history of a log that grew elsewhere.
+        if (sizeOf(body) <= next.size) return undefined;
+        const found = `a witness has seen ${sizeOf(body)} entries, the log has ${next.size}`;
+        throw new SealingRefused(found, 'rollback', { entry_count: sizeOf(body) });
+      }
       if (status === 422) {
         throw new SealingRefused(
           `a witness has seen ${seen} entries that are not those of the log`,

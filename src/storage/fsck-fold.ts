@@ -48,6 +48,8 @@ export interface ExpectedToken {
   /** What those reported beyond their reservations, by currency. */
   owes?: Map<string, bigint>;
   revokedBy?: string | undefined;
+  /** Made before a log that an operator ended; so are requests and grants. */
+  isVoid?: boolean;
 }
 
 export interface ExpectedRequest {
@@ -64,6 +66,7 @@ export interface ExpectedRequest {
   reason?: unknown;
   /** A decision whose kind was erased names this request. */
   isUncertain: boolean;
+  isVoid?: boolean;
 }
 
 export interface ExpectedGrant {
@@ -73,7 +76,6 @@ export interface ExpectedGrant {
   uses: number;
   /** Calls that may have been admitted: the store did not answer before their entry was made. */
   perhapsUsed: number;
-  /** Given before a log that an operator ended. */
   isVoid?: boolean;
 }
 
@@ -108,10 +110,16 @@ export function foldEntry(expected: Expected, stored: StoredEntry): void {
     count(stored.leaf ? expected.erasedPersonal : expected.erased, entry_type);
   }
   // A later log begins after what was promised before was voided.
-  if (isFirstOfLater(stored)) for (const grant of expected.grants.values()) grant.isVoid = true;
+  if (isFirstOfLater(stored)) voidAll(expected);
   if (!stored.leaf) return;
   const entry = readable(stored);
   if (entry) FOLDS[entry_type]?.(expected, entry);
+}
+
+function voidAll({ tokens, requests, grants }: Expected): void {
+  for (const each of [tokens, requests, grants]) {
+    for (const made of each.values()) made.isVoid = true;
+  }
 }
 
 function isFirstOfLater({ sequence }: StoredEntry): boolean {

@@ -67,6 +67,8 @@ export function createLedgerCheck(
           if (call.grant_id !== undefined) grantOf(expected.grants, call.grant_id).uses += 1;
         },
         unknownCall: (call) => checkUnknownCall(check, call),
+        oldKey: (id) =>
+          report('call', id, 'its idempotency key is kept, and an operator has voided it'),
         token(state) {
           count.tokens += 1;
           if (state.budget) {

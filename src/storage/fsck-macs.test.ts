@@ -9,6 +9,7 @@ import { openKeyring } from '../keyring/keyring.ts';
 import { createLog } from '../log.ts';
 import { createAlarms } from '../service/alarms.ts';
 import { authenticStore } from '../service/authentic-store.ts';
+import { openRowLogs } from '../service/row-logs.ts';
 import { at, binding, childToken, entry, freezeOf, rootToken } from '../testing/fixtures.ts';
 import { openSqlite } from './sqlite/store.ts';
 
@@ -31,7 +32,11 @@ async function storeOf(name: string): Promise<string> {
   const file = join(folder, `${name}.db`);
   const keyring = openKeyring({ folder: keys }, { now: () => new Date(), onWarning: assert.fail });
   const raw = await openSqlite(file);
-  const store = authenticStore(raw, keyring.rows, createAlarms(createLog('silent')));
+  const store = authenticStore(raw, {
+    rows: keyring.rows,
+    alarms: createAlarms(createLog('silent')),
+    logs: await openRowLogs(raw),
+  });
   const root = rootToken();
   await store.insertRoot(root, entry());
   const { lineage: judged } = await store.load({ tokenId: root.token_id });

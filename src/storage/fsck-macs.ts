@@ -8,6 +8,7 @@
  * @module
  */
 
+import { rowLabelOf } from '../domain/origin.ts';
 import { rowText } from './row-forms.ts';
 import { ROW_PAGE, ROW_TABLES, type StoredRow } from './row-store.ts';
 import type { Store } from './store.ts';
@@ -19,6 +20,9 @@ export interface MacReport {
   /** The first rows that do not match, as kind and id, and how many there are. */
   readonly altered: readonly string[];
   readonly alteredCount: number;
+  /** The first bindings of a log that an operator ended, and how many there are: none may be left. */
+  readonly voided: readonly string[];
+  readonly voidedCount: number;
 }
 
 /** Rows that are named one by one. */
@@ -30,15 +34,24 @@ export async function checkMacs(
 ): Promise<MacReport> {
   const byKey = new Map<string, number>();
   const altered: string[] = [];
+  const voided: string[] = [];
+  const labels = (await store.origins()).map(rowLabelOf).reverse();
   let rows = 0;
+  let voidedCount = 0;
   for await (const row of allRows(store)) {
     rows += 1;
+    const name = `${row.kind} "${row.id}"`;
     const key = row.mac?.split('.', 1)[0] ?? '';
-    if (isMatch(row, isMacOf)) byKey.set(key, (byKey.get(key) ?? 0) + 1);
-    else if (altered.length < ALTERED_MAX) altered.push(`${row.kind} "${row.id}"`);
+    const place = labels.findIndex((label) => isMatch(row, label, isMacOf));
+    if (place >= 0) byKey.set(key, (byKey.get(key) ?? 0) + 1);
+    else if (altered.length < ALTERED_MAX) altered.push(name);
+    // Tokens, requests and grants of before stay; the log says what must have become of them.
+    if (place <= 0 || row.kind !== 'binding') continue;
+    voidedCount += 1;
+    if (voided.length < ALTERED_MAX) voided.push(name);
   }
   const matching = [...byKey.values()].reduce((sum, count) => sum + count, 0);
-  return { rows, byKey, altered, alteredCount: rows - matching };
+  return { rows, byKey, altered, alteredCount: rows - matching, voided, voidedCount };
 }
 
 async function* allRows(store: Store): AsyncGenerator<StoredRow> {
@@ -55,11 +68,12 @@ async function* allRows(store: Store): AsyncGenerator<StoredRow> {
 /** A row that has no canonical text was not kept by the service. */
 function isMatch(
   { kind, row, mac = '' }: StoredRow,
+  label: string,
   isMacOf: (text: string, mac: string) => boolean,
 ): boolean {
   let text: string;
   try {
-    text = rowText(kind, row);
+    text = rowText(kind, row, label);
   } catch {
     return false;
   }

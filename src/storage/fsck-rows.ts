@@ -55,6 +55,10 @@ export function checkToken(check: RowCheck, state: TokenState): void {
   // Where nothing else tells what it was made from, its calls count for what the row says.
   if (known.told === undefined) known.parent = token.parent_token_id;
   checkRevocation(check, id, { revoked_at, by: known.revokedBy });
+  // What is below a root is void with it.
+  if (known.isVoid && revoked_at === undefined && token.parent_token_id === undefined) {
+    check.report('token', id, 'it is not revoked, and an operator has voided it');
+  }
   checkWidth(check, token, parent);
 }
 
@@ -157,6 +161,9 @@ export function checkRequest(check: RowCheck, request: ApprovalRecord): void {
     check.report('request', id, `it does not name ${hands.join(', ')}, through whom it was asked`);
   }
   checkDecision(check, request, known);
+  if (known.isVoid && request.status === 'pending') {
+    check.report('request', id, 'it is pending, and an operator has voided it');
+  }
 }
 
 function checkDecision(check: RowCheck, request: ApprovalRecord, known: ExpectedRequest): void {

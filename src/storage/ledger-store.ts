@@ -29,6 +29,8 @@ export interface LedgerSight {
   erased(erased: ErasedCalls): void;
   openCall(call: OpenCall): void;
   unknownCall(call: UnknownCall): void;
+  /** The call of an idempotency key that was closed in a log which an operator ended. */
+  oldKey(operationId: string): void;
   token(token: TokenState): void;
   debt(debt: Debt): void;
   request(request: ApprovalRecord): void;

@@ -130,11 +130,18 @@ const FORMS = {
 export type RowKind = keyof typeof FORMS;
 export type RowOf<Kind extends RowKind> = Parameters<(typeof FORMS)[Kind]>[0];
 
-/** The text whose MAC a row carries. Throws where the row holds what canonical JSON cannot. */
-export function rowText<Kind extends RowKind>(kind: Kind, row: RowOf<Kind>): string {
+/** What ends authority is not void after a break, so it is of no log in particular. */
+const OF_NO_LOG: ReadonlySet<RowKind> = new Set(['revocation', 'freeze']);
+
+/**
+ * The text whose MAC a row carries, for the log that it was kept under (`rowLabelOf`). Throws where the
+ * row holds what canonical JSON cannot.
+ */
+export function rowText<Kind extends RowKind>(kind: Kind, row: RowOf<Kind>, log = ''): string {
   const form = FORMS[kind] as (row: RowOf<Kind>) => Readonly<Record<string, unknown>>;
   const said = Object.entries(form(row)).map(([field, value]) => [field, wordOf(value)]);
-  return `writ row ${kind}\n${canonicalJson(Object.fromEntries(said))}`;
+  const of = log === '' || OF_NO_LOG.has(kind) ? '' : ` of log ${log}`;
+  return `writ row ${kind}${of}\n${canonicalJson(Object.fromEntries(said))}`;
 }
 
 /** Amounts are text, since they may be beyond what a JSON number holds. Absent is null. */

@@ -186,7 +186,14 @@ const ignore = () => undefined;
 /** Looks at nothing. */
 const BLIND: LedgerSight = {
   ...{ entry: ignore, erased: ignore, openCall: ignore, unknownCall: ignore, token: ignore },
-  ...{ debt: ignore, request: ignore, grant: ignore, freeze: ignore, unreadable: ignore },
+  ...{
+    oldKey: ignore,
+    debt: ignore,
+    request: ignore,
+    grant: ignore,
+    freeze: ignore,
+    unreadable: ignore,
+  },
 };
 
 const CALLS: Record<string, (store: Store) => Promise<unknown>> = {

@@ -166,6 +166,47 @@ for (const [name, open] of Object.entries(PLACES)) {
       await store.close();
     });
 
+    test('rows that are put back after the break stay void, and fsck names them', async () => {
+      const { token } = await rolledBack(place);
+      // Neither a revocation nor an expiry that is made up hides a row from the recovery for good.
+      await place.edit('UPDATE tokens SET revoked_at = issued_at');
+      await place.edit(
+        "UPDATE approval_requests SET expires_at = created_at WHERE status = 'pending'",
+      );
+      const recovered = await writ(['recover', '--accept-loss'], place, FIRST_OPERATOR);
+      assert.equal(recovered.status, 0, recovered.err);
+      await place.edit('UPDATE tokens SET revoked_at = NULL, revoked_mac = NULL');
+      await place.edit('UPDATE grants SET uses = 0');
+      await place.edit(
+        `UPDATE approval_requests SET status = 'pending', decided_at = NULL, decided_by = NULL,
+           reason = NULL, expires_at = (SELECT max(expires_at) FROM approval_requests)
+         WHERE grant_id IS NULL`,
+      );
+
+      await life(place, async (desk) => {
+        const used = await desk.invoke(token, 'look');
+        const made = await desk.ask('POST', '/svc/tokens', token, { scope: ['w.use'] });
+        const fresh = await desk.issue();
+        const { body: pending } = await desk.ask('GET', '/svc/approval_requests', 'bob-key');
+
+        assert.deepEqual([used.status, used.body.failure.type], [401, 'invalid_token']);
+        assert.match(used.body.failure.detail, /revoked/);
+        assert.equal(made.status, 401);
+        assert.deepEqual(
+          pending.approval_requests.filter((each: { status: string }) => each.status === 'pending'),
+          [],
+        );
+        assert.equal((await desk.invoke(fresh, 'look')).status, 200);
+      });
+      const store = await openStore(place.url);
+      const { findings } = await checkStore(store);
+      await store.close();
+      const told = findings.map(({ what, detail }) => `${what}: ${detail}`).join('\n');
+      assert.match(told, /^token: it is not revoked, and an operator has voided it$/m);
+      assert.match(told, /^request: it is pending, and an operator has voided it$/m);
+      assert.match(told, /^grant: it has uses left, and an operator has voided it$/m);
+    });
+
     test('a copy of before the break is refused afterwards, however long it is', async () => {
       await rolledBack(place);
       await writ(['recover', '--accept-loss'], place, FIRST_OPERATOR);

@@ -8,11 +8,15 @@ import assert from 'node:assert/strict';
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, test } from 'vitest';
 import { type NoteKey, readVkey, vkeyText } from '../../src/domain/note-key.ts';
+import { acceptLoss as accept } from '../../src/service/recover-log.ts';
+import { witnessGuard } from '../../src/service/witness.ts';
+import { openStore } from '../../src/storage/open.ts';
 import { openWitnessKey } from '../../src/witness/key.ts';
 import { serveWitness, type WitnessServer } from '../../src/witness/server.ts';
-import { calmDesk, seal, sealed } from '../log/support.ts';
+import { calmDesk, seal, sealed, until } from '../log/support.ts';
 import { ALICE, type TestService, testService } from '../service/harness.ts';
 
 const NAME = 'witness.example/w1';
@@ -49,7 +53,8 @@ async function life(run: (service: TestService) => Promise<void>): Promise<void>
   try {
     const line = service.log.find((text) => text.includes('"log keys"')) ?? '{}';
     const [vkey = ''] = JSON.parse(line).keys ?? [];
-    logKeys.splice(0, 1, readVkey(vkey) as NoteKey);
+    const key = readVkey(vkey) as NoteKey;
+    if (!logKeys.some(({ name }) => name === key.name)) logKeys.push(key);
     await run(service);
   } finally {
     await service.close();
@@ -80,6 +85,55 @@ test('a witness that serves as the mark sees everything first, and refuses a res
     assert.equal((await seal(service)).status, 503);
     await assert.rejects(grow(service), /service_unavailable/);
     assert.equal((await service.store.listCheckpoints(10)).length, kept);
+  });
+});
+
+/** Accepts the loss on the store as it lies there, and says which log begins. */
+async function acceptLoss(): Promise<string> {
+  const store = await openStore(`sqlite:${join(home, 'writ.db')}`, { create: false });
+  const { noteKey } = openWitnessKey(join(home, 'witness'), NAME);
+  const guard = witnessGuard(store, { url: witness.url, vkey: vkeyText(noteKey) });
+  try {
+    const { logId } = await accept({ store, unchecked: store, guard, operator: 'service:op' });
+    return logId;
+  } finally {
+    await store.close();
+  }
+}
+
+test('a second copy of a log that ended gets no second successor past the witness', async () => {
+  const [file, copy] = [join(home, 'writ.db'), join(home, 'copy.db')];
+  await life(async (service) => {
+    await grow(service);
+    await sealed(service);
+  });
+  copyFileSync(file, copy);
+  await life(async (service) => {
+    for (let i = 0; i < 4; i++) await grow(service);
+    await sealed(service);
+  });
+  copyFileSync(copy, file);
+  const first = await acceptLoss();
+  await life(async (service) => {
+    await until(async () => (await service.ask('GET', '/readyz')).status === 200);
+    await grow(service);
+    await sealed(service);
+  });
+
+  copyFileSync(copy, file);
+  const second = await acceptLoss();
+
+  assert.equal(second, first);
+  await life(async (service) => {
+    assert.equal(logKeys.length, 2, 'the witness knows this log');
+    await pause(1_100);
+    const ready = await service.ask('GET', '/readyz');
+    assert.equal(ready.status, 503);
+    assert.match(ready.body.reasons.join(), /a witness has seen \d+ entries, the log has 1;/);
+    await assert.rejects(grow(service), /service_unavailable/);
+    const { first: place } = await service.store.treeHead();
+    const last = await service.store.lastCheckpoint();
+    assert.ok((last?.sequence ?? 0) < place, 'nothing was sealed of it');
   });
 });
 

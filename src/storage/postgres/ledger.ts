@@ -71,6 +71,8 @@ async function readCalls(session: Session, see: LedgerSight): Promise<void> {
     see.openCall({ ...call, grant_id: call.grant_id ?? undefined });
   }
   for (const call of await session.run<UnknownCall>(UNKNOWN)) see.unknownCall(call);
+  const old = await session.run<{ operation_id: string }>(OLD_KEYS);
+  for (const { operation_id } of old) see.oldKey(operation_id);
 }
 
 async function readEntries(session: Session, from: number, see: LedgerSight): Promise<void> {
@@ -155,6 +157,13 @@ const UNKNOWN: Statement = {
   name: 'ledger_unknown',
   text: `SELECT operation_id, invocation_id FROM intents
     WHERE outcome = 'indeterminate' AND reconciled_at IS NULL`,
+};
+
+const OLD_KEYS: Statement = {
+  name: 'ledger_old_keys',
+  text: `SELECT k.operation_id FROM idempotency k JOIN intents i USING (operation_id)
+      JOIN log l ON l.entry_id = i.entry_id
+    WHERE l.sequence < (SELECT max(first) FROM origins)`,
 };
 
 const TOKENS: Statement = {

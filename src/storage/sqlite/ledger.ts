@@ -120,4 +120,10 @@ function readCalls(connection: Connection, see: LedgerSight): void {
      WHERE outcome = 'indeterminate' AND reconciled_at IS NULL`,
   );
   for (const call of unknown) see.unknownCall(call);
+  const old = connection.all<{ operation_id: string }>(
+    `SELECT k.operation_id FROM idempotency k JOIN intents i USING (operation_id)
+       JOIN log l ON l.entry_id = i.entry_id
+     WHERE l.sequence < (SELECT max(first) FROM origins)`,
+  );
+  for (const { operation_id } of old) see.oldKey(operation_id);
 }
