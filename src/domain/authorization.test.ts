@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { type Capability, CapabilityDeclaration } from '../protocol/capability.ts';
 import type { Failure } from '../protocol/failure.ts';
+import type { PrincipalClass } from '../protocol/primitives.ts';
 import {
   excessiveDepth,
   inadmissiblePrincipal,
@@ -81,10 +82,38 @@ const PRINCIPALS: readonly [
 ];
 for (const [what, declared, held, refused] of PRINCIPALS) {
   test(`inadmissiblePrincipal() ${refused ? 'refuses' : 'passes'} ${what}`, () => {
-    const failure = inadmissiblePrincipal(token(held), capability(declared));
+    const failure = inadmissiblePrincipal(token(held), capability(declared), [token(held)]);
 
     assert.deepEqual(found(failure), refused ? NON_DELEGABLE : undefined);
     if (failure) assert.equal(failure.resolution.recovery_class, 'terminal');
+  });
+}
+
+const CHAINS: readonly [classes: PrincipalClass[], chain: string[], other?: string][] = [
+  [['service'], ['service:x']],
+  [['service'], ['service:x', 'service:y']],
+  [['service'], ['agent:a', 'service:x'], 'agent:a'],
+  [['service'], ['service:x', 'agent:a', 'service:y'], 'agent:a'],
+  [['service'], ['human:r', 'service:x'], 'human:r'],
+  [
+    ['service', 'agent'],
+    ['agent:a', 'service:x'],
+  ],
+  [['oidc'], ['service:x', 'oidc:x'], 'service:x'],
+  [['human'], ['human:r', 'human:b']],
+  [['human'], ['service:x', 'human:b'], 'service:x'],
+  [['agent'], ['human:r', 'service:x', 'agent:a']],
+  [['agent'], ['agent:a', 'service:x'], 'service:x'],
+];
+for (const [principal_classes, chain, other] of CHAINS) {
+  test(`inadmissiblePrincipal() ${other ? 'refuses' : 'passes'} ${chain.join(' > ')} for ${principal_classes}`, () => {
+    const lineage = chain.map((subject) => token({ subject }));
+    const own = lineage.at(-1) as Authority;
+
+    const failure = inadmissiblePrincipal(own, capability({ principal_classes }), lineage);
+
+    assert.deepEqual(found(failure), other ? NON_DELEGABLE : undefined);
+    if (other) assert.ok(failure?.detail.includes(`"${other}"`), failure?.detail);
   });
 }
 

@@ -9,20 +9,26 @@
 
 import type { Capability, ControlRequirement } from '../protocol/capability.ts';
 import type { Failure } from '../protocol/failure.ts';
+import type { PrincipalClass } from '../protocol/primitives.ts';
 import { failure } from './failure.ts';
 import type { Authority } from './narrowing.ts';
 import { parsePrincipal } from './principal.ts';
 import { covers, uncovered } from './scope-pattern.ts';
 
-/** The capability admits neither this class of principal, or nobody but the root principal. */
+/**
+ * The capability does not admit this class of principal, or only the root principal. `lineage` are the
+ * tokens from the root to this one, itself last.
+ */
 export function inadmissiblePrincipal(
   token: Authority,
   capability: Capability,
+  lineage: readonly Pick<Authority, 'subject'>[],
 ): Failure | undefined {
   const { principal_classes: classes } = capability;
-  const held = parsePrincipal(token.subject)?.class;
-  if (classes && !(held && classes.includes(held))) {
-    const detail = `Cannot invoke "${capability.name}" as "${token.subject}": it is for ${classes.join(' or ')} principals`;
+  const other = classes && otherClass(token.subject, classes, lineage);
+  if (other !== undefined) {
+    const through = other === token.subject ? '' : ` through "${other}"`;
+    const detail = `Cannot invoke "${capability.name}" as "${token.subject}"${through}: it is for ${classes?.join(' or ')} principals`;
     return failure('non_delegable_action', detail);
   }
   // A deeper token may carry the root principal's name and still be in somebody else's hands.
@@ -30,6 +36,25 @@ export function inadmissiblePrincipal(
   if (capability.delegable || isRoot) return undefined;
   const detail = `Cannot invoke "${capability.name}" with a delegated token: only the root principal may`;
   return failure('non_delegable_action', detail, { grantable_by: token.root_principal });
+}
+
+/**
+ * The name that keeps a token from the admitted classes. The holder of a token chooses the name of its
+ * child, so a class other than `agent` counts only where every token above has an admitted one too: then
+ * the service itself named the first of them. Anyone may name an agent (decision 0034).
+ */
+function otherClass(
+  subject: string,
+  admitted: readonly PrincipalClass[],
+  lineage: readonly Pick<Authority, 'subject'>[],
+): string | undefined {
+  const isAdmitted = (name: string) => {
+    const held = parsePrincipal(name)?.class;
+    return held !== undefined && admitted.includes(held);
+  };
+  if (!isAdmitted(subject)) return subject;
+  if (parsePrincipal(subject)?.class === 'agent') return undefined;
+  return lineage.find((link) => !isAdmitted(link.subject))?.subject;
 }
 
 export function missingScope(token: Authority, capability: Capability): Failure | undefined {

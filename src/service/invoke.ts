@@ -132,7 +132,8 @@ export async function check(
   }
   const whole = [capability, ...steps] as const;
   refuse(otherResponseMode(capability, sent));
-  refuse(firstDefect(inadmissiblePrincipal, token, whole));
+  const { lineage } = loaded;
+  refuse(firstDefect((held, each) => inadmissiblePrincipal(held, each, lineage), token, whole));
   refuse(missingScope(token, capability));
   refuse(otherBinding(token, capability));
   refuse(otherTask(token, sent.task_id));

@@ -127,7 +127,7 @@ type Whole = readonly [Capability, ...Capability[]];
 function obstacle({ token, loaded }: TokenCaller, whole: Whole): Failure | undefined {
   const [capability] = whole;
   return (
-    firstDefect(inadmissiblePrincipal, token, whole) ??
+    firstDefect((held, each) => inadmissiblePrincipal(held, each, loaded.lineage), token, whole) ??
     missingScope(token, capability) ??
     otherBinding(token, capability) ??
     firstDefect(excessiveDepth, token, whole) ??

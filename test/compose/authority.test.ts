@@ -18,6 +18,7 @@ const whenDear = {
 
 const wholes = [
   whole('with_human', ['hold_one', 'human_step']),
+  whole('with_service', ['hold_one', 'service_step']),
   whole('with_shallow', ['hold_one', 'shallow_step']),
   whole('with_tight', ['hold_one', 'tight_step']),
   whole('with_limited', ['limited_step']),
@@ -62,6 +63,22 @@ onEachStore(wholes, (desk) => {
 
     assert.equal(status, 200);
     assert.deepEqual(world.effects, ['hold_one x', 'human_step x']);
+  });
+
+  test('a whole takes no class for its steps from a name that a holder chose', async () => {
+    const { issue, token, invoke, world } = desk();
+    const agent = await token();
+    const named = await issue(agent.token, {
+      scope: agent.scope,
+      subject: 'service:x',
+      parent_token: agent.token_id,
+    });
+
+    const refused = await invoke(named.token, 'with_service', { item: 'x' });
+
+    assert.equal(refused.status, 403, JSON.stringify(refused.body));
+    assert.match(refused.body.failure.detail, /as "service:x" through "agent:/);
+    assert.deepEqual(world.effects, []);
   });
 
   test('a whole is no deeper than its steps admit', async () => {

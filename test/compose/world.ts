@@ -211,6 +211,7 @@ function guardedSteps(plain: Plain) {
       },
     }),
     defineCapability({ ...write('human_step'), principal_classes: ['human'] }),
+    defineCapability({ ...write('service_step'), principal_classes: ['service'] }),
     defineCapability({ ...write('secret_step'), minimum_scope: ['w.secret'] }),
     defineCapability({ ...write('shallow_step'), max_delegation_depth: 0 }),
     defineCapability({

@@ -223,6 +223,33 @@ onEachStore((rig) => {
     assert.equal(rig().world.ran('bounded'), 1);
   });
 
+  test('invoke() and permissions take no class from a name that a holder chose', async () => {
+    const service = await rig().token({ subject: 'service:x' });
+    const agent = await rig().token();
+    const named = await rig().child(agent, { subject: 'service:x' });
+    const below = await rig().child(service, { subject: 'service:y' });
+    const back = await rig().child(await rig().child(service, { subject: 'agent:b' }), {
+      subject: 'service:x',
+    });
+    const deniedTo = async ({ token }: IssueAnswer) => {
+      const { body } = await rig().ask('POST', '/svc/permissions', { bearer: token });
+      return body.denied.some((each: { capability: string }) => each.capability === 'service_only');
+    };
+
+    for (const token of [service, below]) {
+      assert.equal((await rig().invoke(token.token, 'service_only')).status, 200);
+      assert.equal(await deniedTo(token), false);
+    }
+    for (const token of [agent, named, back]) {
+      const ran = rig().world.ran('service_only');
+      const { status, body } = await rig().invoke(token.token, 'service_only');
+      assert.equal(status, 403, JSON.stringify(body));
+      assert.match(body.failure.detail, /it is for service principals/);
+      assert.equal(rig().world.ran('service_only'), ran);
+      assert.equal(await deniedTo(token), true);
+    }
+  });
+
   test('invoke() applies what a token and the catalog say, both sides of each', async () => {
     const root = await rig().token({ subject: 'human:alice', ...SECRET });
     const one = await rig().token({ ...SECRET });

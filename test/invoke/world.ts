@@ -184,6 +184,7 @@ function guardedCapabilities(plain: Plain) {
   return [
     defineCapability({ ...free('secret'), minimum_scope: ['w.use', 'w.secret'] }),
     defineCapability({ ...free('human_only'), principal_classes: ['human'] }),
+    defineCapability({ ...free('service_only'), principal_classes: ['service'] }),
     defineCapability({ ...free('root_only'), delegable: false }),
     defineCapability({ ...free('shallow'), max_delegation_depth: 1 }),
     defineCapability({
