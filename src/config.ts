@@ -203,6 +203,16 @@ export async function loadConfig(
   return config;
 }
 
+/** What the configuration file alone says, unchecked; nothing where there is no file. */
+export async function fileSettings(
+  folder: string,
+  environment: Environment,
+): Promise<Readonly<Record<string, unknown>> | undefined> {
+  const file = await readConfigFile(environment[CONFIG_FILE_VARIABLE], folder);
+  if ('fault' in file) throw new ConfigError([file.fault], { cause: file.cause });
+  return Object.keys(file.settings).length === 0 ? undefined : { ...file.settings };
+}
+
 /** A demo credential stays one where a file gives it to somebody else: everybody knows it. */
 function withDemoMarks(settings: GivenSettings, given: GivenSettings): GivenSettings {
   const demo = new Set(given.identities?.filter((each) => each.demo).map(credentialDigest));

@@ -10,8 +10,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { CONFIG_FILE_VARIABLE, MARK_FILE, stateFolder } from '../config.ts';
-import { readConfigFile } from '../config-file.ts';
+import { fileSettings, MARK_FILE, stateFolder } from '../config.ts';
 import { createCheckpointCheck } from '../keyring/checkpoint-check.ts';
 import { readKeyFolder } from '../keyring/key-folder.ts';
 import { noteKeysOf } from '../keyring/note-signing.ts';
@@ -114,11 +113,8 @@ const ERASING: readonly string[] = [...EventClass.options, 'personal'];
 
 /** Settings that a program gives itself are not known here, so without a file nothing is. */
 async function configuredPolicies({ env }: Io): Promise<string[] | undefined> {
-  const file = await readConfigFile(env[CONFIG_FILE_VARIABLE], process.cwd());
-  if ('fault' in file) throw new Error(file.fault, { cause: file.cause });
-  const { retention } = file.settings as { retention?: object };
-  if (Object.keys(file.settings).length === 0) return undefined;
-  return Object.keys(retention ?? {});
+  const settings = await fileSettings(process.cwd(), env);
+  return settings && Object.keys(settings.retention ?? {});
 }
 
 /** Where the mark is kept, if it can be read from here. One that was named must be there. */

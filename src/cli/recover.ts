@@ -15,6 +15,7 @@ import { createLog } from '../log.ts';
 import { openKeys } from '../open.ts';
 import { createAlarms } from '../service/alarms.ts';
 import { authenticStore } from '../service/authentic-store.ts';
+import { signerOf } from '../service/compare-log.ts';
 import { createIdentities } from '../service/identities.ts';
 import { acceptLoss, acceptMissingMark, type RecoverParts } from '../service/recover-log.ts';
 import { openRowLogs } from '../service/row-logs.ts';
@@ -137,7 +138,8 @@ async function recovered(config: Config, operators: Operators, isLoss: boolean):
   const guard = config.mark === 'witness' && first ? witnessGuard(store, first) : undefined;
   try {
     await demandSeal(store, keyring.rows);
-    const parts: RecoverParts = { store, unchecked: opened, mark, guard, ...operators };
+    const signer = signerOf(keyring);
+    const parts: RecoverParts = { store, unchecked: opened, mark, guard, signer, ...operators };
     return isLoss ? await lossTold(parts) : await markTold(parts);
   } finally {
     await mark?.close();

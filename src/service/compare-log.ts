@@ -13,6 +13,7 @@ import { type CheckpointRecord, rootText } from '../domain/checkpoint.ts';
 import { foldPeaks, type Hash } from '../domain/merkle.ts';
 import { verifyConsistency } from '../domain/merkle-proof.ts';
 import { firstPlaceOf, type Origin } from '../domain/origin.ts';
+import type { Keyring } from '../keyring/keyring.ts';
 import type { MarkStore } from '../storage/mark.ts';
 import type { Store } from '../storage/store.ts';
 import { consistencyHashes } from './proofs.ts';
@@ -23,6 +24,21 @@ export interface ComparedParts {
   readonly mark?: MarkStore | undefined;
   /** Somebody elsewhere who remembers for the mark what was signed. */
   readonly guard?: SealGuard | undefined;
+  readonly signer?: LogSigner | undefined;
+}
+
+/** Who signs the log. */
+export interface LogSigner {
+  /** The ids of the keys that may have signed it, the one that signs now last. */
+  kids(): readonly string[];
+  /** The service, where it is known; else the logs of all services under these keys count. */
+  readonly serviceId?: string | undefined;
+}
+
+/** Token keys sign no log, so nothing is known of them. */
+export function signerOf(keyring: Pick<Keyring, 'jwks' | 'kid'>, serviceId?: string): LogSigner {
+  const kids = () => [...keyring.jwks().keys.map(({ kid }) => kid), keyring.kid('log')];
+  return { kids, serviceId };
 }
 
 export interface SealGuard {
@@ -79,7 +95,8 @@ interface Tree {
  * that cannot be told, and otherwise as store and mark do. Nothing when another process began the log,
  * or another one, meanwhile.
  */
-export async function compareLog({ store, mark }: ComparedParts): Promise<Compared | undefined> {
+export async function compareLog(parts: ComparedParts): Promise<Compared | undefined> {
+  const { store, mark } = parts;
   const origin = await currentOrigin(store);
   // In this order: whatever was signed when the mark was read, the rest must know of.
   const marked = await mark?.read(origin.logId);
@@ -91,6 +108,7 @@ export async function compareLog({ store, mark }: ComparedParts): Promise<Compar
 
   const tree = { first, size, root: foldPeaks(peaks) };
   await refuseWord(mark, { origin, marked, last, tree });
+  if (!marked) await refuseSignedNumbers(parts, origin);
   for (const signed of [last, marked]) await refuseOtherHistory(store, signed, tree);
   refuseGap(origin, marked, last);
   return { origin, marked, last, tree };
@@ -134,6 +152,26 @@ async function refuseWord(
   if (!mark || marked || tree.size === 0) return;
   if (word === 'accepted' && !last) return;
   throw new SealingRefused(`the log has ${tree.size} entries and no mark`, 'missing');
+}
+
+/**
+ * A log that was never signed, under a key that has signed the numbers of this log for another one: the
+ * store of that one was deleted, or stands elsewhere. To sign them again would be a second history.
+ */
+async function refuseSignedNumbers(
+  { mark, signer }: ComparedParts,
+  { first, logId }: Origin,
+): Promise<void> {
+  if (!mark || !signer) return;
+  for (const kid of signer.kids()) {
+    for (const [serviceId, known] of await mark.logsOf(kid)) {
+      if (known === logId || (signer.serviceId ?? serviceId) !== serviceId) continue;
+      const signed = await mark.read(known);
+      if (!signed || signed.size === 0 || signed.sequence <= first) continue;
+      const found = `checkpoint ${signed.sequence} was signed over ${signed.size} entries of log ${known}, of which the database has nothing`;
+      throw new SealingRefused(found, 'rollback', lostHead(signed));
+    }
+  }
 }
 
 async function refuseOtherHistory(

@@ -24,7 +24,7 @@ import { answered } from './audited.ts';
 import { authenticStore } from './authentic-store.ts';
 import { callerOf, createTokenReader } from './caller.ts';
 import { checkpointMethods } from './checkpoints.ts';
-import { currentOrigin } from './compare-log.ts';
+import { currentOrigin, signerOf } from './compare-log.ts';
 import { createDocuments } from './documents.ts';
 import { dryRun } from './dry-run.ts';
 import { startExpiry } from './expiry.ts';
@@ -263,9 +263,15 @@ async function anchored(
   }
   const [first] = parts.config.witnesses;
   const guard = parts.config.mark === 'witness' && first ? witnessGuard(store, first) : undefined;
-  const sealing = { serviceId, store, keyring, mark, guard, log, instanceId, ...anchoring };
+  const signer = signerOf(keyring, serviceId);
+  const sealing = { ...{ serviceId, store, keyring, mark, guard, log }, instanceId, signer };
   const onCompared = parts.logs.look;
-  const sealer = await startSealer({ ...sealing, onCompared, onSealed: witnesses.show });
+  const sealer = await startSealer({
+    ...sealing,
+    ...anchoring,
+    onCompared,
+    onSealed: witnesses.show,
+  });
   const stop = () => sealer.stop().then(witnesses.stop);
   return { ...sealer, stop };
 }

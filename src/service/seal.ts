@@ -75,6 +75,7 @@ async function trySeal(parts: SealParts): Promise<Sealed | undefined> {
   if (!compared) return undefined;
   const { origin, marked, last, tree } = compared;
 
+  await keepSigner(parts, origin.logId);
   if (marked && marked.sequence > (last?.sequence ?? origin.first))
     return keepMarked(parts, marked);
   const isBehind = last && last.checkpoint_id !== marked?.checkpoint_id;
@@ -86,6 +87,12 @@ async function trySeal(parts: SealParts): Promise<Sealed | undefined> {
   const from = isBehind ? last : marked;
   if (mark && !(await mark.advance(origin.logId, from, next))) return undefined;
   return keepNext(parts, next, seen);
+}
+
+/** Before anything is signed, so that a store that is deleted leaves a trace. */
+async function keepSigner({ mark, signer, serviceId }: SealParts, logId: string): Promise<void> {
+  const kid = signer?.kids().at(-1);
+  if (mark && kid !== undefined) await mark.signsWith(kid, serviceId, logId);
 }
 
 async function keepNext(

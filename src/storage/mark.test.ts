@@ -82,6 +82,20 @@ for (const [place, open] of Object.entries(PLACES)) {
     });
   });
 
+  test(`signsWith() in ${place} keeps the last log of each service under a key`, () => {
+    return withPlaces(open, async (one, other) => {
+      await one.signsWith('key', 'desk', 'a');
+      await Promise.all([one.signsWith('key', 'desk', 'b'), other.signsWith('key', 'shop', 'c')]);
+      await one.signsWith('key', 'desk', 'b');
+
+      assert.deepEqual([...(await other.logsOf('key'))].sort(), [
+        ['desk', 'b'],
+        ['shop', 'c'],
+      ]);
+      assert.equal((await one.logsOf('another')).size, 0);
+    });
+  });
+
   test(`read() in ${place} keeps logs apart`, () => {
     return withPlaces(open, async (one) => {
       const [first, second] = [checkpoint(1, 3), checkpoint(1, 4)];

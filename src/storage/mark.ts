@@ -41,6 +41,12 @@ export interface MarkStore {
   /** The log that begins after this one, as `end` kept it. */
   successor(logId: string): Promise<string | undefined>;
 
+  /** The log of each service that was last signed under this key. */
+  logsOf(kid: string): Promise<ReadonlyMap<string, string>>;
+
+  /** Keeps under which key the log of a service is signed. Durable when it resolves. */
+  signsWith(kid: string, serviceId: string, logId: string): Promise<void>;
+
   close(): Promise<void>;
 }
 
@@ -97,13 +103,41 @@ export function markIn(place: MarkPlace): MarkStore {
       return (await successor(logId)) ?? named;
     },
     successor,
+    logsOf: async (kid) => logsIn(await place.read(logsKey(kid))),
+    signsWith: (kid, serviceId, logId) => signsWith(place, kid, [serviceId, logId]),
     close: () => place.close(),
   };
+}
+
+async function signsWith(
+  place: MarkPlace,
+  kid: string,
+  [serviceId, logId]: [serviceId: string, logId: string],
+): Promise<void> {
+  for (;;) {
+    const said = await place.read(logsKey(kid));
+    const logs = logsIn(said);
+    if (logs.get(serviceId) === logId) return;
+    const next = JSON.stringify([...logs.set(serviceId, logId)]);
+    if (await place.replace(logsKey(kid), said, next)) return;
+  }
+}
+
+function logsIn(text: string | undefined): Map<string, string> {
+  try {
+    return new Map(text === undefined ? [] : JSON.parse(text));
+  } catch (cause) {
+    throw new MarkDamaged('which logs a key has signed', { cause });
+  }
 }
 
 /** Beside the mark: no log has such an id. */
 function wordKey(logId: string): string {
   return `${logId}/word`;
+}
+
+function logsKey(kid: string): string {
+  return `${kid}/logs`;
 }
 
 function successorKey(logId: string): string {

@@ -218,6 +218,56 @@ for (const [name, open] of Object.entries(PLACES)) {
       });
     });
 
+    test('a store that was deleted is missed by its mark, and what begins after it repeats no number', async () => {
+      const { checkpoint } = await life(place, async (desk) => {
+        await desk.issue();
+        return { checkpoint: await desk.seal() };
+      });
+      await place.remove();
+
+      await life(place, async (desk) => {
+        const ready = await desk.ask('GET', '/readyz');
+        assert.equal(ready.status, 503);
+        assert.match(
+          ready.body.reasons.join(),
+          /signed over 2 entries of log .*, of which the database has nothing; .*"The log was rolled back"/,
+        );
+        const issued = await desk.ask('POST', '/svc/tokens', 'alice-key', { scope: ['w.use'] });
+        assert.equal(issued.body.failure.type, 'service_unavailable');
+        assert.deepEqual((await desk.ask('GET', '/svc/checkpoints')).body.checkpoints, []);
+      });
+      const recovered = await writ(['recover', '--accept-loss'], place, FIRST_OPERATOR);
+
+      assert.equal(recovered.status, 0, recovered.err);
+      await life(place, async (desk) => {
+        assert.equal((await desk.ask('GET', '/readyz')).status, 200);
+        await desk.issue();
+        const next = await desk.seal();
+        assert.ok(next.sequence > ORIGIN_SPAN && checkpoint.sequence < ORIGIN_SPAN);
+        const { body } = await desk.ask('POST', '/svc/audit?entry_type=operator', 'first-key');
+        const { lost } = body.entries.at(-1).detail;
+        assert.equal(lost.checkpoint_id, checkpoint.checkpoint_id);
+      });
+      const store = await openStore(place.url);
+      assert.deepEqual((await checkStore(store)).findings, []);
+      await store.close();
+    });
+
+    test('a store and keys that were deleted together begin anew, without a question', async () => {
+      await life(place, async (desk) => {
+        await desk.issue();
+        await desk.seal();
+      });
+      await place.remove();
+      rmSync(join(folder, 'data'), { recursive: true, force: true });
+
+      await life(place, async (desk) => {
+        assert.equal((await desk.ask('GET', '/readyz')).status, 200);
+        await desk.issue();
+        assert.ok((await desk.seal()).sequence < ORIGIN_SPAN);
+      });
+    });
+
     test('services that run meanwhile notice the new log', async () => {
       await rolledBack(place);
 

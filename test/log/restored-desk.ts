@@ -81,6 +81,8 @@ export interface Place {
   keep(): Promise<void>;
   /** Puts the copy back. */
   restore(): Promise<void>;
+  /** Takes the store away. The keys stay. */
+  remove(): Promise<void>;
   /** Changes rows behind the service's back. */
   edit(sql: string): Promise<void>;
   drop(): Promise<void>;
@@ -93,6 +95,10 @@ export const PLACES: Record<string, () => Promise<Place>> = {
     restore: async () => {
       rmSync(join(folder, 'data'), { recursive: true });
       cpSync(join(folder, 'copy'), join(folder, 'data'), { recursive: true });
+    },
+    remove: async () => {
+      for (const part of ['', '-wal', '-shm'])
+        rmSync(join(folder, `data/writ.db${part}`), { force: true });
     },
     edit: async (sql) => {
       const database = new DatabaseSync(join(folder, 'data/writ.db'));
@@ -111,6 +117,11 @@ export const PLACES: Record<string, () => Promise<Place>> = {
         const copy = await copyOf(copies[0]?.url ?? '');
         copies.push(copy);
         place.url = copy.url;
+      },
+      remove: async () => {
+        const empty = await freshDatabase();
+        copies.push(empty);
+        place.url = empty.url;
       },
       edit: (sql) => runSql(place.url, sql),
       drop: async () => {

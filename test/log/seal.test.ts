@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { test } from 'vitest';
@@ -59,16 +60,21 @@ test('a replica that does not seal moves its own mark along, and then refuses wh
   });
 });
 
-test('a new database beside an old mark begins a new log', () => {
+test('a new database beside an old mark begins a new log only under another key', () => {
   return onMachine(async (own) => {
     await life(own, { store: `sqlite:${join(own.folder, 'one.db')}` }, sealed);
 
-    await life(own, { store: `sqlite:${join(own.folder, 'two.db')}` }, async (service) => {
-      assert.equal((await sealed(service)).sequence, 2);
-    });
-    await life(own, { store: 'memory:' }, async (service) => {
-      assert.equal((await sealed(service)).sequence, 2);
-    });
+    for (const store of [`sqlite:${join(own.folder, 'two.db')}`, 'memory:']) {
+      await life(own, { store }, async (service) => {
+        assert.match(await unready(service), /of which the database has nothing/);
+        assert.equal((await seal(service)).status, 503);
+        assert.deepEqual(await listed(service), []);
+      });
+      const keys = mkdtempSync(join(own.folder, 'keys-'));
+      await life(own, { store, keys }, async (service) => {
+        assert.equal((await sealed(service)).sequence, 2);
+      });
+    }
   });
 });
 
