@@ -138,7 +138,7 @@ async function recovered(config: Config, operators: Operators, isLoss: boolean):
   const guard = config.mark === 'witness' && first ? witnessGuard(store, first) : undefined;
   try {
     await demandSeal(store, keyring.rows);
-    const signer = signerOf(keyring);
+    const signer = signerOf(keyring, config.store);
     const parts: RecoverParts = { store, unchecked: opened, mark, guard, signer, ...operators };
     return isLoss ? await lossTold(parts) : await markTold(parts);
   } finally {

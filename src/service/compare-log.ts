@@ -31,14 +31,21 @@ export interface ComparedParts {
 export interface LogSigner {
   /** The ids of the keys that may have signed it, the one that signs now last. */
   kids(): readonly string[];
-  /** The service, where it is known; else the logs of all services under these keys count. */
-  readonly serviceId?: string | undefined;
+  /** Names the place of the store, without its password. */
+  readonly place: string;
 }
 
 /** Token keys sign no log, so nothing is known of them. */
-export function signerOf(keyring: Pick<Keyring, 'jwks' | 'kid'>, serviceId?: string): LogSigner {
+export function signerOf(keyring: Pick<Keyring, 'jwks' | 'kid'>, store: string): LogSigner {
   const kids = () => [...keyring.jwks().keys.map(({ kid }) => kid), keyring.kid('log')];
-  return { kids, serviceId };
+  return { kids, place: placeOf(store) };
+}
+
+/** Two addresses of one database that differ otherwise are two places. */
+function placeOf(store: string): string {
+  if (!/^postgres(?:ql)?:/.test(store) || !URL.canParse(store)) return store;
+  const { host, pathname } = new URL(store);
+  return `postgres://${host}${pathname}`;
 }
 
 export interface SealGuard {
@@ -155,8 +162,8 @@ async function refuseWord(
 }
 
 /**
- * A log that was never signed, under a key that has signed the numbers of this log for another one: the
- * store of that one was deleted, or stands elsewhere. To sign them again would be a second history.
+ * A log that was never signed, under a key that has signed its numbers for another log of a store at the
+ * same place: that store was deleted. To sign them again would be a second history.
  */
 async function refuseSignedNumbers(
   { mark, signer }: ComparedParts,
@@ -164,13 +171,11 @@ async function refuseSignedNumbers(
 ): Promise<void> {
   if (!mark || !signer) return;
   for (const kid of signer.kids()) {
-    for (const [serviceId, known] of await mark.logsOf(kid)) {
-      if (known === logId || (signer.serviceId ?? serviceId) !== serviceId) continue;
-      const signed = await mark.read(known);
-      if (!signed || signed.size === 0 || signed.sequence <= first) continue;
-      const found = `checkpoint ${signed.sequence} was signed over ${signed.size} entries of log ${known}, of which the database has nothing`;
-      throw new SealingRefused(found, 'rollback', lostHead(signed));
-    }
+    const known = (await mark.logsOf(kid)).get(signer.place);
+    const signed = known === undefined || known === logId ? undefined : await mark.read(known);
+    if (!signed || signed.size === 0 || signed.sequence <= first) continue;
+    const found = `checkpoint ${signed.sequence} was signed over ${signed.size} entries of log ${known}, of which the database has nothing`;
+    throw new SealingRefused(found, 'rollback', lostHead(signed));
   }
 }
 

@@ -263,7 +263,7 @@ async function anchored(
   }
   const [first] = parts.config.witnesses;
   const guard = parts.config.mark === 'witness' && first ? witnessGuard(store, first) : undefined;
-  const signer = signerOf(keyring, serviceId);
+  const signer = signerOf(keyring, parts.config.store);
   const sealing = { ...{ serviceId, store, keyring, mark, guard, log }, instanceId, signer };
   const onCompared = parts.logs.look;
   const sealer = await startSealer({

@@ -90,9 +90,9 @@ async function trySeal(parts: SealParts): Promise<Sealed | undefined> {
 }
 
 /** Before anything is signed, so that a store that is deleted leaves a trace. */
-async function keepSigner({ mark, signer, serviceId }: SealParts, logId: string): Promise<void> {
+async function keepSigner({ mark, signer }: SealParts, logId: string): Promise<void> {
   const kid = signer?.kids().at(-1);
-  if (mark && kid !== undefined) await mark.signsWith(kid, serviceId, logId);
+  if (mark && signer && kid !== undefined) await mark.signsWith(kid, signer.place, logId);
 }
 
 async function keepNext(

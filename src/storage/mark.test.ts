@@ -82,7 +82,7 @@ for (const [place, open] of Object.entries(PLACES)) {
     });
   });
 
-  test(`signsWith() in ${place} keeps the last log of each service under a key`, () => {
+  test(`signsWith() in ${place} keeps the last log of each place under a key`, () => {
     return withPlaces(open, async (one, other) => {
       await one.signsWith('key', 'desk', 'a');
       await Promise.all([one.signsWith('key', 'desk', 'b'), other.signsWith('key', 'shop', 'c')]);

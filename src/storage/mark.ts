@@ -41,11 +41,11 @@ export interface MarkStore {
   /** The log that begins after this one, as `end` kept it. */
   successor(logId: string): Promise<string | undefined>;
 
-  /** The log of each service that was last signed under this key. */
+  /** The log that was last signed under this key, by the place of its store. */
   logsOf(kid: string): Promise<ReadonlyMap<string, string>>;
 
-  /** Keeps under which key the log of a service is signed. Durable when it resolves. */
-  signsWith(kid: string, serviceId: string, logId: string): Promise<void>;
+  /** Keeps under which key the log of the store at a place is signed. Durable when it resolves. */
+  signsWith(kid: string, storePlace: string, logId: string): Promise<void>;
 
   close(): Promise<void>;
 }
@@ -104,7 +104,7 @@ export function markIn(place: MarkPlace): MarkStore {
     },
     successor,
     logsOf: async (kid) => logsIn(await place.read(logsKey(kid))),
-    signsWith: (kid, serviceId, logId) => signsWith(place, kid, [serviceId, logId]),
+    signsWith: (kid, storePlace, logId) => signsWith(place, kid, [storePlace, logId]),
     close: () => place.close(),
   };
 }
@@ -112,13 +112,13 @@ export function markIn(place: MarkPlace): MarkStore {
 async function signsWith(
   place: MarkPlace,
   kid: string,
-  [serviceId, logId]: [serviceId: string, logId: string],
+  [storePlace, logId]: [storePlace: string, logId: string],
 ): Promise<void> {
   for (;;) {
     const said = await place.read(logsKey(kid));
     const logs = logsIn(said);
-    if (logs.get(serviceId) === logId) return;
-    const next = JSON.stringify([...logs.set(serviceId, logId)]);
+    if (logs.get(storePlace) === logId) return;
+    const next = JSON.stringify([...logs.set(storePlace, logId)]);
     if (await place.replace(logsKey(kid), said, next)) return;
   }
 }

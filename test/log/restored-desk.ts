@@ -118,11 +118,7 @@ export const PLACES: Record<string, () => Promise<Place>> = {
         copies.push(copy);
         place.url = copy.url;
       },
-      remove: async () => {
-        const empty = await freshDatabase();
-        copies.push(empty);
-        place.url = empty.url;
-      },
+      remove: () => runSql(place.url, 'DROP SCHEMA public CASCADE; CREATE SCHEMA public'),
       edit: (sql) => runSql(place.url, sql),
       drop: async () => {
         await database.drop();
