@@ -133,7 +133,7 @@ test('authenticStore() keeps rows for the log that is current, and none of the l
   assert.equal(await store.loadApproval(asked.approval_request_id), undefined);
   const { requests } = await store.listApprovals({ now: at(0), status: 'pending', limit: 9 });
   assert.deepEqual(requests, []);
-  assert.deepEqual(await store.frozen(), [], 'a freeze ends when it said it would');
+  assert.deepEqual((await store.listFreezes(2)).freezes, [], 'a freeze ends when it said it would');
   assert.deepEqual(raised, []);
   const { voided, altered } = await checkMacs(raw, rows.isMacOf);
   assert.deepEqual([voided, altered], [[`binding "${held.binding_id}"`], []]);

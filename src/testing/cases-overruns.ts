@@ -14,6 +14,7 @@ import type { TokenRecord } from '../storage/records.ts';
 import type { Store } from '../storage/store.ts';
 import {
   admission,
+  at,
   cents,
   chain,
   entry,
@@ -141,7 +142,7 @@ export const OVERRUN_CASES: Cases = {
     assert.equal(typeof first, 'object');
     assert.equal(again, undefined);
     same(await debtsOf(store, line), [[usd(5n)], [usd(5n)]]);
-    same(await store.frozen(at(HOUR)), [freeze.record]);
+    same((await store.listFreezes(2)).freezes, [freeze.record]);
     assert.equal((await entriesSince(store, since)).length, 2);
     assert.deepEqual(await money(store, line), [[0n, 100n]]);
   },
@@ -173,7 +174,7 @@ export const OVERRUN_CASES: Cases = {
     await store.append([one], [], of(own, { debt: usd(5n), freeze })).catch(() => undefined);
 
     same(await debtsOf(store, line), [[usd(5n)], [usd(5n)]]);
-    same(await store.frozen(at(HOUR)), [freeze.record]);
+    same((await store.listFreezes(2)).freezes, [freeze.record]);
     assert.equal((await entriesSince(store, since)).length, 2);
   },
 
