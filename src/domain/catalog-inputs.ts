@@ -118,25 +118,40 @@ function includesJson(values: readonly unknown[], value: unknown): boolean {
   return values.some((each) => canonicalJson(each) === text);
 }
 
-/** Prefixes under which well-known issuers hand out keys. */
-const KEY_PREFIX = /^(?:sk|pk|rk)[-_](?:live|test|proj|ant)[-_]|^gh[pousr]_|^AKIA|^xox[abp]|^eyJ/;
+/** Prefixes under which well-known issuers hand out keys, wherever a name begins. */
+const KEY_PREFIX =
+  /(?:^|[./:])(?:(?:sk|pk|rk)[-_](?:live|test|proj|ant)[-_]|gh[pousr]_|github_pat_|glpat-|shpat_|A[KS]IA|AIza|xox[abeprs]-|eyJ)/;
 
 /** Words that announce a secret. Plurals do not, and "turkey" is no key. */
-const PASSWORD = '(?:password|passwd|pwd)';
-const SECRET = '(?:secret|token|credentials?|bearer|(?:(?<![a-z])|api|access|private|secret)key)';
+const ANNOUNCED =
+  '(?:(?<![a-z])pass(?:word|wd|phrase|code)?|pwd|secret|token|credentials?|bearer|(?:(?<![a-z])|api|access|private|secret)key)';
 
 /**
- * After a colon stands a value, unless it is too short for a secret: "secret:santa" is a name. The
- * schema of a reference has no "=".
+ * A colon joins a name and a value, whichever comes first. A word that goes on ("password_policies")
+ * announces nothing. The schema of a reference has no "=".
  */
-const ASSIGNED = new RegExp(`${PASSWORD}:.{7,}|${SECRET}:.{8,}`, 'i');
+const ASSIGNED = new RegExp(`${ANNOUNCED}:|:(?:[a-z]+[-_.]?)?${ANNOUNCED}(?=[./:]|$)`, 'i');
 
-/** Other separators also join the words of a name, so only a long part with a digit is a secret. */
-const JOINED = new RegExp(`(?:${PASSWORD}|${SECRET})[-_./](?=[a-z]*\\d)[a-z\\d]{8,}`, 'i');
+/** Other separators also join the words of a name, so only a part with letters and digits is a value. */
+const VALUE = '(?=[a-z\\d]*\\d)(?=\\d*[a-z])[a-z\\d]{6,}';
+const JOINED = new RegExp(
+  `${ANNOUNCED}[-_./]${VALUE}|(?<![a-z\\d])${VALUE}[-_./](?:api[-_.]?)?${ANNOUNCED}(?![a-z])`,
+  'i',
+);
+
+/** An id that names something and opens nothing. */
+const UUID = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/gi;
 
 function looksSecret(reference: string): boolean {
   if ([KEY_PREFIX, ASSIGNED, JOINED].some((pattern) => pattern.test(reference))) return true;
   return reference
+    .replaceAll(UUID, '')
     .split(/[./:_-]/)
-    .some((part) => part.length >= 20 && /\d/.test(part) && /[A-Za-z]/.test(part));
+    .some(isRandom);
+}
+
+/** Digits end a word ("iso4217", "v2"). A part in which words go on after digits is hardly a name. */
+function isRandom(part: string): boolean {
+  if (part.length >= 20) return /\d/.test(part) && /[A-Za-z]/.test(part);
+  return part.length >= 8 && /\d[A-Za-z].*\d[A-Za-z]/.test(part);
 }
