@@ -62,6 +62,7 @@ export function bearerOf(request: FastifyRequest): string | undefined {
 function fieldsOf(operation: Operation, request: FastifyRequest): object {
   refuseUnkeepable(operation.rest === 'query' ? request.url : pathOf(request.url));
   const fields = operation.rest === 'query' ? queryOf(request) : bodyOf(request);
+  if (operation.rest === 'query') refuseBody(request);
   for (const field in operation.headers) {
     const value = request.headers[operation.headers[field] as string];
     if (value !== undefined) fields[field] = value;
@@ -103,6 +104,13 @@ function refuseUnkeepable(address: string): void {
 /** A copy by spread: a query may have any name, and assigned to, `__proto__` would be no field. */
 function queryOf({ query }: FastifyRequest): Record<string, unknown> {
   return { ...(query as object) };
+}
+
+/** Fields that stand in the address are not looked for in a body, and must not seem to be taken. */
+function refuseBody(request: FastifyRequest): void {
+  if (Object.keys(bodyOf(request)).length === 0) return;
+  const detail = 'Cannot read the body: expected the fields of this request in the address';
+  throw new Refusal(failure('invalid_parameters', detail));
 }
 
 /** The body's fields. No body is the same as an empty object: several requests have no field. */

@@ -20,6 +20,7 @@ import {
   HexHash,
   ID_LENGTH_MAX,
   InvocationId,
+  Moment,
   Money,
   NextCursor,
   optional,
@@ -98,11 +99,10 @@ export const AuditEntry = z.object({
 });
 export type AuditEntry = z.infer<typeof AuditEntry>;
 
-export const AuditQuery = z.object({
+/** Strict: a misspelt filter would show more than was asked for. */
+export const AuditQuery = z.strictObject({
   capability: optional(z.string().max(ID_LENGTH_MAX)),
-  since: optional(z.iso.datetime({ offset: true })).transform(
-    (since) => since && new Date(since).toISOString(),
-  ),
+  since: optional(Moment),
   invocation_id: optional(z.string().max(ID_LENGTH_MAX)),
   client_reference_id: optional(CallerId),
   task_id: optional(CallerId),

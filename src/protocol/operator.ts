@@ -14,6 +14,7 @@ import {
   cursorOf,
   ID_LENGTH_MAX,
   InvocationId,
+  Moment,
   Money,
   nextOf,
   optional,
@@ -54,7 +55,7 @@ function narrowsACapability(named: { what: FreezeTarget; root_principal?: string
 const NARROWING_RULE = { message: 'expected only with a capability', path: ['root_principal'] };
 
 export const FreezeRequest = z
-  .strictObject({ ...Target, reason: Reason, until: optional(Timestamp) })
+  .strictObject({ ...Target, reason: Reason, until: optional(Moment) })
   .refine(namesItsTarget, TARGET_RULE)
   .refine(narrowsACapability, NARROWING_RULE);
 export type FreezeRequest = z.output<typeof FreezeRequest>;

@@ -28,6 +28,23 @@ export function optional<Schema extends z.ZodType>(schema: Schema) {
 
 export const Timestamp = z.iso.datetime();
 
+const DATE = z.regexes.date.source.slice(1, -1);
+const MOMENT = new RegExp(
+  `^${DATE}(?:T(?:[01]\\d|2[0-3]):[0-5]\\d(?::[0-5]\\d(?:\\.\\d{1,9})?)?(?:Z|[+-](?:[01]\\d|2[0-3]):[0-5]\\d)?)?$`,
+);
+
+/** A moment as a caller writes it: a date, minutes or seconds. Without a zone it is UTC. */
+export const Moment = z
+  .string()
+  .regex(MOMENT, 'expected a moment such as "2026-12-01" or "2026-12-01T09:30:00Z"')
+  .transform((text) => {
+    const isDay = !text.includes('T');
+    // Engines read a time without a zone as one of the place where they run.
+    const hasZone = isDay || /(?:Z|[+-]\d\d:\d\d)$/.test(text);
+    return new Date(hasZone ? text : `${text}Z`).toISOString();
+  })
+  .refine((text) => Timestamp.safeParse(text).success, 'expected a year of four digits');
+
 /** Syntax only; `domain/duration.ts` reads the length. */
 export const Duration = z
   .string()
