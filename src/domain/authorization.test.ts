@@ -13,6 +13,7 @@ import {
   unmetControl,
   unmetControls,
 } from './authorization.ts';
+import { disclose } from './disclosure.ts';
 import type { Authority } from './narrowing.ts';
 
 const ROOT = 'human:alice';
@@ -50,42 +51,61 @@ function found(failure: Failure | undefined) {
   return failure && [failure.type, failure.resolution.action];
 }
 
-const NON_DELEGABLE = ['non_delegable_action', 'invoke_as_root_principal'];
+const NON_DELEGABLE = ['non_delegable_action', 'invoke_as_root_principal'] as const;
+const OTHER_CLASS = ['principal_class_not_admitted', 'request_new_delegation'] as const;
 
 const PRINCIPALS: readonly [
   what: string,
   declared: object,
   held: Partial<Authority>,
-  refused: boolean,
+  refused?: typeof NON_DELEGABLE | typeof OTHER_CLASS,
 ][] = [
-  ['anyone where nothing is declared', {}, {}, false],
-  ['a class that is named', { principal_classes: ['human', 'agent'] }, {}, false],
-  ['a class that is not named', { principal_classes: ['human'] }, {}, true],
-  ['an agent whose root is human', { principal_classes: ['human'] }, { depth: 0 }, true],
+  ['anyone where nothing is declared', {}, {}],
+  ['a class that is named', { principal_classes: ['human', 'agent'] }, {}],
+  ['a class that is not named', { principal_classes: ['human'] }, {}, OTHER_CLASS],
+  ['an agent whose root is human', { principal_classes: ['human'] }, { depth: 0 }, OTHER_CLASS],
   [
     'a human below a service',
     { principal_classes: ['human'] },
     { subject: 'human:bob', root_principal: 'service:x' },
-    false,
   ],
-  ['a subject that is no principal', { principal_classes: ['human'] }, { subject: 'human:' }, true],
-  ['the root principal itself', { delegable: false }, { subject: ROOT, depth: 0 }, false],
-  ['another subject of a root token', { delegable: false }, { depth: 0 }, true],
-  ['the root principal by name, deeper', { delegable: false }, { subject: ROOT, depth: 1 }, true],
-  ['an agent', { delegable: false }, {}, true],
+  [
+    'a subject that is no principal',
+    { principal_classes: ['human'] },
+    { subject: 'human:' },
+    OTHER_CLASS,
+  ],
+  ['the root principal itself', { delegable: false }, { subject: ROOT, depth: 0 }],
+  ['another subject of a root token', { delegable: false }, { depth: 0 }, NON_DELEGABLE],
+  [
+    'the root principal by name, deeper',
+    { delegable: false },
+    { subject: ROOT, depth: 1 },
+    NON_DELEGABLE,
+  ],
+  ['an agent', { delegable: false }, {}, NON_DELEGABLE],
+  [
+    'an agent where only a human root may',
+    { delegable: false, principal_classes: ['human'] },
+    {},
+    NON_DELEGABLE,
+  ],
   [
     'a root of the wrong class',
     { delegable: false, principal_classes: ['service'] },
     { subject: ROOT, depth: 0 },
-    true,
+    OTHER_CLASS,
   ],
 ];
 for (const [what, declared, held, refused] of PRINCIPALS) {
   test(`inadmissiblePrincipal() ${refused ? 'refuses' : 'passes'} ${what}`, () => {
     const failure = inadmissiblePrincipal(token(held), capability(declared), [token(held)]);
 
-    assert.deepEqual(found(failure), refused ? NON_DELEGABLE : undefined);
-    if (failure) assert.equal(failure.resolution.recovery_class, 'terminal');
+    assert.deepEqual(found(failure), refused);
+    if (!failure) return;
+    const recovery = refused === NON_DELEGABLE ? 'terminal' : 'redelegation_then_retry';
+    assert.equal(failure.resolution.recovery_class, recovery);
+    assert.equal(failure.retry, false);
   });
 }
 
@@ -112,10 +132,20 @@ for (const [principal_classes, chain, other] of CHAINS) {
 
     const failure = inadmissiblePrincipal(own, capability({ principal_classes }), lineage);
 
-    assert.deepEqual(found(failure), other ? NON_DELEGABLE : undefined);
+    assert.deepEqual(found(failure), other ? OTHER_CLASS : undefined);
     if (other) assert.ok(failure?.detail.includes(`"${other}"`), failure?.detail);
   });
 }
+
+test('inadmissiblePrincipal() names the admitted classes within what a reduced detail keeps', () => {
+  const classes = ['human', 'service', 'oidc'] as const;
+  const long = token({ subject: `agent:${'x'.repeat(250)}` });
+  const wide = { ...capability({ principal_classes: classes }), name: 'c'.repeat(128) };
+  const failure = inadmissiblePrincipal(long, wide, [long]);
+
+  const kept = disclose(failure as Failure, 'reduced').detail;
+  assert.match(kept, /admits human or service or oidc principals/);
+});
 
 const SCOPES: readonly [what: string, needed: string[], held: string[], missing: string[]][] = [
   ['the very scope', ['a.b'], ['a.b'], []],

@@ -16,21 +16,18 @@ import { parsePrincipal } from './principal.ts';
 import { covers, uncovered } from './scope-pattern.ts';
 
 /**
- * The capability does not admit this class of principal, or only the root principal. `lineage` are the
- * tokens from the root to this one, itself last.
+ * Only the root principal may use the capability, or it does not admit this class of principal. `lineage`
+ * are the tokens from the root to this one, itself last.
  */
 export function inadmissiblePrincipal(
   token: Authority,
   capability: Capability,
   lineage: readonly Pick<Authority, 'subject'>[],
 ): Failure | undefined {
-  const { principal_classes: classes } = capability;
-  const other = classes && otherClass(token.subject, classes, lineage);
-  if (other !== undefined) {
-    const through = other === token.subject ? '' : ` through "${other}"`;
-    const detail = `Cannot invoke "${capability.name}" as "${token.subject}"${through}: it is for ${classes?.join(' or ')} principals`;
-    return failure('non_delegable_action', detail);
-  }
+  return delegatedToken(token, capability) ?? otherClass(token, capability, lineage);
+}
+
+function delegatedToken(token: Authority, capability: Capability): Failure | undefined {
   // A deeper token may carry the root principal's name and still be in somebody else's hands.
   const isRoot = token.depth === 0 && token.subject === token.root_principal;
   if (capability.delegable || isRoot) return undefined;
@@ -38,12 +35,25 @@ export function inadmissiblePrincipal(
   return failure('non_delegable_action', detail, { grantable_by: token.root_principal });
 }
 
+function otherClass(
+  token: Authority,
+  { name, principal_classes: classes }: Capability,
+  lineage: readonly Pick<Authority, 'subject'>[],
+): Failure | undefined {
+  const other = classes && unadmittedName(token.subject, classes, lineage);
+  if (other === undefined) return undefined;
+  const through = other === token.subject ? '' : ` through "${other}"`;
+  // The classes first: some callers get only the beginning of a detail.
+  const detail = `Cannot invoke "${name}": it admits ${classes?.join(' or ')} principals, and the token is for "${token.subject}"${through}`;
+  return failure('principal_class_not_admitted', detail, { grantable_by: token.root_principal });
+}
+
 /**
  * The name that keeps a token from the admitted classes. The holder of a token chooses the name of its
  * child, so a class other than `agent` counts only where every token above has an admitted one too: then
  * the service itself named the first of them. Anyone may name an agent (decision 0034).
  */
-function otherClass(
+function unadmittedName(
   subject: string,
   admitted: readonly PrincipalClass[],
   lineage: readonly Pick<Authority, 'subject'>[],

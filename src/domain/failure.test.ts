@@ -28,7 +28,7 @@ invalid_token token_expired | false | request_new_delegation | redelegation_then
 scope_insufficient scope_escalation not_entitled approver_not_authorized | false | request_broader_scope | redelegation_then_retry
 purpose_mismatch | false | request_capability_binding | redelegation_then_retry
 non_delegable_action | false | invoke_as_root_principal | terminal
-delegation_depth_exceeded | false | request_new_delegation | redelegation_then_retry
+principal_class_not_admitted delegation_depth_exceeded | false | request_new_delegation | redelegation_then_retry
 budget_exceeded | false | request_budget_increase | redelegation_then_retry
 budget_currency_mismatch | false | obtain_matching_currency | redelegation_then_retry
 budget_not_enforceable | false | obtain_quote_first | refresh_then_retry

@@ -88,9 +88,10 @@ export const GUIDANCE = {
     'request_capability_binding',
     'the token is bound to another capability, task, purpose or session',
   ),
-  non_delegable_action: stop(
-    'invoke_as_root_principal',
-    'only the root principal, or another class of principal, may do this',
+  non_delegable_action: stop('invoke_as_root_principal', 'only the root principal may do this'),
+  principal_class_not_admitted: stop(
+    'request_new_delegation',
+    'the capability does not admit principals of this class',
   ),
   delegation_depth_exceeded: stop(
     'request_new_delegation',

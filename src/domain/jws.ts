@@ -79,6 +79,27 @@ export function readClaims(payload: Uint8Array): unknown | undefined {
   return 'value' in reading ? reading.value : undefined;
 }
 
+/** What a text of the form of a JWT says of itself. None of it is verified. */
+interface JwtKind {
+  readonly typ?: unknown;
+  readonly iss?: unknown;
+}
+
+/** Nothing for a text of another form; an empty kind where header or payload cannot be read. */
+export function jwtKind(text: string): JwtKind | undefined {
+  if (text.length > TEXT_LENGTH_MAX) return undefined;
+  const [, header = '', payload = ''] = /^([\w-]+)\.([\w-]+)\.[\w-]*$/.exec(text) ?? [];
+  if (header === '') return undefined;
+  return { typ: memberOf(header, 'typ'), iss: memberOf(payload, 'iss') };
+}
+
+function memberOf(encoded: string, name: string): unknown {
+  const bytes = fromBase64url(encoded);
+  const reading = bytes && readJson(bytes, FOREIGN_LIMITS);
+  const value = reading && 'value' in reading ? reading.value : undefined;
+  return isObject(value) ? value[name] : undefined;
+}
+
 /** The one header we write, encoded. */
 export function headerOf(kid: string, typ: ArtefactTyp): string {
   return toBase64url(encoder.encode(JSON.stringify({ alg: ALG, kid, typ })));
@@ -112,6 +133,9 @@ const HEADER_LIMITS: JsonLimits = { bytes: 384, depth: 8, keys: 8 };
 
 /** Depth for a purpose with some structure of its own; the bytes bound the number of keys. */
 const CLAIMS_LIMITS: JsonLimits = { bytes: PAYLOAD_BYTES_MAX, depth: 8, keys: PAYLOAD_BYTES_MAX };
+
+/** An identity token carries groups and addresses; the text bounds its bytes. */
+const FOREIGN_LIMITS: JsonLimits = { bytes: TEXT_LENGTH_MAX, depth: 16, keys: 1_000 };
 
 /** The key that a header names, or nothing unless it is a header that we could have written. */
 function kidOf(encoded: string, typ: ArtefactTyp): string | undefined {

@@ -22,6 +22,7 @@ export const STATUS = {
   approver_not_authorized: 403,
   purpose_mismatch: 403,
   non_delegable_action: 403,
+  principal_class_not_admitted: 403,
   delegation_depth_exceeded: 403,
   budget_exceeded: 403,
   budget_currency_mismatch: 403,

@@ -28,6 +28,7 @@ export const FailureType = z.enum([
   'approver_not_authorized',
   'purpose_mismatch',
   'non_delegable_action',
+  'principal_class_not_admitted',
   'delegation_depth_exceeded',
   'budget_exceeded',
   'budget_currency_mismatch',

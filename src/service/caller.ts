@@ -12,7 +12,7 @@ import { canonicalJson, textDigest } from '../domain/canonical.ts';
 import { claimsOf } from '../domain/claims.ts';
 import type { Entitlement } from '../domain/entitlement.ts';
 import { failure, Refusal } from '../domain/failure.ts';
-import { readClaims } from '../domain/jws.ts';
+import { jwtKind, readClaims, TYPS } from '../domain/jws.ts';
 import { createRecent } from '../domain/recent.ts';
 import { covers, entitles } from '../domain/scope-pattern.ts';
 import type { Keyring } from '../keyring/keyring.ts';
@@ -66,7 +66,7 @@ export async function callerOf(parts: Parts, ask: Ask): Promise<Judged<Caller>> 
     return counted(parts, ask, tokenCaller(parts, presented, loaded));
   }
   const entitlement = await parts.identities.identify(bearer);
-  if (!entitlement) throw new Refusal(unknownBearer(bearer));
+  if (!entitlement) throw new Refusal(unknownBearer(bearer, parts.definition.id));
   const { principal, caller_class } = entitlement;
   const caller = { principal, root_principal: principal, caller_class, entitlement };
   return counted<Caller>(parts, ask, { caller: { kind: 'identity', ...caller } });
@@ -206,8 +206,16 @@ function nothingPresented(): Failure {
   return failure('authentication_required', 'Cannot tell who asks: no credential was presented');
 }
 
-/** What has the form of a JWT was meant as a token; anything else as a credential. */
-function unknownBearer(bearer: string): Failure {
-  if (/^[\w-]+\.[\w-]+\.[\w-]*$/.test(bearer)) return failure('invalid_token', UNUSABLE);
-  return failure('authentication_required', 'Cannot tell who asks: nobody knows this credential');
+/** What has the form of a JWT was meant as a token of ours, unless it names another issuer. */
+function unknownBearer(bearer: string, serviceId: string): Failure {
+  const kind = jwtKind(bearer);
+  if (kind === undefined) return failure('authentication_required', UNKNOWN_CREDENTIAL);
+  const isIdentity = kind.typ !== TYPS.delegation && (kind.iss ?? serviceId) !== serviceId;
+  return isIdentity
+    ? failure('authentication_required', UNKNOWN_ISSUER)
+    : failure('invalid_token', UNUSABLE);
 }
+
+const UNKNOWN_CREDENTIAL = 'Cannot tell who asks: the credential is not known';
+const UNKNOWN_ISSUER =
+  'Cannot tell who asks: no issuer that this service accepts signed the identity token';

@@ -33,6 +33,8 @@ type Story = (surface: Surface) => Promise<Failure>;
 const UNTOLD_REFUSALS = {
   streaming_required: 'every capability of the desk also answers in one piece',
   method_not_allowed: 'only HTTP has methods',
+  principal_class_not_admitted:
+    'the desk keeps for humans only what it keeps for the root principal',
   binding_stale: 'a quote lives a quarter of an hour',
   approval_request_expired: 'a request lives a day',
   request_too_large: 'a transport says it in its own words',

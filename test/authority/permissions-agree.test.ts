@@ -20,6 +20,7 @@ const PATIENCE_MS = 120_000;
 /** What a token and the catalog alone decide, and the reason type of each. */
 const REASONS: Readonly<Record<string, string>> = {
   non_delegable_action: 'non_delegable',
+  principal_class_not_admitted: 'non_delegable',
   scope_insufficient: 'insufficient_scope',
   purpose_mismatch: 'stronger_delegation_required',
   delegation_depth_exceeded: 'insufficient_delegation_depth',

@@ -47,7 +47,7 @@ async function assertRefused(desk: Desk, name: string, type: string, request: ob
 onEachStore(wholes, (desk) => {
   for (const name of ['with_human', 'served_human']) {
     test(`${name} does not reach what is reserved to humans, and permissions says so`, async () => {
-      const { told } = await assertRefused(desk(), name, 'non_delegable_action');
+      const { told } = await assertRefused(desk(), name, 'principal_class_not_admitted');
 
       const denied = told.denied.map(({ capability }: { capability: string }) => capability);
       assert.ok(denied.includes(name));

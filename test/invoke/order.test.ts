@@ -66,7 +66,7 @@ const ROWS: [rule: string, type: string, call: Call][] = [
   ],
   [
     'the class before scope, binding, task and depth',
-    'non_delegable_action',
+    'principal_class_not_admitted',
     async (rig) => {
       const token = await deep(rig, 1, { ...TASK, capability: 'touch' });
       return rig.invoke(token.token, 'everything_wrong', { nope: 1 }, OTHER_TASK);
@@ -260,7 +260,11 @@ onEachStore((rig) => {
     assert.equal(await statusOf(root, 'human_only'), 200);
     assert.equal(await statusOf(root, 'root_only'), 200);
     assert.equal(await statusOf(root, 'secret'), 200);
-    await assertRefused(rig(), 'non_delegable_action', () => rig().invoke(one.token, 'human_only'));
+    const { status, body } = await assertRefused(rig(), 'principal_class_not_admitted', () =>
+      rig().invoke(one.token, 'human_only'),
+    );
+    assert.equal(status, 403);
+    assert.match(body.failure.detail, /it admits human principals/);
     await assertRefused(rig(), 'non_delegable_action', () => rig().invoke(one.token, 'root_only'));
     assert.equal(await statusOf(await rig().child(one), 'shallow'), 200);
     await assertRefused(rig(), 'delegation_depth_exceeded', () =>

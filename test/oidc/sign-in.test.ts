@@ -104,7 +104,8 @@ test('a credential of a provider that is not configured is refused', () =>
       const { answer } = await exchanged(service, await provider.signIn('ann-1'));
 
       assert.equal(answer.status, 401);
-      assert.equal(answer.body.failure.type, 'invalid_token');
+      assert.equal(answer.body.failure.type, 'authentication_required');
+      assert.equal(answer.body.failure.resolution.action, 'provide_credentials');
     },
     { oidc: [] },
   ));

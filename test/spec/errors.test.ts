@@ -40,6 +40,7 @@ const ROWS: readonly Row[] = [
   ['approver_not_authorized', 403, false, 'request_broader_scope', REDELEGATE],
   ['purpose_mismatch', 403, false, 'request_capability_binding', REDELEGATE],
   ['non_delegable_action', 403, false, 'invoke_as_root_principal', 'terminal'],
+  ['principal_class_not_admitted', 403, false, 'request_new_delegation', REDELEGATE],
   ['delegation_depth_exceeded', 403, false, 'request_new_delegation', REDELEGATE],
   ['budget_exceeded', 403, false, 'request_budget_increase', REDELEGATE],
   ['budget_currency_mismatch', 403, false, 'obtain_matching_currency', REDELEGATE],
