@@ -33,6 +33,7 @@ import type {
 import type { JsonObject } from '../protocol/primitives.ts';
 import type { TokenRecord } from '../storage/records.ts';
 import { answered, disclosedTo } from './audited.ts';
+import { budgetsOf } from './call.ts';
 import { type TokenCaller, tokenCallerOf } from './caller.ts';
 import { inLane } from './lane.ts';
 import { type Answer, type Ask, type Method, requestOf } from './operations.ts';
@@ -136,10 +137,6 @@ function obstacle({ token, loaded }: TokenCaller, whole: Whole): Failure | undef
   );
 }
 
-export function budgetsOf({ lineage }: TokenCaller['loaded']) {
-  return lineage.flatMap(({ budget }) => budget ?? []);
-}
-
 /** A price that a required binding will pin is not known yet, and no obstacle. */
 function pendingPrice({ cost, requires_binding }: Capability) {
   return cost?.certainty === 'estimated' && requires_binding?.length ? 'pending' : undefined;
@@ -147,6 +144,7 @@ function pendingPrice({ cost, requires_binding }: Capability) {
 
 const REASON_TYPE: Partial<Record<FailureType, ReasonType>> = {
   non_delegable_action: 'non_delegable',
+  principal_class_not_admitted: 'non_delegable',
   scope_insufficient: 'insufficient_scope',
   purpose_mismatch: 'stronger_delegation_required',
   delegation_depth_exceeded: 'insufficient_delegation_depth',

@@ -169,6 +169,7 @@ export async function createRuntime({
     now: () => store.now(),
   });
   Object.assign(methods, trustMethods(definition, documents), authorityMethods(parts));
+  Object.assign(methods, approvalMethods(parts));
   const recovery = await recovering(parts, timing).catch(async (error) => {
     await parts.webhooks.stop();
     await sealer?.stop();
@@ -287,10 +288,6 @@ function authorityMethods(parts: Parts): Methods {
     permissions: createPermissions(parts),
     invoke: (ask) => invoke(parts, ask),
     test: (ask) => dryRun(parts, ask),
-    'approval_grants.issue': (ask) => issueGrant(parts, ask),
-    'approval_requests.list': (ask) => listRequests(parts, ask),
-    'approval_requests.get': (ask) => readRequest(parts, ask),
-    'approval_requests.deny': answering(denyRequest),
     'audit.query': (ask) => queryAudit(parts, ask),
     'operator.freeze': answering(freeze),
     'operator.unfreeze': answering(unfreeze),
@@ -298,6 +295,18 @@ function authorityMethods(parts: Parts): Methods {
     'operator.indeterminate': (ask) => indeterminate(parts, ask),
     'operator.reconcile': answering(reconcile),
     'operator.deliveries': (ask) => listDeliveries(parts, ask),
+  };
+}
+
+/** Only where something may ask for approval: elsewhere there is nothing to decide. */
+function approvalMethods(parts: Parts): Methods {
+  const capabilities = [...parts.definition.catalog.capabilities.values()];
+  if (!capabilities.some(({ approval }) => approval)) return {};
+  return {
+    'approval_grants.issue': (ask) => issueGrant(parts, ask),
+    'approval_requests.list': (ask) => listRequests(parts, ask),
+    'approval_requests.get': (ask) => readRequest(parts, ask),
+    'approval_requests.deny': async (ask) => ({ body: await denyRequest(parts, ask) }),
   };
 }
 
