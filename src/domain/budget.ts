@@ -80,22 +80,36 @@ export function exceeded(charge: Charge, tight: BudgetState, token: Authority): 
 
 /** What a caller is told of its budget: its own, and what the whole lineage leaves of it. */
 export function contextOf(
-  cost: Cost,
-  charge: Charge,
+  cost: Cost | undefined,
+  charge: Charge | undefined,
   lineage: readonly BudgetState[],
 ): BudgetContext | undefined {
   const own = lineage.at(-1);
   if (!own) return undefined;
-  const amount = (minor: bigint) => fromMinor(minor, charge.currency);
+  const amount = (minor: bigint) => fromMinor(minor, own.currency);
   const remaining = leastRemaining(lineage);
   return {
-    budget_max: amount(own.max),
-    budget_currency: own.currency,
-    cost_check_amount: amount(charge.amount),
-    cost_certainty: cost.certainty,
+    ...unsettledContext(cost, charge, own),
     budget_spent: amount(own.consumed),
     budget_reserved: amount(own.reserved),
     budget_remaining: amount(remaining > 0n ? remaining : 0n),
+  };
+}
+
+/**
+ * The four fields of the specification, for a call whose charge may not be settled. Where no amount was
+ * compared with the budget it is 0, and a call that declares no cost costs a fixed 0.
+ */
+export function unsettledContext(
+  cost: Cost | undefined,
+  charge: Charge | undefined,
+  { max, currency }: BudgetState,
+): BudgetContext {
+  return {
+    budget_max: fromMinor(max, currency),
+    budget_currency: currency,
+    cost_check_amount: fromMinor(charge?.amount ?? 0n, currency),
+    cost_certainty: cost?.certainty ?? 'fixed',
   };
 }
 

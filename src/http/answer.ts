@@ -6,9 +6,10 @@
 
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Failure } from '../protocol/failure.ts';
+import type { Failure, FailureAnswer } from '../protocol/failure.ts';
+import { operations } from '../protocol/operations.ts';
 import type { Document } from '../service/documents.ts';
-import { type Answer, isDocument } from '../service/operations.ts';
+import { type Answer, isDocument, unreadFailure } from '../service/operations.ts';
 import { RETRY_AFTER_SECONDS } from './limits.ts';
 import { openEventStream } from './sse.ts';
 import { statusOf } from './status.ts';
@@ -49,7 +50,7 @@ function sendStream(reply: FastifyReply, stream: NonNullable<Answer['stream']>):
 export function sendFailure(
   reply: FastifyReply,
   failure: Failure,
-  body: object | string = { success: false, failure },
+  body: object | string = failureBody(reply.request.url, failure),
   status: number = statusOf(failure),
 ): FastifyReply {
   reply.code(status).header('cache-control', 'no-store').type(JSON_TYPE);
@@ -59,6 +60,17 @@ export function sendFailure(
     reply.header('retry-after', retryAfterOf(failure));
   }
   return reply.send(typeof body === 'string' ? body : JSON.stringify(body));
+}
+
+/** Where an invocation is asked for, or a dry run of one, whatever the name of the capability. */
+const INVOCATIONS = [operations.invoke.path, operations.test.path].map((path) =>
+  path.slice(0, path.indexOf('{')),
+);
+
+/** What a client hears of a request to `url` that reached no operation. */
+export function failureBody(url: string, failure: Failure): FailureAnswer {
+  const isInvocation = INVOCATIONS.some((prefix) => url.startsWith(prefix));
+  return isInvocation ? unreadFailure(failure) : { success: false, failure };
 }
 
 function sendDocument(

@@ -11,14 +11,15 @@ import type { FastifyError, FastifyReply } from 'fastify';
 import { failure } from '../domain/failure.ts';
 import type { Logger } from '../log.ts';
 import type { Failure } from '../protocol/failure.ts';
-import { sendFailure } from './answer.ts';
+import { unreadFailure } from '../service/operations.ts';
+import { failureBody, sendFailure } from './answer.ts';
 import { lastAnswer, takeNoMore } from './connection.ts';
 
 /** RFC 9110: an expectation other than `100-continue` cannot be met. */
-export function answerExpectation(_request: IncomingMessage, response: ServerResponse): void {
+export function answerExpectation(request: IncomingMessage, response: ServerResponse): void {
   const found = failure('invalid_parameters', 'Cannot meet the expectation of the request');
   response.writeHead(417, { 'content-type': 'application/json; charset=utf-8' });
-  response.end(JSON.stringify({ success: false, failure: found }));
+  response.end(JSON.stringify(failureBody(request.url ?? '', found)));
 }
 
 /** What the HTTP parser refuses, before there is a request to reply to. */
@@ -61,11 +62,12 @@ export function answerFraming(request: IncomingMessage, response: ServerResponse
     'cache-control': 'no-store',
     connection: 'close',
   });
-  response.end(JSON.stringify({ success: false, failure: found }));
+  response.end(JSON.stringify(failureBody(request.url ?? '', found)));
 }
 
+/** With an id in any case: what cannot be read may have been an invocation. */
 function writeFailure(socket: Duplex, status: string, found: Failure): void {
-  const body = JSON.stringify({ success: false, failure: found });
+  const body = JSON.stringify(unreadFailure(found));
   socket.end(
     `HTTP/1.1 ${status}\r\ncontent-type: application/json; charset=utf-8\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,

@@ -26,7 +26,14 @@ import type { IntentRecord } from '../storage/records.ts';
 import { OutcomeUnknown } from '../storage/store.ts';
 import { grantUseOf, lostGrant } from './approve-call.ts';
 import { brokenCall, brokenRead, unsettledCall } from './broken.ts';
-import { answerOf, bytesOf, type CheckedCall, type Ending, endingEntry } from './call.ts';
+import {
+  answerOf,
+  budgetsOf,
+  bytesOf,
+  type CheckedCall,
+  type Ending,
+  endingEntry,
+} from './call.ts';
 import { runComposition } from './compose.ts';
 import { frozenFailure } from './freeze.ts';
 import { type Done, type Running, runHandler, type Work, withinDeadline } from './handler.ts';
@@ -35,7 +42,6 @@ import { keepLeases, leaseUntil } from './leases.ts';
 import { type Answer, failureOf } from './operations.ts';
 import { costAndOverrun } from './overrun.ts';
 import type { Parts } from './parts.ts';
-import { budgetsOf } from './permissions.ts';
 import { newOperationId } from './random.ts';
 import { refusedCall, unrecordedCall } from './refused.ts';
 import { fingerprintOf, replayOf } from './replay.ts';
@@ -102,7 +108,7 @@ function lostAdmission(parts: Parts, call: CheckedCall, { intent }: Admission): 
     'Cannot say whether the call was admitted: the store did not answer; it did not run';
   const found = failure('outcome_unknown', detail);
   const ending: Ending = { state: 'failed', failure: found };
-  const told = { ...call, budget: undefined };
+  const told = { ...call, budget: 'unsettled' as const };
   const entry = endingEntry(parts, told, ending);
   parts.settler.release({
     operation_id: intent.operation_id,

@@ -29,7 +29,7 @@ export async function brokenCall(
   const detail = 'Cannot say what became of the call: internal error';
   const found = failure('outcome_unknown', detail);
   const ending: Ending = { state: 'indeterminate', failure: found, cost: call.charge };
-  const told = { ...call, budget: undefined, parameters: undefined };
+  const told = { ...call, budget: 'unsettled' as const, parameters: undefined };
   const entry = endingEntry(parts, told, ending);
   const body = answerOf(parts, told, ending, entry);
   const settlement: Settlement = {
@@ -60,5 +60,9 @@ export async function brokenRead(parts: Parts, call: CheckedCall, error: unknown
 /** The handler ended, and the log does not say so yet: the caller must look before it acts again. */
 export function unsettledCall(parts: Parts, call: CheckedCall): Answer {
   const detail = 'Cannot say what became of the call: its outcome could not be recorded';
-  return unrecordedCall(parts, { ...call, budget: undefined }, failure('outcome_unknown', detail));
+  return unrecordedCall(
+    parts,
+    { ...call, budget: 'unsettled' as const },
+    failure('outcome_unknown', detail),
+  );
 }

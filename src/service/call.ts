@@ -6,7 +6,7 @@
 
 import { amended } from '../domain/amended.ts';
 import type { BindingFacts } from '../domain/bindings.ts';
-import type { Charge } from '../domain/budget.ts';
+import { type BudgetState, type Charge, contextOf, unsettledContext } from '../domain/budget.ts';
 import type { EntryRecord } from '../domain/entry.ts';
 import { toHex, utf8 } from '../domain/hash.ts';
 import { fromMinor } from '../domain/money.ts';
@@ -41,7 +41,10 @@ export interface Call {
   readonly parameters?: JsonObject | undefined;
   /** Digest of the resolved parameters. */
   parametersDigest?: string | undefined;
-  budget?: BudgetContext | undefined;
+  /** As the checks found it, or that what has become of the charge is not known. */
+  budget?: BudgetContext | 'unsettled' | undefined;
+  /** What was checked, and is reserved by admission. */
+  readonly charge?: Charge | undefined;
   /** The rate limits it was counted under. */
   readonly rates: RateState[];
   /** The approval that the call asked for or continues, and the grant it brought. */
@@ -57,7 +60,6 @@ export interface CheckedCall extends Call {
   readonly parameters: JsonObject;
   readonly parametersDigest: string;
   readonly bound: ReadonlyMap<string, BindingFacts>;
-  readonly charge?: Charge | undefined;
   /** The key that admission claims. */
   readonly idempotencyKey?: string | undefined;
   /** The grant whose use admission takes. */
@@ -137,7 +139,8 @@ export function answerOf(
   ending: Ending,
   entry?: EntryRecord,
 ): InvokeAnswer {
-  const { ids, caller, budget } = call;
+  const { ids, caller } = call;
+  const budget = budgetContext(call);
   const common = Object.assign(
     {},
     ids,
@@ -152,6 +155,21 @@ export function answerOf(
   }
   const failure = caller ? disclosedTo(parts, caller, ending.failure) : ending.failure;
   return { success: false, ...common, failure };
+}
+
+/** Decision 0044: whatever became of the call, where its token has a budget. */
+export function budgetContext(call: Call): BudgetContext | undefined {
+  const { budget, caller, capability, charge } = call;
+  if (budget !== undefined && budget !== 'unsettled') return budget;
+  const states = caller ? budgetsOf(caller.loaded) : [];
+  const own = states.at(-1);
+  if (!own || budget !== 'unsettled') return contextOf(capability?.cost, undefined, states);
+  return unsettledContext(capability?.cost, charge, own);
+}
+
+/** The budgets of a lineage, from the root down; the token's own is the last. */
+export function budgetsOf({ lineage }: TokenCaller['loaded']): BudgetState[] {
+  return lineage.flatMap(({ budget }) => budget ?? []);
 }
 
 /** An answer as it is kept for replay. */

@@ -17,7 +17,14 @@ import type { TestAnswer } from '../protocol/invocation.ts';
 import { OutcomeUnknown } from '../storage/store.ts';
 import { busyFailure } from './admission.ts';
 import { disclosedTo } from './audited.ts';
-import { beginCall, type Call, type CheckedCall, endingEntry, moneyOf } from './call.ts';
+import {
+  beginCall,
+  budgetContext,
+  type Call,
+  type CheckedCall,
+  endingEntry,
+  moneyOf,
+} from './call.ts';
 import { presentedToken, type TokenCaller } from './caller.ts';
 import { frozenFailure } from './freeze.ts';
 import { check, readInput } from './invoke.ts';
@@ -34,9 +41,9 @@ export async function dryRun(parts: Parts, ask: Ask): Promise<Answer> {
 async function tried(parts: Parts, ask: Ask, rates: RateState[]): Promise<Answer> {
   let call = beginCall(undefined, rates);
   try {
-    const presented = presentedToken(parts, ask);
     const reading = readInput('test', ask);
     call = beginCall(reading.input, rates, call.ids.invocation_id);
+    const presented = presentedToken(parts, ask);
     const checked = await judged(parts, call, () => check(parts, presented, call, reading));
     return await told(parts, call, checked);
   } catch (error) {
@@ -111,7 +118,7 @@ async function told(
     resolved_parameters: checked?.parameters,
     parameters_digest: call.parametersDigest,
     cost_check: costCheck(capability, checked?.charge),
-    budget_context: call.budget,
+    budget_context: budgetContext(call),
     approval: checked && approvalView(capability, needsApproval),
     failure: failure && disclosedTo(parts, caller, failure),
     audit: { entry_id: entry.entry_id, leaf_hash: toHex(entry.leaf_hash) },

@@ -33,13 +33,12 @@ import { OutcomeUnknown } from '../storage/store.ts';
 import { admitAndRun } from './admission.ts';
 import { approvalOf, bindingsJudgedAt } from './approve-call.ts';
 import { findBindings } from './bindings.ts';
-import { beginCall, type Call, type CheckedCall } from './call.ts';
+import { beginCall, budgetsOf, type Call, type CheckedCall } from './call.ts';
 import { type PresentedToken, presentedToken, type TokenCaller, tokenCaller } from './caller.ts';
 import { type Continuing, continued, continues } from './continue-call.ts';
 import { capabilityOf } from './definition.ts';
 import { type Answer, type Ask, failureOf, requestOf } from './operations.ts';
 import type { Parts } from './parts.ts';
-import { budgetsOf } from './permissions.ts';
 import { refusedCall, unrecordedCall } from './refused.ts';
 import { keyClaim, replayOf } from './replay.ts';
 import { requestApproval } from './request-approval.ts';
@@ -69,10 +68,9 @@ export async function invoke(parts: Parts, ask: Ask): Promise<Answer> {
 async function answerTo(parts: Parts, ask: Ask, { rates, saw }: Watch): Promise<Answer> {
   let call = beginCall(undefined, rates);
   try {
-    // A stranger's body is not even read.
-    const presented = presentedToken(parts, ask);
     const reading = readInput('invoke', ask);
     call = saw(beginCall(reading.input, rates, call.ids.invocation_id));
+    const presented = presentedToken(parts, ask);
     const checked = await traced(parts.tracer, 'check', () =>
       check(parts, presented, call, reading),
     );
@@ -94,7 +92,7 @@ export interface Reading {
   readonly fault?: Refusal;
 }
 
-/** Reads the request first, but tells what is wrong with it only after the caller is known. */
+/** Reads the request first, for the ids to echo; what is wrong with it is for known callers to hear. */
 export function readInput(name: 'invoke' | 'test', ask: Ask): Reading {
   let input: unknown;
   try {

@@ -58,7 +58,7 @@ export async function supersededCall(
 ): Promise<Answer> {
   const detail = 'Cannot say what became of the call: it ended after its turn was over';
   const found = failure('outcome_unknown', detail);
-  const told = { ...call, budget: undefined };
+  const told = { ...call, budget: 'unsettled' as const };
   const { overrun } = settlement;
   const ending: Ending = {
     state: 'indeterminate',

@@ -10,11 +10,12 @@
 
 import { failure, Refusal } from '../domain/failure.ts';
 import type { Logger } from '../log.ts';
-import type { Failure } from '../protocol/failure.ts';
+import type { Failure, FailureAnswer } from '../protocol/failure.ts';
 import type { InvokeAnswer } from '../protocol/invocation.ts';
 import { type OperationName, operations, type RequestOf } from '../protocol/operations.ts';
 import { OutcomeUnknown, StoreUnavailable } from '../storage/store.ts';
 import type { Document } from './documents.ts';
+import { newInvocationId } from './random.ts';
 import type { EventSink } from './stream.ts';
 import type { TraceParent } from './tracing.ts';
 import { LogWithheld } from './withheld.ts';
@@ -70,7 +71,10 @@ export async function perform(
   try {
     return await method(ask);
   } catch (error) {
-    return refused(failureOf(name, error, log));
+    const found = failureOf(name, error, log);
+    const isInvocation = name === 'invoke' || name === 'test';
+    const body = isInvocation ? unreadFailure(found) : { success: false, failure: found };
+    return { body, failure: found };
   }
 }
 
@@ -103,8 +107,9 @@ function shortened(text: string): string {
     : `${letters.slice(0, FAULT_LENGTH_MAX).join('')}…`;
 }
 
-function refused(found: Failure): Answer {
-  return { body: { success: false, failure: found }, failure: found };
+/** A call that ended before anything of it was read. It left no entry, but its answer has a name. */
+export function unreadFailure(found: Failure): FailureAnswer {
+  return { success: false, invocation_id: newInvocationId(), failure: found };
 }
 
 export function failureOf(name: OperationName | 'metrics', error: unknown, log: Logger): Failure {

@@ -106,6 +106,8 @@ async function callOf(
     },
     capability: capabilityOf(definition, intent.capability),
     parameters,
+    budget: 'unsettled',
+    charge: intent.charge,
     parametersDigest: text('parameters_digest'),
     approvalRequestId: text('approval_request_id'),
     approvalGrantId: text('approval_grant_id'),

@@ -18,7 +18,14 @@ import { type OperationName, operations } from '../protocol/operations.ts';
 import type { Document } from '../service/documents.ts';
 import { createLineWriter, createPace, type LineWriter, STALL_MS } from '../service/line-writer.ts';
 import { createLineCutter, type Line } from '../service/lines.ts';
-import { type Answer, type Ask, failureOf, isDocument, perform } from '../service/operations.ts';
+import {
+  type Answer,
+  type Ask,
+  failureOf,
+  isDocument,
+  perform,
+  unreadFailure,
+} from '../service/operations.ts';
 import type { Runtime } from '../service/runtime.ts';
 import type { EventSink } from '../service/stream.ts';
 
@@ -218,8 +225,7 @@ async function told(
   try {
     return await stream(sink);
   } catch (error) {
-    const found = failureOf('invoke', error, runtime.log);
-    return { success: false, failure: found };
+    return unreadFailure(failureOf('invoke', error, runtime.log));
   }
 }
 

@@ -79,6 +79,7 @@ const ROWS: Row[] = [
     [403, false, 'invoke_as_root_principal', 'terminal'],
     (rig) => use(rig, 'root_only'),
   ],
+  ['principal_class_not_admitted', [403, ...NEW_TOKEN], (rig) => use(rig, 'human_only')],
   ['delegation_depth_exceeded', [403, ...NEW_TOKEN], tooDeep],
   [
     'budget_exceeded',
@@ -134,8 +135,14 @@ const ROWS: Row[] = [
   ['outcome_unknown', [503, ...LOOK_AGAIN], tooSlow],
 ];
 
-/** Here nobody is known whose entry it could be. */
-const ANONYMOUS: FailureType[] = ['authentication_required', 'invalid_token'];
+/** The caller is not known, or the call was not read: there is no entry. */
+const ANONYMOUS: FailureType[] = [
+  'authentication_required',
+  'invalid_token',
+  'method_not_allowed',
+  'request_too_large',
+  'unsupported_media_type',
+];
 
 /** Needs settings of its own: rates.test.ts. */
 const ELSEWHERE: FailureType[] = ['rate_limited'];
