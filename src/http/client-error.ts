@@ -10,7 +10,7 @@ import type { Duplex } from 'node:stream';
 import type { FastifyError, FastifyReply } from 'fastify';
 import { failure } from '../domain/failure.ts';
 import type { Logger } from '../log.ts';
-import type { Failure } from '../protocol/failure.ts';
+import type { Failure, FailureAnswer } from '../protocol/failure.ts';
 import { unreadFailure } from '../service/operations.ts';
 import { failureBody, sendFailure } from './answer.ts';
 import { lastAnswer, takeNoMore } from './connection.ts';
@@ -23,7 +23,7 @@ export function answerExpectation(request: IncomingMessage, response: ServerResp
 }
 
 /** What the HTTP parser refuses, before there is a request to reply to. */
-export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
+export function answerClientError(error: ParserError, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) return;
   // A request that came whole gets its answer; one that broke off is what the error is about.
   const last = lastAnswer(socket);
@@ -31,13 +31,28 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
     last.once('close', () => socket.destroySoon());
     return;
   }
-  writeFailure(socket, ...parserFailure(error.code));
+  const [status, found] = parserFailure(error.code);
+  const { rawPacket } = error;
+  const begun = Buffer.isBuffer(rawPacket) ? rawPacket.toString('latin1', 0, PACKET_SHOWN_MAX) : '';
+  const url = /^[A-Z]+ (\S+)/.exec(begun)?.[1];
+  // What cannot be read may have been an invocation.
+  writeFailure(socket, status, url === undefined ? unreadFailure(found) : failureBody(url, found));
 }
+
+interface ParserError extends Error {
+  readonly code?: string;
+  /** What came last; the beginning of a request, where the request came at once. */
+  readonly rawPacket?: unknown;
+}
+
+/** Bytes: a method and the beginning of a path. */
+const PACKET_SHOWN_MAX = 64;
 
 /** A tunnel through the service is nothing it offers; Node hands over the bare connection. */
 export function answerConnect({ url }: IncomingMessage, socket: Duplex): void {
   const detail = `Cannot CONNECT ${url}: this is no proxy`;
-  writeFailure(socket, '405 Method Not Allowed', failure('method_not_allowed', detail));
+  const found = failure('method_not_allowed', detail);
+  writeFailure(socket, '405 Method Not Allowed', { success: false, failure: found });
 }
 
 /**
@@ -65,9 +80,8 @@ export function answerFraming(request: IncomingMessage, response: ServerResponse
   response.end(JSON.stringify(failureBody(request.url ?? '', found)));
 }
 
-/** With an id in any case: what cannot be read may have been an invocation. */
-function writeFailure(socket: Duplex, status: string, found: Failure): void {
-  const body = JSON.stringify(unreadFailure(found));
+function writeFailure(socket: Duplex, status: string, answer: FailureAnswer): void {
+  const body = JSON.stringify(answer);
   socket.end(
     `HTTP/1.1 ${status}\r\ncontent-type: application/json; charset=utf-8\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,

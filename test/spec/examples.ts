@@ -54,6 +54,8 @@ export const STRICT: readonly string[] = [
   'ApprovalReadRequest',
   'DenyRequest',
   'Budget',
+  // A misspelt filter shows more than was asked for.
+  'AuditQuery',
   // An operator acts under pressure.
   'FreezeRequest',
   'UnfreezeRequest',

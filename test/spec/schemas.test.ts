@@ -61,6 +61,7 @@ const EXEMPT: Readonly<Record<string, string>> = {
   JsonObject: 'any JSON object: it has no field of its own to prove',
   NextCursor: 'one word, or null',
   AnyFailureType: 'one word',
+  Moment: 'one word',
 };
 
 /** Optional and nullable at once: left out and null mean the same. */
