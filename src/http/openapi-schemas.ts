@@ -35,7 +35,7 @@ export interface Schema {
   format?: string;
   pattern?: string;
   maximum?: number;
-  propertyNames?: unknown;
+  propertyNames?: object;
   additionalProperties?: unknown;
   [keyword: string]: unknown;
 }
@@ -60,7 +60,7 @@ const COMPONENT = '#/components/schemas/';
 export function requestSchema(name: OperationName): Schema {
   const { $schema: _, ...schema } = z.toJSONSchema(operations[name].request, {
     io: 'input',
-    override: plain,
+    override: asRead,
   });
   return schema as Schema;
 }
@@ -114,7 +114,7 @@ function named(): Named {
     uri: (id) => `${COMPONENT}${id}`,
     // Requests stand in the registry too, but no answer refers to one.
     unrepresentable: 'any',
-    override: plain,
+    override: asWritten,
   });
   made = { registry, schemas: mapped(schemas as Record<string, Schema>) };
   return made;
@@ -129,21 +129,39 @@ function mapped(schemas: Readonly<Record<string, Schema>>): Record<string, Schem
   );
 }
 
-/** Leaves out what says nothing to a reader, and closes only what the protocol closes. */
-function plain({
-  zodSchema,
-  jsonSchema,
-}: {
-  zodSchema: z.core.$ZodTypes;
-  jsonSchema: z.core.JSONSchema.BaseSchema;
-}): void {
-  const schema = jsonSchema as Schema;
-  delete schema.propertyNames;
+interface Made {
+  readonly zodSchema: z.core.$ZodTypes;
+  readonly jsonSchema: z.core.JSONSchema.BaseSchema;
+}
+
+/** A request, exactly as strict as it is read. */
+function asRead(made: Made): void {
+  const schema = plain(made);
+  // The pattern is what is read by; the format of that name takes other texts.
+  if (schema.pattern !== undefined) delete schema.format;
+}
+
+/** An answer, as it is written. */
+function asWritten(made: Made): void {
+  const schema = plain(made);
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
-  if (schema.format !== undefined) delete schema.pattern;
   // Not a format of JSON Schema, which says the same with `contentEncoding`.
   if (schema.format === 'base64') delete schema.format;
+  // The format takes every zone, and the service writes UTC.
+  else if (schema.format === 'date-time') schema.pattern = 'Z$';
+  else if (schema.format !== undefined) delete schema.pattern;
+}
+
+/** Adds the rules that are written beside a schema, and closes only what the protocol closes. */
+function plain({ zodSchema, jsonSchema }: Made): Schema {
+  const schema = jsonSchema as Schema;
+  const { id: _, ...rules } = z.globalRegistry.get(zodSchema) ?? {};
+  Object.assign(schema, rules);
+  if (schema.minLength === 0) delete schema.minLength;
+  // That a name is a text says nothing.
+  if (Object.keys(schema.propertyNames ?? {}).join() === 'type') delete schema.propertyNames;
   const { def } = zodSchema._zod;
   // A later version may add a field to an answer; where one is refused, the schema says so itself.
   if (def.type === 'object' && def.catchall === undefined) delete schema.additionalProperties;
+  return schema;
 }

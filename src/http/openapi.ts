@@ -245,19 +245,20 @@ function invoked(example: unknown): ApiResponse {
 
 function failuresOf(name: OperationName, operation: Operation): Record<string, ApiResponse> {
   const headers = refusalHeaders(name, operation);
-  const any = refTo(FailureAnswer);
-  // A call that was turned away before it was looked at has no ids.
-  const schema = name === 'invoke' ? { anyOf: [refTo(InvokeFailure), any] } : any;
+  const isInvocation = name === 'invoke' || name === 'test';
+  const schema = refTo(isInvocation ? InvokeFailure : FailureAnswer);
+  const { invocation_id, ...refused } = REFUSED;
+  const named = isInvocation && { invocation_id };
   return {
     '4XX': {
       description: 'Refused; the failure says what to do',
       headers: headers[4],
-      content: json(schema, REFUSED),
+      content: json(schema, { ...refused, ...named }),
     },
     '5XX': {
       description: 'Not available, or the outcome is not known',
       headers: headers[5],
-      content: json(schema, UNAVAILABLE),
+      content: json(schema, { ...UNAVAILABLE, ...named }),
     },
   };
 }

@@ -27,6 +27,7 @@ import {
   Scope,
   SemanticVersion,
   Timestamp,
+  text,
 } from './primitives.ts';
 
 /** A page of requests carries parameters and previews, so it is smaller than a page of entries. */
@@ -99,7 +100,7 @@ export type ApprovalRequest = z.infer<typeof ApprovalRequest>;
 
 /** Reserved for what the policy decides at run time, so positivity is all that syntax can ask. */
 export const GrantRequest = z.strictObject({
-  approval_request_id: z.string().min(1).max(ID_LENGTH_MAX),
+  approval_request_id: text(ID_LENGTH_MAX),
   grant_type: GrantType,
   session_id: optional(CallerId),
   expires_in_seconds: optional(z.number().positive()),
@@ -156,13 +157,13 @@ export type ApprovalListAnswer = z.infer<typeof ApprovalListAnswer>;
 
 /** `prefer` is the header of RFC 7240; anything but `wait=<seconds>` in it is ignored. */
 export const ApprovalReadRequest = z.strictObject({
-  approval_request_id: z.string().min(1).max(ID_LENGTH_MAX),
-  prefer: optional(z.string().max(256)),
+  approval_request_id: text(ID_LENGTH_MAX),
+  prefer: optional(text(256, 0)),
 });
 export type ApprovalReadRequest = z.output<typeof ApprovalReadRequest>;
 
 export const DenyRequest = z.strictObject({
-  approval_request_id: z.string().min(1).max(ID_LENGTH_MAX),
+  approval_request_id: text(ID_LENGTH_MAX),
   reason: Reason,
 });
 export type DenyRequest = z.output<typeof DenyRequest>;

@@ -28,6 +28,7 @@ import {
   pageSize,
   Timestamp,
   TokenId,
+  text,
 } from './primitives.ts';
 
 /** A page has at most 1 MiB too, so it may end before its limit; `next_cursor` says whether more follow. */
@@ -101,12 +102,12 @@ export type AuditEntry = z.infer<typeof AuditEntry>;
 
 /** Strict: a misspelt filter would show more than was asked for. */
 export const AuditQuery = z.strictObject({
-  capability: optional(z.string().max(ID_LENGTH_MAX)),
+  capability: optional(text(ID_LENGTH_MAX, 0)),
   since: optional(Moment),
-  invocation_id: optional(z.string().max(ID_LENGTH_MAX)),
+  invocation_id: optional(text(ID_LENGTH_MAX, 0)),
   client_reference_id: optional(CallerId),
   task_id: optional(CallerId),
-  parent_invocation_id: optional(z.string().max(ID_LENGTH_MAX)),
+  parent_invocation_id: optional(text(ID_LENGTH_MAX, 0)),
   entry_type: optional(z.enum([...EntryType.options, 'all'])),
   include: optional(z.literal('leaf')),
   limit: pageSize(AUDIT_PAGE_MAX, AUDIT_PAGE_DEFAULT),
@@ -179,11 +180,11 @@ const LeafIndex = z.union([
 const Flag = z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')]);
 
 export const CheckpointReadRequest = z.object({
-  checkpoint_id: z.string().min(1).max(ID_LENGTH_MAX),
+  checkpoint_id: text(ID_LENGTH_MAX),
   include_proof: optional(Flag).transform((asked) => asked ?? false),
   leaf_index: optional(LeafIndex),
   leaf_hash: optional(HexHash),
   invocation_id: optional(InvocationId),
-  consistency_from: optional(z.string().min(1).max(ID_LENGTH_MAX)),
+  consistency_from: optional(text(ID_LENGTH_MAX)),
 });
 export type CheckpointReadRequest = z.output<typeof CheckpointReadRequest>;

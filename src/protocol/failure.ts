@@ -166,7 +166,23 @@ export const Failure = z
       found.type !== 'approval_required' ||
       (found.approval_request_id && found.requested_parameters_digest && found.grant_policy),
     { message: 'approval_required names its request, digest and policy', path: ['type'] },
-  );
+  )
+  .meta({
+    allOf: [
+      {
+        if: {
+          properties: { resolution: { properties: { recovery_class: { const: 'terminal' } } } },
+        },
+        // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema, in an object that nothing awaits.
+        then: { properties: { retry: { const: false } } },
+      },
+      {
+        if: { properties: { type: { const: 'approval_required' } } },
+        // biome-ignore lint/suspicious/noThenProperty: likewise.
+        then: { required: ['approval_request_id', 'requested_parameters_digest', 'grant_policy'] },
+      },
+    ],
+  });
 export type Failure = z.infer<typeof Failure>;
 
 /** Every answer outside 2xx, on every endpoint. The ids are there where an invocation failed. */

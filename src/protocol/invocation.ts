@@ -21,18 +21,19 @@ import {
   Money,
   optional,
   Timestamp,
+  text,
 } from './primitives.ts';
 
 /** What a dry run takes: the call itself, without the fields that only matter when it runs. */
 export const TestRequest = z.object({
   // Any text: what no capability can be called is answered like what none is called.
-  capability: z.string().max(ID_LENGTH_MAX),
+  capability: text(ID_LENGTH_MAX, 0),
   parameters: JsonObject,
   client_reference_id: optional(CallerId),
   task_id: optional(CallerId),
   parent_invocation_id: optional(InvocationId),
   upstream_service: optional(CallerId),
-  approval_grant: optional(z.string().min(1).max(ID_LENGTH_MAX)),
+  approval_grant: optional(text(ID_LENGTH_MAX)),
   /** Where no grant is named: continue with one that waits for this very call, if there is one. */
   continue_approved: optional(z.boolean()),
   stream: optional(z.boolean()).transform((stream) => stream ?? false),

@@ -23,6 +23,7 @@ import {
   Reason,
   Timestamp,
   TokenId,
+  text,
 } from './primitives.ts';
 
 export const FreezeTarget = z.enum(['root_principal', 'capability', 'service']);
@@ -30,12 +31,7 @@ export type FreezeTarget = z.infer<typeof FreezeTarget>;
 
 const Target = {
   what: FreezeTarget,
-  target: optional(
-    z
-      .string()
-      .min(1)
-      .max(2 * ID_LENGTH_MAX),
-  ),
+  target: optional(text(2 * ID_LENGTH_MAX)),
   /** With a capability: only the calls of this root principal. */
   root_principal: optional(Principal),
 };
@@ -54,16 +50,35 @@ function narrowsACapability(named: { what: FreezeTarget; root_principal?: string
 }
 const NARROWING_RULE = { message: 'expected only with a capability', path: ['root_principal'] };
 
+/** The same two rules for the API description. A field that is null is left out. */
+const TARGET_SCHEMA = {
+  allOf: [
+    {
+      if: { properties: { what: { const: 'service' } } },
+      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema, in an object that nothing awaits.
+      then: { properties: { target: { type: 'null' } } },
+      else: { properties: { target: { type: 'string' } }, required: ['target'] },
+    },
+    {
+      if: { properties: { what: { not: { const: 'capability' } } } },
+      // biome-ignore lint/suspicious/noThenProperty: likewise.
+      then: { properties: { root_principal: { type: 'null' } } },
+    },
+  ],
+};
+
 export const FreezeRequest = z
   .strictObject({ ...Target, reason: Reason, until: optional(Moment) })
   .refine(namesItsTarget, TARGET_RULE)
-  .refine(narrowsACapability, NARROWING_RULE);
+  .refine(narrowsACapability, NARROWING_RULE)
+  .meta(TARGET_SCHEMA);
 export type FreezeRequest = z.output<typeof FreezeRequest>;
 
 export const UnfreezeRequest = z
   .strictObject({ ...Target, reason: Reason })
   .refine(namesItsTarget, TARGET_RULE)
-  .refine(narrowsACapability, NARROWING_RULE);
+  .refine(narrowsACapability, NARROWING_RULE)
+  .meta(TARGET_SCHEMA);
 export type UnfreezeRequest = z.output<typeof UnfreezeRequest>;
 
 export const Freeze = z.object({

@@ -62,10 +62,9 @@ export const Scope = z
 /** Syntax only; `domain/principal.ts` knows which names are admissible. */
 export const Principal = z
   .string()
-  .max(2 * ID_LENGTH_MAX)
   .regex(
-    /^(?:human|agent|service|oidc):./,
-    'expected "human:", "agent:", "service:" or "oidc:" and a name',
+    /^(?:human|agent|service|oidc):.{1,256}$/u,
+    'expected "human:", "agent:", "service:" or "oidc:" and a name of at most 256 characters',
   );
 
 export const PrincipalClass = z.enum(['human', 'agent', 'service', 'oidc']);
@@ -74,13 +73,22 @@ export type PrincipalClass = z.infer<typeof PrincipalClass>;
 /** The named classes; an issuer may configure others, and an unknown one sees what `default` sees. */
 export const CallerClass = z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, 'expected a lower-case word');
 
+/**
+ * Words of a caller. Counted in code points, as JSON Schema counts them. What a schema cannot say by
+ * itself stands in its metadata, from which the API description is made.
+ */
+export function text(most: number, least = 1) {
+  return z
+    .string()
+    .min(least)
+    .refine((words) => words.length <= most || [...words].length <= most, {
+      message: `expected at most ${most} characters`,
+    })
+    .meta({ maxLength: most });
+}
+
 /** A correlation id that a caller makes up: kept, echoed, never interpreted. */
-export const CallerId = z
-  .string()
-  .min(1)
-  .refine((text) => text.length <= ID_LENGTH_MAX || [...text].length <= ID_LENGTH_MAX, {
-    message: `expected at most ${ID_LENGTH_MAX} characters`,
-  });
+export const CallerId = text(ID_LENGTH_MAX);
 
 /** Names a capability in paths, scopes (`approver:<capability>`) and tool lists. */
 export const CapabilityName = z
@@ -148,7 +156,9 @@ export type Budget = z.infer<typeof Budget>;
 export const JsonObject = z.record(z.string(), z.unknown());
 export type JsonObject = z.infer<typeof JsonObject>;
 
-export const Reason = z.string().trim().min(1).max(REASON_LENGTH_MAX);
+export const Reason = text(REASON_LENGTH_MAX)
+  .regex(/\S/, 'expected a reason')
+  .transform((reason) => reason.trim());
 
 /** A request without fields. What else is sent is ignored. */
 export const Nothing = z.object({});

@@ -13,7 +13,6 @@ import {
   CallerClass,
   CallerId,
   CapabilityName,
-  ID_LENGTH_MAX,
   JsonObject,
   Money,
   optional,
@@ -37,23 +36,19 @@ const ScopeList = z
   .array(Scope)
   .min(1)
   .max(SCOPES_PER_TOKEN_MAX)
-  .refine((scopes) => new Set(scopes).size === scopes.length, { message: 'a scope stands twice' });
+  .refine((scopes) => new Set(scopes).size === scopes.length, { message: 'a scope stands twice' })
+  .meta({ uniqueItems: true });
 
 /** Opaque but for the two keys that rules read. A key that is null is left out (decision 0002). */
-export const Purpose = JsonObject.transform((purpose) =>
-  Object.fromEntries(Object.entries(purpose).filter(([, value]) => value !== null)),
-).superRefine((purpose, context) => {
-  for (const key of ['task_id', 'session_id']) {
-    if (CallerId.optional().safeParse(purpose[key]).success) continue;
-    const message = `expected text of 1 to ${ID_LENGTH_MAX} characters`;
-    context.addIssue({ code: 'custom', path: [key], message });
-  }
-  if (JSON.stringify(purpose).length <= PURPOSE_LENGTH_MAX) return;
-  context.addIssue({
-    code: 'custom',
+export const Purpose = z
+  .looseObject({ task_id: CallerId.nullish(), session_id: CallerId.nullish() })
+  .transform(
+    (purpose): JsonObject =>
+      Object.fromEntries(Object.entries(purpose).filter(([, value]) => value != null)),
+  )
+  .refine((purpose) => JSON.stringify(purpose).length <= PURPOSE_LENGTH_MAX, {
     message: `expected at most ${PURPOSE_LENGTH_MAX} characters`,
   });
-});
 
 export const IssueRequest = z.strictObject({
   scope: ScopeList,

@@ -16,6 +16,7 @@ import {
   SemanticVersion,
   ServiceId,
   Timestamp,
+  text,
 } from './primitives.ts';
 
 export const PROTOCOL_VERSION = '0.24';
@@ -137,21 +138,22 @@ export type GraphEdge = z.infer<typeof GraphEdge>;
 export const Graph = z.object({ nodes: z.array(GraphNode), edges: z.array(GraphEdge) });
 export type Graph = z.infer<typeof Graph>;
 
-export const GraphRequest = z.object({ capability: z.string().max(ID_LENGTH_MAX) });
+export const GraphRequest = z.object({ capability: text(ID_LENGTH_MAX, 0) });
 
 /** More names than a service has capabilities is no question about that service. */
 const HANDSHAKE_CAPABILITIES_MAX = 1_000;
 
-const VersionRange = z.string().min(1).max(256);
+const VersionRange = text(256);
 
 export const HandshakeRequest = z.object({
-  protocol_versions: optional(z.array(z.string().max(64)).max(64)),
+  protocol_versions: optional(z.array(text(64, 0)).max(64)),
   capabilities: optional(
     z
       .record(CapabilityName, VersionRange)
       .refine((asked) => Object.keys(asked).length <= HANDSHAKE_CAPABILITIES_MAX, {
         message: `expected at most ${HANDSHAKE_CAPABILITIES_MAX} capabilities`,
-      }),
+      })
+      .meta({ maxProperties: HANDSHAKE_CAPABILITIES_MAX }),
   ),
 });
 export type HandshakeRequest = z.output<typeof HandshakeRequest>;

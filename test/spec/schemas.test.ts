@@ -62,6 +62,7 @@ const EXEMPT: Readonly<Record<string, string>> = {
   NextCursor: 'one word, or null',
   AnyFailureType: 'one word',
   Moment: 'one word',
+  Reason: 'one word',
 };
 
 /** Optional and nullable at once: left out and null mean the same. */

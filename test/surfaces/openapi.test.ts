@@ -209,6 +209,14 @@ describe('every answer of the scenarios', () => {
         ],
       );
       assert.match(answers[1]?.headers['retry-after'] ?? '', /^\d+$/);
+      const tried = await ask('test', call, token);
+      const { body } = await rig.ask('POST', '/svc/audit?entry_type=dry_run', { bearer: token });
+      assert.equal(tried.status, 429);
+      assert.match(String(tried.body.invocation_id), /^inv-/);
+      assert.deepEqual(
+        [tried.body.audit],
+        body.entries.map(({ entry_id, leaf_hash }: JsonObject) => ({ entry_id, leaf_hash })),
+      );
     } finally {
       await rig.close();
     }

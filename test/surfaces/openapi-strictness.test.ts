@@ -1,0 +1,193 @@
+/**
+ * The API description is as strict as the service: what one takes the other takes, and no more.
+ *
+ * Every schema of the document is damaged in each way that it suggests. A request is then judged by the
+ * document and by the running service, an answer by the document and by the schema it is written with.
+ *
+ * @module
+ */
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { afterAll, beforeAll, test } from 'vitest';
+import { failure } from '../../src/domain/failure.ts';
+import type { ApiDocument, ApiOperation } from '../../src/http/openapi.ts';
+import { DIGEST, INVOCATION_ID, PENDING } from '../../src/http/openapi-example-parts.ts';
+import { EXAMPLES } from '../../src/http/openapi-examples.ts';
+import { referred, type Schema } from '../../src/http/openapi-schemas.ts';
+import { FailureAnswer } from '../../src/protocol/failure.ts';
+import { InvokeFailure } from '../../src/protocol/invocation.ts';
+import { type Operation, type OperationName, operations } from '../../src/protocol/operations.ts';
+import { ALICE, OPERATOR, type TestService, testService } from '../service/harness.ts';
+import { mutantsOf } from './schema-mutants.ts';
+
+const DOCUMENT: ApiDocument = JSON.parse(readFileSync('docs/openapi.json', 'utf8'));
+const NAMES = Object.keys(operations) as OperationName[];
+
+const ajv = new Ajv2020({ strict: false, addUsedSchema: false });
+addFormats.default(ajv);
+ajv.addSchema({ $id: 'api', components: DOCUMENT.components } as object);
+
+function resolve(schema: Schema): Schema {
+  const name = referred(schema);
+  return name === undefined ? schema : resolve(DOCUMENT.components.schemas[name] as Schema);
+}
+
+function judgeOf(schema: Schema): (value: unknown) => boolean {
+  const text = JSON.stringify(schema).replaceAll('"#/components', '"api#/components');
+  const validate: ValidateFunction = ajv.compile(JSON.parse(text));
+  return (value) => validate(value);
+}
+
+let service: TestService;
+let token: string;
+beforeAll(async () => {
+  service = await testService({ settings: { rate_limits: 'off' } });
+  ({ token } = await service.issue(ALICE, { scope: ['travel.extras'], subject: 'agent:planner' }));
+});
+afterAll(() => service.close());
+
+/** Whether the service can read a request, whatever becomes of it. */
+async function isRead(method: string, path: string, options: object): Promise<boolean> {
+  const { status, body } = await service.ask(method, path, options);
+  // These would hide how the request was read.
+  assert.ok(![401, 405, 429, 500, 503].includes(status), `${path} ${JSON.stringify(body)}`);
+  const { type, detail = '' } = body.failure ?? {};
+  // How large and how exact an amount may be depends on its currency, which no schema can say.
+  return !(type === 'invalid_parameters' && /^Cannot read (?!amount)/.test(detail));
+}
+
+function bearerOf(name: OperationName): string {
+  const { auth }: Operation = operations[name];
+  if (auth === 'token') return token;
+  return name.startsWith('operator.') ? OPERATOR : ALICE;
+}
+
+/** A request as HTTP carries it. */
+interface Placed {
+  readonly path: Record<string, string>;
+  readonly query: Record<string, string>;
+  readonly header: Record<string, string>;
+}
+
+function exampleOf({ parameters = [] }: ApiOperation): Placed {
+  const placed: Placed = { path: {}, query: {}, header: {} };
+  for (const { in: place, name, example } of parameters) {
+    if (example !== undefined) placed[place][name] = String(example);
+  }
+  return placed;
+}
+
+function addressOf(template: string, { path, query }: Placed): string {
+  const filled = template.replaceAll(/\{(\w+)\}/g, (_, field) =>
+    encodeURIComponent(path[field] ?? ''),
+  );
+  const search = new URLSearchParams(query).toString();
+  return search ? `${filled}?${search}` : filled;
+}
+
+/** What no header and no part of a path can carry. */
+function isSendable(place: keyof Placed, value: string): boolean {
+  if (place === 'path') return value !== '' && value !== '.' && value !== '..';
+  // A header is cut at its ends by whoever reads it, and is no place for other letters.
+  return place === 'query' || (/^[\x20-\x7e]*$/.test(value) && value.trim() === value);
+}
+
+for (const name of NAMES) {
+  const { method, path }: Operation = operations[name];
+  const operation = DOCUMENT.paths[path]?.[method.toLowerCase()] as ApiOperation;
+  const body = operation.requestBody?.content['application/json'];
+
+  test(`${name}: the document takes the bodies that the service reads, and no other`, async () => {
+    if (!body) return;
+    const judge = judgeOf(body.schema);
+    const placed = exampleOf(operation);
+    const differing: string[] = [];
+    const mutants = mutantsOf(body.schema, body.example, resolve);
+    assert.ok(judge(body.example));
+    for (const { what, value } of [{ what: 'the example', value: body.example }, ...mutants]) {
+      const read = await isRead(method, addressOf(path, placed), {
+        bearer: bearerOf(name),
+        headers: { ...placed.header, 'content-type': 'application/json' },
+        body: JSON.stringify(value),
+      });
+      if (read !== judge(value)) differing.push(`${what}: ${read ? 'read' : 'refused'}`);
+    }
+
+    assert.deepEqual(differing, []);
+  });
+
+  test(`${name}: the document takes the parameters that the service reads, and no other`, async () => {
+    const example = exampleOf(operation);
+    const sent = body && { body: JSON.stringify(body.example) };
+    const differing: string[] = [];
+    for (const { in: place, name: field, schema } of operation.parameters ?? []) {
+      const judge = judgeOf(schema);
+      const values = mutantsOf(schema, example[place][field], resolve)
+        .filter(({ value }) => typeof value !== 'object')
+        .map(({ what, value }) => ({ what, value: String(value) }));
+      for (const { what, value } of values.filter((each) => isSendable(place, each.value))) {
+        const placed = { ...example, [place]: { ...example[place], [field]: value } };
+        const read = await isRead(method, addressOf(path, placed), {
+          bearer: bearerOf(name),
+          headers: { ...placed.header, ...(sent && { 'content-type': 'application/json' }) },
+          ...sent,
+        });
+        if (read !== judge(value))
+          differing.push(`${field}: ${what}: ${read ? 'read' : 'refused'}`);
+      }
+    }
+
+    assert.deepEqual(differing, []);
+  });
+
+  test(`${name}: the document takes the answers that the service writes, and no other`, () => {
+    const { schema } = operation.responses['200']?.content?.['application/json'] ?? {};
+    assert.ok(schema);
+    const judge = judgeOf(schema);
+    const { response } = operations[name];
+    const differing: string[] = [];
+    for (const { what, value } of mutantsOf(schema, EXAMPLES[name].answer, resolve)) {
+      const written = response.safeParse(value).success;
+      if (written !== judge(value)) differing.push(`${what}: ${written ? 'written' : 'no answer'}`);
+    }
+
+    assert.deepEqual(differing, []);
+  });
+}
+
+const REFUSALS = [
+  failure('non_delegable_action', 'only the root principal may'),
+  failure('approval_required', 'a person has to approve', {
+    approval_request_id: PENDING.approval_request_id,
+    requested_parameters_digest: DIGEST,
+    preview_digest: DIGEST,
+    grant_policy: PENDING.grant_policy,
+  }),
+];
+
+for (const [name, schema] of [
+  ['invoke', InvokeFailure],
+  ['test', InvokeFailure],
+  ['tokens.issue', FailureAnswer],
+] as const) {
+  test(`${name}: the document takes the failures that the service writes, and no other`, () => {
+    const { method, path } = operations[name];
+    const operation = DOCUMENT.paths[path]?.[method.toLowerCase()];
+    for (const status of ['4XX', '5XX']) {
+      const form = operation?.responses[status]?.content?.['application/json']?.schema ?? {};
+      const judge = judgeOf(form);
+      for (const found of REFUSALS) {
+        const whole = { success: false, invocation_id: INVOCATION_ID, failure: found };
+        const differing = mutantsOf(form, whole, resolve)
+          .filter(({ value }) => judge(value) !== schema.safeParse(value).success)
+          .map(({ what }) => what);
+
+        assert.ok(judge(whole));
+        assert.deepEqual(differing, []);
+      }
+    }
+  });
+}
