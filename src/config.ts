@@ -100,6 +100,12 @@ export const Settings = z.strictObject({
     .array(OidcIssuer)
     .default([])
     .describe('Issuers whose identity tokens are accepted, with their mapping rules'),
+  manifest_access: z
+    .enum(['public', 'authenticated'])
+    .default('public')
+    .describe(
+      '`authenticated` keeps what the service can do from callers without a credential: manifest, graph and handshake ask for one, and discovery lists no capability',
+    ),
   disclosure: z
     .record(CallerClass, DisclosureLevel)
     .default({})
@@ -144,6 +150,7 @@ export const ENVIRONMENT = {
   max_ttl_hours: 'WRIT_MAX_TTL_HOURS',
   max_delegation_depth: 'WRIT_MAX_DELEGATION_DEPTH',
   rate_limit: 'WRIT_RATE_LIMIT',
+  manifest_access: 'WRIT_MANIFEST_ACCESS',
   ...http.HTTP_ENVIRONMENT,
   otlp_endpoint: 'OTEL_EXPORTER_OTLP_ENDPOINT',
   stop_grace_seconds: 'WRIT_STOP_GRACE_SECONDS',

@@ -33,6 +33,8 @@ tools as a command; others connect to <url>/mcp.
   --pin <thumbprint>   a key of the service (may be repeated); without one, the
                        keys that it shows at the start are held
   --token-file <file>  the delegation token (default: $${CREDENTIAL_VARIABLE})
+  --gated-manifest     send the token for the manifest too, where the service asks
+                       for a credential there
   --help               this text
 
 Exit status: 0 the input ended, 2 it could not run.
@@ -48,7 +50,14 @@ export async function mcp(args: readonly string[], io: Io): Promise<number> {
     if (values.service === undefined) throw new Error('the service is not named; give --service');
     if (io.pipes === undefined) throw new Error('there are no pipes to speak over');
     const credential = credentialOf(values['token-file'], io);
-    const desk = deskAt(createClient({ url: values.service, credential, pins: values.pin }));
+    const desk = deskAt(
+      createClient({
+        url: values.service,
+        credential,
+        pins: values.pin,
+        gatedManifest: values['gated-manifest'],
+      }),
+    );
     await checkAccess(desk);
     const tell = ({ message }: Error) => io.err(`${printable(message)}\n`);
     const server = serveMcpOverPipes(desk, io.pipes, tell);
@@ -66,6 +75,7 @@ const options = {
   service: { type: 'string' },
   pin: { type: 'string', multiple: true },
   'token-file': { type: 'string' },
+  'gated-manifest': { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 } as const;
 

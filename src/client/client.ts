@@ -54,6 +54,11 @@ export interface ClientOptions {
   readonly credential?: string | undefined;
   /** Thumbprints (`kid`) of the service's keys, known by another way than from the service. */
   readonly pins?: readonly string[] | undefined;
+  /**
+   * Sends the credential for the manifest too, for a service that keeps its manifest from strangers.
+   * Without it, a service gets the credential only after its manifest was verified.
+   */
+  readonly gatedManifest?: boolean | undefined;
   /** The service that is meant; without it, whichever answers first. */
   readonly serviceId?: string | undefined;
   /** Milliseconds for one answer. */
@@ -113,8 +118,9 @@ export function createClient(options: ClientOptions): Client {
     now,
     async fetchDocument(name) {
       const request = httpRequestOf(operations[name], {});
-      // A key set and a manifest are for everybody: no credential goes with the question.
-      const asked = { ...line, credential: undefined };
+      // Most services publish both: then no credential goes with the question.
+      const isGated = name === 'manifest' && options.gatedManifest === true;
+      const asked = isGated ? line : { ...line, credential: undefined };
       try {
         const answer = await exchange(asked, request, { timeoutMs });
         if (answer.status === 200) return answer;

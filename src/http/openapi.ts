@@ -105,11 +105,15 @@ const SECURITY_SCHEMES = {
   },
 };
 
-export function openApiDocument(offered: readonly OperationName[]): ApiDocument {
+/** `gated` are the operations that ask for a credential although their row does not. */
+export function openApiDocument(
+  offered: readonly OperationName[],
+  gated: readonly OperationName[] = [],
+): ApiDocument {
   const paths: Record<string, Record<string, ApiOperation>> = {};
   for (const name of offered) {
     const { method, path } = operations[name];
-    paths[path] = { ...paths[path], [method.toLowerCase()]: operationOf(name) };
+    paths[path] = { ...paths[path], [method.toLowerCase()]: operationOf(name, gated) };
   }
   const used = Object.keys(TAGS).filter((tag) => offered.some((name) => tagOf(name) === tag));
   return {
@@ -140,8 +144,9 @@ function tagOf(name: OperationName): string {
   throw new Error(`Cannot describe "${name}": it belongs to no group`);
 }
 
-function operationOf(name: OperationName): ApiOperation {
-  const operation: Operation = operations[name];
+function operationOf(name: OperationName, gated: readonly OperationName[]): ApiOperation {
+  const row: Operation = operations[name];
+  const operation: Operation = gated.includes(name) ? { ...row, auth: 'bearer' } : row;
   const { parameters, body } = placedFields(name, operation);
   return {
     operationId: name,

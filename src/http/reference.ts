@@ -14,7 +14,7 @@ import type { FastifyInstance } from 'fastify';
 import type { OperationName } from '../protocol/operations.ts';
 import type { DiscoveryAnswer } from '../protocol/trust.ts';
 import { DOCUMENT_MAX_AGE_SECONDS, type Document } from '../service/documents.ts';
-import type { Methods } from '../service/operations.ts';
+import type { Runtime } from '../service/runtime.ts';
 import { sendAnswer } from './answer.ts';
 import { apiPage } from './api-page.ts';
 import { STYLE } from './api-page-style.ts';
@@ -23,8 +23,11 @@ import { STYLE as FRONT_STYLE } from './front-page-style.ts';
 import { pageHeaders } from './html.ts';
 import { openApiDocument } from './openapi.ts';
 
-export function addReference(app: FastifyInstance, methods: Methods): void {
-  const api = once(() => openApiDocument(Object.keys(methods) as OperationName[]));
+export function addReference(
+  app: FastifyInstance,
+  { methods, gated }: Pick<Runtime, 'methods' | 'gated'>,
+): void {
+  const api = once(() => openApiDocument(Object.keys(methods) as OperationName[], gated));
   const data = once(() => documentOf(JSON.stringify(api()), {}));
   const page = once(() => documentOf(apiPage(api()), pageHeaders(STYLE)));
   app.addHook('onListen', async () => {

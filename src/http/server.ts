@@ -99,7 +99,7 @@ export function createHttpServer(
   }
   for (const surface of surfaces) mount(app, surface, { runtime, visits });
   addHealth(app, runtime, { metrics, visits });
-  addReference(app, runtime.methods);
+  addReference(app, runtime);
   addFront(app, { runtime, visits });
   app.setNotFoundHandler((request, reply) => answerUnknownRoute(app, request, reply));
   app.setErrorHandler((error, _request, reply) => {

@@ -58,7 +58,8 @@ export function deskIn(
     },
     async manifest() {
       const answer = await asked('manifest', {});
-      return isDocument(answer) ? (parsed(answer) as Manifest) : absent('manifest');
+      if (isDocument(answer)) return parsed(answer) as Manifest;
+      return isFailure(answer.body) ? answer.body : absent('manifest');
     },
   };
 }

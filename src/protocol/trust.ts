@@ -50,7 +50,10 @@ export const Discovery = z.object({
   endpoints: z.record(z.string(), Path),
   /** Other protocols that are spoken at the same address: name to path. */
   surfaces: z.record(z.string(), Path).optional(),
+  /** None where the manifest asks for a credential. */
   capabilities: z.record(CapabilityName, CapabilitySummary),
+  /** Absent where anyone may fetch the manifest. */
+  manifest_access: z.literal('authenticated').optional(),
   trust: Trust,
   metadata_disclosure: ClassDisclosure.extend({ classes: z.array(ClassDisclosure) }).optional(),
 });

@@ -48,6 +48,8 @@ export interface DocumentSources {
   readonly surfaces: ReadonlyMap<string, string>;
   readonly disclosure: Readonly<Record<string, DisclosureLevel>>;
   readonly slices: Slices;
+  /** Whether what the service can do is kept from strangers. */
+  readonly isGated: boolean;
   now(): Date;
 }
 
@@ -112,6 +114,7 @@ function* signedManifest({
   definition,
   keyring,
   baseUrl,
+  isGated,
   now,
 }: DocumentSources): Generator<undefined, Document, undefined> {
   const issued = issuedAt(now());
@@ -133,7 +136,10 @@ function* signedManifest({
     withCapabilities({ ...content, manifest_metadata }, capabilities);
   const sha256 = sha256Hex(textWith(metadata));
   yield;
-  const document = documentOfText(textWith({ ...metadata, sha256 }));
+  const document = documentOfText(
+    textWith({ ...metadata, sha256 }),
+    isGated ? 'private' : 'public',
+  );
   yield;
   const { use, typ } = ARTEFACTS.manifest;
   const signature = keyring.signDetached(use, typ, utf8(document.text));
@@ -141,7 +147,7 @@ function* signedManifest({
 }
 
 function* discoveryDocument(sources: DocumentSources): Generator<undefined, Document, undefined> {
-  const capabilities = yield* namedMap(sources.definition, summaryOf);
+  const capabilities = sources.isGated ? '{}' : yield* namedMap(sources.definition, summaryOf);
   const discovery = withCapabilities(discoveryOf(sources), capabilities);
   return documentOfText(canonicalRecord([['svc_discovery', discovery]]));
 }
@@ -154,7 +160,7 @@ function withCapabilities(content: object, capabilities: string): string {
 }
 
 function discoveryOf({ definition, offered, ...sources }: DocumentSources): Without<Discovery> {
-  const { disclosure, surfaces } = sources;
+  const { disclosure, surfaces, isGated } = sources;
   const classes = Object.entries(disclosure).map(([caller_class, failure_detail]) => ({
     caller_class,
     failure_detail,
@@ -167,6 +173,7 @@ function discoveryOf({ definition, offered, ...sources }: DocumentSources): With
       offered().map((name) => [operations[name].endpoint, operations[name].path]),
     ),
     ...(surfaces.size > 0 && { surfaces: Object.fromEntries(surfaces) }),
+    ...(isGated && { manifest_access: 'authenticated' }),
     trust: definition.trust,
     metadata_disclosure: {
       caller_class: 'default',
@@ -208,15 +215,16 @@ function issuedAt(now: Date): number {
   return Math.floor(now.getTime() / half) * half;
 }
 
-export function documentOf(content: object): Document {
+/** `private`: no cache that callers share may keep it. */
+export function documentOf(content: object, reach: 'public' | 'private' = 'public'): Document {
   // Canonical, so that the same content is the same bytes in every process.
-  return documentOfText(canonicalJson(content));
+  return documentOfText(canonicalJson(content), reach);
 }
 
-function documentOfText(text: string): Document {
+function documentOfText(text: string, reach: 'public' | 'private' = 'public'): Document {
   return {
     text,
     etag: `"sha256-${sha256Hex(text)}"`,
-    headers: { 'cache-control': `public, max-age=${DOCUMENT_MAX_AGE_SECONDS}` },
+    headers: { 'cache-control': `${reach}, max-age=${DOCUMENT_MAX_AGE_SECONDS}` },
   };
 }

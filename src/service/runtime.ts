@@ -49,7 +49,7 @@ import { createSettler } from './settle.ts';
 import { createSlicer, type Slicer } from './slices.ts';
 import { revokeToken, viewToken } from './tokens.ts';
 import { NO_TRACER, type Tracer, tracedStore } from './tracing.ts';
-import { trustMethods } from './trust.ts';
+import { GATED, type Gate, trustMethods } from './trust.ts';
 import { createWaits } from './waits.ts';
 import { listDeliveries, startWebhooks, type WebhookTiming } from './webhooks.ts';
 import { guardedStore } from './withheld.ts';
@@ -95,6 +95,8 @@ export interface Runtime {
   /** Tells of every alarm that is raised from now on. */
   readonly watchAlarms: Alarms['watch'];
   readonly methods: Methods;
+  /** Operations that ask for a credential here, although their row asks for none. */
+  readonly gated: readonly OperationName[];
   readonly config: Parts['config'];
   readonly log: Logger;
   /** Where callers reach the service. */
@@ -159,16 +161,18 @@ export async function createRuntime({
     instanceId,
   };
   for (const missing of missingApprovers(definition, config)) log.warn({}, missing);
+  const gate = gateOf(parts);
   // Discovery advertises exactly what is offered, and is itself offered: hence the two steps.
   const methods: Methods = {};
   const surfaces = new Map<string, string>();
   const documents = createDocuments({
     ...{ definition, keyring, baseUrl, surfaces, disclosure: config.disclosure },
+    isGated: gate !== undefined,
     offered: () => Object.keys(methods) as OperationName[],
     slices: parts.lane.slices(),
     now: () => store.now(),
   });
-  Object.assign(methods, trustMethods(definition, documents), authorityMethods(parts));
+  Object.assign(methods, trustMethods(definition, documents, gate), authorityMethods(parts));
   Object.assign(methods, approvalMethods(parts));
   const recovery = await recovering(parts, timing).catch(async (error) => {
     await parts.webhooks.stop();
@@ -181,6 +185,7 @@ export async function createRuntime({
   if (sealer) Object.assign(methods, checkpointMethods(parts, sealer));
   return {
     ...{ methods, config, log, baseUrl },
+    gated: gate ? GATED : [],
     isConfigured: parts.identities.isConfigured,
     unreadableMetrics: (ask) => unreadableMetrics(parts, ask),
     sealing: () => sealer?.state(),
@@ -275,6 +280,12 @@ async function anchored(
   });
   const stop = () => sealer.stop().then(witnesses.stop);
   return { ...sealer, stop };
+}
+
+/** Whoever is known passes: what a caller may do with a capability is no matter of the gate. */
+function gateOf(parts: Parts): Gate | undefined {
+  if (parts.config.manifest_access === 'public') return undefined;
+  return async (ask) => answered(parts, await callerOf(parts, ask), () => undefined);
 }
 
 function authorityMethods(parts: Parts): Methods {

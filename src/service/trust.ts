@@ -1,5 +1,5 @@
 /**
- * The trust surface: what anyone may ask without a credential.
+ * The trust surface: what anyone may ask without a credential, unless a gate stands before it.
  *
  * @module
  */
@@ -15,22 +15,45 @@ import {
 } from '../protocol/trust.ts';
 import { capabilityOf, type ServiceDefinition } from './definition.ts';
 import { type Document, type Documents, documentOf } from './documents.ts';
-import { type Methods, requestOf } from './operations.ts';
+import { type Ask, type Method, type Methods, requestOf } from './operations.ts';
 
-export function trustMethods(definition: ServiceDefinition, documents: Documents): Methods {
+/** Refuses a caller that is not known. */
+export type Gate = (ask: Ask) => Promise<void>;
+
+/** Decision 0044: the operations that tell what the service can do. A gate stands before each. */
+export const GATED = ['manifest', 'graph', 'graph.get', 'handshake'] as const;
+
+export function trustMethods(
+  definition: ServiceDefinition,
+  documents: Documents,
+  gate?: Gate,
+): Methods {
   const names = [...definition.catalog.capabilities.keys()];
-  const graph = documentOf(graphOf(definition.catalog));
+  const reach = gate ? 'private' : 'public';
+  const graph = documentOf(graphOf(definition.catalog), reach);
   const around = new Map(
-    names.map((name) => [name, documentOf(graphOf(definition.catalog, name))]),
+    names.map((name) => [name, documentOf(graphOf(definition.catalog, name), reach)]),
   );
-  return {
-    discovery: () => documents.discovery(),
-    jwks: () => documents.jwks(),
+  const telling: Record<(typeof GATED)[number], Method> = {
     manifest: () => documents.manifest(),
     graph: () => graph,
     'graph.get': (ask) => neighbours(around, requestOf('graph.get', ask).capability),
     handshake: (ask) => ({ body: handshake(definition, requestOf('handshake', ask)) }),
   };
+  const open = { discovery: () => documents.discovery(), jwks: () => documents.jwks() };
+  return { ...open, ...(gate ? gated(telling, gate) : telling) };
+}
+
+function gated(methods: Readonly<Record<string, Method>>, gate: Gate): Methods {
+  return Object.fromEntries(
+    Object.entries(methods).map(([name, method]) => [
+      name,
+      async (ask: Ask) => {
+        await gate(ask);
+        return method(ask);
+      },
+    ]),
+  );
 }
 
 function neighbours(around: ReadonlyMap<string, Document>, name: string): Document {

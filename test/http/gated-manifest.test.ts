@@ -1,0 +1,167 @@
+/**
+ * A service that keeps what it can do from strangers, and what each caller sees of it.
+ *
+ * @module
+ */
+
+import assert from 'node:assert/strict';
+import { afterAll, beforeAll, test } from 'vitest';
+import { createClient } from '../../src/client/index.ts';
+import type { OperationName } from '../../src/protocol/operations.ts';
+import { DiscoveryAnswer } from '../../src/protocol/trust.ts';
+import { inProcess } from '../../src/testing/surface.ts';
+import { AGENT, ALICE, type TestService, testService } from '../service/harness.ts';
+import { assertRefused } from './refused.ts';
+
+let gated: TestService;
+let open: TestService;
+let names: string[];
+beforeAll(async () => {
+  gated = await testService({ settings: { manifest_access: 'authenticated' } });
+  open = await testService();
+  const { body } = await open.ask('GET', '/svc/manifest');
+  names = Object.keys(body.capabilities);
+});
+afterAll(async () => {
+  await gated.close();
+  await open.close();
+});
+
+/** What tells of capabilities, as it is asked. */
+const TELLING: readonly [
+  name: OperationName,
+  method: string,
+  path: string,
+  request: Record<string, unknown>,
+][] = [
+  ['manifest', 'GET', '/svc/manifest', {}],
+  ['graph', 'GET', '/svc/graph', {}],
+  ['graph.get', 'GET', '/svc/graph/book_flight', { capability: 'book_flight' }],
+  ['handshake', 'POST', '/svc/handshake', { capabilities: { book_flight: '^1.0.0' } }],
+];
+
+for (const [name, method, path, request] of TELLING) {
+  const asked = (service: TestService, bearer?: string) =>
+    service.ask(method, path, { bearer, ...(method === 'POST' && { body: request }) });
+
+  test(`${name} asks for a credential behind the gate, and for none without it`, async () => {
+    const stranger = await asked(gated);
+    const wrong = await asked(gated, 'no-such-key');
+    const { token } = await gated.issue(ALICE, { scope: ['travel.search'] });
+    const known = [await asked(gated, AGENT), await asked(gated, token)];
+    const anyone = await asked(open);
+
+    for (const reply of [stranger, wrong]) {
+      assertRefused(reply, 401, 'authentication_required');
+      assert.equal(reply.body.failure.resolution.action, 'provide_credentials');
+      assert.equal(reply.headers['www-authenticate'], 'Bearer');
+    }
+    for (const { status, headers } of known) {
+      assert.equal(status, 200);
+      assert.doesNotMatch(String(headers['cache-control']), /public/);
+    }
+    assert.equal(anyone.status, 200);
+  });
+
+  test(`${name} asks for a credential behind the gate on other transports too`, async () => {
+    const surface = inProcess(gated.runtime);
+    const { body: stranger } = await surface.ask(name, request);
+    const { body: known } = await surface.ask(name, request, ALICE);
+
+    assert.equal((stranger.failure as { type: string }).type, 'authentication_required');
+    assert.equal('failure' in known, false);
+  });
+}
+
+test('a copy of the manifest is not confirmed to a stranger who names it', async () => {
+  const { headers } = await gated.ask('GET', '/svc/manifest', { bearer: ALICE });
+  const condition = { 'if-none-match': String(headers.etag) };
+  const stranger = await gated.ask('GET', '/svc/manifest', { headers: condition });
+  const known = await gated.ask('GET', '/svc/manifest', { bearer: ALICE, headers: condition });
+
+  assert.equal(stranger.status, 401);
+  assert.equal(known.status, 304);
+});
+
+test('a token that has ended does not open the gate', async () => {
+  const { token, token_id } = await gated.issue(ALICE, { scope: ['travel.search'] });
+  await gated.ask('POST', '/svc/tokens/revoke', { bearer: ALICE, body: { token_id } });
+
+  assertRefused(await gated.ask('GET', '/svc/manifest', { bearer: token }), 401, 'invalid_token');
+});
+
+test('discovery says that the manifest asks for a credential, and lists no capability', async () => {
+  const { body } = await gated.ask('GET', '/.well-known/svc');
+  const { svc_discovery: discovery } = DiscoveryAnswer.parse(body);
+  const { body: plain } = await open.ask('GET', '/.well-known/svc');
+
+  assert.equal(discovery.manifest_access, 'authenticated');
+  assert.deepEqual(discovery.capabilities, {});
+  assert.deepEqual(discovery.endpoints, plain.svc_discovery.endpoints);
+  assert.equal('manifest_access' in plain.svc_discovery, false);
+  assert.deepEqual(Object.keys(plain.svc_discovery.capabilities), names);
+});
+
+test('nothing that a stranger can fetch or provoke names a capability', async () => {
+  const { body: api } = await gated.ask('GET', '/openapi.json');
+  const paths = Object.keys(api.paths).filter((path) => !path.includes('{'));
+  const replies = [
+    ...['/', '/docs', '/healthz', '/readyz', ...paths].flatMap((path) => [
+      gated.ask('GET', path),
+      gated.ask('POST', path, { body: {} }),
+    ]),
+    gated.ask('POST', '/svc/invoke/book_flight', { body: { parameters: {} } }),
+    gated.ask('POST', '/svc/test/book_flight', { body: { parameters: {} } }),
+    gated.ask('POST', '/mcp', { body: { jsonrpc: '2.0', id: 1, method: 'tools/list' } }),
+  ];
+  // The examples of the description are of the showcase, which this service happens to be.
+  const told = (await Promise.all(replies)).map(({ text = '' }) => text);
+  const ofDesk = names.filter((name) => !JSON.stringify(api).includes(name));
+
+  assert.ok(ofDesk.length > 3);
+  for (const name of ofDesk)
+    assert.deepEqual(
+      told.filter((text) => text.includes(name)),
+      [],
+    );
+});
+
+test('an unknown capability is refused to a stranger like one that exists', async () => {
+  const ask = async (path: string) => {
+    const { status, body } = await gated.ask('POST', path, { body: { parameters: {} } });
+    return { status, failure: body.failure };
+  };
+
+  assert.deepEqual(await ask('/svc/invoke/book_flight'), await ask('/svc/invoke/fly_to_moon'));
+  assert.deepEqual(
+    (await gated.ask('GET', '/svc/graph/book_flight')).body,
+    (await gated.ask('GET', '/svc/graph/fly_to_moon')).body,
+  );
+});
+
+test('the description of the API says which operations ask for a credential', async () => {
+  const securityAt = async (service: TestService) => {
+    const { body } = await service.ask('GET', '/openapi.json');
+    return TELLING.map(([name, method]) => {
+      const rows: { operationId: string; security: object[] }[] = Object.values(body.paths).flatMap(
+        (path) => Object.values(path as object),
+      );
+      const row = rows.find(({ operationId }) => operationId === name);
+      assert.ok(row, method);
+      return row.security.length > 0;
+    });
+  };
+
+  assert.deepEqual(await securityAt(gated), [true, true, true, true]);
+  assert.deepEqual(await securityAt(open), [false, false, false, false]);
+});
+
+test('a client sends its credential for the manifest only where it was asked to', async () => {
+  const url = await gated.app.listen({ host: '127.0.0.1', port: 0 });
+  const { token } = await gated.issue(ALICE, { scope: ['travel.search'] });
+  const careful = await createClient({ url, credential: token }).manifest();
+  const asking = await createClient({ url, credential: token, gatedManifest: true }).manifest();
+
+  assert.equal(careful.ok, false);
+  assert.equal(asking.ok && asking.answer.service_identity.id, 'travel-desk');
+});
