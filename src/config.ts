@@ -150,12 +150,12 @@ export const ENVIRONMENT = {
   max_ttl_hours: 'WRIT_MAX_TTL_HOURS',
   max_delegation_depth: 'WRIT_MAX_DELEGATION_DEPTH',
   rate_limit: 'WRIT_RATE_LIMIT',
-  manifest_access: 'WRIT_MANIFEST_ACCESS',
   ...http.HTTP_ENVIRONMENT,
   otlp_endpoint: 'OTEL_EXPORTER_OTLP_ENDPOINT',
   stop_grace_seconds: 'WRIT_STOP_GRACE_SECONDS',
   oidc_issuer_url: 'OIDC_ISSUER_URL',
   oidc_audience: 'OIDC_AUDIENCE',
+  manifest_access: 'WRIT_MANIFEST_ACCESS',
 } as const satisfies Partial<Record<SettingName, string>>;
 
 /** Names the configuration file; by default `writ.config.*` in the working folder is looked for. */
