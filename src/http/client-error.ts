@@ -23,7 +23,7 @@ export function answerExpectation(request: IncomingMessage, response: ServerResp
 }
 
 /** What the HTTP parser refuses, before there is a request to reply to. */
-export function answerClientError(error: ParserError, socket: Socket): void {
+export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) return;
   // A request that came whole gets its answer; one that broke off is what the error is about.
   const last = lastAnswer(socket);
@@ -32,21 +32,9 @@ export function answerClientError(error: ParserError, socket: Socket): void {
     return;
   }
   const [status, found] = parserFailure(error.code);
-  const { rawPacket } = error;
-  const begun = Buffer.isBuffer(rawPacket) ? rawPacket.toString('latin1', 0, PACKET_SHOWN_MAX) : '';
-  const url = /^[A-Z]+ (\S+)/.exec(begun)?.[1];
   // What cannot be read may have been an invocation.
-  writeFailure(socket, status, url === undefined ? unreadFailure(found) : failureBody(url, found));
+  writeFailure(socket, status, unreadFailure(found));
 }
-
-interface ParserError extends Error {
-  readonly code?: string;
-  /** What came last; the beginning of a request, where the request came at once. */
-  readonly rawPacket?: unknown;
-}
-
-/** Bytes: a method and the beginning of a path. */
-const PACKET_SHOWN_MAX = 64;
 
 /** A tunnel through the service is nothing it offers; Node hands over the bare connection. */
 export function answerConnect({ url }: IncomingMessage, socket: Duplex): void {

@@ -14,7 +14,6 @@ import {
   cursorOf,
   ID_LENGTH_MAX,
   InvocationId,
-  Moment,
   Money,
   nextOf,
   optional,
@@ -68,7 +67,7 @@ const TARGET_SCHEMA = {
 };
 
 export const FreezeRequest = z
-  .strictObject({ ...Target, reason: Reason, until: optional(Moment) })
+  .strictObject({ ...Target, reason: Reason, until: optional(Timestamp) })
   .refine(namesItsTarget, TARGET_RULE)
   .refine(narrowsACapability, NARROWING_RULE)
   .meta(TARGET_SCHEMA);

@@ -6,7 +6,8 @@
 
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, test } from 'vitest';
-import { ALICE, OPERATOR, type TestService, testService } from '../service/harness.ts';
+import { AuditQuery } from '../../src/protocol/audit.ts';
+import { ALICE, type TestService, testService } from '../service/harness.ts';
 import { assertRefused } from './refused.ts';
 
 let service: TestService;
@@ -61,20 +62,15 @@ const MOMENTS: readonly [text: string, instant: string][] = [
   ['2020-01-02T03:04:05-23:59', '2020-01-03T03:03:05.000Z'],
 ];
 for (const [text, instant] of MOMENTS) {
-  test(`audit takes since ${text}, and a freeze takes it as its end`, async () => {
+  test(`audit takes since ${text}`, async () => {
     const since = encodeURIComponent(text);
     const { status, body } = await audit(`?since=${since}`);
     const later = encodeURIComponent(text.replace('2020', '2096'));
     const { body: none } = await audit(`?since=${later}`);
-    const what = { what: 'capability', target: 'request_taxi', reason: 'strike' };
-    const ended = await service.ask('POST', '/svc/operator/freeze', {
-      bearer: OPERATOR,
-      body: { ...what, until: text.replace('2020', '2096') },
-    });
 
     assert.equal(status, 200);
     assert.deepEqual([body.count, none.count], [1, 0]);
-    assert.equal(ended.body.until, instant.replace('2020', '2096'), JSON.stringify(ended.body));
+    assert.equal(AuditQuery.parse({ since: text }).since, instant);
   });
 }
 

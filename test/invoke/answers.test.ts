@@ -256,8 +256,7 @@ onEachStore((rig) => {
       });
       assert.equal(status, 401);
       assert.equal(body.failure.type, type);
-      // A stranger's body is not even read, so nothing of it is echoed.
-      assert.equal('client_reference_id' in body, false);
+      assert.equal(body.client_reference_id, 'mine');
       assert.match(body.invocation_id, /^inv-/);
       assert.equal('audit' in body, false);
     }

@@ -170,6 +170,8 @@ const discovery = {
   surfaces: open('surfaces', { mcp: '/mcp' }),
   capabilities: open('capabilities', { book_flight: summary }),
   trust,
+  // Not in the table: decision 0044.
+  manifest_access: 'authenticated',
   metadata_disclosure: {
     caller_class: 'default',
     failure_detail: 'reduced',
