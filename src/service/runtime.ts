@@ -172,8 +172,8 @@ export async function createRuntime({
     slices: parts.lane.slices(),
     now: () => store.now(),
   });
-  Object.assign(methods, trustMethods(definition, documents, gate), authorityMethods(parts));
-  Object.assign(methods, approvalMethods(parts));
+  const trust = trustMethods(definition, documents, gate);
+  Object.assign(methods, trust, authorityMethods(parts), approvalMethods(parts));
   const recovery = await recovering(parts, timing).catch(async (error) => {
     await parts.webhooks.stop();
     await sealer?.stop();
@@ -203,10 +203,7 @@ export async function createRuntime({
       parts.waits.stop();
       parts.settler.close();
       await Promise.all([expiry.stop(), parts.webhooks.stop()]);
-      await resuming.stop();
-      await recovery.stop();
-      await retention.stop();
-      await sealer?.stop();
+      for (const last of [resuming, recovery, retention, sealer]) await last?.stop();
     },
   };
 }
