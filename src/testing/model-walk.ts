@@ -94,7 +94,8 @@ async function addRoot(state: Walk): Promise<void> {
 
 async function addChild(state: Walk): Promise<void> {
   if (state.model.tokens.size >= TOKENS_MAX) return;
-  const token = childToken(randomToken(state), randomLimits(state));
+  const parent = randomToken(state);
+  const token = childToken(parent, within(parent, randomLimits(state)));
   const bounds = { now: at(state.now), childrenMax: CHILDREN_MAX };
 
   const result = await state.store.insertChild(token, issuanceEntry(token), bounds);
@@ -243,9 +244,25 @@ async function compareCalls({ store, model }: Walk): Promise<void> {
 function randomLimits({ random, now }: Walk): Partial<TokenRecord> {
   const currency = random.chance(95) ? 'USD' : 'EUR';
   return {
+    max_delegation_depth: TOKENS_MAX,
     expires_at: at(now + (60 + random.below(300)) * SECOND),
     concurrent_branches: random.chance(35) ? 'exclusive' : 'allowed',
     ...(random.chance(60) ? { budget: { currency, max_amount: random.below(60) / 100 } } : {}),
+  };
+}
+
+/** A delegation only narrows, and what checks a store knows that. */
+function within(
+  { expires_at, concurrent_branches, budget }: TokenRecord,
+  limits: Partial<TokenRecord>,
+): Partial<TokenRecord> {
+  const { expires_at: end = expires_at, budget: asked = budget } = limits;
+  const amounts = [budget, asked].map((each) => each?.max_amount ?? Number.POSITIVE_INFINITY);
+  return {
+    ...limits,
+    expires_at: end < expires_at ? end : expires_at,
+    ...(concurrent_branches === 'exclusive' ? { concurrent_branches } : {}),
+    ...(budget ? { budget: { ...budget, max_amount: Math.min(...amounts) } } : {}),
   };
 }
 

@@ -77,7 +77,7 @@ onEachStore(wholes, (desk) => {
     const refused = await invoke(named.token, 'with_service', { item: 'x' });
 
     assert.equal(refused.status, 403, JSON.stringify(refused.body));
-    assert.match(refused.body.failure.detail, /as "service:x" through "agent:/);
+    assert.match(refused.body.failure.detail, /for "service:x" through "agent:/);
     assert.deepEqual(world.effects, []);
   });
 

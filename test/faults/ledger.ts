@@ -88,7 +88,10 @@ export async function prepareWorld(store: Store): Promise<World> {
   const budget = cents(1_000_000_000);
   const [root, middle, leaf] = await chain(store, [{ budget }, { budget }, { budget }]);
   assert.ok(root && middle && leaf);
-  const exclusive = await keep(store, childToken(root, { concurrent_branches: 'exclusive' }));
+  const exclusive = await keep(
+    store,
+    childToken(root, { concurrent_branches: 'exclusive', budget: root.budget }),
+  );
   const grant = await granted(store, leaf, { max_uses: ALL });
   return {
     line: [root, middle, leaf].map(({ token_id }) => token_id),

@@ -244,7 +244,7 @@ onEachStore((rig) => {
       const ran = rig().world.ran('service_only');
       const { status, body } = await rig().invoke(token.token, 'service_only');
       assert.equal(status, 403, JSON.stringify(body));
-      assert.match(body.failure.detail, /it is for service principals/);
+      assert.match(body.failure.detail, /it admits service principals/);
       assert.equal(rig().world.ran('service_only'), ran);
       assert.equal(await deniedTo(token), true);
     }
