@@ -162,6 +162,21 @@ const rules: FaultRow[] = [
     'input "quote" is "integer", not "string"',
     'book_flight requires_binding[0].field',
   ],
+  ...(
+    [
+      ['default', 'q'],
+      ['resolution', { mode: 'clarify', resolver_ref: 'quotes' }],
+      ['resolution', { mode: 'actor_policy_or_explicit' }],
+      ['resolution', { mode: 'explicit_only', on_missing: 'omit' }],
+    ] as const
+  ).map(
+    ([field, value]): FaultRow => [
+      `book_flight.inputs.0.${field}`,
+      value,
+      'input "quote" carries a handle, which is used as it is sent: it has no default, no resolver and no policy',
+      'book_flight requires_binding[0].field',
+    ],
+  ),
   [
     'book_flight.observability.fields_logged.0',
     'passport',

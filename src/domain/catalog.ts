@@ -8,7 +8,7 @@
  * @module
  */
 
-import { type Capability, CapabilityDeclaration } from '../protocol/capability.ts';
+import { type Capability, CapabilityDeclaration, type Input } from '../protocol/capability.ts';
 import { CapabilityName } from '../protocol/primitives.ts';
 import { canonicalJson } from './canonical.ts';
 import { compensationFaults } from './catalog-compensation.ts';
@@ -19,6 +19,7 @@ import { type Fault, type FaultRule, fault, issueFaults, repeated } from './cata
 import { inputFaults } from './catalog-inputs.ts';
 import { salvage } from './catalog-salvage.ts';
 import { parseDuration } from './duration.ts';
+import { needsPolicy, resolverOf } from './inputs.ts';
 import { entitles } from './scope-pattern.ts';
 
 /** Keeps the manifest readable by a person and its signature cheap. */
@@ -186,12 +187,21 @@ const misplacedSideEffect: FaultRule = (capability) => {
 const unusableBinding: FaultRule = (capability) =>
   (capability.requires_binding ?? []).flatMap(({ field }, index) => {
     const input = capability.inputs.find(({ name }) => name === field);
-    if (input?.type === 'string') return [];
-    const found = input
-      ? `input "${field}" is "${input.type}", not "string"`
-      : `"${field}" is no input`;
-    return [fault(capability.name, `requires_binding[${index}].field`, found)];
+    const found = input ? unfitForHandle(input) : `"${field}" is no input`;
+    return found ? [fault(capability.name, `requires_binding[${index}].field`, found)] : [];
   });
+
+/**
+ * A handle is looked up as the caller sent it, while an approval covers the resolved parameters. Where the
+ * two could differ, a call would run with another binding than the one that was approved.
+ */
+function unfitForHandle(input: Input): string | undefined {
+  const { name, type, resolution } = input;
+  if (type !== 'string') return `input "${name}" is "${type}", not "string"`;
+  const isResolved = resolverOf(input) !== undefined || needsPolicy(input);
+  if (input.default === undefined && !isResolved && !resolution?.on_missing) return undefined;
+  return `input "${name}" carries a handle, which is used as it is sent: it has no default, no resolver and no policy`;
+}
 
 const unknownLoggedFields: FaultRule = (capability) => {
   const fields = new Set([

@@ -140,7 +140,7 @@ function settleInput(input: Input, sent: unknown, facts: InputFacts): Outcome {
   const wrong = wrongType(input.type, outcome.value);
   if (wrong) return unreadable(input, wrong);
   if (isAllowed(input, outcome.value)) return outcome;
-  const trouble = { ...OUTSIDE, candidates: input.allowed_values };
+  const trouble = { ...OUTSIDE, candidates: choicesOf(input) };
   const instead = behave(input, trouble, facts);
   // The closed set binds the actor's policy too.
   const isOutside = 'value' in instead && !isAllowed(input, instead.value);
@@ -187,10 +187,15 @@ function settleMissing(input: Input, facts: InputFacts): Outcome {
     const policy = facts.policies.get(input.name);
     if (policy && 'value' in policy) return { value: policy.value };
   }
-  const trouble: Trouble = { reason: 'missing', why: 'missing', candidates: input.allowed_values };
+  const trouble: Trouble = { reason: 'missing', why: 'missing', candidates: choicesOf(input) };
   if (resolution?.on_missing) return behave(input, trouble, facts);
   if (defaultApplies(input)) return { value: input.default };
   return input.required ? behave(input, trouble, facts) : { omit: true };
+}
+
+/** What a caller may choose from. A mode that takes no value of a caller offers it none. */
+function choicesOf({ allowed_values, resolution }: Input): readonly unknown[] | undefined {
+  return resolution?.mode === 'actor_policy' ? undefined : allowed_values;
 }
 
 /** Does what the input's policy says for this reason, or what is said where it is silent. */
@@ -202,7 +207,7 @@ function behave(input: Input, trouble: Trouble, facts: InputFacts): Outcome {
     case 'clarify':
       return clarifying(input, trouble);
     case 'app_select_or_clarify':
-      return clarifying(input, { ...trouble, candidates: input.allowed_values ?? candidates });
+      return clarifying(input, { ...trouble, candidates: choicesOf(input) ?? candidates });
     case 'deny_or_clarify':
       return candidates ? clarifying(input, trouble) : denied(input, why);
     case 'deny':

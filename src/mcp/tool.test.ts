@@ -45,6 +45,11 @@ const INPUTS: [
   [{ name: 'a', type: 'string' }, { type: 'string' }, true],
   [{ name: 'a', type: 'integer', required: false }, { type: 'integer' }, false],
   [{ name: 'a', type: 'number', default: 3 }, { type: 'number', default: 3 }, false],
+  [
+    { name: 'a', type: 'string', default: 'x', resolution: { mode: 'explicit_only' } },
+    { type: 'string' },
+    true,
+  ],
   [{ name: 'a', type: 'date' }, { type: 'string', format: 'date' }, true],
   [{ name: 'a', type: 'datetime' }, { type: 'string', format: 'date-time' }, true],
   [

@@ -7,6 +7,7 @@
  * @module
  */
 
+import { defaultApplies } from '../domain/inputs.ts';
 import type { CapabilityDeclaration, Input, SideEffectType } from '../protocol/capability.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
 
@@ -123,7 +124,7 @@ function propertyOf(input: Input, capability: CapabilityDeclaration): JsonObject
   return {
     ...form,
     ...(input.allowed_values && { enum: input.allowed_values }),
-    ...(input.default !== undefined && { default: input.default }),
+    ...(defaultApplies(input) && { default: input.default }),
     ...(description && { description }),
   };
 }
@@ -147,8 +148,9 @@ function inputText(
 }
 
 /** A model should not be made to invent what the service would resolve or ask for. */
-function isNeeded({ required, default: usual, resolution }: Input): boolean {
-  if (!required || usual !== undefined || resolution?.on_missing !== undefined) return false;
+function isNeeded(input: Input): boolean {
+  const { required, resolution } = input;
+  if (!required || defaultApplies(input) || resolution?.on_missing !== undefined) return false;
   return resolution?.mode !== 'actor_policy_or_explicit' && resolution?.mode !== 'clarify';
 }
 

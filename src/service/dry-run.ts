@@ -31,6 +31,7 @@ import { check, readInput } from './invoke.ts';
 import { type Answer, type Ask, failureOf } from './operations.ts';
 import type { Parts } from './parts.ts';
 import { refusedCall, unrecordedCall } from './refused.ts';
+import { standingDenial } from './request-approval.ts';
 
 export async function dryRun(parts: Parts, ask: Ask): Promise<Answer> {
   const rates: RateState[] = [];
@@ -71,7 +72,8 @@ async function judged(
     if ('replay' in checked) throw new Error('Cannot replay a dry run: it has no key');
     const needsApproval = 'asks' in checked;
     const passed = needsApproval ? checked.asks : checked;
-    const failure = await obstacle(parts, passed);
+    const failure =
+      (await obstacle(parts, passed)) ?? (needsApproval && (await standingDenial(parts, passed)));
     return { checked: passed, needsApproval, ...(failure && { failure }) };
   } catch (error) {
     const about = error instanceof Refusal && call.capability ? error.failure : undefined;

@@ -49,7 +49,7 @@ export async function requestApproval(parts: Parts, call: AskingCall): Promise<F
   const policy = parts.definition.code.get(capability.name)?.approval;
   if (!policy) throw new Error(`Cannot ask for approval: "${capability.name}" has no policy`);
 
-  const denied = call.request?.continue_approved && (await standingDenial(parts, call));
+  const denied = await standingDenial(parts, call);
   if (denied) return denied;
   const request = requestOf(parts, call, policy);
   const entry = actEntry(parts, caller, {
@@ -72,8 +72,12 @@ export async function requestApproval(parts: Parts, call: AskingCall): Promise<F
  * A denial stands until its request would have expired: a caller that repeats its call to see whether
  * it may go on must hear "no", not ask the approvers again.
  */
-async function standingDenial({ store }: Parts, call: AskingCall): Promise<Failure | undefined> {
+export async function standingDenial(
+  { store }: Parts,
+  call: AskingCall,
+): Promise<Failure | undefined> {
   const { caller, capability, parameters } = call;
+  if (!call.request?.continue_approved) return undefined;
   const question = questionOf(caller, capability, digestOf(parameters));
   const latest = await store.latestApproval(question);
   if (latest?.status !== 'denied' || latest.expires_at <= store.now()) return undefined;

@@ -166,6 +166,11 @@ onEachStore((desk) => {
       assertRefused(told, 'approval_request_decided', /was denied, .*: take the train$/);
       assert.equal(told.body.failure.approval_request_id, asked);
     }
+    const { body: tried } = await desk().ask('POST', '/svc/test/brief', {
+      bearer: token.token,
+      body: { parameters: call, continue_approved: true },
+    });
+    assert.equal(tried.failure.type, 'approval_request_decided');
     desk().advance(61_000);
     assert.notEqual(requestOf(await again(desk(), token, 'brief', call)), asked);
   });

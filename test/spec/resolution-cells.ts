@@ -95,12 +95,12 @@ export const CELLS: readonly Cell[] = [
   ['backend_resolved', 'on_unresolved', 'deny_or_clarify', 'denies', 'denies'],
   ['backend_resolved', 'on_unresolved', 'omit', 'omits', 'omits'],
 
-  ['actor_policy', 'on_missing', 'clarify', 'asks d p q', 'takes p'],
+  ['actor_policy', 'on_missing', 'clarify', 'asks', 'takes p'],
   ['actor_policy', 'on_missing', 'use_default', 'takes d', 'takes p'],
   ['actor_policy', 'on_missing', 'use_actor_scope', 'denies', 'takes p'],
-  ['actor_policy', 'on_missing', 'app_select_or_clarify', 'asks d p q', 'takes p'],
+  ['actor_policy', 'on_missing', 'app_select_or_clarify', 'asks', 'takes p'],
   ['actor_policy', 'on_missing', 'deny', 'denies', 'takes p'],
-  ['actor_policy', 'on_missing', 'deny_or_clarify', 'asks d p q', 'takes p'],
+  ['actor_policy', 'on_missing', 'deny_or_clarify', 'denies', 'takes p'],
   ['actor_policy', 'on_missing', 'omit', 'omits', 'takes p'],
 
   ['actor_policy', 'on_ambiguous', 'clarify', 'fault', 'fault'],
@@ -111,12 +111,12 @@ export const CELLS: readonly Cell[] = [
   ['actor_policy', 'on_ambiguous', 'deny_or_clarify', 'fault', 'fault'],
   ['actor_policy', 'on_ambiguous', 'omit', 'fault', 'fault'],
 
-  ['actor_policy', 'on_unresolved', 'clarify', 'refuses', 'asks d p q'],
+  ['actor_policy', 'on_unresolved', 'clarify', 'refuses', 'asks'],
   ['actor_policy', 'on_unresolved', 'use_default', 'takes d', 'takes d'],
   ['actor_policy', 'on_unresolved', 'use_actor_scope', 'refuses', 'denies'],
-  ['actor_policy', 'on_unresolved', 'app_select_or_clarify', 'refuses', 'asks d p q'],
+  ['actor_policy', 'on_unresolved', 'app_select_or_clarify', 'refuses', 'asks'],
   ['actor_policy', 'on_unresolved', 'deny', 'refuses', 'denies'],
-  ['actor_policy', 'on_unresolved', 'deny_or_clarify', 'refuses', 'asks d p q'],
+  ['actor_policy', 'on_unresolved', 'deny_or_clarify', 'refuses', 'denies'],
   ['actor_policy', 'on_unresolved', 'omit', 'refuses', 'omits'],
 
   ['actor_policy_or_explicit', 'on_missing', 'clarify', 'asks', 'takes p'],
