@@ -13,7 +13,7 @@ import type { Logger } from '../log.ts';
 import type { Failure, FailureAnswer } from '../protocol/failure.ts';
 import { unreadFailure } from '../service/operations.ts';
 import { failureBody, sendFailure } from './answer.ts';
-import { lastAnswer, takeNoMore } from './connection.ts';
+import { breakOff, isKeptWaiting, takeNoMore } from './connection.ts';
 
 /** RFC 9110: an expectation other than `100-continue` cannot be met. */
 export function answerExpectation(request: IncomingMessage, response: ServerResponse): void {
@@ -25,12 +25,11 @@ export function answerExpectation(request: IncomingMessage, response: ServerResp
 /** What the HTTP parser refuses, before there is a request to reply to. */
 export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) return;
-  // A request that came whole gets its answer; one that broke off is what the error is about.
-  const last = lastAnswer(socket);
-  if (last) {
-    last.once('close', () => socket.destroySoon());
-    return;
-  }
+  // Node looks again in a while.
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && isKeptWaiting(socket)) return;
+  // A request that came whole gets its answer; one that broke off is what the error is about. The parser
+  // reports the same error for everything that comes behind it.
+  if (!breakOff(socket)) return;
   const [status, found] = parserFailure(error.code);
   // What cannot be read may have been an invocation.
   writeFailure(socket, status, unreadFailure(found));
@@ -38,6 +37,8 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
 
 /** A tunnel through the service is nothing it offers; Node hands over the bare connection. */
 export function answerConnect({ url }: IncomingMessage, socket: Duplex): void {
+  // The answers to requests before it come first, and none would be seen as the answer to this one.
+  if (!breakOff(socket as Socket)) return;
   const detail = `Cannot CONNECT ${url}: this is no proxy`;
   const found = failure('method_not_allowed', detail);
   writeFailure(socket, '405 Method Not Allowed', { success: false, failure: found });

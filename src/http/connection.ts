@@ -82,11 +82,31 @@ export function isOwed(socket: Socket): boolean {
 }
 
 /** The last answer that a connection will get: to a request that came whole, or one that is made already. */
-export function lastAnswer(socket: Socket): ServerResponse | undefined {
+function lastAnswer(socket: Socket): ServerResponse | undefined {
   const { owed = [], waiting = [] } = connections.get(socket) ?? {};
   return [...owed, ...waiting.map(({ response }) => response)].findLast(
     ({ req, writableEnded }) => req.complete || writableEnded,
   );
+}
+
+/**
+ * Reads nothing more as a request: it would run, and its answer would be cut. The connection closes after
+ * the answers to requests that came whole. True where none is owed, so that the caller answers the fault.
+ */
+export function breakOff(socket: Socket): boolean {
+  const connection = connections.get(socket);
+  if (connection?.isBroken) return false;
+  if (connection) connection.isBroken = true;
+  const last = lastAnswer(socket);
+  last?.once('close', () => socket.destroySoon());
+  return !last;
+}
+
+/** Whether what is missing of a request may be missing because the service did not read it. */
+export function isKeptWaiting(socket: Socket): boolean {
+  const { waiting = [], resumedAt = Number.NEGATIVE_INFINITY } = connections.get(socket) ?? {};
+  const isHeld = waiting.length > 0 || socket.isPaused();
+  return isHeld || performance.now() - resumedAt < limits.HEADERS_TIMEOUT_MS;
 }
 
 /** Has nothing that comes on this connection after the requests it carries now worked on. */
@@ -214,12 +234,15 @@ function remember(watch: Watch, connection: Connection, isOrderly: boolean): voi
 function slice(connection: Connection): void {
   if (connection.isSliced) return;
   connection.isSliced = true;
-  readInSlices(connection.socket, () => connection.waiting.length === 0);
+  readInSlices(connection.socket, () => {
+    if (connection.isBroken) return 'drop';
+    return connection.waiting.length === 0 ? 'parse' : 'wait';
+  });
 }
 
 function take(watch: Watch, connection: Connection, pending: Pending): void {
-  // The rest of the segment with which the connection was ended.
-  if (connection.socket.destroyed) return;
+  // The rest of the segment with which the connection was ended or broken off.
+  if (connection.socket.destroyed || connection.isBroken) return;
   connection.arriving = pending.request;
   const isFirst = connection.waiting.length === 0;
   if (isFirst && hasRoom(watch, connection) && (connection.owed.size === 0 || spendTurn(watch))) {
@@ -288,7 +311,9 @@ function advance(watch: Watch, connection: Connection): void {
     watch.waiting -= 1;
     start(watch, connection, waiting.shift() as Pending);
   }
-  if (waiting.length === 0) socket.resume();
+  if (waiting.length > 0) return;
+  connection.resumedAt = performance.now();
+  socket.resume();
 }
 
 function end({ onEnded }: Watch, { socket }: Connection, reason: EndReason): void {
@@ -333,6 +358,8 @@ function begin(socket: Socket, network: string | undefined): Connection {
     owed: new Set(),
     waiting: [],
     isSliced: false,
+    isBroken: false,
+    resumedAt: Number.NEGATIVE_INFINITY,
     requests: 0,
     isOld: false,
     isLast: false,

@@ -28,6 +28,10 @@ export interface Connection {
   requests: number;
   /** Its lifetime is over: the next answer closes it. */
   isOld: boolean;
+  /** Nothing that comes from now on is read as a request. Those that came before it are answered. */
+  isBroken: boolean;
+  /** When the service last went on to read, after it had let the client wait. */
+  resumedAt: number;
   /** No request after those that were taken is worked on. */
   isLast: boolean;
   /** The request that came last, and how much was read when it was first seen to be unfinished. */

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 import { test } from 'vitest';
-import { answers, bound, client, get, many, until } from '../../test/http/bound-server.ts';
+import {
+  answers,
+  bound,
+  client,
+  get,
+  many,
+  received,
+  until,
+} from '../../test/http/bound-server.ts';
 
 test('few requests of a stranger are parsed beyond those that are worked on', async () => {
   const { port, asked, parsed } = await bound({ inFlightMax: 4 });
@@ -103,9 +112,81 @@ test('nothing behind a request for a tunnel is parsed, on its connection or on a
 
   tunnel.write(`CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n${get('x'.repeat(3_000)).repeat(20)}`);
 
-  assert.deepEqual(await answers(tunnel, 9), ['/405']);
+  assert.match(await received(tunnel), /^HTTP\/1\.1 405 /);
   const other = await client(port);
   other.write(get(7));
   assert.deepEqual(await answers(other, 1), ['/7']);
   assert.equal(asked.length, 1_501);
+});
+
+/** Both ways of reading: in slices, and by Node itself. */
+const READERS: Readonly<Record<string, number>> = { 'a stranger': 0, 'an orderly client': 20 };
+for (const [who, requests] of Object.entries(READERS)) {
+  async function running() {
+    const service = await bound({ inFlightMax: 4 }, (request, response) => {
+      if (request.url !== '/slow') response.end(request.url);
+    });
+    const before = await client(service.port);
+    for (let sent = 1; sent <= requests; sent += 1) {
+      before.write(get(sent));
+      await until(() => service.asked.length === sent);
+      await setTimeout(1);
+    }
+    const socket = await client(service.port);
+    socket.write(get('slow'));
+    await until(() => service.asked.length === requests + 1);
+    const { response } = service.asked.at(-1) as (typeof service.asked)[number];
+    return { socket, response, service };
+  }
+
+  test(`what is no HTTP behind a running request of ${who} is noticed once, and the request is answered`, async () => {
+    const { socket, response, service } = await running();
+    const listening = response.listenerCount('close');
+    for (let sent = 0; sent < 50; sent += 1) {
+      socket.write(Buffer.alloc(20_000, 1));
+      await setTimeout(1);
+    }
+    socket.write(many(20));
+    await setTimeout(20);
+    assert.ok(response.listenerCount('close') <= listening + 1);
+    assert.equal(service.asked.length, requests + 1);
+
+    response.end('/9');
+
+    assert.deepEqual(await answers(socket, 9), ['/9']);
+  });
+
+  test(`a tunnel that ${who} asks for behind a running request is not answered in its place`, async () => {
+    const { socket, response, service } = await running();
+    socket.write(`CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n${many(200)}`);
+    await setTimeout(20);
+
+    response.end('/9');
+
+    assert.match(await received(socket), /^HTTP\/1\.1 200 OK\r\n(?:(?!HTTP).)*\/9$/s);
+    assert.equal(service.asked.length, requests + 1);
+  });
+}
+
+test('a request that the service itself keeps waiting is not too late', async () => {
+  const answer = ({ url }: IncomingMessage, response: ServerResponse) => {
+    void setTimeout(400).then(() => response.end(url));
+  };
+  const { port } = await bound({ inFlightMax: 4 }, answer, 300);
+  const socket = await client(port);
+  const padded = (path: number) => get(path).replace('Host: a', `Host: a\r\nX: ${'x'.repeat(700)}`);
+
+  socket.write(Array.from({ length: 30 }, (_, index) => padded(index)).join(''));
+
+  const expected = Array.from({ length: 30 }, (_, index) => `/${index}`);
+  assert.deepEqual(await answers(socket, 30), expected);
+});
+
+test('a request that its client does not finish is too late, and the requests before it are answered', async () => {
+  const { port } = await bound({}, (request, response) => void response.end(request.url), 300);
+  const socket = await client(port);
+
+  socket.write(`${get(1)}GET /2 HTTP/1.1\r\nHost:`);
+
+  assert.match(await received(socket), /\/1HTTP\/1\.1 408 .*took too long to arrive/s);
 });

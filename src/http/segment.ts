@@ -16,17 +16,22 @@ const SLICE_BYTES = 2_048;
 
 type Parse = (data: Buffer) => void;
 
-/** Has what comes on a connection parsed in slices from now on, each when `mayParse` says so. */
-export function readInSlices(socket: Socket, mayParse: () => boolean): void {
+/** What is to become of the next slice: a later look decides again where it waits. */
+export type NextSlice = 'parse' | 'wait' | 'drop';
+
+/** Has what comes on a connection parsed in slices from now on, each as `next` says. */
+export function readInSlices(socket: Socket, next: () => NextSlice): void {
   const [parse] = socket.listeners('data') as Parse[];
   if (!parse) return;
   socket.removeListener('data', parse);
   // Node's server hands a socket's data to its listeners as soon as there is one that it did not add.
   socket.on('data', (data: Buffer) => {
     let at = 0;
-    while (at < data.length && !isHeld(socket) && mayParse()) {
+    while (at < data.length) {
+      const what = next();
       // Node takes the parser back from a connection that it ends: another one may have it by now.
-      if (socket.destroyed || socket.writableEnded) return;
+      if (what === 'drop' || socket.destroyed || socket.writableEnded) return;
+      if (what === 'wait' || isHeld(socket)) break;
       parse(data.subarray(at, at + SLICE_BYTES));
       at += SLICE_BYTES;
     }

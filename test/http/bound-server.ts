@@ -9,6 +9,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach } from 'vitest';
+import { answerClientError, answerConnect } from '../../src/http/client-error.ts';
 import {
   boundConnections,
   CONNECTION_BOUNDS,
@@ -34,18 +35,24 @@ interface Bound {
 export async function bound(
   bounds: Partial<ConnectionBounds>,
   answer: Handler = () => undefined,
+  /** In milliseconds: how long a request may take to arrive. */
+  timeout = 30_000,
 ): Promise<Bound> {
   const ended: string[] = [];
   const asked: Bound['asked'] = [];
-  const server = createServer();
+  const server = createServer({
+    headersTimeout: timeout,
+    requestTimeout: timeout,
+    connectionsCheckingInterval: 20,
+  });
   let parsed = 0;
   const { take, close } = boundConnections(server, {
     bounds: { ...CONNECTION_BOUNDS, sweepMs: 5, ...bounds },
     networkOf: ({ remoteAddress }) => remoteAddress,
     onEnded: (reason) => void ended.push(reason),
   });
-  // What the service does with a tunnel: it answers and closes.
-  server.on('connect', (_request, socket) => socket.end('HTTP/1.1 405 No\r\n\r\n/405'));
+  server.on('connect', answerConnect);
+  server.on('clientError', answerClientError);
   server.on('request', (request, response) => {
     parsed += 1;
     take(request, response, () => {
@@ -84,6 +91,13 @@ export async function answers(socket: Socket, count: number): Promise<string[]> 
     if (bodies().length >= count) break;
   }
   return bodies();
+}
+
+/** All that comes until the other side closes. */
+export async function received(socket: Socket): Promise<string> {
+  let text = '';
+  for await (const chunk of socket) text += chunk;
+  return text;
 }
 
 export async function until(condition: () => boolean): Promise<void> {
