@@ -311,7 +311,7 @@ const publicDemo: Rule = ({ identities, ...config }) => {
   const demo = identities.filter((identity) => identity.demo).map(({ principal }) => principal);
   const open = openHost(config);
   if (demo.length === 0 || open === undefined) return undefined;
-  return `Cannot listen on "${open}" with the demo credentials of ${demo.join(', ')}: they are public, and accepted on a loopback address only`;
+  return `Cannot listen on "${open}" with the demo credentials of ${demo.join(', ')}: they are public, and accepted on a loopback address only; leave out HOST, or give the identities keys of their own in the configuration file`;
 };
 
 /** Each process would have a store of its own. */

@@ -7,13 +7,19 @@
  * @module
  */
 
-import { type Operation, operations } from '../protocol/operations.ts';
+import { type Operation, type OperationName, operations } from '../protocol/operations.ts';
 import type { Discovery } from '../protocol/trust.ts';
 import { STYLE } from './front-page-style.ts';
 import { text } from './html.ts';
 
-export function frontPage({ service_id, protocol, capabilities, ...found }: Discovery): string {
+/** `gated` operations ask for a credential here, although their row asks for none. */
+export function frontPage(
+  { service_id, protocol, capabilities, ...found }: Discovery,
+  gated: readonly OperationName[] = [],
+): string {
   const count = Object.keys(capabilities).length;
+  const offered =
+    gated.length > 0 ? 'capabilities' : count === 1 ? 'one capability' : `${count} capabilities`;
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -26,7 +32,7 @@ export function frontPage({ service_id, protocol, capabilities, ...found }: Disc
 <header><b>Writ</b> ${text(protocol)}</header>
 <main>
 <h1>${text(service_id)}</h1>
-<p>This service offers ${count === 1 ? 'one capability' : `${count} capabilities`} to automated agents.
+<p>This service offers ${offered} to automated agents.${gated.length > 0 ? ' It tells which to callers with a credential.' : ''}
 It checks the authority of the caller before each call acts.</p>
 <section>
 <h2>For people</h2>
@@ -34,7 +40,7 @@ It checks the authority of the caller before each call acts.</p>
 </section>
 <section>
 <h2>For programs</h2>
-<dl>${documentsOf(found.endpoints).join('\n')}
+<dl>${documentsOf(found.endpoints, gated).join('\n')}
 ${linked('/openapi.json', 'The API as OpenAPI 3.1')}</dl>
 </section>
 ${surfacesOf(found.surfaces ?? {})}
@@ -45,9 +51,11 @@ ${surfacesOf(found.surfaces ?? {})}
 }
 
 /** The documents that a browser can open: fetched by address alone, without a credential. */
-function documentsOf(endpoints: Discovery['endpoints']): string[] {
-  const all: readonly Operation[] = Object.values(operations);
+function documentsOf(endpoints: Discovery['endpoints'], gated: readonly OperationName[]): string[] {
+  const all = Object.entries(operations) as [OperationName, Operation][];
   return all
+    .filter(([name]) => !gated.includes(name))
+    .map(([, operation]) => operation)
     .filter(({ method, path, auth, endpoint }) => {
       const isOpen = method === 'GET' && (auth === 'none' || auth === 'optional');
       return isOpen && !path.includes('{') && Object.hasOwn(endpoints, endpoint);

@@ -43,12 +43,14 @@ export function addReference(
 }
 
 /** The front page of a service, made once for each version of its discovery document. */
-export function createFrontPage(): (discovery: Document) => Document {
+export function createFrontPage(
+  gated: readonly OperationName[],
+): (discovery: Document) => Document {
   let made: { from: Document; page: Document } | undefined;
   return (from) => {
     if (made?.from !== from) {
       const { svc_discovery } = JSON.parse(from.text) as DiscoveryAnswer;
-      made = { from, page: documentOf(frontPage(svc_discovery), pageHeaders(FRONT_STYLE)) };
+      made = { from, page: documentOf(frontPage(svc_discovery, gated), pageHeaders(FRONT_STYLE)) };
     }
     return made.page;
   };

@@ -313,7 +313,7 @@ function addFront(
 ): void {
   const { discovery } = runtime.methods;
   if (!discovery) return;
-  const pageOf = createFrontPage();
+  const pageOf = createFrontPage(runtime.gated);
   app.route({
     method: ['GET', 'HEAD'],
     url: '/',

@@ -102,6 +102,15 @@ test('discovery says that the manifest asks for a credential, and lists no capab
   assert.deepEqual(Object.keys(plain.svc_discovery.capabilities), names);
 });
 
+test('the front page counts nothing behind the gate, and links what anyone may read', async () => {
+  const { body } = await gated.ask('GET', '/', { headers: { accept: 'text/html' } });
+
+  assert.match(body, /offers capabilities to automated agents/);
+  const links = [...String(body).matchAll(/href="\.([^"]+)"/g)].map(([, path = '']) => path);
+  assert.ok(links.includes('/docs'));
+  for (const path of links) assert.equal((await gated.ask('GET', path)).status, 200, path);
+});
+
 test('nothing that a stranger can fetch or provoke names a capability', async () => {
   const { body: api } = await gated.ask('GET', '/openapi.json');
   const paths = Object.keys(api.paths).filter((path) => !path.includes('{'));
