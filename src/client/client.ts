@@ -56,7 +56,8 @@ export interface ClientOptions {
   readonly pins?: readonly string[] | undefined;
   /**
    * Sends the credential for the manifest too, for a service that keeps its manifest from strangers.
-   * Without it, a service gets the credential only after its manifest was verified.
+   * Without it, a service that is known (by pins, by its id or from the first contact) gets the
+   * credential only after its manifest was verified.
    */
   readonly gatedManifest?: boolean | undefined;
   /** The service that is meant; without it, whichever answers first. */
@@ -81,7 +82,10 @@ export interface AskOptions {
 
 export interface Client {
   readonly url: string;
-  /** Any operation, by its name. */
+  /**
+   * Any operation, by its name. Throws `UntrustedService` before a credential goes to a service that is
+   * not the one that is known.
+   */
   ask<Name extends OperationName>(
     name: Name,
     input: InputOf<Name>,
@@ -174,10 +178,11 @@ function clientOf(line: Line, trust: Trust, options: ClientOptions): Client {
         return (await client.invoke(input as InputOf<'invoke'>, given)) as Reply<never>;
       }
       if (name === 'manifest') return (await manifest(given)) as Reply<never>;
-      const hasEffect = operations[name].method === 'POST' && !READING_POSTS.includes(name);
-      // Ending a token twice ends it once.
-      const isSafe = !hasEffect || name === 'tokens.revoke';
-      return send(name, input, { ...given, isSafe, hasEffect });
+      // The credential is for the service that is known, not for any that answers in its place.
+      const isGuarded = line.credential !== undefined && trust.knowsWhom();
+      const known = isGuarded ? await manifest(given) : undefined;
+      if (known && !known.ok) return known;
+      return send(name, input, { ...given, ...effectOf(name) });
     },
     async invoke(input, given = {}) {
       const call = await keyed(input, given);
@@ -270,6 +275,12 @@ function keyedCall(
   return { hasEffect, key: key ?? undefined };
 }
 
+function effectOf(name: OperationName): { hasEffect: boolean; isSafe: boolean } {
+  const hasEffect = operations[name].method === 'POST' && !READING_POSTS.includes(name);
+  // Ending a token twice ends it once.
+  return { hasEffect, isSafe: !hasEffect || name === 'tokens.revoke' };
+}
+
 /** Sent as POST, and yet they change nothing. */
 const READING_POSTS: readonly OperationName[] = ['permissions', 'handshake', 'test', 'audit.query'];
 
@@ -315,5 +326,6 @@ function isWorthAnother<Answer>(reply: Reply<Answer>, isSafe: boolean): reply is
   if (reply.ok) return false;
   if (reply.answer === undefined) return isSafe;
   const { retryAfterMs = 0, failure } = reply;
-  return failure.type === 'service_unavailable' && retryAfterMs <= RETRY_AFTER_MAX_MS;
+  const isNothingRun = failure.type === 'service_unavailable' && failure.retry;
+  return isNothingRun && retryAfterMs <= RETRY_AFTER_MAX_MS;
 }

@@ -36,6 +36,8 @@ export interface TrustOptions {
 export interface Trust {
   /** Verified, and not older than a few minutes. Throws `UntrustedService`. */
   manifest(): Promise<Succeeded<Manifest> | Refused>;
+  /** Whether some service is meant: by pins, by its id, or from the first contact on. */
+  knowsWhom(): boolean;
   /** The thumbprints that are believed, successors among them; none before the first contact. */
   pins(): readonly string[];
   /** Lets the next caller fetch again. */
@@ -79,6 +81,7 @@ export function createTrust(options: TrustOptions): Trust {
       fetched.reply.then((reply) => reply.ok || drop(), drop);
       return fetched.reply;
     },
+    knowsWhom: () => firstPins !== undefined || serviceId !== undefined,
     pins: () => pins,
     forget: () => {
       held = undefined;

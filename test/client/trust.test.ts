@@ -7,6 +7,7 @@
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, test } from 'vitest';
 import { createClient, UntrustedService } from '../../src/client/index.ts';
+import { ALICE } from '../service/harness.ts';
 import { answering, type Desk, openDesk } from './desk.ts';
 
 const READ = { capability: 'get_booking', parameters: { booking_id: 'BK-1000' } };
@@ -95,6 +96,97 @@ test('invoke() sends nothing to a service whose keys changed after the first con
 
   assert.equal(before.ok, true);
   assert.equal(sent.filter((path) => path.startsWith('/svc/invoke')).length, 1);
+});
+
+/** Notes which paths got the credential. */
+function watched(to: () => string = () => desk.url) {
+  const [sent, trusted]: [string[], string[]] = [[], []];
+  const fetching: typeof fetch = async (input, init) => {
+    const { pathname } = new URL(String(input));
+    sent.push(pathname);
+    if (new Request(input, init).headers.has('authorization')) trusted.push(pathname);
+    return fetch(`${to()}${pathname}`, init);
+  };
+  return { sent, trusted, fetch: fetching };
+}
+
+const ASKED = ['permissions', 'tokens.issue', 'audit.query', 'graph'] as const;
+
+for (const name of ASKED) {
+  test(`ask() keeps the credential for ${name} from a service that is not the pinned one`, async () => {
+    const stranger = createClient({ url: other.url });
+    await stranger.manifest();
+    const { fetch, trusted } = watched();
+    const pins = stranger.pins();
+    const input = { scope: ['travel.read'] } as never;
+    const pinned = await desk.client(['travel.read'], { pins, fetch });
+    const named = await desk.client(['travel.read'], { serviceId: 'hotel-desk', fetch });
+
+    await assert.rejects(pinned.ask(name, input), UntrustedService);
+    await assert.rejects(named.ask(name, input), UntrustedService);
+
+    assert.deepEqual(trusted, []);
+  });
+}
+
+test('ask() keeps the credential from a service whose keys changed after the first contact', async () => {
+  let url = desk.url;
+  let minutes = 0;
+  const { fetch, trusted } = watched(() => url);
+  const now = () => new Date(Date.now() + minutes * 60_000);
+  const client = await desk.client(['travel.read'], { fetch, now });
+  await client.manifest();
+  url = other.url;
+  minutes = 10;
+
+  await assert.rejects(client.ask('permissions', {}), UntrustedService);
+
+  assert.deepEqual(trusted, []);
+});
+
+test('ask() verifies the manifest once for many questions, with the pins of the service', async () => {
+  const first = createClient({ url: desk.url });
+  await first.manifest();
+  const { fetch, sent, trusted } = watched();
+  const client = await desk.client(['travel.read'], { pins: first.pins(), fetch });
+
+  const replies = await Promise.all([client.ask('permissions', {}), client.ask('permissions', {})]);
+  const other = await client.withCredential('another').ask('permissions', {});
+
+  assert.deepEqual([...replies.map(({ ok }) => ok), other.ok], [true, true, false]);
+  assert.equal(sent.filter((path) => path === '/svc/manifest').length, 1);
+  assert.deepEqual(trusted, ['/svc/permissions', '/svc/permissions', '/svc/permissions']);
+});
+
+test('ask() is refused, and nothing sent, when the manifest of the pinned service cannot be fetched', async () => {
+  const fetching = answering((path) =>
+    path === '/svc/manifest' ? new Response('', { status: 502 }) : undefined,
+  );
+  const { token, token_id } = await desk.service.issue(ALICE, { scope: ['travel.read'] });
+  const client = createClient({
+    url: desk.url,
+    credential: token,
+    serviceId: 'travel-desk',
+    fetch: fetching,
+  });
+
+  const reply = await client.ask('tokens.revoke', { token_id });
+
+  assert.equal(!reply.ok && reply.failure.type, 'service_unavailable');
+  const { body } = await desk.service.ask('POST', '/svc/permissions', { bearer: token });
+  assert.ok(body.available);
+});
+
+test('ask() needs no manifest where no credential goes along', async () => {
+  const { fetch, sent } = watched();
+
+  const reply = await createClient({ url: desk.url, serviceId: 'hotel-desk', fetch }).ask(
+    'graph',
+    {},
+  );
+
+  assert.equal(reply.ok, true);
+  assert.deepEqual(sent, ['/svc/graph']);
 });
 
 test('manifest() asks without the credential', async () => {

@@ -171,6 +171,12 @@ test('a client sends its credential for the manifest only where it was asked to'
   const careful = await createClient({ url, credential: token }).manifest();
   const asking = await createClient({ url, credential: token, gatedManifest: true }).manifest();
 
+  const meant = { url, credential: token, serviceId: 'travel-desk' };
+  const kept = await createClient(meant).ask('permissions', {});
+  const given = await createClient({ ...meant, gatedManifest: true }).ask('permissions', {});
+
   assert.equal(careful.ok, false);
+  assert.equal(!kept.ok && kept.failure.type, 'authentication_required');
+  assert.equal(given.ok, true);
   assert.equal(asking.ok && asking.answer.service_identity.id, 'travel-desk');
 });
