@@ -16,12 +16,18 @@ export function freshKey(): string {
 
 /**
  * The key under which a refused call is sent again: its own, unless what is kept under that one is
- * that nothing ran, which would be answered for as long as it is kept. The next key follows from the
- * first, so that whoever repeats the call from the beginning comes to the same one.
+ * that nothing happened, which would be answered for as long as it is kept. The next key follows from
+ * the first, so that every repetition of the call from the beginning comes to the same one.
  */
-export function keyAfter({ failure, replayed, idempotencyKey: key }: Refused): string | undefined {
-  const isSpent = replayed === true && failure.type === 'service_unavailable';
-  return isSpent && key !== undefined ? nextKey(key) : key;
+export function keyAfter(refused: Refused): string | undefined {
+  const { idempotencyKey: key } = refused;
+  return key !== undefined && isSpent(refused) ? nextKey(key) : key;
+}
+
+/** Only the service's statement counts: what failed otherwise may have acted, and would act again. */
+function isSpent({ failure, replayed, answer }: Refused): boolean {
+  if (answer && 'effect' in answer && answer.effect === 'none') return true;
+  return replayed === true && failure.type === 'service_unavailable';
 }
 
 function nextKey(key: string): string {

@@ -3,7 +3,8 @@
  *
  * Waits where waiting helps, waits for a person's approval and continues with the grant, fetches fresh
  * bindings and a wider token where the caller said how, and stops at everything else. One call keeps
- * one idempotency key through all of it, so that however often it is sent, it happens once.
+ * one idempotency key through all of it, or the keys that follow from it where nothing happened under
+ * one (`key.ts`), so that however often it is sent, it happens once.
  *
  * @module
  */
@@ -103,11 +104,15 @@ interface Attempt {
 
 type Remedy = (tried: Attempt, reply: Refused, options: RecoveryOptions) => Promise<Attempt | Stop>;
 
-function remedyOf({ failure: { type, resolution }, answer, idempotencyKey }: Refused): Remedy {
+function remedyOf({ failure, answer, idempotencyKey }: Refused): Remedy {
+  const { type, retry, resolution } = failure;
   // Silence: under its key the same call can be sent again, and will tell what became of it.
   if (answer === undefined && idempotencyKey !== undefined) return wait;
   if (type === 'approval_required') return awaitApproval;
+  if (type === 'approval_grant_invalid') return askAnew;
   if (resolution.action === 'provide_credentials') return redelegate;
+  // The recovery class is advice and does not override the flag: the same call would only fail again.
+  if (!retry && (canRetryNow(failure) || canWait(failure))) return stopped('caller');
   return REMEDIES[resolution.recovery_class];
 }
 
@@ -131,11 +136,6 @@ async function wait(
   { failure, retryAfterMs = 0 }: Refused,
   { signal }: RecoveryOptions,
 ): Promise<Attempt | Stop> {
-  // A grant that does not fit is asked for anew; what else waits is a matter of time.
-  if (failure.type === 'approval_grant_invalid') {
-    const { approval_grant: _, ...input } = tried.input;
-    return tried.input.approval_grant ? { ...tried, input } : 'caller';
-  }
   const saidMs = untilAvailable(failure, tried.client.now());
   const ms = backoffMs(tried.number, Math.max(saidMs, retryAfterMs));
   if (ms > tried.leftMs) return 'time';
@@ -148,6 +148,12 @@ function untilAvailable({ resolution }: Failure, now: Date): number {
   const said = resolution.estimated_availability ?? '';
   const moment = parseMoment(said) ?? now.getTime();
   return parseDuration(said) ?? Math.max(0, moment - now.getTime());
+}
+
+/** Leaves out the grant that does not fit, so that approval is asked for anew. */
+async function askAnew(tried: Attempt): Promise<Attempt | Stop> {
+  const { approval_grant: given, ...input } = tried.input;
+  return given ? { ...tried, input } : 'caller';
 }
 
 /** Waits with the service, in turns, for the decision on the request that the failure names. */

@@ -32,6 +32,16 @@ const failures: [declared: object[], field: string, words: string][] = [
     'failure_types[0].retry',
     '"invoke_as_root_principal" is terminal, so the call is never retried',
   ],
+  [
+    [own({ action: 'retry_now' })],
+    'failure_types[0].action',
+    '"retry_now" repeats the same call, but "retry" is false: use another action, or "retry": true',
+  ],
+  [
+    [own(), own({ type: 'closed', action: 'wait_and_retry' })],
+    'failure_types[1].action',
+    '"wait_and_retry" repeats the same call, but "retry" is false: use another action, or "retry": true',
+  ],
   [[own({ recovery_class: 'terminal' })], 'failure_types[0]', 'Unrecognized key: "recovery_class"'],
 ];
 for (const [failure_types, field, words] of failures) {
@@ -43,7 +53,12 @@ for (const [failure_types, field, words] of failures) {
 }
 
 test('failureFaults accepts failure types, and takes none of a composed capability', () => {
-  const failure_types = [own(), own({ type: 'constructor', retry: true, action: 'retry_now' })];
+  const failure_types = [
+    own(),
+    own({ type: 'constructor', retry: true, action: 'retry_now' }),
+    // What has to change first is no repetition of the same call.
+    own({ type: 'needs_a_signature', action: 'request_approval' }),
+  ];
   const steps = [{ id: 'first', capability: 'part' }];
 
   assert.deepEqual(faultsOf({ alone: { ...smallest(), failure_types } }), []);

@@ -4,8 +4,12 @@
  * @module
  */
 
+import type { ResolutionAction } from '../protocol/failure.ts';
 import { type FaultRule, fault, repeated } from './catalog-fault.ts';
 import { isOfProtocol, RECOVERY } from './failure.ts';
+
+/** Actions that send the same call again, with nothing changed before. */
+const REPEATING: readonly ResolutionAction[] = ['retry_now', 'wait_and_retry'];
 
 /** A name that the specification uses for `scope_insufficient` too. */
 const OTHER_SPELLINGS: readonly string[] = ['insufficient_scope'];
@@ -28,7 +32,14 @@ export const failureFaults: FaultRule = ({ name, kind, failure_types: declared =
       ...(retry && RECOVERY[action] === 'terminal'
         ? [fault(name, `${at}.retry`, `"${action}" is terminal, so the call is never retried`)]
         : []),
+      ...(!retry && REPEATING.includes(action)
+        ? [fault(name, `${at}.action`, unretried(action))]
+        : []),
     ];
   });
   return [...twice, ...unusable];
 };
+
+function unretried(action: ResolutionAction): string {
+  return `"${action}" repeats the same call, but "retry" is false: use another action, or "retry": true`;
+}

@@ -94,6 +94,8 @@ export type InvokeSuccess = z.infer<typeof InvokeSuccess>;
 export const InvokeFailure = InvocationIds.extend({
   success: z.literal(false),
   failure: Failure,
+  /** The call was admitted and is settled as one that changed nothing. Absent, nothing is said. */
+  effect: z.literal('none').optional(),
   budget_context: BudgetContext.optional(),
   audit: Receipt.optional(),
   stream_summary: StreamSummary.optional(),

@@ -349,7 +349,10 @@ function endingOf(
   const streamed = stream?.summary();
   const steps = done.steps && { steps: done.steps };
   const base = { state, result: done.result, failure: done.failure, streamed, detail: steps };
-  if (done.outcome === 'no_effect') return { ending: base };
+  if (done.outcome === 'no_effect') {
+    // Its continuation is known by the key of the asking (decision 0018), so that key stays in use.
+    return { ending: done.needsApproval ? base : { ...base, effect: 'none' } };
+  }
   const { capability, charge: checked } = call;
   const { cost, detail, overrun } = costAndOverrun(parts, call, done, { capability, checked });
   // What an unknown outcome cost is unknown too, so it stays charged in full.

@@ -72,6 +72,8 @@ export interface Ending {
   readonly result?: JsonObject | undefined;
   readonly failure?: Failure | undefined;
   readonly cost?: Charge | undefined;
+  /** Only where the settlement says so: a caller may go on under another key. */
+  readonly effect?: 'none' | undefined;
   readonly entryType?: EntryType | undefined;
   /** How it was told, where it was streamed. */
   readonly streamed?: StreamSummary | undefined;
@@ -154,7 +156,8 @@ export function answerOf(
     return Object.assign({ success: true as const }, common, { result }, cost);
   }
   const failure = caller ? disclosedTo(parts, caller, ending.failure) : ending.failure;
-  return { success: false, ...common, failure };
+  const { effect } = ending;
+  return { success: false, ...common, failure, ...(effect && { effect }) };
 }
 
 /** Decision 0044: whatever became of the call, where its token has a budget. */

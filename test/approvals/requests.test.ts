@@ -173,6 +173,8 @@ onEachStore((desk) => {
       desk().invoke(token.token, 'raise', parameters, { headers, fields });
     const asked = await send();
     assertRefused(asked, 'approval_required');
+    // It would send a client on to another key, and the continuation is known by this one.
+    assert.equal(asked.body.effect, undefined);
     assert.equal((await send()).text, asked.text);
     const grant = await desk().granted(asked.body.failure.approval_request_id);
     const before = desk().world.runs('raise').length;

@@ -8,10 +8,11 @@
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, beforeEach, test } from 'vitest';
 import { type ClientOptions, createClient, withRecovery } from '../../src/client/index.ts';
-import { NoEffect } from '../../src/service/define.ts';
+import { failure, RECOVERY } from '../../src/domain/failure.ts';
+import { HandlerFailure, NoEffect } from '../../src/service/define.ts';
 import { listening } from '../http/socket.ts';
 import { type Rig, startRig } from '../invoke/rig.ts';
-import { type Desk, losing, openDesk } from './desk.ts';
+import { answering, type Desk, losing, openDesk } from './desk.ts';
 
 const TOUCH = { capability: 'touch', parameters: {} };
 const TOUCHED = '/svc/invoke/touch';
@@ -33,11 +34,15 @@ function clientWith(options: Partial<ClientOptions> = {}) {
 }
 
 /** Makes the handler say so many times that nothing ran, and then succeed. Counts its runs. */
-function failingTimes(times: number, type: 'service_unavailable' | 'not_found'): () => number {
+function failingTimes(
+  times: number,
+  type: 'service_unavailable' | 'not_found' | 'rate_limited',
+  Kind: typeof NoEffect | typeof HandlerFailure = NoEffect,
+): () => number {
   let runs = 0;
   rig.world.script('touch', () => {
     runs += 1;
-    if (runs <= times) throw new NoEffect('Cannot reach the other side', type);
+    if (runs <= times) throw new Kind('Cannot reach the other side', type);
     return { runs };
   });
   return () => runs;
@@ -65,6 +70,77 @@ test('invoke() gets past it too, and who repeats the call with its key finds wha
   assert.deepEqual([first.replayed, second.replayed], [false, true]);
   assert.equal(second.answer.invocation_id, first.answer.invocation_id);
 });
+
+test('withRecovery() gets past every retryable failure without an effect, and a repeat finds the same', async () => {
+  const runs = failingTimes(2, 'rate_limited');
+  const keyed = { ...TOUCH, idempotency_key: 'busy' };
+
+  const first = await withRecovery(clientWith(), keyed);
+  const second = await withRecovery(clientWith(), keyed);
+
+  assert.ok(first.reply.ok && second.reply.ok);
+  assert.equal(runs(), 3);
+  assert.deepEqual([first.failures.length, second.failures.length], [2, 2]);
+  assert.equal(second.reply.answer.invocation_id, first.reply.answer.invocation_id);
+});
+
+test('withRecovery() runs a handler once that failed after it may have acted', async () => {
+  const runs = failingTimes(1, 'rate_limited', HandlerFailure);
+
+  const { reply, stopped, failures } = await withRecovery(clientWith(), TOUCH);
+
+  assert.equal(reply.ok, false);
+  assert.equal(stopped, 'attempts');
+  assert.equal(runs(), 1);
+  assert.ok(failures.every(({ type }) => type === 'rate_limited'));
+});
+
+for (const action of ['retry_now', 'wait_and_retry', 'request_approval'] as const) {
+  test(`withRecovery() sends a call once that is not to be retried, although it advises ${action}`, async () => {
+    const { fetching, sent } = refusing({
+      type: 'card_declined',
+      detail: 'Cannot pay',
+      retry: false,
+      resolution: { action, recovery_class: RECOVERY[action] },
+    });
+
+    const { stopped } = await withRecovery(clientWith({ fetch: fetching }), TOUCH);
+
+    assert.equal(stopped, 'caller');
+    assert.equal(sent(), 1);
+  });
+}
+
+test('invoke() sends a call once that is not to be retried, although nothing ran', async () => {
+  const told = failure('service_unavailable', 'Cannot take more work');
+  const { fetching, sent } = refusing({ ...told, retry: false });
+
+  const reply = await clientWith({ fetch: fetching }).invoke(TOUCH);
+
+  assert.equal(reply.ok, false);
+  assert.equal(sent(), 1);
+});
+
+test('withRecovery() leaves out a grant that does not fit, and asks anew', async () => {
+  const { fetching, sent } = refusing(failure('approval_grant_invalid', 'Cannot use the grant'));
+  const granted = { ...TOUCH, approval_grant: 'grant-1' };
+
+  const { stopped } = await withRecovery(clientWith({ fetch: fetching }), granted);
+
+  assert.equal(stopped, 'caller');
+  assert.equal(sent(), 2);
+});
+
+/** A network in which every call of the capability is refused with this failure. */
+function refusing(told: object) {
+  let sent = 0;
+  const fetching = answering((path) => {
+    if (path !== TOUCHED) return undefined;
+    sent += 1;
+    return Response.json({ success: false, failure: told }, { status: 422 });
+  });
+  return { fetching, sent: () => sent };
+}
 
 test('invoke() keeps the key after every other failure that a handler told', async () => {
   const runs = failingTimes(1, 'not_found');

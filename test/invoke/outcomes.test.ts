@@ -54,6 +54,7 @@ onEachStore((rig) => {
 
     assert.equal(reply.status, 503);
     assert.equal(reply.body.failure.type, 'outcome_unknown');
+    assert.equal(reply.body.effect, undefined);
     assert.equal(signal.aborted, true);
     assert.equal(reply.body.budget_context.budget_spent, 10);
     assert.deepEqual(

@@ -138,6 +138,7 @@ for (const [Kind, charge, state] of [
     const { body } = await fail(new Kind('Cannot open: it is night', 'closed_for_the_night'));
 
     assert.equal(await spent(), before + charge);
+    assert.equal(body.effect, charge === 0 ? 'none' : undefined);
     const query = `/svc/audit?invocation_id=${body.invocation_id}`;
     const { body: trail } = await service.ask('POST', query, { bearer: token });
     assert.deepEqual(
@@ -219,9 +220,13 @@ test('invoke() replays a failure of a declared type with its status', async () =
 });
 
 test('invoke() lets the failure of a step pass a whole that propagates', async () => {
-  const { status, failure } = await fail(new NoEffect('Cannot take 12A', 'seat_taken'), 'whole');
+  const unmoved = await fail(new NoEffect('Cannot take 12A', 'seat_taken'), 'whole');
+  const acted = await fail(new HandlerFailure('Cannot take 12A', 'seat_taken'), 'whole');
 
-  assert.deepEqual([status, failure.type, failure.retry], [422, 'seat_taken', false]);
+  for (const { status, failure } of [unmoved, acted]) {
+    assert.deepEqual([status, failure.type, failure.retry], [422, 'seat_taken', false]);
+  }
+  assert.deepEqual([unmoved.body.effect, acted.body.effect], ['none', undefined]);
 });
 
 test('invoke() tells a class of which everything is withheld the type and the guidance alone', async () => {

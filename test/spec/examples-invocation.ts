@@ -123,6 +123,7 @@ const failed = {
   success: false,
   ...ids,
   failure: approvalRequired,
+  effect: 'none',
   budget_context: budgetContext,
   audit,
   stream_summary: summary,
