@@ -30,6 +30,7 @@ import { OutsideUrl, Webhooks } from './config-webhook.ts';
 import { sha256Hex } from './domain/hash.ts';
 import { openHost } from './domain/host.ts';
 import { CallerClass } from './protocol/primitives.ts';
+import { TTL_HOURS_MAX_DEFAULT } from './protocol/token.ts';
 import { DisclosureLevel } from './protocol/trust.ts';
 
 export const Settings = z.strictObject({
@@ -77,7 +78,9 @@ export const Settings = z.strictObject({
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent'])
     .default('info')
     .describe('What the service writes about itself, as JSON lines on standard error'),
-  max_ttl_hours: Hours.default(720).describe('The longest lifetime a root token may ask for'),
+  max_ttl_hours: Hours.default(TTL_HOURS_MAX_DEFAULT).describe(
+    'The longest lifetime a root token may ask for',
+  ),
   max_delegation_depth: Count.pipe(z.int().max(32))
     .default(5)
     .describe('The greatest depth of a token below its root'),

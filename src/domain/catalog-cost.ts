@@ -4,8 +4,8 @@
  * @module
  */
 
+import { isCurrency } from '../protocol/currencies.ts';
 import { type FaultRule, fault } from './catalog-fault.ts';
-import { isCurrency } from './currencies.ts';
 import { amountFault } from './money.ts';
 
 const AMOUNTS = ['amount', 'upper_bound', 'range_min', 'range_max', 'typical'] as const;

@@ -10,7 +10,9 @@ import {
 } from '../../test/declarations.ts';
 import { ResolutionMode } from '../protocol/capability.ts';
 
-const secret = 'it looks like secret material, not like an identifier';
+const secret = 'it looks like secret material: expected a name without a word for a secret';
+const form =
+  'expected lower-case words such as "airports", "travel/airports.v2" or "catalog:airports"';
 const name = 'expected a letter, then letters, digits, "_" or "-"';
 const input = 'find_flights.inputs.2';
 const when = 'book_flight.approval.when';
@@ -196,79 +198,43 @@ for (const mode of ResolutionMode.options) {
   });
 }
 
-const references: [reference: string, secret: boolean][] = [
-  ['airports', false],
-  ['catalogs/airports.v2', false],
-  ['crm:customers/eu-west-1', false],
-  ['pk_customers', false],
-  ['sk-regions', false],
-  ['secret-santa', false],
-  ['api_keys', false],
-  ['password_policies', false],
-  ['password_policies_v2', false],
-  ['api_keys/customers', false],
-  ['token_types', false],
-  ['tokens:currencies', false],
-  ['turkey:airports', false],
-  ['credential_kinds', false],
-  ['crm:password_policies', false],
-  ['crm:customers.v2', false],
-  ['token_types:iso4217', false],
-  ['b2b/partners', false],
-  ['iso3166_alpha2', false],
-  ['internationalisation_catalogue', false],
-  ['c9f0f895-fb98-4b91-99f5-1fd0297e236d', false],
-  ['password:hunter', true],
-  ['hunter2:password', true],
-  ['hunter:password', true],
-  ['correcthorse:secret/airports', true],
-  ['airports/hunter2:pass', true],
-  ['hunter2:passphrase:airports', true],
-  ['abc:token', true],
-  ['abc:apiKey', true],
-  ['abc:api_key', true],
-  ['secret:santa', true],
-  ['token:abcdefg', true],
-  ['hunter2_password', true],
-  ['hunter2.password', true],
-  ['a0123bcdef/api_key', true],
-  ['Tr0ub4dor-passphrase', true],
-  ['password-hunter2', true],
-  ['airports/sk_live_abc', true],
-  ['airports:ghp_abc', true],
-  ['glpat-abc', true],
-  ['AIzaSyA', true],
-  ['crm:Tr0ub4dor', true],
-  ['sk_live_4eC39HqLyjWDarjtT1zdp7dc', true],
-  ['sk-proj-abc', true],
-  ['sk-ant-api03-x', true],
-  ['rk_test_abc', true],
-  ['sk-T3BlbkFJ0123456789abcdef', true],
-  ['ghp_16C7e42F292c6912E7710c838347Ae178B4a', true],
-  ['AKIAIOSFODNN7EXAMPLE', true],
-  ['xoxb-123', true],
-  ['eyJhbGciOiJFUzI1NiJ9.e30.c2ln', true],
-  ['airports/password:correcthorse', true],
-  ['password:hunter2', true],
-  ['PWD:hunter2hunter2', true],
-  ['token:hunter2hunter2', true],
-  ['token:abcdefgh', true],
-  ['accessToken:abcdefgh', true],
-  ['key:abcdefgh', true],
-  ['airports/apikey:abcdefgh', true],
-  ['credential:abcdefgh', true],
-  ['credentials:abcd.efgh', true],
-  ['secret:correct/horse', true],
-  ['password_hunter2hunter2', true],
-  ['resolver.api_key.0123abcdef', true],
-  ['Bearer:abcdefgh', true],
-  ['airports/d41d8cd98f00b204e9800998ecf8427e', true],
-];
-for (const [reference, isSecret] of references) {
-  test(`inputFaults ${isSecret ? 'refuses' : 'accepts'} the reference "${reference}"`, () => {
-    const inputs = [{ name: 'a', type: 'string', catalog_ref: reference }];
-    const faults = isSecret ? [['alone', 'inputs[0].catalog_ref', secret]] : [];
+const HONEST = `airports catalogs/airports.v2 catalog:airports resolver:bookings catalog:crm/customers/eu-west-1
+  travel/airports.v2 pk_customers sk-regions b2b/partners iso3166_alpha2 iso4217 countries.2026 x
+  internationalisation_catalogue passengers passports boarding-passes turkey/airports monkeys secretaries
+  bearings sacred_places spinners authors compass catalog catalog.places resolver`;
 
-    assert.deepEqual(faultsOf({ alone: { ...smallest(), inputs } }), faults);
-  });
+/** No names by their form: another scheme, digits inside a word, capitals, an address, an empty word. */
+const MISSHAPEN = `hunter2:pw pw:swordfish hunter2:Password1 hunter2:passwords creds:abc sshkey:abc pin:1234 otp:123456
+  user:swordfish root:toor crm:customers password:hunter hunter:password correcthorse:secret/airports
+  airports/hunter2:pass abc:apiKey Bearer:abcdefgh airports:ghp_abc catalog:root:toor catalog: catalog:/airports
+  https://hooks.example/services/abc urn:catalog:airports Airports airportCodes Tr0ub4dor-passphrase AIzaSyA
+  AKIAIOSFODNN7EXAMPLE eyJhbGciOiJFUzI1NiJ9.e30.c2ln sk_live_4eC39HqLyjWDarjtT1zdp7dc sk-T3BlbkFJ0123456789abcdef
+  airports/d41d8cd98f00b204e9800998ecf8427e c9f0f895-fb98-4b91-99f5-1fd0297e236d a0123bcdef/regions airports-
+  airports..eu airports//eu pincode123456 abcdefghijklmnopqrstuvwxyz`;
+
+const SECRETS = `password.swordfish swordfish-password client_secret.abcdef bearer.abcdefghijk hunter2_password
+  hunter2.password password-hunter2 catalog:password catalog:swordfish/passwords api_key/abc apikey.abc sshkey-abc
+  ssh_keys pin.1234 pins otp-1234 creds.abc db_creds swordfish_pw pw pass.abc accesstoken.abc token_types tokens
+  secret-santa password_policies passwordswordfish credential_kinds dbpassword1 my.jwt auth/abc
+  airports/sk_live_abc catalog:ghp_abc glpat-abc sk-proj-abc sk-ant-x rk_test_abc xoxb-123 github_pat_abc`;
+
+const references: [texts: string, fault: string | undefined][] = [
+  [HONEST, undefined],
+  [MISSHAPEN, form],
+  [SECRETS, secret],
+];
+for (const [texts, found] of references) {
+  for (const reference of texts.split(/\s+/)) {
+    test(`inputFaults ${found ? 'refuses' : 'accepts'} the reference "${reference}"`, () => {
+      const mode = 'clarify';
+      const inputs = [
+        { name: 'a', type: 'string', catalog_ref: reference },
+        { name: 'b', type: 'string', resolution: { mode, resolver_ref: reference } },
+      ];
+      const fields = ['inputs[0].catalog_ref', 'inputs[1].resolution.resolver_ref'];
+      const faults = found ? fields.map((field) => ['alone', field, found]) : [];
+
+      assert.deepEqual(faultsOf({ alone: { ...smallest(), inputs } }), faults);
+    });
+  }
 }

@@ -71,15 +71,16 @@ const unusableResolution: InputRule = (input) => {
   return found;
 };
 
-/** An identifier is short and readable; what looks like a key or a password is neither. */
-const secretReference: InputRule = (input) => {
+/** Decision 0044: a reference has the form of a name, and no word of it is one for a secret. */
+const unusableReference: InputRule = (input) => {
   const references: [field: string, text: string | undefined][] = [
     ['catalog_ref', input.catalog_ref],
     ['resolution.resolver_ref', input.resolution?.resolver_ref],
   ];
-  return references
-    .filter(([, text]) => text !== undefined && looksSecret(text))
-    .map(([field]): Found => [field, 'it looks like secret material, not like an identifier']);
+  return references.flatMap(([field, text]): Found[] => {
+    const found = text === undefined ? undefined : referenceFault(text);
+    return found === undefined ? [] : [[field, found]];
+  });
 };
 
 const INPUT_RULES: readonly InputRule[] = [
@@ -87,7 +88,7 @@ const INPUT_RULES: readonly InputRule[] = [
   unusableDefault,
   unusableAllowedValues,
   unusableResolution,
-  secretReference,
+  unusableReference,
 ];
 
 /** An approval threshold on an input needs a number to compare; on the cost, a cost. */
@@ -118,40 +119,30 @@ function includesJson(values: readonly unknown[], value: unknown): boolean {
   return values.some((each) => canonicalJson(each) === text);
 }
 
-/** Prefixes under which well-known issuers hand out keys, wherever a name begins. */
-const KEY_PREFIX =
-  /(?:^|[./:])(?:(?:sk|pk|rk)[-_](?:live|test|proj|ant)[-_]|gh[pousr]_|github_pat_|glpat-|shpat_|A[KS]IA|AIza|xox[abeprs]-|eyJ)/;
+/** Digits end a word ("iso4217", "v2"): a word that goes on after them is hardly one. "b2b" is. */
+const WORD = '(?:[a-z]{1,24}\\d{0,4}|[a-z]\\d[a-z]|\\d{1,4})';
 
-/** Words that announce a secret. Plurals do not, and "turkey" is no key. */
-const ANNOUNCED =
-  '(?:(?<![a-z])pass(?:word|wd|phrase|code)?|pwd|secret|token|credentials?|bearer|(?:(?<![a-z])|api|access|private|secret)key)';
+/** Other words before a colon are not known: "root:toor" has the form of "crm:customers". */
+const REFERENCE = new RegExp(`^(?:(?:catalog|resolver):)?${WORD}(?:[._/-]${WORD})*$`);
 
-/**
- * A colon joins a name and a value, whichever comes first. A word that goes on ("password_policies")
- * announces nothing. The schema of a reference has no "=".
- */
-const ASSIGNED = new RegExp(`${ANNOUNCED}:|:(?:[a-z]+[-_.]?)?${ANNOUNCED}(?=[./:]|$)`, 'i');
-
-/** Other separators also join the words of a name, so only a part with letters and digits is a value. */
-const VALUE = '(?=[a-z\\d]*\\d)(?=\\d*[a-z])[a-z\\d]{6,}';
-const JOINED = new RegExp(
-  `${ANNOUNCED}[-_./]${VALUE}|(?<![a-z\\d])${VALUE}[-_./](?:api[-_.]?)?${ANNOUNCED}(?![a-z])`,
-  'i',
+/** Words for a secret, also in the plural or with a number. "passengers" and "turkey" are others. */
+const SECRET_WORD = new RegExp(
+  `(?:^|[._/:-])(?:${[
+    '[a-z]*(?:password|passwd|passphrase|passcode|pwd|credential)[a-z]*',
+    '[a-z]*(?:secret|token|bearer|jwt|creds)',
+    '(?:api|ssh|pgp|gpg|aws|access|account|client|pass|private|public|secret|session|sign|signing|encryption|master|host|auth)?key',
+    'cred|pass|pw|pin|otp|totp|auth',
+  ].join('|')})s?\\d*(?=$|[._/-])`,
 );
 
-/** An id that names something and opens nothing. */
-const UUID = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/gi;
+/** Prefixes under which well-known issuers hand out keys, wherever a name begins. */
+const KEY_PREFIX =
+  /(?:^|[./:])(?:(?:sk|pk|rk)[-_](?:live|test|proj|ant)[-_]|gh[pousr]_|github_pat_|glpat-|shpat_|xox[abeprs]-)/;
 
-function looksSecret(reference: string): boolean {
-  if ([KEY_PREFIX, ASSIGNED, JOINED].some((pattern) => pattern.test(reference))) return true;
-  return reference
-    .replaceAll(UUID, '')
-    .split(/[./:_-]/)
-    .some(isRandom);
-}
-
-/** Digits end a word ("iso4217", "v2"). A part in which words go on after digits is hardly a name. */
-function isRandom(part: string): boolean {
-  if (part.length >= 20) return /\d/.test(part) && /[A-Za-z]/.test(part);
-  return part.length >= 8 && /\d[A-Za-z].*\d[A-Za-z]/.test(part);
+function referenceFault(reference: string): string | undefined {
+  if (!REFERENCE.test(reference)) {
+    return 'expected lower-case words such as "airports", "travel/airports.v2" or "catalog:airports"';
+  }
+  if (!SECRET_WORD.test(reference) && !KEY_PREFIX.test(reference)) return undefined;
+  return 'it looks like secret material: expected a name without a word for a secret';
 }

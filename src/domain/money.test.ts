@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { test } from 'vitest';
-import { CURRENCY_EXPONENTS, exponentOf, isCurrency } from './currencies.ts';
+import { CURRENCY_EXPONENTS, exponentOf, isCurrency } from '../protocol/currencies.ts';
 import { amountFault, formatMinor, fromMinor, minorMax, toMinor } from './money.ts';
 
 const exponents: [exponent: number, codes: string[]][] = [

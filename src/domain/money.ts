@@ -10,7 +10,7 @@
  * @module
  */
 
-import { exponentOf, isCurrency } from './currencies.ts';
+import { exponentOf, isCurrency } from '../protocol/currencies.ts';
 
 /** Minor units of an amount, or undefined when it is no amount of that currency. */
 export function toMinor(amount: number, currency: string): bigint | undefined {

@@ -1,13 +1,8 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { test } from 'vitest';
-import {
-  isPrincipal,
-  matchesPrincipal,
-  PRINCIPAL_CLASSES,
-  parsePrincipal,
-  principalOf,
-} from './principal.ts';
+import { PrincipalClass } from '../protocol/primitives.ts';
+import { isPrincipal, matchesPrincipal, parsePrincipal, principalOf } from './principal.ts';
 
 const principals: [text: string, principalClass: string, name: string][] = [
   ['human:alice@example.com', 'human', 'alice@example.com'],
@@ -91,7 +86,7 @@ const name = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 300 }),
   fc.constantFrom('human:x', 'alice', 'zoe\u0308', 'a b'),
 );
-const principalClass = fc.constantFrom(...PRINCIPAL_CLASSES);
+const principalClass = fc.constantFrom(...PrincipalClass.options);
 
 test('principalOf() makes only principals, each read back with the class it was made for', () => {
   return fc.assert(

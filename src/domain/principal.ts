@@ -8,8 +8,7 @@
  * @module
  */
 
-export const PRINCIPAL_CLASSES = ['human', 'agent', 'service', 'oidc'] as const;
-export type PrincipalClass = (typeof PRINCIPAL_CLASSES)[number];
+import { PRINCIPAL, PrincipalClass } from '../protocol/primitives.ts';
 
 export interface Principal {
   readonly class: PrincipalClass;
@@ -21,12 +20,11 @@ export const PRINCIPAL_NAME_MAX = 256;
 
 /** Reads a principal. Text that is not in NFC is none: it would equal another only to the eye. */
 export function parsePrincipal(text: unknown): Principal | undefined {
-  if (typeof text !== 'string') return undefined;
+  if (typeof text !== 'string' || !PRINCIPAL.test(text)) return undefined;
   const colon = text.indexOf(':');
-  const found = PRINCIPAL_CLASSES.find((candidate) => candidate === text.slice(0, colon));
   const name = text.slice(colon + 1);
-  if (colon < 0 || found === undefined || !isName(name)) return undefined;
-  return name === name.normalize('NFC') ? { class: found, name } : undefined;
+  if (name !== name.normalize('NFC') || CLASS_PREFIX.test(name.normalize('NFKC'))) return undefined;
+  return { class: text.slice(0, colon) as PrincipalClass, name };
 }
 
 export function isPrincipal(text: unknown): text is string {
@@ -67,16 +65,5 @@ export function isPrincipalPattern(pattern: string): boolean {
   return isPrincipal(pattern.replace('*', 'x'));
 }
 
-/**
- * Refused: all of category C (control, format, surrogate, private, unassigned) and Z (spaces and
- * separators), whatever else is drawn as nothing (fillers, variation selectors), and the star,
- * because a name that holds one would read as a pattern.
- */
-const NAME = /^[^\p{C}\p{Z}\p{Default_Ignorable_Code_Point}*]{1,256}$/u;
-
-const CLASS_PREFIX = /^(?:human|agent|service|oidc):/i;
-
-/** The class is looked for in compatibility form, so that full-width letters do not hide it. */
-function isName(name: string): boolean {
-  return NAME.test(name) && !CLASS_PREFIX.test(name.normalize('NFKC'));
-}
+/** Looked for in compatibility form, so that full-width letters do not hide a class. */
+const CLASS_PREFIX = new RegExp(`^(?:${PrincipalClass.options.join('|')}):`, 'i');

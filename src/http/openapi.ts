@@ -11,6 +11,7 @@ import { Grant, QuorumAnswer } from '../protocol/approval.ts';
 import { FailureAnswer } from '../protocol/failure.ts';
 import { InvokeFailure, InvokeSuccess } from '../protocol/invocation.ts';
 import { type Operation, type OperationName, operations } from '../protocol/operations.ts';
+import { TTL_HOURS_MAX_DEFAULT } from '../protocol/token.ts';
 import { PROTOCOL_VERSION } from '../protocol/trust.ts';
 import { BELOW_QUORUM, REFUSED, UNAVAILABLE } from './openapi-example-parts.ts';
 import { EXAMPLES } from './openapi-examples.ts';
@@ -105,15 +106,23 @@ const SECURITY_SCHEMES = {
   },
 };
 
-/** `gated` are the operations that ask for a credential although their row does not. */
+/** What one service has otherwise than another. */
+export interface ServiceFacts {
+  /** The operations that ask for a credential although their row does not. */
+  readonly gated: readonly OperationName[];
+  readonly ttlHoursMax: number;
+}
+
+const USUAL: ServiceFacts = { gated: [], ttlHoursMax: TTL_HOURS_MAX_DEFAULT };
+
 export function openApiDocument(
   offered: readonly OperationName[],
-  gated: readonly OperationName[] = [],
+  facts: ServiceFacts = USUAL,
 ): ApiDocument {
   const paths: Record<string, Record<string, ApiOperation>> = {};
   for (const name of offered) {
     const { method, path } = operations[name];
-    paths[path] = { ...paths[path], [method.toLowerCase()]: operationOf(name, gated) };
+    paths[path] = { ...paths[path], [method.toLowerCase()]: operationOf(name, facts) };
   }
   const used = Object.keys(TAGS).filter((tag) => offered.some((name) => tagOf(name) === tag));
   return {
@@ -144,10 +153,11 @@ function tagOf(name: OperationName): string {
   throw new Error(`Cannot describe "${name}": it belongs to no group`);
 }
 
-function operationOf(name: OperationName, gated: readonly OperationName[]): ApiOperation {
+function operationOf(name: OperationName, facts: ServiceFacts): ApiOperation {
   const row: Operation = operations[name];
-  const operation: Operation = gated.includes(name) ? { ...row, auth: 'bearer' } : row;
-  const { parameters, body } = placedFields(name, operation);
+  const operation: Operation = facts.gated.includes(name) ? { ...row, auth: 'bearer' } : row;
+  const asked = { ...requestSchema(name), ...(name === 'tokens.issue' && lifetimeRule(facts)) };
+  const { parameters, body } = placedFields(name, operation, asked);
   return {
     operationId: name,
     summary: operation.summary,
@@ -164,12 +174,21 @@ function operationOf(name: OperationName, gated: readonly OperationName[]): ApiO
   };
 }
 
+/** A root token lives at most so long. A child asks for any lifetime, and ends with its parent. */
+function lifetimeRule({ ttlHoursMax }: ServiceFacts): Schema {
+  return {
+    if: { properties: { parent_token: { type: 'null' } } },
+    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema, in an object that nothing awaits.
+    then: { properties: { ttl_hours: { maximum: ttlHoursMax } } },
+  };
+}
+
 /** Each field in the one place where HTTP carries it. */
 function placedFields(
   name: OperationName,
   { path, rest, headers = {}, method }: Operation,
+  { properties = {}, required = [], ...schema }: Schema,
 ): { parameters: ApiParameter[]; body?: Content } {
-  const { properties = {}, required = [], ...schema } = requestSchema(name);
   const example = EXAMPLES[name].request as Record<string, unknown>;
   const placeOf = (field: string) => {
     if (path.includes(`{${field}}`)) return 'path';

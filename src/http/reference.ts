@@ -25,9 +25,10 @@ import { openApiDocument } from './openapi.ts';
 
 export function addReference(
   app: FastifyInstance,
-  { methods, gated }: Pick<Runtime, 'methods' | 'gated'>,
+  { methods, gated, config }: Pick<Runtime, 'methods' | 'gated' | 'config'>,
 ): void {
-  const api = once(() => openApiDocument(Object.keys(methods) as OperationName[], gated));
+  const facts = { gated, ttlHoursMax: config.max_ttl_hours };
+  const api = once(() => openApiDocument(Object.keys(methods) as OperationName[], facts));
   const data = once(() => documentOf(JSON.stringify(api()), {}));
   const page = once(() => documentOf(apiPage(api()), pageHeaders(STYLE)));
   app.addHook('onListen', async () => {

@@ -17,6 +17,7 @@ import {
   Money,
   nextOf,
   optional,
+  PRINCIPAL,
   Principal,
   pageSize,
   Reason,
@@ -44,12 +45,17 @@ const TARGET_RULE = {
   path: ['target'],
 };
 
+function namesAPrincipal({ what, target }: { what: FreezeTarget; target?: string | undefined }) {
+  return what !== 'root_principal' || target === undefined || PRINCIPAL.test(target);
+}
+const PRINCIPAL_RULE = { message: 'expected a principal', path: ['target'] };
+
 function narrowsACapability(named: { what: FreezeTarget; root_principal?: string | undefined }) {
   return named.what === 'capability' || named.root_principal === undefined;
 }
 const NARROWING_RULE = { message: 'expected only with a capability', path: ['root_principal'] };
 
-/** The same two rules for the API description. A field that is null is left out. */
+/** The same three rules for the API description. A field that is null is left out. */
 const TARGET_SCHEMA = {
   allOf: [
     {
@@ -57,6 +63,11 @@ const TARGET_SCHEMA = {
       // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema, in an object that nothing awaits.
       then: { properties: { target: { type: 'null' } } },
       else: { properties: { target: { type: 'string' } }, required: ['target'] },
+    },
+    {
+      if: { properties: { what: { const: 'root_principal' } } },
+      // biome-ignore lint/suspicious/noThenProperty: likewise.
+      then: { properties: { target: { pattern: PRINCIPAL.source } } },
     },
     {
       if: { properties: { what: { not: { const: 'capability' } } } },
@@ -69,6 +80,7 @@ const TARGET_SCHEMA = {
 export const FreezeRequest = z
   .strictObject({ ...Target, reason: Reason, until: optional(Timestamp) })
   .refine(namesItsTarget, TARGET_RULE)
+  .refine(namesAPrincipal, PRINCIPAL_RULE)
   .refine(narrowsACapability, NARROWING_RULE)
   .meta(TARGET_SCHEMA);
 export type FreezeRequest = z.output<typeof FreezeRequest>;
@@ -76,6 +88,7 @@ export type FreezeRequest = z.output<typeof FreezeRequest>;
 export const UnfreezeRequest = z
   .strictObject({ ...Target, reason: Reason })
   .refine(namesItsTarget, TARGET_RULE)
+  .refine(namesAPrincipal, PRINCIPAL_RULE)
   .refine(narrowsACapability, NARROWING_RULE)
   .meta(TARGET_SCHEMA);
 export type UnfreezeRequest = z.output<typeof UnfreezeRequest>;

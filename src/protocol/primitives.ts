@@ -1,8 +1,8 @@
 /**
  * Wire primitives: the forms that names, times, amounts and ids take wherever they travel.
  *
- * A form is syntax only. Whether a principal may act, a scope covers another or a currency exists
- * is decided in `domain/`.
+ * A form is syntax only. Whether a principal may act or a scope covers another is decided in
+ * `domain/`.
  *
  * @module
  */
@@ -33,6 +33,9 @@ const MOMENT = new RegExp(
   `^${DATE}(?:T(?:[01]\\d|2[0-3]):[0-5]\\d(?::[0-5]\\d(?:\\.\\d{1,9})?)?(?:Z|[+-](?:[01]\\d|2[0-3]):[0-5]\\d)?)?$`,
 );
 
+const FIRST_MOMENT = Date.parse('0000-01-01T00:00:00Z');
+const LAST_MOMENT = Date.parse('9999-12-31T23:59:59.999Z');
+
 /** A moment as a caller writes it: a date, minutes or seconds. Without a zone it is UTC. */
 export const Moment = z
   .string()
@@ -41,9 +44,10 @@ export const Moment = z
     const isDay = !text.includes('T');
     // Engines read a time without a zone as one of the place where they run.
     const hasZone = isDay || /(?:Z|[+-]\d\d:\d\d)$/.test(text);
-    return new Date(hasZone ? text : `${text}Z`).toISOString();
-  })
-  .refine((text) => Timestamp.safeParse(text).success, 'expected a year of four digits');
+    const time = Date.parse(hasZone ? text : `${text}Z`);
+    // A zone can lead out of the years that a timestamp has; nothing happened there.
+    return new Date(Math.min(Math.max(time, FIRST_MOMENT), LAST_MOMENT)).toISOString();
+  });
 
 /** Syntax only; `domain/duration.ts` reads the length. */
 export const Duration = z
@@ -59,16 +63,34 @@ export const Scope = z
   .max(SCOPE_LENGTH_MAX)
   .regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'expected scope characters (RFC 6749), no spaces');
 
-/** Syntax only; `domain/principal.ts` knows which names are admissible. */
+export const PrincipalClass = z.enum(['human', 'agent', 'service', 'oidc']);
+export type PrincipalClass = z.infer<typeof PrincipalClass>;
+
+const CLASSES = PrincipalClass.options.join('|');
+
+/** In any case, without a flag: a pattern of JSON Schema has none. */
+const ANY_CASE_CLASSES = CLASSES.replaceAll(
+  /[a-z]/g,
+  (letter) => `[${letter}${letter.toUpperCase()}]`,
+);
+
+/**
+ * Refused in a name: all of category C (control, format, surrogate, private, unassigned) and Z (spaces
+ * and separators), whatever else is drawn as nothing (fillers, variation selectors), the star, because
+ * a name that holds one would read as a pattern, and a class at its beginning.
+ */
+export const PRINCIPAL = new RegExp(
+  `^(?:${CLASSES}):(?!(?:${ANY_CASE_CLASSES}):)[^\\p{C}\\p{Z}\\p{Default_Ignorable_Code_Point}*]{1,256}$`,
+  'u',
+);
+
+/** All of the rule but what a pattern cannot say, which `domain/principal.ts` adds: forms of Unicode. */
 export const Principal = z
   .string()
   .regex(
-    /^(?:human|agent|service|oidc):.{1,256}$/u,
-    'expected "human:", "agent:", "service:" or "oidc:" and a name of at most 256 characters',
+    PRINCIPAL,
+    'expected "human:", "agent:", "service:" or "oidc:" and a name of at most 256 visible characters, without "*"',
   );
-
-export const PrincipalClass = z.enum(['human', 'agent', 'service', 'oidc']);
-export type PrincipalClass = z.infer<typeof PrincipalClass>;
 
 /** The named classes; an issuer may configure others, and an unknown one sees what `default` sees. */
 export const CallerClass = z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, 'expected a lower-case word');
@@ -140,7 +162,7 @@ export const GrantId = z.string().regex(/^gnt_[0-9a-f]{32}$/, 'expected a grant 
 export const CheckpointId = z.string().regex(/^ckpt-[0-9a-f]{32}$/, 'expected a checkpoint id');
 export const EntryId = z.string().regex(/^ent_[0-9a-f]{32}$/, 'expected an entry id');
 
-/** ISO 4217 form; `domain/money.ts` knows which codes exist. */
+/** ISO 4217 form: what is stored or declared is read although a later table may lack its code. */
 export const Currency = z.string().regex(/^[A-Z]{3}$/, 'expected an ISO 4217 code such as "USD"');
 
 /** Syntax only; the decimals a currency has are checked by `domain/money.ts`. */

@@ -7,6 +7,7 @@
  */
 
 import * as z from 'zod';
+import { CURRENCY_EXPONENTS } from './currencies.ts';
 import {
   Amount,
   Budget,
@@ -25,6 +26,9 @@ import {
 } from './primitives.ts';
 
 export const TTL_HOURS_DEFAULT = 2;
+
+/** The longest lifetime of a root token where nothing else is configured. */
+export const TTL_HOURS_MAX_DEFAULT = 720;
 
 /** Purpose travels inside the token, and a token has to fit into a header of 8 KiB. */
 const PURPOSE_LENGTH_MAX = 2_048;
@@ -50,13 +54,20 @@ export const Purpose = z
     message: `expected at most ${PURPOSE_LENGTH_MAX} characters`,
   });
 
+/** A budget that is asked for, in a currency of the table. */
+const AskedBudget = Budget.extend({
+  currency: z.enum([...CURRENCY_EXPONENTS.keys()], {
+    error: 'expected an active ISO 4217 code such as "USD"',
+  }),
+});
+
 export const IssueRequest = z.strictObject({
   scope: ScopeList,
   capability: optional(CapabilityName),
   subject: optional(Principal),
   parent_token: optional(TokenId),
   purpose_parameters: optional(Purpose),
-  budget: optional(Budget),
+  budget: optional(AskedBudget),
   caller_class: optional(CallerClass),
   concurrent_branches: optional(ConcurrentBranches),
   ttl_hours: optional(z.number().positive()),

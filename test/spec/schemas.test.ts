@@ -12,6 +12,7 @@ import * as approval from '../../src/protocol/approval.ts';
 import * as audit from '../../src/protocol/audit.ts';
 import * as capability from '../../src/protocol/capability.ts';
 import * as composition from '../../src/protocol/composition.ts';
+import * as currencies from '../../src/protocol/currencies.ts';
 import * as exported from '../../src/protocol/export.ts';
 import * as failure from '../../src/protocol/failure.ts';
 import * as invocation from '../../src/protocol/invocation.ts';
@@ -41,6 +42,7 @@ const MODULES: Readonly<Record<string, object>> = {
   audit,
   capability,
   composition,
+  currencies,
   export: exported,
   failure,
   invocation,

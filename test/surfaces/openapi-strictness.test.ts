@@ -49,6 +49,8 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
+const JSON_BODY = { 'content-type': 'application/json' };
+
 /** Whether the service can read a request, whatever becomes of it. */
 async function isRead(method: string, path: string, options: object): Promise<boolean> {
   const { status, body } = await service.ask(method, path, options);
@@ -56,7 +58,9 @@ async function isRead(method: string, path: string, options: object): Promise<bo
   assert.ok(![401, 405, 429, 500, 503].includes(status), `${path} ${JSON.stringify(body)}`);
   const { type, detail = '' } = body.failure ?? {};
   // How large and how exact an amount may be depends on its currency, which no schema can say.
-  return !(type === 'invalid_parameters' && /^Cannot read (?!amount)/.test(detail));
+  return !(
+    type === 'invalid_parameters' && /^Cannot (?:read (?!amount)|issue|freeze)/.test(detail)
+  );
 }
 
 function bearerOf(name: OperationName): string {
@@ -157,6 +161,125 @@ for (const name of NAMES) {
     assert.deepEqual(differing, []);
   });
 }
+
+const ISSUE = { scope: ['travel.extras'] };
+const FREEZE = { reason: 'an incident' };
+const PARENT = `tok_${'0'.repeat(32)}`;
+
+/** What no damage to an example comes to, and how it is answered. */
+const BODIES: readonly (readonly [
+  name: OperationName,
+  status: number,
+  bodies: readonly object[],
+])[] = [
+  [
+    'tokens.issue',
+    400,
+    [
+      ...[
+        '*',
+        ' a ',
+        'a b',
+        'a\u202eb',
+        '\u0085',
+        'a\u200b',
+        '\u3164',
+        'human:x',
+        'Human:x',
+        'a\ue000',
+      ].map((subject) => ({ ...ISSUE, subject: `agent:${subject}` })),
+      ...['ZZZ', 'XXX', 'usd', 'constructor'].map((currency) => ({
+        ...ISSUE,
+        budget: { currency, max_amount: 1 },
+      })),
+      { ...ISSUE, ttl_hours: 721 },
+      { ...ISSUE, ttl_hours: 720.5, parent_token: null },
+    ],
+  ],
+  [
+    'tokens.issue',
+    200,
+    [
+      { ...ISSUE, subject: 'agent:zo\u00eb/\u5c71' },
+      { ...ISSUE, budget: { currency: 'JPY', max_amount: 1 } },
+      { ...ISSUE, ttl_hours: 720 },
+      { ...ISSUE, ttl_hours: null },
+    ],
+  ],
+  // A child may ask for any lifetime, so this is refused for its parent alone.
+  ['tokens.issue', 403, [{ ...ISSUE, ttl_hours: 721, parent_token: PARENT }]],
+  ...(['operator.freeze', 'operator.unfreeze'] as const).flatMap((name) => [
+    [
+      name,
+      400,
+      ['foo', 'human:*', 'agent: a', 'robot:x', 'human:'].map((target) => ({
+        ...FREEZE,
+        what: 'root_principal',
+        target,
+      })),
+    ] as const,
+    [name, 200, [{ ...FREEZE, what: 'root_principal', target: 'human:mallory' }]] as const,
+  ]),
+];
+for (const [name, status, bodies] of BODIES) {
+  test(`${name}: the document and the service agree on what is answered with ${status}`, async () => {
+    const { method, path } = operations[name];
+    const form = DOCUMENT.paths[path]?.[method.toLowerCase()]?.requestBody;
+    const judge = judgeOf(form?.content['application/json']?.schema ?? {});
+    for (const body of bodies) {
+      const words = JSON.stringify(body);
+      const found = await service.ask(method, path, {
+        bearer: bearerOf(name),
+        body: words,
+        headers: JSON_BODY,
+      });
+      assert.equal(found.status, status, words);
+      assert.equal(judge(body), status !== 400, words);
+    }
+  });
+}
+
+test('audit.query: a zone may lead out of the years that have four digits', async () => {
+  const { method, path } = operations['audit.query'];
+  const operation = DOCUMENT.paths[path]?.[method.toLowerCase()];
+  const judge = judgeOf(operation?.parameters?.find(({ name }) => name === 'since')?.schema ?? {});
+  const counted = async (since: string) => {
+    assert.ok(judge(since), since);
+    const address = `${path}?${new URLSearchParams({ since })}`;
+    const { status, body } = await service.ask(method, address, { bearer: OPERATOR });
+    assert.equal(status, 200, JSON.stringify(body));
+    return body.entries.length;
+  };
+
+  assert.ok((await counted('0000-01-01T00:00+23:59')) > 0);
+  assert.equal(await counted('9999-12-31T23:59-23:59'), 0);
+});
+
+test('the document of a running service has the longest lifetime of that service', async () => {
+  const other = await testService({ settings: { max_ttl_hours: 5 } });
+  try {
+    const { body: document } = await other.ask('GET', '/openapi.json');
+    const judge = judgeOf(
+      document.paths['/svc/tokens'].post.requestBody.content['application/json'].schema,
+    );
+    for (const [ttl_hours, status] of [
+      [5, 200],
+      [5.5, 400],
+    ] as const) {
+      const body = JSON.stringify({ ...ISSUE, ttl_hours });
+      const found = await other.ask('POST', '/svc/tokens', {
+        bearer: ALICE,
+        body,
+        headers: JSON_BODY,
+      });
+
+      assert.equal(found.status, status);
+      assert.equal(judge({ ...ISSUE, ttl_hours }), status === 200);
+    }
+  } finally {
+    await other.close();
+  }
+});
 
 const REFUSALS = [
   failure('non_delegable_action', 'only the root principal may'),
