@@ -197,11 +197,16 @@ export const QUERY_CASES: Cases = {
     await store.append(times.map((time) => entry({ timestamp: at(time).toISOString() })));
 
     const { entries: found } = await store.queryEntries({ limit: 10, since: at(11) });
+    const first = new Date('0000-01-01T00:00:00.000Z');
+    const last = new Date('9999-12-31T23:59:59.999Z');
+    const { entries: every } = await store.queryEntries({ limit: 10, since: first });
+    const { entries: none } = await store.queryEntries({ limit: 10, since: last });
 
     assert.deepEqual(
       found.map(({ sequence }) => sequence),
       [4, 2, 0],
     );
+    assert.deepEqual([every.length, none.length], [5, 0]);
   },
 
   'queryEntries() applies all filters together, also over pages': async (store) => {
