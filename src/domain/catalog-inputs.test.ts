@@ -11,8 +11,7 @@ import {
 import { ResolutionMode } from '../protocol/capability.ts';
 
 const secret = 'it looks like secret material: expected a name without a word for a secret';
-const form =
-  'expected lower-case words such as "airports", "travel/airports.v2" or "catalog:airports"';
+const form = 'expected a name such as "airports", "travel/airports.v2" or "crm:customers"';
 const name = 'expected a letter, then letters, digits, "_" or "-"';
 const input = 'find_flights.inputs.2';
 const when = 'book_flight.approval.when';
@@ -201,18 +200,19 @@ for (const mode of ResolutionMode.options) {
 const HONEST = `airports catalogs/airports.v2 catalog:airports resolver:bookings catalog:crm/customers/eu-west-1
   travel/airports.v2 pk_customers sk-regions b2b/partners iso3166_alpha2 iso4217 countries.2026 x
   internationalisation_catalogue passengers passports boarding-passes turkey/airports monkeys secretaries
-  bearings sacred_places spinners authors compass catalog catalog.places resolver`;
+  bearings sacred_places spinners authors compass catalog catalog.places resolver
+  crm:customers crm:customers/eu-west-1 turkey:airports Airports airportCodes IATA crm.eu:customerDirectory`;
 
-/** No names by their form: another scheme, digits inside a word, capitals, an address, an empty word. */
-const MISSHAPEN = `hunter2:pw pw:swordfish hunter2:Password1 hunter2:passwords creds:abc sshkey:abc pin:1234 otp:123456
-  user:swordfish root:toor crm:customers password:hunter hunter:password correcthorse:secret/airports
-  airports/hunter2:pass abc:apiKey Bearer:abcdefgh airports:ghp_abc catalog:root:toor catalog: catalog:/airports
-  https://hooks.example/services/abc urn:catalog:airports Airports airportCodes Tr0ub4dor-passphrase AIzaSyA
+/** No names by their form: a login, digits inside a word, capitals anywhere, an address, an empty word. */
+const MISSHAPEN = `hunter2:pw hunter2:Password1 hunter2:passwords otp2:123456 user:swordfish root:toor admin:admin
+  airports/hunter2:pass catalog:root:toor catalog: catalog:/airports pin:123456
+  https://hooks.example/services/abc urn:catalog:airports Tr0ub4dor-passphrase AIzaSyAB AKIAIOSFODNN
   AKIAIOSFODNN7EXAMPLE eyJhbGciOiJFUzI1NiJ9.e30.c2ln sk_live_4eC39HqLyjWDarjtT1zdp7dc sk-T3BlbkFJ0123456789abcdef
   airports/d41d8cd98f00b204e9800998ecf8427e c9f0f895-fb98-4b91-99f5-1fd0297e236d a0123bcdef/regions airports-
   airports..eu airports//eu pincode123456 abcdefghijklmnopqrstuvwxyz`;
 
-const SECRETS = `password.swordfish swordfish-password client_secret.abcdef bearer.abcdefghijk hunter2_password
+const SECRETS = `pw:swordfish creds:abc sshkey:abc pin:1234 otp:1234 password:hunter hunter:password
+  correcthorse:secret/airports abc:apiKey Bearer:abcdefgh dbPassword myApiKey airports:ghp_abc password.swordfish swordfish-password client_secret.abcdef bearer.abcdefghijk hunter2_password
   hunter2.password password-hunter2 catalog:password catalog:swordfish/passwords api_key/abc apikey.abc sshkey-abc
   ssh_keys pin.1234 pins otp-1234 creds.abc db_creds swordfish_pw pw pass.abc accesstoken.abc token_types tokens
   secret-santa password_policies passwordswordfish credential_kinds dbpassword1 my.jwt auth/abc

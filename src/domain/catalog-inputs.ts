@@ -122,8 +122,11 @@ function includesJson(values: readonly unknown[], value: unknown): boolean {
 /** Digits end a word ("iso4217", "v2"): a word that goes on after them is hardly one. "b2b" is. */
 const WORD = '(?:[a-z]{1,24}\\d{0,4}|[a-z]\\d[a-z]|\\d{1,4})';
 
-/** Other words before a colon are not known: "root:toor" has the form of "crm:customers". */
-const REFERENCE = new RegExp(`^(?:(?:catalog|resolver):)?${WORD}(?:[._/-]${WORD})*$`);
+/** A namespace is letters alone, and none that a login stands behind: "root:toor" is no "crm:customers". */
+const NAMESPACE =
+  '(?!(?:user|username|root|admin|administrator|login|basic|email):)[a-z]{1,24}(?:[._-][a-z]{1,24})*:';
+
+const REFERENCE = new RegExp(`^(?:${NAMESPACE})?${WORD}(?:[._/-]${WORD})*$`);
 
 /** Words for a secret, also in the plural or with a number. "passengers" and "turkey" are others. */
 const SECRET_WORD = new RegExp(
@@ -132,7 +135,7 @@ const SECRET_WORD = new RegExp(
     '[a-z]*(?:secret|token|bearer|jwt|creds)',
     '(?:api|ssh|pgp|gpg|aws|access|account|client|pass|private|public|secret|session|sign|signing|encryption|master|host|auth)?key',
     'cred|pass|pw|pin|otp|totp|auth',
-  ].join('|')})s?\\d*(?=$|[._/-])`,
+  ].join('|')})s?\\d*(?=$|[._/:-])`,
 );
 
 /** Prefixes under which well-known issuers hand out keys, wherever a name begins. */
@@ -140,9 +143,12 @@ const KEY_PREFIX =
   /(?:^|[./:])(?:(?:sk|pk|rk)[-_](?:live|test|proj|ant)[-_]|gh[pousr]_|github_pat_|glpat-|shpat_|xox[abeprs]-)/;
 
 function referenceFault(reference: string): string | undefined {
-  if (!REFERENCE.test(reference)) {
-    return 'expected lower-case words such as "airports", "travel/airports.v2" or "catalog:airports"';
+  // "customerDirectory" is two words. Keys have capitals too, but not at the beginnings of words.
+  const words = reference.replace(/(?<=[a-z])(?=[A-Z][a-z])/g, '-');
+  if (/[A-Z]{7}|[a-z][A-Z]/.test(words) || !REFERENCE.test(words.toLowerCase())) {
+    return 'expected a name such as "airports", "travel/airports.v2" or "crm:customers"';
   }
-  if (!SECRET_WORD.test(reference) && !KEY_PREFIX.test(reference)) return undefined;
+  const text = words.toLowerCase();
+  if (!SECRET_WORD.test(text) && !KEY_PREFIX.test(reference)) return undefined;
   return 'it looks like secret material: expected a name without a word for a secret';
 }
