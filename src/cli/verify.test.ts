@@ -128,7 +128,7 @@ test('writ verify lets no text of others steer the terminal', async () => {
   const subject = 'agent:\u001b[31mred\u202e';
   const { out } = await writ(['token', ...keys], token({ ...CLAIMS, sub: subject }));
 
-  assert.match(out, /agent:\\u\{1b\}\[31mred\\u\{202e\}/);
+  assert.match(out, /FAILED +claims/);
   assert.equal(out.includes('\u001b') || out.includes('\u202e'), false);
 });
 
