@@ -11,6 +11,7 @@ import { Grant, QuorumAnswer } from '../protocol/approval.ts';
 import { FailureAnswer } from '../protocol/failure.ts';
 import { InvokeFailure, InvokeSuccess } from '../protocol/invocation.ts';
 import { type Operation, type OperationName, operations } from '../protocol/operations.ts';
+import { partOf } from '../protocol/primitives.ts';
 import { TTL_HOURS_MAX_DEFAULT } from '../protocol/token.ts';
 import { PROTOCOL_VERSION } from '../protocol/trust.ts';
 import { BELOW_QUORUM, REFUSED, UNAVAILABLE } from './openapi-example-parts.ts';
@@ -177,9 +178,9 @@ function operationOf(name: OperationName, facts: ServiceFacts): ApiOperation {
 /** A root token lives at most so long. A child asks for any lifetime, and ends with its parent. */
 function lifetimeRule({ ttlHoursMax }: ServiceFacts): Schema {
   return {
-    if: { properties: { parent_token: { type: 'null' } } },
+    if: partOf({ parent_token: { type: 'null' } }),
     // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema, in an object that nothing awaits.
-    then: { properties: { ttl_hours: { maximum: ttlHoursMax } } },
+    then: partOf({ ttl_hours: { maximum: ttlHoursMax } }),
   };
 }
 

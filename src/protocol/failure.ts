@@ -12,6 +12,7 @@ import {
   FieldName,
   InvocationId,
   Principal,
+  partOf,
 } from './primitives.ts';
 
 export const FailureType = z.enum([
@@ -170,16 +171,17 @@ export const Failure = z
   .meta({
     allOf: [
       {
-        if: {
-          properties: { resolution: { properties: { recovery_class: { const: 'terminal' } } } },
-        },
+        if: partOf({ resolution: partOf({ recovery_class: { const: 'terminal' } }) }),
         // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema, in an object that nothing awaits.
-        then: { properties: { retry: { const: false } } },
+        then: partOf({ retry: { const: false } }),
       },
       {
-        if: { properties: { type: { const: 'approval_required' } } },
+        if: partOf({ type: { const: 'approval_required' } }),
         // biome-ignore lint/suspicious/noThenProperty: likewise.
-        then: { required: ['approval_request_id', 'requested_parameters_digest', 'grant_policy'] },
+        then: partOf(
+          { approval_request_id: {}, requested_parameters_digest: {}, grant_policy: {} },
+          ['approval_request_id', 'requested_parameters_digest', 'grant_policy'],
+        ),
       },
     ],
   });

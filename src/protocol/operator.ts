@@ -20,6 +20,7 @@ import {
   PRINCIPAL,
   Principal,
   pageSize,
+  partOf,
   Reason,
   Timestamp,
   TokenId,
@@ -59,20 +60,20 @@ const NARROWING_RULE = { message: 'expected only with a capability', path: ['roo
 const TARGET_SCHEMA = {
   allOf: [
     {
-      if: { properties: { what: { const: 'service' } } },
+      if: partOf({ what: { const: 'service' } }),
       // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema, in an object that nothing awaits.
-      then: { properties: { target: { type: 'null' } } },
-      else: { properties: { target: { type: 'string' } }, required: ['target'] },
+      then: partOf({ target: { type: 'null' } }),
+      else: partOf({ target: { type: 'string' } }, ['target']),
     },
     {
-      if: { properties: { what: { const: 'root_principal' } } },
+      if: partOf({ what: { const: 'root_principal' } }),
       // biome-ignore lint/suspicious/noThenProperty: likewise.
-      then: { properties: { target: { pattern: PRINCIPAL.source } } },
+      then: partOf({ target: { pattern: PRINCIPAL.source } }),
     },
     {
-      if: { properties: { what: { not: { const: 'capability' } } } },
+      if: partOf({ what: { not: { const: 'capability' } } }),
       // biome-ignore lint/suspicious/noThenProperty: likewise.
-      then: { properties: { root_principal: { type: 'null' } } },
+      then: partOf({ root_principal: { type: 'null' } }),
     },
   ],
 };

@@ -213,3 +213,18 @@ export function nextOf(cursor: typeof Cursor) {
       'The cursor of the next page, or null when nothing is left. A page may have fewer items than its limit, or none.',
     );
 }
+
+/**
+ * A JSON Schema about some fields of an object, as a condition or a consequence. It says that others may
+ * stand beside them: some tools take a list of properties for all that there are.
+ */
+export function partOf<Properties extends object>(
+  properties: Properties,
+  required: readonly string[] = [],
+) {
+  return {
+    properties,
+    ...(required.length > 0 && { required: [...required] }),
+    unevaluatedProperties: true,
+  };
+}
