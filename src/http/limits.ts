@@ -74,7 +74,7 @@ export const STOP_PAUSE_MS = 250;
  * Requests behind others of their connection that begin in one turn of the event loop, on all connections.
  * Each takes up to some hundred microseconds, and callers that send one request at a time wait for them.
  */
-export const PIPELINED_PER_TURN = 8;
+export const PIPELINED_PER_TURN = 4;
 
 /** After so many requests of which none had to wait, a network is believed to send one at a time. */
 export const ORDERLY_REQUESTS = 16;

@@ -11,7 +11,7 @@ import { setImmediate } from 'node:timers';
 import { failure, Refusal } from '../domain/failure.ts';
 
 /** In milliseconds. A turn has one slice and one or two reads of the store, and stays below ten. */
-const SLICE_MS = 5;
+const SLICE_MS = 3;
 
 export interface Slices {
   /**
