@@ -12,7 +12,8 @@ describe('requests in flight', () => {
     const { port } = await bound({ inFlightMax: 16 }, (request, response) => {
       working += 1;
       most = Math.max(most, working);
-      setImmediate(() => {
+      // Longer than it takes to begin as many as may be.
+      void setTimeout(10).then(() => {
         working -= 1;
         response.end(request.url);
       });
