@@ -53,7 +53,7 @@ whether its time, type and state are those it had.
   --retention <policies>  which policies of retention are configured, separated
                  by commas, or none: erasures by any other are findings
                  (default: those of the configuration file, where there is one;
-                 else erasures are only told)
+                 else they are only counted)
   --help         this text
 
 Exit status: 0 all is well, 1 something was found, 2 the check could not be made.
@@ -74,7 +74,7 @@ export async function fsck(args: readonly string[], io: Io): Promise<number> {
     const erasing = retention === undefined ? await configuredPolicies(io) : listed(retention);
     const asked = { keys: folder, place, isNamed, erasing };
     const { report, macs, marked } = await check(url, asked);
-    io.out(told(report, { url, keys: folder, macs, marked, erasing }));
+    io.out(textOf(report, { url, keys: folder, macs, marked, erasing }));
     const found = report.findingsCount + macsFound(macs);
     return found === 0 ? EXIT_OK : EXIT_FOUND;
   } catch (error) {
@@ -196,7 +196,7 @@ interface Sources {
   readonly erasing: readonly string[] | undefined;
 }
 
-function told(report: FsckReport, { url, keys, macs, marked, erasing }: Sources): string {
+function textOf(report: FsckReport, { url, keys, macs, marked, erasing }: Sources): string {
   const { entries, erased, nodes, checkpoints, findings } = report;
   const findingsCount = report.findingsCount + macsFound(macs);
   const lines = [

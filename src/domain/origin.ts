@@ -45,7 +45,7 @@ export function rowLabelOf({ logId, first }: Origin): string {
 
 /**
  * The id of the log that begins after this one, the same for every copy of the store: two copies of one log
- * never have a successor each, since whoever saw the first sees that the second is another history.
+ * never have a successor each, since one who saw the first sees that the second is another history.
  */
 export function successorOf(logId: string): string {
   const hex = toHex(sha256(utf8(`writ successor of log\n${logId}`)));

@@ -9,7 +9,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Failure, FailureAnswer } from '../protocol/failure.ts';
 import { operations } from '../protocol/operations.ts';
 import type { Document } from '../service/documents.ts';
-import { type Answer, isDocument, unreadFailure } from '../service/operations.ts';
+import { type Answer, failureAnswer, isDocument } from '../service/operations.ts';
 import { RETRY_AFTER_SECONDS } from './limits.ts';
 import { openEventStream } from './sse.ts';
 import { statusOf } from './status.ts';
@@ -69,8 +69,10 @@ const INVOCATIONS = [operations.invoke.path, operations.test.path].map((path) =>
 
 /** What a client hears of a request to `url` that reached no operation. */
 export function failureBody(url: string, failure: Failure): FailureAnswer {
-  const isInvocation = INVOCATIONS.some((prefix) => url.startsWith(prefix));
-  return isInvocation ? unreadFailure(failure) : { success: false, failure };
+  return failureAnswer(
+    failure,
+    INVOCATIONS.some((prefix) => url.startsWith(prefix)),
+  );
 }
 
 function sendDocument(

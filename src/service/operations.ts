@@ -72,9 +72,7 @@ export async function perform(
     return await method(ask);
   } catch (error) {
     const found = failureOf(name, error, log);
-    const isInvocation = name === 'invoke' || name === 'test';
-    const body = isInvocation ? unreadFailure(found) : { success: false, failure: found };
-    return { body, failure: found };
+    return { body: failureAnswer(found, name === 'invoke' || name === 'test'), failure: found };
   }
 }
 
@@ -105,6 +103,11 @@ function shortened(text: string): string {
   return letters.length <= FAULT_LENGTH_MAX
     ? text
     : `${letters.slice(0, FAULT_LENGTH_MAX).join('')}…`;
+}
+
+/** What a request gets that no operation answered. */
+export function failureAnswer(found: Failure, isInvocation: boolean): FailureAnswer {
+  return isInvocation ? unreadFailure(found) : { success: false, failure: found };
 }
 
 /** A call that ended before anything of it was read. It left no entry, but its answer has a name. */

@@ -46,8 +46,10 @@ export async function resolvedParameters(
   for (const input of capability.inputs) {
     if (!input.resolution) continue;
     const asking = { parts, caller, capability, input };
-    questions.push(askResolver(asking, sent, findings));
-    if (!configured.has(input.name)) questions.push(askPolicy(asking, derived));
+    const resolver = resolverFor(asking, sent, findings);
+    if (resolver) questions.push(resolver());
+    const policy = configured.has(input.name) ? undefined : policyFor(asking, derived);
+    if (policy) questions.push(policy());
   }
   if (questions.length > 0) await Promise.all(questions);
   const policies = derived.size > 0 ? new Map([...derived, ...configured]) : configured;
@@ -63,33 +65,36 @@ interface Asking {
   readonly input: Input;
 }
 
+/** Most inputs ask nothing, and then a call waits for nothing. */
+type Question = (() => Promise<void>) | undefined;
+
 /** Asks the resolver of an input, where it has one and a value was sent, and keeps what it found. */
-async function askResolver(
-  asking: Asking,
-  sent: JsonObject,
-  findings: Map<string, Finding>,
-): Promise<void> {
+function resolverFor(asking: Asking, sent: JsonObject, findings: Map<string, Finding>): Question {
   const { parts, input } = asking;
   const resolver = parts.definition.resolvers.get(resolverOf(input) ?? '');
   const value = resolver && valueToResolve(input, sent);
-  if (!resolver || value === undefined) return;
+  if (!resolver || value === undefined) return undefined;
   // A copy: what was sent is what the fingerprint of an idempotency key is made of.
   const code = () => resolver(copyOf(value), askedInput(asking));
   const what = `what the resolver of "${input.name}" returned`;
-  findings.set(input.name, findingOf(await answerOf(asking, what, code), what));
+  return async () => {
+    findings.set(input.name, findingOf(await answerOf(asking, what, code), what));
+  };
 }
 
 /** Asks the author's policy. The operator's configuration comes first, and is not here. */
-async function askPolicy(asking: Asking, derived: Map<string, ActorPolicy>): Promise<void> {
+function policyFor(asking: Asking, derived: Map<string, ActorPolicy>): Question {
   const { parts, input } = asking;
   const { actorPolicy } = parts.definition;
-  if (!actorPolicy || !needsPolicy(input)) return;
+  if (!actorPolicy || !needsPolicy(input)) return undefined;
   const what = `what the actor policy returned for "${input.name}"`;
-  const { value, allowed } = await answerOf(asking, what, () => actorPolicy(askedInput(asking)));
-  if (allowed !== undefined && !Array.isArray(allowed)) {
-    throw new Error(`Cannot use ${what}: "allowed" is no list`);
-  }
-  derived.set(input.name, { ...(value !== undefined && { value }), allowed });
+  return async () => {
+    const { value, allowed } = await answerOf(asking, what, () => actorPolicy(askedInput(asking)));
+    if (allowed !== undefined && !Array.isArray(allowed)) {
+      throw new Error(`Cannot use ${what}: "allowed" is no list`);
+    }
+    derived.set(input.name, { ...(value !== undefined && { value }), allowed });
+  };
 }
 
 /** What author code answers, read as an object; an empty one where it answers nothing. */

@@ -6,19 +6,21 @@
  */
 
 import assert from 'node:assert/strict';
-import { afterEach, test } from 'vitest';
+import { test } from 'vitest';
 import { rowText } from '../../src/storage/row-forms.ts';
 import type { Store } from '../../src/storage/store.ts';
 import { approval, entry } from '../../src/testing/fixtures.ts';
-import { AGENT, BOB, STORES, type TestService, testService } from '../service/harness.ts';
+import {
+  AGENT,
+  BOB,
+  endedAfterEach,
+  STORES,
+  type TestService,
+  testService,
+} from '../service/harness.ts';
 import { countedSlicer, countTurns } from '../service/turns.ts';
 
-let ended: (() => Promise<void>)[] = [];
-
-afterEach(async () => {
-  for (const end of ended.reverse()) await end();
-  ended = [];
-});
+const endLater = endedAfterEach();
 
 /** Keeps so many requests, each with these parameters. */
 async function fill(
@@ -43,9 +45,9 @@ async function fill(
 for (const { name, open } of STORES) {
   test(`GET /svc/approval_requests gives pages of at most 1 MiB, and all of them (${name})`, async () => {
     const place = await open();
-    ended.push(place.drop);
+    endLater(place.drop);
     const service = await testService({ store: place.url });
-    ended.push(service.close);
+    endLater(service.close);
     const ids = await fill(service, 9, { note: '語'.repeat(50_000) });
 
     const found: string[] = [];
@@ -73,9 +75,9 @@ for (const { name, open } of STORES) {
 
 test('a request full of hidden characters is shown in slices, listed and alone', async () => {
   const steps = countTurns();
-  ended.push(async () => steps.stop());
+  endLater(async () => steps.stop());
   const service = await testService({ slicer: countedSlicer(steps) });
-  ended.push(service.close);
+  endLater(service.close);
   const [id] = await fill(service, 3, { note: '\u200B'.repeat(20_000) });
 
   const listed = await service.ask('GET', '/svc/approval_requests', { bearer: BOB });
@@ -98,7 +100,7 @@ test('a caller that may decide nothing does not make the store look', async () =
     },
   });
   const service = await testService({ wrap });
-  ended.push(service.close);
+  endLater(service.close);
 
   const { status, body } = await service.ask('GET', '/svc/approval_requests', { bearer: AGENT });
 

@@ -5,13 +5,14 @@
  */
 
 import assert from 'node:assert/strict';
-import { afterEach, test } from 'vitest';
+import { test } from 'vitest';
 import { rowText } from '../../src/storage/row-forms.ts';
 import type { Store } from '../../src/storage/store.ts';
 import { entry, freezeOf } from '../../src/testing/fixtures.ts';
 import {
   AGENT,
   ALICE,
+  endedAfterEach,
   OPERATOR,
   STORES,
   type TestOptions,
@@ -20,16 +21,11 @@ import {
 } from '../service/harness.ts';
 import { countedSlicer, countTurns, type TurnCounter } from '../service/turns.ts';
 
-let ended: (() => Promise<void>)[] = [];
-
-afterEach(async () => {
-  for (const end of ended.reverse()) await end();
-  ended = [];
-});
+const endLater = endedAfterEach();
 
 async function service(options: TestOptions = {}): Promise<TestService> {
   const made = await testService(options);
-  ended.push(made.close);
+  endLater(made.close);
   return made;
 }
 
@@ -74,7 +70,7 @@ async function freezeMany(
 
 test('issuing, approving and a composed call read no freeze that does not concern them', async () => {
   const read = countTurns();
-  ended.push(async () => read.stop());
+  endLater(async () => read.stop());
   const desk = await service({ wrap: counting(read) });
   await freezeMany(desk, 100);
   const before = read.all();
@@ -95,7 +91,7 @@ test('issuing, approving and a composed call read no freeze that does not concer
 
 test('issuing a token reads the freeze of its root principal, and that of the service', async () => {
   const read = countTurns();
-  ended.push(async () => read.stop());
+  endLater(async () => read.stop());
   const desk = await service({ wrap: counting(read) });
   await freezeMany(desk, 20);
   const body = { what: 'root_principal', target: 'human:alice@example.com', reason: 'a drill' };
@@ -113,9 +109,9 @@ test('issuing a token reads the freeze of its root principal, and that of the se
 for (const { name, open } of STORES) {
   test(`operator.frozen gives what is in force, in slices and in pages that go on (${name})`, async () => {
     const place = await open();
-    ended.push(place.drop);
+    endLater(place.drop);
     const [read, visited] = [countTurns(), countTurns()];
-    ended.push(async () => [read, visited].forEach(({ stop }) => void stop()));
+    endLater(async () => [read, visited].forEach(({ stop }) => void stop()));
     const options = { wrap: counting(read), slicer: countedSlicer(visited) };
     const desk = await service({ store: place.url, ...options });
     const targets = await freezeMany(desk, 200);

@@ -11,11 +11,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { setImmediate } from 'node:timers';
-import { afterEach, test } from 'vitest';
+import { test } from 'vitest';
 import type { Store } from '../../src/storage/store.ts';
 import { entry } from '../../src/testing/fixtures.ts';
 import {
   ALICE,
+  endedAfterEach,
   OPERATOR,
   STORES,
   type TestOptions,
@@ -31,16 +32,11 @@ const QUERY = '/svc/audit?limit=1000&entry_type=all&include=leaf';
 /** The owner of what `ALICE` asks for. */
 const OWNER = 'human:alice@example.com';
 
-let ended: (() => Promise<void>)[] = [];
-
-afterEach(async () => {
-  for (const end of ended.reverse()) await end();
-  ended = [];
-});
+const endLater = endedAfterEach();
 
 async function service(options: TestOptions = {}): Promise<TestService> {
   const made = await testService(options);
-  ended.push(made.close);
+  endLater(made.close);
   return made;
 }
 
@@ -72,7 +68,7 @@ function requestText(path: string, bearer: string): string {
 
 test('forty long queries that nobody reads hold a turn no longer than one', async () => {
   const [read, visited] = [countTurns(), countTurns()];
-  ended.push(async () => [read, visited].forEach(({ stop }) => void stop()));
+  endLater(async () => [read, visited].forEach(({ stop }) => void stop()));
   const { app, store } = await service({ wrap: counting(read), slicer: countedSlicer(visited) });
   await fill(store, 100);
   const port = await listening({ app } as TestService);
@@ -234,7 +230,7 @@ test('queries that find no place are refused with a time to come again', async (
 for (const { name, open } of STORES) {
   test(`pages have at most 1 MiB, and go on exactly while entries come (${name})`, async () => {
     const place = await open();
-    ended.push(place.drop);
+    endLater(place.drop);
     const { store, ask } = await service({ store: place.url });
     const count = 900;
     const isRare = (i: number) => i % 7 === 3;

@@ -7,6 +7,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { afterEach } from 'vitest';
 import { DEMO_IDENTITIES, travelDesk } from '../../examples/travel/service.ts';
 import { configOf } from '../../src/config.ts';
 import type { ConnectionBounds } from '../../src/http/connection.ts';
@@ -190,4 +191,13 @@ export async function testService(options: TestOptions = {}): Promise<TestServic
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** What a test opens is ended after it, the last first. For each file that asks for it. */
+export function endedAfterEach(): (end: () => Promise<unknown>) => void {
+  const ends: (() => Promise<unknown>)[] = [];
+  afterEach(async () => {
+    for (const end of ends.splice(0).reverse()) await end();
+  });
+  return (end) => void ends.push(end);
 }
