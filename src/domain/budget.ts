@@ -86,14 +86,13 @@ export function contextOf(
 ): BudgetContext | undefined {
   const own = lineage.at(-1);
   if (!own) return undefined;
-  const amount = (minor: bigint) => fromMinor(minor, own.currency);
+  const { currency, consumed, reserved } = own;
   const remaining = leastRemaining(lineage);
-  return {
-    ...unsettledContext(cost, charge, own),
-    budget_spent: amount(own.consumed),
-    budget_reserved: amount(own.reserved),
-    budget_remaining: amount(remaining > 0n ? remaining : 0n),
-  };
+  return Object.assign(unsettledContext(cost, charge, own), {
+    budget_spent: fromMinor(consumed, currency),
+    budget_reserved: fromMinor(reserved, currency),
+    budget_remaining: fromMinor(remaining > 0n ? remaining : 0n, currency),
+  });
 }
 
 /**

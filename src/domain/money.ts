@@ -26,11 +26,12 @@ export function amountFault(amount: unknown, currency: unknown): string | undefi
 
 /** The number to put on the wire. Throws on what `toMinor` could not have read back. */
 export function fromMinor(minor: bigint, currency: string): number {
-  const text = formatMinor(minor, currency);
   if (minor < 0n || minor > minorMax(currency)) {
+    const text = formatMinor(minor, currency);
     throw new RangeError(`Cannot write ${text} ${currency}: no exact number for it`);
   }
-  return Number(text);
+  // Both are exact doubles, so their quotient is the double nearest to the decimal amount.
+  return Number(minor) / 10 ** knownExponent(currency);
 }
 
 /** The amount with all decimals of its currency, for people: `25.00`, `1000` in yen. */

@@ -172,7 +172,9 @@ export function budgetContext(call: Call): BudgetContext | undefined {
 
 /** The budgets of a lineage, from the root down; the token's own is the last. */
 export function budgetsOf({ lineage }: TokenCaller['loaded']): BudgetState[] {
-  return lineage.flatMap(({ budget }) => budget ?? []);
+  const states: BudgetState[] = [];
+  for (const { budget } of lineage) if (budget) states.push(budget);
+  return states;
 }
 
 /** An answer as it is kept for replay. */

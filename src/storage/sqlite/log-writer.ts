@@ -104,13 +104,15 @@ function insertEntry(connection: Connection, sequence: number, entry: EntryRecor
   );
 }
 
+const INSERT_NODE = 'INSERT INTO nodes (level, "index", hash) VALUES (?, ?, ?)';
+
 function grow(connection: Connection, head: TreeHead, leaves: readonly Uint8Array[]): void {
   const grown = appendLeaves(head.size, head.peaks, leaves);
-  for (const { hash, ...node } of grown.nodes) {
+  for (const node of grown.nodes) {
     // A leaf's own node is the leaf hash in the log.
     if (node.level === 0) continue;
     const { level, index } = nodeFrom(head.first, node);
-    connection.run('INSERT INTO nodes (level, "index", hash) VALUES (?, ?, ?)', level, index, hash);
+    connection.run(INSERT_NODE, level, index, node.hash);
   }
   const peaks = Buffer.concat(grown.peaks);
   const next = head.first + grown.size;
