@@ -10,6 +10,7 @@
  */
 
 import type { AuditEntry, EntryState, EntryType, EventClass } from '../protocol/audit.ts';
+import { amended } from './amended.ts';
 import { canonicalJson } from './canonical.ts';
 import { parseDuration } from './duration.ts';
 import { sha256Hex, toHex, utf8 } from './hash.ts';
@@ -195,11 +196,10 @@ function textOf<Name extends string>(
 
 /** What a stored entry says, as it travels. Fields that do not apply, or were erased, are null. */
 export function entryView(stored: StoredEntry): AuditEntry {
-  const said: Partial<AuditEntry> = { ...readFields(stored.leaf), ...readFields(stored.personal) };
-  const erased = stored.leaf ? (stored.personal ? undefined : 'personal') : 'contents';
+  const said: Partial<AuditEntry> = amended(readFields(stored.leaf), readFields(stored.personal));
   const optional: Partial<Record<OptionalField, unknown>> = {};
   for (const field of OPTIONAL_FIELDS) optional[field] = said[field] ?? null;
-  return {
+  const view = {
     entry_id: stored.entry_id,
     sequence: stored.sequence,
     entry_type: stored.entry_type,
@@ -210,9 +210,10 @@ export function entryView(stored: StoredEntry): AuditEntry {
     state: stored.state,
     timestamp: stored.timestamp.toISOString(),
     leaf_hash: toHex(stored.leaf_hash),
-    ...(optional as Pick<AuditEntry, OptionalField>),
-    ...(erased && { erased }),
   };
+  const erased = stored.leaf ? (stored.personal ? undefined : 'personal') : 'contents';
+  const fields = amended(view, optional as Pick<AuditEntry, OptionalField>);
+  return erased ? amended(fields, { erased }) : fields;
 }
 
 const decoder = new TextDecoder();

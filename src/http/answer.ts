@@ -22,15 +22,15 @@ export function sendAnswer(
   answer: Answer | Document,
 ): FastifyReply {
   if (isDocument(answer)) return sendDocument(request, reply, answer);
-  const { body, text, failure, accepted, headers, stream } = answer;
+  const { text, bytes, failure, accepted, headers, stream } = answer;
   if (headers) reply.headers({ ...headers });
   if (stream) return sendStream(reply, stream);
-  if (failure) return sendFailure(reply, failure, text ?? body);
+  if (failure) return sendFailure(reply, failure, text ?? answer.body);
   return reply
     .code(accepted ? 202 : 200)
     .header('cache-control', headers?.['cache-control'] ?? 'no-store')
     .type(JSON_TYPE)
-    .send(text ?? JSON.stringify(body));
+    .send(bytes ?? text ?? JSON.stringify(answer.body));
 }
 
 /** From here on the answer is told in events; what goes wrong is told in the last one. */

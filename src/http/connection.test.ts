@@ -82,7 +82,7 @@ describe('requests in flight', () => {
   });
 
   test('a connection that has more wait than all may have wait is ended', async () => {
-    const { port, ended, asked } = await bound({ inFlightMax: 2, waitingMax: 100 });
+    const { port, ended, asked } = await bound({ inFlightMax: 2, waitingMax: 20 });
     const [patient, greedy] = [await client(port), await client(port)];
     patient.write(many(50));
     await until(() => asked.length === 2);

@@ -125,8 +125,6 @@ interface Watch extends ConnectionOptions {
   readonly ready: Set<Connection>;
   /** Requests behind others of their connection that may still begin in this turn. */
   turnLeft: number;
-  /** New connections by network: one of each network begins to be read in a turn. */
-  readonly arriving: Map<string, Socket[]>;
   /** What was seen of each network, in the order of time. */
   readonly manners: Map<string, Manners>;
 }
@@ -147,7 +145,6 @@ export function boundConnections(server: Server, options: ConnectionOptions): Co
     waiting: 0,
     ready: new Set(),
     turnLeft: limits.PIPELINED_PER_TURN,
-    arriving: new Map(),
     manners: new Map(),
   };
   server.maxConnections = bounds.connectionsMax;
@@ -184,59 +181,35 @@ function accept(watch: Watch, socket: Socket): void {
     if (left > 0) perNetwork.set(network, left);
     else perNetwork.delete(network);
   });
-  if (network !== undefined && !watch.manners.get(network)?.isOrderly) slice(connection);
+  if (network !== undefined && !watch.manners.get(network)?.isOrderly) slice(watch, connection);
   if (others >= bounds.perAddressMax) end(watch, connection, 'address');
-  else if (network !== undefined) beginReading(watch, socket, network);
-}
-
-/**
- * The first segment of a connection may hold some thousand requests, which takes milliseconds to parse.
- * Of many connections that one network opens at once, each begins in a turn of its own, so that
- * other callers are served in between.
- */
-function beginReading(watch: Watch, socket: Socket, network: string): void {
-  const queue = watch.arriving.get(network);
-  if (queue) {
-    socket.pause();
-    queue.push(socket);
-    return;
-  }
-  watch.arriving.set(network, []);
-  if (watch.arriving.size === 1) setImmediate(readNext, watch);
-}
-
-function readNext(watch: Watch): void {
-  for (const [network, queue] of watch.arriving) {
-    const next = queue.shift();
-    if (next) next.resume();
-    else watch.arriving.delete(network);
-  }
-  if (watch.arriving.size > 0) setImmediate(readNext, watch);
 }
 
 /** Remembers how the requests of a network come; those that send many at once are read in slices. */
 function remember(watch: Watch, connection: Connection, isOrderly: boolean): void {
   const { open, manners } = watch;
   const { network } = connection;
-  if (!isOrderly) slice(connection);
+  if (!isOrderly) slice(watch, connection);
   if (network === undefined) return;
   const before = manners.get(network);
   if (isOrderly && before) return;
   manners.delete(network);
   manners.set(network, { isOrderly, seen: performance.now() });
   if (before?.isOrderly) {
-    for (const other of open) if (other.network === network) slice(other);
+    for (const other of open) if (other.network === network) slice(watch, other);
   }
   const [oldest] = manners.keys();
   if (oldest !== undefined && manners.size > limits.NETWORKS_MAX) manners.delete(oldest);
 }
 
-function slice(connection: Connection): void {
+function slice({ manners }: Watch, connection: Connection): void {
   if (connection.isSliced) return;
   connection.isSliced = true;
   readInSlices(connection.socket, () => {
     if (connection.isBroken) return 'drop';
-    return connection.waiting.length === 0 ? 'parse' : 'wait';
+    if (connection.waiting.length > 0) return 'wait';
+    const isOrderly = manners.get(connection.network ?? '')?.isOrderly;
+    return isOrderly ? limits.ORDERLY_SLICE_BYTES : limits.SLICE_BYTES;
   });
 }
 

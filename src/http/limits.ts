@@ -76,6 +76,15 @@ export const STOP_PAUSE_MS = 250;
  */
 export const PIPELINED_PER_TURN = 4;
 
+/**
+ * What a stranger sent at once is parsed in slices of so many bytes: about a dozen of the smallest requests.
+ * One of the usual size has a few slices.
+ */
+export const SLICE_BYTES = 512;
+
+/** The same where the network is believed to send one request at a time. */
+export const ORDERLY_SLICE_BYTES = 8_192;
+
 /** After so many requests of which none had to wait, a network is believed to send one at a time. */
 export const ORDERLY_REQUESTS = 16;
 

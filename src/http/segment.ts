@@ -11,15 +11,12 @@
 
 import type { Socket } from 'node:net';
 
-/** In bytes: about a hundred of the smallest requests, or one of the usual size. */
-const SLICE_BYTES = 2_048;
-
 type Parse = (data: Buffer) => void;
 
-/** What is to become of the next slice: a later look decides again where it waits. */
-export type NextSlice = 'parse' | 'wait' | 'drop';
+/** How many bytes to parse next, or what is to become of them: a later look decides again where they wait. */
+export type NextSlice = number | 'wait' | 'drop';
 
-/** Has what comes on a connection parsed in slices from now on, each as `next` says. */
+/** Has what comes on a connection parsed in slices from now on, each as `next` decides. */
 export function readInSlices(socket: Socket, next: () => NextSlice): void {
   const [parse] = socket.listeners('data') as Parse[];
   if (!parse) return;
@@ -32,8 +29,8 @@ export function readInSlices(socket: Socket, next: () => NextSlice): void {
       // Node takes the parser back from a connection that it ends: another one may have it by now.
       if (what === 'drop' || socket.destroyed || socket.writableEnded) return;
       if (what === 'wait' || isHeld(socket)) break;
-      parse(data.subarray(at, at + SLICE_BYTES));
-      at += SLICE_BYTES;
+      parse(data.subarray(at, at + what));
+      at += what;
     }
     if (at >= data.length) return;
     socket.pause();

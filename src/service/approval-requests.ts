@@ -61,7 +61,7 @@ async function readPage(
   caller: Caller,
   query: ApprovalQuery,
 ): Promise<Answer> {
-  const page = createPage<ApprovalRequest>(query.limit);
+  const page = createPage<ApprovalRequest>('approval_requests', query.limit);
   let { before } = query;
   let isFull = false;
   for (let reads = 0; reads < READS_MAX && !isFull; reads++) {
@@ -80,7 +80,7 @@ async function readPage(
     before = found.next;
     if (before === undefined) break;
   }
-  return page.answer('approval_requests', { next_cursor: before ? cursorOf(before) : null });
+  return page.answer({ next_cursor: before ? cursorOf(before) : null });
 }
 
 export async function readRequest(parts: Parts, ask: Ask): Promise<Answer> {

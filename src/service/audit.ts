@@ -4,6 +4,7 @@
  * @module
  */
 
+import { amended } from '../domain/amended.ts';
 import type { StoredEntry } from '../domain/entry.ts';
 import { entryView } from '../domain/entry.ts';
 import { failure, Refusal } from '../domain/failure.ts';
@@ -57,12 +58,12 @@ async function readPage(
   query: AuditQuery,
   filters: Filters,
 ): Promise<Answer> {
-  const page = createPage<AuditEntry>(query.limit);
+  const page = createPage<AuditEntry>('entries', query.limit);
   let { before } = filters;
   let isFull = false;
   for (let reads = 0; reads < READS_MAX && !isFull; reads++) {
     // One more than asked for tells whether there is a next page.
-    const limit = Math.min(READ_MAX, query.limit + 1 - page.items.length);
+    const limit = Math.min(READ_MAX, query.limit + 1 - page.count);
     await slices.turn();
     const found = await store.queryEntries({ ...filters, before, limit });
     await slices.each(found.entries, (stored) => {
@@ -72,18 +73,17 @@ async function readPage(
     if (!isFull) before = found.next;
     if (before === undefined) break;
   }
-  const next = isFull ? page.items.at(-1)?.sequence : before;
+  const next = isFull ? page.last?.sequence : before;
   const next_cursor = next === undefined ? null : String(next);
-  return page.answer('entries', { count: page.items.length, next_cursor });
+  return page.answer({ count: page.count, next_cursor });
 }
 
 function viewOf(stored: StoredEntry, { include }: AuditQuery): AuditEntry {
-  const { leaf, personal } = include === 'leaf' ? stored : {};
-  return {
-    ...entryView(stored),
-    ...(leaf && { leaf: base64Of(leaf) }),
-    ...(personal && { personal: base64Of(personal) }),
-  };
+  const view = entryView(stored);
+  const { leaf, personal } = stored;
+  if (include !== 'leaf' || !leaf) return view;
+  const proved = amended(view, { leaf: base64Of(leaf) });
+  return personal ? amended(proved, { personal: base64Of(personal) }) : proved;
 }
 
 function base64Of({ buffer, byteOffset, length }: Uint8Array): string {

@@ -55,7 +55,8 @@ interface RowSealing {
 
 function createRowSealing({ rows, logs }: AuthenticParts): RowSealing {
   return {
-    sealed: (kind, row) => ({ ...row, mac: rows.macOf(rowText(kind, row, logs.current())) }),
+    sealed: (kind, row) =>
+      Object.assign({}, row, { mac: rows.macOf(rowText(kind, row, logs.current())) }),
   };
 }
 

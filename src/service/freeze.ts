@@ -78,7 +78,7 @@ async function readPage(
   limit: number,
   after: FreezePlace | undefined,
 ): Promise<Answer> {
-  const page = createPage<Freeze>(limit);
+  const page = createPage<Freeze>('frozen', limit);
   let place = after;
   let isFull = false;
   for (let reads = 0; reads < READS_MAX; reads++) {
@@ -93,7 +93,7 @@ async function readPage(
     place = found.next;
     if (place === undefined) break;
   }
-  return page.answer('frozen', { next_cursor: place ? cursorOf(place) : null });
+  return page.answer({ next_cursor: place ? cursorOf(place) : null });
 }
 
 /** Operators hold `operator:*` or the scope of the one verb. */

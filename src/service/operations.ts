@@ -44,6 +44,8 @@ export interface Answer {
   readonly failure?: Failure | undefined;
   /** The exact text of the body, where it was written before: what was stored is what is told. */
   readonly text?: string | undefined;
+  /** The same as bytes, where the body is long. */
+  readonly bytes?: Uint8Array | undefined;
   /** Headers on the transports that have them. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Where the answer is told as it happens: runs the call, and resolves with what was told last. */

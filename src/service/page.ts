@@ -18,39 +18,88 @@ const FRAME_BYTES = 512;
 export interface Page<Item extends object> {
   /** False, and nothing added, when the page is full. A page always takes its first item. */
   add(item: Item): boolean;
-  readonly items: readonly Item[];
-  /** The answer that has the items under `name`, and then the other fields. */
-  answer(name: string, others?: object): Answer;
+  /** How many it has taken. */
+  readonly count: number;
+  readonly last: Item | undefined;
+  /** The answer that has the items under the name of the list, and then the other fields. */
+  answer(others?: object): Answer;
 }
 
-export function createPage<Item extends object>(limit: number): Page<Item> {
-  const items: Item[] = [];
-  const texts: string[] = [];
+export function createPage<Item extends object>(name: string, limit: number): Page<Item> {
+  const written = createBytes(`{${JSON.stringify(name)}:[`);
+  let count = 0;
+  let last: Item | undefined;
   let left = PAGE_BYTES_MAX - FRAME_BYTES;
   return {
-    items,
+    get count() {
+      return count;
+    },
+    get last() {
+      return last;
+    },
     add(item) {
-      if (items.length === limit) return false;
+      if (count === limit) return false;
       const text = JSON.stringify(item);
       left -= Buffer.byteLength(text) + 1;
-      if (left < 0 && items.length > 0) return false;
-      items.push(item);
-      texts.push(text);
+      if (left < 0 && count > 0) return false;
+      if (count > 0) written.add(',');
+      written.add(text);
+      last = item;
+      count += 1;
       return true;
     },
-    answer(name, others = {}) {
-      const fields = [
-        `${JSON.stringify(name)}:[${texts.join(',')}]`,
-        ...Object.entries(others).map(([field, value]) => {
-          return `${JSON.stringify(field)}:${JSON.stringify(value)}`;
-        }),
-      ];
-      return { body: { [name]: items, ...others }, text: `{${fields.join(',')}}` };
+    answer(others = {}) {
+      const fields = Object.entries(others).map(([field, value]) => {
+        return `,${JSON.stringify(field)}:${JSON.stringify(value)}`;
+      });
+      const bytes = written.endWith(`]${fields.join('')}}`);
+      return {
+        bytes,
+        get body() {
+          return JSON.parse(bytes.toString());
+        },
+      };
+    },
+  };
+}
+
+/** In bytes. Most pages have a few items. */
+const FIRST_BYTES = 16_384;
+
+interface Bytes {
+  add(text: string): void;
+  /** Everything, with one more text. Nothing is added after it. */
+  endWith(text: string): Buffer;
+}
+
+/** Grows outside of the collected heap: a page is read over many turns, and its texts would pile up. */
+function createBytes(first: string): Bytes {
+  let room = Buffer.allocUnsafeSlow(FIRST_BYTES);
+  let end = room.write(first);
+  const add = (text: string) => {
+    const needed = end + Buffer.byteLength(text);
+    if (needed > room.length) {
+      // In few steps: what is outgrown is not freed at once.
+      const larger = Buffer.allocUnsafeSlow(
+        Math.max(needed, Math.min(8 * room.length, PAGE_BYTES_MAX)),
+      );
+      room.copy(larger, 0, 0, end);
+      room = larger;
+    }
+    end += room.write(text, end);
+  };
+  return {
+    add,
+    endWith(text) {
+      add(text);
+      return room.subarray(0, end);
     },
   };
 }
 
 export interface Listing<Kept, Item extends object> {
+  /** The field of the answer that has the items. */
+  readonly name: string;
   /** Items of one answer. What is left out stays for later: these lists are worked through. */
   readonly limit: number;
   /** Records in one read of the store: a few milliseconds of an embedded one. */
@@ -63,9 +112,9 @@ export interface Listing<Kept, Item extends object> {
 /** A list without a cursor: its first items, as many as asked for and as fit. */
 export async function listed<Kept, Item extends object>(
   slices: Slices,
-  { limit, readMax, read, view }: Listing<Kept, Item>,
-): Promise<Page<Item>> {
-  const page = createPage<Item>(limit);
+  { name, limit, readMax, read, view }: Listing<Kept, Item>,
+): Promise<Answer> {
+  const page = createPage<Item>(name, limit);
   let last: Kept | undefined;
   for (let isFull = false; !isFull; ) {
     await slices.turn();
@@ -77,5 +126,5 @@ export async function listed<Kept, Item extends object>(
     last = records.at(-1);
     isFull ||= records.length < readMax;
   }
-  return page;
+  return page.answer();
 }

@@ -70,15 +70,15 @@ function textOf(fact: unknown): string | undefined {
 export async function indeterminate(parts: Parts, ask: Ask): Promise<Answer> {
   return answered(parts, await callerOf(parts, ask), async (caller) => {
     refuse(notOperator(caller, 'indeterminate'));
-    return inLane(parts, caller, ask, async (slices) => {
-      const page = await listed(slices, {
+    return inLane(parts, caller, ask, (slices) =>
+      listed(slices, {
+        name: 'indeterminate',
         limit: INDETERMINATE_SHOWN_MAX,
         readMax: INDETERMINATE_READ_MAX,
         read: (limit, last) => parts.store.indeterminate(limit, last?.operation_id),
         view: viewOf,
-      });
-      return page.answer('indeterminate');
-    });
+      }),
+    );
   });
 }
 

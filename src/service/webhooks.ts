@@ -87,15 +87,15 @@ export function startWebhooks(parts: SendingParts, timing: WebhookTiming = {}): 
 export async function listDeliveries(parts: Parts, ask: Ask): Promise<Answer> {
   return answered(parts, await callerOf(parts, ask), async (caller) => {
     refuse(notOperator(caller, 'deliveries'));
-    return inLane(parts, caller, ask, async (slices) => {
-      const page = await listed(slices, {
+    return inLane(parts, caller, ask, (slices) =>
+      listed(slices, {
+        name: 'deliveries',
         limit: DELIVERIES_SHOWN_MAX,
         readMax: DELIVERIES_READ_MAX,
         read: (limit, last) => parts.store.listDeliveries(limit, last?.delivery_id),
         view: viewOf,
-      });
-      return page.answer('deliveries');
-    });
+      }),
+    );
   });
 }
 

@@ -6,6 +6,7 @@
  * @module
  */
 
+import { amended } from '../../domain/amended.ts';
 import type { StoredEntry } from '../../domain/entry.ts';
 import type {
   ApprovalRecord,
@@ -140,8 +141,7 @@ export function deliveryOf(row: Row<DeliveryRecord>): DeliveryRecord {
 }
 
 export function entryOf(row: Row<StoredEntry>): StoredEntry {
-  return {
-    ...row,
+  return amended(row, {
     sequence: Number(row.sequence),
     capability: row.capability ?? undefined,
     invocation_id: row.invocation_id ?? undefined,
@@ -152,7 +152,7 @@ export function entryOf(row: Row<StoredEntry>): StoredEntry {
     retain_until: optionalTime(row.retain_until),
     leaf: row.leaf ?? undefined,
     personal: row.personal ?? undefined,
-  };
+  });
 }
 
 export function checkpointOf(row: Row<CheckpointRecord>): CheckpointRecord {
