@@ -12,9 +12,19 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimes,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, delimiter, dirname, join, relative } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -23,10 +33,19 @@ const SHOWCASE = join(ROOT, 'dist/examples/travel/main.js');
 /** In milliseconds. A stopped service frees its port before a person starts it again. */
 const SHELL_POLL_MS = 200;
 
+/** Exists while a run of this script installs or compiles. Outside node_modules, which `npm ci` empties. */
+const LOCK = join(ROOT, '.writ-lock');
+const LOCK_POLL_MS = 200;
+/** In milliseconds. The coarsest file system tells times apart that are two seconds apart. */
+const LOCK_TOUCH_MS = 1_000;
+/** In milliseconds. A busy machine may touch late; a person waits this long once, after a crash. */
+const LOCK_LEFT_MS = 10_000;
+let hasLock = false;
+
 /** Each release line that package.json admits and that is maintained or widely used. */
 const NODES = ['20', '22', '24'];
 /** What a new clone does not have. */
-const NOT_CLONED = ['node_modules', 'dist', 'coverage', '.writ'];
+const NOT_CLONED = ['node_modules', 'dist', 'coverage', '.writ', '.writ-lock'];
 
 const SOURCES = ['--conditions=writ-source', '--import', 'tsx'];
 
@@ -88,7 +107,11 @@ async function install() {
   const [major] = process.versions.node.split('.');
   const wanted = `${lock.digest('hex')} ${process.platform}-${process.arch} node${major}`;
   if (stamp() === wanted) return 0;
+  // The run that was waited for may have installed the same.
+  return alone(async () => (stamp() === wanted ? 0 : installNow(wanted)));
+}
 
+async function installNow(/** @type {string} */ wanted) {
   say('Installing dependencies');
   rmSync(STAMP, { force: true });
   // `--include=dev`: under NODE_ENV=production npm would leave out the compiler.
@@ -114,7 +137,46 @@ function npm() {
 }
 
 function build() {
-  return run('tsc', ['-b', 'tsconfig.build.json']);
+  return alone(() => run('tsc', ['-b', 'tsconfig.build.json']));
+}
+
+/**
+ * Does what writes to this folder while no other run of this script does. The holder of the lock
+ * touches it. A lock that stays untouched was left by a crash, and the next run removes it.
+ *
+ * @param {() => Promise<number>} work
+ */
+async function alone(work) {
+  for (let touched = 0, stillMs = 0; !locked(); stillMs += LOCK_POLL_MS) {
+    const now = statSync(LOCK, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    if (stillMs > LOCK_LEFT_MS && now === touched) unlock();
+    if (touched === 0) say('Waiting for another run that installs or compiles in this folder');
+    if (now !== touched) [touched, stillMs] = [now, 0];
+    await pause(LOCK_POLL_MS);
+  }
+  const timer = setInterval(() => utimes(LOCK, new Date(), new Date(), () => {}), LOCK_TOUCH_MS);
+  try {
+    return await work();
+  } finally {
+    clearInterval(timer);
+    if (hasLock) unlock();
+  }
+}
+
+/** A folder that cannot be written to needs no lock: every file in it is there already. */
+function locked() {
+  try {
+    mkdirSync(LOCK);
+    hasLock = true;
+  } catch (error) {
+    return /** @type {NodeJS.ErrnoException} */ (error).code !== 'EEXIST';
+  }
+  return true;
+}
+
+function unlock() {
+  hasLock = false;
+  rmSync(LOCK, { recursive: true, force: true });
 }
 
 /** Runs the showcase in this process, so that a signal reaches it and its exit code is ours. */
@@ -201,40 +263,67 @@ function run(tool, args, environment = {}) {
  * @returns {Promise<number>}
  */
 async function exitOf([file = '', ...rest], { cwd = ROOT, environment = {}, quiet = false }) {
-  const child = spawn(file, rest, {
-    cwd,
-    env: { ...process.env, ...environment },
-    stdio: quiet ? ['ignore', 'ignore', 'inherit'] : 'inherit',
-  });
   const relay = (/** @type {NodeJS.Signals} */ signal) => {
     // A terminal sends Ctrl-C to the child as well; most tools take a second one as "at once".
     if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
   };
   const signals = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
+  // Before the child is there: a signal that ended this process now would leave the child, or the lock.
   for (const signal of signals) process.on(signal, relay);
+  const child = spawn(file, rest, {
+    cwd,
+    env: { ...process.env, ...environment },
+    stdio: quiet ? ['ignore', 'ignore', 'inherit'] : 'inherit',
+  });
   const [code, signal] = await once(child, 'exit').catch((/** @type {Error} */ { message }) => {
     say(`Cannot run ${file}: ${message}`);
     return [1, null];
   });
   for (const each of signals) process.off(each, relay);
-  if (signal) process.kill(process.pid, signal);
+  if (signal) {
+    if (hasLock) unlock();
+    process.kill(process.pid, signal);
+  }
   return code ?? 1;
 }
 
 /**
- * Raises SIGTERM in this process when the shell that npm ran it in ends. npm signals that shell, and a
- * shell that did not replace itself by this process dies without passing the signal on.
+ * Raises SIGTERM in this process when npm ends, or the shell that npm ran it in. npm signals that shell,
+ * and a shell that did not replace itself by this process dies without passing the signal on. When a
+ * signal ends npm itself, the shell lives on without it. See docs/decisions/0046-signals-to-npm.md.
  */
 function endWithShell() {
   // Outside npm a parent may end first: a service in the background outlives its shell.
   if (process.env.npm_lifecycle_event === undefined) return;
   const parent = process.ppid;
+  const shell = isShell(parent) ? parent : undefined;
+  const above = shell && parentOf(shell);
   const timer = setInterval(() => {
-    if (process.ppid === parent) return;
+    if (process.ppid === parent && (shell && parentOf(shell)) === above) return;
     clearInterval(timer);
     process.kill(process.pid, 'SIGTERM');
   }, SHELL_POLL_MS);
   timer.unref();
+}
+
+/** Whether npm ran this process in a shell. Only Linux says so; elsewhere the parent alone is watched. */
+function isShell(/** @type {number} */ pid) {
+  const script = process.env.npm_lifecycle_script;
+  try {
+    const [, , command = ''] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+    return Boolean(script) && command.startsWith(`${script}`);
+  } catch {
+    return false;
+  }
+}
+
+function parentOf(/** @type {number} */ pid) {
+  try {
+    // "pid (command) state ppid": a command may have parentheses in it.
+    return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[1];
+  } catch {
+    return undefined;
+  }
 }
 
 function say(/** @type {string} */ line) {

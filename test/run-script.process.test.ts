@@ -7,9 +7,18 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, test } from 'vitest';
 
 const folder = mkdtempSync(join(tmpdir(), 'writ-scripts-'));
@@ -113,6 +122,77 @@ test('run.mjs ends with the shell that npm ran it in, by a signal the tool can a
   shell.kill('SIGKILL');
 
   assert.equal(String((await once(shell.stdout, 'data'))[0]), 'closing\n');
+});
+
+for (const signal of ['SIGTERM', 'SIGHUP', 'SIGKILL'] as const) {
+  test(`run.mjs ends when ${signal} reaches npm alone, by a signal the tool can answer`, async () => {
+    // The colon keeps the shell from replacing itself by its last command.
+    const root = checkout({ scripts: { build: 'node scripts/run.mjs build; :' } });
+    assert.equal(runIn(root, 'build').status, 0);
+    const tool = `process.on('SIGTERM', () => { console.log('closing'); process.exit(0); }); ${WAITING}`;
+    writeFileSync(join(root, 'node_modules/typescript/bin/tsc'), tool);
+    const npm = spawn('npm', ['run', 'build', '--silent'], { cwd: root });
+    await untilReady(npm);
+
+    npm.kill(signal);
+
+    assert.equal(String((await once(npm.stdout, 'data'))[0]), 'closing\n');
+  });
+}
+
+/** An install that fails while another one runs, and leaves one letter for each that ended. */
+const installing = (ms: number) => `
+  import { appendFileSync, mkdirSync, rmdirSync } from 'node:fs';
+  mkdirSync('busy');
+  setTimeout(() => { rmdirSync('busy'); appendFileSync('installed', 'i'); }, ${ms});`;
+
+test.concurrent('run.mjs installs once when two runs begin in one new checkout', async () => {
+  // Longer than a lock may stay untouched.
+  const root = checkout({}, installing(12_000));
+  const ends = [startIn(root), startIn(root)].map((child) => once(child, 'exit'));
+
+  assert.deepEqual(await Promise.all(ends), [
+    [0, null],
+    [0, null],
+  ]);
+  assert.equal(readFileSync(join(root, 'installed'), 'utf8'), 'i');
+});
+
+test.concurrent('run.mjs compiles after another run has compiled', async () => {
+  const root = checkout({}, '', installing(500));
+  assert.equal(runIn(root, 'build').status, 0);
+  const ends = [startIn(root), startIn(root)].map((child) => once(child, 'exit'));
+
+  assert.deepEqual(await Promise.all(ends), [
+    [0, null],
+    [0, null],
+  ]);
+});
+
+test.concurrent('run.mjs goes on when a crash left its lock behind', async () => {
+  const root = checkout({}, 'setTimeout(() => {}, 5_000)');
+  const first = startIn(root);
+  while (!existsSync(join(root, '.writ-lock'))) await pause(20);
+  first.kill('SIGKILL');
+  writeFileSync(join(root, 'npm-cli.js'), '');
+
+  const [code] = await once(startIn(root), 'exit');
+
+  assert.equal(code, 0);
+  assert.equal(existsSync(join(root, '.writ-lock')), false);
+});
+
+test('run.mjs leaves no lock when a signal ended the install', async () => {
+  const begin = "(await import('node:fs')).writeFileSync('begun', '');";
+  const root = checkout({}, `${begin} ${WAITING}`);
+  const child = startIn(root);
+  while (!existsSync(join(root, 'begun'))) await pause(20);
+  assert.ok(existsSync(join(root, '.writ-lock')));
+
+  child.kill('SIGTERM');
+
+  assert.deepEqual(await once(child, 'exit'), [null, 'SIGTERM']);
+  assert.equal(existsSync(join(root, '.writ-lock')), false);
 });
 
 const passing = { status: 'passed', assertionResults: [{ status: 'passed' }] };
