@@ -17,6 +17,7 @@ import { serveMcpOverPipes } from '../mcp/stdio.ts';
 import type { FailureAnswer } from '../protocol/failure.ts';
 import type { InvokeAnswer } from '../protocol/invocation.ts';
 import type { AnswerOf, InputOf, OperationName } from '../protocol/operations.ts';
+import { failureAnswer } from '../service/operations.ts';
 import type { EventSink } from '../service/stream.ts';
 import { joinedValues } from './arguments.ts';
 import { CREDENTIAL_VARIABLE, credentialOf } from './credential.ts';
@@ -99,7 +100,7 @@ function deskAt(client: Client): Desk {
     return reply.ok ? (reply.answer as AnswerOf<Name>) : failureOf(reply);
   }
   return {
-    ask: (name, input, sink) => asked(name, input, sink).catch(unsent),
+    ask: (name, input, sink) => asked(name, input, sink).catch((error) => unsent(name, error)),
     async manifest() {
       const reply = await client.manifest();
       return reply.ok ? reply.answer : failureOf(reply);
@@ -108,10 +109,10 @@ function deskAt(client: Client): Desk {
 }
 
 /** What no request can carry, the service would refuse; so it is refused in its words. */
-function unsent(error: unknown): FailureAnswer {
+function unsent(name: OperationName, error: unknown): FailureAnswer {
   if (!(error instanceof UnsendableCall)) throw error;
   const type = error.field === 'capability' ? 'unknown_capability' : 'invalid_parameters';
-  return { success: false, failure: failure(type, error.message) };
+  return failureAnswer(failure(type, error.message), name === 'invoke');
 }
 
 async function streamed(

@@ -25,12 +25,18 @@ test('httpRequestOf() leaves no field of any operation out of its place', () => 
   }
 });
 
-for (const name of ['', '.', '..', undefined, 7]) {
+for (const [name, fault] of [
+  ['', 'missing'],
+  [undefined, 'missing'],
+  ['.', '".", expected a text other than "." and ".."'],
+  ['..', '"..", expected a text other than "." and ".."'],
+  [7, '7, expected a text other than "." and ".."'],
+]) {
   test(`httpRequestOf() puts no ${JSON.stringify(name) ?? 'absent field'} into a path`, () => {
-    assert.throws(
-      () => httpRequestOf(operations.invoke, { capability: name, parameters: {} }),
-      /^TypeError: Cannot put capability into a path/,
-    );
+    assert.throws(() => httpRequestOf(operations.invoke, { capability: name, parameters: {} }), {
+      name: 'TypeError',
+      message: `Cannot send the request: "capability" is ${fault}`,
+    });
   });
 }
 
@@ -46,7 +52,7 @@ for (const key of ['a€b', 'a\nb', 'a\r\nx-other: b', ' a', 'a ', '', '\u007f',
 
     assert.throws(
       () => httpRequestOf(operations.invoke, input),
-      /^TypeError: Cannot put idempotency_key into a header/,
+      /^TypeError: Cannot send the request: "idempotency_key" is /,
     );
   });
 }

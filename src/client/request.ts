@@ -53,7 +53,7 @@ function taken(fields: Map<string, unknown>, field: string): unknown {
 /** An address resolves "." and ".." even where they are escaped, so they would name another path. */
 function segmentOf(field: string, value: unknown): string {
   if (typeof value === 'string' && !/^\.{0,2}$/.test(value)) return encodeURIComponent(value);
-  throw unsendable(field, 'a path', value);
+  throw unsendable(field, value, 'a text other than "." and ".."');
 }
 
 /** Blanks at the ends would be cut off, and line ends would begin another header. */
@@ -61,12 +61,13 @@ function headerOf(field: string, value: unknown): string {
   if (typeof value === 'string' && /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value)) {
     return value;
   }
-  throw unsendable(field, 'a header', value);
+  throw unsendable(field, value, 'printable ASCII without spaces at its ends');
 }
 
-function unsendable(field: string, place: string, value: unknown): UnsendableCall {
-  const shown = JSON.stringify(value) ?? 'absent';
-  return new UnsendableCall(field, `Cannot put ${field} into ${place}: it is ${shown}`);
+function unsendable(field: string, value: unknown, expected: string): UnsendableCall {
+  const isMissing = value === undefined || value === null || value === '';
+  const fault = isMissing ? 'missing' : `${JSON.stringify(value)}, expected ${expected}`;
+  return new UnsendableCall(field, `Cannot send the request: "${field}" is ${fault}`);
 }
 
 function queryOf(fields: ReadonlyMap<string, unknown>): string {

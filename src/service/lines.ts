@@ -9,8 +9,13 @@
 
 const LINE_FEED = 0x0a;
 
-/** The bytes of one line without its end, or that it was too long to be kept. */
-export type Line = { readonly bytes: Uint8Array } | { readonly tooLong: true };
+/** In bytes. What begins a message and says which one it is. */
+const START_BYTES = 1_024;
+
+/** The bytes of one line without its end, or the start of one that was too long to be kept. */
+export type Line =
+  | { readonly bytes: Uint8Array }
+  | { readonly tooLong: true; readonly start: Uint8Array };
 
 export interface LineCutter {
   /** The lines that end in this piece. */
@@ -22,17 +27,23 @@ export interface LineCutter {
 export function createLineCutter(bytesMax: number): LineCutter {
   let kept: Uint8Array[] = [];
   let length = 0;
+  let isLong = false;
 
-  /** Lets go of a line as soon as it is too long; only its length is counted on. */
+  /** Lets go of a line as soon as it is too long, but for its start; only its length is counted on. */
   function keep(part: Uint8Array): void {
     length += part.length;
-    if (length > bytesMax) kept = [];
-    else if (part.length > 0) kept.push(part);
+    if (isLong) return;
+    if (part.length > 0) kept.push(part);
+    if (length <= bytesMax) return;
+    isLong = true;
+    kept = [Buffer.concat(kept, Math.min(length, START_BYTES))];
   }
 
   function take(): Line {
-    const line: Line = length > bytesMax ? { tooLong: true } : { bytes: Buffer.concat(kept) };
+    const bytes = Buffer.concat(kept);
+    const line: Line = isLong ? { tooLong: true, start: bytes } : { bytes };
     kept = [];
+    isLong = false;
     length = 0;
     return line;
   }

@@ -27,12 +27,13 @@ export interface RpcRequest {
 export interface RpcError {
   readonly code: number;
   readonly message: string;
+  readonly data?: object;
 }
 
 /** A line asks, is wrong, or says nothing that is answered. */
 export type RpcReading =
   | { readonly request: RpcRequest }
-  | { readonly error: RpcError; readonly id: RpcId | null }
+  | { readonly error: RpcError; readonly id: RpcId | null; readonly method?: string | undefined }
   | { readonly ignored: string };
 
 export function readLine(bytes: Uint8Array): RpcReading {
@@ -46,6 +47,22 @@ export function readLine(bytes: Uint8Array): RpcReading {
   if (!isObject(value)) return wrong(INVALID_REQUEST, 'Cannot read the line: expected an object');
   return readMessage(value);
 }
+
+/** What is answered to a line of which only the start is known. */
+export function readLongLine(start: Uint8Array): RpcReading {
+  const before = BEFORE_PARAMS.exec(new TextDecoder().decode(start))?.groups?.members;
+  const reading = readJson(new TextEncoder().encode(`{${before ?? ''}}`));
+  const { id, method } = 'value' in reading ? Object(reading.value) : {};
+  const message = `Cannot read the line: it is longer than ${LINE_LIMITS.bytes} bytes`;
+  return { error: { code: PARSE_ERROR, message }, id: isId(id) ? id : null, method };
+}
+
+const MEMBER = String.raw`\s*"(?:jsonrpc|id|method)"\s*:\s*(?:"[^"\\]*"|-?\d+)\s*`;
+
+/** Only what stands before the params is the envelope for certain. */
+const BEFORE_PARAMS = new RegExp(
+  String.raw`^\s*\{(?<members>${MEMBER}(?:,${MEMBER})*),\s*"params"\s*:`,
+);
 
 export function resultLine(id: RpcId, json: string, headers: object | undefined): string {
   const beside = headers ? `,"headers":${JSON.stringify(headers)}` : '';
@@ -76,7 +93,8 @@ function readMessage(message: Record<string, unknown>): RpcReading {
   // Nobody would hear what became of it, so nothing is done.
   if (id === undefined) return { ignored: 'a notification' };
   if (!isObject(params)) {
-    return wrong(INVALID_PARAMS, 'Cannot read "params": expected an object', known);
+    const message = 'Cannot read "params": expected an object';
+    return { error: { code: INVALID_PARAMS, message }, id: known, method };
   }
   return { request: { id, method, params } };
 }

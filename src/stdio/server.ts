@@ -13,7 +13,7 @@
 import { setMaxListeners } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { failure, Refusal } from '../domain/failure.ts';
-import { INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR } from '../protocol/json-rpc.ts';
+import { INVALID_REQUEST, METHOD_NOT_FOUND } from '../protocol/json-rpc.ts';
 import { type OperationName, operations } from '../protocol/operations.ts';
 import type { Document } from '../service/documents.ts';
 import { createLineWriter, createPace, type LineWriter, STALL_MS } from '../service/line-writer.ts';
@@ -26,6 +26,7 @@ import {
   perform,
   unreadFailure,
 } from '../service/operations.ts';
+import { newInvocationId } from '../service/random.ts';
 import type { Runtime } from '../service/runtime.ts';
 import type { EventSink } from '../service/stream.ts';
 
@@ -119,8 +120,8 @@ async function finish({ running, writer }: Desk, late: Promise<void>): Promise<v
 async function take(desk: Desk, line: Line): Promise<void> {
   const { runtime, writer, running } = desk;
   if (desk.over.aborted) return;
-  const reading = 'tooLong' in line ? TOO_LONG : rpc.readLine(line.bytes);
-  if ('error' in reading) writer.write(rpc.errorLine(reading.id, reading.error));
+  const reading = 'tooLong' in line ? rpc.readLongLine(line.start) : rpc.readLine(line.bytes);
+  if ('error' in reading) writer.write(refusalLine(desk, reading));
   else if ('request' in reading) start(desk, reading.request);
   else runtime.log.debug({ line: reading.ignored }, 'a line was ignored');
 
@@ -141,28 +142,37 @@ function unlessOver({ over }: Desk, awaited: Promise<unknown>): Promise<void> {
   });
 }
 
-const TOO_LONG: rpc.RpcReading = {
-  id: null,
-  error: {
-    code: PARSE_ERROR,
-    message: `Cannot read the line: it is longer than ${rpc.LINE_LIMITS.bytes} bytes`,
-  },
-};
+interface Unasked {
+  readonly error: rpc.RpcError;
+  readonly id: rpc.RpcId | null;
+  /** Absent where it could not be read. */
+  readonly method?: string | undefined;
+}
+
+/**
+ * A request for which no operation was asked. What may have been an invocation gets an id, as on HTTP
+ * (decision 0044). Under the id of a request that runs, the error would pass for its answer.
+ */
+function refusalLine({ running }: Desk, { error, id, method }: Unasked): string {
+  const name = method === undefined ? 'invoke' : operationOf(method);
+  const data = { invocation_id: newInvocationId() };
+  const told = name === 'invoke' || name === 'test' ? { ...error, data } : error;
+  return rpc.errorLine(id !== null && running.has(id) ? null : id, told);
+}
 
 function start(desk: Desk, request: rpc.RpcRequest): void {
   const { runtime, writer, running } = desk;
   const { id, method } = request;
   if (running.has(id)) {
-    // Under its own id this would pass for the answer to the request that runs.
     const message = `Cannot take a second request ${JSON.stringify(id)}: the first still runs`;
-    writer.write(rpc.errorLine(null, { code: INVALID_REQUEST, message }));
+    writer.write(refusalLine(desk, { id, method, error: { code: INVALID_REQUEST, message } }));
     return;
   }
   const name = operationOf(method);
   const bound = name && runtime.methods[name];
   if (!name || !bound) {
     const message = `Cannot call "${method.slice(0, 128)}": the service has no such method`;
-    writer.write(rpc.errorLine(id, { code: METHOD_NOT_FOUND, message }));
+    writer.write(refusalLine(desk, { id, method, error: { code: METHOD_NOT_FOUND, message } }));
     return;
   }
   const work = perform(name, bound, askOf(request, desk.left), runtime.log)

@@ -235,7 +235,7 @@ for (const idempotency_key of ['a€b', 'a\nb', ' a', '', 7 as never]) {
 
     const invoked = clientWith({ fetch }).invoke({ ...TOUCH, idempotency_key });
 
-    await assert.rejects(invoked, /^TypeError: Cannot put idempotency_key into a header/);
+    await assert.rejects(invoked, /^TypeError: Cannot send the request: "idempotency_key" is /);
     assert.equal(sent.includes(TOUCHED), false);
   });
 }

@@ -149,6 +149,7 @@ for (const [what, params, type] of UNSENDABLE) {
     const { result } = messages.find(({ id }) => id === 'call');
     assert.equal(result.isError, true);
     assert.equal(result.structuredContent.failure.type, type);
+    assert.match(result.structuredContent.invocation_id, /^inv-[0-9a-f]{12}$/);
   });
 }
 

@@ -139,9 +139,51 @@ test('converse() refuses a line of 100 MB when it ends, and goes on', async () =
   pipe.say('"}}');
 
   const { id, error } = await pipe.next();
-  assert.equal(id, null);
+  assert.equal(id, 1);
   assert.equal(error.code, -32_700);
+  assert.equal(error.data, undefined);
   await assertGoesOn();
+});
+
+const LONG = { room: 'x'.repeat(256 * 1024) };
+const unasked: { name: string; line: object | string; id: unknown; isInvocation: boolean }[] = [
+  { name: 'params by position', line: asking(1, 'svc.invoke', []), id: 1, isInvocation: true },
+  { name: 'params of a dry run', line: asking(1, 'svc.test', []), id: 1, isInvocation: true },
+  { name: 'params of a document', line: asking(1, 'svc.jwks', []), id: 1, isInvocation: false },
+  { name: 'a long call', line: asking('a', 'svc.invoke', LONG), id: 'a', isInvocation: true },
+  { name: 'a long question', line: asking(1, 'svc.permissions', LONG), id: 1, isInvocation: false },
+  { name: 'no JSON', line: '{', id: null, isInvocation: true },
+  {
+    name: 'a long line with its params first',
+    line: { params: { id: 1, method: 'svc.jwks', ...LONG }, ...asking(2, 'svc.jwks') },
+    id: null,
+    isInvocation: true,
+  },
+  {
+    name: 'a long line with two ids',
+    line: `{"id":1,"id":2,"method":"svc.jwks","params":${JSON.stringify(LONG)}}`,
+    id: null,
+    isInvocation: true,
+  },
+];
+for (const { name, line, id, isInvocation } of unasked) {
+  test(`converse() names what may have been an invocation in its error: ${name}`, async () => {
+    pipe.say(line as object);
+
+    const answer = await pipe.next();
+    assert.equal(answer.id, id);
+    assert.equal(/^inv-[0-9a-f]{12}$/.test(answer.error.data?.invocation_id), isInvocation);
+  });
+}
+
+test('converse() answers no error under an id that is in work', async () => {
+  const bearer = await token(['travel.read']);
+  const params = { auth: { bearer }, capability: 'export_report', parameters: { months: 2 } };
+  pipe.say(asking(7, 'svc.invoke', params));
+  pipe.say(asking(7, 'svc.invoke', []));
+
+  assert.equal((await pipe.next()).id, null);
+  assert.equal((await pipe.next()).result.success, true);
 });
 
 test('converse() runs requests side by side and answers each as it ends', async () => {
