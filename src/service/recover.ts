@@ -12,8 +12,8 @@ import type { JsonObject, Money } from '../protocol/primitives.ts';
 import type { IntentRecord } from '../storage/records.ts';
 import type { Close } from '../storage/recovery.ts';
 import { answered, audited } from './audited.ts';
-import { answerOf, bytesOf, moneyOf } from './call.ts';
-import { acted, actorOf, callerOf } from './caller.ts';
+import { answerOf, bytesOf, type Call, moneyOf } from './call.ts';
+import { acted, actorOf, callerOf, type TokenCaller } from './caller.ts';
 import { capabilityOf } from './definition.ts';
 import { entryBy } from './entries.ts';
 import { notOperator, operatorEntry } from './freeze.ts';
@@ -26,9 +26,9 @@ import type { Parts } from './parts.ts';
 const INDETERMINATE_SHOWN_MAX = 1_000;
 const INDETERMINATE_READ_MAX = 32;
 
-/** Closes an abandoned call from what its intent says: nobody knows whether it ran. */
+/** Closes an abandoned call from what its intent says: its process ended before it recorded an outcome. */
 export function closeAbandoned(parts: Parts): Close {
-  return (intent) => {
+  return async (intent) => {
     const ids = intent.facts.ids as InvocationIds;
     const found = failure(
       'outcome_unknown',
@@ -53,14 +53,29 @@ export function closeAbandoned(parts: Parts): Close {
       detail: (detail as JsonObject | null) ?? undefined,
       retention: capability?.observability?.retention,
     });
-    const body = answerOf(
-      parts,
-      { ids, rates: [] },
-      { state: 'indeterminate', failure: found },
-      entry,
-    );
+    const call: Call = {
+      ids,
+      caller: await admittedCaller(parts, intent),
+      capability,
+      charge: intent.charge,
+      budget: 'unsettled',
+      rates: [],
+    };
+    const body = answerOf(parts, call, { state: 'indeterminate', failure: found }, entry);
     return { entry, answer: bytesOf(body) };
   };
+}
+
+/** Who made an admitted call, unless the token is gone. It may have been revoked: that changes nothing. */
+export async function admittedCaller(
+  { store }: Parts,
+  { token_id, subject, root_principal }: IntentRecord,
+): Promise<TokenCaller | undefined> {
+  const loaded = await store.load({ tokenId: token_id });
+  const { token } = loaded;
+  if (!token) return undefined;
+  const { caller_class } = token;
+  return { kind: 'token', principal: subject, root_principal, caller_class, token, loaded };
 }
 
 function textOf(fact: unknown): string | undefined {

@@ -25,6 +25,7 @@ import { listed, recordStep, type Whole } from './compose-trail.ts';
 import { capabilityOf } from './definition.ts';
 import type { Done } from './handler.ts';
 import type { Parts } from './parts.ts';
+import { admittedCaller } from './recover.ts';
 import { type Repeated, repeated } from './repeated.ts';
 import { rollbackOf } from './rollback.ts';
 
@@ -82,29 +83,21 @@ interface AdoptedCall extends Call {
   readonly parameters: JsonObject;
 }
 
-/** The call as it was admitted. Its token may have been revoked since: that changes nothing. */
+/** The call as it was admitted. */
 async function callOf(
-  { store, definition }: Parts,
+  parts: Parts,
   { intent, parameters }: AdoptedComposition,
 ): Promise<AdoptedCall> {
-  const loaded = await store.load({ tokenId: intent.token_id });
-  const { token } = loaded;
-  if (!token) throw new Error(`Cannot go on: token "${intent.token_id}" is gone`);
+  const caller = await admittedCaller(parts, intent);
+  if (!caller) throw new Error(`Cannot go on: token "${intent.token_id}" is gone`);
   const text = (fact: string) => {
     const value = intent.facts[fact];
     return typeof value === 'string' ? value : undefined;
   };
   return {
     ids: intent.facts.ids as InvocationIds,
-    caller: {
-      kind: 'token',
-      principal: intent.subject,
-      root_principal: intent.root_principal,
-      caller_class: token.caller_class,
-      token,
-      loaded,
-    },
-    capability: capabilityOf(definition, intent.capability),
+    caller,
+    capability: capabilityOf(parts.definition, intent.capability),
     parameters,
     budget: 'unsettled',
     charge: intent.charge,

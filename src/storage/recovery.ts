@@ -27,7 +27,12 @@ export const SILENT_MS = 20_000;
 export const RECOVERY_BATCH = 100;
 
 /** What the service makes of a call whose outcome nobody knows. */
-export type Close = (intent: IntentRecord) => { entry: EntryRecord; answer: Uint8Array };
+export type Close = (intent: IntentRecord) => Closed | Promise<Closed>;
+
+interface Closed {
+  readonly entry: EntryRecord;
+  readonly answer: Uint8Array;
+}
 
 export interface RecoveryRequest {
   readonly silentSince: Date;
@@ -104,7 +109,7 @@ export async function startRecovery(options: RecoveryOptions): Promise<Recovery>
 }
 
 async function closeIntent(store: Store, intent: IntentRecord, close: Close): Promise<boolean> {
-  const { entry, answer } = close(intent);
+  const { entry, answer } = await close(intent);
   const result = await store.settle({
     operation_id: intent.operation_id,
     outcome: 'indeterminate',
