@@ -18,5 +18,5 @@ export function credentialOf(file: string | undefined, io: Io): string {
     throw new Error(`there is no credential; set ${CREDENTIAL_VARIABLE} or give --token-file`);
   }
   if (/^[\x21-\x7e]+$/.test(credential)) return credential;
-  throw new Error('the credential has characters that none has');
+  throw new Error('expected the credential in printable ASCII, without spaces');
 }

@@ -15,6 +15,10 @@ export async function fetchedManifest(
   remote: Remote,
 ): Promise<{ body: Uint8Array; signature: string }> {
   const { status, body, headers } = await remote.ask('GET', operations.manifest.path);
+  if (status === 401) {
+    const how = 'give --gated-manifest, and a credential that it knows';
+    throw new Error(`"${remote.url}" asks for a credential before it shows its manifest; ${how}`);
+  }
   if (status !== 200) throw new Error(`"${remote.url}" answered ${status} for its manifest`);
   return { body, signature: headers.get('x-svc-signature') ?? '' };
 }

@@ -10,13 +10,17 @@ import { operations } from '../protocol/operations.ts';
 import type { KeySource, Keys } from '../verify/keys.ts';
 import { followKeys } from '../verify/successors.ts';
 import { joinedValues } from './arguments.ts';
+import { credentialOf } from './credential.ts';
 import { jsonIn } from './files.ts';
+import type { Io } from './io.ts';
 import { type Remote, remoteAt } from './remote.ts';
 import { serviceIdAt } from './verify-fetch.ts';
 
 export interface VerifyOptions {
   readonly files: readonly string[];
   readonly remote?: Remote | undefined;
+  /** Where the manifest is fetched from: the same service, with a credential where it is gated. */
+  readonly manifestRemote?: Remote | undefined;
   readonly jwks?: string | undefined;
   readonly pins: readonly string[];
   readonly noteKeys: readonly NoteKey[];
@@ -29,15 +33,21 @@ export interface VerifyOptions {
   readonly isJson: boolean;
 }
 
-export function verifyOptions(args: readonly string[]): VerifyOptions {
+export function verifyOptions(args: readonly string[], io: Io): VerifyOptions {
   const { values, positionals } = parseArgs({
     args: joinedValues(args, options),
     options,
     allowPositionals: true,
   });
+  const { service } = values;
+  if (values['token-file'] !== undefined && !values['gated-manifest']) {
+    throw new Error('--token-file is for a gated manifest; give --gated-manifest too');
+  }
+  const credential = values['gated-manifest'] ? credentialOf(values['token-file'], io) : undefined;
   return {
     files: positionals,
-    remote: values.service === undefined ? undefined : remoteAt(values.service),
+    remote: service === undefined ? undefined : remoteAt(service),
+    manifestRemote: service === undefined ? undefined : remoteAt(service, credential),
     jwks: values.jwks,
     pins: values.pin ?? [],
     noteKeys: (values.vkey ?? []).map(keyOf),
@@ -62,6 +72,8 @@ const options = {
   after: { type: 'string' },
   trail: { type: 'boolean' },
   'allow-erased': { type: 'boolean' },
+  'gated-manifest': { type: 'boolean' },
+  'token-file': { type: 'string' },
   json: { type: 'boolean' },
 } as const;
 

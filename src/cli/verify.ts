@@ -19,6 +19,7 @@ import { verifyReceipt } from '../verify/receipt.ts';
 import type { Check, Report, Verdict } from '../verify/report.ts';
 import type { Ground } from '../verify/signed.ts';
 import { verifyToken } from '../verify/token.ts';
+import { CREDENTIAL_VARIABLE } from './credential.ts';
 import { EXIT_FAILED, EXIT_FOUND, EXIT_OK } from './exit.ts';
 import { bytesIn, jsonIn } from './files.ts';
 import type { Io } from './io.ts';
@@ -55,6 +56,9 @@ Options
   --vkey <key>       a key of the log or of a witness (may be repeated)
   --after <file>     the newest checkpoint, fetched after the receipt came; for
                      --log, whose log must have two more
+  --gated-manifest   send a credential for the manifest, where the service asks for
+                     one there: before anything of the service is verified
+  --token-file <f>   that credential (default: $${CREDENTIAL_VARIABLE})
   --trail            a trail is what you want to verify, not a whole log
   --allow-erased     contents may be missing, as retention erases them
   --json             the report as JSON
@@ -75,7 +79,7 @@ export async function verify(args: readonly string[], io: Io): Promise<number> {
   try {
     const check = Object.hasOwn(KINDS, what) ? KINDS[what] : undefined;
     if (!check) throw new Error(`expected one of ${Object.keys(KINDS).join(', ')}`);
-    const asked = verifyOptions(rest);
+    const asked = verifyOptions(rest, io);
     const report = await check(asked, io);
     io.out(asked.isJson ? jsonReport(what, report) : textReport(report));
     return EXIT_CODES[report.verdict];
@@ -103,9 +107,9 @@ const KINDS: Readonly<Record<string, Kind>> = {
   },
   async manifest(asked) {
     const [file] = filesOf(asked, 0, 1);
-    const { remote, signature } = asked;
-    if (file === undefined && remote) {
-      return verifyManifest(await fetchedManifest(remote), await groundOf(asked));
+    const { manifestRemote, signature } = asked;
+    if (file === undefined && manifestRemote) {
+      return verifyManifest(await fetchedManifest(manifestRemote), await groundOf(asked));
     }
     if (file === undefined || signature === undefined) {
       throw new Error('expected a file and --signature, or --service');

@@ -128,13 +128,23 @@ export function createClient(options: ClientOptions): Client {
       try {
         const answer = await exchange(asked, request, { timeoutMs });
         if (answer.status === 200) return answer;
-        return refusalOf(jsonOf(answer.body, answer.status), answer.status, answer.headers);
+        const { status, headers } = answer;
+        const refused = refusalOf(jsonOf(answer.body, status), status, headers);
+        return name === 'manifest' ? gateNamed(refused, isGated) : refused;
       } catch (error) {
         return silenceAfter(error, name, false);
       }
     },
   });
   return clientOf(line, trust, options);
+}
+
+/** Says which option sends a credential for the manifest, to a caller that did not set it. */
+function gateNamed(refused: Refused, isGated: boolean): Refused {
+  const { failure } = refused;
+  if (isGated || failure.type !== 'authentication_required') return refused;
+  const detail = `${failure.detail}; set the options "credential" and "gatedManifest" to send a credential for the manifest`;
+  return { ...refused, failure: { ...failure, detail } };
 }
 
 function clientOf(line: Line, trust: Trust, options: ClientOptions): Client {

@@ -5,7 +5,9 @@
  */
 
 import assert from 'node:assert/strict';
+import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, test } from 'vitest';
+import { main } from '../../src/cli/main.ts';
 import { createClient } from '../../src/client/index.ts';
 import type { OperationName } from '../../src/protocol/operations.ts';
 import { DiscoveryAnswer } from '../../src/protocol/trust.ts';
@@ -16,8 +18,10 @@ import { assertRefused } from './refused.ts';
 let gated: TestService;
 let open: TestService;
 let names: string[];
+let url: string;
 beforeAll(async () => {
   gated = await testService({ settings: { manifest_access: 'authenticated' } });
+  url = await gated.app.listen({ host: '127.0.0.1', port: 0 });
   open = await testService();
   const { body } = await open.ask('GET', '/svc/manifest');
   names = Object.keys(body.capabilities);
@@ -166,7 +170,6 @@ test('the description of the API says which operations ask for a credential', as
 });
 
 test('a client sends its credential for the manifest only where it was asked to', async () => {
-  const url = await gated.app.listen({ host: '127.0.0.1', port: 0 });
   const { token } = await gated.issue(ALICE, { scope: ['travel.search'] });
   const careful = await createClient({ url, credential: token }).manifest();
   const asking = await createClient({ url, credential: token, gatedManifest: true }).manifest();
@@ -176,7 +179,53 @@ test('a client sends its credential for the manifest only where it was asked to'
   const given = await createClient({ ...meant, gatedManifest: true }).ask('permissions', {});
 
   assert.equal(careful.ok, false);
+  assert.match(
+    careful.ok ? '' : careful.failure.detail,
+    /; set the options "credential" and "gatedManifest" to send a credential for the manifest$/,
+  );
   assert.equal(!kept.ok && kept.failure.type, 'authentication_required');
   assert.equal(given.ok, true);
   assert.equal(asking.ok && asking.answer.service_identity.id, 'travel-desk');
+});
+
+test('writ verify manifest sends a credential where it was asked to, and says how otherwise', async () => {
+  const { body: jwks } = await gated.ask('GET', '/.well-known/jwks.json');
+  const pins = jwks.keys.flatMap(({ kid }: { kid: string }) => ['--pin', kid]);
+  const verify = async (options: string[], env: Record<string, string> = {}) => {
+    const said: string[] = [];
+    const say = (text: string) => void said.push(text);
+    const args = ['verify', 'manifest', '--service', url, ...pins, ...options];
+    const status = await main(args, { out: say, err: say, env });
+    return { status, said: said.join('') };
+  };
+  const held = { WRIT_CLIENT_CREDENTIAL: ALICE };
+
+  const given = await verify(['--gated-manifest'], held);
+  const kept = await verify([], held);
+  const none = await verify(['--gated-manifest']);
+  const alone = await verify(['--token-file', 'token'], held);
+
+  assert.equal(given.status, 0, given.said);
+  assert.equal(kept.status, 2);
+  assert.match(kept.said, /asks for a credential before it shows its manifest; give --gated-manif/);
+  assert.equal(none.status, 2);
+  assert.match(
+    none.said,
+    /there is no credential; set WRIT_CLIENT_CREDENTIAL or give --token-file/,
+  );
+  assert.equal(alone.status, 2);
+  assert.match(alone.said, /give --gated-manifest too/);
+});
+
+test('writ mcp says which option sends its token for the manifest', async () => {
+  const { token } = await gated.issue(ALICE, { scope: ['travel.search'] });
+  const said: string[] = [];
+  const say = (text: string) => void said.push(text);
+  const pipes = { input: new PassThrough(), output: new PassThrough() };
+  const env = { WRIT_CLIENT_CREDENTIAL: token };
+
+  const status = await main(['mcp', '--service', url], { out: say, err: say, env, pipes });
+
+  assert.equal(status, 2);
+  assert.match(said.join(''), /; give --gated-manifest\n$/);
 });
