@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -47,6 +47,19 @@ test('README.md has no command that zsh reads otherwise', () => {
     [],
   );
 });
+
+const PAGES = ['README.md', 'CONTRIBUTING.md', ...pagesIn('docs')];
+for (const page of PAGES) {
+  test(`${page} has no comment in a command, which an interactive zsh refuses`, () => {
+    const scripts = readFileSync(page, 'utf8').matchAll(/```sh\n([\s\S]*?)```/g);
+
+    const traps = [...scripts].flatMap(([, script = '']) => shellTraps(script));
+    assert.deepEqual(
+      traps.filter((trap) => trap.startsWith('a comment')),
+      [],
+    );
+  });
+}
 
 describe('shellTraps()', () => {
   const traps = {
@@ -119,4 +132,10 @@ async function addressOf(stdout: NodeJS.ReadableStream): Promise<string> {
     if (url) return url;
   }
   throw new Error('Cannot walk: the desk did not say where it listens');
+}
+
+function pagesIn(folder: string): string[] {
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join(folder, name));
 }

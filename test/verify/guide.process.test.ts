@@ -17,7 +17,7 @@ const SLOW = 60_000;
 const DESK = 'http://127.0.0.1:8420';
 
 const guide = readFileSync('docs/verify.md', 'utf8');
-const TOOLS = ['bash', 'curl', 'jq', 'openssl', 'xxd', 'sha256sum', 'base64'];
+const TOOLS = ['curl', 'jq', 'openssl', 'xxd', 'sha256sum', 'base64'];
 const missing = TOOLS.filter((tool) => spawnSync(tool, ['--help']).error !== undefined);
 
 let folder: string;
@@ -57,17 +57,28 @@ function steps(language: string): { script: string; expected: string[] }[] {
   }));
 }
 
-const shell =
-  missing.length === 0
-    ? 'docs/verify.md verifies by hand with standard tools as it says'
-    : `docs/verify.md by hand is shown by Node alone (not installed: ${missing.join(', ')})`;
+/** Each reads the guide on standard input, as a person types it, without a person's own settings. */
+const SHELLS: Readonly<Record<string, readonly string[]>> = {
+  bash: ['--noprofile', '--norc', '-s'],
+  zsh: ['--no-rcs', '--interactive', '-s'],
+};
+for (const [shell, options] of Object.entries(SHELLS)) {
+  const lacking = [shell, ...missing].filter((tool) => spawnSync(tool, ['--help']).error);
+  const name =
+    lacking.length === 0
+      ? `docs/verify.md verifies by hand with standard tools in ${shell} as it says`
+      : `docs/verify.md by hand is shown by Node alone (not installed: ${lacking.join(', ')})`;
+  test(name, { timeout: SLOW }, () =>
+    lacking.length === 0 ? runShell(shell, options) : runNode(),
+  );
+}
 
-test(shell, { timeout: SLOW }, () => {
-  if (missing.length > 0) return runNode();
+function runShell(shell: string, options: readonly string[]): void {
   const all = steps('sh');
   const marked = all.map(({ script }, i) => `${script.replace(DESK, url)}\necho "=== ${i}"`);
-  const ran = spawnSync('bash', ['-c', `set -euo pipefail\n${marked.join('\n')}`], {
+  const ran = spawnSync(shell, options, {
     cwd: folder,
+    input: `set -euo pipefail\n${marked.join('\n')}\n`,
     encoding: 'utf8',
   });
 
@@ -78,7 +89,7 @@ test(shell, { timeout: SLOW }, () => {
     const lines = new Set(outputs[index]?.trim().split('\n').filter(Boolean));
     assert.deepEqual([...lines], expected, `step ${index}`);
   }
-});
+}
 
 test('docs/verify.md verifies by hand with Node alone as it says', { timeout: SLOW }, runNode);
 
