@@ -6,7 +6,7 @@
 
 import { isIP } from 'node:net';
 import * as z from 'zod';
-import { Numeric, Rate } from './config-parts.ts';
+import { Rate, wholeNumber } from './config-parts.ts';
 import { openHost, type Reached } from './domain/host.ts';
 
 const Network = z
@@ -15,13 +15,16 @@ const Network = z
   .refine(isNetwork, 'expected an address, or a network as 10.0.0.0/8');
 
 /** A list, or its members between commas as a variable carries them. */
-const Proxies = z.union([
-  z.array(Network),
-  z
-    .string()
-    .transform((text) => text.split(','))
-    .pipe(z.array(Network)),
-]);
+const Proxies = z.union(
+  [
+    z.array(Network),
+    z
+      .string()
+      .transform((text) => text.split(','))
+      .pipe(z.array(Network)),
+  ],
+  { error: 'expected addresses and networks between commas, or a list of them' },
+);
 
 function isNetwork(text: string): boolean {
   const [address = '', prefix, ...more] = text.split('/');
@@ -30,7 +33,7 @@ function isNetwork(text: string): boolean {
   return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits);
 }
 
-const Connections = Numeric.pipe(z.int().positive().max(1_000_000));
+const Connections = wholeNumber(1, 1_000_000);
 
 export const HttpSettings = {
   rate_limits: z

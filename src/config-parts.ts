@@ -95,7 +95,7 @@ export const OidcIssuer = z.strictObject({
 export type OidcIssuer = z.output<typeof OidcIssuer>;
 
 /** Environment variables carry text, so digits are a number too; nothing else becomes one. */
-export const Numeric = z.union(
+const Numeric = z.union(
   [
     z.number(),
     z
@@ -105,24 +105,29 @@ export const Numeric = z.union(
   ],
   { error: 'expected a number' },
 );
-export const PortNumber = Numeric.pipe(z.int().min(0).max(65_535));
+export function wholeNumber(min: number, max: number) {
+  const error = `expected a whole number from ${min} to ${max}`;
+  return Numeric.pipe(z.int({ error }).min(min, { error }).max(max, { error }));
+}
+export const PortNumber = wholeNumber(0, 65_535);
 export const Count = Numeric.pipe(z.int().nonnegative());
+const RATE_EXPECTED = 'expected <calls>/<duration>, as 100/PT1M';
 /** `100/PT1M`, or an object with both. */
 export const Rate = z
-  .union([
-    RateLimit,
-    z
-      .string()
-      .regex(/^\d{1,9}\/\w+$/)
-      .transform((text) => {
-        const [limit = '', window = ''] = text.split('/');
-        return { limit: Number(limit), window };
-      })
-      .pipe(RateLimit),
-  ])
-  .refine(
-    ({ window }) => (parseDuration(window) ?? 0) > 0,
-    'expected <calls>/<duration>, as 100/PT1M',
-  );
+  .union(
+    [
+      RateLimit,
+      z
+        .string()
+        .regex(/^\d{1,9}\/\w+$/)
+        .transform((text) => {
+          const [limit = '', window = ''] = text.split('/');
+          return { limit: Number(limit), window };
+        })
+        .pipe(RateLimit),
+    ],
+    { error: RATE_EXPECTED },
+  )
+  .refine(({ window }) => (parseDuration(window) ?? 0) > 0, RATE_EXPECTED);
 
 export const Hours = Numeric.pipe(z.number().positive().max(87_600));

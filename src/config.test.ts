@@ -104,33 +104,45 @@ describe('defaults', () => {
 });
 
 describe('values that cannot be used', () => {
+  const PORT_EXPECTED = /^Cannot use setting "port": expected a whole number from 0 to 65535$/;
   const rows: [name: string, settings: object, fault: RegExp][] = [
-    ['an unknown setting', { hots: 'x' }, /^Cannot use setting "hots": there is no such setting$/],
+    [
+      'an unknown setting',
+      { hots: 'x' },
+      /^Cannot use setting "hots": there is no such setting; did you mean "host"\?$/,
+    ],
     [
       'an unknown field of a list',
       { identities: [{ ...ALICE, scope: ['a'] }] },
-      /^Cannot use setting "identities.0.scope": there is no such setting$/,
+      /^Cannot use setting "identities.0.scope": there is no such setting; docs\/configuration\.md lists/,
     ],
-    ['a port out of range', { port: 65_536 }, /^Cannot use setting "port": /],
-    ['a negative port', { port: -1 }, /^Cannot use setting "port": /],
-    ['half a port', { port: 80.5 }, /^Cannot use setting "port": /],
+    ['a port out of range', { port: 70_000 }, PORT_EXPECTED],
+    ['the port after the last', { port: '65536' }, PORT_EXPECTED],
+    ['a negative port', { port: -1 }, PORT_EXPECTED],
+    ['half a port', { port: 80.5 }, PORT_EXPECTED],
     ['a port in words', { port: 'http' }, /^Cannot use setting "port": expected a number$/],
     ['a port in hex', { port: '0x50' }, /^Cannot use setting "port": expected a number$/],
     ['a port with a power', { port: '1e3' }, /^Cannot use setting "port": expected a number$/],
     ['no port at all', { port: null }, /^Cannot use setting "port": expected a number$/],
     ['a port that is a list', { port: [] }, /^Cannot use setting "port": expected a number$/],
     ['a port that is true', { port: true }, /^Cannot use setting "port": expected a number$/],
-    ['an empty host', { host: '' }, /^Cannot use setting "host": /],
-    ['another scheme', { public_url: 'ftp://x' }, /^Cannot use setting "public_url": /],
-    ['no address', { public_url: 'desk' }, /^Cannot use setting "public_url": /],
+    ['an empty host', { host: '' }, /^Cannot use setting "host": expected a text, not an empty/],
+    ['another scheme', { public_url: 'ftp://x' }, /"public_url": expected an address such as http/],
+    ['no address', { public_url: 'desk' }, /"public_url": expected an address such as https:/],
+    ['a rate in words', { rate_limit: 'often' }, /"rate_limit": expected <calls>\/<duration>, as/],
+    ['a list that is a text', { webhooks: 'x' }, /"webhooks": expected a list$/],
     [
       'an unknown store',
       { store: `mysql://root:${SECRET}@db/x` },
       /^Cannot use setting "store": expected memory:, sqlite:<file> or postgres:/,
     ],
     ['a store that is no text', { store: { url: SECRET } }, /^Cannot use setting "store": /],
-    ['a level nobody knows', { log_level: 'loud' }, /^Cannot use setting "log_level": /],
-    ['no lifetime', { max_ttl_hours: 0 }, /^Cannot use setting "max_ttl_hours": /],
+    [
+      'an unknown level',
+      { log_level: 'loud' },
+      /"log_level": expected "fatal" or "error" or "warn"/,
+    ],
+    ['no lifetime', { max_ttl_hours: 0 }, /"max_ttl_hours": expected more than 0$/],
     [
       'too great a depth',
       { max_delegation_depth: 33 },
@@ -138,7 +150,7 @@ describe('values that cannot be used', () => {
     ],
     ['a class in capitals', { disclosure: { Partner: 'full' } }, /^Cannot use setting "disclosure/],
     [
-      'an unknown level',
+      'an unknown level of disclosure',
       { disclosure: { partner: 'some' } },
       /^Cannot use setting "disclosure.par/,
     ],
@@ -292,7 +304,14 @@ describe('all faults at once', () => {
     });
 
     assert.equal(faults.length, 8, faults.join('\n'));
-    for (const word of ['hots', 'prot', '"port"', 'log_level', 'identities.0', 'identities.1']) {
+    for (const word of [
+      'hots',
+      'prot',
+      'setting "port"',
+      'log_level',
+      'identities.0',
+      'identities.1',
+    ]) {
       assert.equal(faults.filter((fault) => fault.includes(word)).length, 1, word);
     }
     assert.ok(faults.some((fault) => fault.startsWith('Cannot use OIDC')));
@@ -307,11 +326,15 @@ describe('all faults at once', () => {
   });
 
   test('loadConfig() lists unknown variables beside the faults of settings', async () => {
-    const faults = await loadFaults({ WRIT_STOER: SECRET, WRIT_X: SECRET, PORT: 'x' });
+    const variables = ['WRIT_STOER', 'WRIT_X', 'WRIT_PORT', 'WRIT_IDENTITIES'];
+    const unknown = Object.fromEntries(variables.map((name) => [name, SECRET]));
+    const faults = await loadFaults({ ...unknown, PORT: 'x' });
 
     assert.deepEqual(faults, [
-      'Cannot use variable "WRIT_STOER": there is no such setting',
-      'Cannot use variable "WRIT_X": there is no such setting',
+      'Cannot use variable "WRIT_STOER": there is no such setting; did you mean "WRIT_STORE"?',
+      'Cannot use variable "WRIT_X": there is no such setting; docs/configuration.md lists the settings',
+      'Cannot use variable "WRIT_PORT": the variable of the setting "port" is PORT',
+      'Cannot use variable "WRIT_IDENTITIES": the setting "identities" is for the configuration file',
       'Cannot use setting "port": expected a number',
     ]);
   });

@@ -20,13 +20,14 @@ import {
   EntitlementRule,
   Hours,
   Identity,
-  Numeric,
   OidcIssuer,
   PortNumber,
   Rate,
   Text,
+  wholeNumber,
 } from './config-parts.ts';
 import { OutsideUrl, Webhooks } from './config-webhook.ts';
+import { expectedBy, noSuchSetting } from './config-words.ts';
 import { sha256Hex } from './domain/hash.ts';
 import { openHost } from './domain/host.ts';
 import { CallerClass } from './protocol/primitives.ts';
@@ -36,7 +37,7 @@ import { DisclosureLevel } from './protocol/trust.ts';
 export const Settings = z.strictObject({
   host: Text.default('127.0.0.1').describe('The address to listen on'),
   port: PortNumber.default(8420).describe('The port to listen on; 0 takes a free one'),
-  workers: Numeric.pipe(z.int().min(1).max(64))
+  workers: wholeNumber(1, 64)
     .default(1)
     .describe(
       'How many processes serve behind the port; each has its own metrics, and `memory:` allows one',
@@ -81,7 +82,7 @@ export const Settings = z.strictObject({
   max_ttl_hours: Hours.default(TTL_HOURS_MAX_DEFAULT).describe(
     'The longest lifetime a root token may ask for',
   ),
-  max_delegation_depth: Count.pipe(z.int().max(32))
+  max_delegation_depth: wholeNumber(0, 32)
     .default(5)
     .describe('The greatest depth of a token below its root'),
   rate_limit: Rate.optional().describe(
@@ -268,9 +269,9 @@ function checked(settings: object, folder: string): { config: Config; faults: st
 /** Says where, never what: a value may be a secret. */
 function faultsOf(issue: z.core.$ZodIssue): string[] {
   const place = (...more: string[]) => `Cannot use setting "${[...issue.path, ...more].join('.')}"`;
-  return issue.code === 'unrecognized_keys'
-    ? issue.keys.map((key) => `${place(key)}: there is no such setting`)
-    : [`${place()}: ${issue.message}`];
+  if (issue.code !== 'unrecognized_keys') return [`${place()}: ${expectedBy(issue)}`];
+  const known = issue.path.length === 0 ? Object.keys(Settings.shape) : [];
+  return issue.keys.map((key) => `${place(key)}: ${noSuchSetting(key, known)}`);
 }
 
 function filledIn(settings: Settings, folder: string): Config {
@@ -364,5 +365,15 @@ function unknownVariables(environment: Environment): string[] {
     .filter(
       (name) => name.startsWith('WRIT_') && !/^WRIT_(TEST|CLIENT)_/.test(name) && !known.has(name),
     )
-    .map((name) => `Cannot use variable "${name}": there is no such setting`);
+    .map((name) => `Cannot use variable "${name}": ${variableMeant(name, known)}`);
+}
+
+/** Some settings have variables of another form, and lists have none. */
+function variableMeant(name: string, known: Iterable<string>): string {
+  const setting = name.slice('WRIT_'.length).toLowerCase();
+  if (!Object.hasOwn(Settings.shape, setting)) return noSuchSetting(name, known);
+  const variable = (ENVIRONMENT as Readonly<Record<string, string>>)[setting];
+  return variable === undefined
+    ? `the setting "${setting}" is for the configuration file`
+    : `the variable of the setting "${setting}" is ${variable}`;
 }

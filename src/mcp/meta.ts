@@ -7,35 +7,37 @@
  * @module
  */
 
+import { InvocationIds } from '../protocol/invocation.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
 
 const PREFIX = 'svc/';
 
-const FIELDS: ReadonlySet<string> = new Set([
-  'task_id',
-  'client_reference_id',
-  'parent_invocation_id',
-  'upstream_service',
-]);
+const { invocation_id: _, ...IDS } = InvocationIds.shape;
+const FIELDS = new Map(Object.entries(IDS));
 
 export interface SortedMeta {
   /** Fields of the call. */
   readonly fields: JsonObject;
   /** Names of ours that mean nothing, as they were sent. */
   readonly unknown: JsonObject;
+  /** The names for which the service will refuse the call. */
+  readonly faulty: readonly string[];
 }
 
 /** What is not ours is left out. */
 export function sortedMeta(meta: JsonObject): SortedMeta {
   const fields: [string, unknown][] = [];
   const unknown: [string, unknown][] = [];
+  const faulty: string[] = [];
   for (const [name, value] of Object.entries(meta)) {
     if (!name.startsWith(PREFIX)) continue;
     const field = name.slice(PREFIX.length);
-    if (FIELDS.has(field)) fields.push([field, value]);
+    const schema = FIELDS.get(field);
+    if (schema) fields.push([field, value]);
     else unknown.push([name, value]);
+    if (!schema?.safeParse(value ?? undefined).success) faulty.push(name);
   }
-  return { fields: Object.fromEntries(fields), unknown: Object.fromEntries(unknown) };
+  return { fields: Object.fromEntries(fields), unknown: Object.fromEntries(unknown), faulty };
 }
 
 /** What is wrong with the `_meta` of a message, which the protocol's package would not name. */

@@ -20,14 +20,33 @@ export type ToolResult = {
   isError: boolean;
 };
 
-/** `fields` are those that the capability declares for its output. */
+/**
+ * `fields` are those that the capability declares for its output. `faultyMeta` are names in `_meta` for
+ * which the service refuses the call; it does not know that they stood there.
+ */
 export function toolResultOf(
   answer: InvokeAnswer | FailureAnswer,
   fields: readonly string[] = [],
+  faultyMeta: readonly string[] = [],
 ): ToolResult {
-  if (!answer.success) return resultOf({ ...answer }, adviceOn(answer.failure), true);
+  if (!answer.success) {
+    const isOfMeta = answer.failure.type === 'invalid_parameters' && faultyMeta.length > 0;
+    if (isOfMeta) return blamingMeta(answer, faultyMeta);
+    return resultOf({ ...answer }, adviceOn(answer.failure), true);
+  }
   const result = withFields(answer.result, fields);
   return resultOf({ ...answer, result }, JSON.stringify(result), false);
+}
+
+/** Names in one message. A call with more faults hears of the others when these are mended. */
+const NAMES_MAX = 8;
+
+function blamingMeta(answer: FailureAnswer, faulty: readonly string[]): ToolResult {
+  const names = faulty.slice(0, NAMES_MAX).map((name) => JSON.stringify(name.slice(0, 100)));
+  const detail = `Cannot use ${names.join(', ')} of "_meta": ${answer.failure.detail}`;
+  const failure = { ...answer.failure, detail };
+  const advice = `correct ${names.join(', ')} in "_meta", or leave it out; the arguments can stay as they are`;
+  return resultOf({ ...answer, failure }, adviceOn(failure, advice), true);
 }
 
 function resultOf(structuredContent: JsonObject, text: string, isError: boolean): ToolResult {
@@ -45,12 +64,12 @@ function withFields(result: JsonObject, fields: readonly string[]): JsonObject {
 }
 
 /** What went wrong, and the next step, one line each. */
-export function adviceOn(failure: Failure): string {
+export function adviceOn(failure: Failure, nextStep?: string): string {
   const { type, detail, resolution, approval_request_id: request, clarify = [] } = failure;
   const { action, requires, grantable_by, estimated_availability } = resolution;
   return [
     `${type}: ${detail}`,
-    `What to do: ${ADVICE_ON_TYPE.get(type) ?? ADVICE[action]}.`,
+    `What to do: ${nextStep ?? ADVICE_ON_TYPE.get(type) ?? ADVICE[action]}.`,
     requires?.length && `It takes: ${requires.join(', ')}.`,
     grantable_by && `Who can grant it: ${grantable_by}.`,
     estimated_availability && `When: ${whenOf(estimated_availability)}.`,

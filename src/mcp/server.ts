@@ -23,7 +23,7 @@ import { type Manifest, PROTOCOL_VERSION } from '../protocol/trust.ts';
 import { createSlicer } from '../service/slices.ts';
 import { continuation, elicitation } from './approval.ts';
 import { type Desk, isFailure } from './desk.ts';
-import { sortedMeta } from './meta.ts';
+import { type SortedMeta, sortedMeta } from './meta.ts';
 import { progressSink } from './progress.ts';
 import { toolResultOf } from './result.ts';
 import { type CapabilityTool, GRANT_PARAMETER, KEY_PARAMETER, toolOf } from './tool.ts';
@@ -38,8 +38,9 @@ export async function createMcpServer(desk: Desk): Promise<Server> {
   const server = new Server(info, { capabilities: { tools: {} }, instructions: INSTRUCTIONS });
   server.setRequestHandler('tools/list', async () => ({ tools: await listTools(desk) }));
   server.setRequestHandler('tools/call', async ({ params }, context) => {
-    const call = callOf(params.name, params.arguments ?? {}, context.mcpReq._meta ?? {});
-    return callTool({ desk, server, context }, call);
+    const meta = sortedMeta(context.mcpReq._meta ?? {});
+    const call = callOf(params.name, params.arguments ?? {}, meta);
+    return callTool({ desk, server, context, faultyMeta: meta.faulty }, call);
   });
   return server;
 }
@@ -64,10 +65,12 @@ interface Conversation {
   readonly desk: Desk;
   readonly server: Server;
   readonly context: ServerContext;
+  /** Names in `_meta` for which the service will refuse the call. */
+  readonly faultyMeta: readonly string[];
 }
 
 async function callTool(conversation: Conversation, call: InputOf<'invoke'>) {
-  const { desk, server, context } = conversation;
+  const { desk, server, context, faultyMeta } = conversation;
   const decided = await continuation(desk, context);
   if (decided && isFailure(decided)) return toolResultOf(decided);
   const input = decided
@@ -76,7 +79,7 @@ async function callTool(conversation: Conversation, call: InputOf<'invoke'>) {
   const { answer, fields } = await invoke(conversation, input);
   // A caller that was asked once is not asked again: it gets the failure, and can act on it.
   const asked = decided ? undefined : elicitation(server, context, answer);
-  return asked ?? toolResultOf(answer, fields);
+  return asked ?? toolResultOf(answer, fields, faultyMeta);
 }
 
 async function invoke(
@@ -102,13 +105,13 @@ function declaredIn({ capabilities }: Manifest, name: string): CapabilityDeclara
  * A call as the service is asked it. Whatever the values are: the schema of the operation says what is
  * wrong with them. A name of ours that is unknown stays among the parameters, where it is refused.
  */
-function callOf(capability: string, sent: JsonObject, meta: JsonObject): InputOf<'invoke'> {
+function callOf(capability: string, sent: JsonObject, meta: SortedMeta): InputOf<'invoke'> {
   const {
     [GRANT_PARAMETER]: approval_grant,
     [KEY_PARAMETER]: idempotency_key,
     ...parameters
   } = sent;
-  const { fields, unknown } = sortedMeta(meta);
+  const { fields, unknown } = meta;
   const said = { approval_grant, idempotency_key, ...fields };
   return {
     ...(said as Partial<InputOf<'invoke'>>),

@@ -97,10 +97,10 @@ const META: [what: string, meta: string, said: RegExp][] = [
   ['a list', '[1]', /"code":-32600,"message":.*_meta.* is no object/],
   ['a text', '"svc/task_id"', /"code":-32600,"message":.*_meta.* is no object/],
   ['nothing', 'null', /"code":-32600,"message":.*_meta.* is no object/],
-  ['an id that is none', '{"svc/task_id": {"a": [1]}}', /invalid_parameters.*task_id/],
-  ['a name of ours that is none', '{"svc/": 1}', /has no input \\"svc\/\\"/],
-  ['a name that objects have', '{"svc/constructor": 1}', /has no input \\"svc\/constructor\\"/],
-  ['the name of a field of a call', '{"svc/approval_grant": "x"}', /has no input/],
+  ['an id that is none', '{"svc/task_id": {"a": [1]}}', blamed('svc/task_id')],
+  ['a name of ours that is none', '{"svc/": 1}', blamed('svc/')],
+  ['a name that objects have', '{"svc/constructor": 1}', blamed('svc/constructor')],
+  ['the name of a field of a call', '{"svc/approval_grant": "x"}', blamed('svc/approval_grant')],
   ['more ids than a call has', metaOf(300), /invalid_parameters/],
 ];
 for (const [what, meta, said] of META) {
@@ -112,6 +112,14 @@ for (const [what, meta, said] of META) {
     assert.match(text, said);
     assert.equal((await post()).status, 200);
   });
+}
+
+/** Once in the words and once in the structure: what is wrong, and where it stands. */
+function blamed(name: string): RegExp {
+  const quoted = `\\\\"${name}\\\\"`;
+  return new RegExp(
+    `invalid_parameters: Cannot use ${quoted} of \\\\"_meta.*What to do: correct ${quoted} in \\\\"_meta.*the arguments can stay.*"detail":"Cannot use ${quoted}`,
+  );
 }
 
 function metaOf(count: number): string {
