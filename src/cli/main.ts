@@ -12,6 +12,7 @@ import { EXIT_FAILED, EXIT_OK } from './exit.ts';
 import { fsck } from './fsck.ts';
 import type { Command, Io } from './io.ts';
 import { keys } from './keys.ts';
+import { printable } from './printable.ts';
 import { recover } from './recover.ts';
 import { token } from './token.ts';
 import { verify } from './verify.ts';
@@ -44,6 +45,10 @@ export async function main(argv: readonly string[], io: Io): Promise<number> {
     return EXIT_OK;
   }
   if (name === '--version' || name === '-v') {
+    if (args.length > 0) {
+      io.err(`Cannot run "${name}" with "${printable(args.join(' '))}": it takes no arguments\n`);
+      return EXIT_FAILED;
+    }
     io.out(`${packageManifest().version}\n`);
     return EXIT_OK;
   }

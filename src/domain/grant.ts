@@ -162,7 +162,7 @@ function misfit(grant: GrantFacts, call: Continuation): string | undefined {
     [grant.parameters_digest === call.parametersDigest, 'it was approved for other parameters'],
     [
       grant.grant_type !== 'session_bound' || grant.session_id === call.session_id,
-      'it is bound to another session',
+      boundElsewhere(grant, call),
     ],
     [
       call.formerApprover === undefined,
@@ -171,6 +171,15 @@ function misfit(grant: GrantFacts, call: Continuation): string | undefined {
     [own === undefined, `its approver ${own} stands on the side of the caller`],
   ];
   return checks.find(([fits]) => !fits)?.[1];
+}
+
+/** Why a session-bound grant does not fit: the session it is for, and the caller's. */
+export function boundElsewhere(
+  grant: Pick<GrantFacts, 'session_id'>,
+  { session_id }: { readonly session_id?: string | undefined },
+): string {
+  const own = session_id === undefined ? 'has no session' : `is of session "${session_id}"`;
+  return `it is bound to session "${grant.session_id}", and the token ${own}`;
 }
 
 /** The signature covers the digest; the parameters that will run must be what the digest says. */

@@ -92,6 +92,10 @@ function whenOf(said: string): string {
 /** Where the type says more than the action. */
 const ADVICE_ON_TYPE: ReadonlyMap<string, string> = new Map([
   [
+    'approval_grant_invalid',
+    'stop and tell the user why the approval does not fit this call; the same call fails again until there is another approval or another token',
+  ],
+  [
     'approval_request_decided',
     'stop and tell the user: the approval was denied, and the same call is refused until that request would have expired',
   ],

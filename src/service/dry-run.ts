@@ -31,7 +31,7 @@ import { check, readInput } from './invoke.ts';
 import { type Answer, type Ask, failureOf } from './operations.ts';
 import type { Parts } from './parts.ts';
 import { refusedCall, unrecordedCall } from './refused.ts';
-import { standingDenial } from './request-approval.ts';
+import { standingAnswer } from './request-approval.ts';
 
 export async function dryRun(parts: Parts, ask: Ask): Promise<Answer> {
   const rates: RateState[] = [];
@@ -73,7 +73,7 @@ async function judged(
     const needsApproval = 'asks' in checked;
     const passed = needsApproval ? checked.asks : checked;
     const failure =
-      (await obstacle(parts, passed)) ?? (needsApproval && (await standingDenial(parts, passed)));
+      (await obstacle(parts, passed)) ?? (needsApproval && (await standingAnswer(parts, passed)));
     return { checked: passed, needsApproval, ...(failure && { failure }) };
   } catch (error) {
     const about = error instanceof Refusal && call.capability ? error.failure : undefined;

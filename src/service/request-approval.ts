@@ -13,12 +13,14 @@ import { digestOf } from '../domain/canonical.ts';
 import { requestFacts } from '../domain/entry-facts.ts';
 import { failure, Refusal } from '../domain/failure.ts';
 import { readForeignObject } from '../domain/foreign.ts';
+import { boundElsewhere } from '../domain/grant.ts';
 import { copyOf, type JsonLimits } from '../domain/json.ts';
 import { entitles } from '../domain/scope-pattern.ts';
 import type { Capability } from '../protocol/capability.ts';
 import type { Failure } from '../protocol/failure.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
 import type { ApprovalRecord } from '../storage/records.ts';
+import type { LatestApproval } from '../storage/store.ts';
 import { approverScope, requestLifetimeOf } from './approval-policy.ts';
 import type { Call } from './call.ts';
 import { acted, actorOf, type TokenCaller } from './caller.ts';
@@ -49,8 +51,8 @@ export async function requestApproval(parts: Parts, call: AskingCall): Promise<F
   const policy = parts.definition.code.get(capability.name)?.approval;
   if (!policy) throw new Error(`Cannot ask for approval: "${capability.name}" has no policy`);
 
-  const denied = await standingDenial(parts, call);
-  if (denied) return denied;
+  const answered = await standingAnswer(parts, call);
+  if (answered) return answered;
   const request = requestOf(parts, call, policy);
   const entry = actEntry(parts, caller, {
     entry_type: 'approval_request',
@@ -69,20 +71,47 @@ export async function requestApproval(parts: Parts, call: AskingCall): Promise<F
 }
 
 /**
- * A denial stands until its request would have expired: a caller that repeats its call to see whether
- * it may go on must hear "no", not ask the approvers again.
+ * What was answered to the same question and still holds. A caller that repeats its call to see whether
+ * it may go on must hear it, not ask the approvers again.
  */
-export async function standingDenial(
-  { store }: Parts,
-  call: AskingCall,
-): Promise<Failure | undefined> {
+export async function standingAnswer(parts: Parts, call: AskingCall): Promise<Failure | undefined> {
   const { caller, capability, parameters } = call;
   if (!call.request?.continue_approved) return undefined;
   const question = questionOf(caller, capability, digestOf(parameters));
-  const latest = await store.latestApproval(question);
-  if (latest?.status !== 'denied' || latest.expires_at <= store.now()) return undefined;
+  const latest = await parts.store.latestApproval(question);
+  if (latest?.status === 'approved') return otherSession(parts, call, latest);
+  return latest?.status === 'denied' ? standingDenial(parts, call, latest) : undefined;
+}
 
-  const { approval_request_id: id, expires_at, reason } = latest;
+/** A grant for another session than the token's can be used there: until then it is the answer. */
+async function otherSession(
+  { store }: Parts,
+  call: AskingCall,
+  { approval_request_id: id }: LatestApproval,
+): Promise<Failure | undefined> {
+  const { token } = call.caller;
+  const grantId = (await store.loadApproval(id))?.grant_id;
+  const { grant } = grantId ? await store.load({ tokenId: token.token_id, grantId }) : {};
+  if (grant?.grant_type !== 'session_bound' || grant.session_id === token.session_id) {
+    return undefined;
+  }
+  if (grant.expires_at <= store.now() || grant.uses >= grant.max_uses) return undefined;
+
+  call.approvalRequestId = id;
+  const how = `call with a token of that session; the grant waits until ${grant.expires_at.toISOString()}`;
+  const detail = `Cannot use grant "${grant.grant_id}": ${boundElsewhere(grant, token)}; ${how}`;
+  return failure('approval_grant_invalid', detail, { approval_request_id: id });
+}
+
+/** A denial stands until its request would have expired. */
+function standingDenial(
+  { store }: Parts,
+  call: AskingCall,
+  { approval_request_id: id, expires_at, reason }: LatestApproval,
+): Failure | undefined {
+  const { capability } = call;
+  if (expires_at <= store.now()) return undefined;
+
   call.approvalRequestId = id;
   const until = expires_at.toISOString();
   const detail = `Cannot invoke "${capability.name}": approval request "${id}" was denied, which stands until ${until}`;

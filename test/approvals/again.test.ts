@@ -124,6 +124,36 @@ onEachStore((desk) => {
     assert.equal(runs('session'), 2);
   });
 
+  test('invoke() says what to do where the grant is bound to a session that the token has not', async () => {
+    const token = await desk().token();
+    const call = { note: 'no session' };
+    const asked = await desk().asked(token, 'sign', call);
+    await desk().granted(asked, BOB, {
+      ...{ grant_type: 'session_bound', session_id: 's-1', max_uses: 1 },
+    });
+
+    for (let time = 0; time < 3; time += 1) {
+      const reply = await again(desk(), token, 'sign', call);
+      assertRefused(
+        reply,
+        'approval_grant_invalid',
+        /bound to session "s-1", and the token has no session; call with a token of that session/,
+      );
+      assert.equal(reply.body.failure.approval_request_id, asked);
+    }
+    const tried = await desk().ask('POST', '/svc/test/sign', {
+      bearer: token.token,
+      body: { parameters: call, ...AGAIN },
+    });
+    assert.match(tried.text ?? '', /and the token has no session/);
+
+    const meant = await desk().token({ purpose_parameters: { session_id: 's-1' } });
+    assert.equal((await again(desk(), meant, 'sign', call)).body.success, true);
+    // The grant is used up: the question is open again.
+    requestOf(await again(desk(), token, 'sign', call));
+    assert.equal(runs('no session'), 1);
+  });
+
   test('invoke() lets one of many that call again at once use a grant for one use', async () => {
     const token = await desk().token();
     const call = { note: 'race' };
