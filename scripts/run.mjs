@@ -290,7 +290,7 @@ async function exitOf([file = '', ...rest], { cwd = ROOT, environment = {}, quie
 /**
  * Raises SIGTERM in this process when npm ends, or the shell that npm ran it in. npm signals that shell,
  * and a shell that did not replace itself by this process dies without passing the signal on. When a
- * signal ends npm itself, the shell lives on without it. See docs/decisions/0046-signals-to-npm.md.
+ * signal ends npm itself, the shell lives on without it. See docs/decisions/0045-signals-to-npm.md.
  */
 function endWithShell() {
   // Outside npm a parent may end first: a service in the background outlives its shell.
