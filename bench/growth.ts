@@ -7,7 +7,7 @@
  * @module
  */
 
-import { inclusionHashes } from '../src/service/proofs.ts';
+import { inclusionHashes } from '../src/service/log/proofs.ts';
 import { childToken, entry, happened, rootToken } from '../src/testing/fixtures.ts';
 import type { Curve } from './chart.ts';
 import { answers, median } from './measure.ts';

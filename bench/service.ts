@@ -9,15 +9,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DEMO_IDENTITIES, travelDesk } from '../examples/travel/service.ts';
-import { configOf } from '../src/config.ts';
+import { configOf } from '../src/config/config.ts';
 import { openKeyring } from '../src/keyring/keyring.ts';
 import { createLog } from '../src/log.ts';
 import type { OperationName } from '../src/protocol/operations.ts';
-import { perform } from '../src/service/operations.ts';
+import { perform } from '../src/service/core/operations.ts';
+import { sealNext } from '../src/service/log/seal.ts';
 import { createRuntime } from '../src/service/runtime.ts';
-import { sealNext } from '../src/service/seal.ts';
 import { openStore } from '../src/storage/open.ts';
-import type { Store } from '../src/storage/store.ts';
+import type { Store } from '../src/storage/port/store.ts';
 
 export interface Issued {
   readonly token: string;

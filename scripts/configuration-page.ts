@@ -4,10 +4,15 @@
  * @module
  */
 
-import { CONFIG_FILE_VARIABLE, DISCLOSURE_DEFAULTS, ENVIRONMENT, Settings } from '../src/config.ts';
-import { WitnessSetting } from '../src/config-log.ts';
-import { ActorPolicyRule, EntitlementRule, Identity } from '../src/config-parts.ts';
-import { Webhook } from '../src/config-webhook.ts';
+import {
+  CONFIG_FILE_VARIABLE,
+  DISCLOSURE_DEFAULTS,
+  ENVIRONMENT,
+  Settings,
+} from '../src/config/config.ts';
+import { WitnessSetting } from '../src/config/log.ts';
+import { ActorPolicyRule, EntitlementRule, Identity } from '../src/config/parts.ts';
+import { Webhook } from '../src/config/webhook.ts';
 import { EventClass } from '../src/protocol/audit.ts';
 
 interface Field {
@@ -17,7 +22,7 @@ interface Field {
 }
 
 export function configurationPage(): string {
-  return `<!-- Made by \`npm run generate\` from src/config.ts. -->
+  return `<!-- Made by \`npm run generate\` from src/config/config.ts. -->
 # Configuration
 
 A setting comes from the environment, else from \`writ.config.mjs\`, \`.js\`, \`.yaml\` or \`.ts\` in the working folder

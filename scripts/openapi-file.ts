@@ -4,7 +4,7 @@
  * @module
  */
 
-import { openApiDocument } from '../src/http/openapi.ts';
+import { openApiDocument } from '../src/openapi/openapi.ts';
 import { type OperationName, operations } from '../src/protocol/operations.ts';
 
 export function openApiFile(): string {

@@ -9,7 +9,7 @@ import './oldest-node.ts';
 import { type RunningService, serve as serveHttp } from './http/serve.ts';
 import { mcpSurface } from './mcp/http.ts';
 import type { ServeOptions } from './open.ts';
-import type { ServiceDefinition } from './service/definition.ts';
+import type { ServiceDefinition } from './service/author/definition.ts';
 
 export type { RunningService } from './http/serve.ts';
 export type { ServeOptions } from './open.ts';
@@ -21,8 +21,8 @@ export type {
   HandlerContext,
   PinnedElsewhere,
   ResolveBinding,
-} from './service/define.ts';
-export { defineCapability, HandlerFailure, NoEffect } from './service/define.ts';
+} from './service/author/define.ts';
+export { defineCapability, HandlerFailure, NoEffect } from './service/author/define.ts';
 export type {
   AskedInput,
   AuthorPolicy,
@@ -30,8 +30,8 @@ export type {
   Resolver,
   ServiceDefinition,
   ServiceOptions,
-} from './service/definition.ts';
-export { createService, DefinitionError } from './service/definition.ts';
+} from './service/author/definition.ts';
+export { createService, DefinitionError } from './service/author/definition.ts';
 export type { StdioOptions, StdioService } from './stdio/serve.ts';
 export { serveStdio } from './stdio/serve.ts';
 

@@ -9,8 +9,8 @@
  */
 
 import { type Logger as PinoLogger, pino } from 'pino';
-import { foreignMember, isForeignError } from './domain/foreign.ts';
-import { redactedText } from './domain/redaction.ts';
+import { foreignMember, isForeignError } from './domain/wire/foreign.ts';
+import { redactedText } from './domain/wire/redaction.ts';
 
 export type Logger = Pick<
   PinoLogger,

@@ -6,16 +6,16 @@
  * @module
  */
 
-import { type Config, type GivenSettings, loadConfig, unsafeMark } from './config.ts';
+import { type Config, type GivenSettings, loadConfig, unsafeMark } from './config/config.ts';
 import { type Keyring, openKeyring } from './keyring/keyring.ts';
 import { createLog, type Logger } from './log.ts';
 import { packageManifest } from './package.ts';
-import type { ServiceDefinition } from './service/definition.ts';
-import { type SealParts, sealStore } from './service/row-seal.ts';
-import type { Tracer } from './service/tracing.ts';
-import { type MarkStore, openMark } from './storage/mark.ts';
-import { openStore } from './storage/open.ts';
-import type { Store } from './storage/store.ts';
+import type { ServiceDefinition } from './service/author/definition.ts';
+import type { Tracer } from './service/core/tracing.ts';
+import { type SealParts, sealStore } from './service/rows/row-seal.ts';
+import { openMark, openStore } from './storage/open.ts';
+import type { MarkStore } from './storage/port/mark.ts';
+import type { Store } from './storage/port/store.ts';
 
 export interface ServeOptions {
   /** Settings of the program itself; the environment and the configuration file win over them. */

@@ -17,7 +17,7 @@ import {
   type SpanExporter,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import { NO_SPAN, type Span, type TraceParent, type Tracer } from './service/tracing.ts';
+import { NO_SPAN, type Span, type TraceParent, type Tracer } from './service/core/tracing.ts';
 
 /** In milliseconds: a collector that takes longer is away, and stopping must not wait for it. */
 const EXPORT_TIMEOUT_MS = 5_000;

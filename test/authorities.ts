@@ -8,7 +8,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import * as fc from 'fast-check';
-import type { Authority } from '../src/domain/narrowing.ts';
+import type { Authority } from '../src/domain/authority/narrowing.ts';
 import type { DisclosureLevel } from '../src/protocol/trust.ts';
 
 /** Begins a quarter into a second, so that a rule which forgets to cut it is found. */

@@ -7,7 +7,7 @@
  * @module
  */
 
-import { createCatalog } from '../src/domain/catalog.ts';
+import { createCatalog } from '../src/domain/catalog/catalog.ts';
 
 export type RawDeclarations = Record<string, unknown>;
 

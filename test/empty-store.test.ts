@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { openPostgres } from '../src/storage/postgres/store.ts';
-import { walk } from '../src/testing/model-walk.ts';
+import { walk } from '../src/testing/store/model-walk.ts';
 import { emptyStore, withClient } from './empty-store.ts';
 import { freshDatabase } from './postgres.ts';
 

@@ -8,9 +8,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, test } from 'vitest';
-import { entryView } from '../src/domain/entry.ts';
+import { entryView } from '../src/domain/log/entry.ts';
 import { openStore } from '../src/storage/open.ts';
-import { StoreUnavailable } from '../src/storage/store.ts';
+import { StoreUnavailable } from '../src/storage/port/store.ts';
 import { ALICE } from './invoke/principals.ts';
 import {
   buildProgram,

@@ -9,12 +9,12 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, test } from 'vitest';
-import { entryView } from '../src/domain/entry.ts';
+import { entryView } from '../src/domain/log/entry.ts';
 import type { AuditEntry } from '../src/protocol/audit.ts';
 import type { IssueAnswer } from '../src/protocol/token.ts';
-import { checkStore } from '../src/storage/fsck.ts';
+import { checkStore } from '../src/storage/fsck/fsck.ts';
 import { openStore } from '../src/storage/open.ts';
-import type { Store } from '../src/storage/store.ts';
+import type { Store } from '../src/storage/port/store.ts';
 import { ALICE } from './invoke/principals.ts';
 import {
   buildProgram,

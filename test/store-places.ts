@@ -7,8 +7,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Store } from '../src/storage/port/store.ts';
 import { openPostgres } from '../src/storage/postgres/store.ts';
-import type { Store } from '../src/storage/store.ts';
 import { emptyStore, type Place } from './empty-store.ts';
 
 type Instances = readonly [Store, ...Store[]];

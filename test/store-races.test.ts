@@ -6,7 +6,7 @@
 
 import { afterAll, describe, test } from 'vitest';
 import { openSqlite } from '../src/storage/sqlite/store.ts';
-import { storeRaces } from '../src/testing/store-races.ts';
+import { storeRaces } from '../src/testing/store/store-races.ts';
 import { createPlaces } from './store-places.ts';
 
 const runner = { describe, test };

@@ -6,7 +6,7 @@
 
 import { afterAll, describe, test } from 'vitest';
 import { openSqlite } from '../src/storage/sqlite/store.ts';
-import { storeContract } from '../src/testing/store-contract.ts';
+import { storeContract } from '../src/testing/store/store-contract.ts';
 import { createPlaces } from './store-places.ts';
 
 const runner = { describe, test };

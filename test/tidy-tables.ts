@@ -13,6 +13,8 @@ export const FOLDERS: readonly string[] = [
   'storage',
   'keyring',
   'service',
+  'config',
+  'openapi',
   'http',
   'stdio',
   'mcp',
@@ -27,14 +29,6 @@ export const FOLDERS: readonly string[] = [
 /** The files that stand at the root of src. */
 export const ROOT_FILES: readonly string[] = [
   'index.ts',
-  'config.ts',
-  'config-file.ts',
-  'config-http.ts',
-  'config-log.ts',
-  'config-oidc.ts',
-  'config-parts.ts',
-  'config-webhook.ts',
-  'config-words.ts',
   'folder.ts',
   'keyring.ts',
   'log.ts',
@@ -46,8 +40,17 @@ export const ROOT_FILES: readonly string[] = [
 
 const SERVICE_SEES = ['protocol', 'domain', 'storage', 'keyring', 'log'];
 const OPENING_SEES = [...SERVICE_SEES, 'config', 'service', 'telemetry', 'package'];
-const TRANSPORT_SEES = [...OPENING_SEES, 'open', 'config-http'];
-const AUTHORS_SEE = [...TRANSPORT_SEES, 'http', 'stdio', 'mcp', 'verify', 'witness', 'client'];
+const TRANSPORT_SEES = [...OPENING_SEES, 'open'];
+const AUTHORS_SEE = [
+  ...TRANSPORT_SEES,
+  'openapi',
+  'http',
+  'stdio',
+  'mcp',
+  'verify',
+  'witness',
+  'client',
+];
 
 /**
  * For each layer, the other layers it may import; `type x` allows only imports that vanish when
@@ -62,25 +65,14 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   storage: ['protocol', 'domain', 'folder'],
   keyring: ['protocol', 'domain', 'folder'],
   log: ['domain'],
-  config: [
-    ...['protocol', 'domain', 'config-file', 'config-http', 'config-log', 'config-oidc'],
-    'config-parts',
-    'config-webhook',
-    'config-words',
-  ],
-  'config-parts': ['protocol', 'domain', 'config-webhook'],
-  'config-file': [],
-  'config-http': ['domain', 'config-parts'],
-  'config-log': ['protocol', 'domain', 'config-webhook'],
-  'config-oidc': ['type config-parts'],
-  'config-webhook': ['domain'],
-  'config-words': [],
+  config: ['protocol', 'domain'],
+  openapi: ['protocol', 'domain'],
   telemetry: ['service'],
   verify: ['protocol', 'domain'],
   witness: ['protocol', 'domain', 'keyring', 'folder'],
-  service: [...SERVICE_SEES, 'type config', 'type config-parts'],
+  service: [...SERVICE_SEES, 'type config'],
   open: OPENING_SEES,
-  http: TRANSPORT_SEES,
+  http: [...TRANSPORT_SEES, 'openapi'],
   stdio: TRANSPORT_SEES,
   mcp: TRANSPORT_SEES,
   client: ['protocol', 'domain', 'verify'],
@@ -90,8 +82,44 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   cli: [...AUTHORS_SEE, 'index', 'testing', 'console'],
 };
 
+/**
+ * The rooms of the layers that have some, each with the rooms it may import. Files beside the rooms tell
+ * the story of the layer and import all of them; no room imports such a file unless `.` stands in its row.
+ */
+export const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  domain: {
+    wire: [],
+    values: [],
+    authority: ['.', 'wire', 'values'],
+    log: ['wire', 'values', 'authority'],
+    invocation: ['.', 'wire', 'values', 'authority'],
+    composition: ['.', 'wire', 'values', 'invocation'],
+    catalog: ['.', 'wire', 'values', 'authority', 'invocation', 'composition'],
+  },
+  storage: {
+    port: [],
+    fsck: ['port'],
+    sqlite: ['port', 'fsck'],
+    postgres: ['port', 'fsck'],
+  },
+  service: {
+    pace: [],
+    author: [],
+    core: ['pace', 'author'],
+    authority: ['core', 'pace', 'author'],
+    log: ['core', 'pace', 'authority'],
+    rows: ['core', 'log'],
+    approval: ['core', 'pace', 'author', 'authority'],
+    invoke: ['core', 'pace', 'author', 'authority', 'approval'],
+    compose: ['core', 'pace', 'author', 'authority', 'invoke'],
+  },
+  http: {
+    bounds: [],
+  },
+};
+
 /** A configuration file is named by its user, so its import cannot be written down. */
-export const COMPUTED_IMPORTS_IN: readonly string[] = ['src/config-file.ts'];
+export const COMPUTED_IMPORTS_IN: readonly string[] = ['src/config/file.ts'];
 
 interface Place {
   /** Path prefixes. */
@@ -110,7 +138,7 @@ export const DEPENDENCIES: Readonly<Record<string, Place>> = {
     why: 'routing, limits and orderly shutdown of HTTP, and requests without a socket in tests',
   },
   jose: {
-    in: ['src/service/oidc.ts'],
+    in: ['src/service/authority/oidc.ts'],
     why: 'external identity tokens come in many shapes; our own tokens never pass through it',
   },
   '@modelcontextprotocol/node': {
@@ -150,19 +178,19 @@ export const DEPENDENCIES: Readonly<Record<string, Place>> = {
     why: 'structured lines that do not slow down the calls they tell of',
   },
   yaml: {
-    in: ['src/config-file.ts'],
+    in: ['src/config/file.ts'],
     why: 'configuration files that people write by hand',
   },
   zod: {
     in: [
       'src/protocol/',
-      'src/http/openapi-schemas.ts',
-      'src/config.ts',
-      'src/config-http.ts',
-      'src/config-log.ts',
-      'src/config-parts.ts',
-      'src/config-webhook.ts',
-      'src/config-words.ts',
+      'src/openapi/schemas.ts',
+      'src/config/config.ts',
+      'src/config/http.ts',
+      'src/config/log.ts',
+      'src/config/parts.ts',
+      'src/config/webhook.ts',
+      'src/config/words.ts',
     ],
     why: 'one schema gives the type, the parser and the JSON Schema of what travels or is configured',
   },

@@ -54,14 +54,16 @@ import { createApp } from '../http/app.ts';
 test.skipIf(process.env.CI)('x', () => {});
 if (process.env.CI) test.skip('y');
 `,
-  'src/config.ts': module("import { z } from 'zod'; export const at = process.env.CONFIG;"),
-  'src/config-file.ts': module("import { parse } from 'yaml'; await import(parse('a'));"),
+  'src/config/config.ts': module("import { z } from 'zod'; export const at = process.env.CONFIG;"),
+  'src/config/file.ts': module("import { parse } from 'yaml'; await import(parse('a'));"),
   'src/keyring.ts': module("import { scope } from './domain/scope.ts';"),
   'src/log.ts': module(''),
   'src/index.ts': module("export { createApp } from './http/app.ts';"),
-  'src/service/invoke.ts': module("import type { Config } from '../config.ts'; new Date();"),
-  'src/http/app.ts': module("import { invoke } from '../service/invoke.ts';"),
-  'src/stdio/server.ts': module("const { invoke } = await import('../service/invoke.ts');"),
+  'src/service/invoke/invoke.ts': module(
+    "import type { Config } from '../../config/config.ts'; new Date();",
+  ),
+  'src/http/app.ts': module("import { invoke } from '../service/invoke/invoke.ts';"),
+  'src/stdio/server.ts': module("const { invoke } = await import('../service/invoke/invoke.ts');"),
   'src/verify/verify.ts': module("import { at } from '../domain/scope.ts';"),
   'src/client/client.ts': module("import { verify } from '../verify/verify.ts';"),
   'src/cli/main.ts': module("import '../index.ts'; console.log(process.env.HOME);"),
@@ -80,7 +82,12 @@ const VIOLATIONS: [rule: RuleName, name: string, path: string, source: string, f
   ...layer('a static import', 'domain', "import { a } from '../storage/store.ts';", 'storage'),
   ...layer('a type import', 'domain', "import type { A } from '../service/a.ts';", 'service'),
   ...layer('a side-effect import', 'protocol', "import '../domain/scope.ts';", 'domain'),
-  ...layer('a dynamic import', 'storage', "await import('../service/invoke.ts');", 'service'),
+  ...layer(
+    'a dynamic import',
+    'storage',
+    "await import('../service/invoke/invoke.ts');",
+    'service',
+  ),
   ...layer('a re-export', 'domain', "export { a } from '../http/app.ts';", 'http'),
   ...layer('a re-export of all', 'domain', "export * from '../http/app.ts';", 'http'),
   ...layer('an import in a type', 'domain', "type A = import('../http/app.ts').A;", 'http'),
@@ -92,8 +99,13 @@ const VIOLATIONS: [rule: RuleName, name: string, path: string, source: string, f
   ...layer('a transport of another', 'http', "import '../stdio/server.ts';", 'stdio'),
   ...layer('a transport of another', 'stdio', "import '../mcp/server.ts';", 'mcp'),
   ...layer('a transport of another', 'mcp', "import '../http/app.ts';", 'http'),
-  ...layer('the service in verify', 'verify', "import '../service/invoke.ts';", 'service'),
-  ...layer('the service in the client', 'client', "import '../service/invoke.ts';", 'service'),
+  ...layer('the service in verify', 'verify', "import '../service/invoke/invoke.ts';", 'service'),
+  ...layer(
+    'the service in the client',
+    'client',
+    "import '../service/invoke/invoke.ts';",
+    'service',
+  ),
   ...layer('storage in the console', 'console', "import '../storage/store.ts';", 'storage'),
   ...layer('the command line', 'testing', "import '../cli/main.ts';", 'cli'),
   ...layer('more than types of config', 'service', "import { a } from '../config.ts';", 'config'),
@@ -237,6 +249,20 @@ const VIOLATIONS: [rule: RuleName, name: string, path: string, source: string, f
   ['deadPaths', 'a file', 'README.md', 'See `src/domain/gone.ts`.', /gone/],
   ['deadPaths', 'a folder', 'ARCHITECTURE.md', 'See `src/gone/`.', /gone/],
   ['deadPaths', 'a bare name', 'CONTRIBUTING.md', 'See `gone.ts`.', /gone/],
+  [
+    'crossedRooms',
+    'a room that imports back',
+    'src/service/core/planted.ts',
+    module("import { invoke } from '../invoke/invoke.ts';"),
+    /^src\/service\/core\/planted\.ts:\d+: room core may not import invoke$/,
+  ],
+  [
+    'importCircles',
+    'a type that leads back',
+    'src/protocol/token.ts',
+    module("import type { at } from '../domain/scope.ts';"),
+    /circle of imports/,
+  ],
   ['deadPaths', 'a file without ending', 'README.md', 'See `.ci/gone`.', /gone/],
 
   ...['wo|rk', 'ro|ot', 'ho|me'].map((name): (typeof VIOLATIONS)[number] => {
@@ -255,8 +281,20 @@ for (const [rule, name, path, source, found] of VIOLATIONS) {
   });
 }
 
+test('crowdedFolders() finds a folder with more than 20 files, tests aside', () => {
+  const paths = Array.from({ length: 20 }, (_, n) => [
+    `src/domain/${n}.ts`,
+    `src/domain/${n}.test.ts`,
+  ]);
+  const files = Object.fromEntries(paths.flat().map((path) => [path, module('')]));
+
+  assert.deepEqual(RULES.crowdedFolders(planted(files)), [
+    'src/domain: has 21 files, 20 are the most',
+  ]);
+});
+
 test('every rule has a violation planted for it', () => {
-  const tried = new Set<string>(VIOLATIONS.map(([rule]) => rule));
+  const tried = new Set<string>(['crowdedFolders', ...VIOLATIONS.map(([rule]) => rule)]);
 
   assert.deepEqual(
     Object.keys(RULES).filter((rule) => !tried.has(rule)),

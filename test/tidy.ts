@@ -9,7 +9,14 @@
 
 import { posix } from 'node:path';
 import { factsOf, type Import } from './source.ts';
-import { COMPUTED_IMPORTS_IN, DEPENDENCIES, FOLDERS, LAYERS, ROOT_FILES } from './tidy-tables.ts';
+import {
+  COMPUTED_IMPORTS_IN,
+  DEPENDENCIES,
+  FOLDERS,
+  LAYERS,
+  ROOMS,
+  ROOT_FILES,
+} from './tidy-tables.ts';
 
 /** Content by path from the root of the repository. */
 export type Files = ReadonlyMap<string, string>;
@@ -19,6 +26,9 @@ type Rule = (files: Files) => string[];
 
 /** Larger files hold more than one idea. */
 const FILE_LINES_MAX = 400;
+
+/** A reader who opens a folder sees its files at a glance. Tests are not counted. */
+const FOLDER_FILES_MAX = 20;
 
 /** Every folder and root file of src is a layer that the table knows. */
 const unknownLayers: Rule = (files) => {
@@ -45,6 +55,48 @@ const forbiddenImports: Rule = (files) => {
     const isAllowed = allowed.includes(other) || (isType && allowed.includes(`type ${other}`));
     return other === own || isAllowed ? [] : [`${at}: ${own} may not import ${other}`];
   });
+};
+
+/** Imports between the rooms of a layer run one way. */
+const crossedRooms: Rule = (files) => {
+  return shippedImports(files).flatMap(({ path, at, target }) => {
+    const reached = posix.join(posix.dirname(path), target);
+    const rooms = ROOMS[layerOf(path)];
+    if (!rooms || !isRelative(target) || layerOf(reached) !== layerOf(path)) return [];
+    const [own, other] = [roomOf(path), roomOf(reached)];
+    if (own === '.' || own === other) return [];
+    return rooms[own]?.includes(other) ? [] : [`${at}: room ${own} may not import ${other}`];
+  });
+};
+
+/** No file imports one that leads back to it, types included. */
+const importCircles: Rule = (files) => {
+  const targets = new Map<string, string[]>();
+  for (const { path, target } of shippedImports(files)) {
+    if (!isRelative(target)) continue;
+    const reached = posix.join(posix.dirname(path), target);
+    targets.set(path, [...(targets.get(path) ?? []), reached]);
+  }
+  const left = new Set(targets.keys());
+  // What imports nothing that is left is in no circle; what stays is in one, or leads to one.
+  for (let size = -1; size !== left.size; ) {
+    size = left.size;
+    for (const path of left) {
+      if (!targets.get(path)?.some((target) => left.has(target))) left.delete(path);
+    }
+  }
+  return [...left].map((path) => `${path}: is in a circle of imports, or imports one`);
+};
+
+const crowdedFolders: Rule = (files) => {
+  const counts = new Map<string, number>();
+  for (const path of shippedPaths(files)) {
+    const folder = posix.dirname(path);
+    counts.set(folder, (counts.get(folder) ?? 0) + 1);
+  }
+  return [...counts]
+    .filter(([, count]) => count > FOLDER_FILES_MAX)
+    .map(([folder, count]) => `${folder}: has ${count} files, ${FOLDER_FILES_MAX} are the most`);
 };
 
 /** What a file imports can be told by reading it. */
@@ -132,7 +184,9 @@ const browserImports: Rule = (files) => {
 
 /** Settings are read in one place, and by the command line. */
 const environmentReads: Rule = (files) => {
-  const others = shippedPaths(files).filter((path) => !/^src\/(config\.ts$|cli\/)/.test(path));
+  const others = shippedPaths(files).filter(
+    (path) => !/^src\/(config\/config\.ts$|cli\/)/.test(path),
+  );
   const imported = importsOf(files, others)
     .filter(({ target }) => target === 'node:process')
     .map(({ at }) => `${at}: imports "node:process"`);
@@ -221,6 +275,9 @@ const MACHINE = new RegExp(
 export const RULES = {
   unknownLayers,
   forbiddenImports,
+  crossedRooms,
+  importCircles,
+  crowdedFolders,
   computedImports,
   oddSpecifiers,
   strayTestImports,
@@ -297,6 +354,12 @@ function isRelative(target: string): boolean {
 
 function layerOf(path: string): string {
   return (path.split('/')[1] ?? '').replace(/\.tsx?$/, '');
+}
+
+/** The room of a layer that a file is in; `.` beside the rooms. */
+function roomOf(path: string): string {
+  const [, , room = '', ...rest] = path.split('/');
+  return rest.length === 0 ? '.' : room;
 }
 
 function packageOf(target: string): string {

@@ -5,7 +5,7 @@
  */
 
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
-import { type JsonLimits, readJson } from '../domain/json.ts';
+import { type JsonLimits, readJson } from '../domain/wire/json.ts';
 import { codeOf } from '../keyring/key-file.ts';
 
 /** A page of an export with leaves of the greatest length; logs are read in pieces. */

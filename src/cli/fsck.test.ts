@@ -6,12 +6,12 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, test } from 'vitest';
 import { openKeyring } from '../keyring/keyring.ts';
 import { createLog } from '../log.ts';
-import { sealNext } from '../service/seal.ts';
-import { openMark } from '../storage/mark.ts';
-import type { CheckpointRecord } from '../storage/records.ts';
+import { sealNext } from '../service/log/seal.ts';
+import { openMark } from '../storage/open.ts';
+import type { CheckpointRecord } from '../storage/port/records.ts';
 import { openSqlite } from '../storage/sqlite/store.ts';
 import { entry } from '../testing/fixtures.ts';
-import { fillLedger } from '../testing/small-ledger.ts';
+import { fillLedger } from '../testing/store/small-ledger.ts';
 import { main } from './main.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'writ-cli-'));

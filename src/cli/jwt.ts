@@ -10,9 +10,9 @@
 
 import { constants, createPublicKey, type JsonWebKey, type KeyObject, verify } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { fromBase64url } from '../domain/base64.ts';
-import { isObject, type JsonLimits, readJson } from '../domain/json.ts';
-import { readCompact, signedBytes } from '../domain/jws.ts';
+import { fromBase64url } from '../domain/wire/base64.ts';
+import { isObject, type JsonLimits, readJson } from '../domain/wire/json.ts';
+import { readCompact, signedBytes } from '../domain/wire/jws.ts';
 import { isSignature } from '../keyring/es256.ts';
 import { codeOf } from '../keyring/key-file.ts';
 import { readKeyFolder } from '../keyring/key-folder.ts';

@@ -7,7 +7,7 @@
  */
 
 import { parseArgs } from 'node:util';
-import { SUCCESSOR_USES, type SuccessorUse } from '../domain/successor.ts';
+import { SUCCESSOR_USES, type SuccessorUse } from '../domain/log/successor.ts';
 import { ROTATION_LEAD_MS, rotateKey } from '../keyring/key-folder.ts';
 import { readFirstKey } from '../keyring/key-list.ts';
 import { rotateRowKey } from '../keyring/row-keys.ts';

@@ -7,7 +7,7 @@
  */
 
 import { packageManifest } from '../package.ts';
-import { audit } from './audit.ts';
+import { audit } from './audit/audit.ts';
 import { EXIT_FAILED, EXIT_OK } from './exit.ts';
 import { fsck } from './fsck.ts';
 import type { Command, Io } from './io.ts';
@@ -15,7 +15,7 @@ import { keys } from './keys.ts';
 import { printable } from './printable.ts';
 import { recover } from './recover.ts';
 import { token } from './token.ts';
-import { verify } from './verify.ts';
+import { verify } from './verify/verify.ts';
 import { witness } from './witness.ts';
 
 const COMMANDS: Readonly<Record<string, { run: Command; summary: string }>> = {

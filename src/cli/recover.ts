@@ -9,20 +9,19 @@
  */
 
 import { parseArgs } from 'node:util';
-import { type Config, loadConfig } from '../config.ts';
-import { entitles } from '../domain/scope-pattern.ts';
+import { type Config, loadConfig } from '../config/config.ts';
+import { entitles } from '../domain/authority/scope-pattern.ts';
 import { createLog } from '../log.ts';
 import { openKeys } from '../open.ts';
-import { createAlarms } from '../service/alarms.ts';
-import { authenticStore } from '../service/authentic-store.ts';
-import { signerOf } from '../service/compare-log.ts';
-import { createIdentities } from '../service/identities.ts';
-import { acceptLoss, acceptMissingMark, type RecoverParts } from '../service/recover-log.ts';
-import { openRowLogs } from '../service/row-logs.ts';
-import { demandSeal } from '../service/row-seal.ts';
-import { witnessGuard } from '../service/witness.ts';
-import { openMark } from '../storage/mark.ts';
-import { openStore } from '../storage/open.ts';
+import { createIdentities } from '../service/authority/identities.ts';
+import { createAlarms } from '../service/core/alarms.ts';
+import { signerOf } from '../service/log/compare-log.ts';
+import { acceptLoss, acceptMissingMark, type RecoverParts } from '../service/log/recover-log.ts';
+import { witnessGuard } from '../service/log/witness.ts';
+import { authenticStore } from '../service/rows/authentic-store.ts';
+import { openRowLogs } from '../service/rows/row-logs.ts';
+import { demandSeal } from '../service/rows/row-seal.ts';
+import { openMark, openStore } from '../storage/open.ts';
 import { joinedValues } from './arguments.ts';
 import { CREDENTIAL_VARIABLE, credentialOf } from './credential.ts';
 import { EXIT_FAILED, EXIT_OK } from './exit.ts';

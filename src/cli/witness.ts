@@ -5,7 +5,7 @@
  */
 
 import { parseArgs } from 'node:util';
-import { type NoteKey, readVkey, vkeyText } from '../domain/note-key.ts';
+import { type NoteKey, readVkey, vkeyText } from '../domain/log/note-key.ts';
 import { openWitnessKey } from '../witness/key.ts';
 import { serveWitness } from '../witness/server.ts';
 import { joinedValues } from './arguments.ts';

@@ -7,7 +7,7 @@
  * @module
  */
 
-import { readJson } from '../domain/json.ts';
+import { readJson } from '../domain/wire/json.ts';
 import { StreamEvent } from '../protocol/invocation.ts';
 import type { Refused } from './reply.ts';
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { sha256Hex, toHex } from '../domain/hash.ts';
+import { sha256Hex, toHex } from '../domain/wire/hash.ts';
 import type { Refused } from './reply.ts';
 
 /** Characters: as many as 16 random bytes have. */

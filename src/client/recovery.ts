@@ -9,8 +9,8 @@
  * @module
  */
 
-import { parseDuration } from '../domain/duration.ts';
-import { parseMoment } from '../domain/moment.ts';
+import { parseDuration } from '../domain/values/duration.ts';
+import { parseMoment } from '../domain/values/moment.ts';
 import { WAIT_SECONDS_MAX } from '../protocol/approval.ts';
 import type { Failure, RecoveryClass } from '../protocol/failure.ts';
 import type { InvokeSuccess } from '../protocol/invocation.ts';

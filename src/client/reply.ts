@@ -7,7 +7,7 @@
  */
 
 import { failure } from '../domain/failure.ts';
-import { type JsonLimits, readJson } from '../domain/json.ts';
+import { type JsonLimits, readJson } from '../domain/wire/json.ts';
 import { type Failure, FailureAnswer } from '../protocol/failure.ts';
 import type { InvokeAnswer, InvokeFailure, InvokeSuccess } from '../protocol/invocation.ts';
 import { type AnswerOf, type OperationName, operations } from '../protocol/operations.ts';

@@ -9,7 +9,7 @@
  * @module
  */
 
-import { readJson } from '../domain/json.ts';
+import { readJson } from '../domain/wire/json.ts';
 import type { Manifest } from '../protocol/trust.ts';
 import { verifyManifest } from '../verify/manifest.ts';
 import type { Report } from '../verify/report.ts';

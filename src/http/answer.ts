@@ -8,9 +8,9 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Failure, FailureAnswer } from '../protocol/failure.ts';
 import { operations } from '../protocol/operations.ts';
-import type { Document } from '../service/documents.ts';
-import { type Answer, failureAnswer, isDocument } from '../service/operations.ts';
-import { RETRY_AFTER_SECONDS } from './limits.ts';
+import type { Document } from '../service/core/documents.ts';
+import { type Answer, failureAnswer, isDocument } from '../service/core/operations.ts';
+import { RETRY_AFTER_SECONDS } from './bounds/limits.ts';
 import { openEventStream } from './sse.ts';
 import { statusOf } from './status.ts';
 

@@ -11,9 +11,9 @@ import type { FastifyError, FastifyReply } from 'fastify';
 import { failure } from '../domain/failure.ts';
 import type { Logger } from '../log.ts';
 import type { Failure, FailureAnswer } from '../protocol/failure.ts';
-import { unreadFailure } from '../service/operations.ts';
+import { unreadFailure } from '../service/core/operations.ts';
 import { failureBody, sendFailure } from './answer.ts';
-import { breakOff, isKeptWaiting, takeNoMore } from './connection.ts';
+import { breakOff, isKeptWaiting, takeNoMore } from './bounds/connection.ts';
 
 /** RFC 9110: an expectation other than `100-continue` cannot be met. */
 export function answerExpectation(request: IncomingMessage, response: ServerResponse): void {

@@ -7,10 +7,10 @@
  * @module
  */
 
+import { text } from '../openapi/html.ts';
 import { type Operation, type OperationName, operations } from '../protocol/operations.ts';
 import type { Discovery } from '../protocol/trust.ts';
 import { STYLE } from './front-page-style.ts';
-import { text } from './html.ts';
 
 /** `gated` operations ask for a credential here, although their row asks for none. */
 export function frontPage(

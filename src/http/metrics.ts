@@ -4,10 +4,10 @@
  * @module
  */
 
-import type { Watcher } from '../service/parts.ts';
-import type { SealingState } from '../service/sealer.ts';
-import type { Load } from './shed.ts';
-import { createCounter, createGauge, createHistogram, metricsText } from './tally.ts';
+import type { Watcher } from '../service/core/parts.ts';
+import type { SealingState } from '../service/log/sealer.ts';
+import type { Load } from './bounds/shed.ts';
+import { createCounter, createGauge, createHistogram, metricsText } from './bounds/tally.ts';
 
 /** From a refusal in memory to a handler at its default deadline. */
 const DURATION_BUCKETS = [

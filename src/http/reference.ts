@@ -11,17 +11,17 @@
 
 import { createHash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
+import { apiPage } from '../openapi/api-page.ts';
+import { STYLE } from '../openapi/api-page-style.ts';
+import { pageHeaders } from '../openapi/html.ts';
+import { openApiDocument } from '../openapi/openapi.ts';
 import type { OperationName } from '../protocol/operations.ts';
 import type { DiscoveryAnswer } from '../protocol/trust.ts';
-import { DOCUMENT_MAX_AGE_SECONDS, type Document } from '../service/documents.ts';
+import { DOCUMENT_MAX_AGE_SECONDS, type Document } from '../service/core/documents.ts';
 import type { Runtime } from '../service/runtime.ts';
 import { sendAnswer } from './answer.ts';
-import { apiPage } from './api-page.ts';
-import { STYLE } from './api-page-style.ts';
 import { frontPage } from './front-page.ts';
 import { STYLE as FRONT_STYLE } from './front-page-style.ts';
-import { pageHeaders } from './html.ts';
-import { openApiDocument } from './openapi.ts';
 
 export function addReference(
   app: FastifyInstance,

@@ -9,11 +9,11 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { failure, Refusal } from '../domain/failure.ts';
-import { isObject, readJson } from '../domain/json.ts';
+import { isObject, readJson } from '../domain/wire/json.ts';
 import type { Operation } from '../protocol/operations.ts';
-import type { Ask } from '../service/operations.ts';
-import type { TraceParent } from '../service/tracing.ts';
-import type { Visits } from './visits.ts';
+import type { Ask } from '../service/core/operations.ts';
+import type { TraceParent } from '../service/core/tracing.ts';
+import type { Visits } from './bounds/visits.ts';
 
 export function askOf(
   operation: Operation,

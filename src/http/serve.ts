@@ -8,8 +8,8 @@ import type { Server } from 'node:http';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
-import type { Config } from '../config.ts';
-import { isLoopback } from '../domain/host.ts';
+import type { Config } from '../config/config.ts';
+import { isLoopback } from '../domain/values/host.ts';
 import type { Logger } from '../log.ts';
 import {
   type OpenParts,
@@ -21,10 +21,10 @@ import {
   storeKind,
   tellMark,
 } from '../open.ts';
-import type { ServiceDefinition } from '../service/definition.ts';
+import type { ServiceDefinition } from '../service/author/definition.ts';
 import { createRuntime, type Runtime } from '../service/runtime.ts';
-import { isOwed } from './connection.ts';
-import { STOP_ARRIVAL_MS, STOP_PAUSE_MS, STOP_POLL_MS } from './limits.ts';
+import { isOwed } from './bounds/connection.ts';
+import { STOP_ARRIVAL_MS, STOP_PAUSE_MS, STOP_POLL_MS } from './bounds/limits.ts';
 import { createHttpServer } from './server.ts';
 import type { Surface } from './surface.ts';
 import { endWorker, isWorker, startWorkers, watchesWorkers } from './workers.ts';

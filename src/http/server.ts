@@ -8,17 +8,30 @@
 import { createServer, type Server } from 'node:http';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { failure } from '../domain/failure.ts';
-import { toHex } from '../domain/hash.ts';
-import { openHost } from '../domain/host.ts';
-import { BODY_LIMITS } from '../domain/json.ts';
+import { openHost } from '../domain/values/host.ts';
+import { toHex } from '../domain/wire/hash.ts';
+import { BODY_LIMITS } from '../domain/wire/json.ts';
 import type { Failure } from '../protocol/failure.ts';
 import { type Operation, type OperationName, operations } from '../protocol/operations.ts';
-import { isDocument, type Method, perform } from '../service/operations.ts';
-import { randomBytes } from '../service/random.ts';
+import { isDocument, type Method, perform } from '../service/core/operations.ts';
+import { randomBytes } from '../service/core/random.ts';
 import type { Runtime } from '../service/runtime.ts';
 import { prefersHtml } from './accept.ts';
-import { createAddresses, networkOf } from './address.ts';
 import { sendAnswer, sendFailure } from './answer.ts';
+import { createAddresses, networkOf } from './bounds/address.ts';
+import {
+  boundConnections,
+  CONNECTION_BOUNDS,
+  type ConnectionBounds,
+  type ConnectionOptions,
+} from './bounds/connection.ts';
+import type { Handler } from './bounds/held.ts';
+import * as limits from './bounds/limits.ts';
+import { type Load, type Place, watchLoad } from './bounds/shed.ts';
+import { METRICS_TYPE } from './bounds/tally.ts';
+import { keptTick } from './bounds/tick.ts';
+import { beginTurn, endOfTurn } from './bounds/turn.ts';
+import { createVisits, type Visit, type Visits } from './bounds/visits.ts';
 import {
   answerClientError,
   answerConnect,
@@ -27,23 +40,10 @@ import {
   answerFraming,
   framingFault,
 } from './client-error.ts';
-import {
-  boundConnections,
-  CONNECTION_BOUNDS,
-  type ConnectionBounds,
-  type ConnectionOptions,
-} from './connection.ts';
-import type { Handler } from './held.ts';
-import * as limits from './limits.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { addReference, createFrontPage } from './reference.ts';
 import { askOf, bearerOf, headerLines, pathOf, traceOf } from './request.ts';
-import { type Load, type Place, watchLoad } from './shed.ts';
 import { mount, type Surface } from './surface.ts';
-import { METRICS_TYPE } from './tally.ts';
-import { keptTick } from './tick.ts';
-import { beginTurn, endOfTurn } from './turn.ts';
-import { createVisits, type Visit, type Visits } from './visits.ts';
 
 export type HttpServer = FastifyInstance;
 

@@ -8,8 +8,8 @@
  */
 
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import { createLineWriter, createPace } from '../service/line-writer.ts';
-import type { EventName, EventSink } from '../service/stream.ts';
+import type { EventName, EventSink } from '../service/core/stream.ts';
+import { createLineWriter, createPace } from '../service/pace/line-writer.ts';
 
 /** In milliseconds: proxies close what is silent for half a minute or a minute. */
 const HEARTBEAT_MS = 15_000;

@@ -9,11 +9,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { Refusal } from '../domain/failure.ts';
 import type { Failure } from '../protocol/failure.ts';
-import type { Ask } from '../service/operations.ts';
+import type { Ask } from '../service/core/operations.ts';
 import type { Runtime } from '../service/runtime.ts';
 import { sendFailure } from './answer.ts';
+import type { Visits } from './bounds/visits.ts';
 import { bearerOf, closedOf, traceOf } from './request.ts';
-import type { Visits } from './visits.ts';
 
 interface SurfaceRequest extends Pick<Ask, 'bearer' | 'trace' | 'gone' | 'proved'> {
   readonly raw: IncomingMessage;

@@ -8,10 +8,10 @@
  */
 
 import { createPublicKey } from 'node:crypto';
-import { type CheckpointRecord, checkpointPayload } from '../domain/checkpoint.ts';
-import { readDetached } from '../domain/jws.ts';
-import { type Note, noteClaims, readHeadText, readNote } from '../domain/note.ts';
-import type { NoteKey } from '../domain/note-key.ts';
+import { type CheckpointRecord, checkpointPayload } from '../domain/log/checkpoint.ts';
+import { type Note, noteClaims, readHeadText, readNote } from '../domain/log/note.ts';
+import type { NoteKey } from '../domain/log/note-key.ts';
+import { readDetached } from '../domain/wire/jws.ts';
 import type { PublicKey } from '../protocol/trust.ts';
 import { isSignature } from './es256.ts';
 import { isNoteClaim } from './note-signing.ts';

@@ -20,8 +20,8 @@ import {
   sign,
   verify,
 } from 'node:crypto';
-import { fromBase64url, toBase64url } from '../domain/base64.ts';
-import { sha256 } from '../domain/hash.ts';
+import { fromBase64url, toBase64url } from '../domain/wire/base64.ts';
+import { sha256 } from '../domain/wire/hash.ts';
 import type { PublicKey } from '../protocol/trust.ts';
 
 export interface PrivateJwk {

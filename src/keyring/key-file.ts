@@ -23,8 +23,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { sha256, toHex } from '../domain/hash.ts';
-import { type JsonLimits, readJson } from '../domain/json.ts';
+import { sha256, toHex } from '../domain/wire/hash.ts';
+import { type JsonLimits, readJson } from '../domain/wire/json.ts';
 import { Timestamp } from '../protocol/primitives.ts';
 import { type PrivateJwk, readPrivateJwk, type SigningKey } from './es256.ts';
 import type { KeyUse } from './wire.ts';
@@ -203,3 +203,6 @@ function syncFolder(folder: string): void {
     closeSync(descriptor);
   }
 }
+
+/** Files by name, in the order of their names, which is that of generations. */
+export type KeyFiles = ReadonlyMap<string, KeyFile>;

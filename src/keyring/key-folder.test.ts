@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, test } from 'vitest';
 import { keyFilesIn } from '../../test/key-files.ts';
-import { DOCUMENT_MAX_AGE_SECONDS } from '../service/documents.ts';
+import { DOCUMENT_MAX_AGE_SECONDS } from '../service/core/documents.ts';
 import { generateJwk } from './es256.ts';
 import { REREAD_MS, ROTATION_LEAD_MS, rotateKey } from './key-folder.ts';
 import { openKeyring } from './keyring.ts';

@@ -20,6 +20,7 @@ import {
   GENERATION_MAX,
   type KeyFile,
   type KeyFileContent,
+  type KeyFiles,
   keyFileName,
   keyFileOf,
   readKeyFile,
@@ -42,9 +43,6 @@ const ROTATION_MARGIN_MS = 295_000;
  * still uses a JWKS without it, so nobody meets a signature of a key he does not know.
  */
 export const ROTATION_LEAD_MS = JWKS_MAX_AGE_MS + REREAD_MS + ROTATION_MARGIN_MS;
-
-/** Files by name, in the order of their names, which is that of generations. */
-export type KeyFiles = ReadonlyMap<string, KeyFile>;
 
 export interface FolderReading {
   readonly files: KeyFiles;

@@ -10,7 +10,7 @@
  * @module
  */
 
-import { type JsonLimits, readJson } from '../domain/json.ts';
+import { type JsonLimits, readJson } from '../domain/wire/json.ts';
 import { type KeyReading, readPrivateJwk, readPrivatePem } from './es256.ts';
 import type { DatedKey } from './timeline.ts';
 import { KEY_USES, type KeyUse } from './wire.ts';

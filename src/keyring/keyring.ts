@@ -11,7 +11,9 @@
  * @module
  */
 
-import { toBase64url } from '../domain/base64.ts';
+import type { NoteSignature } from '../domain/log/note.ts';
+import type { NoteKey } from '../domain/log/note-key.ts';
+import { toBase64url } from '../domain/wire/base64.ts';
 import {
   type ArtefactTyp,
   headerOf,
@@ -19,18 +21,11 @@ import {
   readCompact,
   readDetached,
   signedBytes,
-} from '../domain/jws.ts';
-import type { NoteSignature } from '../domain/note.ts';
-import type { NoteKey } from '../domain/note-key.ts';
+} from '../domain/wire/jws.ts';
 import type { Jwks } from '../protocol/trust.ts';
 import { isSignature, signBytes } from './es256.ts';
-import {
-  type KeyFiles,
-  longestLifetime,
-  prepareKeyFolder,
-  REREAD_MS,
-  readKeyFolder,
-} from './key-folder.ts';
+import type { KeyFiles } from './key-file.ts';
+import { longestLifetime, prepareKeyFolder, REREAD_MS, readKeyFolder } from './key-folder.ts';
 import { readKeyLists } from './key-list.ts';
 import { noteKeysOf, noteSignatures } from './note-signing.ts';
 import { folderRowKeys, listedRowKeys, missingRowKeys, type RowKeys } from './row-keys.ts';
@@ -72,7 +67,7 @@ export interface Keyring {
     text: string,
     payload: Uint8Array,
   ): { kid: string } | undefined;
-  /** The signature lines of a note (`domain/note.ts`) under the log key that signs now. */
+  /** The signature lines of a note (`domain/log/note.ts`) under the log key that signs now. */
   signNote(name: string, text: string): NoteSignature[];
   /** What the signature lines of notes verify by: of every published log key, oldest first. */
   noteKeys(name: string): NoteKey[];

@@ -16,8 +16,8 @@ import {
   sign,
   verify,
 } from 'node:crypto';
-import type { NoteClaim, NoteSignature } from '../domain/note.ts';
-import { type NoteKey, noteKey } from '../domain/note-key.ts';
+import type { NoteClaim, NoteSignature } from '../domain/log/note.ts';
+import { type NoteKey, noteKey } from '../domain/log/note-key.ts';
 import { type SigningKey, signDer, spkiOf } from './es256.ts';
 
 /** The signature lines of a note under one log key. */

@@ -4,7 +4,7 @@
  * HMAC-SHA-256 under 32 random bytes. A MAC is written as `<kid>.<base64url>`. The newest key whose
  * turn has come makes MACs; every key that is here verifies. Unlike signing keys these are secrets
  * on both sides, so none is ever published. What a row's text is, and what becomes of a row that
- * does not match, is decided elsewhere (`storage/row-forms.ts`, `service/authentic-store.ts`).
+ * does not match, is decided elsewhere (`storage/port/row-forms.ts`, `service/rows/authentic-store.ts`).
  *
  * In a folder each generation is one file, `row-0001.json`, beside those of the signing keys. In the
  * environment `WRIT_ROW_KEYS` lists them, the one that makes MACs first.
@@ -24,7 +24,7 @@ import {
 } from 'node:crypto';
 import { closeSync, existsSync, openSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { type JsonLimits, readJson } from '../domain/json.ts';
+import { type JsonLimits, readJson } from '../domain/wire/json.ts';
 import { Timestamp } from '../protocol/primitives.ts';
 import { codeOf, GENERATION_MAX, readPrivately, writeKeyFile } from './key-file.ts';
 import type { Rotation } from './key-folder.ts';

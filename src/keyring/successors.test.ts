@@ -3,9 +3,9 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, test } from 'vitest';
-import { toBase64url } from '../domain/base64.ts';
-import { headerOf, TYPS } from '../domain/jws.ts';
-import { readSuccessor, successorPayload, thumbprintOf } from '../domain/successor.ts';
+import { readSuccessor, successorPayload, thumbprintOf } from '../domain/log/successor.ts';
+import { toBase64url } from '../domain/wire/base64.ts';
+import { headerOf, TYPS } from '../domain/wire/jws.ts';
 import { followKeys } from '../verify/successors.ts';
 import { generateJwk, readPrivateJwk, type SigningKey } from './es256.ts';
 import { rotateKey } from './key-folder.ts';

@@ -14,8 +14,6 @@
 import { createPublicKey } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { toBase64url } from '../domain/base64.ts';
-import { headerOf, signedBytes, TYPS } from '../domain/jws.ts';
 import {
   readSuccessor,
   SUCCESSOR_USES,
@@ -23,11 +21,13 @@ import {
   type SuccessorText,
   type SuccessorUse,
   successorPayload,
-} from '../domain/successor.ts';
+} from '../domain/log/successor.ts';
+import { toBase64url } from '../domain/wire/base64.ts';
+import { headerOf, signedBytes, TYPS } from '../domain/wire/jws.ts';
 import type { PublicKey } from '../protocol/trust.ts';
 import { isSignature, type SigningKey, signBytes } from './es256.ts';
+import type { KeyFiles } from './key-file.ts';
 import { codeOf, type KeyFile, keyFileOf, writeNewFile } from './key-file.ts';
-import type { KeyFiles } from './key-folder.ts';
 
 /** A statement that verifies, with its text. */
 export interface Successor extends SuccessorText {

@@ -10,8 +10,8 @@
  * @module
  */
 
-import type { ArtefactTyp } from '../domain/jws.ts';
-import { createRecent, type Recent } from '../domain/recent.ts';
+import { createRecent, type Recent } from '../domain/values/recent.ts';
+import type { ArtefactTyp } from '../domain/wire/jws.ts';
 import type { KeyUse } from './wire.ts';
 
 /** Characters of all texts together: 16 MiB, more than the tokens that are busy on one replica. */

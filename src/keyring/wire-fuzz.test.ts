@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { readCompact } from '../domain/jws.ts';
+import { readCompact } from '../domain/wire/jws.ts';
 import { generateJwk } from './es256.ts';
 import { openKeyring } from './keyring.ts';
 import { ARTEFACTS } from './wire.ts';

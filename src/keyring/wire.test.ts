@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHmac, createPrivateKey, createPublicKey, sign } from 'node:crypto';
 import { test } from 'vitest';
-import { PAYLOAD_BYTES_MAX, readClaims, TEXT_LENGTH_MAX } from '../domain/jws.ts';
+import { PAYLOAD_BYTES_MAX, readClaims, TEXT_LENGTH_MAX } from '../domain/wire/jws.ts';
 import { generateJwk, thumbprintOf } from './es256.ts';
 import { openKeyring } from './keyring.ts';
 import { ARTEFACTS } from './wire.ts';

@@ -1,12 +1,12 @@
 /**
  * Which key signs what we sign, and the short way to a payload that was read before.
  *
- * The form itself is `domain/jws.ts`, which verifiers outside the service use too.
+ * The form itself is `domain/wire/jws.ts`, which verifiers outside the service use too.
  *
  * @module
  */
 
-import { type ArtefactTyp, TYPS } from '../domain/jws.ts';
+import { type ArtefactTyp, TYPS } from '../domain/wire/jws.ts';
 
 /** What a key may sign. The log has keys of its own: its signatures must verify for good. */
 export const KEY_USES = ['token', 'log'] as const;

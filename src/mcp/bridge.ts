@@ -4,11 +4,13 @@
  * @module
  */
 
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type NodeIncomingMessageLike, toNodeHandler } from '@modelcontextprotocol/node';
 import { type AuthInfo, createMcpHandler } from '@modelcontextprotocol/server';
+import type { Ask } from '../service/core/operations.ts';
 import type { Runtime } from '../service/runtime.ts';
 import { type Desk, deskIn } from './desk.ts';
-import type { McpRequest } from './http.ts';
+
 import { createMcpServer } from './server.ts';
 
 export interface Bridge {
@@ -52,4 +54,12 @@ function deskFor(runtime: Runtime, caller: McpRequest): Desk {
 /** The package hands this through as it is; what it says of a token is never asked. */
 function callerInfo(caller: McpRequest): AuthInfo {
   return { token: '', clientId: '', scopes: [], extra: { caller } };
+}
+
+export interface McpRequest extends Pick<Ask, 'bearer' | 'trace' | 'gone' | 'proved'> {
+  readonly raw: IncomingMessage;
+  readonly body: Uint8Array;
+  response(): ServerResponse;
+  /** What takes work is done: the rest waits for the client to read. */
+  done(): void;
 }

@@ -8,10 +8,10 @@ import { failure } from '../domain/failure.ts';
 import type { FailureAnswer } from '../protocol/failure.ts';
 import type { AnswerOf, InputOf, OperationName } from '../protocol/operations.ts';
 import type { Manifest } from '../protocol/trust.ts';
-import type { Document } from '../service/documents.ts';
-import { type Ask, isDocument, perform } from '../service/operations.ts';
+import type { Document } from '../service/core/documents.ts';
+import { type Ask, isDocument, perform } from '../service/core/operations.ts';
+import type { EventSink } from '../service/core/stream.ts';
 import type { Runtime } from '../service/runtime.ts';
-import type { EventSink } from '../service/stream.ts';
 
 export interface Desk {
   /**

@@ -10,27 +10,18 @@
  * @module
  */
 
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { failure } from '../domain/failure.ts';
-import { readJson } from '../domain/json.ts';
+import { readJson } from '../domain/wire/json.ts';
 import type { Failure } from '../protocol/failure.ts';
 import { INVALID_REQUEST, PARSE_ERROR } from '../protocol/json-rpc.ts';
-import type { Ask } from '../service/operations.ts';
 import type { Runtime } from '../service/runtime.ts';
-import type { Bridge } from './bridge.ts';
+import type { Bridge, McpRequest } from './bridge.ts';
 import { deskIn, isFailure } from './desk.ts';
 import { metaFault } from './meta.ts';
 import { foreignArrival } from './origin.ts';
 
 const MCP_PATH = '/mcp';
-
-export interface McpRequest extends Pick<Ask, 'bearer' | 'trace' | 'gone' | 'proved'> {
-  readonly raw: IncomingMessage;
-  readonly body: Uint8Array;
-  response(): ServerResponse;
-  /** What takes work is done: the rest waits for the client to read. */
-  done(): void;
-}
 
 /** The surface, for a server to carry. */
 export function mcpSurface(runtime: Runtime) {

@@ -8,7 +8,7 @@
  * @module
  */
 
-import { bareHost, isLoopback } from '../domain/host.ts';
+import { bareHost, isLoopback } from '../domain/values/host.ts';
 
 export interface Arrival {
   readonly host: string | undefined;

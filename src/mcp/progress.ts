@@ -5,7 +5,7 @@
  */
 
 import type { ServerContext } from '@modelcontextprotocol/server';
-import type { EventSink } from '../service/stream.ts';
+import type { EventSink } from '../service/core/stream.ts';
 import { sentenceOf } from './sentence.ts';
 
 /** Notifications of one call: they wait in memory for a client that does not read. */

@@ -8,8 +8,8 @@
  * @module
  */
 
-import { isDuration } from '../domain/duration.ts';
-import { parseMoment } from '../domain/moment.ts';
+import { isDuration } from '../domain/values/duration.ts';
+import { parseMoment } from '../domain/values/moment.ts';
 import type { Failure, FailureAnswer, ResolutionAction } from '../protocol/failure.ts';
 import type { InvokeAnswer } from '../protocol/invocation.ts';
 import type { JsonObject } from '../protocol/primitives.ts';

@@ -20,7 +20,7 @@ import type { InvokeAnswer } from '../protocol/invocation.ts';
 import type { InputOf } from '../protocol/operations.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
 import { type Manifest, PROTOCOL_VERSION } from '../protocol/trust.ts';
-import { createSlicer } from '../service/slices.ts';
+import { createSlicer } from '../service/pace/slices.ts';
 import { continuation, elicitation } from './approval.ts';
 import { type Desk, isFailure } from './desk.ts';
 import { type SortedMeta, sortedMeta } from './meta.ts';

@@ -16,8 +16,8 @@ import {
   ProtocolErrorCode,
 } from '@modelcontextprotocol/server';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
-import { BODY_LIMITS, readJson } from '../domain/json.ts';
-import { createLineCutter, type Line } from '../service/lines.ts';
+import { BODY_LIMITS, readJson } from '../domain/wire/json.ts';
+import { createLineCutter, type Line } from '../service/pace/lines.ts';
 import type { Desk } from './desk.ts';
 import { metaFault } from './meta.ts';
 import { createMcpServer } from './server.ts';

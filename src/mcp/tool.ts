@@ -7,7 +7,7 @@
  * @module
  */
 
-import { defaultApplies } from '../domain/inputs.ts';
+import { defaultApplies } from '../domain/invocation/inputs.ts';
 import type { CapabilityDeclaration, Input, SideEffectType } from '../protocol/capability.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
 

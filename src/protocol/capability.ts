@@ -2,7 +2,7 @@
  * Capability declarations: what a service says it can do, as its manifest publishes it.
  *
  * Strict, so that a misspelt field of a declaration stops the start instead of being dropped. Rules
- * that look at two fields or two capabilities are the catalog's (`domain/catalog.ts`).
+ * that look at two fields or two capabilities are the catalog's (`domain/catalog/catalog.ts`).
  *
  * @module
  */
@@ -217,4 +217,9 @@ export type DeclaredApproval = z.input<typeof ApprovalDeclaration>;
 /** A declaration together with the name it stands under in the manifest. */
 export interface Capability extends CapabilityDeclaration {
   readonly name: string;
+}
+
+/** The declared capabilities, by name. */
+export interface Catalog {
+  readonly capabilities: ReadonlyMap<string, Capability>;
 }

@@ -49,7 +49,7 @@ export const Moment = z
     return new Date(Math.min(Math.max(time, FIRST_MOMENT), LAST_MOMENT)).toISOString();
   });
 
-/** Syntax only; `domain/duration.ts` reads the length. */
+/** Syntax only; `domain/values/duration.ts` reads the length. */
 export const Duration = z
   .string()
   .regex(
@@ -84,7 +84,7 @@ export const PRINCIPAL = new RegExp(
   'u',
 );
 
-/** All of the rule but what a pattern cannot say, which `domain/principal.ts` adds: forms of Unicode. */
+/** All of the rule but what a pattern cannot say, which `domain/authority/principal.ts` adds: forms of Unicode. */
 export const Principal = z
   .string()
   .regex(
@@ -165,7 +165,7 @@ export const EntryId = z.string().regex(/^ent_[0-9a-f]{32}$/, 'expected an entry
 /** ISO 4217 form: what is stored or declared is read although a later table may lack its code. */
 export const Currency = z.string().regex(/^[A-Z]{3}$/, 'expected an ISO 4217 code such as "USD"');
 
-/** Syntax only; the decimals a currency has are checked by `domain/money.ts`. */
+/** Syntax only; the decimals a currency has are checked by `domain/values/money.ts`. */
 export const Amount = z.number().nonnegative();
 
 export const Money = z.strictObject({ currency: Currency, amount: Amount });

@@ -75,7 +75,7 @@ export const PublicKey = z.object({
 });
 export type PublicKey = z.infer<typeof PublicKey>;
 
-/** A compact JWS in which a key names the one that follows it (`domain/successor.ts`). */
+/** A compact JWS in which a key names the one that follows it (`domain/log/successor.ts`). */
 export const SuccessorStatement = z
   .string()
   .max(2_048)

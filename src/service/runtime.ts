@@ -7,54 +7,55 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { originOf } from '../domain/checkpoint.ts';
 import { refuse } from '../domain/failure.ts';
-import { vkeyText } from '../domain/note-key.ts';
+import { originOf } from '../domain/log/checkpoint.ts';
+import { vkeyText } from '../domain/log/note-key.ts';
 import type { Logger } from '../log.ts';
 import type { Failure } from '../protocol/failure.ts';
 import type { OperationName } from '../protocol/operations.ts';
-import type { MarkStore } from '../storage/mark.ts';
+import type { MarkStore } from '../storage/port/mark.ts';
+import type { Store } from '../storage/port/store.ts';
 import { type RecoveryOptions, startRecovery } from '../storage/recovery.ts';
-import type { Store } from '../storage/store.ts';
-import { type Alarms, createAlarms } from './alarms.ts';
-import { missingApprovers } from './approval-policy.ts';
-import { denyRequest, listRequests, readRequest } from './approval-requests.ts';
-import { queryAudit } from './audit.ts';
-import { answered } from './audited.ts';
-import { authenticStore } from './authentic-store.ts';
-import { callerOf, createTokenReader } from './caller.ts';
-import { checkpointMethods } from './checkpoints.ts';
-import { currentOrigin, signerOf } from './compare-log.ts';
-import { createDocuments } from './documents.ts';
-import { dryRun } from './dry-run.ts';
-import { startExpiry } from './expiry.ts';
-import { freeze, frozen, notOperator, unfreeze } from './freeze.ts';
-import { issueGrant } from './grants.ts';
-import { createIdentities } from './identities.ts';
-import { invoke } from './invoke.ts';
-import { issueToken } from './issue.ts';
-import { createLane } from './lane.ts';
-import { LEASE_MS } from './leases.ts';
-import type { ExternalIdentities } from './oidc.ts';
-import { type Ask, failureOf, type Method, type Methods } from './operations.ts';
-import type { Parts, Watcher } from './parts.ts';
-import { createPermissions } from './permissions.ts';
-import { createRateLimiter } from './rate.ts';
-import { closeAbandoned, indeterminate, reconcile } from './recover.ts';
-import { startResuming } from './resume.ts';
-import { type RetentionOptions, startRetention } from './retention.ts';
-import { openRowLogs, type RowLogs } from './row-logs.ts';
-import { type Sealer, type SealingState, startSealer } from './sealer.ts';
-import { createSettler } from './settle.ts';
-import { createSlicer, type Slicer } from './slices.ts';
-import { revokeToken, viewToken } from './tokens.ts';
-import { NO_TRACER, type Tracer, tracedStore } from './tracing.ts';
-import { GATED, type Gate, trustMethods } from './trust.ts';
-import { createWaits } from './waits.ts';
-import { listDeliveries, startWebhooks, type WebhookTiming } from './webhooks.ts';
-import { guardedStore } from './withheld.ts';
-import { createWitnesses, witnessGuard } from './witness.ts';
-import { createWorkInProgress } from './work.ts';
+import { denyRequest, listRequests, readRequest } from './approval/decide.ts';
+import { startExpiry } from './approval/expiry.ts';
+import { issueGrant } from './approval/grants.ts';
+import { listDeliveries, startWebhooks, type WebhookTiming } from './approval/webhooks.ts';
+import { missingApprovers } from './author/approval-policy.ts';
+import { freeze, frozen, notOperator, unfreeze } from './authority/freeze.ts';
+import { createIdentities } from './authority/identities.ts';
+import { issueToken } from './authority/issue.ts';
+import type { ExternalIdentities } from './authority/oidc.ts';
+import { createPermissions } from './authority/permissions.ts';
+import { revokeToken, viewToken } from './authority/tokens.ts';
+import { runComposition } from './compose/compose.ts';
+import { startResuming } from './compose/resume.ts';
+import { type Alarms, createAlarms } from './core/alarms.ts';
+import { answered } from './core/audited.ts';
+import { callerOf, createTokenReader } from './core/caller.ts';
+import { createDocuments } from './core/documents.ts';
+import { type Ask, failureOf, type Method, type Methods } from './core/operations.ts';
+import type { Parts, Watcher } from './core/parts.ts';
+import { createRateLimiter } from './core/rate.ts';
+import { NO_TRACER, type Tracer, tracedStore } from './core/tracing.ts';
+import { GATED, type Gate, trustMethods } from './core/trust.ts';
+import { guardedStore } from './core/withheld.ts';
+import { dryRun } from './invoke/dry-run.ts';
+import type { InvokeParts } from './invoke/handler.ts';
+import { invoke } from './invoke/invoke.ts';
+import { closeAbandoned, indeterminate, reconcile } from './invoke/recover.ts';
+import { createSettler, LEASE_MS } from './invoke/settle.ts';
+import { queryAudit } from './log/audit.ts';
+import { checkpointMethods } from './log/checkpoints.ts';
+import { currentOrigin, signerOf } from './log/compare-log.ts';
+import { type RetentionOptions, startRetention } from './log/retention.ts';
+import { type Sealer, type SealingState, startSealer } from './log/sealer.ts';
+import { createWitnesses, witnessGuard } from './log/witness.ts';
+import { createLane } from './pace/lane.ts';
+import { createSlicer, type Slicer } from './pace/slices.ts';
+import { createWaits } from './pace/waits.ts';
+import { createWorkInProgress } from './pace/work.ts';
+import { authenticStore } from './rows/authentic-store.ts';
+import { openRowLogs, type RowLogs } from './rows/row-logs.ts';
 
 export interface RuntimeParts
   extends Omit<
@@ -143,8 +144,9 @@ export async function createRuntime({
   const guarded = guardedStore(tracedStore(given.store, tracer), withheld);
   const store = authenticStore(guarded, { rows: keyring.rows, alarms, logs });
   const watchers = new Set<Watcher>();
-  const parts: Parts = {
+  const parts: InvokeParts = {
     ...given,
+    compose: runComposition,
     store,
     tracer,
     leaseMs,
@@ -243,7 +245,7 @@ async function externalIdentities(
   log: Logger,
 ): Promise<ExternalIdentities | undefined> {
   if (oidc.length === 0) return undefined;
-  const { createExternalIdentities } = await import('./oidc.ts');
+  const { createExternalIdentities } = await import('./authority/oidc.ts');
   return createExternalIdentities(oidc, () => store.now(), log);
 }
 
@@ -285,7 +287,7 @@ function gateOf(parts: Parts): Gate | undefined {
   return async (ask) => answered(parts, await callerOf(parts, ask), () => undefined);
 }
 
-function authorityMethods(parts: Parts): Methods {
+function authorityMethods(parts: InvokeParts): Methods {
   const answering =
     (method: (parts: Parts, ask: Ask) => Promise<object>): Method =>
     async (ask) => ({ body: await method(parts, ask) });

@@ -7,7 +7,7 @@
  * @module
  */
 
-import { BODY_LIMITS, isObject, type JsonLimits, readJson } from '../domain/json.ts';
+import { BODY_LIMITS, isObject, type JsonLimits, readJson } from '../domain/wire/json.ts';
 import { INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR } from '../protocol/json-rpc.ts';
 
 /** As a body of HTTP, and one level for the envelope around it. */

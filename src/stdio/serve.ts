@@ -8,7 +8,7 @@
  */
 
 import type { Readable, Writable } from 'node:stream';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import type { Logger } from '../log.ts';
 import {
   type OpenParts,
@@ -19,7 +19,7 @@ import {
   storeKind,
   tellMark,
 } from '../open.ts';
-import type { ServiceDefinition } from '../service/definition.ts';
+import type { ServiceDefinition } from '../service/author/definition.ts';
 import { createRuntime } from '../service/runtime.ts';
 import { converse } from './server.ts';
 

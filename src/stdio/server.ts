@@ -15,9 +15,7 @@ import type { Readable, Writable } from 'node:stream';
 import { failure, Refusal } from '../domain/failure.ts';
 import { INVALID_REQUEST, METHOD_NOT_FOUND } from '../protocol/json-rpc.ts';
 import { type OperationName, operations } from '../protocol/operations.ts';
-import type { Document } from '../service/documents.ts';
-import { createLineWriter, createPace, type LineWriter, STALL_MS } from '../service/line-writer.ts';
-import { createLineCutter, type Line } from '../service/lines.ts';
+import type { Document } from '../service/core/documents.ts';
 import {
   type Answer,
   type Ask,
@@ -25,10 +23,17 @@ import {
   isDocument,
   perform,
   unreadFailure,
-} from '../service/operations.ts';
-import { newInvocationId } from '../service/random.ts';
+} from '../service/core/operations.ts';
+import { newInvocationId } from '../service/core/random.ts';
+import type { EventSink } from '../service/core/stream.ts';
+import {
+  createLineWriter,
+  createPace,
+  type LineWriter,
+  STALL_MS,
+} from '../service/pace/line-writer.ts';
+import { createLineCutter, type Line } from '../service/pace/lines.ts';
 import type { Runtime } from '../service/runtime.ts';
-import type { EventSink } from '../service/stream.ts';
 
 import * as rpc from './rpc.ts';
 

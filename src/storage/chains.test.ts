@@ -8,14 +8,14 @@ import assert from 'node:assert/strict';
 import pg from 'pg';
 import { test } from 'vitest';
 import { freshDatabase } from '../../test/postgres.ts';
-import { chainOf } from '../domain/chain.ts';
+import { chainOf } from '../domain/authority/chain.ts';
 import { admission, at, entry, FAR } from '../testing/fixtures.ts';
-import { STEPS } from './postgres/migrations.ts';
+import type { Store } from './port/store.ts';
+import { STEPS } from './postgres/schema/migrations.ts';
 import { openPostgres } from './postgres/store.ts';
 import { IN_MEMORY, openConnection } from './sqlite/connection.ts';
-import { MIGRATIONS, migrate } from './sqlite/migrations.ts';
+import { MIGRATIONS, migrate } from './sqlite/schema/migrations.ts';
 import { createSqliteStore } from './sqlite/store.ts';
-import type { Store } from './store.ts';
 
 /** How many steps there were before chains. */
 const SQLITE_BEFORE = 4;

@@ -7,7 +7,7 @@
  * @module
  */
 
-import type { ChildState, TokenStore } from './store.ts';
+import type { ChildState, TokenStore } from './port/store.ts';
 
 /** Children in one read, and parents whose children are asked for: about a millisecond of an embedded store. */
 const PAGE = 128;

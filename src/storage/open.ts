@@ -4,9 +4,11 @@
  * @module
  */
 
+import { type MarkStore, markIn } from './port/mark.ts';
+import type { Store } from './port/store.ts';
 import { IN_MEMORY } from './sqlite/connection.ts';
+import { openSqliteMark } from './sqlite/log/mark.ts';
 import { openSqlite } from './sqlite/store.ts';
-import type { Store } from './store.ts';
 
 export interface StoreOptions {
   /** In place of the store's own clock. */
@@ -33,4 +35,11 @@ export async function openStore(url: string, options: StoreOptions = {}): Promis
   const scheme = /^[a-z][a-z0-9+.-]*:/i.exec(url)?.[0] ?? '';
   const known = '"memory:", "sqlite:<file>" or "postgres://…"';
   throw new Error(`Cannot open the store: "${scheme}" is not ${known}`);
+}
+
+/** `sqlite:<file>`, or the address of a PostgreSQL database. */
+export async function openMark(url: string): Promise<MarkStore> {
+  if (url.startsWith('sqlite:')) return markIn(openSqliteMark(url.slice('sqlite:'.length)));
+  const { openPostgresMark } = await import('./postgres/log/mark.ts');
+  return markIn(await openPostgresMark(url));
 }

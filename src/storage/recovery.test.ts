@@ -11,8 +11,9 @@ import {
   settlement,
   usd,
 } from '../testing/fixtures.ts';
-import { money } from '../testing/observe.ts';
-import type { IntentRecord } from './records.ts';
+import { money } from '../testing/store/observe.ts';
+import type { IntentRecord } from './port/records.ts';
+import type { Store } from './port/store.ts';
 import {
   HEARTBEAT_MS,
   RECOVERY_BATCH,
@@ -23,7 +24,6 @@ import {
   startRecovery,
 } from './recovery.ts';
 import { openSqlite } from './sqlite/store.ts';
-import type { Store } from './store.ts';
 
 /** Short, so that several passes fit into a test. */
 const INTERVAL_MS = 5;

@@ -10,9 +10,9 @@
  * @module
  */
 
-import type { EntryRecord } from '../domain/entry.ts';
-import type { IntentRecord } from './records.ts';
-import type { Store } from './store.ts';
+import type { EntryRecord } from '../domain/log/entry.ts';
+import type { IntentRecord } from './port/records.ts';
+import type { Store } from './port/store.ts';
 
 /** In milliseconds. Often enough that two lost ones do not make a living process look dead. */
 export const HEARTBEAT_MS = 5_000;

@@ -14,7 +14,7 @@ import { settingsOf } from './postgres/options.ts';
 import { openPostgres } from './postgres/store.ts';
 import { LATEST, WAITING } from './sqlite/approvals.ts';
 import { openConnection } from './sqlite/connection.ts';
-import { migrate } from './sqlite/migrations.ts';
+import { migrate } from './sqlite/schema/migrations.ts';
 
 const QUESTION = 'chain=? AND capability=? AND contract_version=? AND parameters_digest=?';
 

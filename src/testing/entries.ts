@@ -6,11 +6,11 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import { type EntryFields, type EntryRecord, entryOf, SALT_BYTES } from '../domain/entry.ts';
-import { grantFacts, issuanceFacts, requestFacts } from '../domain/entry-facts.ts';
-import { ID_BYTES, type IdPrefix, idOf } from '../domain/ids.ts';
-import { fromMinor } from '../domain/money.ts';
-import type { Settlement } from '../storage/invocation-store.ts';
+import { type EntryFields, type EntryRecord, entryOf, SALT_BYTES } from '../domain/log/entry.ts';
+import { grantFacts, issuanceFacts, requestFacts } from '../domain/log/entry-facts.ts';
+import { fromMinor } from '../domain/values/money.ts';
+import { ID_BYTES, type IdPrefix, idOf } from '../domain/wire/ids.ts';
+import type { Settlement } from '../storage/port/invocation-store.ts';
 import type {
   ApprovalRecord,
   Charge,
@@ -18,8 +18,8 @@ import type {
   GrantRecord,
   IntentRecord,
   TokenRecord,
-} from '../storage/records.ts';
-import type { ApprovalDecision } from '../storage/store.ts';
+} from '../storage/port/records.ts';
+import type { ApprovalDecision } from '../storage/port/store.ts';
 
 const T0 = Date.parse('2030-01-01T00:00:00.000Z');
 

@@ -8,13 +8,14 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import { digestOf } from '../domain/canonical.ts';
-import { chainOf } from '../domain/chain.ts';
-import { claimsOf } from '../domain/claims.ts';
+import { chainOf } from '../domain/authority/chain.ts';
+import { claimsOf } from '../domain/authority/claims.ts';
+import { digestOf } from '../domain/wire/canonical.ts';
 import type { GrantTerms } from '../protocol/approval.ts';
 import type { Budget } from '../protocol/primitives.ts';
-import type { Admission, GrantUse, Settlement } from '../storage/invocation-store.ts';
+import type { Admission, GrantUse, Settlement } from '../storage/port/invocation-store.ts';
 import type {
+  ActorEnded,
   ApprovalRecord,
   BindingRecord,
   Charge,
@@ -23,8 +24,8 @@ import type {
   GrantRecord,
   IntentRecord,
   TokenRecord,
-} from '../storage/records.ts';
-import type { ActorEnded, Store } from '../storage/store.ts';
+} from '../storage/port/records.ts';
+import type { Store } from '../storage/port/store.ts';
 import {
   approvalEntry,
   at,

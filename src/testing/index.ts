@@ -5,8 +5,7 @@
  */
 
 export type { Runner } from './runner.ts';
-export { STORIES_WITHOUT_TOOLS, surfaceScenarios } from './scenarios.ts';
-export { type ContractOptions, storeContract } from './store-contract.ts';
+export { STORIES_WITHOUT_TOOLS, surfaceScenarios } from './scenarios/scenarios.ts';
 export {
   inProcess,
   overHttp,
@@ -14,6 +13,7 @@ export {
   type Surface,
   type Told,
   type ToldEvent,
-} from './surface.ts';
-export { overClient } from './surface-client.ts';
-export { overMcp, type ToolClient, type ToolSurface } from './surface-mcp.ts';
+} from './scenarios/surface.ts';
+export { overClient } from './scenarios/surface-client.ts';
+export { overMcp, type ToolClient, type ToolSurface } from './scenarios/surface-mcp.ts';
+export { type ContractOptions, storeContract } from './store/store-contract.ts';

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Store } from '../storage/store.ts';
+import type { Store } from '../storage/port/store.ts';
 
 export interface Runner {
   describe(name: string, body: () => void): void;

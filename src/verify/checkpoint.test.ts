@@ -16,7 +16,7 @@ import {
   smallLog,
   WITNESS_VKEY,
 } from '../../test/verify/artefacts.ts';
-import { readVkey } from '../domain/note-key.ts';
+import { readVkey } from '../domain/log/note-key.ts';
 import { verifyCheckpoint } from './checkpoint.ts';
 import { verifyEntry } from './entry.ts';
 import { verifyGrowth } from './growth.ts';

@@ -4,10 +4,10 @@
  * @module
  */
 
-import { payloadOf, readRootText } from '../domain/checkpoint.ts';
-import { readDetached, TYPS } from '../domain/jws.ts';
-import type { Hash } from '../domain/merkle.ts';
-import { firstPlaceOf } from '../domain/origin.ts';
+import { payloadOf, readRootText } from '../domain/log/checkpoint.ts';
+import type { Hash } from '../domain/log/merkle.ts';
+import { firstPlaceOf } from '../domain/log/origin.ts';
+import { readDetached, TYPS } from '../domain/wire/jws.ts';
 import { Checkpoint, CheckpointDetail } from '../protocol/audit.ts';
 import { noteChecks } from './note.ts';
 import {
@@ -19,20 +19,7 @@ import {
   reportOf,
   unlessFound,
 } from './report.ts';
-import { type Ground, signatureChecks } from './signed.ts';
-
-/** A checkpoint does not name its service; the signature covers the name that is given here. */
-export interface CheckpointGround extends Ground {
-  readonly serviceId: string;
-}
-
-/** What a proof is held against. */
-export interface SignedHead {
-  /** The place of the log's first entry: a later log of the same store begins at another than 0. */
-  readonly first: number;
-  readonly size: number;
-  readonly root: Hash;
-}
+import { type CheckpointGround, type SignedHead, signatureChecks } from './signed.ts';
 
 export interface CheckpointReport extends Report {
   /** What was signed, once the signature of the JSON form holds. */

@@ -4,19 +4,15 @@
  * @module
  */
 
-import { equalBytes, fromHex } from '../domain/hash.ts';
-import { isObject } from '../domain/json.ts';
-import type { Hash } from '../domain/merkle.ts';
-import { verifyInclusion } from '../domain/merkle-proof.ts';
+import type { Hash } from '../domain/log/merkle.ts';
+import { verifyInclusion } from '../domain/log/merkle-proof.ts';
+import { equalBytes, fromHex } from '../domain/wire/hash.ts';
+import { isObject } from '../domain/wire/json.ts';
 import { type AuditEntry, InclusionProof } from '../protocol/audit.ts';
-import {
-  CHECKPOINT_LIMITS,
-  type CheckpointGround,
-  type SignedHead,
-  verifyCheckpoint,
-} from './checkpoint.ts';
+import { CHECKPOINT_LIMITS, verifyCheckpoint } from './checkpoint.ts';
 import { contentCheck, readEntry } from './leaf.ts';
 import { about, type Check, failed, notChecked, ok, type Report, reportOf } from './report.ts';
+import type { CheckpointGround, SignedHead } from './signed.ts';
 
 /** An entry and the detail of a checkpoint that was asked for the entry's inclusion proof. */
 export interface ProvedEntry {

@@ -4,8 +4,8 @@
  * @module
  */
 
-import { isObject } from '../domain/json.ts';
-import { readDetached, TYPS } from '../domain/jws.ts';
+import { isObject } from '../domain/wire/json.ts';
+import { readDetached, TYPS } from '../domain/wire/jws.ts';
 import { Grant } from '../protocol/approval.ts';
 import { type Check, failed, ok, type Report, reportOf } from './report.ts';
 import { canonicalBytes, expiryCheck, type Ground, signatureChecks } from './signed.ts';

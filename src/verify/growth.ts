@@ -4,19 +4,15 @@
  * @module
  */
 
-import { fromHex } from '../domain/hash.ts';
-import { isObject } from '../domain/json.ts';
-import type { Hash } from '../domain/merkle.ts';
-import { verifyConsistency } from '../domain/merkle-proof.ts';
-import { firstPlaceOf } from '../domain/origin.ts';
+import type { Hash } from '../domain/log/merkle.ts';
+import { verifyConsistency } from '../domain/log/merkle-proof.ts';
+import { firstPlaceOf } from '../domain/log/origin.ts';
+import { fromHex } from '../domain/wire/hash.ts';
+import { isObject } from '../domain/wire/json.ts';
 import { Checkpoint, ConsistencyProof } from '../protocol/audit.ts';
-import {
-  CHECKPOINT_LIMITS,
-  type CheckpointGround,
-  type SignedHead,
-  verifyCheckpoint,
-} from './checkpoint.ts';
+import { CHECKPOINT_LIMITS, verifyCheckpoint } from './checkpoint.ts';
 import { about, type Check, failed, notChecked, ok, type Report, reportOf } from './report.ts';
+import type { CheckpointGround, SignedHead } from './signed.ts';
 
 /** The later one is the detail that was asked for with `consistency_from` the earlier. */
 export interface CheckpointPair {

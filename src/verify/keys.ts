@@ -7,9 +7,9 @@
  * @module
  */
 
-import { toBase64url } from '../domain/base64.ts';
-import { type NoteKey, p256Spki } from '../domain/note-key.ts';
-import { type SuccessorUse, thumbprintOf } from '../domain/successor.ts';
+import { type NoteKey, p256Spki } from '../domain/log/note-key.ts';
+import { type SuccessorUse, thumbprintOf } from '../domain/log/successor.ts';
+import { toBase64url } from '../domain/wire/base64.ts';
 import { Jwks } from '../protocol/trust.ts';
 
 export interface VerifyingKey {

@@ -8,12 +8,12 @@
  * @module
  */
 
-import { fromBase64 } from '../domain/base64.ts';
-import { canonicalJson } from '../domain/canonical.ts';
-import { LEAF_BYTES_MAX, LEAF_VERSION, personalDigest } from '../domain/entry.ts';
-import { equalBytes, fromHex } from '../domain/hash.ts';
-import { isObject, type JsonLimits, readJson } from '../domain/json.ts';
-import { type Hash, hashLeaf } from '../domain/merkle.ts';
+import { LEAF_BYTES_MAX, LEAF_VERSION, personalDigest } from '../domain/log/entry.ts';
+import { type Hash, hashLeaf } from '../domain/log/merkle.ts';
+import { fromBase64 } from '../domain/wire/base64.ts';
+import { canonicalJson } from '../domain/wire/canonical.ts';
+import { equalBytes, fromHex } from '../domain/wire/hash.ts';
+import { isObject, type JsonLimits, readJson } from '../domain/wire/json.ts';
 import { AuditEntry } from '../protocol/audit.ts';
 import { type Check, notChecked, ok } from './report.ts';
 

@@ -4,9 +4,9 @@
  * @module
  */
 
-import { sha256, toHex } from '../domain/hash.ts';
-import { isObject, type JsonLimits, readJson } from '../domain/json.ts';
-import { readDetached, TYPS } from '../domain/jws.ts';
+import { sha256, toHex } from '../domain/wire/hash.ts';
+import { isObject, type JsonLimits, readJson } from '../domain/wire/json.ts';
+import { readDetached, TYPS } from '../domain/wire/jws.ts';
 import { Manifest } from '../protocol/trust.ts';
 import { type Check, failed, ok, type Report, reportOf, unlessFound } from './report.ts';
 import {

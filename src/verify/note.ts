@@ -4,19 +4,19 @@
  * @module
  */
 
-import { originOf, rootText } from '../domain/checkpoint.ts';
+import { originOf, rootText } from '../domain/log/checkpoint.ts';
 import {
   type NoteClaim,
   type NoteHead,
   noteClaims,
   readHeadText,
   readNote,
-} from '../domain/note.ts';
-import { isKeyName, type NoteKey, noteKey, rawEcdsa, vkeyText } from '../domain/note-key.ts';
-import type { CheckpointGround, SignedHead } from './checkpoint.ts';
+} from '../domain/log/note.ts';
+import { isKeyName, type NoteKey, noteKey, rawEcdsa, vkeyText } from '../domain/log/note-key.ts';
 import type { Keys, VerifyingKey } from './keys.ts';
 import { type Check, failed, notChecked, ok, unlessFound } from './report.ts';
 import { holds } from './signature.ts';
+import type { CheckpointGround, SignedHead } from './signed.ts';
 import { pinCheck } from './signed.ts';
 
 export async function noteChecks(

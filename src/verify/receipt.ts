@@ -8,12 +8,13 @@
  * @module
  */
 
-import { fromHex } from '../domain/hash.ts';
-import type { Hash } from '../domain/merkle.ts';
+import type { Hash } from '../domain/log/merkle.ts';
+import { fromHex } from '../domain/wire/hash.ts';
 import { Receipt } from '../protocol/invocation.ts';
-import { CHECKPOINT_LIMITS, type CheckpointGround, verifyCheckpoint } from './checkpoint.ts';
+import { CHECKPOINT_LIMITS, verifyCheckpoint } from './checkpoint.ts';
 import { inclusionCheck, proofIn } from './entry.ts';
 import { about, failed, type Report, reportOf } from './report.ts';
+import type { CheckpointGround } from './signed.ts';
 
 /** The detail of the checkpoint was asked for the proof of the receipt's leaf hash. */
 export interface ProvedReceipt {

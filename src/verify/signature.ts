@@ -6,8 +6,8 @@
  * @module
  */
 
-import { toBase64 } from '../domain/base64.ts';
-import { createRecent } from '../domain/recent.ts';
+import { createRecent } from '../domain/values/recent.ts';
+import { toBase64 } from '../domain/wire/base64.ts';
 
 export interface SignatureClaim {
   readonly type: 'ecdsa' | 'ed25519';

@@ -4,8 +4,9 @@
  * @module
  */
 
-import { canonicalJson } from '../domain/canonical.ts';
-import { type SignedText, TYPS } from '../domain/jws.ts';
+import type { Hash } from '../domain/log/merkle.ts';
+import { canonicalJson } from '../domain/wire/canonical.ts';
+import { type SignedText, TYPS } from '../domain/wire/jws.ts';
 import type { Keys, VerifyingKey } from './keys.ts';
 import { type Check, failed, notChecked, ok, unlessFound } from './report.ts';
 import { holds } from './signature.ts';
@@ -83,4 +84,17 @@ export function canonicalBytes(value: unknown): Uint8Array | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** A checkpoint does not name its service; the signature covers the name that is given here. */
+export interface CheckpointGround extends Ground {
+  readonly serviceId: string;
+}
+
+/** What a proof is held against. */
+export interface SignedHead {
+  /** The place of the log's first entry: a later log of the same store begins at another than 0. */
+  readonly first: number;
+  readonly size: number;
+  readonly root: Hash;
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { readCompact, TYPS } from '../domain/jws.ts';
-import { SUCCESSORS_MAX, type SuccessorUse } from '../domain/successor.ts';
+import { SUCCESSORS_MAX, type SuccessorUse } from '../domain/log/successor.ts';
+import { readCompact, TYPS } from '../domain/wire/jws.ts';
 import { generateJwk, readPrivateJwk, type SigningKey } from '../keyring/es256.ts';
 import { openKeyring } from '../keyring/keyring.ts';
 import { successorText } from '../keyring/successors.ts';

@@ -18,7 +18,7 @@ import {
   SUCCESSORS_MAX,
   type SuccessorText,
   type SuccessorUse,
-} from '../domain/successor.ts';
+} from '../domain/log/successor.ts';
 import { Jwks } from '../protocol/trust.ts';
 import { type KeySource, type Keys, readKeys } from './keys.ts';
 import { holds } from './signature.ts';

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { readClaims, readCompact, TYPS } from '../domain/jws.ts';
+import { readClaims, readCompact, TYPS } from '../domain/wire/jws.ts';
 import { DelegationClaims } from '../protocol/token.ts';
 import { type Check, failed, ok, type Report, reportOf, unlessFound } from './report.ts';
 import { expiryCheck, type Ground, serviceCheck, serviceLimit, signatureChecks } from './signed.ts';

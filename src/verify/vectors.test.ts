@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'vitest';
 import { vectors } from '../../test/vectors.ts';
-import { fromHex } from '../domain/hash.ts';
+import { fromHex } from '../domain/wire/hash.ts';
 import { inclusionCheck } from './entry.ts';
 import { holds } from './signature.ts';
 

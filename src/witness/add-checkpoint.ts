@@ -8,11 +8,17 @@
  * @module
  */
 
-import { fromBase64 } from '../domain/base64.ts';
-import { EMPTY_ROOT, type Hash } from '../domain/merkle.ts';
-import { verifyConsistency } from '../domain/merkle-proof.ts';
-import { type Note, type NoteHead, noteClaims, readHeadText, readNote } from '../domain/note.ts';
-import type { NoteKey } from '../domain/note-key.ts';
+import { EMPTY_ROOT, type Hash } from '../domain/log/merkle.ts';
+import { verifyConsistency } from '../domain/log/merkle-proof.ts';
+import {
+  type Note,
+  type NoteHead,
+  noteClaims,
+  readHeadText,
+  readNote,
+} from '../domain/log/note.ts';
+import type { NoteKey } from '../domain/log/note-key.ts';
+import { fromBase64 } from '../domain/wire/base64.ts';
 import { isNoteClaim } from '../keyring/note-signing.ts';
 import type { WitnessKey } from './key.ts';
 import { keepSeen, readSeen, type SeenHead } from './state.ts';

@@ -14,8 +14,8 @@ import {
 } from 'node:crypto';
 import { existsSync, linkSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { cosignatureOf, cosignedBytes, signatureLine } from '../domain/note.ts';
-import { type NoteKey, noteKey } from '../domain/note-key.ts';
+import { cosignatureOf, cosignedBytes, signatureLine } from '../domain/log/note.ts';
+import { type NoteKey, noteKey } from '../domain/log/note-key.ts';
 import { makeFolder } from '../folder.ts';
 import { syncFolder, writeDurably } from './durable.ts';
 

@@ -12,10 +12,10 @@
 import { randomUUID } from 'node:crypto';
 import { linkSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { fromBase64, toBase64 } from '../domain/base64.ts';
-import { sha256Hex } from '../domain/hash.ts';
-import { type Hash, isTreeSize } from '../domain/merkle.ts';
-import type { NoteHead } from '../domain/note.ts';
+import { type Hash, isTreeSize } from '../domain/log/merkle.ts';
+import type { NoteHead } from '../domain/log/note.ts';
+import { fromBase64, toBase64 } from '../domain/wire/base64.ts';
+import { sha256Hex } from '../domain/wire/hash.ts';
 import { syncFolder, writeDurably } from './durable.ts';
 
 /** A head as it was read, with the number that the next one must follow. */

@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { test } from 'vitest';
-import { chainNames } from '../../src/domain/chain.ts';
+import { chainNames } from '../../src/domain/authority/chain.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
 import { BOB, type Desk, onEachStore } from './desk.ts';
 

@@ -11,10 +11,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import { folderRowKeys } from '../../src/keyring/row-keys.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
-import type { Loaded } from '../../src/storage/invocation-store.ts';
-import type { GrantRecord } from '../../src/storage/records.ts';
-import { rowText } from '../../src/storage/row-forms.ts';
-import type { Store } from '../../src/storage/store.ts';
+import type { Loaded } from '../../src/storage/port/invocation-store.ts';
+import type { GrantRecord } from '../../src/storage/port/records.ts';
+import { rowText } from '../../src/storage/port/row-forms.ts';
+import type { Store } from '../../src/storage/port/store.ts';
 import { STORES } from '../service/harness.ts';
 import { ALICE, assertRefused, BOB, type Desk, OPERATOR, onEachStore, startDesk } from './desk.ts';
 

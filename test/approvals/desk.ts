@@ -6,12 +6,16 @@
 
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe } from 'vitest';
-import { entryView } from '../../src/domain/entry.ts';
+import { entryView } from '../../src/domain/log/entry.ts';
 import type { AuditEntry, EntryType } from '../../src/protocol/audit.ts';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
-import { defineCapability, type HandlerContext, NoEffect } from '../../src/service/define.ts';
-import { createService, type ServiceDefinition } from '../../src/service/definition.ts';
+import {
+  defineCapability,
+  type HandlerContext,
+  NoEffect,
+} from '../../src/service/author/define.ts';
+import { createService, type ServiceDefinition } from '../../src/service/author/definition.ts';
 import {
   type Reply,
   STORES,

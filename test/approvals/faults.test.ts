@@ -7,7 +7,7 @@
 
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest';
-import { OutcomeUnknown, type Store, StoreUnavailable } from '../../src/storage/store.ts';
+import { OutcomeUnknown, type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
 import { STORES } from '../service/harness.ts';
 import { assertRefused, BOB, type Desk, startDesk } from './desk.ts';
 

@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import canonicalize from 'canonicalize';
 import { compactVerify, createLocalJWKSet } from 'jose';
 import { test } from 'vitest';
-import { chainOf } from '../../src/domain/chain.ts';
+import { chainOf } from '../../src/domain/authority/chain.ts';
 import { Grant } from '../../src/protocol/approval.ts';
 import {
   ALICE,

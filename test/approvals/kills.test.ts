@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
 import { openStore } from '../../src/storage/open.ts';
-import { type Store, StoreUnavailable } from '../../src/storage/store.ts';
+import { type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
 import { eventually } from '../invoke/rig.ts';
 import { type Reply, STORES } from '../service/harness.ts';
 import { BOB, type Desk, startDesk } from './desk.ts';

@@ -7,8 +7,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { rowText } from '../../src/storage/row-forms.ts';
-import type { Store } from '../../src/storage/store.ts';
+import { rowText } from '../../src/storage/port/row-forms.ts';
+import type { Store } from '../../src/storage/port/store.ts';
 import { approval, entry } from '../../src/testing/fixtures.ts';
 import {
   AGENT,

@@ -7,7 +7,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { digestOf } from '../../src/domain/canonical.ts';
+import { digestOf } from '../../src/domain/wire/canonical.ts';
 import { ALICE, assertRefused, BOB, CAROL, type Desk, onEachStore } from './desk.ts';
 import { askedOverSocket } from './socket.ts';
 

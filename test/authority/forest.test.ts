@@ -8,8 +8,8 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { test } from 'vitest';
-import type { Authority } from '../../src/domain/narrowing.ts';
-import type { TokenRecord } from '../../src/storage/records.ts';
+import type { Authority } from '../../src/domain/authority/narrowing.ts';
+import type { TokenRecord } from '../../src/storage/port/records.ts';
 import { anyAuthority, anyPlan, type Plan, requestOf, widened } from '../authorities.ts';
 import type { TestService } from '../service/harness.ts';
 import { askToken, IDENTITIES, onBothStores, SETTINGS } from './support.ts';

@@ -7,8 +7,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import type { TokenRecord } from '../../src/storage/records.ts';
-import { type Store, StoreUnavailable } from '../../src/storage/store.ts';
+import type { TokenRecord } from '../../src/storage/port/records.ts';
+import { type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
 import { childToken, entry } from '../../src/testing/fixtures.ts';
 import { ALICE, STORES, testService } from '../service/harness.ts';
 import { countTurns } from '../service/turns.ts';

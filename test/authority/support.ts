@@ -13,11 +13,11 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe } from 'vitest';
 import { DEMO_IDENTITIES } from '../../examples/travel/service.ts';
-import { entryView } from '../../src/domain/entry.ts';
+import { entryView } from '../../src/domain/log/entry.ts';
 import type { AuditEntry } from '../../src/protocol/audit.ts';
 import type { FailureType } from '../../src/protocol/failure.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
-import type { Store } from '../../src/storage/store.ts';
+import type { Store } from '../../src/storage/port/store.ts';
 import { emptyStore } from '../empty-store.ts';
 import {
   type Reply,

@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import type { AuditEntry } from '../../src/protocol/audit.ts';
-import { NoEffect } from '../../src/service/define.ts';
+import { NoEffect } from '../../src/service/author/define.ts';
 import { eventually } from '../invoke/rig.ts';
 import { STORES } from '../service/harness.ts';
 import { type Desk, openDesk } from './desk.ts';

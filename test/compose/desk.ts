@@ -5,10 +5,10 @@
  */
 
 import { afterAll, beforeAll, beforeEach, describe } from 'vitest';
-import { entryView } from '../../src/domain/entry.ts';
+import { entryView } from '../../src/domain/log/entry.ts';
 import type { AuditEntry } from '../../src/protocol/audit.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
-import type { DefinedCapability } from '../../src/service/define.ts';
+import type { DefinedCapability } from '../../src/service/author/define.ts';
 import { ALICE, SETTINGS } from '../invoke/principals.ts';
 import { STORES, type TestOptions, type TestService, testService } from '../service/harness.ts';
 import { createWorld, type World } from './world.ts';

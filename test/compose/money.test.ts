@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'vitest';
-import { NoEffect } from '../../src/service/define.ts';
+import { NoEffect } from '../../src/service/author/define.ts';
 import { onEachStore } from './desk.ts';
 import { whole } from './world.ts';
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Store, StoreUnavailable } from '../../src/storage/store.ts';
+import { type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
 
 /** The changes of the store that a composed call makes once it is admitted. */
 const CHANGES: ReadonlySet<PropertyKey> = new Set(['beginStep', 'endStep', 'settle', 'append']);

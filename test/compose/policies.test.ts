@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { HandlerFailure, NoEffect } from '../../src/service/define.ts';
+import { HandlerFailure, NoEffect } from '../../src/service/author/define.ts';
 import { onEachStore } from './desk.ts';
 import { whole } from './world.ts';
 

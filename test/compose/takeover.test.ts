@@ -6,8 +6,8 @@
 
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest';
-import { NoEffect } from '../../src/service/define.ts';
-import { OutcomeUnknown, type Store, StoreUnavailable } from '../../src/storage/store.ts';
+import { NoEffect } from '../../src/service/author/define.ts';
+import { OutcomeUnknown, type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
 import { eventually } from '../invoke/rig.ts';
 import { STORES } from '../service/harness.ts';
 import { type Desk, openDesk } from './desk.ts';

@@ -11,8 +11,8 @@ import {
   type DefinedCapability,
   defineCapability,
   type HandlerContext,
-} from '../../src/service/define.ts';
-import { createService, type ServiceDefinition } from '../../src/service/definition.ts';
+} from '../../src/service/author/define.ts';
+import { createService, type ServiceDefinition } from '../../src/service/author/definition.ts';
 
 type Script = (parameters: JsonObject, context: HandlerContext) => JsonObject | Promise<JsonObject>;
 

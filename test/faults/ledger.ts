@@ -8,10 +8,10 @@
  */
 
 import assert from 'node:assert/strict';
-import type { StoredEntry } from '../../src/domain/entry.ts';
-import { checkStore } from '../../src/storage/fsck.ts';
+import type { StoredEntry } from '../../src/domain/log/entry.ts';
+import { checkStore } from '../../src/storage/fsck/fsck.ts';
+import type { Store } from '../../src/storage/port/store.ts';
 import { recoverIntents } from '../../src/storage/recovery.ts';
-import type { Store } from '../../src/storage/store.ts';
 import {
   admission,
   cents,
@@ -22,7 +22,7 @@ import {
   keep,
   settlement,
 } from '../../src/testing/fixtures.ts';
-import { money } from '../../src/testing/observe.ts';
+import { money } from '../../src/testing/store/observe.ts';
 import { outcomeEntry, outcomeOf, unknownOutcome } from './outcome.ts';
 import type { Act, Said, World } from './said.ts';
 

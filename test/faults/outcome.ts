@@ -7,9 +7,9 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import { type EntryRecord, entryView, type StoredEntry } from '../../src/domain/entry.ts';
+import { type EntryRecord, entryView, type StoredEntry } from '../../src/domain/log/entry.ts';
 import type { EntryState } from '../../src/protocol/audit.ts';
-import type { IntentRecord } from '../../src/storage/records.ts';
+import type { IntentRecord } from '../../src/storage/port/records.ts';
 import type { Close } from '../../src/storage/recovery.ts';
 import { entry } from '../../src/testing/fixtures.ts';
 

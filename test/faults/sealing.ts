@@ -7,10 +7,9 @@
 import { writeSync } from 'node:fs';
 import { openKeyring } from '../../src/keyring/keyring.ts';
 import { createLog } from '../../src/log.ts';
-import { sealNext } from '../../src/service/seal.ts';
-import { openMark } from '../../src/storage/mark.ts';
-import { openStore } from '../../src/storage/open.ts';
-import { StoreUnavailable } from '../../src/storage/store.ts';
+import { sealNext } from '../../src/service/log/seal.ts';
+import { openMark, openStore } from '../../src/storage/open.ts';
+import { StoreUnavailable } from '../../src/storage/port/store.ts';
 import { entry } from '../../src/testing/fixtures.ts';
 import type { Said } from './said.ts';
 

@@ -11,12 +11,12 @@
 import { randomInt } from 'node:crypto';
 import { writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Admission, Settlement } from '../../src/storage/invocation-store.ts';
+import type { Admission, Settlement } from '../../src/storage/port/invocation-store.ts';
+import type { GrantRecord, TokenRecord } from '../../src/storage/port/records.ts';
+import { OutcomeUnknown, type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
 import { openPostgres } from '../../src/storage/postgres/store.ts';
-import type { GrantRecord, TokenRecord } from '../../src/storage/records.ts';
 import { startRecovery } from '../../src/storage/recovery.ts';
 import { openSqlite } from '../../src/storage/sqlite/store.ts';
-import { OutcomeUnknown, type Store, StoreUnavailable } from '../../src/storage/store.ts';
 import { admission, entry, keyOf, settlement, usd, useOf } from '../../src/testing/fixtures.ts';
 import { newOperationId, outcomeEntry, unknownOutcome } from './outcome.ts';
 import type { Act, Said, WorkerConfig } from './said.ts';

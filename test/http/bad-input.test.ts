@@ -7,7 +7,7 @@
 
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, test, vi } from 'vitest';
-import { BODY_LIMITS } from '../../src/domain/json.ts';
+import { BODY_LIMITS } from '../../src/domain/wire/json.ts';
 import { ALICE, type Reply, type TestService, testService } from '../service/harness.ts';
 import { assertRefused } from './refused.ts';
 

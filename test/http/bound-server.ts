@@ -9,13 +9,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach } from 'vitest';
-import { answerClientError, answerConnect } from '../../src/http/client-error.ts';
 import {
   boundConnections,
   CONNECTION_BOUNDS,
   type ConnectionBounds,
-} from '../../src/http/connection.ts';
-import type { Handler } from '../../src/http/held.ts';
+} from '../../src/http/bounds/connection.ts';
+import type { Handler } from '../../src/http/bounds/held.ts';
+import { answerClientError, answerConnect } from '../../src/http/client-error.ts';
 
 const opened: (() => void)[] = [];
 afterEach(() => {

@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, test } from 'vitest';
-import { BODY_LIMITS } from '../../src/domain/json.ts';
+import { BODY_LIMITS } from '../../src/domain/wire/json.ts';
 import { Failure } from '../../src/protocol/failure.ts';
 import { ALICE, patientLoad, type TestService, testService } from '../service/harness.ts';
 import { connected, exchanged, listening, receivedBy, replyIn } from './socket.ts';

@@ -11,7 +11,7 @@ import { main } from '../../src/cli/main.ts';
 import { createClient } from '../../src/client/index.ts';
 import type { OperationName } from '../../src/protocol/operations.ts';
 import { DiscoveryAnswer } from '../../src/protocol/trust.ts';
-import { inProcess } from '../../src/testing/surface.ts';
+import { inProcess } from '../../src/testing/scenarios/surface.ts';
 import { AGENT, ALICE, type TestService, testService } from '../service/harness.ts';
 import { assertRefused } from './refused.ts';
 

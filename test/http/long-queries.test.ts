@@ -12,7 +12,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { setImmediate } from 'node:timers';
 import { test } from 'vitest';
-import type { Store } from '../../src/storage/store.ts';
+import type { Store } from '../../src/storage/port/store.ts';
 import { entry } from '../../src/testing/fixtures.ts';
 import {
   ALICE,

@@ -8,8 +8,8 @@
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import { operations } from '../../src/protocol/operations.ts';
-import { createService } from '../../src/service/definition.ts';
-import { StoreUnavailable } from '../../src/storage/store.ts';
+import { createService } from '../../src/service/author/definition.ts';
+import { StoreUnavailable } from '../../src/storage/port/store.ts';
 import { ALICE, patientLoad, STORES, type TestService, testService } from '../service/harness.ts';
 
 let service: TestService;

@@ -10,8 +10,8 @@ import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import { createLog } from '../../src/log.ts';
 import { type Operation, operations } from '../../src/protocol/operations.ts';
-import { defineCapability } from '../../src/service/define.ts';
-import { createService } from '../../src/service/definition.ts';
+import { defineCapability } from '../../src/service/author/define.ts';
+import { createService } from '../../src/service/author/definition.ts';
 import { ALICE, OPERATOR, STORES, type TestService, testService } from '../service/harness.ts';
 
 const CANARY = 'canary-5b1e7c';

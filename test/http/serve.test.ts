@@ -12,11 +12,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test, vi } from 'vitest';
 import { DEMO_IDENTITIES, travelDesk } from '../../examples/travel/service.ts';
-import type { GivenSettings } from '../../src/config.ts';
+import type { GivenSettings } from '../../src/config/config.ts';
 import { type RunningService, serve } from '../../src/http/serve.ts';
 import { createLog } from '../../src/log.ts';
-import { defineCapability } from '../../src/service/define.ts';
-import { createService } from '../../src/service/definition.ts';
+import { defineCapability } from '../../src/service/author/define.ts';
+import { createService } from '../../src/service/author/definition.ts';
 import { keyFilesIn } from '../key-files.ts';
 import { connected, receivedBy, replyIn } from './socket.ts';
 

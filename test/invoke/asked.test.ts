@@ -6,11 +6,15 @@
 
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, beforeEach, test } from 'vitest';
-import { digestOf } from '../../src/domain/canonical.ts';
-import type { ActorPolicy } from '../../src/domain/inputs.ts';
+import type { ActorPolicy } from '../../src/domain/invocation/inputs.ts';
+import { digestOf } from '../../src/domain/wire/canonical.ts';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
-import { defineCapability } from '../../src/service/define.ts';
-import { type AskedInput, createService, type Resolution } from '../../src/service/definition.ts';
+import { defineCapability } from '../../src/service/author/define.ts';
+import {
+  type AskedInput,
+  createService,
+  type Resolution,
+} from '../../src/service/author/definition.ts';
 import { type TestService, testService } from '../service/harness.ts';
 import { ALICE, SETTINGS } from './principals.ts';
 

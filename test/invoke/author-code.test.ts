@@ -8,11 +8,11 @@
 import assert from 'node:assert/strict';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, test } from 'vitest';
-import type { ActorPolicy } from '../../src/domain/inputs.ts';
+import type { ActorPolicy } from '../../src/domain/invocation/inputs.ts';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
-import { defineCapability, type PinnedElsewhere } from '../../src/service/define.ts';
-import { createService, type Resolution } from '../../src/service/definition.ts';
-import { HOSTILE_VALUES } from '../../src/testing/hostile-values.ts';
+import { defineCapability, type PinnedElsewhere } from '../../src/service/author/define.ts';
+import { createService, type Resolution } from '../../src/service/author/definition.ts';
+import { HOSTILE_VALUES } from '../../src/testing/store/hostile-values.ts';
 import { type TestService, testService } from '../service/harness.ts';
 import { ALICE, SETTINGS } from './principals.ts';
 

@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { FailureType } from '../../src/protocol/failure.ts';
-import { NoEffect } from '../../src/service/define.ts';
+import { NoEffect } from '../../src/service/author/define.ts';
 import type { Reply } from '../service/harness.ts';
 import { ALICE, APPROVER, OPERATOR } from './principals.ts';
 import { eventually, onEachStore, type Rig } from './rig.ts';

@@ -8,9 +8,9 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest';
-import { entryOf, SALT_BYTES } from '../../src/domain/entry.ts';
-import { ID_BYTES, idOf } from '../../src/domain/ids.ts';
-import { OutcomeUnknown, type Store, StoreUnavailable } from '../../src/storage/store.ts';
+import { entryOf, SALT_BYTES } from '../../src/domain/log/entry.ts';
+import { ID_BYTES, idOf } from '../../src/domain/wire/ids.ts';
+import { OutcomeUnknown, type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
 import { STORES } from '../service/harness.ts';
 import { eventually, type Rig, startRig } from './rig.ts';
 

@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { digestOf } from '../../src/domain/canonical.ts';
+import { digestOf } from '../../src/domain/wire/canonical.ts';
 import { assertRefused, onEachStore } from './rig.ts';
 
 // For each type: values that pass, and values that do not.

@@ -7,12 +7,16 @@
 
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, test } from 'vitest';
-import { entryView } from '../../src/domain/entry.ts';
+import { entryView } from '../../src/domain/log/entry.ts';
 import type { JsonObject, Money } from '../../src/protocol/primitives.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
-import { defineCapability, type HandlerContext, NoEffect } from '../../src/service/define.ts';
-import { createService } from '../../src/service/definition.ts';
-import { checkStore } from '../../src/storage/fsck.ts';
+import {
+  defineCapability,
+  type HandlerContext,
+  NoEffect,
+} from '../../src/service/author/define.ts';
+import { createService } from '../../src/service/author/definition.ts';
+import { checkStore } from '../../src/storage/fsck/fsck.ts';
 import { STORES, type TestService, testService } from '../service/harness.ts';
 import { ALICE, OPERATOR, SETTINGS } from './principals.ts';
 import { eventually } from './rig.ts';

@@ -7,8 +7,8 @@
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import type { Observability } from '../../src/protocol/capability.ts';
-import { defineCapability } from '../../src/service/define.ts';
-import { createService } from '../../src/service/definition.ts';
+import { defineCapability } from '../../src/service/author/define.ts';
+import { createService } from '../../src/service/author/definition.ts';
 import { STORES, type TestService, testService } from '../service/harness.ts';
 import { ALICE, SETTINGS } from './principals.ts';
 

@@ -6,12 +6,12 @@
 
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, test } from 'vitest';
-import { entryView } from '../../src/domain/entry.ts';
+import { entryView } from '../../src/domain/log/entry.ts';
 import type { Money } from '../../src/protocol/primitives.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
-import { defineCapability } from '../../src/service/define.ts';
-import { createService, DefinitionError } from '../../src/service/definition.ts';
-import { checkStore } from '../../src/storage/fsck.ts';
+import { defineCapability } from '../../src/service/author/define.ts';
+import { createService, DefinitionError } from '../../src/service/author/definition.ts';
+import { checkStore } from '../../src/storage/fsck/fsck.ts';
 import { STORES, type TestService, testService } from '../service/harness.ts';
 import { ALICE, BOB, OPERATOR, SETTINGS } from './principals.ts';
 

@@ -13,8 +13,8 @@ import {
   defineCapability,
   HandlerFailure,
   NoEffect,
-} from '../../src/service/define.ts';
-import { createService } from '../../src/service/definition.ts';
+} from '../../src/service/author/define.ts';
+import { createService } from '../../src/service/author/definition.ts';
 import { type TestService, testService } from '../service/harness.ts';
 import { ALICE, SETTINGS } from './principals.ts';
 

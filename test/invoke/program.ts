@@ -10,12 +10,12 @@
 
 import { appendFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { configOf } from '../../src/config.ts';
+import { configOf } from '../../src/config/config.ts';
 import { createHttpServer } from '../../src/http/server.ts';
 import { openKeyring } from '../../src/keyring/keyring.ts';
 import { createLog } from '../../src/log.ts';
-import { defineCapability, NoEffect } from '../../src/service/define.ts';
-import { createService } from '../../src/service/definition.ts';
+import { defineCapability, NoEffect } from '../../src/service/author/define.ts';
+import { createService } from '../../src/service/author/definition.ts';
 import { createRuntime } from '../../src/service/runtime.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { SETTINGS } from './principals.ts';

@@ -7,8 +7,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
-import { defineCapability } from '../../src/service/define.ts';
-import { createService } from '../../src/service/definition.ts';
+import { defineCapability } from '../../src/service/author/define.ts';
+import { createService } from '../../src/service/author/definition.ts';
 import { STORES, type TestOptions, type TestService, testService } from '../service/harness.ts';
 import { ALICE, BOB, SETTINGS } from './principals.ts';
 

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'vitest';
 import { openStore } from '../../src/storage/open.ts';
-import { type Store, StoreUnavailable } from '../../src/storage/store.ts';
+import { type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
 import { STORES } from '../service/harness.ts';
 import { eventually, startRig } from './rig.ts';
 

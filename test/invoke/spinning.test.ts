@@ -8,10 +8,10 @@
 import assert from 'node:assert/strict';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, beforeEach, test } from 'vitest';
-import { entryView } from '../../src/domain/entry.ts';
+import { entryView } from '../../src/domain/log/entry.ts';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
-import { defineCapability, type HandlerContext } from '../../src/service/define.ts';
-import { createService } from '../../src/service/definition.ts';
+import { defineCapability, type HandlerContext } from '../../src/service/author/define.ts';
+import { createService } from '../../src/service/author/definition.ts';
 import { type TestService, testService } from '../service/harness.ts';
 import { ALICE, SETTINGS } from './principals.ts';
 import { eventually } from './rig.ts';

@@ -6,14 +6,14 @@
  */
 
 import type { JsonObject } from '../../src/protocol/primitives.ts';
-import { defineCapability, type HandlerContext } from '../../src/service/define.ts';
+import { defineCapability, type HandlerContext } from '../../src/service/author/define.ts';
 import {
   type AskedInput,
   createService,
   type Resolution,
   type Resolver,
   type ServiceDefinition,
-} from '../../src/service/definition.ts';
+} from '../../src/service/author/definition.ts';
 
 export type Script = (
   parameters: JsonObject,

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { createPublicKey, verify } from 'node:crypto';
 import { test } from 'vitest';
-import { payloadOf, readRootText } from '../../src/domain/checkpoint.ts';
-import { fromHex, toHex } from '../../src/domain/hash.ts';
-import { verifyConsistency, verifyInclusion } from '../../src/domain/merkle-proof.ts';
+import { payloadOf, readRootText } from '../../src/domain/log/checkpoint.ts';
+import { verifyConsistency, verifyInclusion } from '../../src/domain/log/merkle-proof.ts';
+import { fromHex, toHex } from '../../src/domain/wire/hash.ts';
 import { Checkpoint, CheckpointDetail, CheckpointListAnswer } from '../../src/protocol/audit.ts';
 import {
   AGENT,

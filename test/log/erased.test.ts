@@ -6,7 +6,7 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import pg from 'pg';
 import { test } from 'vitest';
 import { openStore } from '../../src/storage/open.ts';
-import type { Erasure, Store } from '../../src/storage/store.ts';
+import type { Erasure, Store } from '../../src/storage/port/store.ts';
 import {
   admission,
   at,

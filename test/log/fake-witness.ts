@@ -7,7 +7,7 @@
 import { createPublicKey, generateKeyPairSync, hash, sign, verify } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { verifyConsistency } from '../../src/domain/merkle-proof.ts';
+import { verifyConsistency } from '../../src/domain/log/merkle-proof.ts';
 
 export interface FakeWitness {
   readonly url: string;

@@ -7,11 +7,10 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'vitest';
-import { ORIGIN_SPAN } from '../../src/domain/origin.ts';
-import { acceptLoss } from '../../src/service/recover-log.ts';
-import { openMark } from '../../src/storage/mark.ts';
-import { openStore } from '../../src/storage/open.ts';
-import type { Store } from '../../src/storage/store.ts';
+import { ORIGIN_SPAN } from '../../src/domain/log/origin.ts';
+import { acceptLoss } from '../../src/service/log/recover-log.ts';
+import { openMark, openStore } from '../../src/storage/open.ts';
+import type { Store } from '../../src/storage/port/store.ts';
 import { entry } from '../../src/testing/fixtures.ts';
 import {
   configure,

@@ -9,8 +9,8 @@ import assert from 'node:assert/strict';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'vitest';
-import { ORIGIN_SPAN } from '../../src/domain/origin.ts';
-import { checkStore } from '../../src/storage/fsck.ts';
+import { ORIGIN_SPAN } from '../../src/domain/log/origin.ts';
+import { checkStore } from '../../src/storage/fsck/fsck.ts';
 import { openStore } from '../../src/storage/open.ts';
 import {
   calls,

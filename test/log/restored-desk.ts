@@ -13,8 +13,8 @@ import { afterEach, beforeEach } from 'vitest';
 import { main } from '../../src/cli/main.ts';
 import { type RunningService, serve } from '../../src/http/serve.ts';
 import { createLog } from '../../src/log.ts';
-import { defineCapability } from '../../src/service/define.ts';
-import { createService } from '../../src/service/definition.ts';
+import { defineCapability } from '../../src/service/author/define.ts';
+import { createService } from '../../src/service/author/definition.ts';
 import { copyOf, freshDatabase, runSql } from '../postgres.ts';
 
 /** How often a handler ran. */

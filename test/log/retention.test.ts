@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { readRootText } from '../../src/domain/checkpoint.ts';
-import { fromHex, sha256, toHex } from '../../src/domain/hash.ts';
-import { hashLeaf } from '../../src/domain/merkle.ts';
-import { verifyInclusion } from '../../src/domain/merkle-proof.ts';
+import { readRootText } from '../../src/domain/log/checkpoint.ts';
+import { hashLeaf } from '../../src/domain/log/merkle.ts';
+import { verifyInclusion } from '../../src/domain/log/merkle-proof.ts';
+import { fromHex, sha256, toHex } from '../../src/domain/wire/hash.ts';
 import type { AuditEntry, CheckpointDetail } from '../../src/protocol/audit.ts';
-import { eraseDue, startRetention } from '../../src/service/retention.ts';
-import { checkStore } from '../../src/storage/fsck.ts';
+import { eraseDue, startRetention } from '../../src/service/log/retention.ts';
+import { checkStore } from '../../src/storage/fsck/fsck.ts';
 import { openSqlite } from '../../src/storage/sqlite/store.ts';
 import { admission, FAR, keep, keyOf, rootToken, settlement } from '../../src/testing/fixtures.ts';
 import { ALICE, OPERATOR, STORES, type TestService, testService } from '../service/harness.ts';

@@ -4,11 +4,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { test } from 'vitest';
 import { openKeyring } from '../../src/keyring/keyring.ts';
 import { createLog } from '../../src/log.ts';
-import { followMark, type SealParts } from '../../src/service/seal.ts';
-import { checkStore } from '../../src/storage/fsck.ts';
-import type { MarkStore } from '../../src/storage/mark.ts';
+import { followMark, type SealParts } from '../../src/service/log/seal.ts';
+import { checkStore } from '../../src/storage/fsck/fsck.ts';
 import { openStore } from '../../src/storage/open.ts';
-import { type Store, StoreUnavailable } from '../../src/storage/store.ts';
+import type { MarkStore } from '../../src/storage/port/mark.ts';
+import { type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
 import { emptyStore } from '../empty-store.ts';
 import { type Reply, STORES, type TestService, testService } from '../service/harness.ts';
 import {

@@ -10,8 +10,9 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { travelDesk } from '../../examples/travel/service.ts';
 import type { CheckpointDetail } from '../../src/protocol/audit.ts';
-import type { ServiceDefinition } from '../../src/service/definition.ts';
-import { type MarkStore, openMark } from '../../src/storage/mark.ts';
+import type { ServiceDefinition } from '../../src/service/author/definition.ts';
+import { openMark } from '../../src/storage/open.ts';
+import type { MarkStore } from '../../src/storage/port/mark.ts';
 import {
   ALICE,
   OPERATOR,

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 import { test } from 'vitest';
-import { configOf } from '../../src/config.ts';
-import { noteClaims, readNote } from '../../src/domain/note.ts';
-import { type NoteKey, readVkey } from '../../src/domain/note-key.ts';
+import { configOf } from '../../src/config/config.ts';
+import { noteClaims, readNote } from '../../src/domain/log/note.ts';
+import { type NoteKey, readVkey } from '../../src/domain/log/note-key.ts';
 import { isNoteClaim } from '../../src/keyring/note-signing.ts';
 import type { CheckpointDetail } from '../../src/protocol/audit.ts';
 import { STORES, type TestService, testService } from '../service/harness.ts';

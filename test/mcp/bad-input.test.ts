@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, test } from 'vitest';
-import { BODY_LIMITS } from '../../src/domain/json.ts';
+import { BODY_LIMITS } from '../../src/domain/wire/json.ts';
 import { type Desk, openDesk } from '../client/desk.ts';
 import { connected } from '../http/socket.ts';
 import { ALICE } from '../service/harness.ts';

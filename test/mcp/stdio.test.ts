@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, test } from 'vitest';
 import { main } from '../../src/cli/main.ts';
-import { BODY_LIMITS } from '../../src/domain/json.ts';
+import { BODY_LIMITS } from '../../src/domain/wire/json.ts';
 import { type Desk, openDesk, TRIP } from '../client/desk.ts';
 import { ALICE } from '../service/harness.ts';
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'vitest';
 import { parse } from 'yaml';
-import { configOf, loadConfig } from '../../src/config.ts';
-import { OidcIssuer } from '../../src/config-parts.ts';
+import { configOf, loadConfig } from '../../src/config/config.ts';
+import { OidcIssuer } from '../../src/config/parts.ts';
 
 const guide = readFileSync('docs/oidc.md', 'utf8');
 

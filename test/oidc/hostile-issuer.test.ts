@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { decodeProtectedHeader, type JWK } from 'jose';
 import { afterAll, beforeAll, test } from 'vitest';
-import { configOf } from '../../src/config.ts';
+import { configOf } from '../../src/config/config.ts';
 import { Refusal } from '../../src/domain/failure.ts';
 import { createLog } from '../../src/log.ts';
-import { createExternalIdentities } from '../../src/service/oidc.ts';
-import { callOut, type OutboundRequest } from '../../src/service/outbound.ts';
+import { createExternalIdentities } from '../../src/service/authority/oidc.ts';
+import { callOut, type OutboundRequest } from '../../src/service/authority/outbound.ts';
 import { type FalseAnswers, type FalseProvider, falseProvider } from './false-provider.ts';
 import { AUDIENCE, type TestProvider, testProvider } from './provider.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, test } from 'vitest';
-import { ConfigError, configOf, loadConfig } from '../../src/config.ts';
+import { ConfigError, configOf, loadConfig } from '../../src/config/config.ts';
 import type { TestService } from '../service/harness.ts';
 import { desk, issuerOf, principalAt } from './desk.ts';
 import { AUDIENCE, type TestProvider, testProvider } from './provider.ts';

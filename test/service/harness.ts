@@ -9,20 +9,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach } from 'vitest';
 import { DEMO_IDENTITIES, travelDesk } from '../../examples/travel/service.ts';
-import { configOf } from '../../src/config.ts';
-import type { ConnectionBounds } from '../../src/http/connection.ts';
+import { configOf } from '../../src/config/config.ts';
+import type { ConnectionBounds } from '../../src/http/bounds/connection.ts';
+import { type Load, watchLoad } from '../../src/http/bounds/shed.ts';
 import { createHttpServer, type HttpServer } from '../../src/http/server.ts';
-import { type Load, watchLoad } from '../../src/http/shed.ts';
 import { openKeyring } from '../../src/keyring/keyring.ts';
 import type { RowKeys } from '../../src/keyring/row-keys.ts';
 import { createLog } from '../../src/log.ts';
 import { mcpSurface } from '../../src/mcp/http.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
-import type { ServiceDefinition } from '../../src/service/definition.ts';
+import type { ServiceDefinition } from '../../src/service/author/definition.ts';
 import { createRuntime, type Runtime, type RuntimeParts } from '../../src/service/runtime.ts';
-import type { MarkStore } from '../../src/storage/mark.ts';
 import { openStore } from '../../src/storage/open.ts';
-import type { Store } from '../../src/storage/store.ts';
+import type { MarkStore } from '../../src/storage/port/mark.ts';
+import type { Store } from '../../src/storage/port/store.ts';
 import { emptyStore, type Place } from '../empty-store.ts';
 
 export interface Reply {

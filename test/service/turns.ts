@@ -5,7 +5,7 @@
  */
 
 import { setImmediate } from 'node:timers';
-import { createSlicer, type Slicer } from '../../src/service/slices.ts';
+import { createSlicer, type Slicer } from '../../src/service/pace/slices.ts';
 
 export interface TurnCounter {
   add(count: number): void;

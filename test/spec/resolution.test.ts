@@ -9,8 +9,8 @@ import assert from 'node:assert/strict';
 import { afterAll, beforeAll, test } from 'vitest';
 import { ResolutionBehavior, ResolutionMode } from '../../src/protocol/capability.ts';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
-import { defineCapability } from '../../src/service/define.ts';
-import { createService, type Resolution } from '../../src/service/definition.ts';
+import { defineCapability } from '../../src/service/author/define.ts';
+import { createService, type Resolution } from '../../src/service/author/definition.ts';
 import { type TestService, testService } from '../service/harness.ts';
 import { BARE, CELLS, type Hook, type Outcome, UNEQUIPPED } from './resolution-cells.ts';
 

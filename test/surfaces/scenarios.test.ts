@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, test } from 'vitest';
-import { checkStore } from '../../src/storage/fsck.ts';
+import { checkStore } from '../../src/storage/fsck/fsck.ts';
 import { STORIES_WITHOUT_TOOLS, surfaceScenarios } from '../../src/testing/index.ts';
 import type { Runner } from '../../src/testing/runner.ts';
 import { STORES, type TestService, testService } from '../service/harness.ts';

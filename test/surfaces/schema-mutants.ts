@@ -6,7 +6,7 @@
  * @module
  */
 
-import type { Schema } from '../../src/http/openapi-schemas.ts';
+import type { Schema } from '../../src/openapi/schemas.ts';
 
 export interface Mutant {
   readonly what: string;

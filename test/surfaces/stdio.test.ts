@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import { createPublicKey, verify } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, test } from 'vitest';
-import { canonicalJson } from '../../src/domain/canonical.ts';
+import { canonicalJson } from '../../src/domain/wire/canonical.ts';
 import { ALICE, type TestService, testService } from '../service/harness.ts';
 import { asking, type Message, openPipe, type PipeClient } from './pipe.ts';
 

@@ -6,20 +6,20 @@
 
 import assert from 'node:assert/strict';
 import { createPrivateKey, createPublicKey, generateKeyPairSync, sign } from 'node:crypto';
-import { canonicalJson } from '../../src/domain/canonical.ts';
-import { checkpointPayload, originOf, rootText } from '../../src/domain/checkpoint.ts';
-import { type EntryRecord, entryOf, entryView, SALT_BYTES } from '../../src/domain/entry.ts';
-import { sha256, toHex } from '../../src/domain/hash.ts';
-import { appendLeaves, foldPeaks, type Hash, rootOf } from '../../src/domain/merkle.ts';
-import { consistencyNodes, foldAll, inclusionNodes } from '../../src/domain/merkle-proof.ts';
+import { checkpointPayload, originOf, rootText } from '../../src/domain/log/checkpoint.ts';
+import { type EntryRecord, entryOf, entryView, SALT_BYTES } from '../../src/domain/log/entry.ts';
+import { appendLeaves, foldPeaks, type Hash, rootOf } from '../../src/domain/log/merkle.ts';
+import { consistencyNodes, foldAll, inclusionNodes } from '../../src/domain/log/merkle-proof.ts';
 import {
   cosignatureOf,
   cosignedBytes,
   headText,
   signatureLine,
   writeNote,
-} from '../../src/domain/note.ts';
-import { noteKey, vkeyText } from '../../src/domain/note-key.ts';
+} from '../../src/domain/log/note.ts';
+import { noteKey, vkeyText } from '../../src/domain/log/note-key.ts';
+import { canonicalJson } from '../../src/domain/wire/canonical.ts';
+import { sha256, toHex } from '../../src/domain/wire/hash.ts';
 import { generateJwk } from '../../src/keyring/es256.ts';
 import { openKeyring } from '../../src/keyring/keyring.ts';
 import { ARTEFACTS } from '../../src/keyring/wire.ts';

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'vitest';
 import { main } from '../../src/cli/main.ts';
-import type { Store } from '../../src/storage/store.ts';
+import type { Store } from '../../src/storage/port/store.ts';
 import { calmDesk, seal } from '../log/support.ts';
 import { ALICE, OPERATOR, STORES, testService } from '../service/harness.ts';
 

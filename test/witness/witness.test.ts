@@ -20,10 +20,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'vitest';
 import { main } from '../../src/cli/main.ts';
-import { appendLeaves, EMPTY_ROOT, type Hash, hashLeaf, rootOf } from '../../src/domain/merkle.ts';
-import { consistencyNodes, foldAll } from '../../src/domain/merkle-proof.ts';
-import { headText, writeNote } from '../../src/domain/note.ts';
-import { type NoteKey, noteKey, readVkey, vkeyText } from '../../src/domain/note-key.ts';
+import {
+  appendLeaves,
+  EMPTY_ROOT,
+  type Hash,
+  hashLeaf,
+  rootOf,
+} from '../../src/domain/log/merkle.ts';
+import { consistencyNodes, foldAll } from '../../src/domain/log/merkle-proof.ts';
+import { headText, writeNote } from '../../src/domain/log/note.ts';
+import { type NoteKey, noteKey, readVkey, vkeyText } from '../../src/domain/log/note-key.ts';
 import { openWitnessKey } from '../../src/witness/key.ts';
 import { serveWitness, type WitnessServer } from '../../src/witness/server.ts';
 import { calmDesk, sealed } from '../log/support.ts';

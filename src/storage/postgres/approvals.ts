@@ -7,7 +7,7 @@
  * @module
  */
 
-import type { ApprovalRecord, GrantRecord } from '../records.ts';
+import type { ApprovalRecord, GrantRecord } from '../port/records.ts';
 import {
   APPROVALS_LOOKED_AT_MAX,
   type ApprovalDecision,
@@ -18,12 +18,12 @@ import {
   type Denial,
   type LatestApproval,
   type Question,
-} from '../store.ts';
-import { endedActor } from './actor.ts';
-import { GRANT_COLUMNS } from './admission.ts';
+} from '../port/store.ts';
+import { endedActor } from './calls/actor.ts';
+import { GRANT_COLUMNS } from './calls/admission.ts';
 import type { Database, Session, Statement } from './connection.ts';
 import { insertDeliveries } from './deliveries.ts';
-import { enqueue } from './entries.ts';
+import { enqueue } from './log/entries.ts';
 import { approvalOf, grantOf, type Row } from './rows.ts';
 
 type Approvals = Omit<ApprovalStore, 'takeDeliveries' | 'finishDelivery' | 'listDeliveries'>;

@@ -8,7 +8,7 @@
  * @module
  */
 
-import { StoreUnavailable } from '../store.ts';
+import { StoreUnavailable } from '../port/store.ts';
 import { isHeldUp, isStoreFailure } from './failure.ts';
 
 export interface BatchLimits {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import pg from 'pg';
 import { afterAll, beforeAll, test } from 'vitest';
 import { freshDatabase } from '../../../test/postgres.ts';
-import { OutcomeUnknown, StoreUnavailable } from '../store.ts';
+import { OutcomeUnknown, StoreUnavailable } from '../port/store.ts';
 import { type Database, openDatabase, type Session } from './connection.ts';
 import { settingsOf } from './options.ts';
 

@@ -9,7 +9,7 @@
  */
 
 import pg from 'pg';
-import { StoreUnavailable } from '../store.ts';
+import { StoreUnavailable } from '../port/store.ts';
 import { failureOf, isConnectionLoss, isTie, type Stage } from './failure.ts';
 import type { PostgresSettings } from './options.ts';
 

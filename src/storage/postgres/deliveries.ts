@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { DeliveryRecord } from '../records.ts';
-import type { ApprovalStore } from '../store.ts';
+import type { DeliveryRecord } from '../port/records.ts';
+import type { ApprovalStore } from '../port/store.ts';
 import type { Database, Session, Statement } from './connection.ts';
 import { deliveryOf, type Row } from './rows.ts';
 

@@ -8,7 +8,7 @@
  */
 
 import pg from 'pg';
-import { OutcomeUnknown, StoreUnavailable } from '../store.ts';
+import { OutcomeUnknown, StoreUnavailable } from '../port/store.ts';
 
 /** Raised by our own functions, with JSON in the detail: no error, an answer that rolls back. */
 export const REFUSED = 'WR001';

@@ -8,10 +8,10 @@
  * @module
  */
 
-import { ORIGIN_SPAN } from '../../domain/origin.ts';
-import { treeFaults } from '../tree-faults.ts';
+import { ORIGIN_SPAN } from '../../domain/log/origin.ts';
+import { treeFaults } from '../fsck/tree-faults.ts';
 import type { Database, Session, Statement } from './connection.ts';
-import { INDEXES } from './migrations.ts';
+import { INDEXES } from './schema/migrations.ts';
 
 /** Long enough to read a log of hundreds of millions of entries from a slow disk. */
 const INSPECTION_TIMEOUT_MS = 30 * 60_000;

@@ -12,11 +12,11 @@ import {
   settlement,
   usd,
 } from '../../testing/fixtures.ts';
-import { money } from '../../testing/observe.ts';
-import type { Admission } from '../invocation-store.ts';
-import type { TokenRecord } from '../records.ts';
-import type { Store } from '../store.ts';
-import { GATE } from './schema-functions.ts';
+import { money } from '../../testing/store/observe.ts';
+import type { Admission } from '../port/invocation-store.ts';
+import type { TokenRecord } from '../port/records.ts';
+import type { Store } from '../port/store.ts';
+import { GATE } from './schema/functions.ts';
 import { openPostgres } from './store.ts';
 
 const ROUNDS = 40;

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { afterAll, beforeAll, test } from 'vitest';
 import { freshDatabase } from '../../../test/postgres.ts';
 import { at, entry } from '../../testing/fixtures.ts';
-import type { EntryQuery, Store } from '../store.ts';
+import type { EntryQuery, Store } from '../port/store.ts';
 import { type Database, openDatabase } from './connection.ts';
-import { IN_ORDER, lookOf, queryOf } from './log.ts';
+import { IN_ORDER, lookOf, queryOf } from './log/log.ts';
 import { settingsOf } from './options.ts';
 import { openPostgres } from './store.ts';
 

@@ -4,14 +4,14 @@
  * @module
  */
 
-import type { EntryRecord } from '../../domain/entry.ts';
-import type { FreezeRecord } from '../records.ts';
-import type { OperatorStore } from '../store.ts';
-import { endedActor } from './actor.ts';
+import type { EntryRecord } from '../../domain/log/entry.ts';
+import type { FreezeRecord } from '../port/records.ts';
+import type { OperatorStore } from '../port/store.ts';
+import { endedActor } from './calls/actor.ts';
 import type { Database, Session, Statement } from './connection.ts';
-import { enqueueFrom, entryValues } from './entries.ts';
+import { enqueueFrom, entryValues } from './log/entries.ts';
 import { freezeOf, type Row } from './rows.ts';
-import { ENTRY_COLUMNS } from './schema-log.ts';
+import { ENTRY_COLUMNS } from './schema/log.ts';
 
 export function createOperators(database: Database, now: () => Date): OperatorStore {
   return {

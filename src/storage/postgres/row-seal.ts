@@ -16,12 +16,12 @@ import {
   type RowTable,
   requestRows,
   type StoredRow,
-} from '../row-store.ts';
-import { GRANT_COLUMNS } from './admission.ts';
+} from '../port/row-store.ts';
 import { REQUEST_COLUMNS } from './approvals.ts';
+import { GRANT_COLUMNS } from './calls/admission.ts';
 import type { Database, Session, Statement } from './connection.ts';
-import { MIGRATION_LOCK, PATIENCE } from './migrations.ts';
 import { approvalOf, bindingOf, fixedOf, freezeOf, grantOf, linkOf, type Row } from './rows.ts';
+import { MIGRATION_LOCK, PATIENCE } from './schema/migrations.ts';
 import { tokenJson } from './tokens.ts';
 
 export function createRows(database: Database): RowStore {

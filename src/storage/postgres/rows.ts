@@ -7,11 +7,11 @@
  * @module
  */
 
-import type { StoredEntry } from '../../domain/entry.ts';
-import type { GrantTerms } from '../../domain/grant.ts';
-import { fromMinor, toMinor } from '../../domain/money.ts';
+import type { GrantTerms } from '../../domain/authority/grant.ts';
+import type { StoredEntry } from '../../domain/log/entry.ts';
+import { fromMinor, toMinor } from '../../domain/values/money.ts';
 import type { Budget } from '../../protocol/primitives.ts';
-import type { StepRecord } from '../composition-store.ts';
+import type { StepRecord } from '../port/composition-store.ts';
 import type {
   ApprovalRecord,
   BindingRecord,
@@ -24,9 +24,9 @@ import type {
   IntentRecord,
   LineageLink,
   TokenRecord,
-} from '../records.ts';
-import { remembered, shared, TOKENS_REMEMBERED_MAX } from '../remembered.ts';
-import { revokedAt } from '../row-forms.ts';
+} from '../port/records.ts';
+import { remembered, shared, TOKENS_REMEMBERED_MAX } from '../port/remembered.ts';
+import { revokedAt } from '../port/row-forms.ts';
 
 /** A row as the driver or JSON gives it. */
 export type Row = Readonly<Record<string, unknown>>;

@@ -8,31 +8,31 @@
  */
 
 import { setImmediate as turn } from 'node:timers/promises';
-import type { KeptWithStep } from '../composition-store.ts';
-import type { Overrun } from '../invocation-store.ts';
-import { type Store, StoreUnavailable } from '../store.ts';
-import { createAdmission } from './admission.ts';
+import type { KeptWithStep } from '../port/composition-store.ts';
+import type { Overrun } from '../port/invocation-store.ts';
+import { type Store, StoreUnavailable } from '../port/store.ts';
 import { createApprovals } from './approvals.ts';
-import { createCheckpoints } from './checkpoints.ts';
+import { createAdmission } from './calls/admission.ts';
+import { createCompositions } from './calls/compositions.ts';
+import { createIntents } from './calls/intents.ts';
+import { createLedgerReader } from './calls/ledger.ts';
+import { createLoad } from './calls/load.ts';
+import { createOverrunAppend } from './calls/overruns.ts';
+import { createPermits } from './calls/permits.ts';
+import { createSettlement } from './calls/settlement.ts';
 import { startClock } from './clock.ts';
-import { createCompositions } from './compositions.ts';
 import { type Database, openDatabase, type Statement } from './connection.ts';
 import { createDeliveries } from './deliveries.ts';
-import { createAppend } from './entries.ts';
-import { erase, erasures } from './erase.ts';
 import { inspectDatabase } from './inspect.ts';
-import { createIntents } from './intents.ts';
-import { createLedgerReader } from './ledger.ts';
-import { createLoad } from './load.ts';
-import { createLog } from './log.ts';
-import { migrate } from './migrations.ts';
+import { createCheckpoints } from './log/checkpoints.ts';
+import { createAppend } from './log/entries.ts';
+import { erase, erasures } from './log/erase.ts';
+import { createLog } from './log/log.ts';
+import { type Sequencer, startSequencer } from './log/sequencer.ts';
 import { createOperators } from './operators.ts';
 import { type PostgresOptions, settingsOf } from './options.ts';
-import { createOverrunAppend } from './overruns.ts';
-import { createPermits } from './permits.ts';
 import { createRows } from './row-seal.ts';
-import { type Sequencer, startSequencer } from './sequencer.ts';
-import { createSettlement } from './settlement.ts';
+import { migrate } from './schema/migrations.ts';
 import { createTokens } from './tokens.ts';
 
 export type { PostgresOptions } from './options.ts';

@@ -8,17 +8,17 @@
  * @module
  */
 
-import type { EntryRecord } from '../../domain/entry.ts';
-import type { TokenRecord } from '../records.ts';
-import type { RevocationFacts } from '../row-forms.ts';
-import type { ChildBounds, ChildState, TokenStore } from '../store.ts';
-import { judgedActor } from './actor.ts';
+import type { EntryRecord } from '../../domain/log/entry.ts';
+import type { TokenRecord } from '../port/records.ts';
+import type { RevocationFacts } from '../port/row-forms.ts';
+import type { ChildBounds, ChildState, TokenStore } from '../port/store.ts';
 import { createSharing } from './batch.ts';
+import { judgedActor } from './calls/actor.ts';
 import type { Database, Session, Statement } from './connection.ts';
-import { enqueue, enqueueAllFrom, enqueueFrom, entryColumns, entryValues } from './entries.ts';
+import { enqueue, enqueueAllFrom, enqueueFrom, entryColumns, entryValues } from './log/entries.ts';
 import { budgetMax, chargeOf, fixedOf, linkOf, type Row, sealOf } from './rows.ts';
-import { GATE } from './schema-functions.ts';
-import { ENTRY_COLUMNS } from './schema-log.ts';
+import { GATE } from './schema/functions.ts';
+import { ENTRY_COLUMNS } from './schema/log.ts';
 
 type ChildAnswer = Awaited<ReturnType<TokenStore['insertChild']>>;
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'vitest';
 import { entry } from '../../testing/fixtures.ts';
-import type { Store } from '../store.ts';
+import type { Store } from '../port/store.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { createSqliteStore } from './store.ts';
 

@@ -8,9 +8,8 @@
  */
 
 import type { ApprovalStatus } from '../../protocol/approval.ts';
-import type { ApprovalRecord, ApprovalVote, GrantRecord } from '../records.ts';
+import type { ActorEnded, ApprovalRecord, ApprovalVote, GrantRecord } from '../port/records.ts';
 import {
-  type ActorEnded,
   APPROVALS_LOOKED_AT_MAX,
   type ApprovalDecision,
   type ApprovalPage,
@@ -19,10 +18,10 @@ import {
   type Denial,
   type LatestApproval,
   type Question,
-} from '../store.ts';
+} from '../port/store.ts';
 import type { Connection } from './connection.ts';
 import { insertDeliveries } from './deliveries.ts';
-import type { LogWriter } from './log-writer.ts';
+import type { LogWriter } from './log/writer.ts';
 import { approvalOf, grantOf, type Row, timeOf } from './rows.ts';
 import { endedActor } from './tokens.ts';
 

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, test } from 'vitest';
-import { StoreUnavailable } from '../store.ts';
+import { StoreUnavailable } from '../port/store.ts';
 import { BUSY_TIMEOUT_MS, type Connection, failureOf, openConnection } from './connection.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'writ-sqlite-connection-'));

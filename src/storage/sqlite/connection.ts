@@ -17,10 +17,10 @@ import {
   type DatabaseSyncInstance,
   type StatementSyncInstance,
 } from '@photostructure/sqlite';
-import { isWellFormed } from '../../domain/json.ts';
+import { isWellFormed } from '../../domain/wire/json.ts';
 import { makeFolder } from '../../folder.ts';
-import { StoreUnavailable } from '../store.ts';
-import { isWalSafe } from './version.ts';
+import { StoreUnavailable } from '../port/store.ts';
+import { isWalSafe } from './schema/version.ts';
 
 export const IN_MEMORY = ':memory:';
 

@@ -7,8 +7,8 @@
  * @module
  */
 
-import type { DeliveryRecord } from '../records.ts';
-import type { ApprovalStore, DeliveryResult } from '../store.ts';
+import type { DeliveryRecord } from '../port/records.ts';
+import type { ApprovalStore, DeliveryResult } from '../port/store.ts';
 import type { Connection } from './connection.ts';
 import { deliveryOf, type Row } from './rows.ts';
 

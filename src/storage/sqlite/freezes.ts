@@ -6,11 +6,11 @@
  * @module
  */
 
-import type { FreezeKey } from '../../domain/freeze.ts';
-import type { FreezeRecord } from '../records.ts';
-import type { ActorEnded, FreezePage, FreezePlace, OperatorStore } from '../store.ts';
+import type { FreezeKey } from '../../domain/authority/freeze.ts';
+import type { ActorEnded, FreezeRecord } from '../port/records.ts';
+import type { FreezePage, FreezePlace, OperatorStore } from '../port/store.ts';
 import type { Connection } from './connection.ts';
-import type { LogWriter } from './log-writer.ts';
+import type { LogWriter } from './log/writer.ts';
 import { freezeOf, type Row } from './rows.ts';
 import { endedActor } from './tokens.ts';
 

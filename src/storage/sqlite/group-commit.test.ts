@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'vitest';
-import { StoreUnavailable } from '../store.ts';
+import { StoreUnavailable } from '../port/store.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { type BatchWork, createGroupCommit } from './group-commit.ts';
 

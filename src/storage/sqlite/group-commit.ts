@@ -10,9 +10,9 @@
  * @module
  */
 
-import { OutcomeUnknown, StoreUnavailable } from '../store.ts';
+import { OutcomeUnknown, StoreUnavailable } from '../port/store.ts';
+import { createTurns } from './calls/turns.ts';
 import { type Connection, failureOf, isUndone, rollBack } from './connection.ts';
-import { createTurns } from './turns.ts';
 
 /** Transitions in one transaction. More would only hold the event loop longer: a flush is shared by
  * 256 already. */

@@ -7,11 +7,11 @@
  * @module
  */
 
-import { ORIGIN_SPAN } from '../../domain/origin.ts';
-import { treeFaults } from '../tree-faults.ts';
+import { ORIGIN_SPAN } from '../../domain/log/origin.ts';
+import { treeFaults } from '../fsck/tree-faults.ts';
 import { type Connection, IN_MEMORY, openConnection } from './connection.ts';
-import { readHead } from './log-writer.ts';
-import { migrate } from './migrations.ts';
+import { readHead } from './log/writer.ts';
+import { migrate } from './schema/migrations.ts';
 
 /** Findings that SQLite names. A file that is damaged everywhere needs no longer list. */
 const PAGE_FINDINGS_MAX = 100;

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'vitest';
-import { appendLeaves, peaksOf } from '../../domain/merkle.ts';
+import { appendLeaves, peaksOf } from '../../domain/log/merkle.ts';
 import { EntryType } from '../../protocol/audit.ts';
 import { at, entry, keep, rootToken } from '../../testing/fixtures.ts';
-import { foundIn } from '../../testing/observe.ts';
-import type { EntryQuery, Store } from '../store.ts';
+import { foundIn } from '../../testing/store/observe.ts';
+import type { EntryQuery, Store } from '../port/store.ts';
 import { type Connection, openConnection, type Value } from './connection.ts';
-import { findLeaf, queryEntries } from './log-reader.ts';
-import { MARK_SPACING } from './log-writer.ts';
-import { HASH_BLOCK } from './schema.ts';
+import { findLeaf, queryEntries } from './log/reader.ts';
+import { MARK_SPACING } from './log/writer.ts';
+import { HASH_BLOCK } from './schema/schema.ts';
 import { createSqliteStore } from './store.ts';
 
 let connection: Connection;

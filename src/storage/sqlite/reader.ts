@@ -8,9 +8,9 @@
  * @module
  */
 
-import { StoreUnavailable } from '../store.ts';
+import { StoreUnavailable } from '../port/store.ts';
+import { createTurns } from './calls/turns.ts';
 import { type Connection, failureOf, rollBack } from './connection.ts';
-import { createTurns } from './turns.ts';
 
 /** Questions in one turn. More would only hold the event loop longer. */
 const BATCH_MAX = 256;

@@ -6,7 +6,7 @@
  * @module
  */
 
-import type { FreezeRecord } from '../records.ts';
+import type { FreezeRecord } from '../port/records.ts';
 import {
   ROW_PAGE,
   ROW_TABLES,
@@ -15,9 +15,9 @@ import {
   type RowTable,
   requestRows,
   type StoredRow,
-} from '../row-store.ts';
-import { readGrant } from './admission.ts';
+} from '../port/row-store.ts';
 import { loadApproval } from './approvals.ts';
+import { readGrant } from './calls/admission.ts';
 import type { Connection } from './connection.ts';
 import { type BindingRow, bindingOf, freezeOf, type Row } from './rows.ts';
 import { readHeld } from './token-rows.ts';

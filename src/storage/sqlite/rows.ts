@@ -6,8 +6,8 @@
  * @module
  */
 
-import { amended } from '../../domain/amended.ts';
-import type { StoredEntry } from '../../domain/entry.ts';
+import type { StoredEntry } from '../../domain/log/entry.ts';
+import { amended } from '../../domain/values/amended.ts';
 import type {
   ApprovalRecord,
   ApprovalVote,
@@ -19,7 +19,7 @@ import type {
   GrantRecord,
   IdempotencyRecord,
   IntentRecord,
-} from '../records.ts';
+} from '../port/records.ts';
 
 /** A record as a row: text and bytes stay, everything else is an integer or JSON, absent is null. */
 export type Row<Kept> = {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, test } from 'vitest';
-import { appendLeaves } from '../../domain/merkle.ts';
+import { appendLeaves } from '../../domain/log/merkle.ts';
 import {
   admission,
   at,
@@ -16,7 +16,7 @@ import {
   settlement,
   usd,
 } from '../../testing/fixtures.ts';
-import { type Store, StoreUnavailable } from '../store.ts';
+import { type Store, StoreUnavailable } from '../port/store.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { createSqliteStore, openSqlite } from './store.ts';
 

@@ -12,11 +12,15 @@
  */
 
 import { existsSync } from 'node:fs';
-import type { Store } from '../store.ts';
-import { admit } from './admission.ts';
+import type { Store } from '../port/store.ts';
 import * as approvals from './approvals.ts';
-import * as checkpoints from './checkpoints.ts';
-import * as compositions from './compositions.ts';
+import { admit } from './calls/admission.ts';
+import * as compositions from './calls/compositions.ts';
+import * as invocations from './calls/invocations.ts';
+import { readLedger } from './calls/ledger.ts';
+import { keepOverrun } from './calls/overruns.ts';
+import { takePermits } from './calls/permits.ts';
+import * as settlement from './calls/settlement.ts';
 import {
   BUSY_TIMEOUT_MS,
   type Connection,
@@ -25,22 +29,18 @@ import {
   openConnection,
 } from './connection.ts';
 import * as deliveries from './deliveries.ts';
-import { erasures } from './erase.ts';
-import { createEraser, type Eraser } from './eraser.ts';
-import { foldLog } from './fold.ts';
 import * as freezes from './freezes.ts';
 import { createGroupCommit, type GroupCommit, WAITING_MAX } from './group-commit.ts';
 import { inspect } from './inspect.ts';
-import * as invocations from './invocations.ts';
-import { readLedger } from './ledger.ts';
-import { findLeaf, queryEntries, readNodes, readOrigins, scanEntries } from './log-reader.ts';
-import { createLogWriter, type LogWriter, readHead } from './log-writer.ts';
-import { migrate, noStoreIn, unfitFile, unmadeFile } from './migrations.ts';
-import { keepOverrun } from './overruns.ts';
-import { takePermits } from './permits.ts';
+import * as checkpoints from './log/checkpoints.ts';
+import { erasures } from './log/erase.ts';
+import { createEraser, type Eraser } from './log/eraser.ts';
+import { foldLog } from './log/fold.ts';
+import { findLeaf, queryEntries, readNodes, readOrigins, scanEntries } from './log/reader.ts';
+import { createLogWriter, type LogWriter, readHead } from './log/writer.ts';
 import { createReader, type Reader } from './reader.ts';
 import { scanRows, sealRows } from './row-seal.ts';
-import * as settlement from './settlement.ts';
+import { migrate, noStoreIn, unfitFile, unmadeFile } from './schema/migrations.ts';
 import type { TokensSeen } from './token-rows.ts';
 import * as tokens from './tokens.ts';
 

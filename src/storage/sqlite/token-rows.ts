@@ -7,10 +7,10 @@
  * @module
  */
 
-import { fromMinor } from '../../domain/money.ts';
-import type { BudgetState, LineageLink, TokenRecord } from '../records.ts';
-import { remembered, shared, TOKENS_REMEMBERED_MAX } from '../remembered.ts';
-import { revokedAt } from '../row-forms.ts';
+import { fromMinor } from '../../domain/values/money.ts';
+import type { BudgetState, LineageLink, TokenRecord } from '../port/records.ts';
+import { remembered, shared, TOKENS_REMEMBERED_MAX } from '../port/remembered.ts';
+import { revokedAt } from '../port/row-forms.ts';
 import type { Connection } from './connection.ts';
 import { timeOf } from './rows.ts';
 

@@ -7,13 +7,13 @@
  * @module
  */
 
-import type { EntryRecord } from '../../domain/entry.ts';
-import { toMinor } from '../../domain/money.ts';
-import type { Charge, TokenRecord } from '../records.ts';
-import { isAltered } from '../row-forms.ts';
-import type { ActorEnded, ChildState, TokenDescription, TokenStore } from '../store.ts';
+import type { EntryRecord } from '../../domain/log/entry.ts';
+import { toMinor } from '../../domain/values/money.ts';
+import type { ActorEnded, Charge, TokenRecord } from '../port/records.ts';
+import { isAltered } from '../port/row-forms.ts';
+import type { ChildState, TokenDescription, TokenStore } from '../port/store.ts';
 import type { Connection } from './connection.ts';
-import type { LogWriter } from './log-writer.ts';
+import type { LogWriter } from './log/writer.ts';
 import { optionalTime, type Row, timeOf } from './rows.ts';
 import { type HeldToken, readHeld, type TokensSeen } from './token-rows.ts';
 

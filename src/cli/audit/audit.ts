@@ -1,0 +1,67 @@
+/**
+ * `writ audit`: shows entries of a service's log, or saves the log so that it can be verified.
+ *
+ * @module
+ */
+
+import type { AuditEntry } from '../../protocol/audit.ts';
+import { EXIT_FAILED, EXIT_OK } from '../exit.ts';
+import type { Io } from '../io.ts';
+import { printable } from '../printable.ts';
+import { exportAudit } from './export.ts';
+import { AUDIT_USAGE, type AuditOptions, auditOptions } from './options.ts';
+import { pagesOf } from './pages.ts';
+
+export async function audit(args: readonly string[], io: Io): Promise<number> {
+  const [verb, ...rest] = args;
+  if (verb === '--help' || verb === '-h' || rest.includes('--help')) {
+    io.out(AUDIT_USAGE);
+    return EXIT_OK;
+  }
+  try {
+    const run = VERBS.get(verb ?? '');
+    if (!run) throw new Error('expected "writ audit query" or "writ audit export"');
+    await run(auditOptions(rest, io), io);
+    return EXIT_OK;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    io.err(`Cannot read the log: ${printable(why)}\n`);
+    return EXIT_FAILED;
+  }
+}
+
+const VERBS = new Map([
+  ['query', query],
+  ['export', exportAudit],
+]);
+
+async function query({ remote, limit, filters }: AuditOptions, io: Io): Promise<void> {
+  let left = limit;
+  if (io.isTerminal?.out) io.out(`${rowOf(HEADINGS)}\n`);
+  for await (const entries of pagesOf(remote, filters)) {
+    for (const entry of entries.slice(0, left)) {
+      io.out(io.isTerminal?.out ? `${rowOf(cellsOf(entry))}\n` : `${JSON.stringify(entry)}\n`);
+    }
+    left -= entries.length;
+    if (left <= 0) return;
+  }
+}
+
+const HEADINGS = ['time', 'type', 'capability', 'state', 'failure', 'actor', 'invocation'];
+const WIDTHS = [24, 12, 22, 13, 26, 30, 16];
+
+function cellsOf(entry: AuditEntry): string[] {
+  const { timestamp, entry_type, capability, state, failure_type, actor_key } = entry;
+  const { invocation_id } = entry;
+  return [timestamp, entry_type, capability, state, failure_type, actor_key, invocation_id].map(
+    (cell) => printable(cell ?? ''),
+  );
+}
+
+/** A cell that is too long pushes the rest: cutting it could hide what somebody looks for. */
+function rowOf(cells: readonly string[]): string {
+  return cells
+    .map((cell, index) => cell.padEnd(WIDTHS[index] ?? 0))
+    .join(' ')
+    .trimEnd();
+}

@@ -1,0 +1,167 @@
+/**
+ * `writ audit export`: a service's log as a file that can be verified without the service.
+ *
+ * The newest checkpoint is taken first and decides what is exported, so that all of it is covered.
+ * Entries come newest first and stand in the file oldest first, by way of the disk: a log of any
+ * length takes little memory.
+ *
+ * Whoever may see every entry gets the whole log. Others get their own trail, with a proof of each
+ * entry: what is between their entries is not theirs to see.
+ *
+ * @module
+ */
+
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { firstPlaceOf, leafIndexOf, ORIGIN_SPAN } from '../../domain/log/origin.ts';
+import { type AuditEntry, type Checkpoint, CheckpointDetail } from '../../protocol/audit.ts';
+import type { ExportedDetail } from '../../protocol/export.ts';
+import { operations } from '../../protocol/operations.ts';
+import { Jwks } from '../../protocol/trust.ts';
+import { writeAtomically } from '../atomic-file.ts';
+import type { Io } from '../io.ts';
+import type { Remote } from '../remote.ts';
+import { openSpool, type Spool } from '../spool.ts';
+import { newest, newestBelow, proofAt, serviceIdAt } from '../verify/fetch.ts';
+import { type ExportFacts, endOf, logLines, trailLines } from './lines.ts';
+import type { AuditOptions } from './options.ts';
+import { checkpointPagesOf, pagesOf } from './pages.ts';
+
+export async function exportAudit({ remote, out, extent }: AuditOptions, io: Io): Promise<void> {
+  if (out === undefined) throw new Error('the file is not named; give --out');
+  if (existsSync(out)) throw new Error(`"${out}" is there already`);
+  const facts = await factsOf(remote);
+  const part = `${out}.${randomUUID()}`;
+  const entries = openSpool<AuditEntry>(`${part}.entries`);
+  const earlier = openSpool<Checkpoint>(`${part}.checkpoints`);
+  try {
+    const ended = await endedLogs(remote, facts);
+    const { count, current, unproved, isAnybodys } = await fetchEntries(
+      remote,
+      { facts, ended },
+      entries,
+      io,
+    );
+    const { entry_count, sequence } = facts.checkpoint;
+    const isComplete = current === entry_count;
+    // Whoever is shown others' entries is shown all: a gap is the service's doing, and no trail.
+    if (!isComplete && (extent === 'whole' || (isAnybodys && extent !== 'trail'))) {
+      throw new Error(`of ${entry_count} entries the service gave only ${current}`);
+    }
+    const isWhole = isComplete && extent !== 'trail';
+    const earlierCount = isWhole ? await fetchCheckpoints(remote, facts, earlier) : 0;
+    const prove = (place: number) => proofOf(remote, { facts, ended }, place);
+    const lines = isWhole
+      ? logLines(facts, { entries, earlier, earlierCount, count })
+      : trailLines(facts, entries, count - unproved, prove);
+    await writeAtomically(out, part, lines);
+    const what = isWhole ? 'the whole log' : 'your own trail';
+    const saved = isWhole ? count : count - unproved;
+    io.err(`Saved ${what}: ${saved} entries up to checkpoint ${sequence}\n`);
+    if (saved < count) io.err(`Left out ${unproved} entries that no checkpoint covers\n`);
+  } finally {
+    entries.drop();
+    earlier.drop();
+  }
+}
+
+async function factsOf(remote: Remote): Promise<ExportFacts> {
+  const jwks = Jwks.safeParse(await remote.json('GET', operations.jwks.path));
+  const detail = CheckpointDetail.safeParse(await newest(remote));
+  if (!jwks.success || !detail.success) {
+    throw new Error(`"${remote.url}" did not answer with keys and a checkpoint`);
+  }
+  const { inclusion_proof: _, consistency_proof: __, ...checkpoint } = detail.data;
+  return { serviceId: await serviceIdAt(remote), jwks: jwks.data, checkpoint };
+}
+
+interface Fetched {
+  readonly count: number;
+  /** Of the current log. */
+  readonly current: number;
+  /** Of logs that ended, beyond their last checkpoint. */
+  readonly unproved: number;
+  readonly isAnybodys: boolean;
+}
+
+interface Extent {
+  readonly facts: ExportFacts;
+  /** The last checkpoint of each log that an operator has ended, by the log's first place. */
+  readonly ended: ReadonlyMap<number, ExportedDetail>;
+}
+
+async function endedLogs(
+  remote: Remote,
+  { checkpoint }: ExportFacts,
+): Promise<Map<number, ExportedDetail>> {
+  const ended = new Map<number, ExportedDetail>();
+  for (let first = firstPlaceOf(checkpoint.sequence) - ORIGIN_SPAN; first >= 0; ) {
+    const detail = CheckpointDetail.safeParse(await newestBelow(remote, first + ORIGIN_SPAN));
+    const { inclusion_proof: _, consistency_proof: __, ...last } = detail.data ?? {};
+    if (!detail.success) break;
+    first = firstPlaceOf(detail.data.sequence);
+    ended.set(first, last as ExportedDetail);
+    first -= ORIGIN_SPAN;
+  }
+  return ended;
+}
+
+/** What proves one entry: with its own checkpoint where the entry is of a log that ended. */
+async function proofOf(
+  remote: Remote,
+  { facts, ended }: Extent,
+  place: number,
+): Promise<object | undefined> {
+  if (!isCovered({ facts, ended }, place)) return undefined;
+  const own = ended.get(firstPlaceOf(place));
+  const { checkpoint_id } = own ?? facts.checkpoint;
+  const inclusion_proof = await proofAt(remote, checkpoint_id, leafIndexOf(place));
+  return own ? { inclusion_proof, checkpoint: own } : { inclusion_proof };
+}
+
+function isCovered({ facts, ended }: Extent, place: number): boolean {
+  const checkpoint = ended.get(firstPlaceOf(place)) ?? facts.checkpoint;
+  return place < endOf(checkpoint) && firstPlaceOf(place) === firstPlaceOf(checkpoint.sequence);
+}
+
+/**
+ * Entries that came after the checkpoint are left for the next export. Of a log that ended, what no
+ * checkpoint covers is part of the whole log only, where the first entry of the next one names its head.
+ */
+async function fetchEntries(
+  remote: Remote,
+  extent: Extent,
+  spool: Spool<AuditEntry>,
+  io: Io,
+): Promise<Fetched> {
+  let [count, current, unproved] = [0, 0, 0];
+  const { checkpoint } = extent.facts;
+  const first = firstPlaceOf(checkpoint.sequence);
+  const owners = new Set<string | null>();
+  for await (const page of pagesOf(remote, { entry_type: 'all', include: 'leaf' })) {
+    const covered = page.filter(({ sequence }) => sequence < endOf(checkpoint));
+    spool.add(covered);
+    count += covered.length;
+    current += covered.filter(({ sequence }) => sequence >= first).length;
+    unproved += covered.filter(({ sequence }) => !isCovered(extent, sequence)).length;
+    for (const { root_principal } of covered) owners.add(root_principal);
+    if (io.isTerminal?.err) io.err(`\rentries ${current} of ${checkpoint.entry_count}`);
+  }
+  if (io.isTerminal?.err) io.err('\n');
+  return { count, current, unproved, isAnybodys: owners.size > 1 || owners.has(null) };
+}
+
+/** Returns how many there are before the newest. */
+async function fetchCheckpoints(
+  remote: Remote,
+  { checkpoint }: ExportFacts,
+  spool: Spool<Checkpoint>,
+): Promise<number> {
+  let count = 0;
+  for await (const page of checkpointPagesOf(remote)) {
+    const earlier = page.filter(({ sequence }) => sequence < checkpoint.sequence);
+    spool.add(earlier);
+    count += earlier.length;
+  }
+  return count;
+}

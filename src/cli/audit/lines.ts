@@ -1,0 +1,84 @@
+/**
+ * The lines of an export, oldest first, from what was fetched newest first.
+ *
+ * @module
+ */
+
+import { firstPlaceOf } from '../../domain/log/origin.ts';
+import { canonicalJson } from '../../domain/wire/canonical.ts';
+import type { AuditEntry, Checkpoint } from '../../protocol/audit.ts';
+import {
+  type ExportedDetail,
+  LOG_FORMAT,
+  type LogHeader,
+  TRAIL_FORMAT,
+  type TrailHeader,
+} from '../../protocol/export.ts';
+import type { Jwks } from '../../protocol/trust.ts';
+import type { Spool } from '../spool.ts';
+
+/** What is the same for the whole export. */
+export interface ExportFacts {
+  readonly serviceId: string;
+  readonly jwks: Jwks;
+  /** The newest checkpoint when the export began: the one that covers all of it. */
+  readonly checkpoint: ExportedDetail;
+}
+
+export interface FetchedLog {
+  readonly entries: Spool<AuditEntry>;
+  /** All but the newest, as they are listed. */
+  readonly earlier: Spool<Checkpoint>;
+  readonly earlierCount: number;
+  /** Entries of all logs of the store. */
+  readonly count: number;
+}
+
+export async function* logLines(
+  { serviceId, jwks, checkpoint }: ExportFacts,
+  { entries, earlier, earlierCount, count }: FetchedLog,
+): AsyncGenerator<string> {
+  const header: LogHeader = {
+    format: LOG_FORMAT,
+    service_id: serviceId,
+    tree_size: count,
+    checkpoints: earlierCount + 1,
+    jwks,
+  };
+  yield canonicalJson(header);
+  const sealed = earlier.backwards();
+  let [end, next] = [0, sealed.next()];
+  // Several may cover the same entries, and the first none at all.
+  const sealedHere = function* () {
+    for (; !next.done && endOf(next.value) === end; next = sealed.next()) {
+      yield canonicalJson({ checkpoint: next.value });
+    }
+  };
+  yield* sealedHere();
+  for (const entry of entries.backwards()) {
+    yield canonicalJson({ entry });
+    end = entry.sequence + 1;
+    yield* sealedHere();
+  }
+  yield canonicalJson({ checkpoint });
+}
+
+/** The place after the last entry that a checkpoint covers. */
+export function endOf({ sequence, entry_count }: Checkpoint): number {
+  return firstPlaceOf(sequence) + entry_count;
+}
+
+/** `prove` fetches what proves the entry of one place; nothing when no checkpoint covers it. */
+export async function* trailLines(
+  { serviceId, jwks, checkpoint }: ExportFacts,
+  entries: Spool<AuditEntry>,
+  count: number,
+  prove: (place: number) => Promise<object | undefined>,
+): AsyncGenerator<string> {
+  const facts = { format: TRAIL_FORMAT, service_id: serviceId, entries: count } as const;
+  yield canonicalJson({ ...facts, checkpoint, jwks } satisfies TrailHeader);
+  for (const entry of entries.backwards()) {
+    const proved = await prove(entry.sequence);
+    if (proved) yield canonicalJson({ entry, ...proved });
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * What `writ audit` was asked: the filters of a query, the file of an export, and whose credential.
+ *
+ * @module
+ */
+
+import { parseArgs } from 'node:util';
+import { EntryType } from '../../protocol/audit.ts';
+import { joinedValues } from '../arguments.ts';
+import { CREDENTIAL_VARIABLE, credentialOf } from '../credential.ts';
+import type { Io } from '../io.ts';
+import { type Remote, remoteAt } from '../remote.ts';
+
+const LIMIT_DEFAULT = 50;
+
+export const AUDIT_USAGE = `Usage: writ audit query  --service <url> [filters]
+       writ audit export --service <url> --out <file>
+
+Query shows entries, newest first: as a table on a terminal, else as JSON lines.
+  --capability, --since, --invocation-id, --client-reference-id, --task-id,
+  --parent-invocation-id <value>   the filters of POST /svc/audit
+  --type <type>    ${EntryType.options.slice(0, 5).join(', ')},
+                   ${EntryType.options.slice(5).join(', ')}
+                   or all (default: invocation)
+  --limit <n>      at most so many (default: ${LIMIT_DEFAULT})
+  --leaf           with the leaf of each, to verify it
+
+Export saves all that the newest checkpoint covers, in a file that "writ verify
+log" verifies: the whole log for an operator's credential (operator:audit), for
+others their own trail with a proof of each entry.
+  --out <file>     must not exist; it appears when it is complete
+  --whole          the whole log, or nothing
+  --trail          a trail, also where the log is all one's own
+
+  --token-file <file>  the credential (default: $${CREDENTIAL_VARIABLE})
+  --help               this text
+
+Exit status: 0 done, 2 it could not be done.
+`;
+
+export interface AuditOptions {
+  readonly remote: Remote;
+  readonly limit: number;
+  /** Fields of the request by their names on the wire. */
+  readonly filters: Readonly<Record<string, string>>;
+  readonly out?: string | undefined;
+  /** What is to be exported; without it, what the credential is shown decides. */
+  readonly extent?: 'whole' | 'trail' | undefined;
+}
+
+export function auditOptions(args: readonly string[], io: Io): AuditOptions {
+  const { values } = parseArgs({ args: joinedValues(args, options), options });
+  if (values.service === undefined) throw new Error('the service is not named; give --service');
+  const { limit = String(LIMIT_DEFAULT) } = values;
+  if (!/^[1-9]\d{0,8}$/.test(limit)) throw new Error(`"${limit}" is no number of entries`);
+  const filters = Object.entries(FILTERS).flatMap(([option, field]) => {
+    const value = values[option as keyof typeof FILTERS];
+    return value === undefined ? [] : [[field, value] as const];
+  });
+  return {
+    remote: remoteAt(values.service, credentialOf(values['token-file'], io)),
+    limit: Number(limit),
+    filters: { ...Object.fromEntries(filters), ...(values.leaf && { include: 'leaf' }) },
+    out: values.out,
+    extent: extentOf(values),
+  };
+}
+
+function extentOf({ whole, trail }: { whole?: boolean; trail?: boolean }) {
+  if (whole && trail) throw new Error('expected one of --whole and --trail');
+  if (whole) return 'whole';
+  return trail ? 'trail' : undefined;
+}
+
+const FILTERS = {
+  capability: 'capability',
+  since: 'since',
+  'invocation-id': 'invocation_id',
+  'client-reference-id': 'client_reference_id',
+  'task-id': 'task_id',
+  'parent-invocation-id': 'parent_invocation_id',
+  type: 'entry_type',
+} as const;
+
+const options = {
+  service: { type: 'string' },
+  'token-file': { type: 'string' },
+  out: { type: 'string' },
+  limit: { type: 'string' },
+  leaf: { type: 'boolean' },
+  whole: { type: 'boolean' },
+  trail: { type: 'boolean' },
+  capability: { type: 'string' },
+  since: { type: 'string' },
+  'invocation-id': { type: 'string' },
+  'client-reference-id': { type: 'string' },
+  'task-id': { type: 'string' },
+  'parent-invocation-id': { type: 'string' },
+  type: { type: 'string' },
+} as const;

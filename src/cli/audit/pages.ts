@@ -1,0 +1,50 @@
+/**
+ * What a service tells of its log, page by page: entries and checkpoints, newest first.
+ *
+ * @module
+ */
+
+import {
+  AuditAnswer,
+  type AuditEntry,
+  CHECKPOINT_PAGE_MAX,
+  type Checkpoint,
+  CheckpointListAnswer,
+} from '../../protocol/audit.ts';
+import { operations } from '../../protocol/operations.ts';
+import type { Remote } from '../remote.ts';
+
+/** Entries in one answer. With leaves of the greatest length it still fits into what is read. */
+const PAGE_SIZE = 200;
+
+/** Pages of entries, newest first, until there are no more. */
+export async function* pagesOf(
+  remote: Remote,
+  filters: Readonly<Record<string, string>>,
+): AsyncGenerator<readonly AuditEntry[]> {
+  let cursor: string | null = null;
+  do {
+    const asked: URLSearchParams = new URLSearchParams({
+      ...filters,
+      limit: String(PAGE_SIZE),
+      ...(cursor !== null && { cursor }),
+    });
+    const value = await remote.json('POST', `${operations['audit.query'].path}?${asked}`);
+    const answer = AuditAnswer.safeParse(value);
+    if (!answer.success) throw new Error(`"${remote.url}" did not answer with entries`);
+    yield answer.data.entries;
+    cursor = answer.data.next_cursor;
+  } while (cursor !== null);
+}
+
+export async function* checkpointPagesOf(remote: Remote): AsyncGenerator<readonly Checkpoint[]> {
+  let cursor: string | null = null;
+  do {
+    const asked: string = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`;
+    const path: string = `${operations['checkpoints.list'].path}?limit=${CHECKPOINT_PAGE_MAX}${asked}`;
+    const answer = CheckpointListAnswer.safeParse(await remote.json('GET', path));
+    if (!answer.success) throw new Error(`"${remote.url}" did not answer with checkpoints`);
+    yield answer.data.checkpoints;
+    cursor = answer.data.next_cursor;
+  } while (cursor !== null);
+}

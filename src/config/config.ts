@@ -1,0 +1,379 @@
+/**
+ * Configuration: every setting of a running service, in one schema.
+ *
+ * A setting comes from the environment, else from the configuration file, else from its default. A
+ * setting that nobody knows, or whose value cannot be used, stops the start, and all such faults are
+ * said at once. The reference page is made from the schema, so it cannot be out of date.
+ *
+ * @module
+ */
+
+import { join, resolve } from 'node:path';
+import * as z from 'zod';
+import { openHost } from '../domain/values/host.ts';
+import { sha256Hex } from '../domain/wire/hash.ts';
+import { CallerClass } from '../protocol/primitives.ts';
+import { TTL_HOURS_MAX_DEFAULT } from '../protocol/token.ts';
+import { DisclosureLevel } from '../protocol/trust.ts';
+import { readConfigFile } from './file.ts';
+import * as http from './http.ts';
+import * as log from './log.ts';
+import { ISSUER_RULES } from './oidc.ts';
+import {
+  ActorPolicyRule,
+  Count,
+  EntitlementRule,
+  Hours,
+  Identity,
+  OidcIssuer,
+  PortNumber,
+  Rate,
+  Text,
+  wholeNumber,
+} from './parts.ts';
+import { OutsideUrl, Webhooks } from './webhook.ts';
+import { expectedBy, noSuchSetting } from './words.ts';
+
+export const Settings = z.strictObject({
+  host: Text.default('127.0.0.1').describe('The address to listen on'),
+  port: PortNumber.default(8420).describe('The port to listen on; 0 takes a free one'),
+  workers: wholeNumber(1, 64)
+    .default(1)
+    .describe(
+      'How many processes serve behind the port; each has its own metrics, and `memory:` allows one',
+    ),
+  public_url: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe('Where callers reach the service; by default the address it listens on'),
+  data: Text.default('./.writ').describe('The folder for the embedded store and the keys'),
+  store: z
+    .string()
+    .regex(
+      /^(?:memory:|sqlite:.+|postgres(?:ql)?:\/\/.+)$/,
+      'expected memory:, sqlite:<file> or postgres://…',
+    )
+    .optional()
+    .describe('`memory:`, `sqlite:<file>` or `postgres://…`; by default a file in the data folder'),
+  keys: Text.optional().describe(
+    'The folder of the signing keys, shared by replicas; by default `keys` in the data folder',
+  ),
+  token_keys: Text.optional().describe(
+    'Private keys for tokens (PEM blocks or a JSON array of JWKs) instead of the folder',
+  ),
+  log_keys: Text.optional().describe('Private keys for the log, likewise'),
+  successors: Text.optional().describe(
+    'With keys of the environment: what `writ keys successor` printed, one statement after another',
+  ),
+  row_keys: Text.optional().describe(
+    'Secret keys that authenticate stored rows, 32 bytes in base64 each, the newest first; set with `token_keys` and `log_keys`',
+  ),
+  adopt_rows: z
+    .enum(['once'])
+    .optional()
+    .describe(
+      '`once` at the first start on a store of an older version with `row_keys`, or with a key folder that authenticated another store before: its rows are authenticated as they are',
+    ),
+  ...log.LogSettings,
+  log_level: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent'])
+    .default('info')
+    .describe('What the service writes about itself, as JSON lines on standard error'),
+  max_ttl_hours: Hours.default(TTL_HOURS_MAX_DEFAULT).describe(
+    'The longest lifetime a root token may ask for',
+  ),
+  max_delegation_depth: wholeNumber(0, 32)
+    .default(5)
+    .describe('The greatest depth of a token below its root'),
+  rate_limit: Rate.optional().describe(
+    'How many invocations each root principal gets over all replicas, with all that act for it: `100/PT1M`; without it only `principal_rate` counts',
+  ),
+  ...http.HttpSettings,
+  otlp_endpoint: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe(
+      'The OpenTelemetry collector that gets a span per invocation (OTLP over HTTP); needs the optional OpenTelemetry packages',
+    ),
+  stop_grace_seconds: Count.default(25).describe(
+    'How long running requests may take when the service stops',
+  ),
+  oidc_issuer_url: OutsideUrl.optional().describe('The issuer whose identity tokens are accepted'),
+  oidc_audience: Text.optional().describe('The audience that such a token must name'),
+  oidc: z
+    .array(OidcIssuer)
+    .default([])
+    .describe('Issuers whose identity tokens are accepted, with their mapping rules'),
+  manifest_access: z
+    .enum(['public', 'authenticated'])
+    .default('public')
+    .describe(
+      '`authenticated` keeps what the service can do from callers without a credential: manifest, graph and handshake ask for one, and discovery lists no capability',
+    ),
+  disclosure: z
+    .record(CallerClass, DisclosureLevel)
+    .default({})
+    .describe('How much of a failure each caller class is told, beyond the defaults'),
+  entitlements: z
+    .array(EntitlementRule)
+    .default([])
+    .describe('What other principals are entitled to; the first rule that matches counts'),
+  actor_policies: z
+    .array(ActorPolicyRule)
+    .default([])
+    .describe(
+      'Values of inputs that are derived from who acts; the first rule that matches counts',
+    ),
+  webhooks: Webhooks.default([]).describe('Who is told what becomes of approval requests'),
+  identities: z
+    .array(Identity)
+    .default([])
+    .describe('Who may present which credential, and what it entitles to'),
+});
+export type Settings = z.output<typeof Settings>;
+/** As a person writes them: what has a default may be left out. */
+export type GivenSettings = Partial<z.input<typeof Settings>>;
+export type SettingName = keyof Settings;
+
+/** Settings with an environment variable. Lists are for the configuration file. */
+export const ENVIRONMENT = {
+  host: 'HOST',
+  port: 'PORT',
+  workers: 'WRIT_WORKERS',
+  public_url: 'WRIT_PUBLIC_URL',
+  data: 'WRIT_DATA',
+  store: 'WRIT_STORE',
+  keys: 'WRIT_KEYS',
+  token_keys: 'WRIT_TOKEN_KEYS',
+  log_keys: 'WRIT_LOG_KEYS',
+  successors: 'WRIT_SUCCESSORS',
+  row_keys: 'WRIT_ROW_KEYS',
+  adopt_rows: 'WRIT_ADOPT_ROWS',
+  ...log.LOG_ENVIRONMENT,
+  log_level: 'WRIT_LOG_LEVEL',
+  max_ttl_hours: 'WRIT_MAX_TTL_HOURS',
+  max_delegation_depth: 'WRIT_MAX_DELEGATION_DEPTH',
+  rate_limit: 'WRIT_RATE_LIMIT',
+  ...http.HTTP_ENVIRONMENT,
+  otlp_endpoint: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+  stop_grace_seconds: 'WRIT_STOP_GRACE_SECONDS',
+  oidc_issuer_url: 'OIDC_ISSUER_URL',
+  oidc_audience: 'OIDC_AUDIENCE',
+  manifest_access: 'WRIT_MANIFEST_ACCESS',
+} as const satisfies Partial<Record<SettingName, string>>;
+
+/** Names the configuration file; by default `writ.config.*` in the working folder is looked for. */
+export const CONFIG_FILE_VARIABLE = 'WRIT_CONFIG';
+
+/** What a class is told when nothing else is configured. */
+export const DISCLOSURE_DEFAULTS: Readonly<Record<string, DisclosureLevel>> = {
+  internal: 'full',
+  partner: 'reduced',
+  automated_agent: 'full',
+  default: 'reduced',
+};
+
+/** The settings as the program uses them: nothing left to default, paths absolute. */
+export interface Config extends Omit<Settings, 'store' | 'keys' | 'public_url'> {
+  readonly store: string;
+  readonly keys: string;
+  readonly public_url?: string | undefined;
+}
+
+/** All faults of a configuration, in one message. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+
+  constructor(faults: readonly string[], options?: ErrorOptions) {
+    const lines = ['Cannot start with this configuration:', ...faults.map((each) => `  ${each}`)];
+    super(lines.join('\n'), options);
+  }
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export { MARK_FILE, unsafeMark } from './log.ts';
+
+/** Of the user that runs the process, whatever settings it was given. */
+export function stateFolder(): string {
+  return log.stateFolderIn(process.env);
+}
+
+/** Reads environment and file. `given` are values of the program itself; they yield to both. */
+export async function loadConfig(
+  folder: string,
+  given: GivenSettings = {},
+  environment: Environment = process.env,
+): Promise<Config> {
+  const unknown = unknownVariables(environment);
+  const file = await readConfigFile(environment[CONFIG_FILE_VARIABLE], folder);
+  if ('fault' in file) throw new ConfigError([file.fault, ...unknown], { cause: file.cause });
+  const settings = { ...given, ...file.settings, ...fromEnvironment(environment) };
+  const { config, faults } = checked(withDemoMarks(settings, given), folder);
+  if (unknown.length + faults.length > 0) throw new ConfigError([...unknown, ...faults]);
+  return config;
+}
+
+/** What the configuration file alone says, unchecked; nothing where there is no file. */
+export async function fileSettings(
+  folder: string,
+  environment: Environment,
+): Promise<Readonly<Record<string, unknown>> | undefined> {
+  const file = await readConfigFile(environment[CONFIG_FILE_VARIABLE], folder);
+  if ('fault' in file) throw new ConfigError([file.fault], { cause: file.cause });
+  return Object.keys(file.settings).length === 0 ? undefined : { ...file.settings };
+}
+
+/** A demo credential stays one where a file gives it to somebody else: everybody knows it. */
+function withDemoMarks(settings: GivenSettings, given: GivenSettings): GivenSettings {
+  const demo = new Set(given.identities?.filter((each) => each.demo).map(credentialDigest));
+  const { identities } = settings;
+  if (!Array.isArray(identities)) return settings;
+  const marked = identities.map((each) =>
+    typeof each === 'object' && each !== null && demo.has(credentialDigest(each))
+      ? { ...each, demo: true }
+      : each,
+  );
+  return { ...settings, identities: marked };
+}
+
+function credentialDigest({ key, key_sha256 }: { key?: unknown; key_sha256?: unknown }): string {
+  return typeof key_sha256 === 'string' ? key_sha256 : hexDigestOf(String(key ?? ''));
+}
+
+/** Checks settings and fills in what follows from others. */
+export function configOf(settings: object, folder: string): Config {
+  const { config, faults } = checked(settings, folder);
+  if (faults.length > 0) throw new ConfigError(faults);
+  return config;
+}
+
+/** All faults, and the configuration as it is without the settings that cannot be used. */
+function checked(settings: object, folder: string): { config: Config; faults: string[] } {
+  const { error } = Settings.safeParse(settings);
+  const issues = error?.issues ?? [];
+  const unusable = new Set(
+    issues.flatMap((issue) => [
+      ...issue.path.slice(0, 1),
+      ...(issue.code === 'unrecognized_keys' && issue.path.length === 0 ? issue.keys : []),
+    ]),
+  );
+  const usable = Object.entries(settings).filter(([name]) => !unusable.has(name));
+  const config = filledIn(Settings.parse(Object.fromEntries(usable)), folder);
+  const contradictions = CONTRADICTIONS.flatMap(({ of, find }) =>
+    of.some((name) => unusable.has(name)) ? [] : (find(config) ?? []),
+  );
+  return { config, faults: [...issues.flatMap(faultsOf), ...contradictions] };
+}
+
+/** Says where, never what: a value may be a secret. */
+function faultsOf(issue: z.core.$ZodIssue): string[] {
+  const place = (...more: string[]) => `Cannot use setting "${[...issue.path, ...more].join('.')}"`;
+  if (issue.code !== 'unrecognized_keys') return [`${place()}: ${expectedBy(issue)}`];
+  const known = issue.path.length === 0 ? Object.keys(Settings.shape) : [];
+  return issue.keys.map((key) => `${place(key)}: ${noSuchSetting(key, known)}`);
+}
+
+function filledIn(settings: Settings, folder: string): Config {
+  const data = resolve(folder, settings.data);
+  const store = log.absoluteStore(settings.store ?? `sqlite:${join(data, 'writ.db')}`, folder);
+  const keys = resolve(folder, settings.keys ?? join(data, 'keys'));
+  return {
+    ...settings,
+    ...{ data, store, keys, mark: log.markAddress({ ...settings, store }, folder, stateFolder()) },
+    public_url: settings.public_url?.replace(/\/+$/, ''),
+    disclosure: { ...DISCLOSURE_DEFAULTS, ...settings.disclosure },
+    oidc: [...fromShortForm(settings), ...settings.oidc],
+  };
+}
+
+/** `OIDC_ISSUER_URL` and `OIDC_AUDIENCE` are one more issuer, with the default rules. */
+function fromShortForm({ oidc_issuer_url: issuer, oidc_audience: audience }: Settings) {
+  return issuer && audience ? [OidcIssuer.parse({ issuer, audience })] : [];
+}
+
+/** Finds what is wrong between settings that are each right. */
+type Rule = (config: Config) => string | undefined;
+
+const halfConfiguredOidc: Rule = ({ oidc_issuer_url, oidc_audience }) =>
+  (oidc_issuer_url === undefined) === (oidc_audience === undefined)
+    ? undefined
+    : 'Cannot use OIDC: OIDC_ISSUER_URL and OIDC_AUDIENCE are set together or not at all';
+
+const halfConfiguredKeys: Rule = ({ token_keys, log_keys, row_keys }) => {
+  const given = [token_keys, log_keys, row_keys].filter((keys) => keys !== undefined);
+  if (given.length === 0 || given.length === 3) return undefined;
+  return 'Cannot use keys of the environment: WRIT_TOKEN_KEYS, WRIT_LOG_KEYS and WRIT_ROW_KEYS are set together or not at all';
+};
+
+const idleSuccessors: Rule = ({ successors, token_keys }) =>
+  successors === undefined || token_keys !== undefined
+    ? undefined
+    : 'Cannot use WRIT_SUCCESSORS without WRIT_TOKEN_KEYS and WRIT_LOG_KEYS: a key folder keeps its own';
+
+const publicDemo: Rule = ({ identities, ...config }) => {
+  const demo = identities.filter((identity) => identity.demo).map(({ principal }) => principal);
+  const open = openHost(config);
+  if (demo.length === 0 || open === undefined) return undefined;
+  return `Cannot listen on "${open}" with the demo credentials of ${demo.join(', ')}: they are public, and accepted on a loopback address only; leave out HOST, or give the identities keys of their own in the configuration file`;
+};
+
+/** Each process would have a store of its own. */
+const dividedMemory: Rule = ({ workers, store }) => {
+  if (workers === 1 || store !== 'memory:') return undefined;
+  return `Cannot run ${workers} workers on "memory:": they share a file or a database, not memory`;
+};
+
+const repeatedCredential: Rule = ({ identities }) => {
+  const keys = identities.map(({ key = '', key_sha256 }) => key_sha256 ?? hexDigestOf(key));
+  const twice = identities.find((_, index) => keys.indexOf(keys[index] as string) !== index);
+  return twice && `Cannot tell identities apart: the credential of ${twice.principal} stands twice`;
+};
+
+function hexDigestOf(text: string): string {
+  return sha256Hex(text);
+}
+
+const ISSUERS = ['oidc', 'oidc_issuer_url', 'oidc_audience'] as const;
+
+/** Each with the settings it looks at: where one of them cannot be used, it would find a ghost. */
+const CONTRADICTIONS: readonly { of: readonly SettingName[]; find: Rule }[] = [
+  ...ISSUER_RULES.map((find) => ({ of: ISSUERS, find })),
+  { of: ['oidc_issuer_url', 'oidc_audience'], find: halfConfiguredOidc },
+  { of: ['token_keys', 'log_keys', 'row_keys'], find: halfConfiguredKeys },
+  { of: ['token_keys', 'successors'], find: idleSuccessors },
+  { of: ['host', 'public_url', 'identities'], find: publicDemo },
+  { of: ['host', 'public_url', 'rate_limits'], find: http.unlimitedFault },
+  { of: ['identities'], find: repeatedCredential },
+  { of: ['workers', 'store'], find: dividedMemory },
+  { of: ['mark', 'store', 'witnesses'], find: log.markFault },
+];
+
+function fromEnvironment(environment: Environment): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(ENVIRONMENT).flatMap(([setting, variable]) => {
+      const value = environment[variable];
+      return value === undefined || value === '' ? [] : [[setting, value]];
+    }),
+  );
+}
+
+/** A misspelt variable would leave a default in force that nobody chose. */
+function unknownVariables(environment: Environment): string[] {
+  const known = new Set<string>([...Object.values(ENVIRONMENT), CONFIG_FILE_VARIABLE]);
+  return Object.keys(environment)
+    .filter(
+      (name) => name.startsWith('WRIT_') && !/^WRIT_(TEST|CLIENT)_/.test(name) && !known.has(name),
+    )
+    .map((name) => `Cannot use variable "${name}": ${variableMeant(name, known)}`);
+}
+
+/** Some settings have variables of another form, and lists have none. */
+function variableMeant(name: string, known: Iterable<string>): string {
+  const setting = name.slice('WRIT_'.length).toLowerCase();
+  if (!Object.hasOwn(Settings.shape, setting)) return noSuchSetting(name, known);
+  const variable = (ENVIRONMENT as Readonly<Record<string, string>>)[setting];
+  return variable === undefined
+    ? `the setting "${setting}" is for the configuration file`
+    : `the variable of the setting "${setting}" is ${variable}`;
+}

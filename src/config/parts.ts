@@ -1,0 +1,133 @@
+/**
+ * The pieces that settings are made of: identities, rules about principals, issuers, and numbers that
+ * may arrive as text.
+ *
+ * @module
+ */
+
+import * as z from 'zod';
+import { entitlementFault, entitlementRuleFault } from '../domain/authority/entitlement.ts';
+import { parseDuration } from '../domain/values/duration.ts';
+import { readForeign } from '../domain/wire/foreign.ts';
+import { BODY_LIMITS } from '../domain/wire/json.ts';
+import { RateLimit } from '../protocol/capability.ts';
+import { CallerClass } from '../protocol/primitives.ts';
+import { OutsideUrl } from './webhook.ts';
+
+export const Text = z.string().min(1);
+const HexDigest = z.string().regex(/^[0-9a-f]{64}$/, 'expected 64 lower-case hex digits');
+
+/** One bootstrap identity: who presents which credential, and what it may put into root tokens. */
+export const Identity = z
+  .strictObject({
+    principal: Text,
+    key: Text.optional().describe('The credential itself. Prefer `key_sha256` outside of demos'),
+    key_sha256: HexDigest.optional().describe('SHA-256 of the credential, in hex'),
+    scopes: z.array(Text).default([]),
+    subjects: z.array(Text).default([]),
+    caller_class: CallerClass.default('default'),
+    caller_classes: z.array(CallerClass).default([]),
+    demo: z.boolean().default(false),
+  })
+  .refine((identity) => (identity.key === undefined) !== (identity.key_sha256 === undefined), {
+    message: 'expected exactly one of "key" and "key_sha256"',
+  })
+  .superRefine((identity, context) => addFault(entitlementFault(identity), context));
+export type Identity = z.output<typeof Identity>;
+
+/** What principals that match a pattern are entitled to, however they prove who they are. */
+export const EntitlementRule = z
+  .strictObject({
+    principals: z.array(Text).min(1),
+    scopes: z.array(Text).default([]),
+    subjects: z.array(Text).default([]),
+    caller_class: CallerClass.default('default'),
+    caller_classes: z.array(CallerClass).default([]),
+  })
+  .superRefine((rule, context) => addFault(entitlementRuleFault(rule), context));
+export type EntitlementRule = z.output<typeof EntitlementRule>;
+
+/** A configuration may be a program: only what every store can keep becomes a parameter. */
+const JsonValue = z
+  .unknown()
+  .refine(
+    (value) => 'value' in readForeign(value, BODY_LIMITS),
+    'expected a JSON value without U+0000 and half characters',
+  );
+
+/** What is derived for an actor, or what it may choose from, by the name of an input. */
+export const ActorPolicyRule = z
+  .strictObject({
+    principals: z.array(Text).min(1),
+    inputs: z.record(
+      z.string(),
+      z.strictObject({ value: JsonValue.optional(), allowed: z.array(JsonValue).optional() }),
+    ),
+  })
+  .superRefine((rule, context) => addFault(entitlementRuleFault(rule), context));
+export type ActorPolicyRule = z.output<typeof ActorPolicyRule>;
+
+function addFault(found: ReturnType<typeof entitlementFault>, context: z.RefinementCtx): void {
+  if (!found) return;
+  context.addIssue({ code: 'custom', path: [found.field], message: found.fault });
+}
+
+/** An identity provider whose tokens are accepted as bootstrap credentials. */
+export const OidcIssuer = z.strictObject({
+  issuer: OutsideUrl,
+  audience: Text,
+  name: z
+    .string()
+    .regex(/^[a-z][a-z0-9-]{0,31}$/, 'expected a lower-case word')
+    .optional(),
+  algorithms: z
+    .array(z.enum(['ES256', 'RS256', 'PS256']))
+    .min(1)
+    .default(['ES256', 'RS256', 'PS256']),
+  authorized_parties: z.array(Text).optional(),
+  require_email_verified: z.boolean().default(false),
+  email_domains: z.array(z.string().toLowerCase()).optional(),
+  service_accounts: z
+    .array(z.strictObject({ claim: Text, prefix: Text, class: z.enum(['agent', 'service']) }))
+    .default([]),
+  inside_hosts: z.array(Text).default([]),
+});
+export type OidcIssuer = z.output<typeof OidcIssuer>;
+
+/** Environment variables carry text, so digits are a number too; nothing else becomes one. */
+const Numeric = z.union(
+  [
+    z.number(),
+    z
+      .string()
+      .regex(/^\d{1,15}(?:\.\d{1,15})?$/)
+      .transform(Number),
+  ],
+  { error: 'expected a number' },
+);
+export function wholeNumber(min: number, max: number) {
+  const error = `expected a whole number from ${min} to ${max}`;
+  return Numeric.pipe(z.int({ error }).min(min, { error }).max(max, { error }));
+}
+export const PortNumber = wholeNumber(0, 65_535);
+export const Count = Numeric.pipe(z.int().nonnegative());
+const RATE_EXPECTED = 'expected <calls>/<duration>, as 100/PT1M';
+/** `100/PT1M`, or an object with both. */
+export const Rate = z
+  .union(
+    [
+      RateLimit,
+      z
+        .string()
+        .regex(/^\d{1,9}\/\w+$/)
+        .transform((text) => {
+          const [limit = '', window = ''] = text.split('/');
+          return { limit: Number(limit), window };
+        })
+        .pipe(RateLimit),
+    ],
+    { error: RATE_EXPECTED },
+  )
+  .refine(({ window }) => (parseDuration(window) ?? 0) > 0, RATE_EXPECTED);
+
+export const Hours = Numeric.pipe(z.number().positive().max(87_600));

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'vitest';
+import { type Failure, FailureType } from '../../protocol/failure.ts';
+import { failure, GUIDANCE } from '../failure.ts';
+import { disclose, levelOf } from './disclosure.ts';
+
+const LEVELS = { internal: 'full', partner: 'redacted', default: 'reduced' } as const;
+
+/** A failure with everything in it that a failure can have. */
+const FULL: Failure = {
+  ...failure('approval_required', `Cannot go on: ${'é'.repeat(300)}`, {
+    grantable_by: 'human:boss',
+    requires: ['travel.book'],
+    estimated_availability: 'PT5S',
+  }),
+  approval_request_id: `apr_${'0'.repeat(32)}`,
+  preview_digest: `sha256:${'1'.repeat(64)}`,
+  requested_parameters_digest: `sha256:${'2'.repeat(64)}`,
+  grant_policy: {
+    allowed_grant_types: ['one_time'],
+    default_grant_type: 'one_time',
+    expires_in_seconds: 60,
+    max_uses: 1,
+  },
+  clarify: [{ input: 'traveler', reason: 'ambiguous', candidates: ['Ann', 'Anna'] }],
+};
+
+describe('levelOf()', () => {
+  test('follows the class, and takes an unknown one for default', () => {
+    assert.equal(levelOf(LEVELS, 'internal'), 'full');
+    assert.equal(levelOf(LEVELS, 'partner'), 'redacted');
+    assert.equal(levelOf(LEVELS, 'stranger'), 'reduced');
+  });
+
+  test('knows no class by a name that every object has', () => {
+    assert.equal(levelOf(LEVELS, 'constructor'), 'reduced');
+    assert.equal(levelOf(LEVELS, 'toString'), 'reduced');
+  });
+
+  test('is reduced where nobody configured default', () => {
+    assert.equal(levelOf({}, 'stranger'), 'reduced');
+  });
+});
+
+describe('disclose()', () => {
+  test('changes nothing at full', () => {
+    assert.deepEqual(disclose(FULL, 'full'), FULL);
+  });
+
+  test('cuts the detail to 200 characters at reduced, between characters', () => {
+    const { detail } = disclose(FULL, 'reduced');
+
+    assert.equal([...detail].length, 200);
+    assert.ok(FULL.detail.startsWith(detail));
+    const emoji = disclose({ ...FULL, detail: '🛫'.repeat(201) }, 'reduced').detail;
+    assert.equal(emoji, '🛫'.repeat(200));
+    const exact = disclose({ ...FULL, detail: 'x'.repeat(200) }, 'reduced').detail;
+    assert.equal(exact, 'x'.repeat(200));
+  });
+
+  test("names at reduced nobody but the caller's own root principal", () => {
+    assert.equal(disclose(FULL, 'reduced').resolution.grantable_by, undefined);
+    assert.equal(disclose(FULL, 'reduced', 'human:x').resolution.grantable_by, undefined);
+    const own = disclose(FULL, 'reduced', 'human:boss').resolution;
+    assert.equal(own.grantable_by, 'human:boss');
+  });
+
+  test('keeps at reduced what helps to go on', () => {
+    const { resolution, clarify } = disclose(FULL, 'reduced');
+
+    assert.deepEqual(resolution.requires, ['travel.book']);
+    assert.equal(resolution.estimated_availability, 'PT5S');
+    assert.deepEqual(clarify, FULL.clarify);
+  });
+
+  test('leaves at redacted only what a program acts on', () => {
+    const told = disclose(FULL, 'redacted', 'human:boss');
+
+    assert.deepEqual(told.resolution, {
+      action: FULL.resolution.action,
+      recovery_class: FULL.resolution.recovery_class,
+    });
+    assert.equal(told.clarify, undefined);
+    assert.doesNotMatch(JSON.stringify(told), /human:boss|Ann|travel\.book|Cannot go on/);
+  });
+
+  for (const type of FailureType.options) {
+    test(`keeps type, retry, action and recovery class of ${type} at every level`, () => {
+      const found = failure(type, `Cannot do it: the secret of ${type}`);
+
+      for (const level of ['full', 'reduced', 'redacted'] as const) {
+        const told = disclose(found, level);
+        assert.equal(told.type, type);
+        assert.equal(told.retry, found.retry);
+        assert.equal(told.resolution.action, found.resolution.action);
+        assert.equal(told.resolution.recovery_class, found.resolution.recovery_class);
+      }
+      const { detail } = disclose(found, 'redacted');
+      assert.equal(detail, `Refused: ${GUIDANCE[type].when}`);
+      assert.doesNotMatch(detail, /the secret of/);
+    });
+  }
+
+  test('never removes the identifiers of an approval', () => {
+    for (const level of ['full', 'reduced', 'redacted'] as const) {
+      const told = disclose(FULL, level);
+      assert.equal(told.approval_request_id, FULL.approval_request_id);
+      assert.equal(told.preview_digest, FULL.preview_digest);
+      assert.equal(told.requested_parameters_digest, FULL.requested_parameters_digest);
+      assert.deepEqual(told.grant_policy, FULL.grant_policy);
+    }
+  });
+
+  test('does not change the failure it was given', () => {
+    const before = structuredClone(FULL);
+
+    disclose(FULL, 'reduced');
+    disclose(FULL, 'redacted');
+
+    assert.deepEqual(FULL, before);
+  });
+});

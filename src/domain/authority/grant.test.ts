@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict';
+import { test } from 'vitest';
+import type { GrantRequest } from '../../protocol/approval.ts';
+import { digestOf } from '../wire/canonical.ts';
+import { chainOf } from './chain.ts';
+import {
+  type Continuation,
+  type GrantFacts,
+  type GrantTerms,
+  grantTerms,
+  unsignedGrant,
+  unusableGrant,
+} from './grant.ts';
+
+const NOW = new Date('2030-01-01T00:00:00.000Z');
+const later = (ms: number) => new Date(NOW.getTime() + ms);
+
+const policy = {
+  allowed_grant_types: ['one_time' as const, 'session_bound' as const],
+  default_grant_type: 'one_time' as const,
+  expires_in_seconds: 900,
+  max_uses: 3,
+};
+
+const terms: [name: string, asked: Parameters<typeof grantTerms>[1], given: object | undefined][] =
+  [
+    ['fills in the policy for one use', { grant_type: 'one_time' }, { uses: 1, ms: 900_000 }],
+    [
+      'fills in the policy for a session',
+      { grant_type: 'session_bound', session_id: 's' },
+      { uses: 3, ms: 900_000 },
+    ],
+    [
+      'takes values at the edge of the policy',
+      { grant_type: 'session_bound', session_id: 's', max_uses: 3, expires_in_seconds: 900 },
+      { uses: 3, ms: 900_000 },
+    ],
+    [
+      'takes part of a second',
+      { grant_type: 'one_time', expires_in_seconds: 0.5 },
+      { uses: 1, ms: 500 },
+    ],
+    ['refuses no time at all', { grant_type: 'one_time', expires_in_seconds: 0.0001 }, undefined],
+    ['refuses a longer life', { grant_type: 'one_time', expires_in_seconds: 900.001 }, undefined],
+    ['refuses more uses', { grant_type: 'session_bound', session_id: 's', max_uses: 4 }, undefined],
+    ['refuses one_time for two uses', { grant_type: 'one_time', max_uses: 2 }, undefined],
+    ['refuses one_time for a session', { grant_type: 'one_time', session_id: 's' }, undefined],
+    ['refuses session_bound without a session', { grant_type: 'session_bound' }, undefined],
+  ];
+
+for (const [name, asked, given] of terms) {
+  test(`grantTerms() ${name}`, () => {
+    const found = grantTerms(policy, asked);
+
+    const told = 'terms' in found && {
+      uses: found.terms.max_uses,
+      ms: found.terms.expires_in_seconds * 1_000,
+    };
+    assert.deepEqual(told || undefined, given);
+    if ('failure' in found) assert.equal(found.failure.type, 'grant_policy_violation');
+  });
+}
+
+test('grantTerms() refuses a type that the policy does not allow', () => {
+  const strict = { ...policy, allowed_grant_types: ['session_bound' as const] };
+
+  assert.ok('failure' in grantTerms(strict, { grant_type: 'one_time' }));
+});
+
+const proposed: GrantTerms = {
+  grant_type: 'session_bound',
+  session_id: 's',
+  expires_in_seconds: 600,
+  max_uses: 2,
+};
+const STATED = { grant_type: 'session_bound', session_id: 's' } as const;
+const seconds: [name: string, asked: Partial<GrantRequest>, agrees: boolean][] = [
+  ['takes the proposed lifetime and uses where they are left out', {}, true],
+  ['takes the proposed terms where stated', { expires_in_seconds: 600, max_uses: 2 }, true],
+  ['refuses a shorter lifetime', { expires_in_seconds: 599 }, false],
+  ['refuses a longer lifetime within the policy', { expires_in_seconds: 601 }, false],
+  ['refuses fewer uses', { max_uses: 1 }, false],
+  ['refuses another session', { session_id: 't' }, false],
+  ['refuses no session', { session_id: undefined }, false],
+  ['refuses another type', { grant_type: 'one_time', session_id: undefined }, false],
+];
+
+for (const [name, asked, agrees] of seconds) {
+  test(`grantTerms() of a second approver ${name}`, () => {
+    const found = grantTerms(policy, { ...STATED, ...asked }, proposed);
+
+    if (agrees) assert.deepEqual(found, { terms: proposed });
+    else assert.equal('failure' in found && found.failure.type, 'grant_policy_violation');
+  });
+}
+
+test('grantTerms() names the proposed terms to an approver who states others', () => {
+  const found = grantTerms(policy, { ...STATED, max_uses: 3 }, proposed);
+
+  assert.match(
+    'failure' in found ? found.failure.detail : '',
+    /proposed type "session_bound", session "s", 600 seconds, 2 uses/,
+  );
+});
+
+const CHAIN = chainOf('human:alice', ['agent:a']);
+const grant: GrantFacts = {
+  grant_id: 'gnt_1',
+  approval_request_id: 'apr_1',
+  capability: 'pay',
+  contract_version: '1.0.0',
+  scope: ['a', 'b'],
+  subject: 'agent:a',
+  root_principal: 'human:alice',
+  chain: CHAIN,
+  parameters: { amount: 1 },
+  parameters_digest: digestOf({ amount: 1 }),
+  grant_type: 'session_bound',
+  session_id: 's',
+  approved_by: ['human:bob'],
+  approved_through: ['human:deputy'],
+  issued_at: NOW,
+  expires_at: later(1),
+  max_uses: 2,
+  uses: 1,
+};
+const call: Continuation = {
+  capability: 'pay',
+  contract_version: '1.0.0',
+  scope: ['b', 'a'],
+  parametersDigest: grant.parameters_digest,
+  chain: CHAIN,
+  session_id: 's',
+  through: ['human:alice', 'agent:a'],
+  now: NOW,
+  isSigned: true,
+};
+
+const misfits: [
+  name: string,
+  changed: Partial<Continuation>,
+  kept: Partial<GrantFacts>,
+  why: RegExp,
+][] = [
+  ['another chain', { chain: chainOf('human:alice', ['agent:b', 'agent:a']) }, {}, /no such grant/],
+  ['no chain, as older stores kept it', {}, { chain: undefined }, /no such grant/],
+  ['another capability', { capability: 'look' }, {}, /it is for "pay"/],
+  ['another contract version', { contract_version: '1.0.1' }, {}, /version 1\.0\.0/],
+  ['another scope', { scope: ['a'] }, {}, /another scope/],
+  ['a broken signature', { isSigned: false }, {}, /signature/],
+  ['altered parameters', {}, { parameters: { amount: 2 } }, /signature/],
+  ['the instant of expiry', { now: later(1) }, {}, /expired/],
+  ['no use left', {}, { uses: 2 }, /all 2 uses/],
+  ['other parameters', { parametersDigest: digestOf({}) }, {}, /other parameters/],
+  [
+    'another session',
+    { session_id: 't' },
+    {},
+    /bound to session "s", and the token is of session "t"/,
+  ],
+  [
+    'no session',
+    { session_id: undefined },
+    {},
+    /bound to session "s", and the token has no session/,
+  ],
+  ['a former approver', { formerApprover: 'human:bob' }, {}, /human:bob may not/],
+  ['an approver in its hands', { through: ['human:bob', 'agent:a'] }, {}, /human:bob stands/],
+  ['a deputy in its hands', { through: ['human:deputy', 'agent:a'] }, {}, /human:deputy stands/],
+];
+
+for (const [name, changed, kept, why] of misfits) {
+  test(`unusableGrant() finds ${name}`, () => {
+    const found = unusableGrant('gnt_1', { ...grant, ...kept }, { ...call, ...changed });
+
+    assert.equal(found?.type, 'approval_grant_invalid');
+    assert.match(found.detail, why);
+  });
+}
+
+test('unusableGrant() finds nothing in a grant that fits, whatever session a one_time one has', () => {
+  assert.equal(unusableGrant('gnt_1', grant, call), undefined);
+  const once: GrantFacts = { ...grant, grant_type: 'one_time', session_id: undefined };
+  assert.equal(unusableGrant('gnt_1', once, { ...call, session_id: 'any' }), undefined);
+});
+
+test('unusableGrant() lets the root principal approve what passed through it', () => {
+  const own: GrantFacts = { ...grant, approved_by: ['human:alice'], approved_through: [] };
+
+  assert.equal(unusableGrant('gnt_1', own, call), undefined);
+});
+
+test('unusableGrant() answers a foreign grant and an unknown one alike', () => {
+  const foreign = unusableGrant('gnt_1', grant, { ...call, chain: chainOf('human:eve', []) });
+
+  assert.deepEqual(foreign, unusableGrant('gnt_1', undefined, call));
+});
+
+test('unsignedGrant() says everything the grant is bound to, and not how often it was used', () => {
+  const said = unsignedGrant(grant);
+
+  assert.deepEqual(said.requester, {
+    subject: 'agent:a',
+    root_principal: 'human:alice',
+    chain: CHAIN,
+  });
+  const [session_id, expires_in_seconds, max_uses] = ['s', 0.001, 2];
+  const terms = { grant_type: 'session_bound', session_id, expires_in_seconds, max_uses };
+  assert.equal(said.terms_digest, digestOf(terms));
+  assert.equal('uses' in said, false);
+  assert.equal('signature' in said, false);
+});
+
+test('unsignedGrant() spells a grant that is older than chains as it was signed', () => {
+  const said = unsignedGrant({ ...grant, chain: undefined });
+
+  assert.deepEqual(said.requester, { subject: 'agent:a', root_principal: 'human:alice' });
+  assert.equal('terms_digest' in said, false);
+});

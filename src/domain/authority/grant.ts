@@ -1,0 +1,192 @@
+/**
+ * Grants: what an approver may give, what is signed, and whether a grant fits a call.
+ *
+ * A grant is bound to everything the approver saw. Whether a use is left when calls race is decided in
+ * the store; here the caller is told which part does not fit.
+ *
+ * @module
+ */
+
+import type { Grant, GrantRequest, GrantTerms } from '../../protocol/approval.ts';
+import type { Failure, GrantPolicy, GrantType } from '../../protocol/failure.ts';
+import type { JsonObject } from '../../protocol/primitives.ts';
+import { failure } from '../failure.ts';
+import { digestOf } from '../wire/canonical.ts';
+import { ownApprover } from './approver.ts';
+
+export type { GrantTerms };
+
+/** A grant as it is kept. */
+export interface GrantFacts {
+  readonly grant_id: string;
+  readonly approval_request_id: string;
+  readonly capability: string;
+  readonly contract_version: string;
+  readonly scope: readonly string[];
+  readonly subject: string;
+  readonly root_principal: string;
+  /** Whose grant it is. Absent where an older version of the store kept it: then no token's. */
+  readonly chain?: string | undefined;
+  readonly parameters: JsonObject;
+  readonly parameters_digest: string;
+  readonly preview_digest?: string | undefined;
+  readonly grant_type: GrantType;
+  readonly session_id?: string | undefined;
+  readonly approved_by: readonly string[];
+  /** Everyone the authority to approve passed through; not part of what is signed. */
+  readonly approved_through: readonly string[];
+  readonly issued_at: Date;
+  readonly expires_at: Date;
+  readonly max_uses: number;
+  readonly uses: number;
+}
+
+/**
+ * What a grant of this request gives. Values above the policy are refused, never shortened.
+ *
+ * `proposed` are the terms of the first approver, where there is one: another approver agrees to
+ * exactly those. It may leave out lifetime and uses: the proposed ones are never above the policy's,
+ * which is what leaving them out gives otherwise.
+ */
+export function grantTerms(
+  policy: GrantPolicy,
+  asked: Pick<GrantRequest, 'grant_type'> & Partial<GrantRequest>,
+  proposed?: GrantTerms,
+): { readonly terms: GrantTerms } | { readonly failure: Failure } {
+  const { grant_type, session_id = null } = asked;
+  const lifetime = policy.expires_in_seconds;
+  const seconds = asked.expires_in_seconds ?? proposed?.expires_in_seconds ?? lifetime;
+  const uses = proposed?.max_uses ?? (grant_type === 'one_time' ? 1 : policy.max_uses);
+  const max_uses = asked.max_uses ?? uses;
+  // Whole milliseconds, so that the grant's own times say the same.
+  const expires_in_seconds = Math.floor(seconds * 1_000) / 1_000;
+  const terms = { grant_type, session_id, expires_in_seconds, max_uses };
+  const why = [
+    !policy.allowed_grant_types.includes(grant_type) && `type "${grant_type}" is not allowed`,
+    seconds > lifetime && `${seconds} seconds are more than ${lifetime}`,
+    expires_in_seconds <= 0 && `${seconds} seconds are less than a millisecond`,
+    max_uses > policy.max_uses && `${max_uses} uses are more than ${policy.max_uses}`,
+    grant_type === 'one_time' && max_uses !== 1 && 'a one_time grant has one use',
+    grant_type === 'one_time' && session_id !== null && 'a one_time grant has no session',
+    grant_type === 'session_bound' &&
+      session_id === null &&
+      'a session_bound grant names its session',
+    proposed !== undefined &&
+      digestOf(terms) !== digestOf(proposed) &&
+      `the first approver proposed ${wordsOf(proposed)}; the others approve these terms or none`,
+  ].find((found) => found !== false);
+  if (why) return { failure: failure('grant_policy_violation', `Cannot grant: ${why}`) };
+  return { terms };
+}
+
+function wordsOf({ grant_type, session_id, expires_in_seconds, max_uses }: GrantTerms): string {
+  const session = session_id === null ? '' : `, session "${session_id}"`;
+  const uses = max_uses === 1 ? '1 use' : `${max_uses} uses`;
+  return `type "${grant_type}"${session}, ${expires_in_seconds} seconds, ${uses}`;
+}
+
+/** The terms that a grant was given on. */
+function termsOf(grant: GrantFacts): GrantTerms {
+  const { grant_type, session_id = null, issued_at, expires_at, max_uses } = grant;
+  const expires_in_seconds = (expires_at.getTime() - issued_at.getTime()) / 1_000;
+  return { grant_type, session_id, expires_in_seconds, max_uses };
+}
+
+/**
+ * What the signature covers: the grant as it travels, without the signature. A grant that was signed
+ * before there were chains is spelt as it was.
+ */
+export function unsignedGrant(grant: GrantFacts): Omit<Grant, 'signature'> {
+  const { subject, root_principal, chain } = grant;
+  return {
+    grant_id: grant.grant_id,
+    approval_request_id: grant.approval_request_id,
+    capability: grant.capability,
+    contract_version: grant.contract_version,
+    scope: [...grant.scope],
+    requester: { subject, root_principal, ...(chain !== undefined && { chain }) },
+    parameters_digest: grant.parameters_digest,
+    preview_digest: grant.preview_digest ?? null,
+    grant_type: grant.grant_type,
+    session_id: grant.session_id ?? null,
+    approved_by: [...grant.approved_by],
+    issued_at: grant.issued_at.toISOString(),
+    expires_at: grant.expires_at.toISOString(),
+    max_uses: grant.max_uses,
+    ...(chain !== undefined && { terms_digest: digestOf(termsOf(grant)) }),
+  };
+}
+
+/** The call that a grant is presented with, and what only the service can tell about the grant. */
+export interface Continuation {
+  readonly capability: string;
+  readonly contract_version: string;
+  readonly scope: readonly string[];
+  readonly parametersDigest: string;
+  readonly chain: string;
+  readonly session_id?: string | undefined;
+  /** Everyone the calling token passed through. */
+  readonly through: readonly string[];
+  readonly now: Date;
+  readonly isSigned: boolean;
+  /** An approver that may not approve this any more. */
+  readonly formerApprover?: string | undefined;
+}
+
+/** Spec, the list of continuation failures: the first part of a grant that does not fit the call. */
+export function unusableGrant(
+  id: string,
+  grant: GrantFacts | undefined,
+  call: Continuation,
+): Failure | undefined {
+  const why = grant?.chain === call.chain ? misfit(grant, call) : UNKNOWN;
+  if (why === undefined) return undefined;
+  return failure('approval_grant_invalid', `Cannot use grant "${id}": ${why}`);
+}
+
+/** A grant of another chain is answered like one that does not exist. */
+const UNKNOWN = 'there is no such grant';
+
+function misfit(grant: GrantFacts, call: Continuation): string | undefined {
+  const own = ownApprover(grant, call.through);
+  const checks: [fits: boolean, why: string][] = [
+    [grant.capability === call.capability, `it is for "${grant.capability}"`],
+    [
+      grant.contract_version === call.contract_version,
+      `it was approved for contract version ${grant.contract_version}`,
+    ],
+    [isSameSet(grant.scope, call.scope), 'it was approved for another scope'],
+    [call.isSigned && isWhole(grant), 'its signature does not verify'],
+    [grant.expires_at > call.now, `it expired at ${grant.expires_at.toISOString()}`],
+    [grant.uses < grant.max_uses, `all ${grant.max_uses} uses are taken`],
+    [grant.parameters_digest === call.parametersDigest, 'it was approved for other parameters'],
+    [
+      grant.grant_type !== 'session_bound' || grant.session_id === call.session_id,
+      boundElsewhere(grant, call),
+    ],
+    [
+      call.formerApprover === undefined,
+      `its approver ${call.formerApprover} may not approve it any more`,
+    ],
+    [own === undefined, `its approver ${own} stands on the side of the caller`],
+  ];
+  return checks.find(([fits]) => !fits)?.[1];
+}
+
+/** Why a session-bound grant does not fit: the session it is for, and the caller's. */
+export function boundElsewhere(
+  grant: Pick<GrantFacts, 'session_id'>,
+  { session_id }: { readonly session_id?: string | undefined },
+): string {
+  const own = session_id === undefined ? 'has no session' : `is of session "${session_id}"`;
+  return `it is bound to session "${grant.session_id}", and the token ${own}`;
+}
+
+/** The signature covers the digest; the parameters that will run must be what the digest says. */
+function isWhole({ parameters, parameters_digest }: GrantFacts): boolean {
+  return digestOf(parameters) === parameters_digest;
+}
+
+function isSameSet(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((each) => other.includes(each));
+}

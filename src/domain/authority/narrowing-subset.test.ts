@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import * as fc from 'fast-check';
+import { test } from 'vitest';
+import {
+  anyAuthority,
+  anyPlan,
+  disclosure,
+  ignored,
+  NOW,
+  requestOf,
+  widened,
+} from '../../../test/authorities.ts';
+import { IssueRequest } from '../../protocol/token.ts';
+import { type Authority, type Narrowed, narrow } from './narrowing.ts';
+
+const RUNS = 2_000;
+
+/** Milliseconds. Room for a machine that does much else; nothing is concluded from the time. */
+const PATIENCE = 60_000;
+
+/** As it happens: text is read as JSON, the schema parses it, the rules narrow it. */
+function ask(raw: object, parent: Authority): Narrowed | undefined {
+  const parsed = IssueRequest.safeParse(JSON.parse(JSON.stringify(raw)));
+  if (!parsed.success) return undefined;
+  const { subject = 'agent:x', ...rest } = parsed.data;
+  return narrow(parent, { ...rest, subject }, { now: NOW, disclosure });
+}
+
+test(
+  'narrow() gives a subset of the parent in every dimension, or nothing',
+  () => {
+    const outcomes = new Map<string, number>();
+    const levels = fc.constantFrom(0, 1, 2, 3, 4, 5);
+
+    void fc.assert(
+      fc.property(anyAuthority(levels), anyPlan, (parent, plan) => {
+        const raw = requestOf(plan, parent);
+        const narrowed = ask(raw, parent);
+
+        const outcome = outcomeOf(narrowed);
+        outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+        if (!narrowed || 'failure' in narrowed) return;
+        assert.deepEqual(widened(parent, narrowed.authority), []);
+        assert.deepEqual(ignored(raw, narrowed.authority), []);
+        assert.equal(narrowed.authority.depth, parent.depth + 1);
+      }),
+      { numRuns: RUNS },
+    );
+
+    // Otherwise the property would hold of a rule that refuses everything, or of tame requests.
+    assert.ok((outcomes.get('accepted') ?? 0) > RUNS / 5, JSON.stringify([...outcomes]));
+    assert.deepEqual([...outcomes.keys()].sort(), [
+      'accepted',
+      'budget_currency_mismatch',
+      'budget_exceeded',
+      'delegation_depth_exceeded',
+      'invalid_parameters',
+      'malformed',
+      'not_entitled',
+      'purpose_mismatch',
+      'scope_escalation',
+    ]);
+  },
+  PATIENCE,
+);
+
+test(
+  'narrow() leaves the end of every chain a subset of each token above it',
+  () => {
+    const runs = 150;
+    const links = 6;
+    const plans = fc.array(anyPlan, { minLength: 4 * links, maxLength: 4 * links });
+    let whole = 0;
+
+    void fc.assert(
+      fc.property(anyAuthority(fc.constant(4 * links)), plans, (root, attempts) => {
+        const chain = [root];
+        for (const plan of attempts) {
+          if (chain.length > links) break;
+          const narrowed = ask(
+            requestOf(plan, chain.at(-1) as Authority),
+            chain.at(-1) as Authority,
+          );
+          if (!narrowed || 'failure' in narrowed) continue;
+
+          for (const above of chain) assert.deepEqual(widened(above, narrowed.authority), []);
+          chain.push(narrowed.authority);
+        }
+        if (chain.length > links) whole += 1;
+      }),
+      { numRuns: runs },
+    );
+
+    assert.ok(whole > runs / 3, `${whole} chains of ${runs} have ${links} links`);
+  },
+  PATIENCE,
+);
+
+test('narrow() changes neither the parent nor the request', () => {
+  return fc.assert(
+    fc.property(anyAuthority(fc.constant(3)), anyPlan, (parent, plan) => {
+      const request = IssueRequest.safeParse(requestOf(plan, parent));
+      if (!request.success) return;
+      const before = structuredClone([parent, request.data]);
+
+      narrow(parent, { ...request.data, subject: 'agent:x' }, { now: NOW, disclosure });
+
+      assert.deepEqual([parent, request.data], before);
+    }),
+  );
+});
+
+function outcomeOf(narrowed: Narrowed | undefined): string {
+  if (!narrowed) return 'malformed';
+  return 'failure' in narrowed ? narrowed.failure.type : 'accepted';
+}

@@ -1,0 +1,271 @@
+/**
+ * The catalog: a whole set of capability declarations, validated together.
+ *
+ * A service starts with a catalog that keeps every rule of the specification, or it does not start.
+ * All faults are reported at once, each with its capability and field, so that an author mends a
+ * declaration in one pass. Knows nothing of handlers or resolvers: those are the service's.
+ *
+ * @module
+ */
+
+import {
+  type Capability,
+  CapabilityDeclaration,
+  type Catalog,
+  type Input,
+} from '../../protocol/capability.ts';
+import { CapabilityName } from '../../protocol/primitives.ts';
+import { entitles } from '../authority/scope-pattern.ts';
+import { needsPolicy, resolverOf } from '../invocation/inputs.ts';
+import { parseDuration } from '../values/duration.ts';
+import { canonicalJson } from '../wire/canonical.ts';
+import { compensationFaults } from './compensation.ts';
+import { compositionFaults } from './composition.ts';
+import { costFaults } from './cost.ts';
+import { failureFaults } from './failures.ts';
+import { type Fault, type FaultRule, fault, issueFaults, repeated } from './fault.ts';
+import { inputFaults } from './inputs.ts';
+import { salvage } from './salvage.ts';
+
+/** Keeps the manifest readable by a person and its signature cheap. */
+export const CAPABILITIES_MAX = 1_000;
+
+export type CatalogResult = { catalog: Catalog } | { faults: readonly Fault[] };
+
+/** A capability's name and what was declared under it. */
+export type Declared = readonly [name: string, declaration: unknown];
+
+/** Names in, validated declarations with all defaults filled in out. */
+export function createCatalog(declared: readonly Declared[]): CatalogResult {
+  const readings = declared.map(read);
+  const sound = readings.filter(({ faults }) => faults.length === 0);
+  const capabilities = new Map(
+    sound.flatMap(({ judged: each }) => (each ? [[each.name, each]] : [])),
+  );
+  // A name whose declaration does not parse is still declared: it must not cause faults elsewhere.
+  const known = new Set(declared.map(([name]) => name));
+  const faults = [
+    ...readings.flatMap((reading) => reading.faults),
+    ...(declared.length > CAPABILITIES_MAX
+      ? [fault('', 'capabilities', `more than ${CAPABILITIES_MAX} are declared`)]
+      : []),
+    ...readings.flatMap(({ judged: each, judges }) =>
+      each ? RULES.flatMap((rule) => rule(each, { capabilities, known })).filter(judges) : [],
+    ),
+  ];
+  return faults.length > 0 ? { faults } : { catalog: { capabilities } };
+}
+
+interface Reading {
+  /** What the rules look at: the declaration, or what is left of one whose form is wrong. */
+  readonly judged?: Capability | undefined;
+  readonly faults: readonly Fault[];
+  judges(found: Fault): boolean;
+}
+
+function read([name, declaration]: Declared): Reading {
+  const named = CapabilityName.safeParse(name);
+  const misnamed = named.success ? [] : issueFaults(name, named.error, 'name');
+  const parsed = CapabilityDeclaration.safeParse(declaration);
+  if (parsed.success) {
+    const unwritable = unwritableValues(name, parsed.data);
+    // The rules compare values as JSON, so they only look where all of them have that form.
+    const judged = unwritable.length === 0 ? { name, ...parsed.data } : undefined;
+    return { judged, faults: [...misnamed, ...unwritable], judges: () => true };
+  }
+  const rest = salvage(declaration);
+  const left = rest ? unwritableValues(name, rest.declaration) : [];
+  return {
+    judged: rest && left.length === 0 ? { name, ...rest.declaration } : undefined,
+    faults: [...misnamed, ...issueFaults(name, parsed.error), ...left],
+    judges: ({ field }) => rest?.judges(field) ?? false,
+  };
+}
+
+/** The schema leaves these values open, but the manifest is JSON, and the rules compare them as such. */
+function unwritableValues(name: string, declared: CapabilityDeclaration): Fault[] {
+  const open: [field: string, value: unknown][] = [
+    ...declared.inputs.flatMap((input, index): [string, unknown][] => [
+      [`inputs[${index}].default`, input.default],
+      [`inputs[${index}].allowed_values`, input.allowed_values],
+      [`inputs[${index}].input_meanings`, input.input_meanings],
+    ]),
+    ['cost.compute', declared.cost?.compute],
+    ['composition.empty_result_output', declared.composition?.empty_result_output],
+  ];
+  return open
+    .filter(([, value]) => value !== undefined && !isJson(value))
+    .map(([field]) => fault(name, field, 'it has no JSON form'));
+}
+
+function isJson(value: unknown): boolean {
+  try {
+    canonicalJson(value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const unknownNames: FaultRule = (capability, { known }) => {
+  const named: [field: string, name: string | undefined][] = [
+    ...(capability.requires ?? []).map((required, index): [string, string] => [
+      `requires[${index}].capability`,
+      required.capability,
+    ]),
+    ...(capability.refresh_via ?? []).map((name, i): [string, string] => [
+      `refresh_via[${i}]`,
+      name,
+    ]),
+    ...(capability.verify_via ?? []).map((name, i): [string, string] => [`verify_via[${i}]`, name]),
+    ...(capability.requires_binding ?? []).map((binding, index): [string, string | undefined] => [
+      `requires_binding[${index}].source_capability`,
+      binding.source_capability,
+    ]),
+    ['side_effect.compensation', capability.side_effect.compensation],
+  ];
+  return named.flatMap(([field, name]) => {
+    if (name === undefined) return [];
+    if (!known.has(name)) return [fault(capability.name, field, `"${name}" is not declared here`)];
+    if (name === capability.name) return [fault(capability.name, field, 'it names itself')];
+    return [];
+  });
+};
+
+const unreadableDurations: FaultRule = (capability) => {
+  const durations: [field: string, text: string | undefined][] = [
+    ['side_effect.rollback_window', capability.side_effect.rollback_window],
+    ['cost.compute.expected_duration', capability.cost?.compute?.expected_duration],
+    ['observability.retention', capability.observability?.retention],
+    ['rate_limit.window', capability.rate_limit?.window],
+    ...(capability.requires_binding ?? []).map((binding, index): [string, string | undefined] => [
+      `requires_binding[${index}].max_age`,
+      binding.max_age,
+    ]),
+  ];
+  return durations
+    .filter(([, text]) => text !== undefined && !((parseDuration(text) ?? 0) > 0))
+    .map(([field, text]) => fault(capability.name, field, `"${text}" is no positive duration`));
+};
+
+const repeatedNames: FaultRule = (capability) => {
+  const lists: [field: string, names: readonly string[]][] = [
+    ['output.fields', capability.output.fields],
+    ['minimum_scope', capability.minimum_scope],
+    ['response_modes', capability.response_modes],
+    ['principal_classes', capability.principal_classes ?? []],
+    ['control_requirements', (capability.control_requirements ?? []).map(({ type }) => type)],
+    ['requires_binding', (capability.requires_binding ?? []).map(({ field }) => field)],
+    ['approval.grant_policy.allowed_grant_types', grantTypes(capability)],
+  ];
+  return lists.flatMap(([field, names]) =>
+    repeated(names).map((name) => fault(capability.name, field, `"${name}" stands twice`)),
+  );
+};
+
+/** A scope that even an entitlement to this very text does not allow is held by nobody, ever. */
+const unholdableScopes: FaultRule = (capability) =>
+  capability.minimum_scope.flatMap((scope, index) => {
+    if (entitles(scope, scope)) return [];
+    const found = `nobody can hold "${scope}": the one wildcard is "word:*"`;
+    return [fault(capability.name, `minimum_scope[${index}]`, found)];
+  });
+
+const misplacedSideEffect: FaultRule = (capability) => {
+  const { type, ...rest } = capability.side_effect;
+  if (type === 'transactional') return [];
+  return (['rollback_window', 'compensation'] as const)
+    .filter((field) => rest[field] !== undefined)
+    .map((field) =>
+      fault(
+        capability.name,
+        `side_effect.${field}`,
+        `only a transactional effect has it, not "${type}"`,
+      ),
+    );
+};
+
+const unusableBinding: FaultRule = (capability) =>
+  (capability.requires_binding ?? []).flatMap(({ field }, index) => {
+    const input = capability.inputs.find(({ name }) => name === field);
+    const found = input ? unfitForHandle(input) : `"${field}" is no input`;
+    return found ? [fault(capability.name, `requires_binding[${index}].field`, found)] : [];
+  });
+
+/**
+ * A handle is looked up as the caller sent it, while an approval covers the resolved parameters. Where the
+ * two could differ, a call would run with another binding than the one that was approved.
+ */
+function unfitForHandle(input: Input): string | undefined {
+  const { name, type, resolution } = input;
+  if (type !== 'string') return `input "${name}" is "${type}", not "string"`;
+  const isResolved = resolverOf(input) !== undefined || needsPolicy(input);
+  if (input.default === undefined && !isResolved && !resolution?.on_missing) return undefined;
+  return `input "${name}" carries a handle, which is used as it is sent: it has no default, no resolver and no policy`;
+}
+
+const unknownLoggedFields: FaultRule = (capability) => {
+  const fields = new Set([
+    ...capability.inputs.map(({ name }) => name),
+    ...capability.output.fields,
+  ]);
+  return (capability.observability?.fields_logged ?? [])
+    .filter((field) => !fields.has(field))
+    .map((field) =>
+      fault(
+        capability.name,
+        'observability.fields_logged',
+        `"${field}" is neither input nor output`,
+      ),
+    );
+};
+
+const unusableGrantPolicy: FaultRule = (capability) => {
+  const policy = capability.approval?.grant_policy;
+  if (!policy) return [];
+  const faults: Fault[] = [];
+  const at = 'approval.grant_policy';
+  if (!policy.allowed_grant_types.includes(policy.default_grant_type)) {
+    faults.push(
+      fault(
+        capability.name,
+        `${at}.default_grant_type`,
+        `"${policy.default_grant_type}" is not allowed`,
+      ),
+    );
+  }
+  if (policy.max_uses > 1 && !policy.allowed_grant_types.includes('session_bound')) {
+    faults.push(fault(capability.name, `${at}.max_uses`, 'a one_time grant has one use'));
+  }
+  return faults;
+};
+
+/** Where the kind says composed there is a composition, and nowhere else. */
+const misplacedComposition: FaultRule = (capability) => {
+  if ((capability.kind === 'composed') === (capability.composition !== undefined)) return [];
+  const found = capability.composition
+    ? 'only a composed capability has one'
+    : 'a composed capability needs one';
+  return [fault(capability.name, 'composition', found)];
+};
+
+function grantTypes(capability: Capability): readonly string[] {
+  return capability.approval?.grant_policy.allowed_grant_types ?? [];
+}
+
+const RULES: readonly FaultRule[] = [
+  unknownNames,
+  repeatedNames,
+  unholdableScopes,
+  unreadableDurations,
+  misplacedSideEffect,
+  compensationFaults,
+  unusableBinding,
+  unknownLoggedFields,
+  unusableGrantPolicy,
+  misplacedComposition,
+  failureFaults,
+  inputFaults,
+  costFaults,
+  compositionFaults,
+];

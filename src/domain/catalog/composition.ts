@@ -1,0 +1,311 @@
+/**
+ * Rules on compositions: what a composed capability may be made of, and how data flows through it.
+ *
+ * Everything is settled before the service starts, so that a composition cannot reach a capability,
+ * a property or an effect that its declaration does not show.
+ *
+ * @module
+ */
+
+import type { Capability, Cost, Input } from '../../protocol/capability.ts';
+import type { Composition, CompositionStep } from '../../protocol/composition.ts';
+import { uncovered } from '../authority/scope-pattern.ts';
+import { defaultApplies } from '../invocation/inputs.ts';
+import { SIDE_EFFECT_STRENGTH } from '../invocation/side-effect.ts';
+import { formatMinor, toMinor } from '../values/money.ts';
+import { type Declarations, type FaultRule, fault, repeated } from './fault.ts';
+
+export const compositionFaults: FaultRule = (capability, all) => {
+  const { composition } = capability;
+  if (!composition) return [];
+
+  const steps = composition.steps.map((step) => all.capabilities.get(step.capability));
+  const view: View = { parent: capability, composition, steps, all };
+  return RULES.flatMap((rule) => rule(view)).map(([field, found]) =>
+    fault(capability.name, field, found),
+  );
+};
+
+interface View {
+  readonly parent: Capability;
+  readonly composition: Composition;
+  /** The capability of each step, where it is declared and well-formed. */
+  readonly steps: readonly (Capability | undefined)[];
+  readonly all: Declarations;
+}
+
+type Found = [field: string, found: string];
+type Rule = (view: View) => Found[];
+
+const unusableSteps: Rule = ({ parent, composition, steps, all }) => [
+  ...repeated(composition.steps.map(({ id }) => id)).map(
+    (id): Found => ['composition.steps', `step "${id}" stands twice`],
+  ),
+  ...composition.steps.flatMap((step, index): Found[] => {
+    const field = `composition.steps[${index}].capability`;
+    if (!all.known.has(step.capability)) {
+      return [[field, `step "${step.id}": "${step.capability}" is not declared here`]];
+    }
+    if (step.capability === parent.name || steps[index]?.kind === 'composed') {
+      return [[field, `step "${step.id}": "${step.capability}" is not atomic`]];
+    }
+    if (steps[index]?.response_modes.includes('unary') === false) {
+      return [[field, `step "${step.id}": "${step.capability}" only streams, and a step is unary`]];
+    }
+    return [];
+  }),
+];
+
+const unusableInputMapping: Rule = ({ parent, composition, steps }) => [
+  ...Object.keys(composition.input_mapping)
+    .filter((id) => !composition.steps.some((step) => step.id === id))
+    .map((id): Found => [`composition.input_mapping.${id}`, `there is no step "${id}"`]),
+  ...composition.steps.flatMap((step, index) => {
+    const target = steps[index];
+    // Own entries only: a step may be called "constructor".
+    const mapped = Object.hasOwn(composition.input_mapping, step.id);
+    const mapping = (mapped ? composition.input_mapping[step.id] : undefined) ?? {};
+    const at = `composition.input_mapping.${step.id}`;
+    return [
+      ...Object.entries(mapping).flatMap(([parameter, path]): Found[] => {
+        const wrong = unreachable(path, parent, composition.steps.slice(0, index), steps);
+        return wrong ? [[`${at}.${parameter}`, wrong]] : [];
+      }),
+      ...(target ? mismatchedParameters(target, mapping, at) : []),
+    ];
+  }),
+];
+
+const unusableOutputMapping: Rule = ({ parent, composition, steps }) => [
+  ...Object.entries(composition.output_mapping).flatMap(([field, path]): Found[] => {
+    const at = `composition.output_mapping.${field}`;
+    const wrong = unreachable(path, parent, composition.steps, steps);
+    return [
+      ...(parent.output.fields.includes(field) ? [] : [[at, 'it is no output field'] as Found]),
+      ...(wrong ? [[at, wrong] as Found] : []),
+    ];
+  }),
+  ...parent.output.fields
+    .filter((field) => !Object.hasOwn(composition.output_mapping, field))
+    .map((field): Found => ['composition.output_mapping', `output field "${field}" has no source`]),
+];
+
+const unusableEmptyResult: Rule = ({ parent, composition, steps }) => {
+  const sources = composition.steps.filter((step) => step.empty_result_source);
+  const found: Found[] = [];
+  if (
+    composition.empty_result_policy === 'return_success_no_results' &&
+    sources.length > 0 &&
+    !composition.empty_result_output
+  ) {
+    const text = 'policy "return_success_no_results" needs it';
+    found.push(['composition.empty_result_output', text]);
+  }
+  for (const field of Object.keys(composition.empty_result_output ?? {})) {
+    if (parent.output.fields.includes(field)) continue;
+    found.push([`composition.empty_result_output.${field}`, 'it is no output field']);
+  }
+  for (const [index, step] of composition.steps.entries()) {
+    if (step.empty_result_path === undefined) continue;
+    const at = `composition.steps[${index}].empty_result_path`;
+    const [head = ''] = step.empty_result_path.split('.');
+    if (!step.empty_result_source) found.push([at, `step "${step.id}" is no empty_result_source`]);
+    if (steps[index] && !steps[index].output.fields.includes(head)) {
+      found.push([at, `step "${step.id}" has no output field "${head}"`]);
+    }
+  }
+  return found;
+};
+
+const weakScope: Rule = ({ parent, composition, steps }) => {
+  if (composition.step_authority === 'service') return [];
+  return composition.steps.flatMap((step, index): Found[] => {
+    const missing = uncovered(parent.minimum_scope, steps[index]?.minimum_scope ?? []);
+    if (missing.length === 0) return [];
+    const text = `step "${step.id}" needs "${missing.join('", "')}" (or declare step_authority "service")`;
+    return [['minimum_scope', text]];
+  });
+};
+
+const weakSideEffect: Rule = ({ parent, composition, steps }) =>
+  composition.steps.flatMap((step, index): Found[] => {
+    const effect = steps[index]?.side_effect.type ?? 'read';
+    if (SIDE_EFFECT_STRENGTH[effect] <= SIDE_EFFECT_STRENGTH[parent.side_effect.type]) return [];
+    const text = `"${parent.side_effect.type}" is weaker than "${effect}" of step "${step.id}"`;
+    return [['side_effect.type', text]];
+  });
+
+const missingCost: Rule = ({ parent, composition, steps }) =>
+  composition.steps.flatMap((step, index): Found[] => {
+    const currency = steps[index]?.cost?.financial?.currency;
+    const declared = parent.cost?.financial?.currency;
+    if (!currency || currency === declared) return [];
+    if (!declared) return [['cost', `step "${step.id}" costs money, so the whole declares a cost`]];
+    return [
+      ['cost.financial.currency', `step "${step.id}" costs ${currency}, the whole ${declared}`],
+    ];
+  });
+
+/**
+ * The steps draw from what the whole reserves, so that has to be enough for every price known now. An
+ * estimate is no price, and a dynamic step may take less than its bound, so bounds are not added up;
+ * but one that cannot even begin after the fixed prices before it never runs.
+ */
+const lowCost: Rule = ({ parent, composition, steps }) => {
+  const whole = ceilingOf(parent.cost);
+  if (!whole) return [];
+  const paid = composition.steps.flatMap((step, index) => {
+    const cost = steps[index]?.cost;
+    if (cost?.certainty !== 'fixed' || cost.financial?.currency !== whole.currency) return [];
+    const minor = toMinor(cost.financial.amount ?? 0, whole.currency) ?? 0n;
+    return minor > 0n ? [{ id: step.id, minor }] : [];
+  });
+  const sumOf = (priced: readonly PricedStep[]) =>
+    priced.reduce((total, { minor }) => total + minor, 0n);
+  const tooMuch = [paid, ...boundedSteps(composition, steps, whole.currency)].find(
+    (priced) => sumOf(priced) > whole.minor,
+  );
+  if (!tooMuch) return [];
+
+  const ids = tooMuch.map(({ id }) => id).join('", "');
+  const who = tooMuch.length === 1 ? `step "${ids}" costs` : `steps "${ids}" together cost`;
+  const amounts = [sumOf(tooMuch), whole.minor].map((minor) => formatMinor(minor, whole.currency));
+  const text = `${who} ${amounts[0]} ${whole.currency}, the whole only ${amounts[1]}`;
+  return [[`cost.financial.${whole.field}`, text]];
+};
+
+interface PricedStep {
+  readonly id: string;
+  readonly minor: bigint;
+}
+
+/** For each dynamic step: the fixed prices before it, and the most it may take. */
+function boundedSteps(
+  composition: Composition,
+  steps: View['steps'],
+  currency: string,
+): PricedStep[][] {
+  const fixed: PricedStep[] = [];
+  return composition.steps.flatMap(({ id }, index): PricedStep[][] => {
+    const { certainty, financial } = steps[index]?.cost ?? {};
+    if (financial?.currency !== currency) return [];
+    const amount = certainty === 'fixed' ? financial.amount : financial.upper_bound;
+    const minor = toMinor(amount ?? 0, currency) ?? 0n;
+    if (certainty === 'dynamic') return [[...fixed, { id, minor }]];
+    if (certainty === 'fixed' && minor > 0n) fixed.push({ id, minor });
+    return [];
+  });
+}
+
+/** What needs approval must not come after something that cannot be taken back. */
+const lateApproval: Rule = ({ parent, composition, steps }) =>
+  composition.steps.flatMap((step, index): Found[] => {
+    if (!steps[index]?.approval) return [];
+    const before = steps
+      .slice(0, index)
+      .findIndex((each) => each && each.side_effect.type !== 'read');
+    const effect = composition.steps[before]?.id;
+    const late = `step "${step.id}" may need approval, but step "${effect}" has an effect before it`;
+    return [
+      ...(parent.approval
+        ? []
+        : [
+            [
+              'approval',
+              `step "${step.id}" may need approval, so the whole declares a policy`,
+            ] as Found,
+          ]),
+      ...(before < 0 ? [] : [[`composition.steps[${index}]`, late] as Found]),
+    ];
+  });
+
+const missingCompensation: Rule = ({ composition, steps, all }) => {
+  if (composition.failure_policy !== 'compensate') return [];
+  return composition.steps.flatMap((step, index): Found[] => {
+    const effect = steps[index]?.side_effect;
+    if (effect?.type !== 'transactional') return [];
+    const at = `composition.steps[${index}]`;
+    if (!effect.compensation) {
+      return [[at, `step "${step.id}" is transactional and has no compensation`]];
+    }
+    // What the whole reserved is for its steps: nothing is left to pay for taking them back.
+    const compensation = all.capabilities.get(effect.compensation);
+    if (!compensation?.cost?.financial || compensation === steps[index]) return [];
+    return [[at, `step "${step.id}": "${effect.compensation}" costs money, and nothing pays it`]];
+  });
+};
+
+const RULES: readonly Rule[] = [
+  unusableSteps,
+  unusableInputMapping,
+  unusableOutputMapping,
+  unusableEmptyResult,
+  weakScope,
+  weakSideEffect,
+  missingCost,
+  lowCost,
+  lateApproval,
+  missingCompensation,
+];
+
+function mismatchedParameters(
+  target: Capability,
+  mapping: Readonly<Record<string, string>>,
+  at: string,
+): Found[] {
+  const unusable = Object.keys(mapping).flatMap((name): Found[] => {
+    const input = target.inputs.find((each) => each.name === name);
+    if (!input) return [[`${at}.${name}`, `"${target.name}" has no input "${name}"`]];
+    if (input.resolution?.mode !== 'actor_policy') return [];
+    const text = `"${target.name}" derives input "${name}" from the actor and takes no value for it`;
+    return [[`${at}.${name}`, text]];
+  });
+  const missing = target.inputs.filter(
+    (input) => !Object.hasOwn(mapping, input.name) && !suppliesItself(input),
+  );
+  return [
+    ...unusable,
+    ...missing.map(({ name }): Found => [at, `"${target.name}" needs input "${name}"`]),
+  ];
+}
+
+/**
+ * Whether an input that nobody names can still get a value, or go without. Nobody is there to answer
+ * a step that clarifies. A "use_default" without a default is a fault of the step's own declaration.
+ */
+function suppliesItself(input: Input): boolean {
+  const { mode, on_missing } = input.resolution ?? {};
+  if (mode === 'actor_policy' || mode === 'actor_policy_or_explicit') return true;
+  if (on_missing) return ['use_default', 'use_actor_scope', 'omit'].includes(on_missing);
+  return defaultApplies(input) || !input.required;
+}
+
+/** The most that a cost reserves, where its declaration says it exactly, and the field that does. */
+function ceilingOf(
+  cost: Cost | undefined,
+): { field: string; minor: bigint; currency: string } | undefined {
+  if (!cost?.financial || cost.certainty === 'estimated') return undefined;
+  const field = cost.certainty === 'fixed' ? 'amount' : 'upper_bound';
+  const { currency, [field]: amount } = cost.financial;
+  const minor = amount === undefined ? undefined : toMinor(amount, currency);
+  return minor === undefined ? undefined : { field, minor, currency };
+}
+
+/** Why a path leads nowhere, or `undefined`. Only `before` may be read from. */
+function unreachable(
+  path: string,
+  parent: Capability,
+  before: readonly CompositionStep[],
+  steps: readonly (Capability | undefined)[],
+): string | undefined {
+  const [, source, first, , field] = path.split('.');
+  if (source === 'input') {
+    if (first === undefined || parent.inputs.some(({ name }) => name === first)) return undefined;
+    return `"${path}": "${parent.name}" has no input "${first}"`;
+  }
+  const index = before.findIndex(({ id }) => id === first);
+  if (index < 0) return `"${path}": no step "${first}" comes before`;
+  const target = steps[index];
+  if (field === undefined || !target || target.output.fields.includes(field)) return undefined;
+  return `"${path}": "${target.name}" has no output field "${field}"`;
+}

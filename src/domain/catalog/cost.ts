@@ -1,0 +1,48 @@
+/**
+ * Rules on declared costs: a budget can only be enforced against an amount that is there and exact.
+ *
+ * @module
+ */
+
+import { isCurrency } from '../../protocol/currencies.ts';
+import { amountFault } from '../values/money.ts';
+import { type FaultRule, fault } from './fault.ts';
+
+const AMOUNTS = ['amount', 'upper_bound', 'range_min', 'range_max', 'typical'] as const;
+
+export const costFaults: FaultRule = (capability) => {
+  const { cost } = capability;
+  const financial = cost?.financial;
+  if (!cost || !financial) {
+    const needless = 'nothing can be overrun: the capability has no financial cost';
+    return capability.on_overrun ? [fault(capability.name, 'on_overrun', needless)] : [];
+  }
+
+  const found = (field: string, text: string) =>
+    fault(capability.name, `cost.financial.${field}`, text);
+  if (!isCurrency(financial.currency)) {
+    return [found('currency', `"${financial.currency}" is no ISO 4217 currency`)];
+  }
+  const unreadable = AMOUNTS.flatMap((field) => {
+    const amount = financial[field];
+    const wrong = amount === undefined ? undefined : amountFault(amount, financial.currency);
+    return wrong ? [found(field, wrong)] : [];
+  });
+  const { range_min = 0, range_max = Number.POSITIVE_INFINITY, typical } = financial;
+  const misplaced = [
+    cost.certainty === 'fixed' && financial.amount === undefined
+      ? found('amount', 'a fixed cost needs it')
+      : undefined,
+    cost.certainty !== 'fixed' && financial.amount !== undefined
+      ? found('amount', `only a fixed cost has it, not "${cost.certainty}"`)
+      : undefined,
+    cost.certainty === 'dynamic' && financial.upper_bound === undefined
+      ? found('upper_bound', 'a dynamic cost needs it')
+      : undefined,
+    range_min > range_max ? found('range_min', 'it is above range_max') : undefined,
+    typical !== undefined && (typical < range_min || typical > range_max)
+      ? found('typical', 'it lies outside the range')
+      : undefined,
+  ];
+  return [...unreadable, ...misplaced.filter((each) => each !== undefined)];
+};

@@ -1,0 +1,45 @@
+/**
+ * Rules on the failure types that a capability declares for itself.
+ *
+ * @module
+ */
+
+import type { ResolutionAction } from '../../protocol/failure.ts';
+import { isOfProtocol, RECOVERY } from '../failure.ts';
+import { type FaultRule, fault, repeated } from './fault.ts';
+
+/** Actions that send the same call again, with nothing changed before. */
+const REPEATING: readonly ResolutionAction[] = ['retry_now', 'wait_and_retry'];
+
+/** A name that the specification uses for `scope_insufficient` too. */
+const OTHER_SPELLINGS: readonly string[] = ['insufficient_scope'];
+
+/** A type means one thing to every client, so a capability gives none of the protocol's another meaning. */
+export const failureFaults: FaultRule = ({ name, kind, failure_types: declared = [] }) => {
+  if (kind === 'composed' && declared.length > 0) {
+    return [fault(name, 'failure_types', 'a composed capability has none: its steps have')];
+  }
+  const twice = repeated(declared.map(({ type }) => type)).map((type) =>
+    fault(name, 'failure_types', `"${type}" stands twice`),
+  );
+  const unusable = declared.flatMap(({ type, retry, action }, index) => {
+    const at = `failure_types[${index}]`;
+    const isTaken = isOfProtocol(type) || OTHER_SPELLINGS.includes(type);
+    return [
+      ...(isTaken
+        ? [fault(name, `${at}.type`, `"${type}" is a failure type of the protocol`)]
+        : []),
+      ...(retry && RECOVERY[action] === 'terminal'
+        ? [fault(name, `${at}.retry`, `"${action}" is terminal, so the call is never retried`)]
+        : []),
+      ...(!retry && REPEATING.includes(action)
+        ? [fault(name, `${at}.action`, unretried(action))]
+        : []),
+    ];
+  });
+  return [...twice, ...unusable];
+};
+
+function unretried(action: ResolutionAction): string {
+  return `"${action}" repeats the same call, but "retry" is false: use another action, or "retry": true`;
+}

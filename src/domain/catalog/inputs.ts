@@ -1,0 +1,154 @@
+/**
+ * Rules on the inputs of a declaration: names, defaults, closed sets, and how a value is resolved.
+ *
+ * @module
+ */
+
+import type { Capability, Input, ResolutionBehavior } from '../../protocol/capability.ts';
+import { wrongType } from '../invocation/input-type.ts';
+import { canonicalJson } from '../wire/canonical.ts';
+import { type Fault, type FaultRule, fault, repeated } from './fault.ts';
+
+/** Names that carry continuation data on some transports; a handler never gets one. */
+export const RESERVED_INPUT_PREFIX = 'svc_';
+
+export const inputFaults: FaultRule = (capability) => [
+  ...repeated(capability.inputs.map(({ name }) => name)).map((name) =>
+    fault(capability.name, 'inputs', `"${name}" stands twice`),
+  ),
+  ...capability.inputs.flatMap((input, index) =>
+    INPUT_RULES.flatMap((rule) => rule(input)).map(([field, found]) =>
+      fault(capability.name, [`inputs[${index}]`, field].filter(Boolean).join('.'), found),
+    ),
+  ),
+  ...unusableThreshold(capability),
+];
+
+export type Found = [field: string, found: string];
+type InputRule = (input: Input) => Found[];
+
+const reservedName: InputRule = ({ name }) =>
+  name.startsWith(RESERVED_INPUT_PREFIX)
+    ? [['name', `"${RESERVED_INPUT_PREFIX}" is reserved`]]
+    : [];
+
+const unusableDefault: InputRule = (input) => {
+  if (input.default === undefined) return [];
+  const wrong = wrongType(input.type, input.default);
+  if (wrong) return [['default', wrong]];
+  if (!input.allowed_values || includesJson(input.allowed_values, input.default)) return [];
+  return [['default', `${JSON.stringify(input.default)} is not among allowed_values`]];
+};
+
+const unusableAllowedValues: InputRule = (input) => {
+  const values = input.allowed_values ?? [];
+  return [
+    ...values.flatMap((value): Found[] => {
+      const wrong = wrongType(input.type, value);
+      return wrong ? [['allowed_values', wrong]] : [];
+    }),
+    ...repeated(values.map(canonicalJson)).map(
+      (text): Found => ['allowed_values', `${text} stands twice`],
+    ),
+  ];
+};
+
+const unusableResolution: InputRule = (input) => {
+  const { resolution } = input;
+  if (!resolution) return [];
+  const found: Found[] = [];
+  if (resolution.mode === 'closed_values' && !input.allowed_values) {
+    found.push(['allowed_values', 'mode "closed_values" needs them']);
+  }
+  if (resolution.mode === 'backend_resolved' && !resolution.resolver_ref && !input.catalog_ref) {
+    found.push(['resolution', 'mode "backend_resolved" needs a resolver_ref or a catalog_ref']);
+  }
+  if (input.default === undefined) {
+    for (const [field] of behaviors(input).filter(([, behavior]) => behavior === 'use_default')) {
+      found.push([`resolution.${field}`, '"use_default" needs a default']);
+    }
+  }
+  return found;
+};
+
+/** Decision 0044: a reference has the form of a name, and no word of it is one for a secret. */
+const unusableReference: InputRule = (input) => {
+  const references: [field: string, text: string | undefined][] = [
+    ['catalog_ref', input.catalog_ref],
+    ['resolution.resolver_ref', input.resolution?.resolver_ref],
+  ];
+  return references.flatMap(([field, text]): Found[] => {
+    const found = text === undefined ? undefined : referenceFault(text);
+    return found === undefined ? [] : [[field, found]];
+  });
+};
+
+const INPUT_RULES: readonly InputRule[] = [
+  reservedName,
+  unusableDefault,
+  unusableAllowedValues,
+  unusableResolution,
+  unusableReference,
+];
+
+/** An approval threshold on an input needs a number to compare; on the cost, a cost. */
+function unusableThreshold(capability: Capability): Fault[] {
+  const when = capability.approval?.when;
+  if (typeof when !== 'object' || !('amount_above' in when)) return [];
+  const at = 'approval.when';
+  if (when.input === undefined) {
+    return capability.cost?.financial
+      ? []
+      : [fault(capability.name, at, 'there is no cost to compare')];
+  }
+  const input = capability.inputs.find(({ name }) => name === when.input);
+  if (input?.type === 'number' || input?.type === 'integer') return [];
+  return [fault(capability.name, `${at}.input`, `"${when.input}" is no input of type number`)];
+}
+
+function behaviors({ resolution }: Input): [string, ResolutionBehavior | undefined][] {
+  return [
+    ['on_missing', resolution?.on_missing],
+    ['on_ambiguous', resolution?.on_ambiguous],
+    ['on_unresolved', resolution?.on_unresolved],
+  ];
+}
+
+function includesJson(values: readonly unknown[], value: unknown): boolean {
+  const text = canonicalJson(value);
+  return values.some((each) => canonicalJson(each) === text);
+}
+
+/** Digits end a word ("iso4217", "v2"): a word that goes on after them is hardly one. "b2b" is. */
+const WORD = '(?:[a-z]{1,24}\\d{0,4}|[a-z]\\d[a-z]|\\d{1,4})';
+
+/** A namespace is letters alone, and none that a login stands behind: "root:toor" is no "crm:customers". */
+const NAMESPACE =
+  '(?!(?:user|username|root|admin|administrator|login|basic|email):)[a-z]{1,24}(?:[._-][a-z]{1,24})*:';
+
+const REFERENCE = new RegExp(`^(?:${NAMESPACE})?${WORD}(?:[._/-]${WORD})*$`);
+
+/** Words for a secret, also in the plural or with a number. "passengers" and "turkey" are others. */
+const SECRET_WORD = new RegExp(
+  `(?:^|[._/:-])(?:${[
+    '[a-z]*(?:password|passwd|passphrase|passcode|pwd|credential)[a-z]*',
+    '[a-z]*(?:secret|token|bearer|jwt|creds)',
+    '(?:api|ssh|pgp|gpg|aws|access|account|client|pass|private|public|secret|session|sign|signing|encryption|master|host|auth)?key',
+    'cred|pass|pw|pin|otp|totp|auth',
+  ].join('|')})s?\\d*(?=$|[._/:-])`,
+);
+
+/** Prefixes under which well-known issuers hand out keys, wherever a name begins. */
+const KEY_PREFIX =
+  /(?:^|[./:])(?:(?:sk|pk|rk)[-_](?:live|test|proj|ant)[-_]|gh[pousr]_|github_pat_|glpat-|shpat_|xox[abeprs]-)/;
+
+function referenceFault(reference: string): string | undefined {
+  // "customerDirectory" is two words. Keys have capitals too, but not at the beginnings of words.
+  const words = reference.replace(/(?<=[a-z])(?=[A-Z][a-z])/g, '-');
+  if (/[A-Z]{7}|[a-z][A-Z]/.test(words) || !REFERENCE.test(words.toLowerCase())) {
+    return 'expected a name such as "airports", "travel/airports.v2" or "crm:customers"';
+  }
+  const text = words.toLowerCase();
+  if (!SECRET_WORD.test(text) && !KEY_PREFIX.test(reference)) return undefined;
+  return 'it looks like secret material: expected a name without a word for a secret';
+}

@@ -1,0 +1,119 @@
+/**
+ * Salvage: what can still be judged of a declaration whose form is wrong.
+ *
+ * An author gets all faults at once, so one misspelt field must not hide the others. Every place with
+ * a wrong form is cut out or filled with something harmless; the rules then look at what is left. What
+ * a rule says of such a place, or of names that were lost with it, is not the author's fault.
+ *
+ * @module
+ */
+
+import { CapabilityDeclaration } from '../../protocol/capability.ts';
+import { isObject } from '../wire/json.ts';
+import { pathText } from './fault.ts';
+
+export interface Salvaged {
+  readonly declaration: CapabilityDeclaration;
+  /** Whether a fault at this place is about what was declared, and not about what was cut. */
+  judges(field: string): boolean;
+}
+
+type Path = readonly PropertyKey[];
+
+/** Each round mends at least one place; a declaration that still does not fit is given up. */
+const ROUNDS_MAX = 100;
+
+export function salvage(declared: unknown): Salvaged | undefined {
+  const value = copyOf(declared);
+  const damaged: string[] = [];
+  for (let round = 0; round < ROUNDS_MAX && isObject(value); round += 1) {
+    const parsed = CapabilityDeclaration.safeParse(value);
+    if (parsed.success) return { declaration: parsed.data, judges: judging(damaged) };
+    const [issue] = parsed.error.issues;
+    if (!issue) return undefined;
+    const paths =
+      issue.code === 'unrecognized_keys'
+        ? issue.keys.map((key) => [...issue.path, key])
+        : [issue.path];
+    for (const path of paths) {
+      const cut = cutOut(value, path);
+      if (cut.length === 0) return undefined;
+      damaged.push(pathText(path), pathText(cut));
+    }
+  }
+  return undefined;
+}
+
+/** What every declaration must have, where it cannot be left out. `*` stands for an index. */
+const FILLINGS: Readonly<Record<string, (path: Path) => unknown>> = {
+  description: () => 'damaged',
+  contract_version: () => '1.0.0',
+  inputs: () => [],
+  'inputs.*': (path) => ({ name: nameAt(path), type: 'damaged' }),
+  'inputs.*.name': (path) => nameAt(path.slice(0, -1)),
+  'inputs.*.type': () => 'damaged',
+  output: () => ({ type: 'object', fields: [] }),
+  'output.type': () => 'object',
+  'output.fields': () => [],
+  'output.fields.*': (path) => nameAt(path),
+  side_effect: () => ({ type: 'transactional' }),
+  'side_effect.type': () => 'transactional',
+  minimum_scope: () => [],
+  'minimum_scope.*': (path) => nameAt(path),
+  kind: () => undefined,
+};
+
+/** Lists in which an element names a thing: what is lost there makes others seem to name nothing. */
+const NAMING = /^(inputs(\[\d+\](\.(name|type))?)?|output(\.fields(\[\d+\])?)?)$/;
+const NAMED_BY = /^(requires_binding|observability|composition|side_effect\.compensation|approval)/;
+
+function judging(damaged: readonly string[]): (field: string) => boolean {
+  const namesLost = damaged.some((place) => NAMING.test(place));
+  const kindLost = damaged.includes('kind');
+  return (field) => {
+    if (namesLost && NAMED_BY.test(field)) return false;
+    if (kindLost && field === 'composition') return false;
+    if (damaged.some((place) => within(field, place))) return false;
+    return REPEATS_ONLY.has(field) || !damaged.some((place) => within(place, field));
+  };
+}
+
+/** Lists of which the rules say nothing but that a name stands twice; a filling never does. */
+const REPEATS_ONLY: ReadonlySet<string> = new Set(['inputs', 'output.fields']);
+
+function within(place: string, whole: string): boolean {
+  return place === whole || (place.startsWith(whole) && /^[.[]/.test(place.slice(whole.length)));
+}
+
+/**
+ * Fills one place, or cuts it; what can be neither takes its surroundings along. Returns what is gone:
+ * an empty path when nothing is left.
+ */
+function cutOut(value: unknown, path: Path): Path {
+  const key = path.at(-1);
+  if (key === undefined) return [];
+  const holder = path.slice(0, -1).reduce<unknown>(valueAt, value);
+  const filling = FILLINGS[path.map((part) => (typeof part === 'number' ? '*' : part)).join('.')];
+  if (filling && (Array.isArray(holder) || isObject(holder))) {
+    (holder as Record<PropertyKey, unknown>)[key] = filling(path);
+    return path;
+  }
+  if (!isObject(holder) || !Object.hasOwn(holder, key)) return cutOut(value, path.slice(0, -1));
+  delete holder[String(key)];
+  return path;
+}
+
+function nameAt(path: Path): string {
+  return `damaged${String(path.at(-1))}`;
+}
+
+function valueAt(value: unknown, key: PropertyKey): unknown {
+  return (value as Record<PropertyKey, unknown> | undefined)?.[key];
+}
+
+/** A copy of the containers only: what a field holds may be anything, and is not ours to clone. */
+function copyOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(copyOf);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, held]) => [key, copyOf(held)]));
+}

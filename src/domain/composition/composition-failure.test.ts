@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { test } from 'vitest';
+import { smallest } from '../../../test/declarations.ts';
+import { type Capability, CapabilityDeclaration } from '../../protocol/capability.ts';
+import type { Composition } from '../../protocol/composition.ts';
+import { failure } from '../failure.ts';
+import { dueCompensations } from './compensation.ts';
+import { composedFailure, type TrailStep } from './composition-failure.ts';
+
+function whole(failure_policy: Composition['failure_policy']): Capability {
+  const composition: Composition = {
+    authority_boundary: 'same_service',
+    steps: [],
+    input_mapping: {},
+    output_mapping: {},
+    failure_policy,
+    audit_policy: { record_child_invocations: true, parent_task_lineage: true },
+    step_authority: 'caller',
+  };
+  return { name: 'whole', ...CapabilityDeclaration.parse(smallest()), composition };
+}
+
+const step = (step_id: string, outcome?: TrailStep['outcome'], more = {}): TrailStep => ({
+  role: 'step',
+  step_id,
+  capability: step_id,
+  outcome,
+  ...more,
+});
+const undoing = (step_id: string, outcome?: TrailStep['outcome']) =>
+  step(step_id, outcome, { role: 'compensation' });
+
+const found = failure('not_found', 'Cannot find it');
+const stop = {
+  failure: found,
+  step: 'two',
+  effects: (name: string) => (name.startsWith('read') ? ('read' as const) : ('write' as const)),
+};
+
+test('composedFailure() passes the failure of the step on, or says which step failed', () => {
+  const trail = [step('one', 'completed'), step('two', 'no_effect')];
+
+  assert.deepEqual(composedFailure(whole('propagate'), trail, stop).failure, found);
+  const { failure: told } = composedFailure(whole('fail_parent'), trail, stop);
+  assert.equal(told.type, 'composition_child_failed');
+  assert.equal(told.detail, 'Cannot complete "whole": step "two" failed: Cannot find it');
+});
+
+test('composedFailure() keeps the failure of a whole that stopped by itself', () => {
+  const own = { ...stop, step: undefined };
+
+  assert.deepEqual(composedFailure(whole('fail_parent'), [], own).failure, found);
+  const { failure: told } = composedFailure(whole('compensate'), [], own);
+  assert.equal(told.type, 'not_found');
+});
+
+test('composedFailure() says what was compensated and what was not', () => {
+  const trail = [
+    step('one', 'completed'),
+    step('two', 'completed'),
+    undoing('two', 'failed'),
+    undoing('one', 'completed'),
+  ];
+
+  const { failure: told, outcome } = composedFailure(whole('compensate'), trail, stop);
+
+  assert.equal(outcome, 'failed');
+  assert.match(told.detail, /; compensated: "one"; not compensated: "two"$/);
+});
+
+const outcomes: [name: string, trail: TrailStep[], outcome: string][] = [
+  ['nothing ran', [], 'no_effect'],
+  ['only reads ran', [step('read_it', 'completed'), step('two', 'no_effect')], 'no_effect'],
+  ['a read failed', [step('read_it', 'failed')], 'no_effect'],
+  ['a read took money', [step('read_it', 'completed', { drawn: 1n })], 'failed'],
+  ['a step acted', [step('one', 'completed')], 'failed'],
+  ['a step failed after it may have acted', [step('one', 'failed')], 'failed'],
+  ['what a step did was undone', [step('one', 'completed'), undoing('one', 'completed')], 'failed'],
+  ['nobody knows how a step ended', [step('one', 'indeterminate')], 'indeterminate'],
+  ['a step was interrupted', [step('one')], 'indeterminate'],
+  ['an undoing was interrupted', [step('one', 'completed'), undoing('one')], 'indeterminate'],
+];
+for (const [name, trail, outcome] of outcomes) {
+  test(`composedFailure() is ${outcome} when ${name}`, () => {
+    const ended = composedFailure(whole('compensate'), trail, stop);
+
+    assert.equal(ended.outcome, outcome);
+    assert.equal(ended.failure.type === 'outcome_unknown', outcome === 'indeterminate');
+  });
+}
+
+test('dueCompensations() are of completed steps that can be undone, the last first, each once', () => {
+  const trail = [
+    step('one', 'completed'),
+    step('plain', 'completed'),
+    step('two', 'completed'),
+    step('three', 'completed'),
+    step('four', 'failed'),
+    step('five', 'indeterminate'),
+    step('six'),
+    undoing('three'),
+  ];
+
+  const due = dueCompensations(trail, (name) => (name === 'plain' ? undefined : `undo_${name}`));
+
+  assert.deepEqual(
+    due.map(({ undone, compensation }) => [undone.step_id, compensation]),
+    [
+      ['two', 'undo_two'],
+      ['one', 'undo_one'],
+    ],
+  );
+});

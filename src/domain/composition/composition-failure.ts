@@ -1,0 +1,87 @@
+/**
+ * How a composed call fails: what its caller is told, and whether anything stands of what it did.
+ *
+ * @module
+ */
+
+import type { Capability, SideEffectType } from '../../protocol/capability.ts';
+import type { AnyFailureType, Failure } from '../../protocol/failure.ts';
+import { failure } from '../failure.ts';
+
+/** One step, or the compensation of one; without an outcome nobody knows how far it came. */
+export interface TrailStep {
+  readonly role: 'step' | 'compensation';
+  readonly step_id: string;
+  readonly capability: string;
+  readonly outcome?: 'completed' | 'failed' | 'no_effect' | 'indeterminate' | undefined;
+  readonly failure_type?: AnyFailureType | undefined;
+  readonly drawn?: bigint | undefined;
+}
+
+export interface Stop {
+  readonly failure: Failure;
+  /** The step that did not complete; none where the whole stopped by itself. */
+  readonly step?: string | undefined;
+  effects(capability: string): SideEffectType | undefined;
+}
+
+export interface ComposedFailure {
+  readonly failure: Failure;
+  readonly outcome: 'failed' | 'no_effect' | 'indeterminate';
+}
+
+export function composedFailure(
+  capability: Capability,
+  trail: readonly TrailStep[],
+  stop: Stop,
+): ComposedFailure {
+  const undone = compensationText(capability, trail);
+  const unknown = trail.find(isUnknown);
+  if (unknown) {
+    const what = unknown.role === 'step' ? 'step' : 'the compensation of step';
+    const detail = `Cannot say what became of "${capability.name}": nobody knows how ${what} "${unknown.step_id}" ended${undone}`;
+    return { outcome: 'indeterminate', failure: failure('outcome_unknown', detail) };
+  }
+  const acted = trail.some((step) => hasActed(step, stop));
+  return {
+    outcome: acted ? 'failed' : 'no_effect',
+    failure: toldFailure(capability, stop, undone),
+  };
+}
+
+function isUnknown({ outcome }: TrailStep): boolean {
+  return outcome === undefined || outcome === 'indeterminate';
+}
+
+/** What was undone was done all the same. */
+function hasActed({ role, capability, outcome, drawn }: TrailStep, { effects }: Stop): boolean {
+  if (drawn !== undefined && drawn > 0n) return true;
+  const ran = outcome === 'completed' || outcome === 'failed';
+  return role === 'step' && ran && effects(capability) !== 'read';
+}
+
+function toldFailure({ name, composition }: Capability, stop: Stop, undone: string): Failure {
+  const { failure: found, step } = stop;
+  // What the whole decides by itself is its own failure already.
+  if (step === undefined || composition?.failure_policy === 'propagate') {
+    return { ...found, detail: `${found.detail}${undone}` };
+  }
+  const detail = `Cannot complete "${name}": step "${step}" failed: ${found.detail}${undone}`;
+  return failure('composition_child_failed', detail);
+}
+
+/** Says what was compensated where that is the policy; nothing otherwise. */
+function compensationText({ composition }: Capability, trail: readonly TrailStep[]): string {
+  if (composition?.failure_policy !== 'compensate') return '';
+  const compensations = trail.filter(({ role }) => role === 'compensation');
+  const named = (done: boolean) =>
+    compensations
+      .filter(({ outcome }) => (outcome === 'completed') === done)
+      .map(({ step_id }) => `"${step_id}"`)
+      .join(', ');
+  const parts = [
+    ...(named(true) ? [`compensated: ${named(true)}`] : []),
+    ...(named(false) ? [`not compensated: ${named(false)}`] : []),
+  ];
+  return `; ${parts.join('; ') || 'nothing had to be compensated'}`;
+}

@@ -1,0 +1,129 @@
+/**
+ * Composition: how data flows between the steps of one call, and what becomes of an empty result.
+ *
+ * Pure. Paths reach own properties of what was given and returned, never what an object inherits; a
+ * path that leads nowhere sends nothing, and the step's own declaration says what that means.
+ *
+ * @module
+ */
+
+import type { Capability, Catalog } from '../../protocol/capability.ts';
+import type { Composition, CompositionStep } from '../../protocol/composition.ts';
+import type { Clarification, Failure } from '../../protocol/failure.ts';
+import type { JsonObject } from '../../protocol/primitives.ts';
+import { failure } from '../failure.ts';
+
+/** What paths are read from: the parameters of the whole, and what each step so far returned. */
+export interface Flow {
+  readonly input: JsonObject;
+  readonly outputs: ReadonlyMap<string, JsonObject>;
+}
+
+/** The capability of each step, in order; none for an atomic capability. */
+export function stepCapabilities(
+  { capabilities }: Catalog,
+  { name, composition }: Capability,
+): Capability[] {
+  return (composition?.steps ?? []).map((step) => {
+    const capability = capabilities.get(step.capability);
+    if (capability) return capability;
+    throw new Error(`Cannot run step "${step.id}" of "${name}": there is no "${step.capability}"`);
+  });
+}
+
+/** What a step is sent. */
+export function stepParameters(
+  { input_mapping }: Composition,
+  { id }: CompositionStep,
+  flow: Flow,
+): JsonObject {
+  const mapping = Object.hasOwn(input_mapping, id) ? input_mapping[id] : undefined;
+  const sent = Object.entries(mapping ?? {}).flatMap(([name, path]): [string, unknown][] => {
+    const value = valueAt(path, flow);
+    return value === undefined ? [] : [[name, value]];
+  });
+  return Object.fromEntries(sent);
+}
+
+/** What the whole returns. A field whose path leads nowhere is null, so that every field is there. */
+export function composedOutput({ output_mapping }: Composition, flow: Flow): JsonObject {
+  const fields = Object.entries(output_mapping).map(([field, path]): [string, unknown] => [
+    field,
+    valueAt(path, flow) ?? null,
+  ]);
+  return Object.fromEntries(fields);
+}
+
+/** Whether a step on which the rest depends found nothing. */
+export function isEmptyResult(step: CompositionStep, output: JsonObject): boolean {
+  if (!step.empty_result_source) return false;
+  const path = step.empty_result_path?.split('.') ?? [];
+  return isEmpty(descend(output, path));
+}
+
+export type EmptyEnding =
+  | { readonly result: JsonObject }
+  | { readonly failure: Failure }
+  /** No policy: the next step goes on with what there is. */
+  | undefined;
+
+/** How the whole ends when a step found nothing. */
+export function emptyEnding(
+  { name, output, composition }: Capability,
+  step: CompositionStep,
+): EmptyEnding {
+  switch (composition?.empty_result_policy) {
+    case 'return_success_no_results': {
+      const given = composition.empty_result_output ?? {};
+      const fields = output.fields.map((field): [string, unknown] => [
+        field,
+        Object.hasOwn(given, field) ? given[field] : null,
+      ]);
+      return { result: Object.fromEntries(fields) };
+    }
+    case 'clarify': {
+      const detail = `Cannot complete "${name}" yet: step "${step.id}" found nothing`;
+      const clarify = inputsOf(composition, step);
+      return { failure: failure('clarification_required', detail, { clarify }) };
+    }
+    case 'deny': {
+      const detail = `Cannot complete "${name}": step "${step.id}" found nothing`;
+      return { failure: failure('composition_empty_result', detail) };
+    }
+    default:
+      return undefined;
+  }
+}
+
+function valueAt(path: string, { input, outputs }: Flow): unknown {
+  const [, source, ...rest] = path.split('.');
+  if (source === 'input') return descend(input, rest);
+  const [id = '', , ...inside] = rest;
+  return descend(outputs.get(id), inside);
+}
+
+/** Enumerable own properties: neither what is inherited nor an array's length. */
+function descend(from: unknown, names: readonly string[]): unknown {
+  let value = from;
+  for (const name of names) {
+    if (typeof value !== 'object' || value === null) return undefined;
+    if (!Object.prototype.propertyIsEnumerable.call(value, name)) return undefined;
+    value = (value as JsonObject)[name];
+  }
+  return value;
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value === undefined || value === null || value === '') return true;
+  return typeof value === 'object' && Object.keys(value).length === 0;
+}
+
+/** The inputs of the whole that a step was asked with: another value of one of them may find more. */
+function inputsOf({ input_mapping }: Composition, { id }: CompositionStep): Clarification[] {
+  const mapping = Object.hasOwn(input_mapping, id) ? input_mapping[id] : undefined;
+  const names = Object.values(mapping ?? {}).flatMap((path) => {
+    const [, source, name] = path.split('.');
+    return source === 'input' && name !== undefined ? [name] : [];
+  });
+  return [...new Set(names)].map((input) => ({ input, reason: 'unresolved' }));
+}

@@ -1,0 +1,157 @@
+/**
+ * Budget: compares what a call costs with what the token and its ancestors have left.
+ *
+ * The specification's table decides which amount is checked. Budgets are cumulative: what was spent
+ * or is reserved counts, here so that a caller is told early, and again in the store, which alone
+ * decides when calls race.
+ *
+ * @module
+ */
+
+import type { Capability, Cost } from '../../protocol/capability.ts';
+import type { Failure } from '../../protocol/failure.ts';
+import type { BudgetContext } from '../../protocol/invocation.ts';
+import type { Money } from '../../protocol/primitives.ts';
+import type { Authority } from '../authority/narrowing.ts';
+import { failure } from '../failure.ts';
+import { amountFault, formatMinor, fromMinor, toMinor } from '../values/money.ts';
+
+/** What has become of one token's budget. `reserved + consumed` never exceeds `max`. */
+export interface BudgetState {
+  readonly token_id: string;
+  readonly currency: string;
+  readonly max: bigint;
+  readonly reserved: bigint;
+  readonly consumed: bigint;
+}
+
+/** Minor units of one currency. */
+export interface Charge {
+  readonly currency: string;
+  readonly amount: bigint;
+}
+
+export interface BudgetCheck {
+  readonly failure?: Failure | undefined;
+  /** What to reserve: the amount that was checked. Also without a budget, for the record. */
+  readonly charge?: Charge | undefined;
+  readonly context?: BudgetContext | undefined;
+}
+
+/** Price pinned by a required binding; `pending` where one is required and not looked at yet. */
+export type BoundPrice = Charge | 'pending' | undefined;
+
+/** Checks one call. `lineage` are the budgets from the root to the token, its own last. */
+export function checkBudget(
+  token: Authority,
+  capability: Capability,
+  lineage: readonly BudgetState[],
+  bound?: BoundPrice,
+): BudgetCheck {
+  const { cost } = capability;
+  if (!cost?.financial) return {};
+  const { currency } = cost.financial;
+  const { budget } = token;
+  const charge = bound === 'pending' ? undefined : priceOf(cost, bound);
+  if (!budget) return { charge };
+
+  if (currency !== budget.currency) {
+    const detail = `Cannot check the budget: "${capability.name}" costs ${currency}, the budget is in ${budget.currency}`;
+    return { failure: failure('budget_currency_mismatch', detail, grantor(token)) };
+  }
+  if (bound === 'pending') return {};
+  if (!charge || charge.currency !== currency) {
+    const detail = `Cannot check the budget: nothing pins the ${cost.certainty} cost of "${capability.name}"`;
+    return { failure: failure('budget_not_enforceable', detail) };
+  }
+  // Nothing is taken yet: a call that a later rule refuses leaves the budget as it is told here.
+  const context = contextOf(cost, charge, lineage);
+  const tight = lineage.find((state) => remainingOf(state) < charge.amount);
+  return { charge, context, failure: tight && exceeded(charge, tight, token) };
+}
+
+/** Also used when the store finds, in the last moment, that a rival was quicker. */
+export function exceeded(charge: Charge, tight: BudgetState, token: Authority): Failure {
+  const text = (minor: bigint) => formatMinor(minor, charge.currency);
+  const spent = tight.reserved + tight.consumed;
+  const detail = `Cannot spend ${text(charge.amount)} ${charge.currency}: the budget is ${text(tight.max)}, ${text(spent)} is spent or reserved, ${text(remainingOf(tight))} remains`;
+  return failure('budget_exceeded', detail, grantor(token));
+}
+
+/** What a caller is told of its budget: its own, and what the whole lineage leaves of it. */
+export function contextOf(
+  cost: Cost | undefined,
+  charge: Charge | undefined,
+  lineage: readonly BudgetState[],
+): BudgetContext | undefined {
+  const own = lineage.at(-1);
+  if (!own) return undefined;
+  const { currency, consumed, reserved } = own;
+  const remaining = leastRemaining(lineage);
+  return Object.assign(unsettledContext(cost, charge, own), {
+    budget_spent: fromMinor(consumed, currency),
+    budget_reserved: fromMinor(reserved, currency),
+    budget_remaining: fromMinor(remaining > 0n ? remaining : 0n, currency),
+  });
+}
+
+/**
+ * The four fields of the specification, for a call whose charge may not be settled. Where no amount was
+ * compared with the budget it is 0, and a call that declares no cost costs a fixed 0.
+ */
+export function unsettledContext(
+  cost: Cost | undefined,
+  charge: Charge | undefined,
+  { max, currency }: BudgetState,
+): BudgetContext {
+  return {
+    budget_max: fromMinor(max, currency),
+    budget_currency: currency,
+    cost_check_amount: fromMinor(charge?.amount ?? 0n, currency),
+    cost_certainty: cost?.certainty ?? 'fixed',
+  };
+}
+
+/**
+ * What a call is charged: what its handler reported, within what was checked. `excess` says that it
+ * reported more, or money that nobody checked; it is charged as checked, and somebody has to know.
+ */
+export function settledCost(
+  { cost }: Capability,
+  checked: Charge | undefined,
+  reported: Charge | undefined,
+): { readonly cost: Charge | undefined; readonly excess: boolean } {
+  if (!reported) return { cost: checked, excess: false };
+  const currency = checked?.currency ?? cost?.financial?.currency;
+  const within = reported.currency === currency && (!checked || reported.amount <= checked.amount);
+  return within ? { cost: reported, excess: false } : { cost: checked, excess: true };
+}
+
+export function remainingOf({ max, reserved, consumed }: BudgetState): bigint {
+  return max - reserved - consumed;
+}
+
+/** What may still be spent under a token: the least over its lineage. */
+export function leastRemaining(lineage: readonly BudgetState[]): bigint {
+  return lineage.map(remainingOf).reduce((least, each) => (each < least ? each : least));
+}
+
+/** An amount that an author's code names. One that cannot be read is a defect of that code. */
+export function chargeFrom({ currency, amount }: Money): Charge {
+  const minor = toMinor(amount, currency);
+  if (minor === undefined) throw new Error(amountFault(amount, currency));
+  return { currency, amount: minor };
+}
+
+/** Spec, "Budget enforcement": the table, one case per row. Also what a step of a whole is priced by. */
+export function priceOf(cost: Cost, bound: Charge | undefined): Charge | undefined {
+  const { currency, amount, upper_bound } = cost.financial as NonNullable<Cost['financial']>;
+  if (cost.certainty === 'estimated') return bound;
+  const declared = cost.certainty === 'fixed' ? amount : upper_bound;
+  const minor = declared === undefined ? undefined : toMinor(declared, currency);
+  return minor === undefined ? undefined : { currency, amount: minor };
+}
+
+function grantor({ root_principal }: Authority) {
+  return { grantable_by: root_principal };
+}

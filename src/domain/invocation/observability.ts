@@ -1,0 +1,65 @@
+/**
+ * Observability: what an entry says of a call's parameters and result, as the capability declares it.
+ *
+ * Nothing by default: an entry always has the digest of the parameters, and values only where their
+ * fields are listed. A value too long for an entry is kept as its digest.
+ *
+ * @module
+ */
+
+import type { Capability } from '../../protocol/capability.ts';
+import type { JsonObject } from '../../protocol/primitives.ts';
+import { canonicalJson, textDigest } from '../wire/canonical.ts';
+import { utf8 } from '../wire/hash.ts';
+
+/**
+ * Bytes of one value's canonical form. A call has at most 32 fields of parameters and 32 of its result:
+ * together they fit the 64 KiB of a leaf twice.
+ */
+const VALUE_BYTES_MAX = 512;
+
+/** Fields of one call. More would be a copy of the call, which is not what a log is for. */
+const FIELDS_MAX = 32;
+
+export interface Observed {
+  readonly parameters?: JsonObject | undefined;
+  readonly result?: JsonObject | undefined;
+}
+
+/** The detail of an entry, or nothing where nothing of the call is to be kept. */
+export function observedDetail(
+  capability: Capability | undefined,
+  { parameters, result }: Observed,
+): JsonObject | undefined {
+  const { logged = true, fields_logged: fields = [] } = capability?.observability ?? {};
+  // Most capabilities list none, and every call asks.
+  if (!capability || !logged || fields.length === 0) return undefined;
+  const inputs = new Set(capability.inputs.map(({ name }) => name));
+  const outputs = new Set(capability.output.fields);
+  const kept = fields.slice(0, FIELDS_MAX);
+  const detail = {
+    ...section(
+      'parameters',
+      parameters,
+      kept.filter((name) => inputs.has(name)),
+    ),
+    ...section(
+      'result',
+      result,
+      kept.filter((name) => outputs.has(name)),
+    ),
+  };
+  return Object.keys(detail).length > 0 ? detail : undefined;
+}
+
+/** Own fields only: a field may be called "constructor". */
+function section(name: string, values: JsonObject | undefined, fields: readonly string[]) {
+  const present = fields.filter((field) => values && Object.hasOwn(values, field));
+  if (!values || present.length === 0) return {};
+  return { [name]: Object.fromEntries(present.map((field) => [field, short(values[field])])) };
+}
+
+function short(value: unknown): unknown {
+  const text = canonicalJson(value);
+  return utf8(text).length <= VALUE_BYTES_MAX ? value : { digest: textDigest(text) };
+}

@@ -1,0 +1,115 @@
+/**
+ * Rate limits as rules: which window a moment lies in, how fast calls may follow each other, and what a
+ * caller is told of it.
+ *
+ * Windows are fixed and start at whole multiples of their length since 1970, so replicas with one clock
+ * agree on them without talking. A pace belongs to one process and has no windows: an allowance is used
+ * up by calls and grows back all the time.
+ *
+ * @module
+ */
+
+import type { RateLimit } from '../../protocol/capability.ts';
+import type { Failure } from '../../protocol/failure.ts';
+import { failure } from '../failure.ts';
+import { parseDuration } from '../values/duration.ts';
+import { createRecent } from '../values/recent.ts';
+
+/** Whose calls a limit counts. */
+export type RatePolicy = 'principal' | 'capability';
+
+/** One limit as a call found it. */
+export interface RateState {
+  readonly policy: RatePolicy;
+  readonly limit: number;
+  readonly windowMs: number;
+  /** As far as this process knows: others may hold some of it. */
+  readonly remaining: number;
+  /** Until the window ends. */
+  readonly resetMs: number;
+}
+
+export interface RateWindow {
+  readonly start: Date;
+  readonly lengthMs: number;
+  readonly resetMs: number;
+}
+
+export function rateWindow({ window }: RateLimit, now: Date): RateWindow {
+  const lengthMs = lengthOf(window);
+  const passed = now.getTime() % lengthMs;
+  return { start: new Date(now.getTime() - passed), lengthMs, resetMs: lengthMs - passed };
+}
+
+export function rateLimited(state: RateState, { window }: RateLimit): Failure {
+  const seconds = wholeSeconds(state.resetMs);
+  const whose = state.policy === 'principal' ? 'of the root principal' : 'of the capability';
+  const detail = `Cannot invoke now: all ${state.limit} calls ${whose} in ${window} are used; more in ${seconds} s`;
+  return failure('rate_limited', detail, { estimated_availability: `PT${seconds}S` });
+}
+
+/** Whose calls keep a pace. */
+export type PaceOf = 'the root principal' | 'the address';
+
+export interface Pacer {
+  /** Takes one call of `key`, or tells why not. `nowMs` is of a clock that never goes back. */
+  take(key: string, nowMs: number): Failure | undefined;
+  /** Gives one call back. */
+  giveBack(key: string): void;
+}
+
+/** Keys that are counted at once. One that is forgotten has its whole allowance again. */
+const PACED_KEYS_MAX = 100_000;
+
+/** In milliseconds: sums of fractions are not exact. */
+const TOLERANCE_MS = 1e-3;
+
+/**
+ * A rate as a pace: `limit` calls at once, and in the long run as many in each window. For each key it
+ * keeps the moment at which its allowance is whole again. A refused call changes nothing, so a flood does
+ * not make its sender wait longer.
+ */
+export function createPacer(whose: PaceOf, { limit, window }: RateLimit): Pacer {
+  const lengthMs = lengthOf(window);
+  const eachMs = lengthMs / limit;
+  const wholeAt = createRecent<string, number>(PACED_KEYS_MAX);
+  return {
+    take(key, nowMs) {
+      const next = Math.max(wholeAt.get(key) ?? 0, nowMs) + eachMs;
+      const earlyMs = next - nowMs - lengthMs;
+      if (earlyMs > TOLERANCE_MS) return outpaced(whose, { limit, window }, earlyMs);
+      wholeAt.set(key, next);
+      return undefined;
+    },
+    giveBack(key) {
+      wholeAt.set(key, (wholeAt.get(key) ?? 0) - eachMs);
+    },
+  };
+}
+
+function outpaced(whose: PaceOf, { limit, window }: RateLimit, waitMs: number): Failure {
+  const seconds = wholeSeconds(waitMs);
+  const detail = `Cannot answer now: ${whose} has used its ${limit} calls in ${window}; more in ${seconds} s`;
+  return failure('rate_limited', detail, { estimated_availability: `PT${seconds}S` });
+}
+
+function lengthOf(window: string): number {
+  const lengthMs = parseDuration(window);
+  if (lengthMs) return lengthMs;
+  throw new RangeError(`Cannot limit calls: "${window}" is no positive duration`);
+}
+
+/** The header fields that tell a client how to pace itself. Empty where nothing is limited. */
+export function rateHeaders(states: readonly RateState[]): Record<string, string> {
+  if (states.length === 0) return {};
+  const list = (item: (state: RateState) => string) =>
+    states.map((state) => `"${state.policy}";${item(state)}`).join(', ');
+  return {
+    'ratelimit-policy': list(({ limit, windowMs }) => `q=${limit};w=${wholeSeconds(windowMs)}`),
+    ratelimit: list(({ remaining, resetMs }) => `r=${remaining};t=${wholeSeconds(resetMs)}`),
+  };
+}
+
+function wholeSeconds(ms: number): number {
+  return Math.max(1, Math.ceil(ms / 1_000));
+}

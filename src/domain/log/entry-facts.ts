@@ -1,0 +1,102 @@
+/**
+ * What the entries of authority say about the rows they tell of, so that fsck can compare the two.
+ *
+ * Each function is used twice: when the entry is made, and when the stored row is spelt again. A digest
+ * covers every field that never changes; the fields beside it are there to be read by people, and to
+ * name the one that differs. All of it stands in `detail`, which retention erases with what is personal.
+ *
+ * @module
+ */
+
+import type { GrantPolicy } from '../../protocol/failure.ts';
+import type { JsonObject } from '../../protocol/primitives.ts';
+import { claimsOf, type IssuedAuthority } from '../authority/claims.ts';
+import { type GrantFacts, unsignedGrant } from '../authority/grant.ts';
+import { digestOf } from '../wire/canonical.ts';
+
+export type Facts = Readonly<Record<string, unknown>>;
+
+/** `claimsDigest` is given where it was computed already. */
+export function issuanceFacts(
+  service: string,
+  token: IssuedAuthority & { readonly kid: string; readonly chain: string },
+  claimsDigest: string = digestOf(claimsOf(service, token)),
+) {
+  return {
+    service,
+    subject: token.subject,
+    scope: [...token.scope],
+    depth: token.depth,
+    parent_token_id: token.parent_token_id ?? null,
+    budget: token.budget ?? null,
+    expires_at: token.expires_at.toISOString(),
+    kid: token.kid,
+    chain: token.chain,
+    claims_digest: claimsDigest,
+  };
+}
+
+/** What of an approval request never changes once it was asked. */
+export interface AskedFacts {
+  readonly approval_request_id: string;
+  readonly capability: string;
+  readonly contract_version: string;
+  readonly scope: readonly string[];
+  readonly subject: string;
+  readonly root_principal: string;
+  readonly chain?: string | undefined;
+  readonly session_id?: string | undefined;
+  readonly invocation_id: string;
+  readonly parameters: JsonObject;
+  readonly parameters_digest: string;
+  readonly preview?: JsonObject | undefined;
+  readonly preview_digest?: string | undefined;
+  readonly grant_policy: GrantPolicy;
+  readonly approvals_required: number;
+  readonly created_at: Date;
+  readonly expires_at: Date;
+}
+
+export function requestFacts(request: AskedFacts) {
+  const expires_at = request.expires_at.toISOString();
+  return {
+    invocation_id: request.invocation_id,
+    preview_digest: request.preview_digest ?? null,
+    approvals_required: request.approvals_required,
+    expires_at,
+    request_digest: digestOf({
+      approval_request_id: request.approval_request_id,
+      capability: request.capability,
+      contract_version: request.contract_version,
+      scope: [...request.scope],
+      subject: request.subject,
+      root_principal: request.root_principal,
+      chain: request.chain ?? null,
+      session_id: request.session_id ?? null,
+      invocation_id: request.invocation_id,
+      parameters: request.parameters,
+      parameters_digest: request.parameters_digest,
+      preview: request.preview ?? null,
+      preview_digest: request.preview_digest ?? null,
+      grant_policy: request.grant_policy,
+      approvals_required: request.approvals_required,
+      created_at: request.created_at.toISOString(),
+      expires_at,
+    }),
+  };
+}
+
+/** Also what is not signed: the parameters themselves, and whose hands the approval passed through. */
+export function grantFacts(grant: GrantFacts & { readonly signature: string }) {
+  return {
+    grant_type: grant.grant_type,
+    max_uses: grant.max_uses,
+    expires_at: grant.expires_at.toISOString(),
+    grant_digest: digestOf({
+      ...unsignedGrant(grant),
+      parameters: grant.parameters,
+      approved_through: [...grant.approved_through],
+      signature: grant.signature,
+    }),
+  };
+}

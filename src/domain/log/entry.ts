@@ -1,0 +1,223 @@
+/**
+ * Entries: how a fact about one call or one act of authority becomes a leaf of the log.
+ *
+ * The leaf is the canonical form of the facts with a random salt, so that a published hash cannot be
+ * guessed back. What tells of people stands apart, under a salt of its own, and the leaf has only its
+ * digest: it can be erased while the rest still verifies, and whoever holds both can check both. All
+ * bytes are made here, once, and never again: what is stored is what was hashed.
+ *
+ * @module
+ */
+
+import type { AuditEntry, EntryState, EntryType, EventClass } from '../../protocol/audit.ts';
+import { amended } from '../values/amended.ts';
+import { parseDuration } from '../values/duration.ts';
+import { canonicalJson } from '../wire/canonical.ts';
+import { sha256Hex, toHex, utf8 } from '../wire/hash.ts';
+import { hashLeaf } from './merkle.ts';
+
+/** The form of the leaf. A reader that meets another number knows that it does not know. */
+export const LEAF_VERSION = 1;
+
+/** Tiles of transparency logs carry a leaf's length in 16 bits. */
+export const LEAF_BYTES_MAX = 65_535;
+
+/** Sixteen for the leaf, and sixteen for what tells of people. */
+export const SALT_BYTES = 32;
+
+/** Everything an entry says, but for its place and its hash. What does not apply is left out. */
+export type EntryFields = {
+  readonly [Field in (typeof REQUIRED_FIELDS)[number]]: NonNullable<AuditEntry[Field]>;
+} & {
+  readonly [Field in OptionalField]?: NonNullable<AuditEntry[Field]> | undefined;
+};
+
+const REQUIRED_FIELDS = [
+  'entry_id',
+  'entry_type',
+  'event_class',
+  'success',
+  'state',
+  'timestamp',
+  'actor_key',
+  'root_principal',
+] as const satisfies readonly (keyof AuditEntry)[];
+
+type OptionalField = (typeof OPTIONAL_FIELDS)[number];
+
+const OPTIONAL_FIELDS = [
+  'invocation_id',
+  'capability',
+  'failure_type',
+  'client_reference_id',
+  'task_id',
+  'parent_invocation_id',
+  'upstream_service',
+  'approval_request_id',
+  'approval_grant_id',
+  'token_id',
+  'parameters_digest',
+  'cost_actual',
+  'stream_summary',
+  'detail',
+  'retention',
+] as const satisfies readonly (keyof AuditEntry)[];
+
+/**
+ * What names a person, or is a caller's own text, or could be guessed back to one. Decision 0021 says
+ * why each.
+ */
+export const PERSONAL_FIELDS = [
+  'actor_key',
+  'root_principal',
+  'client_reference_id',
+  'task_id',
+  'upstream_service',
+  'parameters_digest',
+  'detail',
+] as const satisfies readonly (keyof EntryFields)[];
+
+/**
+ * One entry, ready to be kept: the leaf's exact bytes, their hash, and the columns by which it is
+ * found. The columns repeat what the bytes say; the bytes are what proofs are about.
+ */
+export interface EntryRecord {
+  readonly entry_id: string;
+  readonly entry_type: EntryType;
+  readonly root_principal: string;
+  readonly actor_key: string;
+  readonly capability?: string | undefined;
+  readonly invocation_id?: string | undefined;
+  readonly client_reference_id?: string | undefined;
+  readonly task_id?: string | undefined;
+  readonly parent_invocation_id?: string | undefined;
+  readonly event_class: EventClass;
+  readonly state: EntryState;
+  readonly timestamp: Date;
+  /** When the contents may be erased, where the entry itself says so. */
+  readonly retain_until?: Date | undefined;
+  readonly leaf: Uint8Array;
+  /** The personal fields, in canonical form with their salt. The leaf has their digest. */
+  readonly personal: Uint8Array;
+  readonly leaf_hash: Uint8Array;
+}
+
+/**
+ * An entry in its place. `personal`, or `leaf` with it, is gone when retention erased it, and the
+ * columns that repeated it are empty; the hash never goes.
+ */
+export interface StoredEntry extends Omit<EntryRecord, 'leaf' | 'personal'> {
+  readonly sequence: number;
+  readonly leaf?: Uint8Array | undefined;
+  readonly personal?: Uint8Array | undefined;
+}
+
+/** Makes the leaf. `salt` is `SALT_BYTES` random bytes, used for nothing else. */
+export function entryOf(fields: EntryFields, salt: Uint8Array): EntryRecord {
+  if (salt.length !== SALT_BYTES) throw new Error(`Cannot salt a leaf: ${salt.length} bytes`);
+  const half = SALT_BYTES / 2;
+  const said = textOf(PERSONAL_NAMES, fields, { salt: toHex(salt.subarray(half)) });
+  const text = textOf(LEAF_NAMES, fields, {
+    v: LEAF_VERSION,
+    personal: personalDigest(said),
+    salt: toHex(salt.subarray(0, half)),
+  });
+  const leaf = utf8(text);
+  const personal = utf8(said);
+  const bytes = Math.max(leaf.length, personal.length);
+  if (bytes > LEAF_BYTES_MAX) {
+    throw new Error(`Cannot keep entry "${fields.entry_id}": its leaf has ${bytes} bytes`);
+  }
+  return {
+    entry_id: fields.entry_id,
+    entry_type: fields.entry_type,
+    root_principal: fields.root_principal,
+    actor_key: fields.actor_key,
+    capability: fields.capability,
+    invocation_id: fields.invocation_id,
+    client_reference_id: fields.client_reference_id,
+    task_id: fields.task_id,
+    parent_invocation_id: fields.parent_invocation_id,
+    event_class: fields.event_class,
+    state: fields.state,
+    timestamp: new Date(fields.timestamp),
+    retain_until: retainUntil(fields),
+    leaf,
+    personal,
+    leaf_hash: hashLeaf(text),
+  };
+}
+
+/** What the leaf says in place of the personal fields. */
+export function personalDigest(personal: Uint8Array | string): string {
+  return `sha256:${sha256Hex(personal)}`;
+}
+
+/** When an entry that says how long it is kept may be erased. */
+export function retainUntil(fields: {
+  timestamp: string;
+  retention?: string | undefined;
+}): Date | undefined {
+  if (fields.retention === undefined) return undefined;
+  const milliseconds = parseDuration(fields.retention);
+  if (milliseconds === undefined) {
+    throw new Error(`Cannot keep an entry for "${fields.retention}": it is no duration`);
+  }
+  return new Date(Date.parse(fields.timestamp) + milliseconds);
+}
+
+type PersonalField = (typeof PERSONAL_FIELDS)[number];
+type LeafField = Exclude<keyof EntryFields, PersonalField>;
+
+/** What each of the two texts may say, in the order in which canonical JSON has it. */
+const PERSONAL_NAMES = [...PERSONAL_FIELDS, 'salt' as const].sort();
+const LEAF_NAMES = [
+  ...[...REQUIRED_FIELDS, ...OPTIONAL_FIELDS].filter(
+    (name): name is LeafField => !(PERSONAL_FIELDS as readonly string[]).includes(name),
+  ),
+  'personal' as const,
+  'salt' as const,
+  'v' as const,
+].sort();
+
+/** Canonical JSON of those members that have a value: no object is made, and nothing is sorted again. */
+function textOf<Name extends string>(
+  names: readonly Name[],
+  fields: { readonly [Field in Name]?: unknown },
+  own: { readonly [Field in Name]?: unknown },
+): string {
+  let text = '';
+  for (const name of names) {
+    const value = own[name] ?? fields[name];
+    if (value !== undefined) text += `${text === '' ? '' : ','}"${name}":${canonicalJson(value)}`;
+  }
+  return `{${text}}`;
+}
+
+/** What a stored entry says, as it travels. Fields that do not apply, or were erased, are null. */
+export function entryView(stored: StoredEntry): AuditEntry {
+  const said: Partial<AuditEntry> = amended(readFields(stored.leaf), readFields(stored.personal));
+  const optional: Partial<Record<OptionalField, unknown>> = {};
+  for (const field of OPTIONAL_FIELDS) optional[field] = said[field] ?? null;
+  const view = {
+    entry_id: stored.entry_id,
+    sequence: stored.sequence,
+    entry_type: stored.entry_type,
+    actor_key: stored.actor_key || null,
+    root_principal: stored.root_principal || null,
+    event_class: stored.event_class,
+    success: stored.event_class.endsWith('_success'),
+    state: stored.state,
+    timestamp: stored.timestamp.toISOString(),
+    leaf_hash: toHex(stored.leaf_hash),
+  };
+  const erased = stored.leaf ? (stored.personal ? undefined : 'personal') : 'contents';
+  const fields = amended(view, optional as Pick<AuditEntry, OptionalField>);
+  return erased ? amended(fields, { erased }) : fields;
+}
+
+const decoder = new TextDecoder();
+
+function readFields(bytes: Uint8Array | undefined): object {
+  return bytes ? JSON.parse(decoder.decode(bytes)) : {};
+}

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { test } from 'vitest';
+import { toBase64url } from '../wire/base64.ts';
+import { headerOf, TYPS } from '../wire/jws.ts';
+import { readSuccessor, successorPayload, thumbprintOf } from './successor.ts';
+
+const KEY = { x: `${'A'.repeat(42)}E`, y: `${'B'.repeat(42)}E` };
+const NEXT = { x: `${'C'.repeat(42)}E`, y: `${'D'.repeat(42)}E` };
+const SIGNATURE = `${'A'.repeat(85)}A`;
+const KID = thumbprintOf(KEY);
+
+function textOf(
+  payload: string | Uint8Array,
+  kid = KID,
+  typ: Parameters<typeof headerOf>[1] = TYPS.successor,
+) {
+  const bytes = typeof payload === 'string' ? new TextEncoder().encode(payload) : payload;
+  return `${headerOf(kid, typ)}.${toBase64url(bytes)}.${SIGNATURE}`;
+}
+
+const said = (value: object) => JSON.stringify(value);
+
+// By hand: members in order, no spaces, x and y of both keys, the use.
+const WRITTEN = said({ key: KEY, successor: NEXT, use: 'token' });
+
+test('successorPayload() writes both keys and their use in canonical form', () => {
+  const jwk = { ...KEY, kty: 'EC', kid: 'left out' };
+
+  assert.equal(new TextDecoder().decode(successorPayload('token', jwk, NEXT)), WRITTEN);
+});
+
+test('readSuccessor() reads who names whom, and for which use', () => {
+  const { kid, use, successorKid } = readSuccessor(textOf(WRITTEN)) ?? {};
+
+  assert.deepEqual([kid, use, successorKid], [KID, 'token', thumbprintOf(NEXT)]);
+});
+
+const unread: Record<string, string> = {
+  'of another artefact': textOf(WRITTEN, KID, TYPS.checkpoint),
+  'whose header names another key than its payload': textOf(WRITTEN, thumbprintOf(NEXT)),
+  'in which a key names itself': textOf(said({ key: KEY, successor: KEY, use: 'token' })),
+  'of a use that is never published': textOf(said({ key: KEY, successor: NEXT, use: 'row' })),
+  'with a member more': textOf(said({ extra: 1, key: KEY, successor: NEXT, use: 'token' })),
+  'with a member of a key more': textOf(
+    said({ key: KEY, successor: { ...NEXT, z: '' }, use: 'token' }),
+  ),
+  'with a space': textOf(`${WRITTEN} `),
+  'without a successor': textOf(said({ key: KEY, use: 'token' })),
+  'with a coordinate that is too short': textOf(
+    said({ key: KEY, successor: { ...NEXT, y: 'AAAA' }, use: 'token' }),
+  ),
+  'that is no JSON': textOf('{'),
+  'that is no JWS': 'a.b',
+};
+for (const [name, text] of Object.entries(unread)) {
+  test(`readSuccessor() reads nothing from a text ${name}`, () => {
+    assert.equal(readSuccessor(text), undefined);
+  });
+}

@@ -1,0 +1,107 @@
+/**
+ * What one connection holds: requests that wait, answers that its client has not taken, unfinished bodies.
+ *
+ * @module
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { BODY_LIMITS } from '../../domain/wire/json.ts';
+
+export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+export interface Pending {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly handler: Handler;
+}
+
+export interface Connection {
+  readonly socket: Socket;
+  readonly network: string | undefined;
+  readonly begun: number;
+  /** Answers that are not written out yet, in the order of their requests. */
+  readonly owed: Set<ServerResponse>;
+  /** Requests that nobody works on yet. The socket is paused while there is one. */
+  readonly waiting: Pending[];
+  isSliced: boolean;
+  requests: number;
+  /** Its lifetime is over: the next answer closes it. */
+  isOld: boolean;
+  /** Nothing that comes from now on is read as a request. Those that came before it are answered. */
+  isBroken: boolean;
+  /** When the service last went on to read, after it had let the client wait. */
+  resumedAt: number;
+  /** No request after those that were taken is worked on. */
+  isLast: boolean;
+  /** The request that came last, and how much was read when it was first seen to be unfinished. */
+  arriving?: IncomingMessage;
+  seen?: IncomingMessage;
+  seenAtByte: number;
+  /** Bytes that the client had taken when it last took any, and when that was; while some are left. */
+  taken: number;
+  takenAt: number | undefined;
+}
+
+/** An old connection closes with its next answer; one that does not come to that is cut later. */
+export function isOverdue(
+  { begun, socket, owed }: Connection,
+  now: number,
+  lifetimeMs: number,
+): boolean {
+  if (now - begun < 2 * lifetimeMs) return false;
+  // An answer that is still being worked out has a bound of its own.
+  return owed.size === 0 || socket.writableLength > 0;
+}
+
+/** Bytes of answers that are made and not taken: at the socket, or behind an answer that comes first. */
+export function unreadOn({ socket, owed }: Connection): number {
+  let bytes = socket.writableLength;
+  for (const response of owed) {
+    if (response.socket === null) bytes += response.writableLength;
+  }
+  return bytes;
+}
+
+/** About how many bytes of a body have come that is not complete. */
+export function unfinishedOn(connection: Connection): number {
+  const { arriving, socket } = connection;
+  if (!arriving || arriving.complete) return 0;
+  if (connection.seen !== arriving) {
+    connection.seen = arriving;
+    connection.seenAtByte = socket.bytesRead;
+  }
+  return Math.min(socket.bytesRead - connection.seenAtByte, BODY_LIMITS.bytes);
+}
+
+/** Whether a client has taken nothing for so long, of what there is for it at the socket. */
+export function isStalled(connection: Connection, now: number, stallMs: number): boolean {
+  const { socket } = connection;
+  if (socket.writableLength === 0) {
+    connection.takenAt = undefined;
+    return false;
+  }
+  const taken = takenFrom(socket);
+  if (connection.takenAt === undefined || taken !== connection.taken) {
+    connection.takenAt = now;
+    connection.taken = taken;
+  }
+  return now - connection.takenAt >= stallMs;
+}
+
+/**
+ * Bytes that the kernel took. Only the handle knows how far a long write has come: without it a slow
+ * client that reads a large answer would look like one that does not read.
+ */
+function takenFrom(socket: Socket): number {
+  const { _handle: handle } = socket as Socket & { _handle?: Partial<Handle> | null };
+  const { bytesWritten, writeQueueSize } = handle ?? {};
+  return bytesWritten === undefined || writeQueueSize === undefined
+    ? socket.bytesWritten - socket.writableLength
+    : bytesWritten - writeQueueSize;
+}
+
+interface Handle {
+  readonly bytesWritten: number;
+  readonly writeQueueSize: number;
+}

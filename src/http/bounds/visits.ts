@@ -1,0 +1,76 @@
+/**
+ * Strangers: how fast requests may come from one network before it is known who asks.
+ *
+ * Every request is charged to the network it comes from. When its caller turns out to be known the charge
+ * is given back, since the caller's principal is counted instead: many callers may share one address. So
+ * what uses up the allowance of an address are anonymous requests and wrong credentials. While it is used
+ * up, a credential that was good before, that the configuration has or that the service just issued is
+ * still let through, so that a flood does not lock out callers at the same address.
+ *
+ * @module
+ */
+
+import type { FastifyRequest } from 'fastify';
+import { createPacer } from '../../domain/invocation/rate.ts';
+import { createRecent } from '../../domain/values/recent.ts';
+import type { RateLimit } from '../../protocol/capability.ts';
+import type { Failure } from '../../protocol/failure.ts';
+import type { Runtime } from '../../service/runtime.ts';
+import type { Addresses } from './address.ts';
+
+/** Characters of all credentials that are remembered, at about one byte each. */
+const REMEMBERED_LENGTH_MAX = 8 * 1_048_576;
+
+const UNAUTHORIZED = 401;
+
+export interface Visit {
+  readonly network: string;
+  readonly authorization: string | undefined;
+  /** Charged to the network; otherwise let through by its credential alone. */
+  readonly isCharged: boolean;
+  isProved: boolean;
+}
+
+export interface Visits {
+  /** Counts a request, or tells why it is refused. */
+  begin(request: FastifyRequest): Visit | Failure;
+  /** The caller is known, or got the token `issued`. */
+  prove(visit: Visit | null, issued?: string): void;
+  /** The request is answered with this status. */
+  end(visit: Visit, status: number): void;
+}
+
+/** `rate` is that of each network; without it strangers ask as fast as they like. */
+export function createVisits(
+  rate: RateLimit | undefined,
+  { clientOf }: Addresses,
+  { isConfigured }: Pick<Runtime, 'isConfigured'>,
+): Visits | undefined {
+  if (!rate) return undefined;
+  const pacer = createPacer('the address', rate);
+  const good = createRecent<string, boolean>(REMEMBERED_LENGTH_MAX, ({ length }) => length);
+  const isGood = (authorization: string) =>
+    good.get(authorization) === true || isConfigured(authorization.replace(/^Bearer /i, ''));
+  return {
+    begin({ headers, raw }) {
+      const network = clientOf(raw.socket.remoteAddress, headers['x-forwarded-for']);
+      const { authorization } = headers;
+      const found = pacer.take(network, performance.now());
+      if (found && !(authorization !== undefined && isGood(authorization))) return found;
+      return { network, authorization, isCharged: !found, isProved: false };
+    },
+    prove(visit, issued) {
+      if (issued !== undefined) good.set(`Bearer ${issued}`, true);
+      if (!visit || visit.isProved || visit.authorization === undefined) return;
+      visit.isProved = true;
+      if (visit.isCharged) pacer.giveBack(visit.network);
+      if (!good.get(visit.authorization)) good.set(visit.authorization, true);
+    },
+    end({ isCharged, isProved, authorization }, status) {
+      // It was good once and is no longer: the next time it counts like any other. Other answers say
+      // nothing about it: a document needs no credential.
+      const isWrong = status === UNAUTHORIZED && !isProved;
+      if (!isCharged && isWrong && authorization !== undefined) good.set(authorization, false);
+    },
+  };
+}

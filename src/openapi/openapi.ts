@@ -1,0 +1,288 @@
+/**
+ * The API description: the table of operations as an OpenAPI 3.1 document.
+ *
+ * A pure function of the table and of which rows are offered, so it cannot contradict the service.
+ * Only what is HTTP's own stands here: headers, statuses beside 200, and how fields are placed.
+ *
+ * @module
+ */
+
+import { Grant, QuorumAnswer } from '../protocol/approval.ts';
+import { FailureAnswer } from '../protocol/failure.ts';
+import { InvokeFailure, InvokeSuccess } from '../protocol/invocation.ts';
+import { type Operation, type OperationName, operations } from '../protocol/operations.ts';
+import { partOf } from '../protocol/primitives.ts';
+import { TTL_HOURS_MAX_DEFAULT } from '../protocol/token.ts';
+import { PROTOCOL_VERSION } from '../protocol/trust.ts';
+import { BELOW_QUORUM, REFUSED, UNAVAILABLE } from './example-parts.ts';
+import { EXAMPLES } from './examples.ts';
+import { type ApiHeaders, answerHeaders, documentHeaders, refusalHeaders } from './headers.ts';
+import { componentsOf, refTo, requestSchema, type Schema } from './schemas.ts';
+
+export interface Content {
+  readonly schema: Schema;
+  readonly example?: unknown;
+}
+
+export interface ApiResponse {
+  readonly description: string;
+  readonly headers?: ApiHeaders;
+  readonly content?: Readonly<Record<string, Content>>;
+}
+
+interface ApiParameter {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
+  readonly required: boolean;
+  readonly schema: Schema;
+  readonly example?: unknown;
+}
+
+export interface ApiOperation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly tags: readonly string[];
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly parameters?: readonly ApiParameter[];
+  readonly requestBody?: { required: boolean; content: Readonly<Record<string, Content>> };
+  readonly responses: Readonly<Record<string, ApiResponse>>;
+}
+
+export interface ApiDocument {
+  readonly openapi: string;
+  readonly info: { title: string; version: string; description: string; [field: string]: unknown };
+  readonly servers: readonly object[];
+  readonly tags: readonly { name: string; description: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, ApiOperation>>>>;
+  readonly components: {
+    readonly securitySchemes: object;
+    readonly schemas: Readonly<Record<string, Schema>>;
+  };
+}
+
+const JSON_TYPE = 'application/json';
+
+/** By the first word of an operation's name. */
+const TAGS: Readonly<Record<string, readonly string[]>> = {
+  trust: ['discovery', 'jwks', 'manifest', 'graph', 'handshake'],
+  authority: ['tokens', 'permissions'],
+  invocation: ['invoke', 'test'],
+  approval: ['approval_grants', 'approval_requests'],
+  log: ['audit', 'checkpoints'],
+  operator: ['operator'],
+};
+
+const TAG_MEANING: Readonly<Record<string, string>> = {
+  trust: 'What anyone may fetch, and verify',
+  authority: 'Tokens: issued, narrowed, looked at, ended',
+  invocation: 'Using a capability, or asking what would happen',
+  approval: 'What a person has to agree to first',
+  log: 'The trail of every call, and the proofs about it',
+  operator: 'For those who run the service',
+};
+
+const SECURITY: Readonly<Record<Operation['auth'], ApiOperation['security']>> = {
+  none: [],
+  optional: [{}, { token: [] }, { credential: [] }],
+  bearer: [{ credential: [] }, { token: [] }],
+  token: [{ token: [] }],
+};
+
+const SECURITY_SCHEMES = {
+  credential: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'An API key, a service secret or an identity token: says who asks',
+  },
+  token: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'JWT',
+    description: 'A delegation token of this service: says what may be done',
+  },
+};
+
+/** What one service has otherwise than another. */
+export interface ServiceFacts {
+  /** The operations that ask for a credential although their row does not. */
+  readonly gated: readonly OperationName[];
+  readonly ttlHoursMax: number;
+}
+
+const USUAL: ServiceFacts = { gated: [], ttlHoursMax: TTL_HOURS_MAX_DEFAULT };
+
+export function openApiDocument(
+  offered: readonly OperationName[],
+  facts: ServiceFacts = USUAL,
+): ApiDocument {
+  const paths: Record<string, Record<string, ApiOperation>> = {};
+  for (const name of offered) {
+    const { method, path } = operations[name];
+    paths[path] = { ...paths[path], [method.toLowerCase()]: operationOf(name, facts) };
+  }
+  const used = Object.keys(TAGS).filter((tag) => offered.some((name) => tagOf(name) === tag));
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Governed capabilities for agents',
+      version: PROTOCOL_VERSION,
+      summary: 'Bounded delegation, human approval, verifiable audit',
+      description:
+        'Every answer outside 2xx is a failure that says whether and how to go on: `retry`, ' +
+        '`resolution.action` and `resolution.recovery_class`.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/', description: 'The service that serves this document' }],
+    tags: used.map((name) => ({ name, description: TAG_MEANING[name] as string })),
+    paths,
+    components: {
+      securitySchemes: SECURITY_SCHEMES,
+      schemas: componentsOf([paths as Schema]),
+    },
+  };
+}
+
+function tagOf(name: OperationName): string {
+  const [word = ''] = name.split('.');
+  const found = Object.entries(TAGS).find(([, words]) => words.includes(word));
+  if (found) return found[0];
+  throw new Error(`Cannot describe "${name}": it belongs to no group`);
+}
+
+function operationOf(name: OperationName, facts: ServiceFacts): ApiOperation {
+  const row: Operation = operations[name];
+  const operation: Operation = facts.gated.includes(name) ? { ...row, auth: 'bearer' } : row;
+  const asked = { ...requestSchema(name), ...(name === 'tokens.issue' && lifetimeRule(facts)) };
+  const { parameters, body } = placedFields(name, operation, asked);
+  return {
+    operationId: name,
+    summary: operation.summary,
+    tags: [tagOf(name)],
+    security: SECURITY[operation.auth],
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && {
+      requestBody: {
+        required: (body.schema.required ?? []).length > 0,
+        content: { [JSON_TYPE]: body },
+      },
+    }),
+    responses: { ...answersOf(name, operation), ...failuresOf(name, operation) },
+  };
+}
+
+/** A root token lives at most so long. A child asks for any lifetime, and ends with its parent. */
+function lifetimeRule({ ttlHoursMax }: ServiceFacts): Schema {
+  return {
+    if: partOf({ parent_token: { type: 'null' } }),
+    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema, in an object that nothing awaits.
+    then: partOf({ ttl_hours: { maximum: ttlHoursMax } }),
+  };
+}
+
+/** Each field in the one place where HTTP carries it. */
+function placedFields(
+  name: OperationName,
+  { path, rest, headers = {}, method }: Operation,
+  { properties = {}, required = [], ...schema }: Schema,
+): { parameters: ApiParameter[]; body?: Content } {
+  const example = EXAMPLES[name].request as Record<string, unknown>;
+  const placeOf = (field: string) => {
+    if (path.includes(`{${field}}`)) return 'path';
+    if (field in headers) return 'header';
+    return rest === 'query' ? 'query' : 'body';
+  };
+  const parameters: ApiParameter[] = [];
+  const inBody: Record<string, Schema> = {};
+  for (const [field, property] of Object.entries(properties)) {
+    const place = placeOf(field);
+    if (place === 'body') inBody[field] = property;
+    else {
+      parameters.push({
+        name: headers[field] ?? field,
+        in: place,
+        required: required.includes(field),
+        schema: withoutNull(property),
+        ...(field in example && { example: example[field] }),
+      });
+    }
+  }
+  if (method === 'GET' || rest === 'query') return { parameters };
+  const needed = required.filter((field) => field in inBody);
+  const sent = Object.entries(example).filter(([field]) => field in inBody);
+  return {
+    parameters,
+    body: {
+      schema: { ...schema, properties: inBody, ...(needed.length > 0 && { required: needed }) },
+      example: Object.fromEntries(sent),
+    },
+  };
+}
+
+/** Leaving a field out is all that an address or a header can say of nothing. */
+function withoutNull({ anyOf, ...schema }: Schema): Schema {
+  if (!anyOf) return schema;
+  const left = anyOf.filter(({ type }) => type !== 'null');
+  const [only] = left;
+  return left.length === 1 && only ? { ...schema, ...only } : { ...schema, anyOf: left };
+}
+
+/** Documents are fetched whole, cached and compared. */
+const DOCUMENTS: readonly OperationName[] = ['discovery', 'jwks', 'manifest', 'graph', 'graph.get'];
+
+function answersOf(name: OperationName, { response }: Operation): Record<string, ApiResponse> {
+  const example = EXAMPLES[name].answer;
+  if (name === 'invoke') return { '200': invoked(example) };
+  if (name === 'approval_grants.issue') {
+    return {
+      '200': { description: 'The grant', content: json(refTo(Grant), example) },
+      '202': {
+        description: 'Taken, and below the quorum',
+        content: json(refTo(QuorumAnswer), BELOW_QUORUM),
+      },
+    };
+  }
+  const answer = { description: 'The answer', content: json(refTo(response), example) };
+  const headers = answerHeaders(name);
+  if (!DOCUMENTS.includes(name)) return { '200': { ...answer, ...(headers && { headers }) } };
+  return {
+    '200': { ...answer, headers: documentHeaders(name) },
+    '304': { description: 'The copy named by `If-None-Match` is still good' },
+  };
+}
+
+function invoked(example: unknown): ApiResponse {
+  return {
+    description:
+      'What the capability came to. With `stream`, events: `started`, any number of `progress`, then ' +
+      '`completed` or `failed`, whose data is the answer with a `stream_summary`.',
+    headers: { ...answerHeaders('invoke') },
+    content: {
+      ...json(refTo(InvokeSuccess), example),
+      'text/event-stream': { schema: { type: 'string' } },
+    },
+  };
+}
+
+function failuresOf(name: OperationName, operation: Operation): Record<string, ApiResponse> {
+  const headers = refusalHeaders(name, operation);
+  const isInvocation = name === 'invoke' || name === 'test';
+  const schema = refTo(isInvocation ? InvokeFailure : FailureAnswer);
+  const { invocation_id, ...refused } = REFUSED;
+  const named = isInvocation && { invocation_id };
+  return {
+    '4XX': {
+      description: 'Refused; the failure says what to do',
+      headers: headers[4],
+      content: json(schema, { ...refused, ...named }),
+    },
+    '5XX': {
+      description: 'Not available, or the outcome is not known',
+      headers: headers[5],
+      content: json(schema, { ...UNAVAILABLE, ...named }),
+    },
+  };
+}
+
+function json(schema: Schema, example: unknown): Record<string, Content> {
+  return { [JSON_TYPE]: { schema, example } };
+}

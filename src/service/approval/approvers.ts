@@ -1,0 +1,204 @@
+/**
+ * Approval requests as callers meet them: who may decide one, who may see it, and how much of it.
+ *
+ * @module
+ */
+
+import { type ApprovingSide, barredApprover } from '../../domain/authority/approver.ts';
+import { levelOf } from '../../domain/authority/disclosure.ts';
+import { failure, Refusal } from '../../domain/failure.ts';
+import { digestOf } from '../../domain/wire/canonical.ts';
+import { visibleObject, visibleText } from '../../domain/wire/visible-text.ts';
+import type { Approval, ApprovalRequest, QuorumAnswer } from '../../protocol/approval.ts';
+import type { Failure } from '../../protocol/failure.ts';
+import type { ApprovalRecord } from '../../storage/port/records.ts';
+import { approverScope } from '../author/approval-policy.ts';
+import { type Caller, holds } from '../core/caller.ts';
+import type { Parts } from '../core/parts.ts';
+import type { Slices } from '../pace/slices.ts';
+
+/** Characters of a reason that a class with reduced detail is told. */
+const REDUCED_REASON_MAX = 200;
+
+/** Whom an approval counts for, and everyone its authority passed through. */
+export function approvingSide(caller: Caller): ApprovingSide {
+  const { root_principal } = caller;
+  if (caller.kind === 'identity') return { root_principal, through: [caller.principal] };
+  return { root_principal, through: caller.loaded.lineage.map(({ subject }) => subject) };
+}
+
+export function notApprover(
+  parts: Parts,
+  caller: Caller,
+  request: ApprovalRecord,
+): Failure | undefined {
+  const scope = approverScope(request.capability);
+  if (!mayHold(parts, caller, scope)) {
+    const detail = `Cannot decide on "${request.capability}": ${caller.principal} lacks scope "${scope}"`;
+    return failure('approver_not_authorized', detail, { requires: [scope] });
+  }
+  const why = otherBinding(caller, request) ?? barred(parts, caller, request);
+  if (why === undefined) return undefined;
+  return failure('approver_not_authorized', `Cannot decide on "${request.capability}": ${why}`);
+}
+
+export function mayDecide(parts: Parts, caller: Caller, request: ApprovalRecord): boolean {
+  return notApprover(parts, caller, request) === undefined;
+}
+
+/**
+ * The requester: a token of the same chain, the subject itself by its own credential, or the root
+ * principal in person, whose trail the request is part of. Credentials are the service's to give, so
+ * the name of an identity is its own; the name on a token was chosen by its issuer.
+ */
+function isRequester(caller: Caller, request: ApprovalRecord): boolean {
+  const { subject, root_principal } = request;
+  if (caller.kind === 'identity') {
+    return caller.principal === subject || caller.principal === root_principal;
+  }
+  const { depth, chain } = caller.token;
+  const inPerson = depth === 0 && caller.principal === caller.root_principal;
+  return chain === request.chain || (inPerson && caller.principal === root_principal);
+}
+
+/** A request that is neither the caller's to read nor to decide is answered like an unknown one. */
+export function visibleRequest(parts: Parts, caller: Caller, id: string): Promise<ApprovalRecord> {
+  return requestFor(parts, caller, id, mayDecide);
+}
+
+/**
+ * The same for a decision: a caller that holds the approver scope may know that the request exists, and
+ * learns why it may not decide this one.
+ */
+export function addressedRequest(
+  parts: Parts,
+  caller: Caller,
+  id: string,
+): Promise<ApprovalRecord> {
+  return requestFor(parts, caller, id, isApprover);
+}
+
+async function requestFor(
+  parts: Parts,
+  caller: Caller,
+  id: string,
+  mayKnow: typeof mayDecide,
+): Promise<ApprovalRecord> {
+  const request = await parts.store.loadApproval(id);
+  if (request && (isRequester(caller, request) || mayKnow(parts, caller, request))) return request;
+  throw new Refusal(failure('not_found', 'Cannot find the approval request'));
+}
+
+function isApprover(parts: Parts, caller: Caller, { capability }: ApprovalRecord): boolean {
+  return mayHold(parts, caller, approverScope(capability));
+}
+
+/** Why a request cannot be decided any more. */
+export function closedRequest(
+  { status, expires_at }: Pick<ApprovalRecord, 'status' | 'expires_at'>,
+  now: Date,
+): Failure | undefined {
+  if (status === 'approved' || status === 'denied') {
+    return failure('approval_request_decided', 'Cannot decide the request: it was decided already');
+  }
+  if (status === 'pending' && expires_at > now) return undefined;
+  const detail = `Cannot decide the request: it expired at ${expires_at.toISOString()}`;
+  return failure('approval_request_expired', detail);
+}
+
+/** A request as this caller may see it: whoever decides sees all of it, others by their class. */
+export async function requestView(
+  parts: Parts,
+  caller: Caller,
+  request: ApprovalRecord,
+  slices: Slices = parts.lane.slices(),
+): Promise<ApprovalRequest> {
+  const now = parts.store.now();
+  const preview = request.preview ?? null;
+  const lapsed = request.status === 'pending' && request.expires_at <= now;
+  return {
+    approval_request_id: request.approval_request_id,
+    capability: request.capability,
+    scope: [...request.scope],
+    requester: {
+      subject: request.subject,
+      root_principal: request.root_principal,
+      ...(request.chain !== undefined && { chain: request.chain }),
+    },
+    session_id: request.session_id ?? null,
+    invocation_id: request.invocation_id,
+    parameters: request.parameters,
+    requested_parameters_digest: request.parameters_digest,
+    preview,
+    preview_digest: request.preview_digest ?? null,
+    grant_policy: request.grant_policy,
+    approvals_required: request.approvals_required,
+    terms: null,
+    terms_digest: null,
+    ...proposedTerms(request),
+    status: lapsed ? 'expired' : request.status,
+    created_at: request.created_at.toISOString(),
+    expires_at: request.expires_at.toISOString(),
+    decided_at: request.decided_at?.toISOString() ?? null,
+    contract_version: request.contract_version,
+    grant_id: request.grant_id ?? null,
+    safe: {
+      parameters: await slices.finish(visibleObject(request.parameters)),
+      preview: preview && (await slices.finish(visibleObject(preview))),
+      requester: {
+        subject: visibleText(request.subject),
+        root_principal: visibleText(request.root_principal),
+      },
+      session_id: request.session_id === undefined ? null : visibleText(request.session_id),
+    },
+    ...decisionView(parts, caller, request),
+  };
+}
+
+export function approvalViews({ approvals }: ApprovalRecord): Approval[] {
+  return approvals.map(({ approver, approved_at }) => ({
+    approver,
+    approved_at: approved_at.toISOString(),
+  }));
+}
+
+/** What the first approver proposed, once there is one. */
+export function proposedTerms({
+  approvals,
+}: ApprovalRecord): Pick<QuorumAnswer, 'terms' | 'terms_digest'> | undefined {
+  const terms = approvals[0]?.terms;
+  return terms && { terms, terms_digest: digestOf(terms) };
+}
+
+/** Who decided and why: names and words are told as far as the caller's class is told such things. */
+function decisionView(
+  parts: Parts,
+  caller: Caller,
+  request: ApprovalRecord,
+): Pick<ApprovalRequest, 'approvals' | 'decided_by' | 'reason'> {
+  const level = levelOf(parts.config.disclosure, caller.caller_class);
+  const reason = request.reason ?? null;
+  if (level === 'full' || mayDecide(parts, caller, request)) {
+    const decided_by = request.decided_by ?? null;
+    return { approvals: approvalViews(request), decided_by, reason };
+  }
+  const words =
+    level === 'reduced' ? [...(reason ?? '')].slice(0, REDUCED_REASON_MAX).join('') : '';
+  return { approvals: [], decided_by: null, reason: words === '' ? null : words };
+}
+
+/** A token outlives the entitlement it was made from; an approval must not. */
+function mayHold({ identities }: Parts, caller: Caller, scope: string): boolean {
+  return holds(caller, scope) && identities.isEntitled(caller.root_principal, scope);
+}
+
+function otherBinding(caller: Caller, { capability }: ApprovalRecord): string | undefined {
+  const bound = caller.kind === 'token' ? caller.token.capability : undefined;
+  if (bound === undefined || bound === capability) return undefined;
+  return `the token is bound to "${bound}"`;
+}
+
+function barred({ definition }: Parts, caller: Caller, request: ApprovalRecord) {
+  const policy = definition.code.get(request.capability)?.approval;
+  return barredApprover(request, approvingSide(caller), policy);
+}

@@ -1,0 +1,210 @@
+/**
+ * Approval requests: listing, reading, waiting for and denying them.
+ *
+ * A caller sees what it may decide and what it asked for itself; everything else does not exist for
+ * it. Waiting only looks again and again, so it ends by itself on every replica, when the caller
+ * has left, and when the service stops.
+ *
+ * @module
+ */
+
+import { failure, Refusal, refuse } from '../../domain/failure.ts';
+import { type ApprovalRequest, WAIT_SECONDS_MAX } from '../../protocol/approval.ts';
+import type { ApprovalRecord } from '../../storage/port/records.ts';
+import type { ApprovalPlace, ApprovalQuery } from '../../storage/port/store.ts';
+import { approverScope } from '../author/approval-policy.ts';
+import { answered, audited, inLane } from '../core/audited.ts';
+import { acted, actorOf, type Caller, callerOf, holds } from '../core/caller.ts';
+import { actEntry } from '../core/entries.ts';
+import { type Answer, type Ask, requestOf } from '../core/operations.ts';
+import { createPage } from '../core/page.ts';
+import type { Parts } from '../core/parts.ts';
+import type { Slices } from '../pace/slices.ts';
+import type { Waiter } from '../pace/waits.ts';
+import {
+  approvingSide,
+  closedRequest,
+  mayDecide,
+  notApprover,
+  requestView,
+  visibleRequest,
+} from './approvers.ts';
+import { namesOf } from './grants.ts';
+import { noticesOf } from './notices.ts';
+
+/** How often a waiting request is looked at; a decision made in this process is seen at once. */
+const LOOK_AGAIN_MS = 1_000;
+
+/** Requests in one read: each may have parameters of 256 KiB. */
+const READ_MAX = 4;
+
+/** Reads for one answer. A list that needs more goes on in the next page. */
+const READS_MAX = 100;
+
+export async function listRequests(parts: Parts, ask: Ask): Promise<Answer> {
+  return answered(parts, await callerOf(parts, ask), async (caller) => {
+    const { status, limit, cursor } = requestOf('approval_requests.list', ask);
+    const names = [...parts.definition.catalog.capabilities.keys()];
+    const capabilities = names.filter((name) => holds(caller, approverScope(name)));
+    const now = parts.store.now();
+    const query = { now, status, capabilities, before: placeOf(cursor), limit };
+    // Most callers may decide nothing: the store need not look for that.
+    if (capabilities.length === 0) return { body: { approval_requests: [], next_cursor: null } };
+    return inLane(parts, caller, ask, (slices) => readPage(parts, slices, caller, query));
+  });
+}
+
+async function readPage(
+  parts: Parts,
+  slices: Slices,
+  caller: Caller,
+  query: ApprovalQuery,
+): Promise<Answer> {
+  const page = createPage<ApprovalRequest>('approval_requests', query.limit);
+  let { before } = query;
+  let isFull = false;
+  for (let reads = 0; reads < READS_MAX && !isFull; reads++) {
+    await slices.turn();
+    const found = await parts.store.listApprovals({ ...query, before, limit: READ_MAX });
+    for (const request of found.requests) {
+      await slices.turn();
+      if (mayDecide(parts, caller, request)) {
+        // One more than asked for tells whether there is a next page.
+        isFull = !page.add(await requestView(parts, caller, request, slices));
+      }
+      if (isFull) break;
+      before = request;
+    }
+    if (isFull) break;
+    before = found.next;
+    if (before === undefined) break;
+  }
+  return page.answer({ next_cursor: before ? cursorOf(before) : null });
+}
+
+export async function readRequest(parts: Parts, ask: Ask): Promise<Answer> {
+  return answered(parts, await callerOf(parts, ask), async (caller) => {
+    const { approval_request_id: id, prefer } = requestOf('approval_requests.get', ask);
+    const request = await visibleRequest(parts, caller, id);
+    const seconds = waitOf(prefer);
+    if (seconds === 0 || !isOpen(parts, request)) {
+      return { body: await viewFor(parts, caller, ask, request) };
+    }
+    const { root_principal } = caller;
+    const waiter = { id, root_principal, gone: ask.gone?.() };
+    const waited = await decidedOrLate(parts, waiter, seconds * 1_000);
+    // Whoever waited may have lost its authority meanwhile.
+    const judged = await callerOf(parts, ask);
+    if ('failure' in judged) throw new Refusal(judged.failure);
+    const now = await visibleRequest(parts, judged.caller, id);
+    return {
+      body: await viewFor(parts, judged.caller, ask, now),
+      ...(waited && { headers: { 'preference-applied': `wait=${seconds}` } }),
+    };
+  });
+}
+
+/** In characters: what takes a few milliseconds to show. */
+const LONG_PARAMETERS = 16_384;
+
+/** One long request takes as long to show as a list does, and takes a place like one. */
+function viewFor(
+  parts: Parts,
+  caller: Caller,
+  ask: Ask,
+  request: ApprovalRecord,
+): Promise<ApprovalRequest> {
+  const { parameters, preview } = request;
+  const isLong = JSON.stringify([parameters, preview]).length > LONG_PARAMETERS;
+  if (!isLong) return requestView(parts, caller, request);
+  return inLane(parts, caller, ask, (slices) => requestView(parts, caller, request, slices));
+}
+
+export async function denyRequest(parts: Parts, ask: Ask): Promise<ApprovalRequest> {
+  return audited(parts, await callerOf(parts, ask), 'approval_decision', async (caller, about) => {
+    const { approval_request_id: id, reason } = requestOf('approval_requests.deny', ask);
+    const request = await visibleRequest(parts, caller, id);
+    Object.assign(about, namesOf(request));
+    const now = parts.store.now();
+    refuse(notApprover(parts, caller, request));
+    refuse(closedRequest(request, now));
+    const decided_by = approvingSide(caller).root_principal;
+    const denied: ApprovalRecord = {
+      ...request,
+      status: 'denied',
+      decided_at: now,
+      decided_by,
+      reason,
+    };
+    const outcome = acted(
+      await parts.store.deny({
+        approval_request_id: id,
+        decided_by,
+        actor: actorOf(caller),
+        reason,
+        now,
+        entry: denialEntry(parts, caller, denied),
+        deliveries: noticesOf(parts, 'denied', denied),
+      }),
+    );
+    if (outcome !== 'denied') {
+      const status = outcome === 'expired' ? 'expired' : 'approved';
+      refuse(closedRequest({ ...request, status }, now));
+    }
+    parts.waits.wake(id);
+    parts.webhooks.nudge();
+    return requestView(parts, caller, denied);
+  });
+}
+
+/** RFC 7240: `wait=<seconds>`, cut to what we wait at most; anything else is not for us. */
+function waitOf(prefer: string | undefined): number {
+  const wanted = /(?:^|[,;\s])wait\s*=\s*"?(\d{1,6})"?(?=$|[,;\s])/i.exec(prefer ?? '')?.[1];
+  return Math.min(Number(wanted ?? 0), WAIT_SECONDS_MAX);
+}
+
+/** False when there was no place to wait in. */
+async function decidedOrLate(parts: Parts, waiter: Waiter, waitMs: number): Promise<boolean> {
+  const place = parts.waits.enter(waiter);
+  if (!place) return false;
+  const until = performance.now() + waitMs;
+  try {
+    for (let left = waitMs; left > 0 && !place.isOver(); left = until - performance.now()) {
+      await place.pause(Math.min(left, LOOK_AGAIN_MS));
+      const state = await parts.store.approvalState(waiter.id);
+      if (!state || !isOpen(parts, state)) return true;
+    }
+    return true;
+  } finally {
+    place.leave();
+  }
+}
+
+function isOpen({ store }: Parts, state: Parameters<typeof closedRequest>[0]): boolean {
+  return closedRequest(state, store.now()) === undefined;
+}
+
+function denialEntry(parts: Parts, caller: Caller, request: ApprovalRecord) {
+  return actEntry(parts, caller, {
+    entry_type: 'approval_decision',
+    capability: request.capability,
+    approval_request_id: request.approval_request_id,
+    parameters_digest: request.parameters_digest,
+    token_id: actorOf(caller),
+    detail: { decision: 'denied', reason: request.reason ?? null },
+  });
+}
+
+function cursorOf({ created_at, approval_request_id }: ApprovalPlace): string {
+  return `${created_at.getTime()}-${approval_request_id}`;
+}
+
+function placeOf(cursor: string | undefined) {
+  if (cursor === undefined) return undefined;
+  const [, time, id] = /^(\d{1,15})-(apr_[0-9a-f]{32})$/.exec(cursor) ?? [];
+  if (time !== undefined && id !== undefined) {
+    return { created_at: new Date(Number(time)), approval_request_id: id };
+  }
+  const detail = `Cannot go on from "${cursor}": expected a cursor of an earlier page`;
+  throw new Refusal(failure('invalid_parameters', detail));
+}

@@ -1,0 +1,56 @@
+/**
+ * Expiry: requests that nobody decided in time come to their end, each once, with an entry in the
+ * requester's trail and a notice.
+ *
+ * That a request is expired is decided by its time alone; this only tells of it.
+ *
+ * @module
+ */
+
+import { failure } from '../../domain/failure.ts';
+import type { ApprovalRecord } from '../../storage/port/records.ts';
+import { actEntry } from '../core/entries.ts';
+import type { Parts } from '../core/parts.ts';
+import { type Repeated, repeated } from '../pace/repeated.ts';
+import { noticesOf } from './notices.ts';
+
+/** How late an expiry is told at most. */
+const LOOK_MS = 5_000;
+
+/** Requests in one step of the store. Each may have parameters of 256 KiB. */
+const BATCH = 10;
+
+export function startExpiry(parts: Parts, everyMs: number = LOOK_MS): Repeated {
+  const onError = (error: unknown) => parts.log.error({ err: error }, 'expiry failed');
+  return repeated(() => expireAll(parts), everyMs, onError);
+}
+
+async function expireAll(parts: Parts): Promise<void> {
+  for (;;) {
+    const expired: string[] = [];
+    const count = await parts.store.expireApprovals(parts.store.now(), BATCH, (request) => {
+      expired.push(request.approval_request_id);
+      return consequenceOf(parts, request);
+    });
+    for (const id of expired) parts.waits.wake(id);
+    if (count > 0) parts.webhooks.nudge();
+    if (count < BATCH) return;
+  }
+}
+
+function consequenceOf(parts: Parts, request: ApprovalRecord) {
+  const { subject: principal, root_principal, capability, approval_request_id } = request;
+  const entry = actEntry(
+    parts,
+    { principal, root_principal },
+    {
+      entry_type: 'approval_decision',
+      capability,
+      approval_request_id,
+      parameters_digest: request.parameters_digest,
+      failure: failure('approval_request_expired', 'Cannot decide the request: it expired'),
+      detail: { decision: 'expired', approvals: request.approvals.length },
+    },
+  );
+  return { entry, deliveries: noticesOf(parts, 'expired', request) };
+}

@@ -1,0 +1,61 @@
+/**
+ * Notices: what configured targets are told about an approval request.
+ *
+ * They are kept in the same step as what they tell of, so none is lost and none tells of what did not
+ * happen. They say which request, by and for whom; parameters and preview are read from the service,
+ * by those who may see them.
+ *
+ * @module
+ */
+
+import { toHex } from '../../domain/wire/hash.ts';
+import type { JsonObject } from '../../protocol/primitives.ts';
+import type { ApprovalRecord, DeliveryRecord } from '../../storage/port/records.ts';
+import type { Parts } from '../core/parts.ts';
+import { randomBytes } from '../core/random.ts';
+
+export type Notice = DeliveryRecord['event'];
+
+/** One notice for each target that wants it. */
+export function noticesOf(
+  { config, store, definition }: Pick<Parts, 'config' | 'store' | 'definition'>,
+  event: Notice,
+  request: ApprovalRecord,
+): DeliveryRecord[] {
+  const payload: JsonObject = {
+    type: `approval.${event}`,
+    timestamp: store.now().toISOString(),
+    data: { service_id: definition.id, ...factsOf(request) },
+  };
+  return config.webhooks
+    .filter(({ events }) => events.includes(event))
+    .map(({ name }) => ({
+      delivery_id: `msg_${toHex(randomBytes(16))}`,
+      event,
+      approval_request_id: request.approval_request_id,
+      target: name,
+      payload,
+      state: 'pending',
+      attempts: 0,
+    }));
+}
+
+function factsOf(request: ApprovalRecord): JsonObject {
+  return {
+    approval_request_id: request.approval_request_id,
+    capability: request.capability,
+    contract_version: request.contract_version,
+    requester: { subject: request.subject, root_principal: request.root_principal },
+    requested_parameters_digest: request.parameters_digest,
+    preview_digest: request.preview_digest ?? null,
+    approvals_required: request.approvals_required,
+    approvals: request.approvals.length,
+    status: request.status,
+    created_at: request.created_at.toISOString(),
+    expires_at: request.expires_at.toISOString(),
+    decided_at: request.decided_at?.toISOString() ?? null,
+    decided_by: request.decided_by ?? null,
+    reason: request.reason ?? null,
+    grant_id: request.grant_id ?? null,
+  };
+}

@@ -1,0 +1,205 @@
+/**
+ * Asking for approval: the request is kept, with all that will be decided on, before the caller
+ * hears that one is needed.
+ *
+ * The preview is made here, by the service, from the resolved parameters. Nothing is reserved and no
+ * key is claimed; the same question while it is pending is the same request.
+ *
+ * @module
+ */
+
+import { barredApprover } from '../../domain/authority/approver.ts';
+import { boundElsewhere } from '../../domain/authority/grant.ts';
+import { entitles } from '../../domain/authority/scope-pattern.ts';
+import { failure, Refusal } from '../../domain/failure.ts';
+import { requestFacts } from '../../domain/log/entry-facts.ts';
+import { digestOf } from '../../domain/wire/canonical.ts';
+import { readForeignObject } from '../../domain/wire/foreign.ts';
+import { copyOf, type JsonLimits } from '../../domain/wire/json.ts';
+import type { Capability } from '../../protocol/capability.ts';
+import type { Failure } from '../../protocol/failure.ts';
+import type { JsonObject } from '../../protocol/primitives.ts';
+import type { ApprovalRecord } from '../../storage/port/records.ts';
+import type { LatestApproval, Question } from '../../storage/port/store.ts';
+import { approverScope, requestLifetimeOf } from '../author/approval-policy.ts';
+import type { ApprovalPolicy } from '../author/define.ts';
+import { frozenFailure } from '../authority/freeze.ts';
+import type { Call } from '../core/call.ts';
+import { acted, actorOf, type TokenCaller } from '../core/caller.ts';
+import { actEntry } from '../core/entries.ts';
+import { askNow, returnedBy } from '../core/foreign.ts';
+import type { Parts } from '../core/parts.ts';
+import { newId } from '../core/random.ts';
+import { noticesOf } from './notices.ts';
+
+/** A preview is for a person to read in one look. */
+const PREVIEW_LIMITS: JsonLimits = { bytes: 32_768, depth: 16, keys: 1_000 };
+
+export interface AskingCall extends Call {
+  readonly caller: TokenCaller;
+  readonly capability: Capability;
+  readonly parameters: JsonObject;
+}
+
+/** Keeps the request and returns the failure that tells of it. Rejects when it could not be kept. */
+export async function requestApproval(parts: Parts, call: AskingCall): Promise<Failure> {
+  const frozen = call.caller.loaded.freezes[0];
+  // Nobody should be asked to decide what could not run.
+  if (frozen) throw new Refusal(frozenFailure(frozen));
+  const { capability, caller } = call;
+  const policy = parts.definition.code.get(capability.name)?.approval;
+  if (!policy) throw new Error(`Cannot ask for approval: "${capability.name}" has no policy`);
+
+  const answered = await standingAnswer(parts, call);
+  if (answered) return answered;
+  const request = requestOf(parts, call, policy);
+  const entry = actEntry(parts, caller, {
+    entry_type: 'approval_request',
+    capability: capability.name,
+    task_id: call.ids.task_id,
+    approval_request_id: request.approval_request_id,
+    token_id: caller.token.token_id,
+    parameters_digest: request.parameters_digest,
+    detail: { ...requestFacts(request), requested_through: [...request.requested_through] },
+  });
+  const notices = noticesOf(parts, 'requested', request);
+  const kept = acted(await parts.store.requestApproval(request, entry, notices, actorOf(caller)));
+  parts.webhooks.nudge();
+  call.approvalRequestId = kept.approval_request_id;
+  return approvalRequired(parts, kept);
+}
+
+/**
+ * What was answered to the same question and still holds. A caller that repeats its call to see whether
+ * it may go on must hear it, not ask the approvers again.
+ */
+export async function standingAnswer(parts: Parts, call: AskingCall): Promise<Failure | undefined> {
+  const { caller, capability, parameters } = call;
+  if (!call.request?.continue_approved) return undefined;
+  const question = questionOf(caller, capability, digestOf(parameters));
+  const latest = await parts.store.latestApproval(question);
+  if (latest?.status === 'approved') return otherSession(parts, call, latest);
+  return latest?.status === 'denied' ? standingDenial(parts, call, latest) : undefined;
+}
+
+/** A grant for another session than the token's can be used there: until then it is the answer. */
+async function otherSession(
+  { store }: Parts,
+  call: AskingCall,
+  { approval_request_id: id }: LatestApproval,
+): Promise<Failure | undefined> {
+  const { token } = call.caller;
+  const grantId = (await store.loadApproval(id))?.grant_id;
+  const { grant } = grantId ? await store.load({ tokenId: token.token_id, grantId }) : {};
+  if (grant?.grant_type !== 'session_bound' || grant.session_id === token.session_id) {
+    return undefined;
+  }
+  if (grant.expires_at <= store.now() || grant.uses >= grant.max_uses) return undefined;
+
+  call.approvalRequestId = id;
+  const how = `call with a token of that session; the grant waits until ${grant.expires_at.toISOString()}`;
+  const detail = `Cannot use grant "${grant.grant_id}": ${boundElsewhere(grant, token)}; ${how}`;
+  return failure('approval_grant_invalid', detail, { approval_request_id: id });
+}
+
+/** A denial stands until its request would have expired. */
+function standingDenial(
+  { store }: Parts,
+  call: AskingCall,
+  { approval_request_id: id, expires_at, reason }: LatestApproval,
+): Failure | undefined {
+  const { capability } = call;
+  if (expires_at <= store.now()) return undefined;
+
+  call.approvalRequestId = id;
+  const until = expires_at.toISOString();
+  const detail = `Cannot invoke "${capability.name}": approval request "${id}" was denied, which stands until ${until}`;
+  return failure('approval_request_decided', reason ? `${detail}: ${reason}` : detail, {
+    approval_request_id: id,
+  });
+}
+
+function requestOf(parts: Parts, call: AskingCall, policy: ApprovalPolicy): ApprovalRecord {
+  const { caller, capability, parameters, ids } = call;
+  const { subject, root_principal, chain, session_id } = caller.token;
+  const preview = policy.preview && previewOf(policy.preview, parameters);
+  const now = parts.store.now();
+  return {
+    approval_request_id: newId('apr_'),
+    capability: capability.name,
+    contract_version: capability.contract_version,
+    scope: capability.minimum_scope,
+    subject,
+    root_principal,
+    chain,
+    requested_through: caller.loaded.lineage.map((link) => link.subject),
+    session_id,
+    invocation_id: ids.invocation_id,
+    parameters,
+    parameters_digest: digestOf(parameters),
+    preview,
+    preview_digest: preview && digestOf(preview),
+    grant_policy: policy.grant_policy,
+    approvals_required: policy.approvals_required ?? 1,
+    approvals: [],
+    status: 'pending',
+    created_at: now,
+    expires_at: new Date(now.getTime() + requestLifetimeOf(policy)),
+  };
+}
+
+/** As every store can keep it: a preview that cannot be shown must not be approved. */
+function previewOf(make: (parameters: JsonObject) => unknown, parameters: JsonObject): JsonObject {
+  const what = 'the preview of the call';
+  const made = returnedBy(
+    askNow(() => make(copyOf(parameters))),
+    what,
+  );
+  const reading = readForeignObject(made, PREVIEW_LIMITS);
+  if ('value' in reading) return reading.value;
+  throw new Error(`Cannot use ${what}: ${reading.fault}`);
+}
+
+function approvalRequired(parts: Parts, request: ApprovalRecord): Failure {
+  const { capability, approvals_required: count } = request;
+  const people = count === 1 ? 'one approver' : `${count} approvers`;
+  const detail = `Cannot invoke "${capability}" yet: ${people} must approve request "${request.approval_request_id}" first`;
+  const approver = configuredApprover(parts, request);
+  return failure('approval_required', detail, {
+    approval_request_id: request.approval_request_id,
+    requested_parameters_digest: request.parameters_digest,
+    grant_policy: request.grant_policy,
+    requires: [approverScope(capability)],
+    ...(request.preview_digest && { preview_digest: request.preview_digest }),
+    ...(approver && { grantable_by: approver }),
+  });
+}
+
+/** Somebody who could approve this very request, where the configuration names one. */
+function configuredApprover(
+  { config, definition }: Parts,
+  request: ApprovalRecord,
+): string | undefined {
+  const policy = definition.code.get(request.capability)?.approval;
+  const scope = approverScope(request.capability);
+  return config.identities.find(
+    ({ principal, scopes }) =>
+      scopes.some((pattern) => entitles(pattern, scope)) &&
+      !barredApprover(request, { root_principal: principal, through: [principal] }, policy),
+  )?.principal;
+}
+
+/** What makes this call the same question as an earlier one. */
+export function questionOf(
+  { token: { chain, session_id } }: TokenCaller,
+  { name, contract_version }: Capability,
+  parametersDigest: string,
+): Question {
+  return {
+    chain,
+    session_id,
+    capability: name,
+    contract_version,
+    parameters_digest: parametersDigest,
+  };
+}

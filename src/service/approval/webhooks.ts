@@ -1,0 +1,200 @@
+/**
+ * Webhooks: sends kept notices to their targets, signed (Standard Webhooks), until each is taken or
+ * given up.
+ *
+ * A notice may arrive twice, never not at all while its target answers: its id stays the same, so a
+ * receiver can tell. Targets do not wait for each other: each is sent a few at a time, and while they
+ * are under way the others go on. Every attempt goes through `outbound.ts`: the address is checked when it connects
+ * and no redirect is followed.
+ *
+ * @module
+ */
+
+import { createHmac } from 'node:crypto';
+import { refuse } from '../../domain/failure.ts';
+import { bareHost } from '../../domain/values/host.ts';
+import type { Delivery } from '../../protocol/operator.ts';
+import type { DeliveryRecord } from '../../storage/port/records.ts';
+import type { DeliveryResult } from '../../storage/port/store.ts';
+import { notOperator } from '../authority/freeze.ts';
+import { callOut, type OutboundRequest } from '../authority/outbound.ts';
+import { answered, inLane } from '../core/audited.ts';
+import { callerOf } from '../core/caller.ts';
+import type { Answer, Ask } from '../core/operations.ts';
+import { listed } from '../core/page.ts';
+import type { Parts } from '../core/parts.ts';
+import { type Repeated, repeated } from '../pace/repeated.ts';
+
+/** How often the store is asked for what is due; what happens in this process is sent at once. */
+const LOOK_MS = 2_000;
+
+/** A receiver that needs longer should answer first and work later. */
+const SEND_TIMEOUT_MS = 10_000;
+
+/** Longer than one attempt, so that no other process sends meanwhile. */
+const LEASE_MS = 60_000;
+
+/** Sent side by side to one target; the next ones follow when these have ended. */
+const BATCH = 8;
+
+/** An answer has nothing to say but its status. */
+const ANSWER_BYTES_MAX = 65_536;
+
+/** Waits after each failed attempt, in seconds: about three days in all, then it is given up. */
+const BACKOFF_SECONDS = [5, 30, 120, 600, 3_600, 18_000, 36_000, 86_400, 86_400];
+
+/** A list for people to look through. */
+const DELIVERIES_SHOWN_MAX = 1_000;
+const DELIVERIES_READ_MAX = 32;
+
+export interface WebhookTiming {
+  readonly lookMs?: number;
+  readonly timeoutMs?: number;
+  /** How names become addresses, when not as the system does it. */
+  readonly resolve?: OutboundRequest['resolve'];
+}
+
+type SendingParts = Pick<Parts, 'config' | 'store' | 'log'>;
+type Target = Parts['config']['webhooks'][number];
+
+/** Starts sending. Without a target there is nothing to do, also not to ask the store. */
+export function startWebhooks(parts: SendingParts, timing: WebhookTiming = {}): Repeated {
+  if (parts.config.webhooks.length === 0) {
+    return { nudge: () => undefined, stop: () => Promise.resolve() };
+  }
+  const onError = (error: unknown) => parts.log.error({ err: error }, 'webhooks failed');
+  const busy = new Map<string, Promise<void>>();
+  const send = (target: string, due: readonly DeliveryRecord[]) => {
+    const sending = Promise.all(due.map((delivery) => sendOne(parts, delivery, timing)))
+      .then(() => undefined, onError)
+      .finally(() => {
+        busy.delete(target);
+        looks.nudge();
+      });
+    busy.set(target, sending);
+  };
+  const looks = repeated(() => sendDue(parts, busy, send), timing.lookMs ?? LOOK_MS, onError);
+  return {
+    nudge: looks.nudge,
+    async stop() {
+      await looks.stop();
+      await Promise.all(busy.values());
+    },
+  };
+}
+
+export async function listDeliveries(parts: Parts, ask: Ask): Promise<Answer> {
+  return answered(parts, await callerOf(parts, ask), async (caller) => {
+    refuse(notOperator(caller, 'deliveries'));
+    return inLane(parts, caller, ask, (slices) =>
+      listed(slices, {
+        name: 'deliveries',
+        limit: DELIVERIES_SHOWN_MAX,
+        readMax: DELIVERIES_READ_MAX,
+        read: (limit, last) => parts.store.listDeliveries(limit, last?.delivery_id),
+        view: viewOf,
+      }),
+    );
+  });
+}
+
+/** Starts what is due for every target that is not busy. Ends when nothing is, and waits for none. */
+async function sendDue(
+  { store }: SendingParts,
+  busy: ReadonlyMap<string, unknown>,
+  send: (target: string, due: readonly DeliveryRecord[]) => void,
+): Promise<void> {
+  for (;;) {
+    const now = store.now();
+    const leaseUntil = new Date(now.getTime() + LEASE_MS);
+    const due = await store.takeDeliveries(now, leaseUntil, BATCH, [...busy.keys()]);
+    if (due.length === 0) return;
+    for (const target of new Set(due.map((delivery) => delivery.target))) {
+      send(
+        target,
+        due.filter((delivery) => delivery.target === target),
+      );
+    }
+  }
+}
+
+/** One attempt and its record. What could not be recorded is sent again when the lease is over. */
+async function sendOne(
+  parts: SendingParts,
+  delivery: DeliveryRecord,
+  timing: WebhookTiming,
+): Promise<void> {
+  const target = parts.config.webhooks.find(({ name }) => name === delivery.target);
+  const error = target
+    ? await attempt(parts, target, delivery, timing)
+    : 'Cannot send: no such target is configured any more';
+  const result = resultOf(parts.store.now(), delivery, error);
+  const { delivery_id, target: name } = delivery;
+  if (error !== undefined) {
+    const facts = { delivery_id, target: name, state: result.state, why: error };
+    parts.log.warn(facts, 'a webhook was not delivered');
+  }
+  await parts.store.finishDelivery(result);
+}
+
+/** What went wrong, in words; nothing when the receiver took it. */
+async function attempt(
+  { store }: SendingParts,
+  target: Target,
+  { delivery_id, payload }: DeliveryRecord,
+  { timeoutMs = SEND_TIMEOUT_MS, resolve }: WebhookTiming,
+): Promise<string | undefined> {
+  const body = JSON.stringify(payload);
+  const timestamp = String(Math.floor(store.now().getTime() / 1_000));
+  try {
+    const { status } = await callOut({
+      url: target.url,
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'webhook-id': delivery_id,
+        'webhook-timestamp': timestamp,
+        'webhook-signature': signatureOf(target.secret, `${delivery_id}.${timestamp}.${body}`),
+      },
+      body,
+      timeoutMs,
+      bytesMax: ANSWER_BYTES_MAX,
+      insideHosts: target.allow_inside ? [bareHost(new URL(target.url))] : [],
+      resolve,
+    });
+    return status >= 200 && status < 300 ? undefined : `Cannot deliver: it answered ${status}`;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+function signatureOf(secret: string, text: string): string {
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
+  return `v1,${createHmac('sha256', key).update(text).digest('base64')}`;
+}
+
+function resultOf(
+  now: Date,
+  { delivery_id, attempts }: DeliveryRecord,
+  error: string | undefined,
+): DeliveryResult {
+  if (error === undefined) return { delivery_id, state: 'delivered', now };
+  const wait = BACKOFF_SECONDS[attempts];
+  if (wait === undefined) return { delivery_id, state: 'failed', error, now };
+  const nextAttempt = new Date(now.getTime() + wait * 1_000);
+  return { delivery_id, state: 'pending', error, nextAttempt, now };
+}
+
+function viewOf(record: DeliveryRecord): Delivery {
+  return {
+    delivery_id: record.delivery_id,
+    event: record.event,
+    approval_request_id: record.approval_request_id,
+    target: record.target,
+    state: record.state,
+    attempts: record.attempts,
+    last_error: record.last_error ?? null,
+    next_attempt_at: record.next_attempt_at?.toISOString() ?? null,
+    delivered_at: record.delivered_at?.toISOString() ?? null,
+  };
+}

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { test } from 'vitest';
+import { configOf } from '../../config/config.ts';
+import { missingApprovers } from './approval-policy.ts';
+import { type ApprovalPolicy, defineCapability } from './define.ts';
+import { createService, DefinitionError } from './definition.ts';
+
+const grant_policy = {
+  allowed_grant_types: ['one_time' as const],
+  default_grant_type: 'one_time' as const,
+  expires_in_seconds: 60,
+  max_uses: 1,
+};
+
+function serviceWith(approval: Partial<ApprovalPolicy>) {
+  const pay = defineCapability({
+    name: 'pay',
+    description: 'Pays',
+    inputs: [
+      { name: 'amount', type: 'number' },
+      { name: 'note', type: 'string' },
+    ],
+    side_effect: 'irreversible',
+    minimum_scope: ['x'],
+    approval: { when: 'always', grant_policy, ...approval } as ApprovalPolicy,
+    handler: () => ({}),
+  });
+  return createService({ id: 'desk', capabilities: [pay] });
+}
+
+function faultsOf(approval: object): string[] {
+  try {
+    serviceWith(approval);
+  } catch (error) {
+    assert.ok(error instanceof DefinitionError);
+    return error.message.split('\n').slice(1);
+  }
+  return [];
+}
+
+const faults: [name: string, approval: object, found: RegExp][] = [
+  ['a lifetime that is none', { request_lifetime: 'soon' }, /request_lifetime.*"soon"/],
+  ['a lifetime of nothing', { request_lifetime: 'PT0S' }, /request_lifetime/],
+  ['a lifetime of years', { request_lifetime: 'P31D' }, /request_lifetime/],
+  ['a separation nobody knows', { separation: 'all' }, /separation.*"all"/],
+  ['an approver that is no principal', { approvers: ['bob'] }, /approvers.*"bob"/],
+  ['more approvers than can be asked', { approvals_required: 17 }, /approvals_required/],
+  ['no approver', { approvals_required: 0 }, /approvals_required/],
+  [
+    'a grant that outlives its key',
+    { grant_policy: { ...grant_policy, expires_in_seconds: 2_592_001 } },
+    /expires_in_seconds/,
+  ],
+  ['a condition without a predicate', { when: { condition: 'big' } }, /when\.needed/],
+  ['a preview in words', { preview: 'Pay' }, /preview/],
+  ['a threshold on no input', { when: { amount_above: 1, input: 'size' } }, /"size" is no input/],
+  [
+    'a threshold on a text',
+    { when: { amount_above: 1, input: 'note' } },
+    /"note" is no input of type number/,
+  ],
+  ['a threshold on no cost', { when: { amount_above: 1 } }, /no cost to compare/],
+];
+
+for (const [name, approval, found] of faults) {
+  test(`createService() finds ${name} in an approval policy`, () => {
+    assert.match(faultsOf(approval).join('\n'), found);
+  });
+}
+
+test('createService() takes every part of a policy, and publishes the public part', () => {
+  const service = serviceWith({
+    when: { condition: 'big', needed: () => true },
+    preview: () => ({}),
+    separation: 'root',
+    approvers: ['agent:auditor', 'human:*@example.com'],
+    approvals_required: 16,
+    request_lifetime: 'P30D',
+  });
+
+  assert.deepEqual(service.catalog.capabilities.get('pay')?.approval, {
+    when: { condition: 'big' },
+    grant_policy,
+    approvals_required: 16,
+  });
+});
+
+const person = (principal: string, scope: string, key = principal) => ({
+  key,
+  principal,
+  scopes: [scope],
+});
+const rule = (principals: string[], scope = 'approver:*') => ({ principals, scopes: [scope] });
+
+const settings: [name: string, settings: object, policy: object, said: RegExp | undefined][] = [
+  ['nobody is configured', {}, {}, /No approver is configured for "pay"/],
+  ['somebody may approve', { identities: [person('human:b', 'approver:pay')] }, {}, undefined],
+  ['somebody may approve all', { identities: [person('human:b', 'approver:*')] }, {}, undefined],
+  [
+    'somebody may approve something else',
+    { identities: [person('human:b', 'approver:look')] },
+    {},
+    /No approver/,
+  ],
+  ['only an agent may', { identities: [person('agent:a', 'approver:*')] }, {}, /No approver/],
+  [
+    'the policy names that agent',
+    { identities: [person('agent:a', 'approver:*')] },
+    { approvers: ['agent:a'] },
+    undefined,
+  ],
+  ['a rule may mean anybody', { entitlements: [rule(['human:*'])] }, {}, undefined],
+  ['a rule means agents only', { entitlements: [rule(['agent:*'])] }, {}, /No approver/],
+  [
+    'one person has two keys',
+    { identities: [person('human:b', 'approver:*', '1'), person('human:b', 'approver:*', '2')] },
+    { approvals_required: 2 },
+    /needs 2 approvers: 1 is configured/,
+  ],
+];
+
+for (const [name, given, policy, said] of settings) {
+  test(`missingApprovers() ${said ? 'warns' : 'is silent'} when ${name}`, () => {
+    const found = missingApprovers(serviceWith(policy), configOf(given, '/')).join('\n');
+
+    if (said) assert.match(found, said);
+    else assert.equal(found, '');
+  });
+}

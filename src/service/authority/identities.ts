@@ -1,0 +1,87 @@
+/**
+ * Bootstrap identities: who presents which credential, and what it entitles to.
+ *
+ * Credentials are kept as hashes and compared in constant time. A credential that nobody configured
+ * may be known to the author's own hook; what the hook's principal may do is said by the rules of the
+ * configuration. Nothing is entitled by default, except to name oneself.
+ *
+ * @module
+ */
+
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Config } from '../../config/config.ts';
+import type { EntitlementRule, Identity } from '../../config/parts.ts';
+import type { Entitlement } from '../../domain/authority/entitlement.ts';
+import { isPrincipal, matchesPrincipal } from '../../domain/authority/principal.ts';
+import { entitles } from '../../domain/authority/scope-pattern.ts';
+import { failure, Refusal } from '../../domain/failure.ts';
+import type { Authenticate } from '../author/define.ts';
+import { askWithin } from '../core/foreign.ts';
+import type { Identities } from '../core/parts.ts';
+import { LATE } from '../pace/deadline.ts';
+import type { ExternalIdentities } from './oidc.ts';
+
+/** In milliseconds: how long a caller waits for a hook that asks a directory. */
+const AUTHENTICATE_MS = 10_000;
+
+export function createIdentities(
+  { identities, entitlements }: Pick<Config, 'identities' | 'entitlements'>,
+  authenticate?: Authenticate,
+  external?: ExternalIdentities,
+): Identities {
+  const known = identities.map((identity) => ({ identity, hash: hashOf(identity) }));
+  const configured = (bearer: string) => {
+    const presented = sha256(bearer);
+    // Every hash is compared, so the time taken does not tell which one came close.
+    return known.filter(({ hash }) => timingSafeEqual(hash, presented))[0]?.identity;
+  };
+  return {
+    isConfigured: (bearer) => configured(bearer) !== undefined,
+    async identify(bearer) {
+      const identity = configured(bearer);
+      if (identity) return identity;
+      const principal =
+        (await asked(authenticate, bearer)) ?? (await external?.principal(bearer)) ?? null;
+      if (principal === null) return undefined;
+      // Not repeated: a hook may have handed back the credential itself.
+      if (!isPrincipal(principal)) throw new Error('Cannot use what authenticate() returned');
+      return ruleFor(entitlements, principal);
+    },
+    isEntitled: (principal, scope) =>
+      [...identities, ruleFor(entitlements, principal)].some(
+        (each) =>
+          each.principal === principal && each.scopes.some((pattern) => entitles(pattern, scope)),
+      ),
+  };
+}
+
+/** What a hook throws may quote the credential, so nothing of it is kept but that it threw. */
+async function asked(authenticate: Authenticate | undefined, bearer: string): Promise<unknown> {
+  if (!authenticate) return undefined;
+  const heard = await askWithin(AUTHENTICATE_MS, () => authenticate(bearer));
+  if (heard !== LATE && 'returned' in heard) return heard.returned;
+  const detail = 'Cannot tell who asks: the credential could not be checked';
+  throw new Refusal(failure('service_unavailable', detail));
+}
+
+/** The first rule that matches, so that an exception stands before the general case. */
+function ruleFor(rules: readonly EntitlementRule[], principal: string): Entitlement {
+  const rule = rules.find(({ principals }) =>
+    principals.some((pattern) => matchesPrincipal(pattern, principal)),
+  );
+  return {
+    principal,
+    scopes: rule?.scopes ?? [],
+    subjects: rule?.subjects ?? [],
+    caller_class: rule?.caller_class ?? 'default',
+    caller_classes: rule?.caller_classes ?? [],
+  };
+}
+
+function hashOf({ key, key_sha256 }: Identity): Buffer {
+  return key_sha256 ? Buffer.from(key_sha256, 'hex') : sha256(key ?? '');
+}
+
+function sha256(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

@@ -1,0 +1,268 @@
+/**
+ * Issuance: how authority is made, at the root and below a token.
+ *
+ * A root token carries what the presented identity is entitled to; a child carries a narrowing of its
+ * parent, and is inserted only while the parent's whole lineage lives. Nothing is issued without its
+ * entry, and nothing is inferred: scope is always named.
+ *
+ * @module
+ */
+
+import { chainOf } from '../../domain/authority/chain.ts';
+import { claimsOf } from '../../domain/authority/claims.ts';
+import { levelOf } from '../../domain/authority/disclosure.ts';
+import {
+  unentitledClass,
+  unentitledScope,
+  unentitledSubject,
+} from '../../domain/authority/entitlement.ts';
+import {
+  type Authority,
+  expiryOf,
+  malformedSubject,
+  narrow,
+  sessionOf,
+  unreadableBudget,
+} from '../../domain/authority/narrowing.ts';
+import { failure, Refusal, refuse } from '../../domain/failure.ts';
+import { issuanceFacts } from '../../domain/log/entry-facts.ts';
+import { amended } from '../../domain/values/amended.ts';
+import { digestOf } from '../../domain/wire/canonical.ts';
+import { utf8 } from '../../domain/wire/hash.ts';
+import { PAYLOAD_BYTES_MAX, readClaims } from '../../domain/wire/jws.ts';
+import { ARTEFACTS } from '../../keyring/wire.ts';
+import { type IssueAnswer, type IssueRequest, TTL_HOURS_DEFAULT } from '../../protocol/token.ts';
+import type { LineageLink, TokenRecord } from '../../storage/port/records.ts';
+import { capabilityOf } from '../author/definition.ts';
+import { audited } from '../core/audited.ts';
+import { type Caller, callerOf, type IdentityCaller } from '../core/caller.ts';
+import { actEntry } from '../core/entries.ts';
+import { type Ask, requestOf } from '../core/operations.ts';
+import type { Parts } from '../core/parts.ts';
+import { newId } from '../core/random.ts';
+import { frozenFor } from './freeze.ts';
+
+/** A parent with more children is a factory; its holder should ask for tokens of its own. */
+const CHILDREN_PER_TOKEN_MAX = 10_000;
+
+export async function issueToken(parts: Parts, ask: Ask): Promise<IssueAnswer> {
+  return audited(parts, await callerOf(parts, ask), 'issuance', async (caller) => {
+    const request = requestOf('tokens.issue', ask);
+    refuse(unknownBinding(parts, request));
+    const parent = await parentOf(parts, caller, request);
+    refuse(await frozenFor(parts, parent?.token.root_principal ?? caller.root_principal));
+    const issued = await (parent
+      ? issueChild(parts, caller, parent, request)
+      : issueRoot(parts, caller as IdentityCaller, request));
+    ask.proved?.(issued.token);
+    return issued;
+  });
+}
+
+async function issueRoot(
+  parts: Parts,
+  caller: IdentityCaller,
+  request: IssueRequest,
+): Promise<IssueAnswer> {
+  const authority = rootAuthority(parts, caller, request);
+  const issued = tokenOf(parts, authority);
+  await parts.store.insertRoot(issued.record, issuanceEntry(parts, caller, issued.record));
+  return issued.answer;
+}
+
+function rootAuthority(parts: Parts, caller: IdentityCaller, request: IssueRequest): Authority {
+  const { entitlement, principal } = caller;
+  const { config, store } = parts;
+  const subject = request.subject ?? principal;
+  refuse(malformedSubject(subject));
+  refuse(unentitledSubject(entitlement, subject));
+  refuse(unentitledScope(entitlement, request.scope));
+  refuse(unentitledClass(entitlement, request.caller_class));
+  refuse(unreadableBudget(request));
+  refuse(excessiveLifetime(request, config.max_ttl_hours));
+  refuse(excessiveDepth(request, config.max_delegation_depth));
+  const { session, failure: found } = sessionOf(request);
+  refuse(found);
+  return {
+    subject,
+    root_principal: principal,
+    scope: request.scope,
+    capability: request.capability,
+    purpose: request.purpose_parameters ?? {},
+    budget: request.budget,
+    caller_class: request.caller_class ?? entitlement.caller_class,
+    concurrent_branches: request.concurrent_branches ?? 'allowed',
+    depth: 0,
+    max_delegation_depth: request.max_delegation_depth ?? config.max_delegation_depth,
+    session_id: session,
+    // The default yields to a shorter maximum: keys are retired by the longest lifetime there is.
+    expires_at: expiryOf(
+      Math.min(request.ttl_hours ?? TTL_HOURS_DEFAULT, config.max_ttl_hours),
+      store.now(),
+    ),
+  };
+}
+
+async function issueChild(
+  parts: Parts,
+  caller: Caller,
+  parent: Parent,
+  request: IssueRequest,
+): Promise<IssueAnswer> {
+  const subject = request.subject ?? (caller.kind === 'identity' ? caller.principal : undefined);
+  if (subject === undefined) {
+    const detail = 'Cannot delegate: expected "subject", the principal that gets the token';
+    throw new Refusal(failure('invalid_parameters', detail));
+  }
+  const now = parts.store.now();
+  const narrowed = narrow(
+    parent.token,
+    { ...request, subject },
+    { now, disclosure: (name) => levelOf(parts.config.disclosure, name) },
+  );
+  if ('failure' in narrowed) throw new Refusal(narrowed.failure);
+
+  const { record, answer } = tokenOf(parts, narrowed.authority, parent);
+  const bounds = { now, childrenMax: CHILDREN_PER_TOKEN_MAX, judged: parent.lineage };
+  const inserted = await parts.store.insertChild(
+    record,
+    issuanceEntry(parts, caller, record),
+    bounds,
+  );
+  if (inserted !== 'inserted') throw new Refusal(LOST[inserted](parent.token));
+  return answer;
+}
+
+/** What became of the parent between the first look and the insertion. */
+const LOST = {
+  parent_unknown: (parent: TokenRecord) => notTheirs(parent.token_id),
+  parent_altered: (parent: TokenRecord) => notTheirs(parent.token_id),
+  parent_revoked: () => failure('invalid_token', 'Cannot delegate: the parent token is revoked'),
+  parent_expired: () => failure('token_expired', 'Cannot delegate: the parent token has expired'),
+  too_many: (parent: TokenRecord) =>
+    failure(
+      'delegation_depth_exceeded',
+      `Cannot delegate: "${parent.token_id}" has ${CHILDREN_PER_TOKEN_MAX} children`,
+      { grantable_by: parent.root_principal },
+    ),
+} as const;
+
+/** A token to delegate from, with the tokens above it. */
+interface Parent {
+  readonly token: TokenRecord;
+  /** Root first, the token itself last. */
+  readonly lineage: readonly LineageLink[];
+}
+
+/**
+ * The token to delegate from: the presented one, or a stored one that belongs to the presented
+ * identity. A foreign token is answered like one that does not exist.
+ */
+async function parentOf(
+  parts: Parts,
+  caller: Caller,
+  { parent_token: parentId }: IssueRequest,
+): Promise<Parent | undefined> {
+  if (parentId === undefined) {
+    if (caller.kind === 'identity') return undefined;
+    const detail =
+      'Cannot issue a root token: it takes a bootstrap credential; to delegate, name the presented token as "parent_token"';
+    throw new Refusal(failure('invalid_parameters', detail));
+  }
+  if (caller.kind === 'token') {
+    if (caller.token.token_id !== parentId) throw new Refusal(notTheirs(parentId));
+    return { token: caller.token, lineage: caller.loaded.lineage };
+  }
+  const { token, lineage } = await parts.store.load({ tokenId: parentId });
+  const theirs = token?.subject === caller.principal || token?.root_principal === caller.principal;
+  if (!token || !theirs) throw new Refusal(notTheirs(parentId));
+  return { token, lineage };
+}
+
+function notTheirs(parentId: string) {
+  return failure(
+    'not_entitled',
+    `Cannot delegate from "${parentId}": it is not the caller's token`,
+  );
+}
+
+/** The stored row and the signed text of one authority. */
+function tokenOf(
+  parts: Parts,
+  authority: Authority,
+  parent?: Parent,
+): { record: TokenRecord; answer: IssueAnswer } {
+  const token_id = newId('tok_');
+  const above = parent?.lineage.map(({ subject }) => subject) ?? [];
+  const issued_at = parts.store.now();
+  const issued = amended(authority, {
+    token_id,
+    parent_token_id: parent?.token.token_id,
+    issued_at,
+  });
+  const claims = claimsOf(parts.definition.id, issued);
+  const payload = utf8(JSON.stringify(claims));
+  refuse(unreadableClaims(payload));
+  const { use, typ } = ARTEFACTS.delegation;
+  const token = parts.keyring.sign(use, typ, payload);
+  const record: TokenRecord = amended(issued, {
+    lineage: [...(parent?.token.lineage ?? []), token_id],
+    chain: chainOf(authority.root_principal, [...above, authority.subject]),
+    kid: parts.keyring.kid(use),
+    claims_digest: digestOf(claims),
+  });
+  const answer: IssueAnswer = {
+    issued: true,
+    token_id,
+    token,
+    scope: [...authority.scope],
+    capability: authority.capability ?? null,
+    task_id: (authority.purpose.task_id as string | undefined) ?? null,
+    budget: authority.budget ?? null,
+    expires_at: claims.expires,
+    expires: claims.expires,
+  };
+  return { record, answer };
+}
+
+function issuanceEntry(parts: Parts, caller: Caller, token: TokenRecord) {
+  return actEntry(
+    parts,
+    { principal: caller.principal, root_principal: token.root_principal },
+    {
+      entry_type: 'issuance',
+      token_id: token.token_id,
+      capability: token.capability,
+      task_id: token.purpose.task_id as string | undefined,
+      detail: issuanceFacts(parts.definition.id, token, token.claims_digest),
+    },
+  );
+}
+
+/** What could not be read back must not be signed: too long for a header, or nested too deep. */
+function unreadableClaims(payload: Uint8Array) {
+  if (payload.length > PAYLOAD_BYTES_MAX) {
+    const detail = `Cannot issue a token: its claims take ${payload.length} bytes, ${PAYLOAD_BYTES_MAX} fit`;
+    return failure('invalid_parameters', detail);
+  }
+  if (readClaims(payload) !== undefined) return undefined;
+  return failure('invalid_parameters', 'Cannot issue a token: purpose_parameters nest too deep');
+}
+
+function unknownBinding({ definition }: Parts, { capability }: IssueRequest) {
+  if (capability === undefined || capabilityOf(definition, capability)) return undefined;
+  const detail = `Cannot bind a token to "${capability}": the service has no such capability`;
+  return failure('unknown_capability', detail);
+}
+
+function excessiveLifetime({ ttl_hours: hours }: IssueRequest, most: number) {
+  if (hours === undefined || hours <= most) return undefined;
+  const detail = `Cannot issue a token for ${hours} hours: ttl_hours is at most ${most}`;
+  return failure('invalid_parameters', detail);
+}
+
+function excessiveDepth({ max_delegation_depth: depth }: IssueRequest, most: number) {
+  if (depth === undefined || depth <= most) return undefined;
+  const detail = `Cannot set max_delegation_depth ${depth}: the service admits ${most}`;
+  return failure('delegation_depth_exceeded', detail);
+}

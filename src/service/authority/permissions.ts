@@ -1,0 +1,205 @@
+/**
+ * Permissions: what a token may do, what stands in the way, and what would lift it.
+ *
+ * Applies the very rules of invocation to every capability, so the two agree on everything that needs
+ * only the token, its budget and the catalog.
+ *
+ * @module
+ */
+
+import {
+  authorityFault,
+  controlFault,
+  matchingScopes,
+  unmetControls,
+  type Whole,
+} from '../../domain/authority/authorization.ts';
+import { stepCapabilities } from '../../domain/composition/composition.ts';
+import { isOfProtocol } from '../../domain/failure.ts';
+import { type BudgetState, checkBudget, leastRemaining } from '../../domain/invocation/budget.ts';
+import { fromMinor } from '../../domain/values/money.ts';
+import { createRecent } from '../../domain/values/recent.ts';
+import type { Capability } from '../../protocol/capability.ts';
+import type { Failure, FailureType } from '../../protocol/failure.ts';
+import type {
+  AvailableCapability,
+  PermissionsAnswer,
+  ReasonType,
+  RestrictedCapability,
+} from '../../protocol/permissions.ts';
+import type { JsonObject } from '../../protocol/primitives.ts';
+import type { TokenRecord } from '../../storage/port/records.ts';
+import { answered, disclosedTo, inLane } from '../core/audited.ts';
+import { budgetsOf } from '../core/call.ts';
+import { type TokenCaller, tokenCallerOf } from '../core/caller.ts';
+import { type Answer, type Ask, type Method, requestOf } from '../core/operations.ts';
+import type { Parts } from '../core/parts.ts';
+
+/** Answers kept: a busy agent asks again and again. */
+const ANSWERS_MAX = 500;
+
+/** Characters of an answer that is kept: those of most catalogs have ten thousand. */
+const ANSWER_LENGTH_MAX = 50_000;
+
+/** Capabilities that are judged at once, in some milliseconds. A longer catalog is judged in slices. */
+const AT_ONCE_MAX = 100;
+
+/** An answer, and the state of the budgets that it was made from. */
+interface Told {
+  readonly state: string;
+  readonly answer: Answer;
+}
+
+/** Besides the catalog an answer depends on the token's row and on its budgets: it is made once of them. */
+export function createPermissions(parts: Parts): Method {
+  const told = createRecent<TokenRecord, Told>(ANSWERS_MAX);
+
+  function tell(caller: TokenCaller): Answer {
+    const state = budgetsOf(caller.loaded).map(stateOf).join();
+    const before = told.get(caller.token);
+    if (before?.state === state) return before.answer;
+    const answer = answerOf(permissionsOf(parts, caller));
+    if ((answer.text?.length ?? 0) > ANSWER_LENGTH_MAX) return answer;
+    told.set(caller.token, { state, answer });
+    return answer;
+  }
+
+  const isLong = parts.definition.catalog.capabilities.size > AT_ONCE_MAX;
+  return async (ask) =>
+    answered(parts, await tokenCallerOf(parts, ask), (caller) => {
+      requestOf('permissions', ask);
+      return isLong ? tellInSlices(parts, caller, ask) : tell(caller);
+    });
+}
+
+function answerOf(body: PermissionsAnswer): Answer {
+  return { body, text: JSON.stringify(body) };
+}
+
+function tellInSlices(parts: Parts, caller: TokenCaller, ask: Ask): Promise<Answer> {
+  return inLane(parts, caller, ask, async (slices) => {
+    const answer: PermissionsAnswer = { available: [], restricted: [], denied: [] };
+    await slices.each(parts.definition.catalog.capabilities.values(), (capability) => {
+      addTo(answer, parts, caller, capability);
+      return true;
+    });
+    return answerOf(answer);
+  });
+}
+
+function stateOf({ max, reserved, consumed }: BudgetState): string {
+  return `${max} ${reserved} ${consumed}`;
+}
+
+function permissionsOf(parts: Parts, caller: TokenCaller): PermissionsAnswer {
+  const answer: PermissionsAnswer = { available: [], restricted: [], denied: [] };
+  for (const capability of parts.definition.catalog.capabilities.values()) {
+    addTo(answer, parts, caller, capability);
+  }
+  return answer;
+}
+
+/** Judges one capability, and puts it where it belongs. */
+function addTo(
+  answer: PermissionsAnswer,
+  parts: Parts,
+  caller: TokenCaller,
+  capability: Capability,
+): void {
+  const whole = [capability, ...stepCapabilities(parts.definition.catalog, capability)] as const;
+  const found = obstacle(caller, whole);
+  if (!found) {
+    answer.available.push(available(caller, capability));
+    return;
+  }
+  const told = restricted(caller, whole, disclosedTo(parts, caller, found));
+  if (told.reason_type !== 'non_delegable') answer.restricted.push(told);
+  else answer.denied.push({ ...denied(told) });
+}
+
+/** The first rule that invoking would fail, in the order of invocation. */
+function obstacle({ token, loaded }: TokenCaller, whole: Whole): Failure | undefined {
+  const [capability] = whole;
+  return (
+    authorityFault({ token, whole, lineage: loaded.lineage }) ??
+    controlFault(token, whole) ??
+    checkBudget(token, capability, budgetsOf(loaded), pendingPrice(capability)).failure
+  );
+}
+
+/** A price that a required binding will pin is not known yet, and no obstacle. */
+function pendingPrice({ cost, requires_binding }: Capability) {
+  return cost?.certainty === 'estimated' && requires_binding?.length ? 'pending' : undefined;
+}
+
+const REASON_TYPE: Partial<Record<FailureType, ReasonType>> = {
+  non_delegable_action: 'non_delegable',
+  principal_class_not_admitted: 'non_delegable',
+  scope_insufficient: 'insufficient_scope',
+  purpose_mismatch: 'stronger_delegation_required',
+  delegation_depth_exceeded: 'insufficient_delegation_depth',
+};
+
+function reasonType(found: Failure): ReasonType {
+  const known = isOfProtocol(found.type) ? REASON_TYPE[found.type] : undefined;
+  if (known) return known;
+  const binding = found.resolution.action === 'request_capability_binding';
+  return binding ? 'stronger_delegation_required' : 'unmet_control_requirement';
+}
+
+function restricted(
+  { token }: TokenCaller,
+  [capability, ...steps]: Whole,
+  found: Failure,
+): RestrictedCapability {
+  const held = token.capability === capability.name;
+  const controls = [
+    ...unmetControls(token, capability),
+    ...steps.flatMap((step) =>
+      unmetControls(held ? { ...token, capability: step.name } : token, step),
+    ),
+  ];
+  const unmet = [...new Set(controls.map(({ type }) => type))];
+  const { grantable_by, action } = found.resolution;
+  return {
+    capability: capability.name,
+    reason: found.detail,
+    reason_type: reasonType(found),
+    ...(grantable_by && { grantable_by }),
+    ...(unmet.length > 0 && { unmet_token_requirements: unmet }),
+    resolution_hint: action,
+  };
+}
+
+function denied({ capability, reason, reason_type }: RestrictedCapability) {
+  return { capability, reason, reason_type };
+}
+
+function available(caller: TokenCaller, capability: Capability): AvailableCapability {
+  return {
+    capability: capability.name,
+    scope_match: matchingScopes(caller.token, capability).join(', '),
+    constraints: constraintsOf(caller, capability),
+  };
+}
+
+/** Everything that will bound a call, so that an agent can plan before it acts. */
+function constraintsOf({ token, loaded }: TokenCaller, capability: Capability): JsonObject {
+  const budgets = budgetsOf(loaded);
+  const { budget } = token;
+  return {
+    expires_at: token.expires_at.toISOString(),
+    ...(budget && {
+      budget: {
+        ...budget,
+        remaining: fromMinor(leastRemaining(budgets), budget.currency),
+      },
+    }),
+    ...(capability.cost && { cost: capability.cost }),
+    ...(token.capability !== undefined && { capability: token.capability }),
+    ...(token.purpose.task_id !== undefined && { task_id: token.purpose.task_id }),
+    ...(token.concurrent_branches === 'exclusive' && { concurrent_branches: 'exclusive' }),
+    ...(capability.requires_binding && { requires_binding: capability.requires_binding }),
+    ...(capability.approval && { approval: capability.approval }),
+  };
+}

@@ -1,0 +1,139 @@
+/**
+ * Stored tokens: ending them, and looking at them.
+ *
+ * Whoever holds a token or one above it, the root principal, and operators. A token that is none of
+ * the caller's business is answered like one that does not exist.
+ *
+ * @module
+ */
+
+import { failure, Refusal } from '../../domain/failure.ts';
+import { leastRemaining } from '../../domain/invocation/budget.ts';
+import { fromMinor } from '../../domain/values/money.ts';
+import { ENDED_COUNT_MAX, type RevokeAnswer, type TokenView } from '../../protocol/token.ts';
+import { livingBelow } from '../../storage/descendants.ts';
+import type { TokenDescription } from '../../storage/port/store.ts';
+import { answered, audited } from '../core/audited.ts';
+import { moneyOf } from '../core/call.ts';
+import { acted, actorOf, type Caller, callerOf, holds } from '../core/caller.ts';
+import { actEntry } from '../core/entries.ts';
+import { type Ask, requestOf } from '../core/operations.ts';
+import type { Parts } from '../core/parts.ts';
+
+/** Enough to look around; the count tells how many there are. */
+const CHILDREN_SHOWN_MAX = 100;
+
+export async function revokeToken(parts: Parts, ask: Ask): Promise<RevokeAnswer> {
+  return audited(parts, await callerOf(parts, ask), 'revocation', async (caller) => {
+    const { token_id } = requestOf('tokens.revoke', ask);
+    const { token } = await describe(parts, caller, token_id, 'operator:revoke');
+    const entry = (was_alive: boolean) =>
+      actEntry(
+        parts,
+        { principal: caller.principal, root_principal: token.root_principal },
+        { entry_type: 'revocation', token_id, detail: { was_alive, subject: token.subject } },
+      );
+    const revoked = acted(
+      await parts.store.revokeToken(token_id, parts.store.now(), entry, {
+        actor: actorOf(caller),
+      }),
+    );
+    if (!revoked) throw new Refusal(unknownToken(token_id));
+    const { wasAlive, revoked_at } = revoked;
+    const ended = wasAlive ? await countEnded(parts, token_id, revoked_at) : 0;
+    return { revoked: true, token_id, ended, revoked_at: revoked_at.toISOString() };
+  });
+}
+
+/**
+ * The token and what lived below it. Counted after the revocation, which so takes the same time however
+ * many tokens it ends, and in slices, without a place: the answer reports an effect.
+ */
+async function countEnded({ store, lane, log }: Parts, id: string, at: Date): Promise<number> {
+  const slices = lane.slices();
+  let ended = 1;
+  try {
+    await slices.turn();
+    for await (const living of livingBelow(store, id, at)) {
+      ended += living;
+      if (ended >= ENDED_COUNT_MAX) return ENDED_COUNT_MAX;
+      await slices.turn();
+    }
+  } catch (error) {
+    // The token is revoked: a refusal would say that nothing happened.
+    log.warn({ err: error, token_id: id }, 'stopped counting what a revocation ended');
+  }
+  return ended;
+}
+
+export async function viewToken(parts: Parts, ask: Ask): Promise<TokenView> {
+  return answered(parts, await callerOf(parts, ask), async (caller) => {
+    const { token_id } = requestOf('tokens.get', ask);
+    return viewOf(await describe(parts, caller, token_id, 'operator:read'), parts.store.now());
+  });
+}
+
+async function describe(
+  { store }: Parts,
+  caller: Caller,
+  tokenId: string,
+  operatorScope: string,
+): Promise<TokenDescription> {
+  const described = await store.describeToken(tokenId, CHILDREN_SHOWN_MAX);
+  if (described && (isAbove(caller, described) || holds(caller, operatorScope))) return described;
+  throw new Refusal(unknownToken(tokenId));
+}
+
+/**
+ * A token proves what it is, not whose name it carries: an agent can name anybody but a human as the
+ * subject of a child and keep the text. So a token stands above what descends from it, and only a
+ * bootstrap credential, or a root token of the root principal itself, speaks for a principal.
+ */
+function isAbove(caller: Caller, { token, lineage }: TokenDescription): boolean {
+  if (caller.kind === 'identity') {
+    if (caller.principal === token.root_principal) return true;
+    return lineage.some(({ subject }) => subject === caller.principal);
+  }
+  if (token.lineage.includes(caller.token.token_id)) return true;
+  const speaksForRoot = caller.token.depth === 0 && caller.principal === caller.root_principal;
+  return speaksForRoot && caller.principal === token.root_principal;
+}
+
+function unknownToken(tokenId: string) {
+  return failure('not_found', `Cannot find token "${tokenId}"`);
+}
+
+function viewOf(described: TokenDescription, now: Date): TokenView {
+  const { token, lineage, children, childrenCount, debts } = described;
+  const revoked = lineage.find(({ revoked_at }) => revoked_at !== undefined)?.revoked_at;
+  const expired = token.expires_at <= now;
+  const budgets = lineage.flatMap(({ budget }) => budget ?? []);
+  const own = lineage.at(-1)?.budget;
+  const amount = (minor: bigint | undefined) =>
+    own && minor !== undefined ? fromMinor(minor, own.currency) : null;
+  return {
+    token_id: token.token_id,
+    state: revoked ? 'revoked' : expired ? 'expired' : 'active',
+    subject: token.subject,
+    root_principal: token.root_principal,
+    parent_token_id: token.parent_token_id ?? null,
+    depth: token.depth,
+    scope: [...token.scope],
+    capability: token.capability ?? null,
+    purpose: Object.keys(token.purpose).length > 0 ? token.purpose : null,
+    budget: token.budget ?? null,
+    budget_spent: amount(own?.consumed),
+    budget_reserved: amount(own?.reserved),
+    budget_remaining: amount(own && leastRemaining(budgets)),
+    debts: debts.map(moneyOf),
+    max_delegation_depth: token.max_delegation_depth,
+    concurrent_branches: token.concurrent_branches,
+    caller_class: token.caller_class,
+    session_id: token.session_id ?? null,
+    issued_at: token.issued_at.toISOString(),
+    expires_at: token.expires_at.toISOString(),
+    revoked_at: revoked?.toISOString() ?? null,
+    children: [...children],
+    children_count: childrenCount,
+  };
+}

@@ -1,0 +1,95 @@
+/**
+ * Compensation: undoes the completed transactional steps of a composed call, the last one first.
+ *
+ * Runs on the authority of the original admission, also after a revocation, and each one once: it is
+ * claimed before it runs. One that fails keeps no other from being run; one that was interrupted is
+ * not run again, since nobody knows how far it came. Both are told.
+ *
+ * @module
+ */
+
+import { compensationParameters, dueCompensations } from '../../domain/composition/compensation.ts';
+import type { Capability } from '../../protocol/capability.ts';
+import type { BegunStep, EndedStep, StepRecord } from '../../storage/port/composition-store.ts';
+import { capabilityOf } from '../author/definition.ts';
+import { failureOf } from '../core/operations.ts';
+import type { Parts } from '../core/parts.ts';
+import type { Work } from '../invoke/context.ts';
+import { type Done, runHandler, withinDeadline } from '../invoke/handler.ts';
+import { resolvedParameters } from '../invoke/inputs.ts';
+import { costAndOverrun, lateSettlement } from '../invoke/late.ts';
+import { claimStep, recordStep, stepIds, type Whole } from './trail.ts';
+
+/** Runs whatever is due and has not been claimed before. */
+export async function compensate(parts: Parts, whole: Whole): Promise<void> {
+  const { capabilities } = parts.definition.catalog;
+  const due = dueCompensations(
+    whole.trail,
+    (name) => capabilities.get(name)?.side_effect.compensation,
+  );
+  for (const { undone, compensation } of due)
+    await compensateStep(parts, whole, undone, compensation);
+}
+
+async function compensateStep(
+  parts: Parts,
+  whole: Whole,
+  undone: StepRecord,
+  name: string,
+): Promise<void> {
+  const capability = capabilityOf(parts.definition, name);
+  if (!capability) throw new Error(`Cannot compensate "${undone.step_id}": there is no "${name}"`);
+  const ids = stepIds(whole);
+  const { parameters, output = {} } = undone;
+  const begun: BegunStep = {
+    operation_id: undone.operation_id,
+    role: 'compensation',
+    step_id: undone.step_id,
+    invocation_id: ids.invocation_id,
+    capability: name,
+    parameters: compensationParameters(capability, { parameters, output }),
+  };
+  await claimStep(parts, whole, begun);
+  const { caller } = whole.call;
+  const done = await performed(parts, whole, capability, { ...begun, ids });
+  const step: EndedStep = {
+    ...begun,
+    outcome: done.outcome,
+    output: done.result,
+    failure_type: done.failure?.type,
+  };
+  const { failure, bindings } = done;
+  // Nothing is reserved for a compensation, so whatever it reports is more.
+  const { detail, overrun } = costAndOverrun(parts, { ids, caller }, done, { capability });
+  const ending = { step, capability, ids, failure, detail };
+  await recordStep(parts, whole, ending, { bindings, overrun });
+  lateSettlement(parts, { ids, caller, capability, rates: [] }, done);
+}
+
+/** Whatever keeps it from running is how it ended. */
+async function performed(
+  parts: Parts,
+  { call: { caller } }: Whole,
+  capability: Capability,
+  { ids, parameters: sent }: Pick<BegunStep, 'parameters'> & { ids: ReturnType<typeof stepIds> },
+): Promise<Done> {
+  const { handler, deadlineMs } = parts.definition.code.get(capability.name) ?? {};
+  if (!handler || !deadlineMs) throw new Error(`Cannot run "${capability.name}": no handler`);
+  try {
+    const parameters = await resolvedParameters(parts, caller, capability, sent);
+    const work: Work = {
+      handler,
+      parameters,
+      bound: new Map(),
+      approval: 'undeclared',
+      failureTypes: capability.failure_types,
+      progress: async () => undefined,
+    };
+    return await withinDeadline(deadlineMs, (running) =>
+      runHandler(parts, { ids, caller }, work, running),
+    );
+  } catch (error) {
+    const failure = failureOf('invoke', error, parts.log);
+    return { outcome: 'no_effect', failure, bindings: [] };
+  }
+}

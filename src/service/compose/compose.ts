@@ -1,0 +1,144 @@
+/**
+ * Composition: runs the steps of a composed call in place of a handler.
+ *
+ * The call was checked, admitted and charged as one; here its steps run in order, until one does not
+ * complete or finds nothing, and then the declared policies say how the whole ends. However it ends,
+ * what it cost is what the steps took.
+ *
+ * @module
+ */
+
+import {
+  composedOutput,
+  emptyEnding,
+  isEmptyResult,
+} from '../../domain/composition/composition.ts';
+import { composedFailure } from '../../domain/composition/composition-failure.ts';
+import { failure } from '../../domain/failure.ts';
+import type { Charge } from '../../domain/invocation/budget.ts';
+import type { CompositionStep } from '../../protocol/composition.ts';
+import type { Failure } from '../../protocol/failure.ts';
+import type { JsonObject } from '../../protocol/primitives.ts';
+import type { CheckedCall } from '../core/call.ts';
+import type { Parts } from '../core/parts.ts';
+import { type ComposedWork, completed, type Done } from '../invoke/handler.ts';
+import { isStoreFailure } from '../invoke/settle.ts';
+import { compensate } from './compensate.ts';
+import { flowOf, runStep } from './step.ts';
+import { CallLost, drawnBy, listed, StepRefused, type Whole } from './trail.ts';
+
+export async function runComposition(
+  parts: Parts,
+  call: CheckedCall,
+  work: ComposedWork,
+): Promise<Done> {
+  const { composition } = call.capability;
+  if (!composition) throw new Error(`Cannot compose "${call.capability.name}": it is atomic`);
+  const whole: Whole = { call, composition, operationId: work.operationId, trail: [] };
+  try {
+    return await composedDone(parts, whole, await runSteps(parts, whole, work));
+  } catch (error) {
+    // Without an admission nothing had an effect: the caller is told as of any other call.
+    if (whole.operationId === undefined && isStoreFailure(error)) throw error;
+    return brokenOff(parts, whole, error);
+  }
+}
+
+/** How far a composed call came. */
+export type Reached =
+  | { readonly result: JsonObject }
+  | {
+      readonly failure: Failure;
+      /** The step that did not complete. */
+      readonly step?: string | undefined;
+      readonly needsApproval?: boolean | undefined;
+    };
+
+/** Applies the policies to how far the call came. */
+export async function composedDone(parts: Parts, whole: Whole, reached: Reached): Promise<Done> {
+  const { composition, call } = whole;
+  const steps = composition.audit_policy.record_child_invocations ? undefined : listed(whole);
+  if ('result' in reached) {
+    const notes = { reported: reportedBy(whole), bindings: [] };
+    return { ...completed(parts, reached.result, notes), steps };
+  }
+  if (composition.failure_policy === 'compensate') await compensate(parts, whole);
+  const { failure: told, outcome } = composedFailure(call.capability, whole.trail, {
+    ...reached,
+    effects: (name) => parts.definition.catalog.capabilities.get(name)?.side_effect.type,
+  });
+  return {
+    // Who is only asked for approval is not charged: the reads before it run again with the grant.
+    outcome: reached.needsApproval ? 'no_effect' : outcome,
+    failure: told,
+    reported: reportedBy(whole),
+    bindings: [],
+    needsApproval: reached.needsApproval,
+    steps: listed(whole),
+  };
+}
+
+async function runSteps(
+  parts: Parts,
+  whole: Whole,
+  { deadline, progress }: ComposedWork,
+): Promise<Reached> {
+  const { steps } = whole.composition;
+  for (const [index, declared] of steps.entries()) {
+    if (deadline.hasPassed) return outOfTime(whole, declared);
+    const ran = await runStep(parts, whole, declared, deadline).catch((error) => {
+      // Nothing begins after the deadline: by then the call may be closed in the store.
+      if (error instanceof StepRefused && deadline.hasPassed) return undefined;
+      throw error;
+    });
+    if (!ran) return outOfTime(whole, declared);
+    const { step, failure: found, needsApproval } = ran;
+    const { capability, outcome } = step;
+    await progress({
+      step: declared.id,
+      capability,
+      outcome,
+      index: index + 1,
+      of: steps.length,
+    }).catch(() => undefined);
+    if (found) return { failure: found, step: declared.id, needsApproval };
+    const empty = emptied(whole, declared, step.output ?? {});
+    if (empty) return empty;
+  }
+  return { result: composedOutput(whole.composition, flowOf(whole)) };
+}
+
+/** How the whole ends early because a step found nothing. */
+export function emptied(
+  { call }: Whole,
+  declared: CompositionStep,
+  output: JsonObject,
+): Reached | undefined {
+  return isEmptyResult(declared, output) ? emptyEnding(call.capability, declared) : undefined;
+}
+
+function outOfTime({ call }: Whole, { id }: CompositionStep): Reached {
+  const detail = `Cannot complete "${call.capability.name}": its deadline passed before step "${id}"`;
+  return { failure: failure('composition_child_failed', detail) };
+}
+
+function reportedBy(whole: Whole): Charge | undefined {
+  const currency = whole.call.capability.cost?.financial?.currency;
+  return currency === undefined ? undefined : { currency, amount: drawnBy(whole) };
+}
+
+/** The store is away and the service stops, or the call is in other hands, or this is a defect. */
+function brokenOff({ log }: Parts, whole: Whole, error: unknown): Done {
+  const isAbandoned = error instanceof CallLost || isStoreFailure(error);
+  const { invocation_id } = whole.call.ids;
+  const left = 'left a composed call to whoever adopts it';
+  log.error({ err: error, invocation_id }, isAbandoned ? left : 'a composed call broke');
+  const detail = 'Cannot say what became of the call: its steps could not be finished';
+  return {
+    outcome: 'indeterminate',
+    failure: failure('outcome_unknown', detail),
+    bindings: [],
+    steps: listed(whole),
+    isAbandoned,
+  };
+}

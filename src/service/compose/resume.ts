@@ -1,0 +1,246 @@
+/**
+ * Going on with composed calls whose process died: what ran is known from the trail, and the policy of
+ * the whole says what follows.
+ *
+ * No step is begun any more. A call all of whose steps completed has completed; one that is to be
+ * compensated is, each step once; anything else is closed as of unknown outcome, with a list of what
+ * ran. A step, or a compensation, that was interrupted is never run again.
+ *
+ * @module
+ */
+
+import { composedOutput } from '../../domain/composition/composition.ts';
+import { failure } from '../../domain/failure.ts';
+import type { Capability } from '../../protocol/capability.ts';
+import type { InvocationIds } from '../../protocol/invocation.ts';
+import type { JsonObject } from '../../protocol/primitives.ts';
+import type {
+  AdoptedComposition,
+  EndedStep,
+  StepRecord,
+} from '../../storage/port/composition-store.ts';
+import type { Settlement } from '../../storage/port/invocation-store.ts';
+import { HEARTBEAT_MS, type RecoveryOptions, SILENT_MS } from '../../storage/recovery.ts';
+import { capabilityOf } from '../author/definition.ts';
+import { answerOf, bytesOf, type Call, type Ending, endingEntry } from '../core/call.ts';
+import type { TokenCaller } from '../core/caller.ts';
+import type { Parts } from '../core/parts.ts';
+import type { Done } from '../invoke/handler.ts';
+import { rollbackOf } from '../invoke/inputs.ts';
+import { admittedCaller } from '../invoke/recover.ts';
+import { type Repeated, repeated } from '../pace/repeated.ts';
+import { composedDone, emptied, type Reached } from './compose.ts';
+import { flowOf } from './step.ts';
+import { listed, recordStep, type Whole } from './trail.ts';
+
+type Timing = Pick<RecoveryOptions, 'intervalMs' | 'silentMs'>;
+
+/** Looks for abandoned calls as often as this process says that it lives. */
+export function startResuming(parts: Parts, timing: Timing = {}): Repeated {
+  const { intervalMs = HEARTBEAT_MS, silentMs = SILENT_MS } = timing;
+  const onError = (error: unknown) =>
+    parts.log.error({ err: error }, 'abandoned compositions could not be looked for');
+  const resuming = repeated(() => resumeAll(parts, silentMs), intervalMs, onError);
+  resuming.nudge();
+  return resuming;
+}
+
+/**
+ * One call that cannot be gone on with keeps no other from it. It is given back when all were tried,
+ * so that the next pass, here or elsewhere, tries it again: else its money would stay reserved for as
+ * long as this process lives.
+ */
+async function resumeAll(parts: Parts, silentMs: number): Promise<void> {
+  const { store, instanceId } = parts;
+  const failed: string[] = [];
+  for (;;) {
+    const silentSince = new Date(store.now().getTime() - silentMs);
+    const adopted = await store.adoptComposition(instanceId, silentSince);
+    if (!adopted) break;
+    const closed = await parts.work.track(resume(parts, adopted));
+    if (!closed) failed.push(adopted.intent.operation_id);
+  }
+  for (const id of failed) {
+    await parts.settler.insist(() => store.returnComposition(id, instanceId));
+  }
+}
+
+/** False when the call is still open. */
+async function resume(parts: Parts, adopted: AdoptedComposition): Promise<boolean> {
+  const { intent } = adopted;
+  const facts = { invocation_id: intent.invocation_id, capability: intent.capability };
+  try {
+    const call = await callOf(parts, adopted);
+    const done = await goOn(parts, call, adopted);
+    await close(parts, call, adopted, done);
+    parts.log.warn({ ...facts, outcome: done.outcome }, 'went on with an abandoned composition');
+    return true;
+  } catch (error) {
+    parts.log.error({ ...facts, err: error }, 'an abandoned composition could not be gone on with');
+    return false;
+  }
+}
+
+interface AdoptedCall extends Call {
+  readonly caller: TokenCaller;
+  readonly capability: Capability | undefined;
+  readonly parameters: JsonObject;
+}
+
+/** The call as it was admitted. */
+async function callOf(
+  parts: Parts,
+  { intent, parameters }: AdoptedComposition,
+): Promise<AdoptedCall> {
+  const caller = await admittedCaller(parts, intent);
+  if (!caller) throw new Error(`Cannot go on: token "${intent.token_id}" is gone`);
+  const text = (fact: string) => {
+    const value = intent.facts[fact];
+    return typeof value === 'string' ? value : undefined;
+  };
+  return {
+    ids: intent.facts.ids as InvocationIds,
+    caller,
+    capability: capabilityOf(parts.definition, intent.capability),
+    parameters,
+    budget: 'unsettled',
+    charge: intent.charge,
+    parametersDigest: text('parameters_digest'),
+    approvalRequestId: text('approval_request_id'),
+    approvalGrantId: text('approval_grant_id'),
+    rates: [],
+  };
+}
+
+/** Ends what was interrupted, then lets the policies decide. */
+async function goOn(
+  parts: Parts,
+  call: AdoptedCall,
+  { intent, steps }: AdoptedComposition,
+): Promise<Done> {
+  const { capability } = call;
+  const composition = capability?.composition;
+  // A newer version of the service may have no such composition: then nobody knows what to undo.
+  if (!capability || !composition) return unknownEnd();
+  const whole: Whole = {
+    call: { ...call, capability, charge: intent.charge },
+    composition,
+    operationId: intent.operation_id,
+    trail: [...steps],
+  };
+  const interrupted = steps.filter(({ outcome }) => outcome === undefined);
+  if (!interrupted.every((step) => capabilityOf(parts.definition, step.capability))) {
+    return { ...unknownEnd(), steps: listed(whole) };
+  }
+  for (const step of interrupted) await endInterrupted(parts, whole, step);
+  const reached = reachedBy(whole);
+  if ('result' in reached || composition.failure_policy === 'compensate') {
+    return composedDone(parts, whole, reached);
+  }
+  return { ...unknownEnd(), steps: listed(whole) };
+}
+
+function unknownEnd(): Done {
+  const detail = 'Cannot say what became of the call: the process that ran it ended';
+  return { outcome: 'indeterminate', failure: failure('outcome_unknown', detail), bindings: [] };
+}
+
+/** Nobody knows how far it came; but what only reads has changed nothing. */
+async function endInterrupted(parts: Parts, whole: Whole, begun: StepRecord): Promise<void> {
+  const capability = capabilityOf(parts.definition, begun.capability);
+  if (!capability) throw new Error(`Cannot end "${begun.step_id}": no "${begun.capability}"`);
+  const what = begun.role === 'step' ? 'step' : 'the compensation of step';
+  const detail = `Cannot say how ${what} "${begun.step_id}" ended: the process that ran it ended`;
+  const found = failure('outcome_unknown', detail);
+  const readOnly = begun.role === 'step' && capability.side_effect.type === 'read';
+  const step: EndedStep = {
+    ...begun,
+    outcome: readOnly ? 'no_effect' : 'indeterminate',
+    failure_type: found.type,
+  };
+  const { task_id, invocation_id: parent_invocation_id } = whole.call.ids;
+  const lineage = whole.composition.audit_policy.parent_task_lineage && task_id !== undefined;
+  const { invocation_id } = begun;
+  const ids = { invocation_id, parent_invocation_id, ...(lineage && { task_id }) };
+  await recordStep(parts, whole, { step, capability, ids, failure: found }, { bindings: [] });
+}
+
+/** How far the trail shows that the steps came. Once one was undone, the whole cannot complete. */
+function reachedBy(whole: Whole): Reached {
+  const { trail, composition, call } = whole;
+  const stopped = (id: string): Reached => {
+    const detail = `Cannot complete "${call.capability.name}": the process that ran it ended before step "${id}" was done`;
+    return { failure: failure('composition_child_failed', detail) };
+  };
+  const undone = trail.find(({ role }) => role === 'compensation');
+  if (undone) return stopped(undone.step_id);
+  for (const declared of composition.steps) {
+    const step = trail.find(({ step_id }) => step_id === declared.id);
+    if (step?.outcome !== 'completed') return stopped(declared.id);
+    const empty = emptied(whole, declared, step.output ?? {});
+    if (empty) return empty;
+  }
+  return { result: composedOutput(composition, flowOf(whole)) };
+}
+
+/** Closes the call, or tells of it later where it was closed as unknown while it still ran. */
+async function close(
+  parts: Parts,
+  call: AdoptedCall,
+  adopted: AdoptedComposition,
+  done: Done,
+): Promise<void> {
+  if (!adopted.isSettled) {
+    if (await settled(parts, call, adopted, done)) return;
+    // A lease was lost to another call, so nothing may be claimed; or it was closed meanwhile.
+    const { steps } = done;
+    if (await settled(parts, call, adopted, { ...unknownEnd(), steps })) return;
+  }
+  const entry = endingEntry(parts, call, { ...endingOf(adopted, done), entryType: 'settlement' });
+  await parts.settler.insist(async () => {
+    const refund = done.outcome === 'no_effect';
+    const { invocation_id } = call.ids;
+    const isKnown = done.outcome !== 'indeterminate';
+    const reconciled = isKnown && (await parts.store.reconcile(invocation_id, refund, () => entry));
+    if (!reconciled) await parts.store.append([entry]);
+  });
+  await parts.settler.insist(() => parts.store.releaseLeases(adopted.intent.operation_id));
+}
+
+async function settled(
+  parts: Parts,
+  call: AdoptedCall,
+  adopted: AdoptedComposition,
+  done: Done,
+): Promise<boolean> {
+  const ending = endingOf(adopted, done);
+  const entry = endingEntry(parts, call, ending);
+  const { parameters, caller, capability } = call;
+  const { outcome, result: output } = done;
+  const settlement: Settlement = {
+    operation_id: adopted.intent.operation_id,
+    outcome,
+    actual: adopted.intent.charge && ending.cost?.amount,
+    bindings: [],
+    rollback: capability && rollbackOf(parts, caller, capability, { outcome, parameters, output }),
+    answer: bytesOf(answerOf(parts, call, ending, entry)),
+    entry,
+    now: parts.store.now(),
+  };
+  return (await parts.settler.insist(() => parts.store.settle(settlement))) === 'settled';
+}
+
+/** Nobody knows what an unknown outcome cost, so it stays charged in full. */
+function endingOf({ intent }: AdoptedComposition, done: Done): Ending {
+  const { outcome, result, failure: found, reported, steps } = done;
+  const { charge } = intent;
+  // Steps drew from what was reserved, whatever currency a newer version of the service prices in.
+  const known = charge && { ...charge, amount: reported?.amount ?? charge.amount };
+  return {
+    state: outcome === 'no_effect' ? 'failed' : outcome,
+    result,
+    failure: found,
+    cost: outcome === 'indeterminate' ? charge : outcome === 'no_effect' ? undefined : known,
+    detail: steps && { steps },
+  };
+}

@@ -1,0 +1,185 @@
+/**
+ * One step of a composed call: prepared like a call of its own, run by its own handler, recorded.
+ *
+ * A step has its own inputs, bindings and price, and no authority of its own: who may run it was
+ * decided before the first one began, and what it costs comes out of what was reserved for the whole.
+ *
+ * @module
+ */
+
+import { capabilityFreezes } from '../../domain/authority/freeze.ts';
+import { stepParameters } from '../../domain/composition/composition.ts';
+import { checkDraw } from '../../domain/composition/draw.ts';
+import { failure, Refusal, refuse } from '../../domain/failure.ts';
+import {
+  type BindingFacts,
+  boundPrice,
+  checkBindings,
+  handlesOf,
+} from '../../domain/invocation/bindings.ts';
+import type { Charge } from '../../domain/invocation/budget.ts';
+import type { Capability } from '../../protocol/capability.ts';
+import type { CompositionStep } from '../../protocol/composition.ts';
+import type { Failure } from '../../protocol/failure.ts';
+import type { JsonObject } from '../../protocol/primitives.ts';
+import type { BegunStep, EndedStep } from '../../storage/port/composition-store.ts';
+import { capabilityOf } from '../author/definition.ts';
+import { frozenFailure } from '../authority/freeze.ts';
+import { failureOf } from '../core/operations.ts';
+import type { Parts } from '../core/parts.ts';
+import { isApprovalNeeded } from '../invoke/approve-call.ts';
+import type { Work } from '../invoke/context.ts';
+import { type Done, runHandler } from '../invoke/handler.ts';
+import { closedRollback, findBindings, resolvedParameters, rollbackOf } from '../invoke/inputs.ts';
+import { costAndOverrun } from '../invoke/late.ts';
+import type { Deadline } from '../pace/deadline.ts';
+import { claimStep, drawnBy, recordStep, stepIds, type Whole } from './trail.ts';
+
+export interface StepDone {
+  readonly step: EndedStep;
+  readonly failure?: Failure | undefined;
+  readonly needsApproval?: boolean | undefined;
+}
+
+export async function runStep(
+  parts: Parts,
+  whole: Whole,
+  declared: CompositionStep,
+  deadline: Deadline,
+): Promise<StepDone> {
+  const capability = capabilityOf(parts.definition, declared.capability) as Capability;
+  const ids = stepIds(whole);
+  const begun: BegunStep = {
+    operation_id: whole.operationId ?? '',
+    role: 'step',
+    step_id: declared.id,
+    invocation_id: ids.invocation_id,
+    capability: capability.name,
+    parameters: stepParameters(whole.composition, declared, flowOf(whole)),
+  };
+  let ready: Prepared;
+  try {
+    ready = await prepare(parts, whole, capability, begun.parameters);
+  } catch (error) {
+    const needsApproval = error instanceof ApprovalMissing;
+    const found = needsApproval ? approvalMissing(declared) : failureOf('invoke', error, parts.log);
+    const step: EndedStep = { ...begun, outcome: 'no_effect', failure_type: found.type };
+    const ending = { step, capability, ids, failure: found, isRefused: true };
+    await recordStep(parts, whole, ending, { bindings: [] });
+    return { step, failure: found, needsApproval };
+  }
+  const claimed = { ...begun, parameters: ready.parameters };
+  await claimStep(parts, whole, claimed);
+  const { caller } = whole.call;
+  const call = { ids, caller };
+  const done = await runHandler(parts, call, workOf(parts, whole, ready), { deadline });
+  // A step that reports more than was left for it takes what was left.
+  const settled = costAndOverrun(parts, call, done, { capability, checked: ready.price });
+  const step = endedStep(claimed, done, settled.cost);
+  const rollback = rollbackOf(parts, caller, capability, step);
+  await recordStep(
+    parts,
+    whole,
+    { step, capability, ids, failure: done.failure, detail: settled.detail },
+    { bindings: done.bindings, rollback, overrun: settled.overrun },
+  );
+  return { step, failure: done.failure, needsApproval: done.needsApproval };
+}
+
+/** What the paths of the next step, or of the result, are read from. */
+export function flowOf({ call, trail }: Whole) {
+  const outputs = trail.flatMap(({ role, step_id, output }): [string, JsonObject][] =>
+    role === 'step' && output ? [[step_id, output]] : [],
+  );
+  return { input: call.parameters, outputs: new Map(outputs) };
+}
+
+interface Prepared {
+  readonly capability: Capability;
+  readonly parameters: JsonObject;
+  readonly bound: ReadonlyMap<string, BindingFacts>;
+  readonly price?: Charge | undefined;
+}
+
+/** Says that the step needs the approval of the whole, which has none. */
+class ApprovalMissing extends Error {
+  override readonly name = 'ApprovalMissing';
+}
+
+function approvalMissing({ id }: CompositionStep): Failure {
+  return failure('approval_required', `Cannot run step "${id}": a person has to approve first`);
+}
+
+/** The rules of a call that depend on what it is sent, in the order of a call. */
+async function prepare(
+  parts: Parts,
+  whole: Whole,
+  capability: Capability,
+  sent: JsonObject,
+): Promise<Prepared> {
+  const { caller, charge, grant } = whole.call;
+  const [frozen] = await parts.store.freezesUnder(
+    capabilityFreezes([capability.name], caller.root_principal),
+  );
+  if (frozen) throw new Refusal(frozenFailure(frozen));
+  const bindings = await boundBy(parts, whole, capability, sent);
+  const reservation = {
+    reserved: charge,
+    drawn: drawnBy(whole),
+    isBudgeted: caller.token.budget !== undefined,
+  };
+  const { failure: tooMuch, price } = checkDraw(capability, reservation, boundPrice(bindings));
+  refuse(tooMuch);
+  const parameters = await resolvedParameters(parts, caller, capability, sent);
+  refuse(await closedRollback(parts, caller, capability, parameters));
+  const needed = isApprovalNeeded(parts, { capability, parameters, charge: price });
+  if (needed && !grant) throw new ApprovalMissing();
+  return { capability, parameters, bound: bindings, price };
+}
+
+/** Handles may have been pinned by an earlier step, so they are looked up now. */
+async function boundBy(
+  parts: Parts,
+  { call: { caller, grant } }: Whole,
+  capability: Capability,
+  sent: JsonObject,
+): Promise<ReadonlyMap<string, BindingFacts>> {
+  if (!capability.requires_binding?.length) return new Map();
+  const { store } = parts;
+  const bindingIds = handlesOf(capability, sent);
+  const loaded = await store.load({ tokenId: caller.token.token_id, bindingIds });
+  // What was fresh when the approval was asked for is fresh enough for what was approved.
+  const asked = grant && (await store.loadApproval(grant.approval_request_id));
+  const { failure: found, bound } = checkBindings(capability, sent, {
+    root_principal: caller.root_principal,
+    at: asked?.created_at ?? store.now(),
+    find: await findBindings(parts, { ...caller, loaded }, capability, sent),
+  });
+  refuse(found);
+  return bound;
+}
+
+function workOf(parts: Parts, { call }: Whole, { capability, parameters, bound }: Prepared): Work {
+  const handler = parts.definition.code.get(capability.name)?.handler;
+  if (!handler) throw new Error(`Cannot run "${capability.name}": it has no handler`);
+  const unapproved = capability.approval ? 'open' : 'undeclared';
+  return {
+    handler,
+    parameters,
+    bound,
+    approval: call.grant ? 'granted' : unapproved,
+    failureTypes: capability.failure_types,
+    // A step's own events are not the whole's.
+    progress: async () => undefined,
+  };
+}
+
+function endedStep(begun: BegunStep, done: Done, cost: Charge | undefined): EndedStep {
+  return {
+    ...begun,
+    outcome: done.outcome,
+    output: done.result,
+    failure_type: done.failure?.type,
+    ...(cost && { drawn: cost.amount }),
+  };
+}

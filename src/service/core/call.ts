@@ -1,0 +1,192 @@
+/**
+ * One invocation on its way: what is known of it so far, and the answer it becomes.
+ *
+ * @module
+ */
+
+import type { BindingFacts } from '../../domain/invocation/bindings.ts';
+import {
+  type BudgetState,
+  type Charge,
+  contextOf,
+  unsettledContext,
+} from '../../domain/invocation/budget.ts';
+import { observedDetail } from '../../domain/invocation/observability.ts';
+import type { RateState } from '../../domain/invocation/rate.ts';
+import { eventClassOf } from '../../domain/invocation/side-effect.ts';
+import type { EntryRecord } from '../../domain/log/entry.ts';
+import { amended } from '../../domain/values/amended.ts';
+import { fromMinor } from '../../domain/values/money.ts';
+import { toHex, utf8 } from '../../domain/wire/hash.ts';
+import type { EntryState, EntryType } from '../../protocol/audit.ts';
+import type { Capability } from '../../protocol/capability.ts';
+import type { Failure } from '../../protocol/failure.ts';
+import {
+  type BudgetContext,
+  InvocationIds,
+  type InvokeAnswer,
+  type InvokeRequest,
+  type StreamSummary,
+} from '../../protocol/invocation.ts';
+import type { JsonObject, Money } from '../../protocol/primitives.ts';
+import type { GrantRecord } from '../../storage/port/records.ts';
+import { disclosedTo } from './audited.ts';
+import type { TokenCaller } from './caller.ts';
+import { entryBy } from './entries.ts';
+import type { Parts } from './parts.ts';
+import { newInvocationId } from './random.ts';
+
+/** Grows check by check. What is not known yet is absent. */
+export interface Call {
+  readonly ids: InvocationIds;
+  caller?: TokenCaller | undefined;
+  request?: InvokeRequest | undefined;
+  capability?: Capability | undefined;
+  /** As they were resolved. */
+  readonly parameters?: JsonObject | undefined;
+  /** Digest of the resolved parameters. */
+  parametersDigest?: string | undefined;
+  /** As the checks found it, or that what has become of the charge is not known. */
+  budget?: BudgetContext | 'unsettled' | undefined;
+  /** What was checked, and is reserved by admission. */
+  readonly charge?: Charge | undefined;
+  /** The rate limits it was counted under. */
+  readonly rates: RateState[];
+  /** The approval that the call asked for or continues, and the grant it brought. */
+  approvalRequestId?: string | undefined;
+  approvalGrantId?: string | undefined;
+}
+
+/** A call that has passed every check that needs no change of the store. */
+export interface CheckedCall extends Call {
+  readonly caller: TokenCaller;
+  readonly request: InvokeRequest;
+  readonly capability: Capability;
+  readonly parameters: JsonObject;
+  readonly parametersDigest: string;
+  readonly bound: ReadonlyMap<string, BindingFacts>;
+  /** The key that admission claims. */
+  readonly idempotencyKey?: string | undefined;
+  /** The grant whose use admission takes. */
+  readonly grant?: GrantRecord | undefined;
+}
+
+/** How an invocation ended. */
+export interface Ending {
+  readonly state: EntryState;
+  readonly result?: JsonObject | undefined;
+  readonly failure?: Failure | undefined;
+  readonly cost?: Charge | undefined;
+  /** Only where the settlement says so: a caller may go on under another key. */
+  readonly effect?: 'none' | undefined;
+  readonly entryType?: EntryType | undefined;
+  /** How it was told, where it was streamed. */
+  readonly streamed?: StreamSummary | undefined;
+  /** What the entry says besides what the capability declares. */
+  readonly detail?: JsonObject | undefined;
+}
+
+/** Starts a call with what can be echoed of it, whether or not the rest can be read. */
+export function beginCall(
+  input: unknown,
+  rates: RateState[],
+  invocation_id: string = newInvocationId(),
+): Call {
+  const ids: InvocationIds & Record<string, unknown> = { invocation_id };
+  const sent = (typeof input === 'object' && input !== null ? input : {}) as typeof ids;
+  for (const [field, schema] of ECHOED) {
+    if (!Object.hasOwn(sent, field)) continue;
+    const value = schema.safeParse(sent[field]);
+    if (value.success && value.data !== undefined) ids[field] = value.data;
+  }
+  return { ids, rates };
+}
+
+/** What comes back as it was sent. */
+const ECHOED = Object.entries(InvocationIds.shape).filter(([field]) => field !== 'invocation_id');
+
+/** The one entry of an ended call. Only a call whose caller is known has one. */
+export function endingEntry(
+  parts: Parts,
+  call: Call & { caller: TokenCaller },
+  ending: Ending,
+): EntryRecord {
+  const { ids, caller, capability, request } = call;
+  const said = amended(ids, {
+    entry_type: ending.entryType ?? 'invocation',
+    capability: capability?.name ?? request?.capability,
+    // A dry run does nothing, whatever the capability would do.
+    event_class: eventClassOf(
+      ending.entryType === 'dry_run' ? undefined : capability,
+      ending.state === 'completed',
+    ),
+    state: ending.state,
+    failure_type: ending.failure?.type,
+    token_id: caller.token.token_id,
+    parameters_digest: call.parametersDigest,
+    approval_request_id: call.approvalRequestId,
+    approval_grant_id: call.approvalGrantId,
+    cost_actual: ending.cost && moneyOf(ending.cost),
+    stream_summary: ending.streamed,
+    detail: entryDetail(call, ending),
+    retention: capability?.observability?.retention,
+  });
+  return entryBy(parts, caller, said);
+}
+
+function entryDetail({ capability, parameters }: Call, { result, detail }: Ending) {
+  const observed = observedDetail(capability, { parameters, result });
+  return observed || detail ? { ...observed, ...detail } : undefined;
+}
+
+/** What the caller gets: as much of a failure as its class is told, and the receipt of the entry. */
+export function answerOf(
+  parts: Parts,
+  call: Call,
+  ending: Ending,
+  entry?: EntryRecord,
+): InvokeAnswer {
+  const { ids, caller } = call;
+  const budget = budgetContext(call);
+  const common = Object.assign(
+    {},
+    ids,
+    budget && { budget_context: budget },
+    ending.streamed && { stream_summary: ending.streamed },
+    entry && { audit: { entry_id: entry.entry_id, leaf_hash: toHex(entry.leaf_hash) } },
+  );
+  if (!ending.failure) {
+    const result = ending.result ?? {};
+    const cost = ending.cost && { cost_actual: moneyOf(ending.cost) };
+    return Object.assign({ success: true as const }, common, { result }, cost);
+  }
+  const failure = caller ? disclosedTo(parts, caller, ending.failure) : ending.failure;
+  const { effect } = ending;
+  return { success: false, ...common, failure, ...(effect && { effect }) };
+}
+
+/** Decision 0044: whatever became of the call, where its token has a budget. */
+export function budgetContext(call: Call): BudgetContext | undefined {
+  const { budget, caller, capability, charge } = call;
+  if (budget !== undefined && budget !== 'unsettled') return budget;
+  const states = caller ? budgetsOf(caller.loaded) : [];
+  const own = states.at(-1);
+  if (!own || budget !== 'unsettled') return contextOf(capability?.cost, undefined, states);
+  return unsettledContext(capability?.cost, charge, own);
+}
+
+/** The budgets of a lineage, from the root down; the token's own is the last. */
+export function budgetsOf({ lineage }: TokenCaller['loaded']): BudgetState[] {
+  const states: BudgetState[] = [];
+  for (const { budget } of lineage) if (budget) states.push(budget);
+  return states;
+}
+
+/** An answer as it is kept for replay. */
+export function bytesOf(body: InvokeAnswer): Uint8Array {
+  return utf8(JSON.stringify(body));
+}
+
+export function moneyOf({ currency, amount }: Charge): Money {
+  return { currency, amount: fromMinor(amount, currency) };
+}

@@ -1,0 +1,130 @@
+/**
+ * Pages: how much of a list one answer holds, counted in items and in bytes.
+ *
+ * The answer is written item by item while the page fills, so that its text is made in slices too.
+ *
+ * @module
+ */
+
+import type { Slices } from '../pace/slices.ts';
+import type { Answer } from './operations.ts';
+
+/** In bytes. Decision 0033: an answer that is longer goes on in the next page. */
+export const PAGE_BYTES_MAX = 1_048_576;
+
+/** In bytes: what stands around the items. */
+const FRAME_BYTES = 512;
+
+export interface Page<Item extends object> {
+  /** False, and nothing added, when the page is full. A page always takes its first item. */
+  add(item: Item): boolean;
+  /** How many it has taken. */
+  readonly count: number;
+  readonly last: Item | undefined;
+  /** The answer that has the items under the name of the list, and then the other fields. */
+  answer(others?: object): Answer;
+}
+
+export function createPage<Item extends object>(name: string, limit: number): Page<Item> {
+  const written = createBytes(`{${JSON.stringify(name)}:[`);
+  let count = 0;
+  let last: Item | undefined;
+  let left = PAGE_BYTES_MAX - FRAME_BYTES;
+  return {
+    get count() {
+      return count;
+    },
+    get last() {
+      return last;
+    },
+    add(item) {
+      if (count === limit) return false;
+      const text = JSON.stringify(item);
+      left -= Buffer.byteLength(text) + 1;
+      if (left < 0 && count > 0) return false;
+      if (count > 0) written.add(',');
+      written.add(text);
+      last = item;
+      count += 1;
+      return true;
+    },
+    answer(others = {}) {
+      const fields = Object.entries(others).map(([field, value]) => {
+        return `,${JSON.stringify(field)}:${JSON.stringify(value)}`;
+      });
+      const bytes = written.endWith(`]${fields.join('')}}`);
+      return {
+        bytes,
+        get body() {
+          return JSON.parse(bytes.toString());
+        },
+      };
+    },
+  };
+}
+
+/** In bytes. Most pages have a few items. */
+const FIRST_BYTES = 16_384;
+
+interface Bytes {
+  add(text: string): void;
+  /** Everything, with one more text. Nothing is added after it. */
+  endWith(text: string): Buffer;
+}
+
+/** Grows outside of the collected heap: a page is read over many turns, and its texts would pile up. */
+function createBytes(first: string): Bytes {
+  let room = Buffer.allocUnsafeSlow(FIRST_BYTES);
+  let end = room.write(first);
+  const add = (text: string) => {
+    const needed = end + Buffer.byteLength(text);
+    if (needed > room.length) {
+      // In few steps: what is outgrown is not freed at once.
+      const larger = Buffer.allocUnsafeSlow(
+        Math.max(needed, Math.min(8 * room.length, PAGE_BYTES_MAX)),
+      );
+      room.copy(larger, 0, 0, end);
+      room = larger;
+    }
+    end += room.write(text, end);
+  };
+  return {
+    add,
+    endWith(text) {
+      add(text);
+      return room.subarray(0, end);
+    },
+  };
+}
+
+export interface Listing<Kept, Item extends object> {
+  /** The field of the answer that has the items. */
+  readonly name: string;
+  /** Items of one answer. What is left out stays for later: these lists are worked through. */
+  readonly limit: number;
+  /** Records in one read of the store: a few milliseconds of an embedded one. */
+  readonly readMax: number;
+  /** The records that follow `last`, or the first ones. */
+  read(limit: number, last: Kept | undefined): Promise<readonly Kept[]>;
+  view(record: Kept): Item;
+}
+
+/** A list without a cursor: its first items, as many as asked for and as fit. */
+export async function listed<Kept, Item extends object>(
+  slices: Slices,
+  { name, limit, readMax, read, view }: Listing<Kept, Item>,
+): Promise<Answer> {
+  const page = createPage<Item>(name, limit);
+  let last: Kept | undefined;
+  for (let isFull = false; !isFull; ) {
+    await slices.turn();
+    const records = await read(readMax, last);
+    await slices.each(records, (record) => {
+      isFull = !page.add(view(record));
+      return !isFull;
+    });
+    last = records.at(-1);
+    isFull ||= records.length < readMax;
+  }
+  return page.answer();
+}

@@ -1,0 +1,80 @@
+/**
+ * The trust surface: what anyone may ask without a credential, unless a gate stands before it.
+ *
+ * @module
+ */
+
+import { graphOf } from '../../domain/catalog/graph.ts';
+import { failure, Refusal } from '../../domain/failure.ts';
+import { satisfies } from '../../domain/values/version.ts';
+import {
+  type HandshakeAnswer,
+  type HandshakeRequest,
+  PROTOCOL,
+  PROTOCOL_VERSION,
+} from '../../protocol/trust.ts';
+import { capabilityOf, type ServiceDefinition } from '../author/definition.ts';
+import { type Document, type Documents, documentOf } from './documents.ts';
+import { type Ask, type Method, type Methods, requestOf } from './operations.ts';
+
+/** Refuses a caller that is not known. */
+export type Gate = (ask: Ask) => Promise<void>;
+
+/** Decision 0044: the operations that tell what the service can do. A gate stands before each. */
+export const GATED = ['manifest', 'graph', 'graph.get', 'handshake'] as const;
+
+export function trustMethods(
+  definition: ServiceDefinition,
+  documents: Documents,
+  gate?: Gate,
+): Methods {
+  const names = [...definition.catalog.capabilities.keys()];
+  const reach = gate ? 'private' : 'public';
+  const graph = documentOf(graphOf(definition.catalog), reach);
+  const around = new Map(
+    names.map((name) => [name, documentOf(graphOf(definition.catalog, name), reach)]),
+  );
+  const telling: Record<(typeof GATED)[number], Method> = {
+    manifest: () => documents.manifest(),
+    graph: () => graph,
+    'graph.get': (ask) => neighbours(around, requestOf('graph.get', ask).capability),
+    handshake: (ask) => ({ body: handshake(definition, requestOf('handshake', ask)) }),
+  };
+  const open = { discovery: () => documents.discovery(), jwks: () => documents.jwks() };
+  return { ...open, ...(gate ? gated(telling, gate) : telling) };
+}
+
+function gated(methods: Readonly<Record<string, Method>>, gate: Gate): Methods {
+  return Object.fromEntries(
+    Object.entries(methods).map(([name, method]) => [
+      name,
+      async (ask: Ask) => {
+        await gate(ask);
+        return method(ask);
+      },
+    ]),
+  );
+}
+
+function neighbours(around: ReadonlyMap<string, Document>, name: string): Document {
+  const found = around.get(name);
+  if (found) return found;
+  const detail = `Cannot show "${name}": the service has no such capability`;
+  throw new Refusal(failure('unknown_capability', detail));
+}
+
+/** A caller that names nothing is compatible: it asked for nothing that we lack. */
+function handshake(definition: ServiceDefinition, request: HandshakeRequest): HandshakeAnswer {
+  const { protocol_versions: versions, capabilities: asked = {} } = request;
+  const speaks =
+    !versions || versions.some((version) => version === PROTOCOL_VERSION || version === PROTOCOL);
+  const capabilities = Object.fromEntries(
+    Object.entries(asked).map(([name, range]) => {
+      const version = capabilityOf(definition, name)?.contract_version ?? null;
+      const compatible = version !== null && satisfies(version, range);
+      return [name, { compatible, contract_version: version }];
+    }),
+  );
+  const fits = Object.values(capabilities).every(({ compatible }) => compatible);
+  return { compatible: speaks && fits, protocol_version: PROTOCOL_VERSION, capabilities };
+}

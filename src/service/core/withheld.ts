@@ -1,0 +1,118 @@
+/**
+ * A withheld log: while it does not extend what was signed, nothing is appended to it.
+ *
+ * One guard around the store. Transitions that need an entry, or that follow from entries, are refused;
+ * sweeps of the background find nothing to do; reads, heartbeats and permits go on. Operations ask
+ * before they run anything of the author's, so that no handler acts without an entry.
+ *
+ * @module
+ */
+
+import { type Store, StoreUnavailable } from '../../storage/port/store.ts';
+
+/** Readiness tells operators what was found; callers learn where it is written what to do. */
+const RUNBOOK = 'docs/operating.md, "When nothing is appended to the log"';
+
+/** Nothing happened, and nothing will until an operator has decided. */
+export class LogWithheld extends StoreUnavailable {
+  constructor() {
+    super(`nothing is appended to the log until an operator has looked at it; see ${RUNBOOK}`);
+  }
+}
+
+/** Why nothing may be appended now, in words for operators; nothing when all is well. */
+export type Withheld = () => string | undefined;
+
+/** For operations, before they run anything that an entry has to tell of. */
+export function refuseWithheld({ withheld }: { readonly withheld: Withheld }): void {
+  if (withheld() !== undefined) throw new LogWithheld();
+}
+
+/** The same store, which appends nothing while the log is withheld. */
+export function guardedStore(store: Store, withheld: Withheld): Store {
+  const guarded = Object.entries(WHILE_WITHHELD).flatMap(([name, rest]) => {
+    if (rest === 'goes_on') return [];
+    const call = (...args: unknown[]) => {
+      const transition = store[name as keyof Store] as (...args: unknown[]) => Promise<unknown>;
+      if (withheld() === undefined) return transition(...args);
+      return rest === 'refused' ? Promise.reject(new LogWithheld()) : Promise.resolve(rest.nothing);
+    };
+    return [[name, call]];
+  });
+  // Everything else is the store's own.
+  return Object.assign(Object.create(store) as Store, Object.fromEntries(guarded));
+}
+
+/** What a call becomes meanwhile: refused, or answered that there is nothing to do. */
+type Rest = 'goes_on' | 'refused' | { readonly nothing: unknown };
+
+/** A new method of the port does not compile without a row. */
+const WHILE_WITHHELD = {
+  insertRoot: 'refused',
+  insertChild: 'refused',
+  revokeToken: 'refused',
+  admit: 'refused',
+  settle: 'refused',
+  append: 'refused',
+  reconcile: 'refused',
+  beginStep: 'refused',
+  endStep: 'refused',
+  requestApproval: 'refused',
+  approve: 'refused',
+  deny: 'refused',
+  finishDelivery: 'refused',
+  freeze: 'refused',
+  unfreeze: 'refused',
+  voidPromises: 'refused',
+  insertCheckpoint: 'refused',
+  keepCosignature: 'refused',
+  beginOrigin: 'refused',
+  lead: { nothing: false },
+  abandonedIntents: { nothing: [] },
+  adoptComposition: { nothing: undefined },
+  expireApprovals: { nothing: 0 },
+  takeDeliveries: { nothing: [] },
+  forgetKeys: { nothing: 0 },
+  erase: { nothing: 0 },
+  approvalState: 'goes_on',
+  backlog: 'goes_on',
+  busyUntil: 'goes_on',
+  childrenOf: 'goes_on',
+  close: 'goes_on',
+  cosignatures: 'goes_on',
+  describeToken: 'goes_on',
+  erasures: 'goes_on',
+  findLeaf: 'goes_on',
+  freezesUnder: 'goes_on',
+  heartbeat: 'goes_on',
+  indeterminate: 'goes_on',
+  inspect: 'goes_on',
+  lastCheckpoint: 'goes_on',
+  listApprovals: 'goes_on',
+  listCheckpoints: 'goes_on',
+  listDeliveries: 'goes_on',
+  listFreezes: 'goes_on',
+  load: 'goes_on',
+  loadApproval: 'goes_on',
+  waitingGrants: 'goes_on',
+  latestApproval: 'goes_on',
+  loadCheckpoint: 'goes_on',
+  logId: 'goes_on',
+  nodes: 'goes_on',
+  now: 'goes_on',
+  origins: 'goes_on',
+  probe: 'goes_on',
+  queryEntries: 'goes_on',
+  readLedger: 'goes_on',
+  releaseLeases: 'goes_on',
+  renewLeases: 'goes_on',
+  returnComposition: 'goes_on',
+  rollbackUntil: 'goes_on',
+  scanEntries: 'goes_on',
+  scanRows: 'goes_on',
+  sealRows: 'goes_on',
+  sequence: 'goes_on',
+  takePermits: 'goes_on',
+  treeHead: 'goes_on',
+  unrevokedRoots: 'goes_on',
+} as const satisfies Record<keyof Store, Rest>;

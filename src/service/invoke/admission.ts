@@ -1,0 +1,400 @@
+/**
+ * From the last check to the answer: admission, handler, settlement.
+ *
+ * The store admits a call in one step or not at all; only then does the handler run. A read that
+ * takes nothing from the store needs no admission, and has its entry all the same.
+ *
+ * @module
+ */
+
+import { failure, Refusal } from '../../domain/failure.ts';
+import {
+  type BudgetState,
+  type Charge,
+  contextOf,
+  exceeded,
+} from '../../domain/invocation/budget.ts';
+import { observedDetail } from '../../domain/invocation/observability.ts';
+import { amended } from '../../domain/values/amended.ts';
+import { utf8 } from '../../domain/wire/hash.ts';
+import type { Failure } from '../../protocol/failure.ts';
+import type { BudgetContext, InvokeAnswer } from '../../protocol/invocation.ts';
+import type { JsonObject } from '../../protocol/primitives.ts';
+import type {
+  Admission,
+  Admitted,
+  Overrun,
+  Refused,
+  Settlement,
+} from '../../storage/port/invocation-store.ts';
+import type { IntentRecord } from '../../storage/port/records.ts';
+import { OutcomeUnknown } from '../../storage/port/store.ts';
+import { requestApproval } from '../approval/request.ts';
+import { frozenFailure } from '../authority/freeze.ts';
+import {
+  answerOf,
+  budgetsOf,
+  bytesOf,
+  type CheckedCall,
+  type Ending,
+  endingEntry,
+} from '../core/call.ts';
+import { type Answer, failureOf } from '../core/operations.ts';
+import type { Parts } from '../core/parts.ts';
+import { newOperationId } from '../core/random.ts';
+import { createStream, type Stream } from '../core/stream.ts';
+import { traced } from '../core/tracing.ts';
+import { grantUseOf, lostGrant } from './approve-call.ts';
+import type { Work } from './context.ts';
+import {
+  type Done,
+  type InvokeParts,
+  type Running,
+  runHandler,
+  withinDeadline,
+} from './handler.ts';
+import { rollbackOf } from './inputs.ts';
+import { costAndOverrun, lateSettlement, supersededCall } from './late.ts';
+import { fingerprintOf, replayOf } from './replay.ts';
+import {
+  brokenCall,
+  brokenRead,
+  keepLeases,
+  leaseUntil,
+  refusedCall,
+  unrecordedCall,
+  unsettledCall,
+} from './settle.ts';
+
+/** Stored answers are kept at least this long (specification of the key: 24 hours). */
+const ANSWER_KEPT_MS = 25 * 3_600_000;
+
+export async function admitAndRun(parts: InvokeParts, call: CheckedCall): Promise<Answer> {
+  const frozen = call.caller.loaded.freezes[0];
+  if (frozen) throw new Refusal(frozenFailure(frozen));
+  if (!needsAdmission(call))
+    return answering(parts, call, (stream) =>
+      answerRead(parts, call, stream).catch((error) => brokenRead(parts, call, error)),
+    );
+
+  const admission = admissionOf(parts, call);
+  let admitted: Admitted | Refused;
+  try {
+    admitted = await parts.store.admit(admission);
+  } catch (error) {
+    if (error instanceof OutcomeUnknown) return lostAdmission(parts, call, admission);
+    throw error;
+  }
+  if (!admitted.admitted) return refusedAdmission(parts, call, admitted);
+  const { budgets } = admitted;
+  return answering(parts, call, (stream) =>
+    run(parts, call, { admission, budgets }, stream).catch((error) =>
+      brokenCall(parts, call, admission.intent, error),
+    ),
+  );
+}
+
+/** One answer, or a stream that ends with it. Nothing runs before the transport takes the stream. */
+async function answering(
+  parts: InvokeParts,
+  call: CheckedCall,
+  perform: (stream?: Stream) => Promise<Answer>,
+): Promise<Answer> {
+  if (!call.request.stream) return parts.work.track(perform());
+  return {
+    body: {},
+    async stream(sink) {
+      const stream = createStream(call.ids, sink, parts.store);
+      await stream.started();
+      const { body } = await parts.work
+        .track(perform(stream))
+        .catch((error) => unrecordedCall(parts, call, failureOf('invoke', error, parts.log)));
+      await stream.last(body as InvokeAnswer);
+      return body as InvokeAnswer;
+    },
+  };
+}
+
+/**
+ * Nobody knows whether the store admitted the call, so it does not run. If it was admitted, what it
+ * took is given back as soon as the store can be asked.
+ */
+function lostAdmission(parts: InvokeParts, call: CheckedCall, { intent }: Admission): Answer {
+  const detail =
+    'Cannot say whether the call was admitted: the store did not answer; it did not run';
+  const found = failure('outcome_unknown', detail);
+  const ending: Ending = { state: 'failed', failure: found };
+  const told = { ...call, budget: 'unsettled' as const };
+  const entry = endingEntry(parts, told, ending);
+  parts.settler.release({
+    operation_id: intent.operation_id,
+    outcome: 'no_effect',
+    bindings: [],
+    answer: bytesOf(answerOf(parts, told, ending, entry)),
+    entry,
+    now: parts.store.now(),
+  });
+  return { body: answerOf(parts, told, ending), failure: found };
+}
+
+/** Nothing to reserve, to take or to claim, and no effect to be found again after a crash. */
+function needsAdmission({ capability, caller, charge, request }: CheckedCall): boolean {
+  return (
+    capability.side_effect.type !== 'read' ||
+    charge !== undefined ||
+    request.approval_grant !== undefined ||
+    request.idempotency_key !== undefined ||
+    caller.loaded.lineage.some(({ exclusive }) => exclusive)
+  );
+}
+
+/** Bindings must be kept before the caller hears of them, hence with the entry or not at all. */
+async function answerRead(parts: InvokeParts, call: CheckedCall, stream?: Stream): Promise<Answer> {
+  const done = await handled(parts, call, stream);
+  const { ending, overrun } = endingOf(parts, call, done, stream);
+  const entry = endingEntry(parts, call, ending);
+  await parts.store.append([entry], done.bindings, overrun);
+  lateSettlement(parts, call, done);
+  return { body: answerOf(parts, call, ending, entry), failure: ending.failure };
+}
+
+async function run(
+  parts: InvokeParts,
+  call: CheckedCall,
+  { admission, budgets }: { admission: Admission; budgets: Admitted['budgets'] },
+  stream?: Stream,
+): Promise<Answer> {
+  const { operation_id } = admission.intent;
+  const leases = keepLeases(parts, call, operation_id);
+  const done = await handled(parts, call, stream, operation_id);
+  // A handler that ignores its deadline keeps its turn until it ends: nobody runs beside it.
+  const letGo = ({ isAbandoned }: Done) => (isAbandoned ? leases.stop() : leases.release());
+  if (done.late) void parts.work.track(done.late.then(letGo));
+  else leases.stop();
+  if (done.isAbandoned) return unsettledCall(parts, call);
+  const { ending, overrun } = endingOf(parts, call, done, stream);
+  const budget = settledContext(call, done, ending, budgets);
+  const settled = amended(call, { budget });
+  const entry = endingEntry(parts, settled, ending);
+  const body = answerOf(parts, settled, ending, entry);
+  // The very text that a replay will get.
+  const text = JSON.stringify(body);
+  const settlement: Settlement = {
+    operation_id,
+    outcome: done.outcome,
+    // What was not reserved cannot be spent: without a charge the cost is only told.
+    actual: call.charge && ending.cost?.amount,
+    stillRuns: done.late !== undefined,
+    bindings: done.bindings,
+    rollback: rollbackOf(parts, call.caller, call.capability, {
+      outcome: done.outcome,
+      parameters: call.parameters,
+      output: done.result,
+    }),
+    answer: call.idempotencyKey === undefined ? undefined : utf8(text),
+    overrun,
+    entry,
+    now: parts.store.now(),
+  };
+  const outcome = await parts.settler.settle(settlement, (later) => {
+    if (later === 'superseded') void supersededCall(parts, call, done, settlement);
+    else lateSettlement(parts, call, done);
+  });
+  if (outcome === 'superseded') return supersededCall(parts, call, done, settlement);
+  if (outcome === 'unknown') return unsettledCall(parts, call);
+  lateSettlement(parts, call, done);
+  return { body, text, failure: ending.failure };
+}
+
+/**
+ * Runs the handler, or the steps in place of one. Where approval was asked for, the request is kept
+ * before the call is closed.
+ */
+async function handled(
+  parts: InvokeParts,
+  call: CheckedCall,
+  stream?: Stream,
+  operationId?: string,
+): Promise<Done> {
+  const progress = async (event: JsonObject) => stream?.progress(event);
+  const perform = call.capability.composition
+    ? ({ deadline }: Running) => parts.compose(parts, call, { operationId, deadline, progress })
+    : (running: Running) => runHandler(parts, call, workOf(parts, call, progress), running);
+  const done = await traced(parts.tracer, 'handler', () =>
+    withinDeadline(deadlineOf(parts, call), perform),
+  );
+  if (!done.needsApproval) return done;
+  try {
+    return { ...done, failure: await requestApproval(parts, call) };
+  } catch (error) {
+    return { ...done, failure: failureOf('invoke', error, parts.log) };
+  }
+}
+
+function admissionOf(parts: InvokeParts, call: CheckedCall): Admission {
+  const { caller, capability, request, charge, ids, idempotencyKey } = call;
+  const now = parts.store.now();
+  const { subject, root_principal, chain } = caller.token;
+  const intent: IntentRecord = {
+    operation_id: newOperationId(now),
+    invocation_id: ids.invocation_id,
+    token_id: caller.token.token_id,
+    subject,
+    root_principal,
+    capability: capability.name,
+    charge,
+    facts: {
+      ids: { ...ids },
+      caller_class: caller.caller_class,
+      parameters_digest: call.parametersDigest ?? null,
+      detail: observedDetail(capability, call) ?? null,
+      approval_request_id: call.approvalRequestId ?? null,
+      approval_grant_id: call.approvalGrantId ?? null,
+    },
+    instance_id: parts.instanceId,
+    admitted_at: now,
+  };
+  return {
+    intent,
+    now,
+    judged: caller.loaded.lineage,
+    charge,
+    composed: capability.composition && call.parameters,
+    grant: call.grant && grantUseOf(call.grant, call),
+    leaseUntil: leaseUntil(parts),
+    idempotency:
+      idempotencyKey === undefined
+        ? undefined
+        : {
+            chain,
+            capability: capability.name,
+            key: idempotencyKey,
+            fingerprint: fingerprintOf(request),
+            keepUntil: new Date(now.getTime() + ANSWER_KEPT_MS),
+          },
+  };
+}
+
+/** A rival was quicker between the checks and the store's word, or the world changed. */
+async function refusedAdmission(
+  parts: InvokeParts,
+  call: CheckedCall,
+  refused: Refused,
+): Promise<Answer> {
+  if (refused.reason === 'key') {
+    const replay = await replayOf(parts, call, call.request, refused.record);
+    if (replay) return replay;
+  }
+  const found = admissionFailure(parts, call, refused);
+  if (refused.reason !== 'budget') throw new Refusal(found);
+  return refusedCall(parts, { ...call, budget: tightContext(call, refused.budget) }, found);
+}
+
+/** The budget as the store found it when it refused, not as it was when the call was checked. */
+function tightContext(
+  { caller, capability, charge }: CheckedCall,
+  tight: BudgetState,
+): BudgetContext | undefined {
+  if (!capability.cost || !charge) return undefined;
+  const budgets = budgetsOf(caller.loaded).map((state) =>
+    state.token_id === tight.token_id ? tight : state,
+  );
+  return contextOf(capability.cost, charge, budgets);
+}
+
+function admissionFailure(parts: InvokeParts, call: CheckedCall, refused: Refused): Failure {
+  const { caller, charge } = call;
+  switch (refused.reason) {
+    case 'unknown_token':
+    case 'altered':
+    case 'revoked':
+      return failure('invalid_token', 'Cannot use the token: it was revoked');
+    case 'expired':
+      return failure('token_expired', 'Cannot use the token: it has expired');
+    case 'frozen':
+      return frozenFailure(refused.freeze);
+    case 'budget':
+      return exceeded(charge as Charge, refused.budget, caller.token);
+    case 'currency':
+      return failure(
+        'budget_currency_mismatch',
+        `Cannot reserve ${charge?.currency}: a budget above the token is in ${refused.budget.currency}`,
+        { grantable_by: caller.root_principal },
+      );
+    case 'grant':
+      return lostGrant(parts, call, refused.grant);
+    case 'busy':
+      return busyFailure(refused.until);
+    case 'key':
+      return failure('idempotency_in_progress', 'Cannot answer yet: the first call is running');
+  }
+}
+
+export function busyFailure(until: Date): Failure {
+  const detail = 'Cannot run now: another invocation runs under this exclusive token';
+  return failure('concurrent_branch_busy', detail, {
+    estimated_availability: until.toISOString(),
+  });
+}
+
+function workOf(parts: InvokeParts, call: CheckedCall, progress: Work['progress']): Work {
+  const { handler, approval } = parts.definition.code.get(call.capability.name) ?? {};
+  if (!handler) throw new Error(`Cannot run "${call.capability.name}": it has no handler`);
+  return {
+    handler,
+    parameters: call.parameters,
+    bound: call.bound,
+    approval: call.grant ? 'granted' : approval ? 'open' : 'undeclared',
+    failureTypes: call.capability.failure_types,
+    progress,
+  };
+}
+
+function deadlineOf({ definition }: Parts, { capability }: CheckedCall): number {
+  return definition.code.get(capability.name)?.deadlineMs as number;
+}
+
+/** How a call ended, and what it cost. */
+function endingOf(
+  parts: InvokeParts,
+  call: CheckedCall,
+  done: Done,
+  stream?: Stream,
+): { readonly ending: Ending; readonly overrun?: Overrun | undefined } {
+  const state = done.outcome === 'no_effect' ? 'failed' : done.outcome;
+  const streamed = stream?.summary();
+  const steps = done.steps && { steps: done.steps };
+  const base = { state, result: done.result, failure: done.failure, streamed, detail: steps };
+  if (done.outcome === 'no_effect') {
+    // Its continuation is known by the key of the asking (decision 0018), so that key stays in use.
+    return { ending: done.needsApproval ? base : { ...base, effect: 'none' } };
+  }
+  const { capability, charge: checked } = call;
+  const { cost, detail, overrun } = costAndOverrun(parts, call, done, { capability, checked });
+  // What an unknown outcome cost is unknown too, so it stays charged in full.
+  const isUnknown = done.outcome === 'indeterminate' && checked !== undefined;
+  const ending = amended(base, {
+    cost: isUnknown ? checked : cost,
+    detail: detail ? { ...steps, ...detail } : steps,
+  });
+  return { ending, overrun };
+}
+
+/** The budget after the call: what was reserved for it has become what it cost. */
+function settledContext(
+  { capability, charge }: CheckedCall,
+  done: Done,
+  ending: Ending,
+  budgets: Admitted['budgets'],
+): BudgetContext | undefined {
+  const { cost } = capability;
+  if (!charge || !cost || budgets.length === 0) return undefined;
+  const spent = done.outcome === 'no_effect' ? 0n : (ending.cost?.amount ?? 0n);
+  const after = budgets.map((state) =>
+    amended(state, {
+      reserved: state.reserved - charge.amount,
+      consumed: state.consumed + spent,
+    }),
+  );
+  return contextOf(cost, charge, after);
+}

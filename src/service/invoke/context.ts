@@ -1,0 +1,254 @@
+/**
+ * What a handler is given, and what it may hand over while it runs.
+ *
+ * Whatever it hands over is foreign: it is read once, within limits, before anything is kept, and a
+ * value that cannot be kept throws inside the handler. Nothing a handler can repeat keeps the event
+ * loop from its turn or fills the memory.
+ *
+ * @module
+ */
+
+import { setTimeout as pause } from 'node:timers/promises';
+import type { BindingFacts } from '../../domain/invocation/bindings.ts';
+import { type Charge, chargeFrom } from '../../domain/invocation/budget.ts';
+import { fromMinor } from '../../domain/values/money.ts';
+import {
+  foreignMember,
+  isForeignError,
+  readForeign,
+  readForeignName,
+  readForeignObject,
+} from '../../domain/wire/foreign.ts';
+import { copyOf, type JsonLimits } from '../../domain/wire/json.ts';
+import { redactedText, redactedValue } from '../../domain/wire/redaction.ts';
+import type { Capability } from '../../protocol/capability.ts';
+import type { JsonObject } from '../../protocol/primitives.ts';
+import type { BindingRecord } from '../../storage/port/records.ts';
+import { ApprovalNeeded, type Handler, type HandlerContext } from '../author/define.ts';
+import type { Call } from '../core/call.ts';
+import type { TokenCaller } from '../core/caller.ts';
+import { nextTurn } from '../core/foreign.ts';
+import type { Parts } from '../core/parts.ts';
+import { newId } from '../core/random.ts';
+import type { Deadline } from '../pace/deadline.ts';
+
+/** Bounds what one call can store. */
+const BINDINGS_PER_CALL_MAX = 1_000;
+
+/** A binding pins a few facts; all those of a call are kept in one step. */
+const BINDING_LIMITS: JsonLimits = { bytes: 8_192, depth: 32, keys: 1_000 };
+
+/** UTF-16 units of a binding's type and of the capability it is for. */
+const BINDING_NAME_LENGTH_MAX = 256;
+
+/** Reports of cost in one call: the last one counts, and a loop of them is a mistake. */
+const COSTS_PER_CALL_MAX = 1_000;
+
+/** An event travels in one piece through every proxy; more belongs into the result. */
+const EVENT_LIMITS: JsonLimits = { bytes: 65_536, depth: 32, keys: 10_000 };
+
+/** Events of one call that wait to be told. More are dropped (decision 0009). */
+const EVENTS_WAITING_MAX = 16;
+
+/** Events that are told in the next turn; later ones of the same call come a millisecond apart. */
+const EVENTS_AT_ONCE_MAX = 100;
+
+/** In milliseconds: how long a handler waits that goes on telling after its deadline. */
+const LATE_PAUSE_MS = 100;
+
+/** Facts of one line of a handler's log, and lines of one call. */
+const LINE_LIMITS: JsonLimits = { bytes: 8_192, depth: 8, keys: 200 };
+const LINE_LENGTH_MAX = 1_000;
+const LINES_PER_CALL_MAX = 1_000;
+
+/** What a context is made from. */
+export type HandledCall = Pick<Call, 'ids'> & { readonly caller: TokenCaller };
+
+/** What a handler handed over so far. */
+export interface Notes {
+  reported?: Charge | undefined;
+  readonly bindings: BindingRecord[];
+}
+
+export function contextOf(
+  parts: Parts,
+  { ids, caller }: HandledCall,
+  work: Work,
+  { deadline, notes }: { deadline: Deadline; notes: Notes },
+): HandlerContext {
+  const { token } = caller;
+  return Object.freeze({
+    principal: caller.principal,
+    root_principal: caller.root_principal,
+    caller_class: caller.caller_class,
+    token: Object.freeze({
+      token_id: token.token_id,
+      scope: Object.freeze([...token.scope]),
+      purpose: copyOf(token.purpose),
+      depth: token.depth,
+      expires_at: new Date(token.expires_at),
+    }),
+    bindings: boundViews(work.bound),
+    log: logOf(parts, ids),
+    issueBinding: (wanted) => issueBinding(parts, caller, notes, wanted),
+    progress: progressOf(work, deadline),
+    cost: costOf(notes),
+    requireApproval: () => requireApproval(work),
+    // Made when it is asked for: most handlers end without a look at it.
+    get signal() {
+      return deadline.signal;
+    },
+    ...ids,
+  } satisfies HandlerContext);
+}
+
+/**
+ * A handler may await its events in a loop, and promises alone never let timers and sockets have a
+ * turn: so each event waits for the next turn at least. The deadline ends such a loop.
+ */
+function progressOf({ progress }: Work, deadline: Deadline): HandlerContext['progress'] {
+  let waiting = 0;
+  let begun = 0;
+
+  async function tell(event: JsonObject): Promise<void> {
+    if (waiting >= EVENTS_WAITING_MAX) return nextTurn();
+    const reading = readForeign(event, EVENT_LIMITS);
+    waiting += 1;
+    begun += 1;
+    try {
+      // Also before an event is refused: a handler may catch that and go on.
+      await (begun > EVENTS_AT_ONCE_MAX ? pause(1) : nextTurn());
+      if (!deadline.hasPassed) {
+        if ('fault' in reading) throw new RangeError(`Cannot tell of progress: ${reading.fault}`);
+        return await progress(reading.value as JsonObject);
+      }
+      await pause(LATE_PAUSE_MS);
+    } finally {
+      waiting -= 1;
+    }
+    throw new Error('Cannot tell of progress: the deadline has passed');
+  }
+
+  return (event) => {
+    const telling = tell(event);
+    // A handler need not wait for its events, so one that cannot be told must not end the process.
+    telling.catch(() => undefined);
+    return telling;
+  };
+}
+
+function costOf(notes: Notes): HandlerContext['cost'] {
+  let reports = 0;
+  return (amount) => {
+    reports += 1;
+    if (reports > COSTS_PER_CALL_MAX) {
+      throw new Error(`Cannot report another cost: one call reports ${COSTS_PER_CALL_MAX}`);
+    }
+    notes.reported = foreignCharge(amount);
+  };
+}
+
+/** An amount that author code names. One that cannot be read throws inside that code. */
+export function foreignCharge(amount: unknown): Charge {
+  return chargeFrom({
+    currency: foreignMember(amount, 'currency') as string,
+    amount: foreignMember(amount, 'amount') as number,
+  });
+}
+
+function issueBinding(
+  parts: Parts,
+  { root_principal }: TokenCaller,
+  notes: Notes,
+  wanted: unknown,
+): string {
+  if (notes.bindings.length >= BINDINGS_PER_CALL_MAX) {
+    throw new Error(`Cannot issue another binding: one call issues ${BINDINGS_PER_CALL_MAX}`);
+  }
+  const name = (field: string) => {
+    const reading = readForeignName(foreignMember(wanted, field), BINDING_NAME_LENGTH_MAX);
+    if ('value' in reading) return reading.value;
+    throw new TypeError(`Cannot issue a binding: "${field}": ${reading.fault}`);
+  };
+  const price = foreignMember(wanted, 'price') ?? undefined;
+  const binding: BindingRecord = {
+    binding_id: newId('bnd_'),
+    type: name('type'),
+    capability: name('capability'),
+    root_principal,
+    price: price === undefined ? undefined : foreignCharge(price),
+    data: bindingData(foreignMember(wanted, 'data')),
+    issued_at: parts.store.now(),
+  };
+  notes.bindings.push(binding);
+  return binding.binding_id;
+}
+
+/** A copy that every store can keep: what cannot be kept must fail here, not after the effect. */
+export function bindingData(data: unknown): JsonObject {
+  const reading = readForeignObject(data ?? {}, BINDING_LIMITS);
+  if ('value' in reading) return reading.value;
+  throw new TypeError(`Cannot issue a binding: "data": ${reading.fault}`);
+}
+
+function requireApproval({ approval }: Work): void {
+  if (approval === 'granted') return;
+  if (approval === 'open') throw new ApprovalNeeded('Cannot go on: a person has to approve first');
+  throw new Error('Cannot ask for approval: the capability declares no policy');
+}
+
+/** Names the call in each line. The logger that does is made for the first: most handlers say nothing. */
+function logOf(parts: Parts, { invocation_id }: Call['ids']): HandlerContext['log'] {
+  let child: Parts['log'] | undefined;
+  let lines = 0;
+  const write = (level: 'info' | 'warn', facts: unknown, message: unknown) => {
+    lines += 1;
+    if (lines > LINES_PER_CALL_MAX) return;
+    child ??= parts.log.child({ invocation_id });
+    if (lines < LINES_PER_CALL_MAX) {
+      child[level](lineFacts(facts), redactedText(message, LINE_LENGTH_MAX));
+    } else {
+      child.warn({}, `a handler wrote ${LINES_PER_CALL_MAX} lines; the rest is left out`);
+    }
+  };
+  return Object.freeze({
+    info: (facts: object, message: string) => write('info', facts, message),
+    warn: (facts: object, message: string) => write('warn', facts, message),
+  });
+}
+
+/** An error is told by the log's own rules; JSON would show nothing of it. */
+function lineFacts(facts: unknown): object {
+  const reading = readForeignObject(facts, LINE_LIMITS);
+  const err = foreignMember(facts, 'err');
+  return {
+    ...('value' in reading ? redactedValue(reading.value) : { unreadable: reading.fault }),
+    ...(isForeignError(err) && { err }),
+  };
+}
+
+function boundViews(bound: ReadonlyMap<string, BindingFacts>): HandlerContext['bindings'] {
+  return Object.fromEntries(
+    [...bound].map(([field, { data, price }]) => [
+      field,
+      {
+        data: copyOf(data),
+        ...(price && {
+          price: { currency: price.currency, amount: fromMinor(price.amount, price.currency) },
+        }),
+      },
+    ]),
+  );
+}
+
+export interface Work {
+  readonly handler: Handler;
+  readonly parameters: JsonObject;
+  readonly bound: ReadonlyMap<string, BindingFacts>;
+  /** Whether the capability declares a policy, and whether this call has a grant in hand. */
+  readonly approval: 'undeclared' | 'open' | 'granted';
+  /** What the capability declares beside the failures of the protocol. */
+  readonly failureTypes?: Capability['failure_types'];
+  /** Tells of an event that was read. Never rejects. */
+  progress(event: JsonObject): Promise<void>;
+}

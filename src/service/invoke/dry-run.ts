@@ -1,0 +1,145 @@
+/**
+ * The dry run: what would become of a call, without doing any of it.
+ *
+ * Runs the very checks of an invocation, then stops. A refusal that the call would meet is part of the
+ * answer; only what keeps the question itself from being answered is a failure.
+ *
+ * @module
+ */
+
+import { Refusal } from '../../domain/failure.ts';
+import type { Charge } from '../../domain/invocation/budget.ts';
+import { type RateState, rateHeaders } from '../../domain/invocation/rate.ts';
+import { toHex } from '../../domain/wire/hash.ts';
+import type { Capability } from '../../protocol/capability.ts';
+import type { Failure } from '../../protocol/failure.ts';
+import type { TestAnswer } from '../../protocol/invocation.ts';
+import { OutcomeUnknown } from '../../storage/port/store.ts';
+import { standingAnswer } from '../approval/request.ts';
+import { frozenFailure } from '../authority/freeze.ts';
+import { disclosedTo } from '../core/audited.ts';
+import {
+  beginCall,
+  budgetContext,
+  type Call,
+  type CheckedCall,
+  endingEntry,
+  moneyOf,
+} from '../core/call.ts';
+import { presentedToken, type TokenCaller } from '../core/caller.ts';
+import { type Answer, type Ask, failureOf } from '../core/operations.ts';
+import type { Parts } from '../core/parts.ts';
+import { busyFailure } from './admission.ts';
+import type { InvokeParts } from './handler.ts';
+import { check, readInput } from './invoke.ts';
+import { refusedCall, unrecordedCall } from './settle.ts';
+
+export async function dryRun(parts: InvokeParts, ask: Ask): Promise<Answer> {
+  const rates: RateState[] = [];
+  const answer = await tried(parts, ask, rates);
+  return { ...answer, headers: rateHeaders(rates) };
+}
+
+async function tried(parts: InvokeParts, ask: Ask, rates: RateState[]): Promise<Answer> {
+  let call = beginCall(undefined, rates);
+  try {
+    const reading = readInput('test', ask);
+    call = beginCall(reading.input, rates, call.ids.invocation_id);
+    const presented = presentedToken(parts, ask);
+    const checked = await judged(parts, call, () => check(parts, presented, call, reading));
+    return await told(parts, call, checked);
+  } catch (error) {
+    const found = failureOf('test', error, parts.log);
+    if (error instanceof OutcomeUnknown) return unrecordedCall(parts, call, found);
+    return refusedCall(parts, call, found, 'dry_run');
+  }
+}
+
+interface Judged {
+  readonly failure?: Failure;
+  /** What was resolved and priced; absent where a rule refused before. */
+  readonly checked?: CheckedCall;
+  readonly needsApproval?: boolean;
+}
+
+/** A refusal that is about the call, not about the question: only then was there something to judge. */
+async function judged(
+  parts: InvokeParts,
+  call: Call,
+  checking: () => ReturnType<typeof check>,
+): Promise<Judged> {
+  try {
+    const checked = await checking();
+    if ('replay' in checked) throw new Error('Cannot replay a dry run: it has no key');
+    const needsApproval = 'asks' in checked;
+    const passed = needsApproval ? checked.asks : checked;
+    const failure =
+      (await obstacle(parts, passed)) ?? (needsApproval && (await standingAnswer(parts, passed)));
+    return { checked: passed, needsApproval, ...(failure && { failure }) };
+  } catch (error) {
+    const about = error instanceof Refusal && call.capability ? error.failure : undefined;
+    if (about && about.type !== 'rate_limited') return { failure: about };
+    throw error;
+  }
+}
+
+/** What admission would meet, as far as looking can tell. */
+async function obstacle(
+  { store }: Parts,
+  { caller: { loaded } }: CheckedCall,
+): Promise<Failure | undefined> {
+  const [freeze] = loaded.freezes;
+  if (freeze) return frozenFailure(freeze);
+  const exclusive = loaded.lineage.filter((link) => link.exclusive);
+  if (exclusive.length === 0) return undefined;
+  const ids = exclusive.map(({ token_id }) => token_id);
+  const until = await store.busyUntil(ids, store.now());
+  return until && busyFailure(until);
+}
+
+async function told(
+  parts: InvokeParts,
+  call: Call,
+  { failure, checked, needsApproval = false }: Judged,
+): Promise<Answer> {
+  const { caller, capability } = call as Call & { caller: TokenCaller; capability: Capability };
+  const admitted = failure === undefined && !needsApproval;
+  const entry = endingEntry(
+    parts,
+    { ...call, caller },
+    {
+      entryType: 'dry_run',
+      state: admitted ? 'completed' : 'refused',
+      failure,
+    },
+  );
+  await parts.store.append([entry]);
+  const body: TestAnswer = {
+    ...call.ids,
+    would_be_admitted: admitted,
+    capability: capability.name,
+    resolved_parameters: checked?.parameters,
+    parameters_digest: call.parametersDigest,
+    cost_check: costCheck(capability, checked?.charge),
+    budget_context: budgetContext(call),
+    approval: checked && approvalView(capability, needsApproval),
+    failure: failure && disclosedTo(parts, caller, failure),
+    audit: { entry_id: entry.entry_id, leaf_hash: toHex(entry.leaf_hash) },
+  };
+  return { body };
+}
+
+/** No request is made for a question, so there is none to name: only how one would be decided. */
+function approvalView({ approval }: Capability, required: boolean): TestAnswer['approval'] {
+  if (!required || !approval) return { required };
+  const { grant_policy, approvals_required } = approval;
+  return { required, grant_policy, approvals_required };
+}
+
+/** What admission would reserve; null where a price is only known once it is bound or the call ran. */
+function costCheck({ cost }: Capability, charge: Charge | undefined): TestAnswer['cost_check'] {
+  if (!cost?.financial) return undefined;
+  const { currency } = cost.financial;
+  const amount = charge ? moneyOf(charge).amount : null;
+  return { currency, amount, certainty: cost.certainty };
+}

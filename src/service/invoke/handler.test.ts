@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, test } from 'vitest';
+import type { BindingFacts } from '../../domain/invocation/bindings.ts';
+import { createLog } from '../../log.ts';
+import type { JsonObject } from '../../protocol/primitives.ts';
+import { openStore } from '../../storage/open.ts';
+import type { Store } from '../../storage/port/store.ts';
+import { rootToken, usd } from '../../testing/fixtures.ts';
+import { type Handler, NoEffect } from '../author/define.ts';
+import type { TokenCaller } from '../core/caller.ts';
+import type { Parts } from '../core/parts.ts';
+import { runHandler, withinDeadline } from './handler.ts';
+
+let store: Store;
+let lines: string[];
+
+beforeEach(async () => {
+  store = await openStore('memory:');
+  lines = [];
+});
+
+afterEach(() => store.close());
+
+function callerOf(): TokenCaller {
+  const token = rootToken({ purpose: { task_id: 't', deep: { list: [1] } } });
+  const { subject: principal, root_principal, caller_class } = token;
+  const loaded = { token, lineage: [], freezes: [], bindings: [] };
+  return { kind: 'token', principal, root_principal, caller_class, token, loaded };
+}
+
+interface Given {
+  readonly caller?: TokenCaller;
+  readonly parameters?: JsonObject;
+  readonly bound?: ReadonlyMap<string, BindingFacts>;
+  readonly deadlineMs?: number;
+}
+
+function run(handler: Handler, given: Given = {}) {
+  const { caller = callerOf(), parameters = {}, bound = new Map(), deadlineMs = 10_000 } = given;
+  const log = createLog('debug', { write: (line) => void lines.push(line) });
+  // The rest of the parts is for the checks before a handler and the settlement after it.
+  const parts = { store, log } as Parts;
+  const call = { ids: { invocation_id: 'inv-000000000000' }, caller };
+  const progress = async () => undefined;
+  const work = { handler, parameters, bound, approval: 'undeclared', progress } as const;
+  return withinDeadline(deadlineMs, (signal) => runHandler(parts, call, work, signal));
+}
+
+test('runHandler() hands over copies, so that a handler changes nothing that is judged or kept', async () => {
+  const caller = callerOf();
+  const parameters = { deep: { list: [1] } };
+  const facts: BindingFacts = {
+    type: 'quote',
+    capability: 'book',
+    root_principal: caller.root_principal,
+    price: usd(5n),
+    data: { deep: { list: [1] } },
+    issued_at: new Date(0),
+  };
+  const before = structuredClone({ token: caller.token, parameters, facts });
+
+  const done = await run(
+    (sent, context) => {
+      for (const copy of [sent, context.token.purpose, context.bindings.quote?.data ?? {}]) {
+        (copy.deep as { list: number[] }).list.push(2);
+      }
+      context.token.expires_at.setFullYear(3000);
+      return {};
+    },
+    { caller, parameters, bound: new Map([['quote', facts]]) },
+  );
+
+  assert.equal(done.outcome, 'completed');
+  assert.deepEqual({ token: caller.token, parameters, facts }, before);
+});
+
+test('runHandler() gives a context whose copy has everything, and which nobody can change', async () => {
+  const done = await run((_sent, context) => {
+    const { cost, ...rest } = context;
+    cost({ currency: 'USD', amount: 1 });
+    rest.log.info({}, 'told through a copy');
+    const isFixed = Object.isFrozen(context) && Object.isFrozen(context.log);
+    return { aborted: rest.signal.aborted, invocation_id: rest.invocation_id, isFixed };
+  });
+
+  const invocation_id = 'inv-000000000000';
+  assert.deepEqual(done.result, { aborted: false, invocation_id, isFixed: true });
+  assert.deepEqual(done.reported, usd(100n));
+  assert.match(lines.join(''), /"invocation_id":"inv-000000000000".*told through a copy/);
+});
+
+test('runHandler() copies the result before the handler can change it', async () => {
+  const kept = { list: [1] };
+
+  const done = await run(() => kept);
+  kept.list.push(2);
+
+  assert.deepEqual(done.result, { list: [1] });
+});
+
+test('runHandler() takes note of nothing after the handler ended', async () => {
+  let later: (() => void) | undefined;
+
+  const done = await run((_parameters, context) => {
+    context.issueBinding({ type: 'quote', capability: 'book' });
+    context.cost({ currency: 'USD', amount: 1 });
+    later = () => {
+      context.issueBinding({ type: 'quote', capability: 'book' });
+      context.cost({ currency: 'USD', amount: 2 });
+    };
+    return {};
+  });
+  later?.();
+
+  assert.equal(done.bindings.length, 1);
+  assert.deepEqual(done.reported, usd(100n));
+});
+
+test('runHandler() gives the last word on the cost', async () => {
+  const done = await run((_parameters, context) => {
+    context.cost({ currency: 'USD', amount: 1 });
+    context.cost({ currency: 'USD', amount: 0.5 });
+    return {};
+  });
+
+  assert.deepEqual(done.reported, usd(50n));
+});
+
+test('runHandler() tells a handler that throws at once from one that rejects later by nothing', async () => {
+  const atOnce = await run(() => {
+    throw new NoEffect('nothing');
+  });
+  const later = await run(async () => {
+    await Promise.resolve();
+    throw new NoEffect('nothing');
+  });
+
+  assert.deepEqual(atOnce, later);
+});
+
+test('runHandler() aborts at the deadline, says why, and lets the end be heard later', async () => {
+  let finish: ((result: JsonObject) => void) | undefined;
+  let signal: AbortSignal | undefined;
+
+  const done = await run(
+    (_parameters, context) => {
+      signal = context.signal;
+      context.issueBinding({ type: 'quote', capability: 'book' });
+      return new Promise((resolve) => {
+        finish = resolve;
+      });
+    },
+    { deadlineMs: 5 },
+  );
+  finish?.({ late: true });
+  const late = await done.late;
+
+  assert.equal(done.outcome, 'indeterminate');
+  assert.equal(done.failure?.type, 'outcome_unknown');
+  assert.deepEqual(done.bindings, []);
+  assert.match(String(signal?.reason), /deadline of 5 ms/);
+  assert.equal(late?.outcome, 'completed');
+  assert.deepEqual(late?.result, { late: true });
+});
+
+test('runHandler() does not abort a handler that keeps its deadline', async () => {
+  let signal: AbortSignal | undefined;
+
+  await run((_parameters, context) => {
+    signal = context.signal;
+    return {};
+  });
+
+  assert.equal(signal?.aborted, false);
+});
+
+test('runHandler() logs what a handler threw, under the invocation', async () => {
+  await run((_parameters, context) => {
+    context.log.info({ step: 1 }, 'on the way');
+    throw new Error('for operators only');
+  });
+
+  assert.ok(lines.some((line) => line.includes('on the way') && line.includes('inv-000000000000')));
+  assert.ok(lines.some((line) => line.includes('for operators only')));
+});

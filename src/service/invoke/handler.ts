@@ -1,0 +1,234 @@
+/**
+ * Runs a handler: with its context, within its deadline, and with every way it can end told apart.
+ *
+ * @module
+ */
+
+import { type FailureAdvice, failure, isOfProtocol, ownFailure } from '../../domain/failure.ts';
+import type { Charge } from '../../domain/invocation/budget.ts';
+import { amended } from '../../domain/values/amended.ts';
+import { foreignMember, foreignText, readForeignObject } from '../../domain/wire/foreign.ts';
+import { copyOf, type JsonLimits } from '../../domain/wire/json.ts';
+import { redactedText } from '../../domain/wire/redaction.ts';
+import type { Failure, FailureDeclaration, FailureType } from '../../protocol/failure.ts';
+import { type JsonObject, Principal } from '../../protocol/primitives.ts';
+import type { BindingRecord } from '../../storage/port/records.ts';
+import { ApprovalNeeded, HandlerFailure, NoEffect } from '../author/define.ts';
+import type { CheckedCall } from '../core/call.ts';
+import { ask, report } from '../core/foreign.ts';
+import type { Parts } from '../core/parts.ts';
+import { beforeLate, createDeadline, type Deadline, LATE } from '../pace/deadline.ts';
+import { contextOf, type HandledCall, type Notes, type Work } from './context.ts';
+
+/**
+ * A result is an answer in memory and perhaps in the store; more belongs behind a link in it. Every
+ * reader has to read it alike, and clients read no more levels and keys than twice and ten times this.
+ */
+const RESULT_LIMITS: JsonLimits = { bytes: 1_048_576, depth: 32, keys: 100_000 };
+
+/** What a handler did, as far as anyone knows. */
+export interface Done {
+  readonly outcome: 'completed' | 'failed' | 'no_effect' | 'indeterminate';
+  readonly result?: JsonObject | undefined;
+  readonly failure?: Failure | undefined;
+  readonly reported?: Charge | undefined;
+  readonly bindings: readonly BindingRecord[];
+  /** The handler asked for approval: the request has still to be kept. */
+  readonly needsApproval?: boolean | undefined;
+  /** Resolves when a handler that missed its deadline ends after all. */
+  readonly late?: Promise<Done> | undefined;
+  /** What the steps of a composed call did, where the entry of the whole has to say it. */
+  readonly steps?: readonly StepView[] | undefined;
+  /** A composed call that this process cannot finish: whoever adopts it closes it. */
+  readonly isAbandoned?: boolean | undefined;
+}
+
+/** One step, or the compensation of one, as an entry lists it. */
+export type StepView = JsonObject;
+
+/** What a run is bounded by, and where it leaves what it hands over meanwhile. */
+export interface Running {
+  readonly deadline: Deadline;
+  readonly notes?: Notes | undefined;
+}
+
+/** Runs a handler to its end, however long it takes. Never rejects. */
+export async function runHandler(
+  parts: Parts,
+  call: HandledCall,
+  work: Work,
+  { deadline, notes = { bindings: [] } }: Running,
+): Promise<Done> {
+  // Whoever asked measures the deadline from here, before the handler's first line runs.
+  await undefined;
+  const heard = await ask(() => {
+    const context = contextOf(parts, call, work, { deadline, notes });
+    return work.handler(copyOf(work.parameters), context);
+  });
+  const kept = noted(notes);
+  return 'returned' in heard
+    ? completed(parts, heard.returned, kept)
+    : broken(parts, work, heard.thrown, kept);
+}
+
+/**
+ * Lets something run until its deadline; what then becomes of it is told later. A cost that it has
+ * reported by then is told at once: it may never end.
+ */
+export async function withinDeadline(
+  deadlineMs: number,
+  run: (running: Running) => Promise<Done>,
+): Promise<Done> {
+  const deadline = createDeadline();
+  const notes: Notes = { bindings: [] };
+  const ended = run({ deadline, notes });
+  const first = await beforeLate(ended, deadlineMs);
+  if (first !== LATE) return first;
+
+  deadline.pass(new Error(`Cannot go on: the deadline of ${deadlineMs} ms has passed`));
+  const detail = `Cannot say what became of the call: the handler took longer than ${deadlineMs} ms`;
+  return {
+    outcome: 'indeterminate',
+    failure: failure('outcome_unknown', detail),
+    reported: notes.reported,
+    bindings: [],
+    late: ended,
+  };
+}
+
+/** As they stand when the handler ends: one that goes on in secret pins and reports nothing more. */
+function noted({ bindings, ...rest }: Notes): Notes {
+  return amended(rest, { bindings: [...bindings] });
+}
+
+/** A result as it will be answered, or the failure of one that cannot be. */
+export function completed(parts: Parts, returned: unknown, notes: Notes): Done {
+  const read = readForeignObject(returned, RESULT_LIMITS);
+  if ('value' in read) return { outcome: 'completed', result: read.value, ...notes };
+  report(parts.log, { fault: read.fault }, 'a handler returned what cannot be answered');
+  return { outcome: 'failed', failure: broke(), ...notes };
+}
+
+function broken(parts: Parts, work: Work, thrown: unknown, notes: Notes): Done {
+  const { approval, failureTypes } = work;
+  if (ApprovalNeeded.is(thrown) && approval === 'open') {
+    const needed = failure('approval_required', 'Cannot go on: a person has to approve first');
+    return { outcome: 'no_effect', failure: needed, needsApproval: true, bindings: [] };
+  }
+  const told = thrownFailure(parts, thrown, failureTypes);
+  if (!told) {
+    report(parts.log, { err: thrown, undeclared: undeclaredType(thrown) }, 'a handler broke');
+    return { outcome: 'failed', failure: broke(), ...notes };
+  }
+  if (NoEffect.is(thrown)) return { outcome: 'no_effect', failure: told, bindings: [] };
+  const outcome = told.type === 'outcome_unknown' ? 'indeterminate' : 'failed';
+  return { outcome, failure: told, ...notes };
+}
+
+/** A handler's own words may carry what is inside; the caller gets none of them. */
+function broke(): Failure {
+  return failure('internal_error', 'Cannot complete the invocation: internal error');
+}
+
+export interface ComposedWork {
+  /** Absent where the call was not admitted, because it only reads. */
+  readonly operationId?: string | undefined;
+  readonly deadline: Deadline;
+  progress(event: JsonObject): Promise<void>;
+}
+
+/** Runs the steps of a composed call in place of a handler. */
+type Compose = (parts: Parts, call: CheckedCall, work: ComposedWork) => Promise<Done>;
+
+/** What an invocation needs beside the parts of every operation. The runtime hands the composer over. */
+export interface InvokeParts extends Parts {
+  readonly compose: Compose;
+}
+
+/** UTF-16 units of a failure's detail: it is told to a caller and kept with the answer. */
+const DETAIL_LENGTH_MAX = 1_000;
+
+/** UTF-16 units of a type that is shown in the log. */
+const TYPE_LENGTH_MAX = 64;
+
+/** Advice is a few short texts. */
+const ADVICE_LIMITS: JsonLimits = { bytes: 16_384, depth: 4, keys: 32 };
+const REQUIRES_MAX = 16;
+const REQUIRED_LENGTH_MAX = 256;
+const AVAILABILITY_LENGTH_MAX = 64;
+
+/** The failure that a handler threw; nothing where what it threw is none, or one that it may not name. */
+function thrownFailure(
+  { log }: Pick<Parts, 'log'>,
+  thrown: unknown,
+  declared: readonly FailureDeclaration[] = [],
+): Failure | undefined {
+  if (!NoEffect.is(thrown) && !HandlerFailure.is(thrown)) return undefined;
+  const said = foreignMember(thrown, 'type');
+  if (typeof said !== 'string') return undefined;
+  const own = declared.find(({ type }) => type === said);
+  if (!own && (!isOfProtocol(said) || isWithheld(said, NoEffect.is(thrown)))) return undefined;
+
+  const detail = foreignText(foreignMember(thrown, 'message'), DETAIL_LENGTH_MAX);
+  const { advice, faults } = readAdvice(foreignMember(thrown, 'advice'));
+  if (faults.length > 0) report(log, { faults }, 'a handler attached advice that cannot be told');
+  return own ? ownFailure(own, detail, advice) : failure(said as FailureType, detail, advice);
+}
+
+/** The type that a failure of ours names without being allowed to, for the log: an author looks for it. */
+function undeclaredType(thrown: unknown): string | undefined {
+  if (!NoEffect.is(thrown) && !HandlerFailure.is(thrown)) return undefined;
+  return redactedText(foreignMember(thrown, 'type'), TYPE_LENGTH_MAX);
+}
+
+/**
+ * What a handler may not say. "Nothing ran" is for a handler that did nothing, "the outcome is unknown" for
+ * one that did something.
+ */
+function isWithheld(type: FailureType, isNoEffect: boolean): boolean {
+  return (
+    OF_THE_SERVICE.has(type) || type === (isNoEffect ? 'outcome_unknown' : 'service_unavailable')
+  );
+}
+
+/** What only the service can mean: who asks, what was approved, which call a key belongs to. */
+const OF_THE_SERVICE: ReadonlySet<FailureType> = new Set([
+  'authentication_required',
+  'invalid_token',
+  'token_expired',
+  'approval_required',
+  'approval_grant_invalid',
+  'approval_request_decided',
+  'approval_request_expired',
+  'frozen',
+  'idempotency_in_progress',
+  'idempotency_mismatch',
+]);
+
+/** Advice decides nothing: what cannot be read of it is left out, and the failure stays what it is. */
+function readAdvice(value: unknown): { advice: FailureAdvice; faults: string[] } {
+  const reading = readForeignObject(value ?? {}, ADVICE_LIMITS);
+  if ('fault' in reading) return { advice: {}, faults: [`advice: ${reading.fault}`] };
+  const { requires, grantable_by, estimated_availability } = reading.value;
+  const faults: string[] = [];
+  const advice: FailureAdvice = {};
+  if (isTextList(requires)) {
+    const texts = requires.slice(0, REQUIRES_MAX);
+    advice.requires = texts.map((text) => redactedText(text, REQUIRED_LENGTH_MAX));
+  } else if (isSaid(requires)) faults.push('requires: expected a list of texts');
+  const principal = Principal.safeParse(grantable_by);
+  if (principal.success) advice.grantable_by = principal.data;
+  else if (isSaid(grantable_by)) faults.push('grantable_by: expected a principal');
+  if (typeof estimated_availability === 'string') {
+    advice.estimated_availability = redactedText(estimated_availability, AVAILABILITY_LENGTH_MAX);
+  } else if (isSaid(estimated_availability)) faults.push('estimated_availability: expected a text');
+  return { advice, faults };
+}
+
+function isTextList(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === 'string');
+}
+
+function isSaid(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}

@@ -1,0 +1,285 @@
+/**
+ * What the inputs of a call mean: values, bindings, and whether a compensation still has its window.
+ *
+ * Asks the registered resolvers, the actor's policy and the author's own bindings, then lets the domain
+ * decide. All of that is author code. Everything that one call needs is asked at once and has as long as its
+ * handler, so a call with many inputs waits no longer than one with a single input.
+ *
+ * @module
+ */
+
+import type { ActorPolicyRule } from '../../config/parts.ts';
+import { chainNames } from '../../domain/authority/chain.ts';
+import { matchesPrincipal } from '../../domain/authority/principal.ts';
+import {
+  closedWindow,
+  compensationParameters,
+  rollbackDigest,
+  rollbackNames,
+  windowEnd,
+} from '../../domain/composition/compensation.ts';
+import { failure, Refusal, refuse } from '../../domain/failure.ts';
+import type { BindingFacts } from '../../domain/invocation/bindings.ts';
+import {
+  type ActorPolicy,
+  type Finding,
+  needsPolicy,
+  resolveInputs,
+  resolverOf,
+  unknownParameters,
+  valueToResolve,
+} from '../../domain/invocation/inputs.ts';
+import { foreignMember, foreignTime, readForeignObject } from '../../domain/wire/foreign.ts';
+import { BODY_LIMITS, copyOf } from '../../domain/wire/json.ts';
+import type { Capability, Input } from '../../protocol/capability.ts';
+import type { Failure } from '../../protocol/failure.ts';
+import type { JsonObject } from '../../protocol/primitives.ts';
+import type { RollbackRecord } from '../../storage/port/records.ts';
+import type { Store } from '../../storage/port/store.ts';
+import { type AskedInput, capabilityOf } from '../author/definition.ts';
+import type { TokenCaller } from '../core/caller.ts';
+import { askWithin, returnedBy } from '../core/foreign.ts';
+import type { Parts } from '../core/parts.ts';
+import { LATE } from '../pace/deadline.ts';
+import { bindingData, foreignCharge } from './context.ts';
+
+/** The resolved parameters, or a refusal. */
+export async function resolvedParameters(
+  parts: Parts,
+  caller: TokenCaller,
+  capability: Capability,
+  sent: JsonObject,
+): Promise<JsonObject> {
+  refuse(unknownParameters(capability, sent));
+  const configured = policiesFor(parts.config.actor_policies, caller);
+  const findings = new Map<string, Finding>();
+  const derived = new Map<string, ActorPolicy>();
+  const questions: Promise<void>[] = [];
+  for (const input of capability.inputs) {
+    if (!input.resolution) continue;
+    const asking = { parts, caller, capability, input };
+    const resolver = resolverFor(asking, sent, findings);
+    if (resolver) questions.push(resolver());
+    const policy = configured.has(input.name) ? undefined : policyFor(asking, derived);
+    if (policy) questions.push(policy());
+  }
+  if (questions.length > 0) await Promise.all(questions);
+  const policies = derived.size > 0 ? new Map([...derived, ...configured]) : configured;
+  const resolved = resolveInputs(capability, sent, { findings, policies });
+  if ('failure' in resolved) throw new Refusal(resolved.failure);
+  return resolved.parameters;
+}
+
+interface Asking {
+  readonly parts: Parts;
+  readonly caller: TokenCaller;
+  readonly capability: Capability;
+  readonly input: Input;
+}
+
+/** Most inputs ask nothing, and then a call waits for nothing. */
+type Question = (() => Promise<void>) | undefined;
+
+/** Asks the resolver of an input, where it has one and a value was sent, and keeps what it found. */
+function resolverFor(asking: Asking, sent: JsonObject, findings: Map<string, Finding>): Question {
+  const { parts, input } = asking;
+  const resolver = parts.definition.resolvers.get(resolverOf(input) ?? '');
+  const value = resolver && valueToResolve(input, sent);
+  if (!resolver || value === undefined) return undefined;
+  // A copy: what was sent is what the fingerprint of an idempotency key is made of.
+  const code = () => resolver(copyOf(value), askedInput(asking));
+  const what = `what the resolver of "${input.name}" returned`;
+  return async () => {
+    findings.set(input.name, findingOf(await answerOf(asking, what, code), what));
+  };
+}
+
+/** Asks the author's policy. The operator's configuration comes first, and is not here. */
+function policyFor(asking: Asking, derived: Map<string, ActorPolicy>): Question {
+  const { parts, input } = asking;
+  const { actorPolicy } = parts.definition;
+  if (!actorPolicy || !needsPolicy(input)) return undefined;
+  const what = `what the actor policy returned for "${input.name}"`;
+  return async () => {
+    const { value, allowed } = await answerOf(asking, what, () => actorPolicy(askedInput(asking)));
+    if (allowed !== undefined && !Array.isArray(allowed)) {
+      throw new Error(`Cannot use ${what}: "allowed" is no list`);
+    }
+    derived.set(input.name, { ...(value !== undefined && { value }), allowed });
+  };
+}
+
+/** What author code answers, read as an object; an empty one where it answers nothing. */
+async function answerOf(
+  { parts, capability, input }: Asking,
+  what: string,
+  code: () => unknown,
+): Promise<JsonObject> {
+  const deadlineMs = parts.definition.code.get(capability.name)?.deadlineMs as number;
+  const heard = await askWithin(deadlineMs, code);
+  if (heard === LATE) {
+    const detail = `Cannot resolve "${input.name}": no answer within ${deadlineMs} ms; nothing happened`;
+    throw new Refusal(failure('service_unavailable', detail));
+  }
+  const reading = readForeignObject(returnedBy(heard, what) ?? {}, BODY_LIMITS);
+  if ('fault' in reading) throw new Error(`Cannot use ${what}: ${reading.fault}`);
+  return reading.value;
+}
+
+function findingOf({ value, candidates, disclosable }: JsonObject, what: string): Finding {
+  if (value !== undefined) return { value };
+  if (candidates === undefined) return { unresolved: true };
+  if (!Array.isArray(candidates)) throw new Error(`Cannot use ${what}: "candidates" is no list`);
+  return { candidates, disclosable: disclosable === true };
+}
+
+/** Copies: author code may keep or change what it is given. */
+function askedInput({ caller, capability, input }: Asking): AskedInput {
+  const { root_principal, token } = caller;
+  return Object.freeze({
+    capability: capability.name,
+    input: input.name,
+    principal: caller.principal,
+    root_principal,
+    principals: Object.freeze(chainNames(root_principal, subjectsOf(caller))),
+    caller_class: caller.caller_class,
+    session_id: token.session_id,
+    purpose: copyOf(token.purpose),
+  });
+}
+
+function subjectsOf({ loaded }: TokenCaller): string[] {
+  return loaded.lineage.map(({ subject }) => subject);
+}
+
+const NO_POLICIES: ReadonlyMap<string, ActorPolicy> = new Map();
+
+/**
+ * The first rule that names the agent which the root principal named itself, else the first that names
+ * the root principal. Every further name was chosen by the holder of a token, so it selects no rule:
+ * an agent that names its child like another one does not get that one's policy.
+ */
+function policiesFor(
+  rules: readonly ActorPolicyRule[],
+  caller: TokenCaller,
+): ReadonlyMap<string, ActorPolicy> {
+  if (rules.length === 0) return NO_POLICIES;
+  const { root_principal } = caller;
+  const ruleFor = (who: string) =>
+    rules.find(({ principals }) => principals.some((pattern) => matchesPrincipal(pattern, who)));
+  const [, named = root_principal] = chainNames(root_principal, subjectsOf(caller));
+  const rule = ruleFor(named) ?? ruleFor(root_principal);
+  return rule ? new Map(Object.entries(rule.inputs)) : NO_POLICIES;
+}
+
+type Lookup = (handle: string) => BindingFacts | undefined;
+
+const NOTHING_BOUND: Lookup = () => undefined;
+
+/** A lookup over every handle that the parameters carry where a binding is required. */
+export function findBindings(
+  parts: Parts,
+  caller: TokenCaller,
+  capability: Capability,
+  parameters: JsonObject,
+): Promise<Lookup> | Lookup {
+  if (!capability.requires_binding?.length) return NOTHING_BOUND;
+  return lookupOver(parts, caller, capability, parameters);
+}
+
+async function lookupOver(
+  parts: Parts,
+  { loaded, root_principal }: TokenCaller,
+  capability: Capability,
+  parameters: JsonObject,
+): Promise<Lookup> {
+  const known = new Map<string, BindingFacts>(
+    loaded.bindings.map((binding) => [binding.binding_id, binding]),
+  );
+  const { resolveBinding: resolve, deadlineMs = 0 } =
+    parts.definition.code.get(capability.name) ?? {};
+  for (const requirement of resolve ? (capability.requires_binding ?? []) : []) {
+    const handle = Object.hasOwn(parameters, requirement.field)
+      ? parameters[requirement.field]
+      : undefined;
+    if (typeof handle !== 'string' || known.has(handle)) continue;
+    const pinned = await pinnedBy(() => resolve?.(handle, copyOf(requirement)), deadlineMs);
+    if (!pinned) continue;
+    const { type } = requirement;
+    known.set(handle, { type, capability: capability.name, root_principal, ...pinned });
+  }
+  return (handle) => known.get(handle);
+}
+
+type Pinned = Pick<BindingFacts, 'issued_at' | 'price' | 'data'>;
+
+/** What the capability's own resolver says of a handle. It has as long as the handler. */
+async function pinnedBy(resolve: () => unknown, deadlineMs: number): Promise<Pinned | undefined> {
+  const heard = await askWithin(deadlineMs, resolve);
+  if (heard === LATE) {
+    const detail = `Cannot look up a binding: no answer within ${deadlineMs} ms; nothing happened`;
+    throw new Refusal(failure('service_unavailable', detail));
+  }
+  const pinned = returnedBy(heard, WHAT) ?? undefined;
+  if (pinned === undefined) return undefined;
+  const issuedAt = foreignTime(foreignMember(pinned, 'issued_at'));
+  // Without a real time a binding would never grow old.
+  if (issuedAt === undefined) throw new Error(`Cannot use ${WHAT}: "issued_at" is no Date`);
+  const price = foreignMember(pinned, 'price') ?? undefined;
+  return {
+    issued_at: new Date(issuedAt),
+    price: price === undefined ? undefined : foreignCharge(price),
+    data: bindingData(foreignMember(pinned, 'data')),
+  };
+}
+
+const WHAT = 'what resolveBinding() returned';
+
+/** How a call ended, as far as its undoing needs it. */
+export interface UndoableCall {
+  readonly outcome: string;
+  readonly parameters: JsonObject;
+  readonly output?: JsonObject | undefined;
+}
+
+/** What is kept with a call that completed and can be undone for a while. */
+export function rollbackOf(
+  { definition, store }: Parts,
+  { root_principal }: TokenCaller,
+  capability: Capability,
+  { outcome, parameters, output }: UndoableCall,
+): RollbackRecord | undefined {
+  const until = windowEnd(capability, store.now());
+  const compensation = capabilityOf(definition, capability.side_effect.compensation ?? '');
+  if (outcome !== 'completed' || !output || !until || !compensation) return undefined;
+  const values = compensationParameters(compensation, { parameters, output });
+  const digest = rollbackDigest(rollbackNames(capability, compensation), values);
+  return { capability: compensation.name, root_principal, digest, until };
+}
+
+/** Refuses a compensation that comes too late for every call it could undo. */
+export function closedRollback(
+  { definition, store }: Parts,
+  { root_principal }: TokenCaller,
+  capability: Capability,
+  parameters: JsonObject,
+): Promise<Failure | undefined> | undefined {
+  const ties = definition.rollbacks.get(capability.name);
+  return ties && closedFor(store, ties, { capability, root_principal, parameters });
+}
+
+async function closedFor(
+  store: Store,
+  ties: readonly (readonly string[])[],
+  call: { capability: Capability; root_principal: string; parameters: JsonObject },
+): Promise<Failure | undefined> {
+  const { capability, root_principal, parameters } = call;
+  const digests = new Set(ties.map((names) => rollbackDigest(names, parameters)));
+  let latest: Date | undefined;
+  for (const digest of digests) {
+    const key = { capability: capability.name, root_principal, digest };
+    const until = await store.rollbackUntil(key);
+    if (until && (!latest || until > latest)) latest = until;
+  }
+  return closedWindow(capability, latest, store.now());
+}

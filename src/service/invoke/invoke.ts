@@ -1,0 +1,282 @@
+/**
+ * Invocation: the order in which one call is checked, admitted, run and recorded.
+ *
+ * Read `check` as the specification's list, one rule a line. Nothing has an effect before the last
+ * rule has passed and the store has admitted the call; every call of a known caller leaves exactly one
+ * entry, and no answer goes out before that entry is durable.
+ *
+ * @module
+ */
+
+import { authorityFault, controlFault } from '../../domain/authority/authorization.ts';
+import { capabilityFreezes } from '../../domain/authority/freeze.ts';
+import { stepCapabilities } from '../../domain/composition/composition.ts';
+import { failure, Refusal, refuse } from '../../domain/failure.ts';
+import { boundPrice, checkBindings, handlesOf } from '../../domain/invocation/bindings.ts';
+import { checkBudget } from '../../domain/invocation/budget.ts';
+import { type RateState, rateHeaders } from '../../domain/invocation/rate.ts';
+import { amended } from '../../domain/values/amended.ts';
+import { digestOf } from '../../domain/wire/canonical.ts';
+import type { Capability } from '../../protocol/capability.ts';
+import type { Failure } from '../../protocol/failure.ts';
+import type { InvokeAnswer, InvokeRequest } from '../../protocol/invocation.ts';
+import type { FreezeRecord } from '../../storage/port/records.ts';
+import { OutcomeUnknown } from '../../storage/port/store.ts';
+import { requestApproval } from '../approval/request.ts';
+import { capabilityOf } from '../author/definition.ts';
+import { beginCall, budgetsOf, type Call, type CheckedCall } from '../core/call.ts';
+import { presentedToken, type TokenCaller, tokenCaller } from '../core/caller.ts';
+import { type Answer, type Ask, failureOf, requestOf } from '../core/operations.ts';
+import type { Parts, PresentedToken } from '../core/parts.ts';
+import { type Span, traced } from '../core/tracing.ts';
+import { refuseWithheld } from '../core/withheld.ts';
+import { admitAndRun } from './admission.ts';
+import {
+  approvalOf,
+  bindingsJudgedAt,
+  type Continuing,
+  continued,
+  continues,
+} from './approve-call.ts';
+import type { InvokeParts } from './handler.ts';
+import { closedRollback, findBindings, resolvedParameters } from './inputs.ts';
+import { keyClaim, replayOf } from './replay.ts';
+import { refusedCall, unrecordedCall } from './settle.ts';
+
+export async function invoke(parts: InvokeParts, ask: Ask): Promise<Answer> {
+  const watch = watchCall(parts, ask);
+  const answer = await watch.span.within(() => answerTo(parts, ask, watch));
+  const headers = { ...answer.headers, ...rateHeaders(watch.rates) };
+  const { stream } = answer;
+  if (!stream) {
+    watch.end(answer.body as InvokeAnswer);
+    return amended(answer, { headers });
+  }
+  const told: Answer['stream'] = async (sink) => {
+    const last = await watch.span.within(() => stream(sink));
+    watch.end(last);
+    return last;
+  };
+  return { ...answer, headers, stream: told };
+}
+
+async function answerTo(parts: InvokeParts, ask: Ask, { rates, saw }: Watch): Promise<Answer> {
+  let call = beginCall(undefined, rates);
+  try {
+    const reading = readInput('invoke', ask);
+    call = saw(beginCall(reading.input, rates, call.ids.invocation_id));
+    const presented = presentedToken(parts, ask);
+    const checked = await traced(parts.tracer, 'check', () =>
+      check(parts, presented, call, reading),
+    );
+    if ('replay' in checked) return checked.replay;
+    if ('asks' in checked) return await askApproval(parts, checked.asks);
+    return await admitAndRun(parts, checked);
+  } catch (error) {
+    const found = failureOf('invoke', error, parts.log);
+    // The call's entry may have been kept: a second one would tell of it twice.
+    if (error instanceof OutcomeUnknown) return unrecordedCall(parts, call, found);
+    return refusedCall(parts, call, found);
+  }
+}
+
+export interface Reading {
+  readonly ask: Ask;
+  readonly input?: unknown;
+  readonly request?: InvokeRequest;
+  readonly fault?: Refusal;
+}
+
+/** Reads the request first, for the ids to echo; what is wrong with it is for known callers to hear. */
+export function readInput(name: 'invoke' | 'test', ask: Ask): Reading {
+  let input: unknown;
+  try {
+    input = ask.input();
+    const read = requestOf(name, { input: () => input });
+    return { ask, input, request: amended({ idempotency_key: undefined }, read) };
+  } catch (error) {
+    if (error instanceof Refusal) return { ask, input, fault: error };
+    throw error;
+  }
+}
+
+/** Every rule that needs no change of the store, in the order in which a caller hears of them. */
+export async function check(
+  parts: InvokeParts,
+  presented: PresentedToken,
+  call: Call,
+  { ask, request: sent, fault }: Reading,
+): Promise<CheckedCall | { replay: Answer } | { asks: CheckedCall }> {
+  refuseWithheld(parts);
+  const known = await loadCaller(parts, presented, call, sent);
+  const { token, loaded } = known;
+  ask.proved?.();
+  refuse(parts.rates.outpaced(token.root_principal));
+  const root = { policy: 'principal', name: token.root_principal } as const;
+  await parts.rates.take(call, root, parts.config.rate_limit);
+  if (fault || !sent) throw fault;
+  const capability = knownCapability(parts, call, sent);
+  const own = { policy: 'capability', name: capability.name } as const;
+  await parts.rates.take(call, own, capability.rate_limit);
+  const steps = stepCapabilities(parts.definition.catalog, capability);
+  for (const { name, rate_limit } of steps) {
+    // What is left of a step's limit is not told: a caller paces itself by the whole.
+    await parts.rates.take({ rates: [] }, { policy: 'capability', name }, rate_limit);
+  }
+  const whole = [capability, ...steps] as const;
+  refuse(otherResponseMode(capability, sent));
+  const { lineage } = loaded;
+  refuse(authorityFault({ token, whole, lineage, taskId: sent.task_id }));
+  const { caller, request, resolving }: Continuing = continues(capability, sent)
+    ? await continued(parts, known, capability, sent)
+    : { caller: known, request: sent };
+  if (caller !== known) nameGrant(call, caller);
+  const { key, record } = await keyClaim(parts, caller, request);
+  const replay = await replayOf(parts, amended(call, { caller }), request, record);
+  if (replay) return { replay };
+  refuse(controlFault(token, whole));
+  const bindings = checkBindings(capability, request.parameters, {
+    root_principal: token.root_principal,
+    at: await bindingsJudgedAt(parts, caller, capability),
+    find: await findBindings(parts, caller, capability, request.parameters),
+  });
+  refuse(bindings.failure);
+  const price = boundPrice(bindings.bound);
+  const budget = checkBudget(token, capability, budgetsOf(loaded), price);
+  call.budget = budget.context;
+  refuse(budget.failure);
+  const parameters = await (resolving ??
+    resolvedParameters(parts, caller, capability, request.parameters));
+  const parametersDigest = digestOf(parameters);
+  call.parametersDigest = parametersDigest;
+  refuse(await closedRollback(parts, caller, capability, parameters));
+  const { bound } = bindings;
+  const { charge } = budget;
+  const checked = amended(call, {
+    caller,
+    request,
+    capability,
+    parameters,
+    parametersDigest,
+    bound,
+    charge,
+    idempotencyKey: key,
+  });
+  const { needed, grant } = approvalOf(parts, checked);
+  if (needed && !grant) return { asks: checked };
+  // What was approved is what runs.
+  return grant ? { ...checked, grant, parameters: grant.parameters } : checked;
+}
+
+/** Loads, in one trip, the token and everything that the checks will ask for. */
+async function loadCaller(
+  parts: InvokeParts,
+  presented: PresentedToken,
+  call: Call,
+  request: InvokeRequest | undefined,
+): Promise<TokenCaller> {
+  const capability = request && capabilityOf(parts.definition, request.capability);
+  const loaded = await parts.store.load({
+    tokenId: presented.tokenId,
+    capability: capability?.name,
+    grantId: request?.approval_grant,
+    bindingIds: capability && request ? handlesOf(capability, request.parameters) : [],
+    idempotency:
+      capability && request?.idempotency_key !== undefined
+        ? { capability: capability.name, key: request.idempotency_key }
+        : undefined,
+  });
+  const frozen =
+    capability?.composition &&
+    (await frozenSteps(parts, capability.composition, loaded.token?.root_principal));
+  const all = frozen ? amended(loaded, { freezes: [...loaded.freezes, ...frozen] }) : loaded;
+  const judged = tokenCaller(parts, presented, all);
+  // A stored token that has expired or was revoked has an owner, so its refusal is an entry too.
+  call.caller = 'caller' in judged ? judged.caller : judged.known;
+  call.request = request;
+  const taskId = call.caller?.token.purpose.task_id;
+  if (typeof taskId === 'string') call.ids.task_id ??= taskId;
+  if (call.caller) nameGrant(call, call.caller);
+  if ('failure' in judged) throw new Refusal(judged.failure);
+  return judged.caller;
+}
+
+/** A whole is frozen with any of its steps. */
+function frozenSteps(
+  { store }: Parts,
+  { steps }: NonNullable<Capability['composition']>,
+  rootPrincipal: string | undefined,
+): Promise<readonly FreezeRecord[]> {
+  const names = steps.map(({ capability }) => capability);
+  return store.freezesUnder(capabilityFreezes(names, rootPrincipal));
+}
+
+/** The entry of a continuation names its grant, but nobody else's. */
+function nameGrant(call: Call, { token, loaded: { grant } }: TokenCaller): void {
+  if (grant?.chain !== token.chain) return;
+  call.approvalGrantId = grant.grant_id;
+  call.approvalRequestId = grant.approval_request_id;
+}
+
+function knownCapability(parts: InvokeParts, call: Call, request: InvokeRequest): Capability {
+  const capability = capabilityOf(parts.definition, request.capability);
+  call.capability = capability;
+  if (capability) return capability;
+  const detail = `Cannot invoke "${request.capability}": the service has no such capability`;
+  throw new Refusal(failure('unknown_capability', detail));
+}
+
+function otherResponseMode(
+  { name, response_modes: modes }: Capability,
+  { stream }: InvokeRequest,
+): Failure | undefined {
+  if (modes.includes(stream ? 'streaming' : 'unary')) return undefined;
+  return stream
+    ? failure('streaming_not_supported', `Cannot stream "${name}": it answers in one piece`)
+    : failure(
+        'streaming_required',
+        `Cannot answer "${name}" in one piece: ask with "stream": true`,
+      );
+}
+
+/** Also when the request could not be kept: the call was refused, and has its entry. */
+async function askApproval(parts: InvokeParts, call: CheckedCall): Promise<Answer> {
+  const found = await requestApproval(parts, call).catch((error) =>
+    failureOf('invoke', error, parts.log),
+  );
+  return refusedCall(parts, call, found);
+}
+
+interface Watch {
+  readonly span: Span;
+  /** Filled in while the call is counted. */
+  readonly rates: RateState[];
+  /** Looks on while what is known of the call grows. */
+  saw(call: Call): Call;
+  end(answer: InvokeAnswer): void;
+}
+
+function watchCall({ tracer, ended }: Parts, ask: Ask): Watch {
+  const begun = performance.now();
+  const span = tracer.call('invoke', ask.trace);
+  let seen: Call | undefined;
+  return {
+    span,
+    rates: [],
+    saw(call) {
+      seen = call;
+      return call;
+    },
+    end(answer) {
+      const capability = seen?.capability?.name;
+      const outcome = answer.success ? 'success' : answer.failure.type;
+      span.note({
+        'writ.invocation_id': answer.invocation_id,
+        'writ.outcome': outcome,
+        ...(capability !== undefined && { 'writ.capability': capability }),
+      });
+      span.end();
+      ended({ capability, outcome, seconds: (performance.now() - begun) / 1_000 });
+    },
+  };
+}

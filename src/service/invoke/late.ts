@@ -1,0 +1,225 @@
+/**
+ * Late ends: a handler that finishes after its call was closed as unknown, by its deadline or by
+ * others that thought its process dead or took its turn.
+ *
+ * What it did is told in a later entry. Money stays as it was charged, except that a handler which
+ * declares that nothing happened gets it given back; one that reports more than was reserved has
+ * overrun like any other.
+ *
+ * @module
+ */
+
+import { capabilityTarget } from '../../domain/authority/freeze.ts';
+import { failure } from '../../domain/failure.ts';
+import { type Charge, settledCost } from '../../domain/invocation/budget.ts';
+import { formatMinor } from '../../domain/values/money.ts';
+import type { Capability } from '../../protocol/capability.ts';
+import type { JsonObject } from '../../protocol/primitives.ts';
+import type { Overrun, Settlement } from '../../storage/port/invocation-store.ts';
+import type { FreezeRecord } from '../../storage/port/records.ts';
+import {
+  answerOf,
+  bytesOf,
+  type Call,
+  type CheckedCall,
+  type Ending,
+  endingEntry,
+  moneyOf,
+} from '../core/call.ts';
+import { actEntry } from '../core/entries.ts';
+import type { Answer } from '../core/operations.ts';
+import type { Parts } from '../core/parts.ts';
+import type { HandledCall } from './context.ts';
+import type { Done } from './handler.ts';
+
+/** What a late end needs of its call. */
+export type LateCall = Call &
+  Pick<CheckedCall, 'caller' | 'capability'> &
+  Pick<Partial<CheckedCall>, 'charge'>;
+
+/**
+ * Tells, when a handler ends that was still running, what the entry of its call does not say. That
+ * entry says what the handler had `reported` until then.
+ */
+export function lateSettlement(
+  parts: Parts,
+  call: LateCall,
+  { late, reported }: Pick<Done, 'late' | 'reported'>,
+): void {
+  const recorded = late
+    ?.then((done) => record(parts, call, done, reported))
+    .catch((error) => parts.log.error({ err: error }, 'a late outcome could not be recorded'));
+  if (recorded !== undefined) void parts.work.track(recorded);
+}
+
+/**
+ * The handler's outcome came too late to be the call's. A call that lost its turn is still open, and
+ * nobody else would close it while this process lives; so it is closed as unknown here.
+ */
+export async function supersededCall(
+  parts: Parts,
+  call: CheckedCall,
+  done: Done,
+  settlement: Settlement,
+): Promise<Answer> {
+  const detail = 'Cannot say what became of the call: it ended after its turn was over';
+  const found = failure('outcome_unknown', detail);
+  const told = { ...call, budget: 'unsettled' as const };
+  const { overrun } = settlement;
+  const ending: Ending = {
+    state: 'indeterminate',
+    failure: found,
+    cost: call.charge,
+    detail: overrun && done.reported && { cost_reported: moneyOf(done.reported) },
+  };
+  const entry = endingEntry(parts, told, ending);
+  const closing: Settlement = {
+    ...settlement,
+    outcome: 'indeterminate',
+    actual: undefined,
+    bindings: [],
+    answer: bytesOf(answerOf(parts, told, ending, entry)),
+    entry,
+  };
+  const tell = (closed: 'settled' | 'superseded') =>
+    lateSettlement(parts, call, {
+      late: done.late ?? Promise.resolve(done),
+      reported: closed === 'settled' ? done.reported : undefined,
+    });
+  const closed = await parts.settler.settle(closing, tell);
+  if (closed !== 'unknown') tell(closed);
+  const receipt = closed === 'settled' ? entry : undefined;
+  return { body: answerOf(parts, told, ending, receipt), failure: found };
+}
+
+async function record(
+  parts: Parts,
+  call: LateCall,
+  done: Done,
+  told: Charge | undefined,
+): Promise<void> {
+  // Whoever adopts the call tells how it ended.
+  if (done.isAbandoned) return;
+  const { capability, charge: checked } = call;
+  const { cost, detail, overrun } = costAndOverrun(parts, call, done, {
+    capability,
+    checked,
+    told,
+  });
+  const ending: Ending = {
+    entryType: 'settlement',
+    state: done.outcome === 'no_effect' ? 'failed' : done.outcome,
+    result: done.result,
+    failure: done.failure,
+    cost: done.outcome === 'no_effect' ? undefined : (checked ?? cost),
+    detail:
+      done.steps || detail ? { ...(done.steps && { steps: done.steps }), ...detail } : undefined,
+  };
+  const entry = endingEntry(parts, call, ending);
+  const refund = done.outcome === 'no_effect';
+  const { invocation_id } = call.ids;
+  // One that ends unknown after all is still an operator's to reconcile.
+  const isKnown = done.outcome !== 'indeterminate';
+  // An entry is kept once, so this can be repeated.
+  await parts.settler.insist(async () => {
+    const reconciled =
+      isKnown && (await parts.store.reconcile(invocation_id, refund, () => entry, { overrun }));
+    if (!reconciled) await parts.store.append([entry], [], overrun);
+  });
+}
+
+export interface SettledCost {
+  /** What is charged. */
+  readonly cost?: Charge | undefined;
+  /** What an entry says besides. */
+  readonly detail?: JsonObject | undefined;
+  readonly overrun?: Overrun | undefined;
+}
+
+export interface Priced {
+  readonly capability: Capability;
+  /** What was reserved for the call. */
+  readonly checked?: Charge | undefined;
+  /** What an entry of the call says already that it reported: only what is more than that is new. */
+  readonly told?: Charge | undefined;
+}
+
+/**
+ * What a call is charged, and what follows when its handler reported more than was checked. Every way in
+ * which a handler can end comes through here, also one after its deadline.
+ */
+export function costAndOverrun(
+  parts: Parts,
+  call: HandledCall,
+  { outcome, reported }: Pick<Done, 'outcome' | 'reported'>,
+  { capability, checked, told }: Priced,
+): SettledCost {
+  if (outcome === 'no_effect') return {};
+  const { cost, excess } = settledCost(capability, checked, reported);
+  if (!excess || !reported || covers(told, reported)) return { cost };
+  const facts = { ...call.ids, capability: capability.name, reported: moneyOf(reported) };
+  const charged = cost ? moneyOf(cost) : null;
+  parts.log.error(
+    { alarm: 'cost_above_reservation', ...facts, charged },
+    'a handler reported a cost above what was reserved',
+  );
+  parts.overran(capability.name);
+  const isFreezing = capability.on_overrun === 'freeze';
+  return {
+    cost,
+    detail: { cost_reported: moneyOf(reported) },
+    overrun: {
+      token_id: call.caller.token.token_id,
+      debt: debtOf(checked, reported, told),
+      freeze: isFreezing ? freezeOf(parts, call, capability, reported) : undefined,
+    },
+  };
+}
+
+/** Nothing where the currencies differ: such amounts cannot be compared. */
+function debtOf(
+  checked: Charge | undefined,
+  { currency, amount }: Charge,
+  told: Charge | undefined,
+): Charge | undefined {
+  if (checked?.currency !== currency) return undefined;
+  const owed = told?.currency === currency && told.amount > checked.amount ? told : checked;
+  return { currency, amount: amount - owed.amount };
+}
+
+function covers(told: Charge | undefined, { currency, amount }: Charge): boolean {
+  return told?.currency === currency && told.amount >= amount;
+}
+
+function freezeOf(
+  parts: Parts,
+  { ids, caller }: HandledCall,
+  { name }: Capability,
+  { currency, amount }: Charge,
+): NonNullable<Overrun['freeze']> {
+  const { root_principal, token } = caller;
+  const frozen_by = `service:${parts.definition.id}`;
+  const reason = `invocation ${ids.invocation_id} reported ${formatMinor(amount, currency)} ${currency}, more than was reserved`;
+  const record: FreezeRecord = {
+    what: 'capability',
+    target: capabilityTarget(name, root_principal),
+    reason,
+    frozen_by,
+    frozen_at: parts.store.now(),
+  };
+  const actor = { principal: frozen_by, root_principal };
+  const { invocation_id } = ids;
+  const detail = {
+    verb: 'freeze',
+    what: 'capability',
+    target: name,
+    root_principal,
+    reason,
+    invocation_id,
+  };
+  const { token_id } = token;
+  return {
+    record,
+    entry: actEntry(parts, actor, { entry_type: 'operator', capability: name, token_id, detail }),
+  };
+}

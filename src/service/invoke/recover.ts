@@ -1,0 +1,132 @@
+/**
+ * What becomes of a call that nobody finished: the entry that says so, and operators' word on it.
+ *
+ * @module
+ */
+
+import { failure, Refusal, refuse } from '../../domain/failure.ts';
+import { eventClassOf } from '../../domain/invocation/side-effect.ts';
+import type { InvocationIds } from '../../protocol/invocation.ts';
+import type { IndeterminateInvocation, ReconcileAnswer } from '../../protocol/operator.ts';
+import type { JsonObject, Money } from '../../protocol/primitives.ts';
+import type { IntentRecord } from '../../storage/port/records.ts';
+import type { Close } from '../../storage/recovery.ts';
+import { capabilityOf } from '../author/definition.ts';
+import { notOperator, operatorEntry } from '../authority/freeze.ts';
+import { answered, audited, inLane } from '../core/audited.ts';
+import { answerOf, bytesOf, type Call, moneyOf } from '../core/call.ts';
+import { acted, actorOf, callerOf, type TokenCaller } from '../core/caller.ts';
+import { entryBy } from '../core/entries.ts';
+import { type Answer, type Ask, requestOf } from '../core/operations.ts';
+import { listed } from '../core/page.ts';
+import type { Parts } from '../core/parts.ts';
+
+/** A list for people to work through; the oldest come first. */
+const INDETERMINATE_SHOWN_MAX = 1_000;
+const INDETERMINATE_READ_MAX = 32;
+
+/** Closes an abandoned call from what its intent says: its process ended before it recorded an outcome. */
+export function closeAbandoned(parts: Parts): Close {
+  return async (intent) => {
+    const ids = intent.facts.ids as InvocationIds;
+    const found = failure(
+      'outcome_unknown',
+      'Cannot say what became of the call: the process that ran it ended',
+    );
+    const caller = { principal: intent.subject, root_principal: intent.root_principal };
+    const fact = (name: string) => textOf(intent.facts[name]);
+    const { detail } = intent.facts;
+    const capability = capabilityOf(parts.definition, intent.capability);
+    const entry = entryBy(parts, caller, {
+      entry_type: 'invocation',
+      ...ids,
+      capability: intent.capability,
+      event_class: eventClassOf(capability, false),
+      state: 'indeterminate',
+      failure_type: found.type,
+      token_id: intent.token_id,
+      parameters_digest: fact('parameters_digest'),
+      approval_request_id: fact('approval_request_id'),
+      approval_grant_id: fact('approval_grant_id'),
+      cost_actual: intent.charge && moneyOf(intent.charge),
+      detail: (detail as JsonObject | null) ?? undefined,
+      retention: capability?.observability?.retention,
+    });
+    const call: Call = {
+      ids,
+      caller: await admittedCaller(parts, intent),
+      capability,
+      charge: intent.charge,
+      budget: 'unsettled',
+      rates: [],
+    };
+    const body = answerOf(parts, call, { state: 'indeterminate', failure: found }, entry);
+    return { entry, answer: bytesOf(body) };
+  };
+}
+
+/** Who made an admitted call, unless the token is gone. It may have been revoked: that changes nothing. */
+export async function admittedCaller(
+  { store }: Parts,
+  { token_id, subject, root_principal }: IntentRecord,
+): Promise<TokenCaller | undefined> {
+  const loaded = await store.load({ tokenId: token_id });
+  const { token } = loaded;
+  if (!token) return undefined;
+  const { caller_class } = token;
+  return { kind: 'token', principal: subject, root_principal, caller_class, token, loaded };
+}
+
+function textOf(fact: unknown): string | undefined {
+  return typeof fact === 'string' ? fact : undefined;
+}
+
+export async function indeterminate(parts: Parts, ask: Ask): Promise<Answer> {
+  return answered(parts, await callerOf(parts, ask), async (caller) => {
+    refuse(notOperator(caller, 'indeterminate'));
+    return inLane(parts, caller, ask, (slices) =>
+      listed(slices, {
+        name: 'indeterminate',
+        limit: INDETERMINATE_SHOWN_MAX,
+        readMax: INDETERMINATE_READ_MAX,
+        read: (limit, last) => parts.store.indeterminate(limit, last?.operation_id),
+        view: viewOf,
+      }),
+    );
+  });
+}
+
+/** Says once what an unknown outcome was. `not_executed` gives the money back. */
+export async function reconcile(parts: Parts, ask: Ask): Promise<ReconcileAnswer> {
+  return audited(parts, await callerOf(parts, ask), 'operator', async (caller) => {
+    refuse(notOperator(caller, 'reconcile'));
+    const { invocation_id, outcome, reason } = requestOf('operator.reconcile', ask);
+    const refund = outcome === 'not_executed';
+    const entry = () =>
+      operatorEntry(parts, caller, 'reconcile', { invocation_id, outcome, reason });
+    const intent = acted(
+      await parts.store.reconcile(invocation_id, refund, entry, { actor: actorOf(caller) }),
+    );
+    if (!intent) {
+      const detail = `Cannot reconcile "${invocation_id}": no such call is of unknown outcome`;
+      throw new Refusal(failure('not_found', detail));
+    }
+    return { invocation_id, outcome, refunded: refund ? chargedBy(intent) : null };
+  });
+}
+
+function viewOf(intent: IntentRecord): IndeterminateInvocation {
+  return {
+    invocation_id: intent.invocation_id,
+    capability: intent.capability,
+    root_principal: intent.root_principal,
+    subject: intent.subject,
+    token_id: intent.token_id,
+    charged: chargedBy(intent),
+    admitted_at: intent.admitted_at.toISOString(),
+  };
+}
+
+function chargedBy({ charge }: IntentRecord): Money | null {
+  return charge ? moneyOf(charge) : null;
+}

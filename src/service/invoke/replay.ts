@@ -1,0 +1,134 @@
+/**
+ * Replay: the same call with the same key gets the stored answer, byte for byte, and nothing runs.
+ *
+ * @module
+ */
+
+import { failure, Refusal } from '../../domain/failure.ts';
+import { digestOf } from '../../domain/wire/canonical.ts';
+import type { InvokeAnswer, InvokeRequest, StreamSummary } from '../../protocol/invocation.ts';
+import type { IdempotencyRecord } from '../../storage/port/records.ts';
+import { type Call, endingEntry } from '../core/call.ts';
+import type { TokenCaller } from '../core/caller.ts';
+import type { Answer } from '../core/operations.ts';
+import type { Parts } from '../core/parts.ts';
+import type { EventSink } from '../core/stream.ts';
+
+/** The digest by which two calls with one key are told apart: the parameters as they were sent. */
+export function fingerprintOf(request: InvokeRequest): string {
+  return digestOf(request.parameters);
+}
+
+/** The key that a call is known by, and what is stored under it. */
+export interface KeyClaim {
+  readonly key?: string | undefined;
+  readonly record?: IdempotencyRecord | undefined;
+}
+
+/**
+ * A call whose handler asked for approval was admitted, so its key tells of the asking. Its
+ * continuation may bring the same key, and is then known by the key and the grant.
+ */
+export function keyClaim(
+  parts: Parts,
+  caller: TokenCaller,
+  request: InvokeRequest,
+): Promise<KeyClaim> | KeyClaim {
+  const { idempotency_key: key, approval_grant } = request;
+  const record = caller.loaded.idempotency;
+  if (key === undefined || approval_grant === undefined) return { key, record };
+  if (!record || askedUnder(record, request) === undefined) return { key, record };
+  return continuedClaim(parts, caller, request.capability, continuationKey(key, approval_grant));
+}
+
+/** The key of a continuation. No key that a caller sends has a space in it. */
+export function continuationKey(key: string, grantId: string): string {
+  return `${key} ${grantId}`;
+}
+
+async function continuedClaim(
+  { store }: Parts,
+  { token }: TokenCaller,
+  capability: string,
+  key: string,
+): Promise<KeyClaim> {
+  const { idempotency } = await store.load({
+    tokenId: token.token_id,
+    idempotency: { capability, key },
+  });
+  return { key, record: idempotency };
+}
+
+/** The approval request that the same call under this key was answered with, if it was. */
+export function askedUnder(
+  { answer, fingerprint }: IdempotencyRecord,
+  request: InvokeRequest,
+): string | undefined {
+  if (!answer || fingerprint !== fingerprintOf(request)) return undefined;
+  const body: InvokeAnswer = JSON.parse(new TextDecoder().decode(answer));
+  if (body.success || body.failure.type !== 'approval_required') return undefined;
+  return body.failure.approval_request_id;
+}
+
+/** The stored answer, or nothing when the key is new. Refuses a key that was used otherwise. */
+export function replayOf(
+  parts: Parts,
+  call: Call & { caller: TokenCaller },
+  request: InvokeRequest,
+  record: IdempotencyRecord | undefined,
+): Promise<Answer> | undefined {
+  const isReplay = record && request.idempotency_key !== undefined;
+  return isReplay ? replayed(parts, call, request, record) : undefined;
+}
+
+async function replayed(
+  parts: Parts,
+  call: Call & { caller: TokenCaller },
+  request: InvokeRequest,
+  record: IdempotencyRecord,
+): Promise<Answer> {
+  if (record.fingerprint !== fingerprintOf(request)) {
+    const detail = `Cannot use key "${request.idempotency_key}": it was used with other parameters`;
+    throw new Refusal(failure('idempotency_mismatch', detail));
+  }
+  if (!record.answer) {
+    const detail = `Cannot answer yet: the first call with key "${request.idempotency_key}" is running`;
+    throw new Refusal(
+      failure('idempotency_in_progress', detail, { estimated_availability: 'PT1S' }),
+    );
+  }
+  const text = new TextDecoder().decode(record.answer);
+  const body: InvokeAnswer = JSON.parse(text);
+  const entry = endingEntry(parts, call, {
+    entryType: 'replay',
+    state: body.success ? 'completed' : 'failed',
+    ...(!body.success && { failure: body.failure }),
+  });
+  await parts.store.append([entry]);
+  return {
+    body,
+    // A streamed call is replayed as its last event, to whoever asks for a stream.
+    ...(request.stream && { stream: lastEvent(parts, body) }),
+    text,
+    failure: body.success ? undefined : body.failure,
+    headers: { 'idempotent-replayed': 'true' },
+  };
+}
+
+/** A call that was not streamed the first time has nothing but its end to tell. */
+const ONE_EVENT: StreamSummary = {
+  response_mode: 'unary',
+  events_emitted: 1,
+  events_delivered: 1,
+  duration_ms: 0,
+  client_disconnected: false,
+};
+
+function lastEvent({ store }: Parts, body: InvokeAnswer) {
+  return async (sink: EventSink) => {
+    const told = { ...body, stream_summary: body.stream_summary ?? ONE_EVENT };
+    const json = JSON.stringify({ ...told, timestamp: store.now().toISOString() });
+    await sink.send(body.success ? 'completed' : 'failed', json);
+    return body;
+  };
+}

@@ -1,0 +1,98 @@
+/**
+ * Audit: the caller's own trail, newest first, each entry with what proves it.
+ *
+ * @module
+ */
+
+import { failure, Refusal } from '../../domain/failure.ts';
+import type { StoredEntry } from '../../domain/log/entry.ts';
+import { entryView } from '../../domain/log/entry.ts';
+import { amended } from '../../domain/values/amended.ts';
+import type { AuditEntry, AuditQuery } from '../../protocol/audit.ts';
+import type { EntryQuery } from '../../storage/port/store.ts';
+import { answered, inLane } from '../core/audited.ts';
+import { type Caller, callerOf, holds } from '../core/caller.ts';
+import { type Answer, type Ask, requestOf } from '../core/operations.ts';
+import { createPage } from '../core/page.ts';
+import type { Parts } from '../core/parts.ts';
+import type { Slices } from '../pace/slices.ts';
+
+/** Entries in one read: about a millisecond of an embedded store. */
+const READ_MAX = 32;
+
+/**
+ * Reads for one answer. The longest page takes fewer; a query that finds nothing in so many is
+ * answered with the place to go on from.
+ */
+const READS_MAX = 256;
+
+/** A principal sees its own trail; an operator with the audit scope sees every trail. */
+export async function queryAudit(parts: Parts, ask: Ask): Promise<Answer> {
+  return answered(parts, await callerOf(parts, ask), async (caller) => {
+    const query = requestOf('audit.query', ask);
+    const filters = filtersOf(caller, query);
+    return inLane(parts, caller, ask, (slices) => readPage(parts, slices, query, filters));
+  });
+}
+
+type Filters = Omit<EntryQuery, 'limit'>;
+
+function filtersOf(caller: Caller, query: AuditQuery): Filters {
+  return {
+    rootPrincipal: holds(caller, 'operator:audit') ? undefined : caller.root_principal,
+    entryType: query.entry_type === 'all' ? undefined : (query.entry_type ?? 'invocation'),
+    capability: query.capability,
+    invocationId: query.invocation_id,
+    clientReferenceId: query.client_reference_id,
+    taskId: query.task_id,
+    parentInvocationId: query.parent_invocation_id,
+    since: query.since ? new Date(query.since) : undefined,
+    before: placeOf(query.cursor),
+  };
+}
+
+async function readPage(
+  { store }: Parts,
+  slices: Slices,
+  query: AuditQuery,
+  filters: Filters,
+): Promise<Answer> {
+  const page = createPage<AuditEntry>('entries', query.limit);
+  let { before } = filters;
+  let isFull = false;
+  for (let reads = 0; reads < READS_MAX && !isFull; reads++) {
+    // One more than asked for tells whether there is a next page.
+    const limit = Math.min(READ_MAX, query.limit + 1 - page.count);
+    await slices.turn();
+    const found = await store.queryEntries({ ...filters, before, limit });
+    await slices.each(found.entries, (stored) => {
+      isFull = !page.add(viewOf(stored, query));
+      return !isFull;
+    });
+    if (!isFull) before = found.next;
+    if (before === undefined) break;
+  }
+  const next = isFull ? page.last?.sequence : before;
+  const next_cursor = next === undefined ? null : String(next);
+  return page.answer({ count: page.count, next_cursor });
+}
+
+function viewOf(stored: StoredEntry, { include }: AuditQuery): AuditEntry {
+  const view = entryView(stored);
+  const { leaf, personal } = stored;
+  if (include !== 'leaf' || !leaf) return view;
+  const proved = amended(view, { leaf: base64Of(leaf) });
+  return personal ? amended(proved, { personal: base64Of(personal) }) : proved;
+}
+
+function base64Of({ buffer, byteOffset, length }: Uint8Array): string {
+  return Buffer.from(buffer, byteOffset, length).toString('base64');
+}
+
+/** The place after which a page goes on: everything above it was given or does not match. */
+function placeOf(cursor: string | undefined): number | undefined {
+  if (cursor === undefined) return undefined;
+  if (/^(?:0|[1-9]\d{0,14})$/.test(cursor)) return Number(cursor);
+  const detail = `Cannot go on from "${cursor}": expected a cursor of an earlier page`;
+  throw new Refusal(failure('invalid_parameters', detail));
+}

@@ -1,0 +1,253 @@
+/**
+ * How an operator ends the state in which a log is withheld (`withheld.ts`).
+ *
+ * Signed entries that are lost: what survived stays in place and its signatures stay good, everything that
+ * was promised before is void, and a new log begins whose first entry names both heads. A lost mark:
+ * the store's own last checkpoint takes its place.
+ *
+ * Each step can be repeated, and until the last one the log stays withheld, so a run that was killed is
+ * repaired by the next one. Services may run meanwhile: a new log begins only on the very head for which
+ * everything was found void, and they notice it when they compare the next time.
+ *
+ * @module
+ */
+
+import { rootText } from '../../domain/log/checkpoint.ts';
+import { foldPeaks } from '../../domain/log/merkle.ts';
+import {
+  type BreakDetail,
+  ORIGIN_SPAN,
+  ORIGINS_MAX,
+  successorOf,
+} from '../../domain/log/origin.ts';
+import type { MarkStore } from '../../storage/port/mark.ts';
+import type { ApprovalRecord } from '../../storage/port/records.ts';
+import {
+  type ApprovalPlace,
+  type Store,
+  StoreUnavailable,
+  type TreeHead,
+} from '../../storage/port/store.ts';
+import { actEntry } from '../core/entries.ts';
+import {
+  type ComparedParts,
+  compareLog,
+  currentOrigin,
+  type LostHead,
+  SealingRefused,
+  seenElsewhere,
+} from './compare-log.ts';
+
+/** Rows in one question to the store. */
+const PAGE = 500;
+
+/** Services that have not noticed yet may append meanwhile; more than this is no coincidence. */
+const BEGIN_TRIES = 20;
+
+export interface RecoverParts extends ComparedParts {
+  /** The store without the check of MACs: a request whose row does not match is voided too. */
+  readonly unchecked: Pick<Store, 'listApprovals'>;
+  readonly operator: string;
+  /** The second operator, where the configuration has more than one. */
+  readonly confirmedBy?: string | undefined;
+}
+
+export interface Recovery {
+  readonly logId: string;
+  /** Entries of the log that ended, and how many were signed as far as is known. */
+  readonly surviving: number;
+  readonly lost: LostHead;
+  /** Root tokens that were revoked and requests that were denied by this run. */
+  readonly voided: number;
+}
+
+/** Rejects, and changes nothing, when the log extends what was signed. */
+export async function acceptLoss(parts: RecoverParts): Promise<Recovery> {
+  const { store, mark } = parts;
+  const found = await refusalOf(parts);
+  if (found?.kind !== 'rollback') {
+    throw new Error(found?.message ?? 'the log extends what was signed: nothing is lost');
+  }
+  const ended = await currentOrigin(store);
+  if (ended.first / ORIGIN_SPAN + 1 >= ORIGINS_MAX) {
+    throw new Error(`the store has had ${ORIGINS_MAX} logs; start with a new store`);
+  }
+  // Whatever copy of the store turns up later: this log is never signed again.
+  const logId = mark ? await endLog(mark, ended.logId) : successorOf(ended.logId);
+  const lost = found.lost ?? {};
+  let voided = 0;
+  for (let tries = 1; tries <= BEGIN_TRIES; tries++) {
+    const head = await store.sequence();
+    if (head.first !== ended.first) throw new Error('another run has begun the next log meanwhile');
+    const changed = await voidAuthority(parts);
+    voided += changed;
+    if (changed > 0) continue;
+    const detail = breakDetail(parts, { logId, endedLogId: ended.logId, lost, head });
+    await mark?.say(logId, 'accepted');
+    if (await store.beginOrigin(head, logId, operatorEntry(parts, detail))) {
+      return { logId, surviving: head.size, lost, voided };
+    }
+  }
+  throw new StoreUnavailable('services keep appending to the log; stop them and try again');
+}
+
+/**
+ * Marks the log as ended and returns the id of the one that begins after it, the same for every run: a
+ * run that was interrupted is repaired, and two copies of the store never have a successor each. Rejects
+ * when the successor was signed, or when it is not known: its numbers would be signed twice.
+ */
+async function endLog(mark: MarkStore, endedId: string): Promise<string> {
+  const known = await mark.successor(endedId);
+  const isOver =
+    known === undefined
+      ? (await mark.word(endedId)) === 'ended'
+      : (await mark.read(known)) !== undefined || (await mark.word(known)) === 'ended';
+  if (isOver) throw new Error(`this is a copy of a log that an operator ended; ${COPY_ADVICE}`);
+  return mark.end(endedId, known ?? successorOf(endedId));
+}
+
+const COPY_ADVICE =
+  'the store of its successor must be brought back, or a new store must be started';
+
+/** Rejects, and changes nothing, when there is a mark or nothing that could be marked. */
+export async function acceptMissingMark(parts: RecoverParts): Promise<{ logId: string }> {
+  const { store, mark } = parts;
+  const found = await refusalOf(parts);
+  if (!mark || found?.kind !== 'missing') {
+    throw new Error(found?.message ?? 'the log has its mark, or needs none');
+  }
+  const { logId, first } = await currentOrigin(store);
+  const last = await store.lastCheckpoint();
+  const own = last && last.sequence > first ? last : undefined;
+  const { size } = await store.sequence();
+  const facts = { checkpoint: own?.sequence ?? null, entry_count: size };
+  const detail = { verb: 'recover', accepted: 'missing_mark', ...facts, ...confirmation(parts) };
+  await store.append([operatorEntry(parts, detail)]);
+  if (!own) await mark.say(logId, 'accepted');
+  else if (!(await mark.advance(logId, undefined, own))) {
+    throw new Error('another process has written a mark meanwhile');
+  }
+  return { logId };
+}
+
+async function refusalOf(parts: RecoverParts): Promise<SealingRefused | undefined> {
+  try {
+    const compared = await compareLog(parts);
+    if (compared) await seenElsewhere(parts, compared);
+    return undefined;
+  } catch (error) {
+    if (error instanceof SealingRefused) return error;
+    throw error;
+  }
+}
+
+interface Break {
+  readonly logId: string;
+  readonly endedLogId: string;
+  readonly lost: LostHead;
+  readonly head: TreeHead;
+}
+
+function breakDetail(parts: RecoverParts, { logId, endedLogId, lost, head }: Break): BreakDetail {
+  return {
+    ...{ verb: 'recover', accepted: 'loss', log_id: logId, ended_log_id: endedLogId, lost },
+    surviving: { entry_count: head.size, merkle_root: rootText(foldPeaks(head.peaks)) },
+    ...confirmation(parts),
+  };
+}
+
+function confirmation({ confirmedBy }: RecoverParts): object {
+  return confirmedBy === undefined ? {} : { confirmed_by: confirmedBy };
+}
+
+function operatorEntry({ store, operator }: RecoverParts, detail: object) {
+  const caller = { principal: operator, root_principal: operator };
+  return actEntry({ store }, caller, { entry_type: 'operator', detail: { ...detail } });
+}
+
+/**
+ * Voids all that lives: root tokens with everything below them, pending requests, grants, bindings,
+ * keys. Open calls are closed by the recovery of services once they append again. Returns how many
+ * entries that took.
+ */
+async function voidAuthority(parts: RecoverParts): Promise<number> {
+  const revoked = await revokeRoots(parts);
+  const denied = await denyPending(parts);
+  const expired = await expirePending(parts);
+  await parts.store.voidPromises();
+  return revoked + denied + expired;
+}
+
+async function revokeRoots({ store, operator }: RecoverParts): Promise<number> {
+  let count = 0;
+  for (let after = ''; ; ) {
+    const ids = await store.unrevokedRoots(after, PAGE);
+    for (const token_id of ids) await revokeRoot(store, operator, token_id);
+    count += ids.length;
+    after = ids.at(-1) ?? after;
+    if (ids.length < PAGE) return count;
+  }
+}
+
+/** The one way in which a token is voided. */
+async function revokeRoot(store: Store, operator: string, token_id: string): Promise<void> {
+  const { token } = (await store.describeToken(token_id, 0)) ?? {};
+  const owner = token?.root_principal ?? operator;
+  const caller = { principal: operator, root_principal: owner };
+  await store.revokeToken(token_id, store.now(), (was_alive) => {
+    const detail = { was_alive, reason: REASON, ...(token && { subject: token.subject }) };
+    return actEntry({ store }, caller, { entry_type: 'revocation', token_id, detail });
+  });
+}
+
+const REASON = 'an operator accepted the loss of later entries';
+
+async function denyPending(parts: RecoverParts): Promise<number> {
+  const { store, unchecked } = parts;
+  let count = 0;
+  for (let before: ApprovalPlace | undefined; ; ) {
+    const query = { now: store.now(), status: 'pending', limit: PAGE, before } as const;
+    const { requests, next } = await unchecked.listApprovals(query);
+    for (const request of requests) count += await deny(parts, request);
+    if (next === undefined) return count;
+    before = next;
+  }
+}
+
+/** Whatever is pending still has an expiry in the past, which may have been edited: it ends for good. */
+async function expirePending({ store, operator }: RecoverParts): Promise<number> {
+  const caller = { principal: operator, root_principal: operator };
+  let count = 0;
+  for (;;) {
+    const ended = await store.expireApprovals(END_OF_TIME, PAGE, (request) => ({
+      entry: actEntry({ store }, caller, {
+        entry_type: 'approval_decision',
+        capability: request.capability,
+        approval_request_id: request.approval_request_id,
+        parameters_digest: request.parameters_digest,
+        detail: { decision: 'expired', reason: REASON },
+      }),
+      deliveries: [],
+    }));
+    count += ended;
+    if (ended < PAGE) return count;
+  }
+}
+
+/** Later than every expiry. */
+const END_OF_TIME = new Date('9999-12-31T00:00:00Z');
+
+async function deny({ store, operator }: RecoverParts, request: ApprovalRecord): Promise<number> {
+  const { approval_request_id, capability, parameters_digest } = request;
+  const caller = { principal: operator, root_principal: operator };
+  const entry = actEntry({ store }, caller, {
+    ...{ entry_type: 'approval_decision', capability, approval_request_id, parameters_digest },
+    detail: { decision: 'denied', reason: REASON },
+  });
+  const outcome = await store.deny({
+    ...{ approval_request_id, decided_by: operator, reason: REASON, now: store.now() },
+    entry,
+    deliveries: [],
+  });
+  return outcome === 'denied' ? 1 : 0;
+}

@@ -1,0 +1,158 @@
+/**
+ * Sealing: signs the tree as it is now, if it extends everything that was signed before.
+ *
+ * A log that signs two histories is worth nothing, so this is the one step that would rather fail for
+ * good: what `compare-log.ts` refuses is not signed.
+ *
+ * The mark moves first, then the row is kept, and only what is kept is ever shown. A crash in between
+ * leaves the mark one checkpoint ahead: whoever seals next keeps that very checkpoint before it goes
+ * on. The other order would let a database forget a checkpoint that was already shown.
+ *
+ * @module
+ */
+
+import {
+  type CheckpointFacts,
+  type CheckpointRecord,
+  checkpointPayload,
+  originOf,
+} from '../../domain/log/checkpoint.ts';
+import { headText, writeNote } from '../../domain/log/note.ts';
+import type { Keyring } from '../../keyring/keyring.ts';
+import { ARTEFACTS } from '../../keyring/wire.ts';
+import type { Logger } from '../../log.ts';
+import { StoreUnavailable } from '../../storage/port/store.ts';
+import { newId } from '../core/random.ts';
+import {
+  type Compared,
+  type ComparedParts,
+  compareLog,
+  SealingRefused,
+  seenElsewhere,
+} from './compare-log.ts';
+
+/** Others may seal between our reading and our writing; more than this is no coincidence. */
+const SEAL_TRIES = 5;
+
+export interface SealParts extends ComparedParts {
+  readonly serviceId: string;
+  readonly keyring: Keyring;
+  readonly log: Logger;
+}
+
+export interface Sealed {
+  readonly checkpoint: CheckpointRecord;
+  /** False when the last one already covers the whole tree. */
+  readonly isNew: boolean;
+}
+
+/** Rejects with `SealingRefused`, or when store or mark cannot be used. */
+export async function sealNext(parts: SealParts): Promise<Sealed> {
+  for (let tries = 1; tries <= SEAL_TRIES; tries++) {
+    const sealed = await trySeal(parts);
+    if (sealed) return sealed;
+  }
+  throw new StoreUnavailable(`Cannot seal: others were first ${SEAL_TRIES} times`);
+}
+
+/**
+ * What a replica does that does not seal: its own mark, where it has one of its own, learns what others
+ * have sealed, and it notices a database that was put back as soon as they would.
+ */
+export async function followMark(parts: SealParts): Promise<void> {
+  const { mark } = parts;
+  if (!mark) return;
+  const { origin, marked, last } = (await compareLog(parts)) ?? {};
+  if (origin && last && last.sequence > (marked?.sequence ?? 0)) {
+    await mark.advance(origin.logId, marked, last);
+  }
+}
+
+/** Nothing when another process moved the mark or kept a checkpoint meanwhile. */
+async function trySeal(parts: SealParts): Promise<Sealed | undefined> {
+  const { mark } = parts;
+  const compared = await compareLog(parts);
+  if (!compared) return undefined;
+  const { origin, marked, last, tree } = compared;
+
+  await keepSigner(parts, origin.logId);
+  if (marked && marked.sequence > (last?.sequence ?? origin.first))
+    return keepMarked(parts, marked);
+  const isBehind = last && last.checkpoint_id !== marked?.checkpoint_id;
+  if (isBehind && !(await catchUp(parts, compared, last))) return undefined;
+  if (last?.size === tree.size) return { checkpoint: last, isNew: false };
+
+  const seen = await seenElsewhere(parts, compared);
+  const next = signedCheckpoint(parts, compared);
+  const from = isBehind ? last : marked;
+  if (mark && !(await mark.advance(origin.logId, from, next))) return undefined;
+  return keepNext(parts, next, seen);
+}
+
+/** Before anything is signed, so that a store that is deleted leaves a trace. */
+async function keepSigner({ mark, signer }: SealParts, logId: string): Promise<void> {
+  const kid = signer?.kids().at(-1);
+  if (mark && signer && kid !== undefined) await mark.signsWith(kid, signer.place, logId);
+}
+
+async function keepNext(
+  { store, guard }: SealParts,
+  next: CheckpointRecord,
+  seen: number,
+): Promise<Sealed | undefined> {
+  const word = guard ? await guard.remember(next, seen) : '';
+  if (word === undefined || !(await store.insertCheckpoint(next))) return undefined;
+  if (word !== '') await store.keepCosignature(next.checkpoint_id, word);
+  return { checkpoint: next, isNew: true };
+}
+
+/** A mark that others did not move learns what the database has. */
+async function catchUp(
+  { mark, log }: SealParts,
+  { origin, marked }: Compared,
+  last: CheckpointRecord,
+): Promise<boolean> {
+  if (!mark) return true;
+  const moved = await mark.advance(origin.logId, marked, last);
+  const facts = { sequence: last.sequence, marked: marked?.sequence };
+  if (moved) log.warn(facts, 'took the last checkpoint of the database for the mark');
+  return moved;
+}
+
+/** Keeps what was signed and marked and then not kept. Sealing goes on from there. */
+async function keepMarked(parts: SealParts, marked: CheckpointRecord): Promise<undefined> {
+  if (!isOurs(parts, marked)) {
+    throw new SealingRefused(`the mark says checkpoint ${marked.sequence}, which is not ours`);
+  }
+  if (await parts.store.insertCheckpoint(marked)) {
+    parts.log.warn({ sequence: marked.sequence }, 'kept a checkpoint that a crash had left out');
+  }
+}
+
+function isOurs({ serviceId, keyring }: SealParts, record: CheckpointRecord): boolean {
+  const { use, typ } = ARTEFACTS.checkpoint;
+  const payload = checkpointPayload(serviceId, record);
+  return keyring.verifyDetached(use, typ, record.signature, payload) !== undefined;
+}
+
+function signedCheckpoint(
+  { serviceId, store, keyring }: SealParts,
+  { origin: { logId, first }, last, tree: { size, root } }: Compared,
+): CheckpointRecord {
+  const facts: CheckpointFacts = {
+    checkpoint_id: newId('ckpt-'),
+    sequence: (last?.sequence ?? first) + 1,
+    size,
+    root,
+    // For people. Tree and sequence order checkpoints: a clock may have been wrong before, or be now.
+    created_at: store.now(),
+  };
+  const { use, typ } = ARTEFACTS.checkpoint;
+  const origin = originOf(serviceId, logId);
+  const text = headText({ origin, size, root });
+  return {
+    ...facts,
+    signature: keyring.signDetached(use, typ, checkpointPayload(serviceId, facts)),
+    note: writeNote({ text, signatures: keyring.signNote(origin, text) }),
+  };
+}

@@ -1,0 +1,193 @@
+/**
+ * Witnesses: asks others to cosign what was sealed, as in C2SP tlog-witness.
+ *
+ * A witness remembers the last tree it saw and signs only one that extends it, so a log that shows
+ * two histories cannot have both cosigned. Asking comes after sealing and never holds it up: what is
+ * down is asked again with the next checkpoint. Only an answer that verifies is kept.
+ *
+ * @module
+ */
+
+import type { CheckpointRecord } from '../../domain/log/checkpoint.ts';
+import { noteClaims, readNote, readSignatureLines, signatureLine } from '../../domain/log/note.ts';
+import { type NoteKey, readVkey } from '../../domain/log/note-key.ts';
+import { firstPlaceOf } from '../../domain/log/origin.ts';
+import { bareHost } from '../../domain/values/host.ts';
+import { toBase64 } from '../../domain/wire/base64.ts';
+import { isNoteClaim } from '../../keyring/note-signing.ts';
+import type { Logger } from '../../log.ts';
+import { type Store, StoreUnavailable } from '../../storage/port/store.ts';
+import { callOut } from '../authority/outbound.ts';
+import { type SealGuard, SealingRefused } from './compare-log.ts';
+import { consistencyHashes } from './proofs.ts';
+
+/** In milliseconds. A witness signs in one; what takes longer is far away or in trouble. */
+const WITNESS_TIMEOUT_MS = 5_000;
+
+/** A cosignature has some 150 bytes; a witness may have several keys. */
+const ANSWER_BYTES_MAX = 16 * 1024;
+
+/** A witness that also serves as the mark: nothing is kept that it has not seen first. */
+export function witnessGuard(store: Store, witness: Witness): SealGuard {
+  return {
+    async seen(last) {
+      if (!last || last.size === 0) return 0;
+      // What it knows is asked with what everybody knows: no new signature is shown for a question.
+      const { status, body } = await asked(addCheckpoint(store, witness, last, last.size));
+      if (status === 200) return last.size;
+      return status === 409 ? sizeOf(body) : refused(status);
+    },
+    async remember(next, seen) {
+      // A tree without entries has no history to fork, and no witness takes one.
+      if (next.size === 0) return '';
+      const { status, body } = await asked(addCheckpoint(store, witness, next, seen));
+      if (status === 200) return cosignatureIn(body, witness, next);
+      if (status === 409) {
+        // Another process was first; or this is another history of a log that grew elsewhere.
+        if (sizeOf(body) <= next.size) return undefined;
+        const found = `a witness has seen ${sizeOf(body)} entries, the log has ${next.size}`;
+        throw new SealingRefused(found, 'rollback', { entry_count: sizeOf(body) });
+      }
+      if (status === 422) {
+        throw new SealingRefused(
+          `a witness has seen ${seen} entries that are not those of the log`,
+        );
+      }
+      return refused(status);
+    },
+  };
+}
+
+/** Away is no refusal: nothing is sealed until it answers, and then the log is as it was. */
+async function asked<Answer>(asking: Promise<Answer>): Promise<Answer> {
+  try {
+    return await asking;
+  } catch (cause) {
+    throw new StoreUnavailable('Cannot seal: the witness that serves as the mark is away', {
+      cause,
+    });
+  }
+}
+
+function refused(status: number): never {
+  const why =
+    status === 404 || status === 403
+      ? 'it does not know this log; give it the log key that the start of the service names'
+      : `it answered with status ${status}`;
+  throw new StoreUnavailable(`Cannot ask the witness that serves as the mark: ${why}`);
+}
+
+interface Witness {
+  readonly url: string;
+  readonly vkey: string;
+}
+
+interface WitnessParts {
+  readonly store: Store;
+  readonly witnesses: readonly Witness[];
+  readonly log: Logger;
+}
+
+interface Witnesses {
+  /** Has the checkpoint cosigned. Of those that come while others are asked, only the last is. */
+  show(checkpoint: CheckpointRecord): void;
+  /** Resolves when nobody is being asked any more. */
+  stop(): Promise<void>;
+}
+
+export function createWitnesses(parts: WitnessParts): Witnesses {
+  const seen = new Map<string, number>();
+  let next: CheckpointRecord | undefined;
+  let asking: Promise<void> | undefined;
+  const askAll = async () => {
+    for (let checkpoint = next; checkpoint; checkpoint = next) {
+      next = undefined;
+      const asked = checkpoint;
+      await Promise.all(
+        parts.witnesses.map((witness) =>
+          askOne(parts, witness, asked, seen).catch((error: Error) => {
+            parts.log.warn({ witness: witness.url, err: error }, 'a witness did not cosign');
+          }),
+        ),
+      );
+    }
+    asking = undefined;
+  };
+  return {
+    show(checkpoint) {
+      if (parts.witnesses.length === 0 || checkpoint.size === 0) return;
+      next = checkpoint;
+      asking ??= askAll();
+    },
+    async stop() {
+      next = undefined;
+      await asking;
+    },
+  };
+}
+
+/** What a witness has seen is what it last said; at first it is asked as if it had seen nothing. */
+async function askOne(
+  { store, log }: WitnessParts,
+  witness: Witness,
+  checkpoint: CheckpointRecord,
+  seen: Map<string, number>,
+): Promise<void> {
+  // A witness keeps each log apart.
+  const key = `${firstPlaceOf(checkpoint.sequence)} ${witness.url}`;
+  let answer = await addCheckpoint(store, witness, checkpoint, seen.get(key) ?? 0);
+  if (answer.status === 409) {
+    const size = sizeOf(answer.body);
+    if (size > checkpoint.size) {
+      const facts = { witness: witness.url, seen: size, entries: checkpoint.size };
+      log.error(facts, 'a witness has seen more of the log than there is');
+      return;
+    }
+    answer = await addCheckpoint(store, witness, checkpoint, size);
+  }
+  if (answer.status !== 200) throw new Error(`Cannot have it cosigned: status ${answer.status}`);
+
+  const line = cosignatureIn(answer.body, witness, checkpoint);
+  seen.set(key, checkpoint.size);
+  await store.keepCosignature(checkpoint.checkpoint_id, line);
+}
+
+async function addCheckpoint(
+  store: Store,
+  { url }: Witness,
+  { sequence, size, note }: CheckpointRecord,
+  old: number,
+): Promise<{ status: number; body: string }> {
+  const first = firstPlaceOf(sequence);
+  const proof = await consistencyHashes(store, { first, from: old, to: size });
+  const lines = [`old ${old}`, ...proof.map(toBase64), '', note];
+  const { status, body } = await callOut({
+    url: `${url.replace(/\/+$/, '')}/add-checkpoint`,
+    method: 'POST',
+    headers: { 'content-type': 'text/plain; charset=utf-8', accept: 'text/plain' },
+    body: lines.join('\n'),
+    timeoutMs: WITNESS_TIMEOUT_MS,
+    bytesMax: ANSWER_BYTES_MAX,
+    // An operator named it, so it may be on this machine or in this network.
+    insideHosts: [bareHost(new URL(url))],
+  });
+  return { status, body: body.toString() };
+}
+
+function sizeOf(body: string): number {
+  const digits = /^(0|[1-9]\d{0,14})\n$/.exec(body)?.[1];
+  if (digits === undefined) throw new Error('Cannot have it cosigned: a conflict without a size');
+  return Number(digits);
+}
+
+/** The one line that is the witness's own and verifies; others are not kept. */
+function cosignatureIn(body: string, witness: Witness, checkpoint: CheckpointRecord): string {
+  const key = readVkey(witness.vkey) as NoteKey;
+  const text = readNote(checkpoint.note)?.text ?? '';
+  const signatures = readSignatureLines(body) ?? [];
+  for (const signature of signatures) {
+    const [claim] = noteClaims({ text, signatures: [signature] }, [key]) ?? [];
+    if (claim && isNoteClaim(claim)) return signatureLine(signature);
+  }
+  throw new Error('Cannot have it cosigned: no answer that verifies');
+}

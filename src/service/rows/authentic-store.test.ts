@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, test } from 'vitest';
+import { listedRowKeys } from '../../keyring/row-keys.ts';
+import { createLog } from '../../log.ts';
+import { checkMacs } from '../../storage/fsck/macs.ts';
+import { openStore } from '../../storage/open.ts';
+import { rowText } from '../../storage/port/row-forms.ts';
+import type { Store } from '../../storage/port/store.ts';
+import {
+  admission,
+  approval,
+  at,
+  binding,
+  childToken,
+  entry,
+  freezeOf,
+  rootToken,
+} from '../../testing/fixtures.ts';
+import { createAlarms } from '../core/alarms.ts';
+import { authenticStore, revocationMac } from './authentic-store.ts';
+import { openRowLogs, type RowLogs } from './row-logs.ts';
+
+const keyOf = (byte: number) => Buffer.alloc(32, byte).toString('base64');
+const clock = () => new Date();
+
+let raw: Store;
+let store: Store;
+let logs: RowLogs;
+let lines: string[];
+let raised: string[];
+const rows = listedRowKeys(keyOf(1), clock);
+
+beforeEach(async () => {
+  raw = await openStore('memory:');
+  lines = [];
+  raised = [];
+  const alarms = createAlarms(createLog('error', { write: (line) => void lines.push(line) }));
+  alarms.watch((alarm) => raised.push(alarm));
+  logs = await openRowLogs(raw);
+  store = authenticStore(raw, { rows, alarms, logs });
+});
+afterEach(() => raw.close());
+
+test('authenticStore() gives back what it kept, and no alarm', async () => {
+  const root = rootToken();
+  await store.insertRoot(root, entry());
+
+  const { token, lineage } = await store.load({ tokenId: root.token_id });
+
+  assert.equal(token?.token_id, root.token_id);
+  assert.equal(lineage.length, 1);
+  assert.deepEqual(raised, []);
+});
+
+test('authenticStore() counts every sight of a row without a MAC, and writes one line', async () => {
+  const root = rootToken();
+  await raw.insertRoot(root, entry());
+
+  for (let times = 0; times < 3; times += 1) {
+    assert.equal((await store.load({ tokenId: root.token_id })).token, undefined);
+  }
+
+  assert.deepEqual(raised, ['row_altered', 'row_altered', 'row_altered']);
+  assert.equal(lines.length, 1);
+});
+
+test('authenticStore() makes a child absent whose parent does not match', async () => {
+  const root = rootToken();
+  await raw.insertRoot(root, entry());
+  const child = childToken(root);
+  const mac = rows.macOf(rowText('token', child));
+  await raw.insertChild({ ...child, mac }, entry(), { now: at(0), childrenMax: 9 });
+
+  const { token, lineage } = await store.load({ tokenId: child.token_id });
+
+  assert.deepEqual([token, lineage], [undefined, []]);
+});
+
+/** Begins the next log, as `writ recover` does when nothing is left to void. */
+async function breakLog(): Promise<void> {
+  await raw.beginOrigin(await raw.sequence(), `log-${(await raw.origins()).length}`, entry());
+  await logs.look();
+}
+
+test('authenticStore() takes tokens of a log that ended for revoked, whatever their rows say', async () => {
+  const root = rootToken();
+  const child = childToken(root);
+  await store.insertRoot(root, entry());
+  const { lineage: judged } = await store.load({ tokenId: root.token_id });
+  await store.insertChild(child, entry(), { now: at(0), childrenMax: 9, judged });
+
+  for (let breaks = 0; breaks < 2; breaks += 1) {
+    await breakLog();
+    const { token, lineage } = await store.load({ tokenId: child.token_id });
+    const described = await store.describeToken(child.token_id, 0);
+
+    assert.equal(token?.token_id, child.token_id);
+    for (const each of [lineage, described?.lineage ?? []]) {
+      assert.deepEqual(
+        each.map(({ revoked_at }) => revoked_at),
+        [root.issued_at, child.issued_at],
+      );
+    }
+  }
+  assert.deepEqual(raised, []);
+});
+
+test('authenticStore() keeps rows for the log that is current, and none of the log before passes', async () => {
+  const before = rootToken();
+  await store.insertRoot(before, entry());
+  const held = binding(before);
+  await store.append([entry()], [held]);
+  const asked = approval({ root_principal: before.root_principal });
+  await store.requestApproval(asked, entry(), []);
+  const frozen = freezeOf({ until: new Date('2000-01-01') });
+  await store.freeze(frozen, entry());
+  await breakLog();
+  const after = rootToken();
+  await store.insertRoot(after, entry());
+  const fresh = binding(after);
+  await store.append([entry()], [fresh]);
+
+  const seen = await store.load({
+    tokenId: after.token_id,
+    bindingIds: [held.binding_id, fresh.binding_id],
+  });
+
+  assert.equal(seen.lineage[0]?.revoked_at, undefined);
+  assert.deepEqual(
+    seen.bindings.map(({ binding_id }) => binding_id),
+    [fresh.binding_id],
+  );
+  assert.equal(await store.loadApproval(asked.approval_request_id), undefined);
+  const { requests } = await store.listApprovals({ now: at(0), status: 'pending', limit: 9 });
+  assert.deepEqual(requests, []);
+  assert.deepEqual((await store.listFreezes(2)).freezes, [], 'a freeze ends when it said it would');
+  assert.deepEqual(raised, []);
+  const { voided, altered } = await checkMacs(raw, rows.isMacOf);
+  assert.deepEqual([voided, altered], [[`binding "${held.binding_id}"`], []]);
+});
+
+test('authenticStore() shows a decided request of a log that ended', async () => {
+  const asked = approval();
+  await store.requestApproval(asked, entry(), []);
+  const { approval_request_id } = asked;
+  const denial = { approval_request_id, decided_by: 'human:x', reason: 'no' };
+  await store.deny({ ...denial, now: at(1), entry: entry(), deliveries: [] });
+  await breakLog();
+
+  assert.equal((await store.loadApproval(approval_request_id))?.status, 'denied');
+});
+
+test('revocationMac() is what a revocation that another tool writes needs', async () => {
+  const root = rootToken();
+  await store.insertRoot(root, entry());
+  const mac = revocationMac(rows, root.token_id, at(1));
+  await raw.revokeToken(root.token_id, at(1), () => entry(), { mac });
+
+  const { lineage } = await store.load({ tokenId: root.token_id });
+
+  assert.deepEqual(lineage[0]?.revoked_at, at(1));
+  assert.deepEqual(raised, []);
+});
+
+test('authenticStore() admits nothing and keeps no child whose lineage was not judged', async () => {
+  const root = rootToken();
+  await store.insertRoot(root, entry());
+
+  assert.throws(() => store.admit(admission(root)), /its lineage was not judged/);
+  await assert.rejects(
+    async () => store.insertChild(childToken(root), entry(), { now: at(0), childrenMax: 9 }),
+    /its lineage was not judged/,
+  );
+});

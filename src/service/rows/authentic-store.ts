@@ -1,0 +1,182 @@
+/**
+ * The store as the service uses it: every row that carries authority is authenticated.
+ *
+ * Rows get their MAC on the way in and are verified on the way out, so no operation has to remember
+ * to. A row that gives authority and does not match is absent, for every caller in the same words. A
+ * row that ends authority (a revocation, a freeze) stays in force when it does not match: to leave it
+ * out would give back what somebody took away. Either raises an alarm.
+ *
+ * What admission and delegation hold is compared in the store with
+ * what was verified here (`judged`), so that no row can be changed in between.
+ *
+ * @module
+ */
+
+import type { RowKeys } from '../../keyring/row-keys.ts';
+import type {
+  Admission,
+  Loaded,
+  Overrun,
+  Settlement,
+} from '../../storage/port/invocation-store.ts';
+import type { BindingRecord } from '../../storage/port/records.ts';
+import { type RowKind, type RowOf, rowText } from '../../storage/port/row-forms.ts';
+import { type Store, StoreUnavailable } from '../../storage/port/store.ts';
+import type { Alarms } from '../core/alarms.ts';
+import { createRowCheck, type RowCheck } from './row-check.ts';
+import type { RowLogs } from './row-logs.ts';
+
+export function authenticStore(store: Store, parts: AuthenticParts): Store {
+  const rows = createRowSealing(parts);
+  const check = createRowCheck(parts.rows, parts.alarms, parts.logs);
+  const own: Partial<Store> = {
+    ...tokenRows(store, rows, check),
+    ...callRows(store, rows, check),
+    ...approvalRows(store, rows, check),
+    freeze: (freeze, ...rest) => store.freeze(rows.sealed('freeze', freeze), ...rest),
+    freezesUnder: async (keys) => check.inForce(await store.freezesUnder(keys), store.now()),
+    async listFreezes(...query) {
+      const page = await store.listFreezes(...query);
+      return { ...page, freezes: check.inForce(page.freezes, store.now()) };
+    },
+  };
+  // Everything else is the store's own.
+  return Object.assign(Object.create(store) as Store, own);
+}
+
+export interface AuthenticParts {
+  readonly rows: RowKeys;
+  readonly alarms: Alarms;
+  readonly logs: RowLogs;
+}
+
+interface RowSealing {
+  /** The row with its MAC, for the log that is current. */
+  sealed<Kind extends RowKind, Row extends RowOf<Kind>>(
+    kind: Kind,
+    row: Row,
+  ): Row & { mac: string };
+}
+
+function createRowSealing({ rows, logs }: AuthenticParts): RowSealing {
+  return {
+    sealed: (kind, row) =>
+      Object.assign({}, row, { mac: rows.macOf(rowText(kind, row, logs.current())) }),
+  };
+}
+
+/** The MAC of a revocation: what `revokeToken` keeps in the token's row beside the time. */
+export function revocationMac(rows: RowKeys, token_id: string, revoked_at: Date): string {
+  return rows.macOf(rowText('revocation', { token_id, revoked_at }));
+}
+
+function tokenRows(store: Store, rows: RowSealing, check: RowCheck): Partial<Store> {
+  return {
+    insertRoot: (token, entry) => store.insertRoot(rows.sealed('token', token), entry),
+    async insertChild(token, entry, bounds) {
+      demand(bounds.judged, `keep token "${token.token_id}"`);
+      const answer = await store.insertChild(rows.sealed('token', token), entry, bounds);
+      if (answer === 'parent_altered') check.altered('token', token.parent_token_id ?? '');
+      return answer;
+    },
+    revokeToken: (tokenId, now, entry, by) => {
+      const { mac } = rows.sealed('revocation', { token_id: tokenId, revoked_at: now });
+      return store.revokeToken(tokenId, now, entry, { ...by, mac });
+    },
+    async describeToken(tokenId, childrenMax) {
+      const described = await store.describeToken(tokenId, childrenMax);
+      const lineage = described && check.lineageOf(described);
+      return described && lineage && { ...described, lineage };
+    },
+  };
+}
+
+function callRows(store: Store, rows: RowSealing, check: RowCheck): Partial<Store> {
+  const bound = (bindings: readonly BindingRecord[]) =>
+    bindings.length === 0 ? bindings : bindings.map((each) => rows.sealed('binding', each));
+  /** What a call leaves behind that has a MAC: its bindings, and a freeze that follows from it. */
+  const kept = ({ bindings, overrun }: Pick<Settlement, 'bindings' | 'overrun'>) => ({
+    bindings: bound(bindings),
+    overrun: sealedOverrun(rows, overrun),
+  });
+  return {
+    load: (request) => store.load(request).then((loaded) => authentic(loaded, check, store)),
+    admit: (admission) => {
+      demand(admission.judged, `admit "${admission.intent.operation_id}"`);
+      return store.admit(admission).then((answer) => {
+        if (answer.admitted) return answer;
+        if (answer.reason === 'altered') check.altered('token', answer.token_id);
+        const isLost = answer.reason === 'grant' && answer.grant && !check.isGrant(answer.grant);
+        return isLost ? { admitted: false, reason: 'grant' } : answer;
+      });
+    },
+    settle: (settlement) => {
+      if (settlement.bindings.length === 0 && !settlement.overrun) return store.settle(settlement);
+      return store.settle({ ...settlement, ...kept(settlement) });
+    },
+    append: (entries, bindings = [], overrun = undefined) =>
+      store.append(entries, bound(bindings), sealedOverrun(rows, overrun)),
+    reconcile: (invocationId, refund, entry, by) =>
+      store.reconcile(invocationId, refund, entry, {
+        ...by,
+        overrun: sealedOverrun(rows, by?.overrun),
+      }),
+    endStep: (step, instanceId, results) => {
+      return store.endStep(step, instanceId, { ...results, ...kept(results) });
+    },
+  };
+}
+
+function sealedOverrun(rows: RowSealing, overrun: Overrun | undefined): Overrun | undefined {
+  if (!overrun?.freeze) return overrun;
+  const { record, entry } = overrun.freeze;
+  return { ...overrun, freeze: { record: rows.sealed('freeze', record), entry } };
+}
+
+/** A request is as good as its votes: with one that does not match it is absent as a whole. */
+function approvalRows(store: Store, rows: RowSealing, check: RowCheck): Partial<Store> {
+  return {
+    async requestApproval(request, ...rest) {
+      const kept = await store.requestApproval(rows.sealed('approval', request), ...rest);
+      if (typeof kept === 'string' || check.isApproval(kept)) return kept;
+      throw new StoreUnavailable('Cannot keep the request: an equal one cannot be authenticated');
+    },
+    async loadApproval(id) {
+      const request = await store.loadApproval(id);
+      return request && check.isApproval(request) ? request : undefined;
+    },
+    async waitingGrants(...query) {
+      return (await store.waitingGrants(...query)).filter(check.isGrant);
+    },
+    async listApprovals(query) {
+      const page = await store.listApprovals(query);
+      return { ...page, requests: page.requests.filter(check.isApproval) };
+    },
+    approve: (decision) => {
+      const { approval_request_id, approver, now: approved_at, terms, grant } = decision;
+      const vote = { approval_request_id, approver, approved_at, terms };
+      const { mac } = rows.sealed('vote', { ...vote, place: decision.approvalsSeen });
+      return store.approve({ ...decision, mac, grant: grant && rows.sealed('grant', grant) });
+    },
+  };
+}
+
+/** A step that compares nothing would let an altered row through: a defect of the caller. */
+function demand(judged: Admission['judged'], what: string): void {
+  if (judged === undefined) throw new Error(`Cannot ${what}: its lineage was not judged`);
+}
+
+/** What was loaded, without what does not match. */
+function authentic(loaded: Loaded, check: RowCheck, { now }: Pick<Store, 'now'>): Loaded {
+  const { token, lineage, freezes, grant, bindings } = loaded;
+  const counted = token && check.lineageOf({ token, lineage });
+  const isPlain = !grant && freezes.length === 0 && bindings.length === 0;
+  if (counted === lineage && isPlain) return loaded;
+  return {
+    ...loaded,
+    ...(counted ? { lineage: counted } : { token: undefined, lineage: [], idempotency: undefined }),
+    freezes: check.inForce(freezes, now()),
+    grant: grant && check.isGrant(grant) ? grant : undefined,
+    bindings: bindings.filter(check.isBinding),
+  };
+}

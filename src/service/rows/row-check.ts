@@ -1,0 +1,166 @@
+/**
+ * Row check: whether a row is the one that was kept, and the alarm where it is not.
+ *
+ * A token's record is verified once: stores give the same record for the same row, so later checks
+ * cost one lookup. Other rows are verified each time they are read.
+ *
+ * @module
+ */
+
+import type { RowKeys } from '../../keyring/row-keys.ts';
+import type { Loaded } from '../../storage/port/invocation-store.ts';
+import type {
+  ApprovalRecord,
+  BindingRecord,
+  FreezeRecord,
+  GrantRecord,
+  LineageLink,
+  TokenRecord,
+} from '../../storage/port/records.ts';
+import { type RowKind, type RowOf, rowText, votesOf } from '../../storage/port/row-forms.ts';
+import type { Alarms } from '../core/alarms.ts';
+import type { RowLogs } from './row-logs.ts';
+
+export interface RowCheck {
+  /** Tells of a row that does not match. */
+  altered(kind: RowKind, id: string): void;
+  /**
+   * A lineage, root first, as it counts: tokens of a log that an operator ended are revoked, whatever
+   * their rows say. Nothing where a row is not the one that was kept.
+   */
+  lineageOf(read: Lineage): readonly LineageLink[] | undefined;
+  isBinding(binding: BindingRecord): boolean;
+  isGrant(grant: GrantRecord): boolean;
+  /**
+   * Whether the request and each of its votes is the one that was kept. One of a log that an operator
+   * ended counts only as decided.
+   */
+  isApproval(request: ApprovalRecord): boolean;
+  /** Those whose time has not passed, and those that do not match: they stay. */
+  inForce(freezes: readonly FreezeRecord[], now: Date): readonly FreezeRecord[];
+}
+
+interface Lineage {
+  readonly token: TokenRecord;
+  readonly lineage: Loaded['lineage'];
+}
+
+export function createRowCheck(rows: RowKeys, alarms: Alarms, logs: RowLogs): RowCheck {
+  const altered: RowCheck['altered'] = (kind, id) => {
+    const message = `the MAC of a ${kind} does not match its row: it was changed outside the service`;
+    alarms.raise('row_altered', { kind, id }, message);
+  };
+  const standingOf: StandingOf = (kind, id, row) => {
+    const { mac } = row;
+    if (mac !== undefined) {
+      if (isMacOf(rows, kind, [row, logs.current()], mac)) return 'kept';
+      if (logs.older().some((log) => isMacOf(rows, kind, [row, log], mac))) return 'void';
+    }
+    altered(kind, id);
+    return 'altered';
+  };
+  return {
+    altered,
+    lineageOf: createLineageCheck({ rows, logs, standingOf, altered }),
+    isBinding: (binding) => standingOf('binding', binding.binding_id, binding) === 'kept',
+    isGrant: (grant) => standingOf('grant', grant.grant_id, grant) === 'kept',
+    isApproval: (request) => {
+      const id = request.approval_request_id;
+      const standing = standingOf('approval', id, request);
+      const votes = votesOf(request).map((vote) =>
+        standingOf('vote', `${id} ${vote.approver}`, vote),
+      );
+      if (votes.some((vote) => vote !== standing)) return false;
+      return standing === 'kept' || (standing === 'void' && request.status !== 'pending');
+    },
+    inForce: (freezes, now) =>
+      freezes.filter((freeze) => {
+        const standing = standingOf('freeze', `${freeze.what} ${freeze.target}`.trim(), freeze);
+        return standing !== 'kept' || freeze.until === undefined || freeze.until > now;
+      }),
+  };
+}
+
+/** `void`: as it was kept, under a log that an operator ended. */
+type Standing = 'kept' | 'void' | 'altered';
+
+/** What the MAC of a row says; raises the alarm where it does not match. */
+type StandingOf = <Kind extends RowKind>(
+  kind: Kind,
+  id: string,
+  row: RowOf<Kind> & { mac?: string | undefined },
+) => Standing;
+
+interface LineageParts extends Pick<RowCheck, 'altered'> {
+  readonly rows: RowKeys;
+  readonly logs: RowLogs;
+  readonly standingOf: StandingOf;
+}
+
+function createLineageCheck(parts: LineageParts): RowCheck['lineageOf'] {
+  const { rows, logs, standingOf, altered } = parts;
+  let verified = new WeakSet<TokenRecord>();
+  let revision = rows.revision();
+  let log = logs.current();
+
+  function tokenStanding(token: TokenRecord): Standing {
+    if (verified.has(token)) return 'kept';
+    const standing = standingOf('token', token.token_id, token);
+    if (standing === 'kept') verified.add(token);
+    return standing;
+  }
+
+  function linkStanding(link: LineageLink, id: string | undefined): Standing {
+    const { token_id, revoked_at, revoked_mac } = link;
+    const standing = token_id === id ? tokenStanding(link.token) : 'altered';
+    if (standing === 'altered') return standing;
+    // The revocation counts either way: only the alarm depends on its MAC.
+    if (revoked_at) standingOf('revocation', token_id, { token_id, revoked_at, mac: revoked_mac });
+    return standing;
+  }
+
+  /** A key that was withdrawn verifies nothing any more, and a log that ended gives nothing. */
+  function forget(): void {
+    if (revision === rows.revision() && log === logs.current()) return;
+    verified = new WeakSet();
+    revision = rows.revision();
+    log = logs.current();
+  }
+
+  return ({ token, lineage }) => {
+    forget();
+    if (tokenStanding(token) === 'altered') return undefined;
+    if (lineage.length !== token.lineage.length) {
+      altered('token', token.token_id);
+      return undefined;
+    }
+    let isVoid = false;
+    for (const [place, link] of lineage.entries()) {
+      const standing = linkStanding(link, token.lineage[place]);
+      if (standing === 'altered') return undefined;
+      if (standing === 'void') isVoid = true;
+    }
+    return isVoid ? lineage.map(voided) : lineage;
+  };
+}
+
+/** It was issued, and the log that said so has ended. */
+function voided(link: LineageLink): LineageLink {
+  return { ...link, revoked_at: link.revoked_at ?? link.token.issued_at };
+}
+
+/** A row that has no canonical text was not kept by us. */
+function isMacOf<Kind extends RowKind>(
+  rows: RowKeys,
+  kind: Kind,
+  [row, log]: [row: RowOf<Kind>, log: string],
+  mac: string,
+): boolean {
+  let text: string;
+  try {
+    text = rowText(kind, row, log);
+  } catch {
+    return false;
+  }
+  return rows.isMacOf(text, mac);
+}

@@ -1,0 +1,105 @@
+/**
+ * Rows that an older program kept get their MACs once, at the first start with a row key; from then on
+ * a row without one does not match.
+ *
+ * The store keeps a seal: a MAC over the id of its log. A seal that does not verify means that the row
+ * key was lost or replaced, and the start fails instead of every call. A seal that is gone must not
+ * make altered rows good: where the keys have a folder, a file there remembers that this log was
+ * sealed; where they stand in the environment, an operator has to say once that rows may be sealed.
+ *
+ * @module
+ */
+
+import { claimsOf } from '../../domain/authority/claims.ts';
+import { rowLabelOf } from '../../domain/log/origin.ts';
+import { digestOf } from '../../domain/wire/canonical.ts';
+import type { RowKeys } from '../../keyring/row-keys.ts';
+import { rowText } from '../../storage/port/row-forms.ts';
+import type { RowSealing, RowState, StoredRow } from '../../storage/port/row-store.ts';
+import type { Store } from '../../storage/port/store.ts';
+import { currentOrigin } from '../log/compare-log.ts';
+
+export interface SealParts {
+  readonly store: Store;
+  readonly rows: RowKeys;
+  readonly serviceId: string;
+  /** Whether the store outlives this process: one that does not needs no memory of it. */
+  readonly isKept: boolean;
+  /** An operator's word that the rows of this store may be sealed. */
+  readonly adopt: boolean;
+  readonly onWarning: (message: string) => void;
+}
+
+/** Rejects where the rows cannot be trusted, and says what mends it. */
+export async function sealStore(parts: SealParts): Promise<void> {
+  const { store, rows, isKept } = parts;
+  const label = rowLabelOf(await currentOrigin(store));
+  await store.sealRows((state) => sealingOf(parts, state, label));
+  const fault = isKept ? rows.sealedLogs?.add(store.logId) : undefined;
+  if (fault !== undefined) parts.onWarning(fault);
+}
+
+/** For commands that change rows beside a service: rejects where the keys are not those of the store. */
+export async function demandSeal(
+  store: SealParts['store'],
+  rows: SealParts['rows'],
+): Promise<void> {
+  await store.sealRows(({ seal }) => {
+    if (seal === undefined) throw new Error(NEVER_SEALED);
+    if (!rows.isMacOf(sealText(store.logId), seal)) throw new Error(unverifiable(seal));
+    return undefined;
+  });
+}
+
+const NEVER_SEALED =
+  'Cannot change the rows of the store: they have no seal; start the service once with its keys';
+
+function sealText(logId: string): string {
+  return `writ row seal\n${logId}`;
+}
+
+function sealingOf(
+  parts: SealParts,
+  { seal, isEmpty }: RowState,
+  label: string,
+): RowSealing | undefined {
+  const { store, rows, adopt } = parts;
+  const text = sealText(store.logId);
+  if (seal !== undefined) {
+    if (!rows.isMacOf(text, seal)) throw new Error(unverifiable(seal));
+    return seal.startsWith(`${rows.kid()}.`) ? undefined : { seal: rows.macOf(text) };
+  }
+  const remembered = rows.sealedLogs?.find(store.logId);
+  if (remembered !== undefined) throw new Error(unsealed(remembered));
+  // Keys that authenticated a store before adopt no other one by themselves: its id may be made up.
+  const isUsed = rows.sealedLogs === undefined || rows.sealedLogs.any();
+  if (!isEmpty && isUsed && !adopt) throw new Error(UNADOPTED);
+  return { seal: rows.macOf(text), macOf: (row) => adoptedMac(parts, row, label) };
+}
+
+/** A token whose columns are not those of its claims was altered before: it stays without a MAC. */
+function adoptedMac(
+  { rows, serviceId }: SealParts,
+  { kind, row }: StoredRow,
+  label: string,
+): string | undefined {
+  if (kind === 'token' && digestOf(claimsOf(serviceId, row)) !== row.claims_digest) {
+    return undefined;
+  }
+  return rows.macOf(rowText(kind, row, label));
+}
+
+function unverifiable(seal: string): string {
+  const [kid] = seal.split('.', 1);
+  const mend = 'restore the row key (row-*.json in the folder of the keys, or WRIT_ROW_KEYS)';
+  return `Cannot verify any row of the store: its rows are authenticated under row key "${kid}", which does not verify the store's seal; ${mend}`;
+}
+
+function unsealed(file: string): string {
+  const state = 'the database was altered, or it is a copy from before that';
+  const mend = `bring back the right database, or remove "${file}" to authenticate what this one holds`;
+  return `Cannot trust the rows of the store: they were authenticated once, and the store has no seal any more; ${state}; ${mend}`;
+}
+
+const UNADOPTED =
+  'Cannot trust the rows of the store: it holds rows and no seal; if an older version of the service kept them, start once with WRIT_ADOPT_ROWS=once';

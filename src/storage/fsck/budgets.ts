@@ -1,0 +1,104 @@
+/**
+ * Budgets against the folded log: what was spent and what is reserved, on every token of each lineage.
+ *
+ * Spent is what the entries of calls below a token cost, less what was given back; reserved is what the
+ * open calls below it hold, which have no entry yet. Of calls whose entry was erased the store's own
+ * records of them are believed.
+ *
+ * @module
+ */
+
+import { formatMinor } from '../../domain/values/money.ts';
+import type { ErasedCalls, OpenCall } from '../port/ledger-store.ts';
+import type { BudgetState } from '../port/records.ts';
+import type { Expected } from './fold.ts';
+import { lineageOf, type RowCheck } from './rows.ts';
+
+export interface BudgetCheck {
+  openCall(call: OpenCall): void;
+  erased(erased: ErasedCalls): void;
+  budget(budget: BudgetState): void;
+  /** Compares, once everything was shown. */
+  finish(check: RowCheck): void;
+}
+
+/** What the calls under one token amount to. */
+interface Sums {
+  readonly spent: bigint;
+  readonly reserved: bigint;
+  /** Of `spent`: of unknown outcome, and perhaps given back by an act that was erased. */
+  readonly perhapsRefunded: bigint;
+}
+
+const NOTHING: Sums = { spent: 0n, reserved: 0n, perhapsRefunded: 0n };
+
+export function createBudgetCheck(expected: Expected): BudgetCheck {
+  const budgets: BudgetState[] = [];
+  const own = new Map<string, Sums>();
+  let erasedEntries = 0;
+  const add = (id: string, change: Partial<Sums>) => own.set(id, sumOf(own.get(id), change));
+
+  return {
+    openCall: ({ token_id, reserved }) => void add(token_id, { reserved }),
+    erased({ entries, spent }) {
+      erasedEntries = entries;
+      for (const { token_id, amount } of spent) add(token_id, { spent: amount });
+    },
+    budget: (budget) => void budgets.push(budget),
+    finish(check) {
+      const folded = [...expected.erased.values()].reduce((sum, each) => sum + each, 0);
+      if (folded !== erasedEntries) {
+        check.note('comparison of budgets: retention erased entries meanwhile, so check again');
+        return;
+      }
+      for (const [id, { spent }] of expected.tokens) add(id, { spent });
+      for (const { tokenId, amount } of perhapsRefunded(expected)) {
+        add(tokenId, { perhapsRefunded: amount });
+      }
+      const sums = withDescendants(expected, own);
+      for (const budget of budgets) compare(check, budget, sums.get(budget.token_id) ?? NOTHING);
+    },
+  };
+}
+
+/** Each token with all that was spent below it. */
+function withDescendants(expected: Expected, own: ReadonlyMap<string, Sums>): Map<string, Sums> {
+  const sums = new Map<string, Sums>();
+  for (const [tokenId, sum] of own) {
+    for (const id of lineageOf(expected, tokenId)) sums.set(id, sumOf(sums.get(id), sum));
+  }
+  return sums;
+}
+
+function sumOf(
+  sum: Sums = NOTHING,
+  { spent = 0n, reserved = 0n, perhapsRefunded = 0n }: Partial<Sums>,
+): Sums {
+  return {
+    spent: sum.spent + spent,
+    reserved: sum.reserved + reserved,
+    perhapsRefunded: sum.perhapsRefunded + perhapsRefunded,
+  };
+}
+
+/** Calls of unknown outcome, where an act is gone that may have given their money back. */
+function perhapsRefunded({ erased, erasedPersonal, unknown }: Expected) {
+  const isGone =
+    erased.has('operator') || erased.has('settlement') || erasedPersonal.has('operator');
+  return isGone ? [...unknown.values()] : [];
+}
+
+function compare(check: RowCheck, budget: BudgetState, sums: Sums): void {
+  const { token_id, currency, consumed, reserved } = budget;
+  const { spent, reserved: held, perhapsRefunded } = sums;
+  const text = (amount: bigint) => `${formatMinor(amount, currency)} ${currency}`;
+  if (consumed > spent || consumed < spent - perhapsRefunded) {
+    const least = perhapsRefunded > 0n ? `${text(spent - perhapsRefunded)} to ` : '';
+    const both = `it says that ${text(consumed)} are spent, the log says ${least}${text(spent)}`;
+    check.report('budget', token_id, both);
+  }
+  if (reserved !== held) {
+    const both = `it says that ${text(reserved)} are reserved, the open calls hold ${text(held)}`;
+    check.report('budget', token_id, both);
+  }
+}

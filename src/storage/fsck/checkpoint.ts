@@ -1,0 +1,37 @@
+/**
+ * One stored checkpoint against itself: does its note say the same tree, of the same log?
+ *
+ * What the tree really was is compared by `fsck.ts`; the signatures are a question for whoever has
+ * the keys.
+ *
+ * @module
+ */
+
+import { headText, readHeadText, readNote, readSignatureLines } from '../../domain/log/note.ts';
+import { equalBytes } from '../../domain/wire/hash.ts';
+import type { CheckpointRecord } from '../port/records.ts';
+
+/** What is wrong with the signatures of a checkpoint, in words. */
+export type CheckSignatures = (checkpoint: CheckpointRecord) => string | undefined;
+
+/** A line that a witness added: its form only, since whose it is cannot be told from here. */
+export function cosignatureFault(line: string): string | undefined {
+  return readSignatureLines(line)?.length === 1
+    ? undefined
+    : `a line of a witness does not parse: ${JSON.stringify(line.slice(0, LINE_SHOWN_MAX))}`;
+}
+
+/** In characters: enough to know it by. */
+const LINE_SHOWN_MAX = 80;
+
+export function noteFault(checkpoint: CheckpointRecord, logId: string): string | undefined {
+  const note = readNote(checkpoint.note);
+  const head = note && readHeadText(note.text);
+  if (!head) return 'its note is not one of a tree head';
+  if (!head.origin.endsWith(`/log/${logId}`)) return `its note is of the log "${head.origin}"`;
+  if (head.size !== checkpoint.size) return `its note covers ${head.size} entries`;
+  if (!equalBytes(head.root, checkpoint.root)) return 'its note has another root';
+  // Other logs may write extension lines; this service writes none.
+  if (note.text !== headText(head)) return 'its note has lines that the service does not write';
+  return undefined;
+}

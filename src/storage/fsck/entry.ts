@@ -1,0 +1,109 @@
+/**
+ * One stored entry against itself: does the hash belong to the bytes, and do the columns say what
+ * the bytes say?
+ *
+ * @module
+ */
+
+import {
+  LEAF_VERSION,
+  personalDigest,
+  retainUntil,
+  type StoredEntry,
+} from '../../domain/log/entry.ts';
+import { hashLeaf } from '../../domain/log/merkle.ts';
+import { equalBytes, toHex } from '../../domain/wire/hash.ts';
+
+type Column = keyof StoredEntry & string;
+
+/** The columns that repeat a personal field as it is. */
+const PERSONAL: readonly Column[] = [
+  'root_principal',
+  'actor_key',
+  'client_reference_id',
+  'task_id',
+];
+
+/** The columns that are erased with the leaf and not before. */
+const CONTENTS: readonly Column[] = ['capability', 'invocation_id', 'parent_invocation_id'];
+
+/** The columns that repeat a field of the leaf as it is. */
+const PLAIN: readonly Column[] = ['entry_id', 'entry_type', ...CONTENTS, 'event_class', 'state'];
+
+const ERASABLE: readonly Column[] = [...PERSONAL, ...CONTENTS];
+
+/** What is wrong with it. Of what was erased only the hash is left, and no column may repeat it. */
+export function entryFaults(stored: StoredEntry): string[] {
+  const { leaf, leaf_hash } = stored;
+  if (leaf_hash.length !== HASH_BYTES) return [`its leaf hash has ${leaf_hash.length} bytes`];
+  if (leaf === undefined) return leftColumns(stored, ERASABLE);
+
+  const hash = hashLeaf(leaf);
+  if (!equalBytes(hash, leaf_hash)) {
+    return [`its leaf hash is ${toHex(leaf_hash)}, its bytes give ${toHex(hash)}`];
+  }
+  const said = readLeaf(leaf);
+  if (said === undefined) return ['its leaf is not JSON'];
+  if (said.v !== LEAF_VERSION) return [`its leaf is of version ${said.v}, not ${LEAF_VERSION}`];
+  return [...personalFaults(stored, said), ...columnFaults(stored, said, PLAIN)];
+}
+
+/** The bytes must be those whose digest the leaf has; then the columns must repeat them. */
+function personalFaults(stored: StoredEntry, said: Record<string, unknown>): string[] {
+  const { personal } = stored;
+  if (personal === undefined) return leftColumns(stored, PERSONAL);
+  if (personalDigest(personal) !== said.personal) {
+    return ['its personal fields are not those whose digest the leaf has'];
+  }
+  const fields = readLeaf(personal);
+  return fields ? columnFaults(stored, fields, PERSONAL) : ['its personal fields are not JSON'];
+}
+
+function leftColumns(stored: StoredEntry, columns: readonly Column[]): string[] {
+  return columns
+    .filter((column) => (stored[column] ?? '') !== '')
+    .map((column) => `column ${column} is ${shown(stored[column])}, the leaf was erased`);
+}
+
+const HASH_BYTES = 32;
+
+function readLeaf(leaf: Uint8Array): Record<string, unknown> | undefined {
+  try {
+    const said: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(leaf));
+    return typeof said === 'object' && said !== null ? { ...said } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function columnFaults(
+  stored: StoredEntry,
+  said: Record<string, unknown>,
+  columns: readonly Column[],
+): string[] {
+  const faults = columns
+    .filter((column) => stored[column] !== said[column])
+    .map(
+      (column) =>
+        `column ${column} is ${shown(stored[column])}, the leaf says ${shown(said[column])}`,
+    );
+  return columns === PLAIN ? [...faults, ...timeFaults(stored, said)] : faults;
+}
+
+function timeFaults(stored: StoredEntry, said: Record<string, unknown>): string[] {
+  const faults: string[] = [];
+  const time = Date.parse(String(said.timestamp));
+  if (stored.timestamp.getTime() !== time) {
+    const column = Number.isNaN(stored.timestamp.getTime()) ? 'no time' : stored.timestamp.toJSON();
+    faults.push(`column timestamp is ${column}, the leaf says ${shown(said.timestamp)}`);
+  }
+  const until = retainUntil(said as { timestamp: string; retention?: string });
+  if (stored.retain_until?.getTime() !== until?.getTime()) {
+    faults.push(`column retain_until does not follow from "${said.retention}" in the leaf`);
+  }
+  return faults;
+}
+
+function shown(value: unknown): string {
+  return value === undefined ? 'absent' : JSON.stringify(value);
+}

@@ -1,0 +1,335 @@
+/**
+ * The log, folded: what the rows of authority and money must be if the entries are true.
+ *
+ * Takes every entry once, in order, and keeps what the comparisons need: below one kilobyte for each
+ * token, approval request and grant, and a line for each call of unknown outcome. What retention erased
+ * cannot be folded; it is counted by type, and the comparisons leave that much room.
+ *
+ * @module
+ */
+
+import { capabilityTarget } from '../../domain/authority/freeze.ts';
+import type { Charge } from '../../domain/invocation/budget.ts';
+import { entryView, type StoredEntry } from '../../domain/log/entry.ts';
+import type { Facts } from '../../domain/log/entry-facts.ts';
+import { leafIndexOf } from '../../domain/log/origin.ts';
+import { toMinor } from '../../domain/values/money.ts';
+import { canonicalJson } from '../../domain/wire/canonical.ts';
+import { isObject } from '../../domain/wire/json.ts';
+import type { ApprovalStatus } from '../../protocol/approval.ts';
+import type { AuditEntry, EntryType } from '../../protocol/audit.ts';
+import { freezeKey } from '../port/ledger-store.ts';
+
+export interface Expected {
+  readonly tokens: Map<string, ExpectedToken>;
+  readonly requests: Map<string, ExpectedRequest>;
+  readonly grants: Map<string, ExpectedGrant>;
+  /** By kind and target. */
+  readonly freezes: Map<string, ExpectedFreeze>;
+  /** Calls of unknown outcome that no later entry tells more of, by invocation. */
+  readonly unknown: Map<string, UnknownCost>;
+  /** What calls of unknown outcome reported so far beyond their reservation, by invocation. */
+  readonly reported: Map<string, Charge>;
+  /** Entries without contents, and entries that have contents and no personal fields. */
+  readonly erased: Erased;
+  readonly erasedPersonal: Erased;
+}
+
+type Erased = Map<EntryType, number>;
+
+export interface ExpectedToken {
+  /** What its issuance says, in canonical form; absent where nothing of it can be read. */
+  told?: string | undefined;
+  issuedBy?: string | undefined;
+  parent?: string | undefined;
+  children: number;
+  /** By calls under this very token, in minor units. */
+  spent: bigint;
+  /** What those reported beyond their reservations, by currency. */
+  owes?: Map<string, bigint>;
+  revokedBy?: string | undefined;
+  /** Made before a log that an operator ended; so are requests and grants. */
+  isVoid?: boolean;
+}
+
+export interface ExpectedRequest {
+  told?: string | undefined;
+  askedBy?: string | undefined;
+  askedThrough: readonly string[];
+  /** In their order; null where the name was erased. */
+  readonly votes: (string | null)[];
+  /** What the first approver proposed. */
+  terms?: unknown;
+  status: ApprovalStatus;
+  grantId?: string | undefined;
+  decidedBy?: string | null | undefined;
+  reason?: unknown;
+  /** A decision whose kind was erased names this request. */
+  isUncertain: boolean;
+  isVoid?: boolean;
+}
+
+export interface ExpectedGrant {
+  told?: string | undefined;
+  givenBy?: string | undefined;
+  requestId?: string | undefined;
+  uses: number;
+  /** Calls that may have been admitted: the store did not answer before their entry was made. */
+  perhapsUsed: number;
+  isVoid?: boolean;
+}
+
+interface ExpectedFreeze {
+  readonly reason: unknown;
+  readonly frozenBy: string | null;
+  readonly until: number | undefined;
+  readonly by: string;
+}
+
+interface UnknownCost {
+  readonly tokenId: string;
+  readonly amount: bigint;
+}
+
+export function createExpected(): Expected {
+  return {
+    tokens: new Map(),
+    requests: new Map(),
+    grants: new Map(),
+    freezes: new Map(),
+    unknown: new Map(),
+    reported: new Map(),
+    erased: new Map(),
+    erasedPersonal: new Map(),
+  };
+}
+
+export function foldEntry(expected: Expected, stored: StoredEntry): void {
+  const { entry_type } = stored;
+  if (!stored.leaf || !stored.personal) {
+    count(stored.leaf ? expected.erasedPersonal : expected.erased, entry_type);
+  }
+  // A later log begins after what was promised before was voided.
+  if (isFirstOfLater(stored)) voidAll(expected);
+  if (!stored.leaf) return;
+  const entry = readable(stored);
+  if (entry) FOLDS[entry_type]?.(expected, entry);
+}
+
+function voidAll({ tokens, requests, grants }: Expected): void {
+  for (const each of [tokens, requests, grants]) {
+    for (const made of each.values()) made.isVoid = true;
+  }
+}
+
+function isFirstOfLater({ sequence }: StoredEntry): boolean {
+  return sequence > 0 && leafIndexOf(sequence) === 0;
+}
+
+/** A leaf that is not what was hashed may be no entry at all; that is a finding of its own. */
+function readable(stored: StoredEntry): AuditEntry | undefined {
+  try {
+    return entryView(stored);
+  } catch {
+    return undefined;
+  }
+}
+
+function count(erased: Erased, type: EntryType): void {
+  erased.set(type, (erased.get(type) ?? 0) + 1);
+}
+
+type Fold = (expected: Expected, entry: AuditEntry) => void;
+
+/** The others change no row that is compared. */
+const FOLDS: Partial<Record<EntryType, Fold>> = {
+  issuance: foldIssuance,
+  revocation: foldRevocation,
+  invocation: foldInvocation,
+  settlement: foldSettlement,
+  compensation: foldOverrun,
+  approval_request: foldRequest,
+  approval_decision: foldDecision,
+  operator: foldOperator,
+};
+
+/** A refusal names the token that asked for it, and made none. */
+function foldIssuance({ tokens }: Expected, entry: AuditEntry): void {
+  if (entry.state !== 'completed' || entry.token_id === null) return;
+  const token = tokenOf(tokens, entry.token_id);
+  token.issuedBy ??= entry.entry_id;
+  const { detail } = entry;
+  if (detail === null || token.issuedBy !== entry.entry_id) return;
+  token.told = toldOf({ capability: entry.capability, ...detail }, ISSUANCE_KEYS);
+  if (typeof detail.parent_token_id !== 'string') return;
+  token.parent = detail.parent_token_id;
+  tokenOf(tokens, token.parent).children += 1;
+}
+
+function foldRevocation({ tokens }: Expected, entry: AuditEntry): void {
+  if (entry.state !== 'completed' || entry.token_id === null) return;
+  tokenOf(tokens, entry.token_id).revokedBy ??= entry.entry_id;
+}
+
+/** What was admitted has an entry that is no refusal: it was charged what the entry says. */
+function foldInvocation(expected: Expected, entry: AuditEntry): void {
+  const { token_id, invocation_id, state, approval_grant_id: grantId } = entry;
+  if (state === 'refused') return;
+  foldOverrun(expected, entry);
+  const amount = amountOf(entry);
+  if (token_id !== null && amount > 0n) tokenOf(expected.tokens, token_id).spent += amount;
+  if (state === 'indeterminate' && invocation_id !== null) {
+    expected.unknown.set(invocation_id, { tokenId: token_id ?? '', amount });
+  }
+  if (grantId === null) return;
+  const grant = grantOf(expected.grants, grantId);
+  // Such a call did not run, and the store could not say whether it had admitted it.
+  const isLost = state === 'failed' && entry.failure_type === 'outcome_unknown';
+  if (isLost) grant.perhapsUsed += 1;
+  else grant.uses += 1;
+}
+
+/** A later end of a call of unknown outcome. One without effect gets its money back. */
+function foldSettlement(expected: Expected, entry: AuditEntry): void {
+  const { invocation_id, state, cost_actual } = entry;
+  foldOverrun(expected, entry);
+  if (invocation_id === null || state === 'indeterminate') return;
+  reconcile(expected, invocation_id, state === 'failed' && cost_actual === null);
+}
+
+/**
+ * What was reported is compared with what was reserved: what a step drew, or the call was charged. A
+ * later entry of the same call adds only what is more than the earlier one said.
+ */
+function foldOverrun({ tokens, reported }: Expected, entry: AuditEntry): void {
+  const { token_id, invocation_id, detail, cost_actual, state } = entry;
+  const said = chargeOf(detail?.cost_reported);
+  if (!said || token_id === null) return;
+  const told = reported.get(invocation_id ?? '');
+  if (state === 'indeterminate' && invocation_id !== null) reported.set(invocation_id, said);
+  const reserved = chargeOf(detail?.drawn) ?? chargeOf(cost_actual);
+  if (reserved?.currency !== said.currency) return;
+  const isMore = told?.currency === said.currency && told.amount > reserved.amount;
+  const owed = said.amount - (isMore ? told : reserved).amount;
+  const token = tokenOf(tokens, token_id);
+  token.owes ??= new Map();
+  if (owed > 0n) token.owes.set(said.currency, (token.owes.get(said.currency) ?? 0n) + owed);
+}
+
+function reconcile({ unknown, tokens }: Expected, invocationId: string, refund: boolean): void {
+  const cost = unknown.get(invocationId);
+  unknown.delete(invocationId);
+  if (refund && cost) tokenOf(tokens, cost.tokenId).spent -= cost.amount;
+}
+
+function foldRequest({ requests }: Expected, entry: AuditEntry): void {
+  const { approval_request_id: id, state, detail } = entry;
+  if (state !== 'completed' || id === null) return;
+  const request = requestOf(requests, id);
+  request.askedBy = entry.entry_id;
+  if (detail === null) return;
+  request.told = toldOf({ capability: entry.capability, ...detail }, REQUEST_KEYS);
+  request.askedThrough = textsOf(detail.requested_through);
+}
+
+function foldDecision(expected: Expected, entry: AuditEntry): void {
+  const { approval_request_id: id, approval_grant_id: grantId, state, detail } = entry;
+  if (id === null) return;
+  const request = requestOf(expected.requests, id);
+  // Once `detail` is erased, only the id of a grant says what was decided.
+  const said = detail?.decision ?? (grantId === null ? undefined : 'granted');
+  if (said === undefined) {
+    if (entry.erased) request.isUncertain = true;
+    return;
+  }
+  if (said === 'expired') request.status = 'expired';
+  if (state !== 'completed') return;
+  if (said === 'approved' || said === 'granted') {
+    request.votes.push(entry.root_principal);
+    request.terms ??= detail?.terms;
+  }
+  if (said === 'denied') {
+    Object.assign(request, { status: 'denied', decidedBy: entry.root_principal });
+    request.reason = detail?.reason;
+  }
+  if (said !== 'granted' || grantId === null) return;
+  Object.assign(request, { status: 'approved', decidedBy: entry.root_principal, grantId });
+  const grant = grantOf(expected.grants, grantId);
+  Object.assign(grant, { givenBy: entry.entry_id, requestId: id });
+  if (detail) grant.told = toldOf(detail, GRANT_KEYS);
+}
+
+function foldOperator(expected: Expected, entry: AuditEntry): void {
+  const { state, detail } = entry;
+  if (state !== 'completed' || detail === null) return;
+  const { verb, what, target = '', root_principal, reason, until, invocation_id, outcome } = detail;
+  if (verb === 'reconcile' && typeof invocation_id === 'string') {
+    reconcile(expected, invocation_id, outcome === 'not_executed');
+  }
+  const principal = typeof root_principal === 'string' ? root_principal : undefined;
+  const place = freezeKey({ what, target: capabilityTarget(String(target), principal) });
+  if (verb === 'unfreeze') expected.freezes.delete(place);
+  if (verb !== 'freeze') return;
+  const end = typeof until === 'string' ? Date.parse(until) : undefined;
+  expected.freezes.set(place, {
+    reason,
+    frozenBy: entry.actor_key,
+    until: end,
+    by: entry.entry_id,
+  });
+}
+
+/** What entries of each kind say of their row. One that an older version wrote says less. */
+const ISSUANCE_KEYS = [
+  ...['service', 'subject', 'scope', 'capability', 'depth', 'parent_token_id', 'budget'],
+  ...['expires_at', 'kid', 'chain', 'claims_digest'],
+];
+const REQUEST_KEYS = [
+  ...['capability', 'invocation_id', 'preview_digest', 'approvals_required', 'expires_at'],
+  'request_digest',
+];
+const GRANT_KEYS = ['grant_type', 'max_uses', 'expires_at', 'grant_digest'];
+
+function toldOf(facts: Facts, keys: readonly string[]): string {
+  const known = keys.filter((key) => facts[key] !== undefined);
+  return canonicalJson(Object.fromEntries(known.map((key) => [key, facts[key]])));
+}
+
+function textsOf(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((each) => typeof each === 'string') : [];
+}
+
+function amountOf({ cost_actual }: AuditEntry): bigint {
+  return chargeOf(cost_actual)?.amount ?? 0n;
+}
+
+function chargeOf(money: unknown): Charge | undefined {
+  if (!isObject(money) || typeof money.currency !== 'string') return undefined;
+  const amount = toMinor(money.amount as number, money.currency);
+  return amount === undefined ? undefined : { currency: money.currency, amount };
+}
+
+export function tokenOf(tokens: Expected['tokens'], id: string): ExpectedToken {
+  return kept(tokens, id, () => ({ children: 0, spent: 0n }));
+}
+
+function requestOf(requests: Expected['requests'], id: string): ExpectedRequest {
+  return kept(requests, id, () => ({
+    askedThrough: [],
+    votes: [],
+    status: 'pending',
+    isUncertain: false,
+  }));
+}
+
+export function grantOf(grants: Expected['grants'], id: string): ExpectedGrant {
+  return kept(grants, id, () => ({ uses: 0, perhapsUsed: 0 }));
+}
+
+function kept<Kept>(map: Map<string, Kept>, id: string, make: () => Kept): Kept {
+  const found = map.get(id);
+  if (found) return found;
+  const made = make();
+  map.set(id, made);
+  return made;
+}

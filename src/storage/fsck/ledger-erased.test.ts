@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'vitest';
+import { STORES } from '../../../test/service/harness.ts';
+import { entry } from '../../testing/entries.ts';
+import { admission, FAR, keep, rootToken, settlement, usd } from '../../testing/fixtures.ts';
+import { fillLedger } from '../../testing/store/small-ledger.ts';
+import { openStore } from '../open.ts';
+import type { TokenState } from '../port/ledger-store.ts';
+import type { Store } from '../port/store.ts';
+import { checkStore } from './fsck.ts';
+
+/** More than the small ledger has. */
+const ALL = 1_000;
+
+/** The store, with every token as `edit` shows it. */
+function edited(store: Store, edit: (state: TokenState) => TokenState): Store {
+  const readLedger: Store['readLedger'] = (from, see) =>
+    store.readLedger(from, { ...see, token: (state) => see.token(edit(state)) });
+  return { ...store, readLedger };
+}
+
+for (const place of STORES) {
+  describe(place.name, () => {
+    async function withLedger(body: (store: Store) => Promise<void>): Promise<void> {
+      const { url, drop } = await place.open();
+      const store = await openStore(url);
+      await fillLedger(store);
+      // What waits for its place is not erased yet.
+      await store.sequence();
+      await body(store);
+      await store.close();
+      await drop();
+    }
+
+    test('checkStore() says what it cannot compare once personal fields were erased', () =>
+      withLedger(async (store) => {
+        await store.erase({ what: 'personal', until: FAR, limit: ALL });
+
+        const { findings, ledger } = await checkStore(store);
+
+        assert.deepEqual(findings, []);
+        assert.deepEqual([...ledger.notes].sort(), [
+          '1 debts while entries that may tell of them were erased',
+          '1 freezes while acts of operators were erased',
+          '1 grants whose entry was erased: only that they were given, and their uses',
+          '2 approval requests with a decision that was erased',
+          '3 approval requests whose entry was erased: only that they were asked',
+          '4 tokens whose issuance was erased: only that they were issued',
+        ]);
+      }));
+
+    test('checkStore() finds spending forgotten, also when personal fields were erased', () =>
+      withLedger(async (store) => {
+        await store.erase({ what: 'personal', until: FAR, limit: ALL });
+        const forgetful = edited(store, ({ budget, ...state }) => ({
+          ...state,
+          budget: budget && { ...budget, consumed: 0n },
+        }));
+
+        const { findings } = await checkStore(forgetful);
+
+        assert.deepEqual(
+          findings.map(({ what }) => what),
+          ['budget', 'budget'],
+        );
+        // Of the two calls of unknown outcome either may have been given back.
+        assert.match(
+          findings[0]?.detail ?? '',
+          /0\.00 USD are spent, the log says 0\.05 USD to 0\.25/,
+        );
+      }));
+
+    test('checkStore() believes the records of calls whose entries were erased, and no more rows than entries', () =>
+      withLedger(async (store) => {
+        const erasure = { what: 'contents', eventClass: 'low_risk_success' } as const;
+        await store.erase({ ...erasure, until: FAR, limit: ALL });
+        const { findings, ledger } = await checkStore(store);
+        assert.deepEqual(findings, []);
+        assert.ok(ledger.notes.some((note) => note.includes('entries of type "issuance"')));
+
+        const forgetful = edited(store, ({ budget, ...state }) => ({
+          ...state,
+          budget: budget && { ...budget, consumed: 0n },
+        }));
+        let added = false;
+        const crowded: Store = {
+          ...store,
+          readLedger: (from, see) =>
+            store.readLedger(from, {
+              ...see,
+              token(state) {
+                see.token(state);
+                if (added) return;
+                added = true;
+                see.token({ token: rootToken(), children: 0 });
+              },
+            }),
+        };
+
+        const forgotten = await checkStore(forgetful);
+        const more = await checkStore(crowded);
+
+        assert.deepEqual([...new Set(forgotten.findings.map(({ what }) => what))], ['budget']);
+        assert.deepEqual(
+          more.findings.map(({ what, detail }) => [what, detail]),
+          [['token', 'no entry says that it was made']],
+        );
+      }));
+
+    test('checkStore() compares what an older version wrote, and says what it did not', async () => {
+      const { url, drop } = await place.open();
+      const store = await openStore(url);
+      const token = rootToken();
+      const { token_id, subject, scope, depth, expires_at } = token;
+      const detail = {
+        ...{ subject, scope: [...scope], depth, parent_token_id: null, budget: null },
+        expires_at: expires_at.toISOString(),
+      };
+      await store.insertRoot(token, entry({ entry_type: 'issuance', token_id, detail }));
+
+      const honest = await checkStore(store);
+      const changed = await checkStore(
+        edited(store, (state) => ({ ...state, token: { ...state.token, scope: ['operator:*'] } })),
+      );
+
+      assert.deepEqual(honest.findings, []);
+      assert.deepEqual(honest.ledger.notes, [
+        '1 tokens of an older version: without the digest of all claims',
+      ]);
+      assert.deepEqual(
+        changed.findings.map(({ what, where }) => [what, where]),
+        [['token', token_id]],
+      );
+      await store.close();
+      await drop();
+    });
+
+    test('checkStore() finds nothing while calls are admitted, settled and reconciled', () =>
+      withLedger(async (store) => {
+        const root = await keep(store, rootToken({ budget: { currency: 'USD', max_amount: 1e4 } }));
+        let isOver = false;
+        const work = async () => {
+          while (!isOver) {
+            const call = admission(root, { charge: usd(1n), intent: { capability: 'search' } });
+            await store.admit(call);
+            await store.settle(settlement(call));
+          }
+        };
+        const working = Promise.all([work(), work(), work()]);
+
+        for (let round = 0; round < 5; round++) {
+          assert.deepEqual((await checkStore(store)).findings, []);
+        }
+
+        isOver = true;
+        await working;
+      }));
+  });
+}

@@ -1,0 +1,314 @@
+/**
+ * Stored rows against the folded log: tokens, approval requests, votes, grants, freezes, calls.
+ *
+ * A row must say what its entry says, field by field; an entry without its row, and a row without its
+ * entry, are findings. Where retention erased entries of a kind, as many rows of that kind may be
+ * without one: the log does not say any more which.
+ *
+ * @module
+ */
+
+import { widenedFields } from '../../domain/authority/widened.ts';
+import {
+  type Facts,
+  grantFacts,
+  issuanceFacts,
+  requestFacts,
+} from '../../domain/log/entry-facts.ts';
+import { canonicalJson } from '../../domain/wire/canonical.ts';
+import type { EntryType } from '../../protocol/audit.ts';
+import { freezeKey, type TokenState, type UnknownCall } from '../port/ledger-store.ts';
+import type { ApprovalRecord, FreezeRecord, GrantRecord, TokenRecord } from '../port/records.ts';
+import { type Expected, type ExpectedGrant, type ExpectedRequest, tokenOf } from './fold.ts';
+
+export type LedgerPart = 'token' | 'budget' | 'debt' | 'request' | 'grant' | 'freeze' | 'call';
+
+export interface RowCheck {
+  readonly expected: Expected;
+  /** Ids of rows that were seen, by kind. */
+  readonly seen: Record<'token' | 'request' | 'grant' | 'freeze', Set<string>>;
+  /** How many erased entries of a type were taken for those that rows are without. */
+  readonly explained: Map<EntryType, number>;
+  report(what: LedgerPart, where: string, detail: string): void;
+  /** Counts what could not be compared, by the sentence that says why. */
+  note(sentence: string): void;
+}
+
+export function createRowCheck(
+  expected: Expected,
+  tell: Pick<RowCheck, 'report' | 'note'>,
+): RowCheck {
+  const ids = () => new Set<string>();
+  const seen = { token: ids(), request: ids(), grant: ids(), freeze: ids() };
+  return { expected, seen, explained: new Map(), ...tell };
+}
+
+export function checkToken(check: RowCheck, state: TokenState): void {
+  const { token, parent, revoked_at, children } = state;
+  const id = token.token_id;
+  check.seen.token.add(id);
+  const known = tokenOf(check.expected.tokens, id);
+  if (known.issuedBy === undefined) {
+    unexplained(check, 'token', id, 'issuance');
+  } else if (known.told === undefined) {
+    check.note('tokens whose issuance was erased: only that they were issued');
+  } else {
+    checkClaims(check, token, JSON.parse(known.told));
+    checkLineage(check, id, token.lineage);
+    checkChildren(check, id, { found: children, expected: known.children });
+  }
+  // Where nothing else tells what it was made from, its calls count for what the row says.
+  if (known.told === undefined) known.parent = token.parent_token_id;
+  checkRevocation(check, id, { revoked_at, by: known.revokedBy });
+  // What is below a root is void with it.
+  if (known.isVoid && revoked_at === undefined && token.parent_token_id === undefined) {
+    check.report('token', id, 'it is not revoked, and an operator has voided it');
+  }
+  checkWidth(check, token, parent);
+}
+
+function checkWidth(check: RowCheck, token: TokenRecord, parent: TokenRecord | undefined): void {
+  const { token_id, parent_token_id } = token;
+  if (parent) {
+    const wider = widenedFields(parent, token).join(', ');
+    const detail = `it allows more than its parent ${parent.token_id}: ${wider}`;
+    if (wider !== '') check.report('token', token_id, detail);
+  } else if (parent_token_id !== undefined) {
+    check.report('token', token_id, `its parent ${parent_token_id} is missing`);
+  } else if (token.depth !== 0) {
+    check.report('token', token_id, `it has depth ${token.depth} and no parent`);
+  }
+}
+
+function checkClaims(check: RowCheck, token: TokenRecord, told: Facts): void {
+  const id = token.token_id;
+  const hasDigest = 'claims_digest' in told;
+  if (!hasDigest) check.note('tokens of an older version: without the digest of all claims');
+  const service = String(told.service ?? '');
+  const found = { capability: token.capability ?? null, ...issuanceFacts(service, token) };
+  for (const key of differing(told, found)) {
+    check.report(key === 'budget' ? 'budget' : 'token', id, difference(key, told, found));
+  }
+  const { claims_digest } = token;
+  if (hasDigest && claims_digest !== told.claims_digest) {
+    check.report('token', id, difference('claims_digest', told, { claims_digest }));
+  }
+}
+
+function checkLineage(check: RowCheck, id: string, found: readonly string[]): void {
+  const lineage = lineageOf(check.expected, id);
+  if (canonicalJson(lineage) === canonicalJson(found)) return;
+  check.report(
+    'token',
+    id,
+    `its lineage is ${found.join(' > ')}, the log says ${lineage.join(' > ')}`,
+  );
+}
+
+/** Root first, the token itself last. */
+export function lineageOf({ tokens }: Expected, id: string): string[] {
+  const lineage = [id];
+  for (let above = tokens.get(id)?.parent; above; above = tokens.get(above)?.parent) {
+    // No issuance makes a cycle, but a forged log may contain one.
+    if (lineage.includes(above)) break;
+    lineage.unshift(above);
+  }
+  return lineage;
+}
+
+function checkChildren(
+  check: RowCheck,
+  id: string,
+  { found, expected }: { found: number; expected: number },
+): void {
+  const { erased, erasedPersonal } = check.expected;
+  if (found === expected || erased.get('issuance') || erasedPersonal.get('issuance')) return;
+  check.report('token', id, `it counts ${found} children, the log says ${expected}`);
+}
+
+function checkRevocation(
+  check: RowCheck,
+  id: string,
+  { revoked_at, by }: { revoked_at: Date | undefined; by: string | undefined },
+): void {
+  if (revoked_at === undefined && by !== undefined) {
+    check.report('token', id, `it is not revoked, entry ${by} says that it was`);
+  }
+  if (revoked_at !== undefined && by === undefined && !explain(check, 'revocation')) {
+    check.report('token', id, 'it is revoked, no entry says so');
+  }
+}
+
+export function checkRequest(check: RowCheck, request: ApprovalRecord): void {
+  const id = request.approval_request_id;
+  check.seen.request.add(id);
+  const known = check.expected.requests.get(id);
+  if (known?.askedBy === undefined) {
+    unexplained(check, 'request', id, 'approval_request');
+    return;
+  }
+  if (known.told === undefined) {
+    check.note('approval requests whose entry was erased: only that they were asked');
+  } else {
+    const told: Facts = JSON.parse(known.told);
+    if (!('request_digest' in told)) {
+      check.note('approval requests of an older version: without the digest of the request');
+    }
+    const found = { capability: request.capability, ...requestFacts(request) };
+    // A migration ended what was pending: such a request may end sooner than it was asked to.
+    const isEnded = !('request_digest' in told) && found.expires_at <= String(told.expires_at);
+    if (isEnded) Object.assign(found, { expires_at: told.expires_at });
+    for (const key of differing(told, found))
+      check.report('request', id, difference(key, told, found));
+  }
+  const hands = known.askedThrough.filter((each) => !request.requested_through.includes(each));
+  if (hands.length > 0) {
+    check.report('request', id, `it does not name ${hands.join(', ')}, through whom it was asked`);
+  }
+  checkDecision(check, request, known);
+  if (known.isVoid && request.status === 'pending') {
+    check.report('request', id, 'it is pending, and an operator has voided it');
+  }
+}
+
+function checkDecision(check: RowCheck, request: ApprovalRecord, known: ExpectedRequest): void {
+  const id = request.approval_request_id;
+  if (known.isUncertain) {
+    check.note('approval requests with a decision that was erased');
+    return;
+  }
+  const approvers = request.approvals.map(({ approver }) => approver);
+  const votes = known.votes.map((vote, place) => vote ?? approvers[place] ?? null);
+  const told: Facts = {
+    status: known.status,
+    approvals: votes,
+    grant_id: known.grantId ?? null,
+    ...(known.decidedBy !== null && { decided_by: known.decidedBy ?? null }),
+    ...(known.reason !== undefined && { reason: known.reason }),
+    ...(known.terms !== undefined && { terms: known.terms }),
+  };
+  const found: Facts = {
+    status: request.status,
+    approvals: approvers,
+    grant_id: request.grant_id ?? null,
+    decided_by: request.decided_by ?? null,
+    reason: request.reason ?? null,
+    terms: request.approvals[0]?.terms ?? null,
+  };
+  for (const key of differing(told, found))
+    check.report('request', id, difference(key, told, found));
+}
+
+export function checkGrant(check: RowCheck, grant: GrantRecord): void {
+  const id = grant.grant_id;
+  check.seen.grant.add(id);
+  const known = check.expected.grants.get(id);
+  if (known?.givenBy === undefined) {
+    unexplained(check, 'grant', id, 'approval_decision');
+    return;
+  }
+  if (known.told === undefined) {
+    check.note('grants whose entry was erased: only that they were given, and their uses');
+  } else {
+    const told: Facts = JSON.parse(known.told);
+    if (!('grant_digest' in told)) {
+      check.note('grants of an older version: without the digest of the grant');
+    }
+    const found = grantFacts(grant);
+    for (const key of differing(told, found))
+      check.report('grant', id, difference(key, told, found));
+  }
+  if (grant.approval_request_id !== known.requestId) {
+    const both = `it answers ${grant.approval_request_id}, its entry says ${known.requestId}`;
+    check.report('grant', id, both);
+  }
+  const fault = usesFault(check, grant, known);
+  if (fault) check.report('grant', id, fault);
+}
+
+function usesFault(
+  { expected }: RowCheck,
+  { uses, max_uses }: GrantRecord,
+  known: ExpectedGrant,
+): string | undefined {
+  if (known.isVoid) {
+    return uses === max_uses ? undefined : 'it has uses left, and an operator has voided it';
+  }
+  const most = known.uses + known.perhapsUsed + (expected.erased.get('invocation') ?? 0);
+  if (uses >= known.uses && uses <= most) return undefined;
+  const range = most === known.uses ? `${most}` : `${known.uses} to ${most}`;
+  return `it says ${uses} uses, the log says ${range}`;
+}
+
+export function checkFreeze(check: RowCheck, freeze: FreezeRecord): void {
+  const key = freezeKey(freeze);
+  check.seen.freeze.add(key);
+  const known = check.expected.freezes.get(key);
+  if (!known) {
+    if (check.expected.erasedPersonal.get('operator')) {
+      check.note('freezes while acts of operators were erased');
+    } else {
+      unexplained(check, 'freeze', key, 'operator');
+    }
+    return;
+  }
+  const told: Facts = {
+    reason: known.reason,
+    until: known.until ?? null,
+    ...(known.frozenBy !== null && { frozen_by: known.frozenBy }),
+  };
+  const { reason, frozen_by, until } = freeze;
+  const found: Facts = { reason, frozen_by, until: until?.getTime() ?? null };
+  for (const each of differing(told, found))
+    check.report('freeze', key, difference(each, told, found));
+}
+
+/** Such a call can be refunded, so one that was reconciled must not be among them again. */
+export function checkUnknownCall(check: RowCheck, { invocation_id: id }: UnknownCall): void {
+  if (check.expected.unknown.has(id) || explain(check, 'invocation')) return;
+  check.report(
+    'call',
+    id,
+    'its outcome is kept as unknown, the log does not say so or tells it later',
+  );
+}
+
+/** Entries whose rows were not seen. */
+export function checkMissing({ expected, seen, report }: RowCheck): void {
+  const missing = (what: keyof RowCheck['seen'], id: string, by: string | undefined) => {
+    if (by !== undefined && !seen[what].has(id))
+      report(what, id, `it is missing, entry ${by} made it`);
+  };
+  for (const [id, { issuedBy }] of expected.tokens) missing('token', id, issuedBy);
+  for (const [id, { askedBy }] of expected.requests) missing('request', id, askedBy);
+  for (const [id, { givenBy }] of expected.grants) missing('grant', id, givenBy);
+  for (const [key, { by }] of expected.freezes) missing('freeze', key, by);
+}
+
+function unexplained(check: RowCheck, what: LedgerPart, id: string, type: EntryType): void {
+  if (!explain(check, type)) check.report(what, id, 'no entry says that it was made');
+}
+
+/** Whether an erased entry of this type may be the one that is missed. */
+function explain(check: RowCheck, type: EntryType): boolean {
+  const explained = check.explained.get(type) ?? 0;
+  if (explained >= (check.expected.erased.get(type) ?? 0)) return false;
+  check.explained.set(type, explained + 1);
+  check.note(`rows that have no entry, where entries of type "${type}" were erased`);
+  return true;
+}
+
+/** Digests cover the other fields, so they are named only where they alone differ. */
+function differing(told: Facts, found: Facts): string[] {
+  const keys = Object.keys(told).filter((key) => textOf(told[key]) !== textOf(found[key]));
+  const plain = keys.filter((key) => !key.endsWith('_digest'));
+  return plain.length > 0 ? plain : keys;
+}
+
+function difference(key: string, told: Facts, found: Facts): string {
+  return `its ${key} is ${textOf(found[key])}, the log says ${textOf(told[key])}`;
+}
+
+function textOf(value: unknown): string {
+  return canonicalJson(value ?? null);
+}

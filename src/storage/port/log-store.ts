@@ -1,0 +1,134 @@
+/**
+ * The part of the storage port that keeps the log: entries, the tree over them, and its checkpoints.
+ *
+ * The log only grows. What an entry says may be erased; that it was there, and where, never is.
+ *
+ * @module
+ */
+
+import type { EntryRecord, StoredEntry } from '../../domain/log/entry.ts';
+import type { NodeId } from '../../domain/log/merkle.ts';
+import type { Origin } from '../../domain/log/origin.ts';
+import type { EntryType, EventClass } from '../../protocol/audit.ts';
+import type { CheckpointRecord } from './records.ts';
+
+export interface LogStore {
+  /**
+   * Gives every durable entry its contiguous place in the tree and resolves when all entries that
+   * were acknowledged before the call have one. One process at a time does the work.
+   */
+  sequence(): Promise<TreeHead>;
+
+  /** Entries waiting for their place, and whether that is so many that work must be refused. */
+  backlog(): { waiting: number; overloaded: boolean };
+
+  /**
+   * Newest first, at most `limit`. A store may stop sooner, when it has looked at many entries in
+   * vain: one query never holds it for long. Pages that go on at `next` miss and repeat none.
+   */
+  queryEntries(query: EntryQuery): Promise<EntryPage>;
+
+  /** In order of `sequence`, from `from`, for export and for rebuilding the tree. */
+  scanEntries(from: number, limit: number): Promise<readonly StoredEntry[]>;
+
+  /** The place of a leaf, by its hash or by the entry of an invocation. */
+  findLeaf(
+    by: { leaf_hash: Uint8Array } | { invocation_id: string },
+  ): Promise<{ sequence: number; leaf_hash: Uint8Array; root_principal: string } | undefined>;
+
+  /**
+   * Erases what the policy is done keeping, in order of places, as far as `limit` entries reach, and
+   * resolves with how far it went: as many as `limit` means that there may be more. Places, hashes
+   * and the tree stay, so every proof does; columns that repeated what is gone are emptied, and so is
+   * the intent of the call. One whose outcome is unknown keeps its intent until it is reconciled.
+   */
+  erase(policy: Erasure): Promise<number>;
+
+  /** Below which place each policy has erased: by event class, and `personal`. */
+  erasures(): Promise<ReadonlyMap<string, number>>;
+
+  /**
+   * Stored tree nodes by the places they cover (`nodeFrom`), in the order asked. Rejects when one is
+   * missing: the tree is damaged.
+   */
+  nodes(ids: readonly NodeId[]): Promise<readonly Uint8Array[]>;
+
+  treeHead(): Promise<TreeHead>;
+
+  /** The logs of this store, oldest first. Entries are appended to the last one. */
+  origins(): Promise<readonly Origin[]>;
+
+  /**
+   * Ends the log at `from` and begins the next one with this entry as its first leaf. False, and
+   * nothing changed, when the log has grown or ended since `from` was read.
+   */
+  beginOrigin(from: TreeHead, logId: string, entry: EntryRecord): Promise<boolean>;
+
+  /**
+   * What the store itself can say about damage that this port cannot show: derived data by which it
+   * searches, stray nodes, missing guards. One sentence each; empty when nothing is found.
+   */
+  inspect(): Promise<readonly string[]>;
+
+  /**
+   * Keeps a checkpoint if it is the next of the current log: its sequence follows the last one's, or
+   * the log's first place where the log has none, and its size is not smaller. False, and nothing
+   * kept, when another process was first.
+   */
+  insertCheckpoint(checkpoint: CheckpointRecord): Promise<boolean>;
+
+  lastCheckpoint(): Promise<CheckpointRecord | undefined>;
+  loadCheckpoint(checkpointId: string): Promise<CheckpointRecord | undefined>;
+
+  /** Keeps a line that a witness added to a checkpoint's note; one that is kept already stays one. */
+  keepCosignature(checkpointId: string, line: string): Promise<void>;
+
+  /** In the order of the lines' text. */
+  cosignatures(checkpointId: string): Promise<readonly string[]>;
+
+  /** Newest first, those with a sequence below `before`. */
+  listCheckpoints(limit: number, before?: number): Promise<readonly CheckpointRecord[]>;
+
+  /** Elects one process for a periodic job. True while `holder` has it until `until`. */
+  lead(job: string, holder: string, now: Date, until: Date): Promise<boolean>;
+}
+
+/** What is erased, and of which entries: of those not later than `until`. */
+export type Erasure = { readonly until: Date; readonly limit: number } & (
+  | { readonly what: 'personal' }
+  /** All contents of a class, but for entries that say themselves how long they are kept. */
+  | { readonly what: 'contents'; readonly eventClass: EventClass }
+  /** All contents of entries that are kept until then, as they say themselves. */
+  | { readonly what: 'stated' }
+);
+
+/** The tree of the current log. */
+export interface TreeHead {
+  /** The place of its first leaf. */
+  readonly first: number;
+  /** In leaves. */
+  readonly size: number;
+  /** The complete subtrees from left to right; their fold is the root. */
+  readonly peaks: readonly Uint8Array[];
+}
+
+export interface EntryPage {
+  readonly entries: readonly StoredEntry[];
+  /** The `before` of the query that goes on. Absent when no entry is left to look at. */
+  readonly next?: number | undefined;
+}
+
+export interface EntryQuery {
+  readonly rootPrincipal?: string | undefined;
+  readonly entryType?: EntryType | undefined;
+  readonly capability?: string | undefined;
+  readonly invocationId?: string | undefined;
+  readonly clientReferenceId?: string | undefined;
+  readonly taskId?: string | undefined;
+  readonly parentInvocationId?: string | undefined;
+  /** Exclusive. */
+  readonly since?: Date | undefined;
+  /** Continue below this place. */
+  readonly before?: number | undefined;
+  readonly limit: number;
+}

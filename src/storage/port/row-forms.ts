@@ -1,0 +1,191 @@
+/**
+ * Row forms: what of each kind of row is authenticated by a MAC, and in which words.
+ *
+ * One line a field, so a new field of a record is one more line here. Covered is what never changes:
+ * what the row grants, to whom and until when. Counters, states and answers are not: those are
+ * recomputed from the log by fsck. Knows no key; the text goes to `keyring/row-keys.ts`.
+ *
+ * Invariant: two rows of different kinds, or that differ in a covered field, have different texts.
+ *
+ * @module
+ */
+
+import { toMinor } from '../../domain/values/money.ts';
+import { canonicalJson } from '../../domain/wire/canonical.ts';
+import type {
+  ApprovalRecord,
+  ApprovalVote,
+  BindingRecord,
+  FreezeRecord,
+  GrantRecord,
+  LineageLink,
+  TokenRecord,
+} from './records.ts';
+
+/** A token's revocation, which is kept in the token's row. */
+export interface RevocationFacts {
+  readonly token_id: string;
+  readonly revoked_at: Date;
+}
+
+/** One approver's yes: to which request, and as which of its votes. */
+export interface VoteFacts extends ApprovalVote {
+  readonly approval_request_id: string;
+  readonly place: number;
+}
+
+const FORMS = {
+  token: (row: TokenRecord) => ({
+    token_id: row.token_id,
+    parent_token_id: row.parent_token_id,
+    lineage: row.lineage,
+    subject: row.subject,
+    root_principal: row.root_principal,
+    scope: row.scope,
+    capability: row.capability,
+    purpose: row.purpose,
+    caller_class: row.caller_class,
+    concurrent_branches: row.concurrent_branches,
+    depth: row.depth,
+    max_delegation_depth: row.max_delegation_depth,
+    session_id: row.session_id,
+    issued_at: row.issued_at,
+    expires_at: row.expires_at,
+    kid: row.kid,
+    claims_digest: row.claims_digest,
+    chain: row.chain,
+    // The budget's row: its currency and its ceiling.
+    currency: row.budget?.currency,
+    max: row.budget && toMinor(row.budget.max_amount, row.budget.currency),
+  }),
+  revocation: (row: RevocationFacts) => ({ token_id: row.token_id, revoked_at: row.revoked_at }),
+  freeze: (row: FreezeRecord) => ({
+    what: row.what,
+    target: row.target,
+    reason: row.reason,
+    frozen_by: row.frozen_by,
+    frozen_at: row.frozen_at,
+    until: row.until,
+  }),
+  binding: (row: BindingRecord) => ({
+    binding_id: row.binding_id,
+    type: row.type,
+    capability: row.capability,
+    root_principal: row.root_principal,
+    currency: row.price?.currency,
+    amount: row.price?.amount,
+    data: row.data,
+    issued_at: row.issued_at,
+  }),
+  approval: (row: ApprovalRecord) => ({
+    approval_request_id: row.approval_request_id,
+    capability: row.capability,
+    contract_version: row.contract_version,
+    scope: row.scope,
+    subject: row.subject,
+    root_principal: row.root_principal,
+    chain: row.chain,
+    requested_through: row.requested_through,
+    session_id: row.session_id,
+    invocation_id: row.invocation_id,
+    parameters: row.parameters,
+    parameters_digest: row.parameters_digest,
+    preview: row.preview,
+    preview_digest: row.preview_digest,
+    grant_policy: row.grant_policy,
+    approvals_required: row.approvals_required,
+    created_at: row.created_at,
+    expires_at: row.expires_at,
+  }),
+  vote: (row: VoteFacts) => ({
+    approval_request_id: row.approval_request_id,
+    place: row.place,
+    approver: row.approver,
+    approved_at: row.approved_at,
+    terms: row.terms,
+  }),
+  grant: (row: GrantRecord) => ({
+    grant_id: row.grant_id,
+    approval_request_id: row.approval_request_id,
+    capability: row.capability,
+    contract_version: row.contract_version,
+    scope: row.scope,
+    subject: row.subject,
+    root_principal: row.root_principal,
+    chain: row.chain,
+    parameters: row.parameters,
+    parameters_digest: row.parameters_digest,
+    preview_digest: row.preview_digest,
+    grant_type: row.grant_type,
+    session_id: row.session_id,
+    approved_by: row.approved_by,
+    approved_through: row.approved_through,
+    issued_at: row.issued_at,
+    expires_at: row.expires_at,
+    max_uses: row.max_uses,
+    signature: row.signature,
+  }),
+};
+
+export type RowKind = keyof typeof FORMS;
+export type RowOf<Kind extends RowKind> = Parameters<(typeof FORMS)[Kind]>[0];
+
+/** What ends authority is not void after a break, so it is of no log in particular. */
+const OF_NO_LOG: ReadonlySet<RowKind> = new Set(['revocation', 'freeze']);
+
+/**
+ * The text whose MAC a row carries, for the log that it was kept under (`rowLabelOf`). Throws where the
+ * row holds what canonical JSON cannot.
+ */
+export function rowText<Kind extends RowKind>(kind: Kind, row: RowOf<Kind>, log = ''): string {
+  const form = FORMS[kind] as (row: RowOf<Kind>) => Readonly<Record<string, unknown>>;
+  const said = Object.entries(form(row)).map(([field, value]) => [field, wordOf(value)]);
+  const of = log === '' || OF_NO_LOG.has(kind) ? '' : ` of log ${log}`;
+  return `writ row ${kind}${of}\n${canonicalJson(Object.fromEntries(said))}`;
+}
+
+/** Amounts are text, since they may be beyond what a JSON number holds. Absent is null. */
+function wordOf(value: unknown): unknown {
+  if (typeof value === 'bigint') return `${value}`;
+  if (value instanceof Date) return value.getTime();
+  return value ?? null;
+}
+
+/**
+ * When a token was revoked: a row with the MAC of a revocation and no time had one, which somebody
+ * took away. It stays revoked, since it was issued for all we know.
+ */
+export function revokedAt(
+  token: Pick<TokenRecord, 'issued_at'>,
+  time: Date | undefined,
+  mac: string | null | undefined,
+): Date | undefined {
+  return time ?? (mac === null || mac === undefined ? undefined : token.issued_at);
+}
+
+/** The votes of a request, each with its place. */
+export function votesOf({ approval_request_id, approvals }: ApprovalRecord): VoteFacts[] {
+  return approvals.map((vote, place) => ({ ...vote, approval_request_id, place }));
+}
+
+/** Whether the rows that a step holds differ from those on which it was decided. */
+export function isAltered(
+  held: readonly LineageLink[],
+  judged: readonly LineageLink[] | undefined,
+): boolean {
+  if (judged === undefined) return false;
+  return (
+    held.length !== judged.length ||
+    held.some((link, place) => !isSameToken(link, judged[place] as LineageLink))
+  );
+}
+
+function isSameToken(held: LineageLink, judged: LineageLink): boolean {
+  if (held.budget?.max !== judged.budget?.max) return false;
+  if (held.token === judged.token) return true;
+  return held.token.mac === judged.token.mac && textOf(held) === textOf(judged);
+}
+
+function textOf({ token }: LineageLink): string {
+  return rowText('token', token);
+}

@@ -1,0 +1,213 @@
+/**
+ * Admission: one trip for calls that come together, and an answer that is always certain.
+ *
+ * A connection that breaks after the question was sent leaves open whether the step committed. A
+ * tombstone decides, for each call by itself: either it takes the operation's id, and the lost step can
+ * never commit any more, or it meets the step's own row and reads what it answered.
+ *
+ * @module
+ */
+
+import { amended } from '../../../domain/values/amended.ts';
+import type { Admission, Admitted, InvocationStore, Refused } from '../../port/invocation-store.ts';
+import type { BudgetState } from '../../port/records.ts';
+import { StoreUnavailable } from '../../port/store.ts';
+import { BATCH_PATIENCE_MS, createSharing } from '../batch.ts';
+import type { Database, Statement } from '../connection.ts';
+import { REFUSED, raised } from '../failure.ts';
+import { budgetOf, ceilingsOf, freezeOf, grantOf, type Row, sealOf } from '../rows.ts';
+import { resolved } from './resolve.ts';
+
+/**
+ * Calls in one commit: enough to share its flush, few enough to let the next ones soon have their turn.
+ * Two trips, so that one is at the server's door when the other leaves; calls under one token take
+ * turns there anyway.
+ */
+const ADMIT_BATCH = { sizeMax: 64, tripsMax: 2 };
+
+export function createAdmission(
+  database: Database,
+  resolveTimeoutMs: number,
+): InvocationStore['admit'] {
+  const alone = (request: Admission) => admitAlone(database, request);
+  const share = createSharing<Admission, Judged>(ADMIT_BATCH, {
+    together: (requests) => admit(database, requests, BATCH_PATIENCE_MS),
+    alone,
+  });
+
+  return async (request) => {
+    const ask = () => (isSharable(request) ? share(request) : alone(request));
+    const find = () => findOut(database, request.intent.operation_id);
+    const judged = await resolved(resolveTimeoutMs, ask, find);
+    if (judged === 'aborted') {
+      const { operation_id } = request.intent;
+      throw new StoreUnavailable(`Cannot admit "${operation_id}": the connection was lost`);
+    }
+    if ('refusal' in judged) return refusalOf(database, request, judged.refusal);
+    return { admitted: true, budgets: judged.budgets };
+  };
+}
+
+type Judged = Pick<Admitted, 'budgets'> | { readonly refusal: Raised };
+
+/**
+ * Keys and grants have locks of their own, which would break the order of locks in a batch. What a
+ * composed call was given may be large.
+ */
+function isSharable({ idempotency, grant, composed }: Admission): boolean {
+  return idempotency === undefined && grant === undefined && composed === undefined;
+}
+
+async function admit(
+  database: Database,
+  requests: readonly Admission[],
+  patienceMs?: number,
+): Promise<Judged[]> {
+  const calls = JSON.stringify(requests.map(callRow));
+  const rows = await database.write<JudgedRow>(ADMIT, [calls, patienceMs]);
+  return rows.map(({ budgets, refusal }) => (refusal ? { refusal } : budgetsOf(budgets)));
+}
+
+interface JudgedRow {
+  readonly budgets: Row[] | null;
+  readonly refusal: Raised | null;
+}
+
+/** A call that has claimed more than a budget gives it back by raising what refuses it. */
+async function admitAlone(database: Database, request: Admission): Promise<Judged> {
+  try {
+    const [judged] = await admit(database, [request]);
+    return judged as Judged;
+  } catch (error) {
+    const detail = raised(error, REFUSED);
+    if (detail === undefined) throw error;
+    return { refusal: JSON.parse(detail) };
+  }
+}
+
+function callRow(request: Admission): Row {
+  return {
+    intent: intentRow(request),
+    now: request.now,
+    currency: request.charge?.currency,
+    amount: request.charge?.amount.toString(),
+    key: request.idempotency,
+    grant: request.grant,
+    lease_until: request.leaseUntil,
+    sealed: request.judged && sealOf(request.judged),
+    ceilings: request.judged && ceilingsOf(request.judged),
+  };
+}
+
+function intentRow({ intent, charge, composed }: Admission): Row {
+  const noted = charge ?? intent.charge;
+  return amended(intent, {
+    currency: noted?.currency,
+    amount: noted?.amount.toString(),
+    charge: undefined,
+    // As text: what a caller sent may hold what the database's own kind of JSON refuses.
+    composing: composed && JSON.stringify(composed),
+  });
+}
+
+/** Waits for an original that is still under way: its id is taken until it commits or rolls back. */
+async function findOut(database: Database, operationId: string): Promise<Judged | 'aborted'> {
+  await database.write(TOMBSTONE, [operationId]);
+  const [row] = await database.read<{ state: string; result: Row[] }>(INTENT, [operationId]);
+  if (row === undefined) throw new Error(`Cannot find intent "${operationId}": it is gone`);
+  return row.state === 'aborted' ? 'aborted' : budgetsOf(row.result);
+}
+
+function budgetsOf(rows: readonly Row[] | null | undefined): { budgets: BudgetState[] } {
+  return { budgets: (rows ?? []).map(budgetOf) };
+}
+
+interface Raised {
+  readonly reason: Refused['reason'];
+  readonly token_id: string;
+  readonly freeze: Row;
+  readonly budget: Row;
+  readonly until: string;
+}
+
+/** Records of grants and keys are read apart: a server writes what is raised into its own log. */
+async function refusalOf(
+  database: Database,
+  request: Admission,
+  { reason, token_id, freeze, budget, until }: Raised,
+): Promise<Refused> {
+  switch (reason) {
+    case 'unknown_token':
+    case 'altered':
+    case 'revoked':
+    case 'expired':
+      return { admitted: false, reason, token_id };
+    case 'frozen':
+      return { admitted: false, reason, freeze: freezeOf(freeze) };
+    case 'budget':
+    case 'currency':
+      return { admitted: false, reason, budget: budgetOf(budget) };
+    case 'busy':
+      return { admitted: false, reason, token_id, until: new Date(until) };
+    case 'grant': {
+      const [row] = await database.read<Row>(GRANT, [request.grant?.grant_id]);
+      return { admitted: false, reason, ...(row && { grant: grantOf(row) }) };
+    }
+    case 'key':
+      return keyRefusal(database, request);
+  }
+}
+
+async function keyRefusal(database: Database, { idempotency }: Admission): Promise<Refused> {
+  const { chain, capability, key } = idempotency ?? {};
+  const [row] = await database.read<KeyRow>(KEY, [chain, capability, key]);
+  // Keys are reclaimed, never removed, so whoever had it is there or has a successor.
+  if (row === undefined) throw new Error(`Cannot read key "${key}": it is gone`);
+  const { answer, ...record } = row;
+  return {
+    admitted: false,
+    reason: 'key',
+    record: { ...record, ...(answer && { answer }) },
+  };
+}
+
+interface KeyRow {
+  readonly chain: string;
+  readonly capability: string;
+  readonly key: string;
+  readonly fingerprint: string;
+  readonly operation_id: string;
+  readonly answer: Uint8Array | null;
+}
+
+const ADMIT: Statement = {
+  name: 'admit',
+  text: `SELECT o_budgets AS budgets, o_refusal AS refusal FROM writ_admit($1, $2)
+    ORDER BY o_place`,
+};
+
+const TOMBSTONE: Statement = {
+  name: 'tombstone',
+  text: `INSERT INTO intents (operation_id, state) VALUES ($1, 'aborted')
+    ON CONFLICT (operation_id) DO NOTHING`,
+};
+
+const INTENT: Statement = {
+  name: 'intent',
+  text: 'SELECT state, result FROM intents WHERE operation_id = $1',
+};
+
+export const GRANT_COLUMNS = `grant_id, approval_request_id, capability, contract_version, scope,
+  subject, root_principal, parameters, parameters_digest, preview_digest, grant_type, session_id,
+  approved_by, issued_at, expires_at, max_uses, uses, signature, approved_through, chain, mac`;
+
+const GRANT: Statement = {
+  name: 'grant',
+  text: `SELECT ${GRANT_COLUMNS} FROM grants WHERE grant_id = $1`,
+};
+
+const KEY: Statement = {
+  name: 'key',
+  text: `SELECT chain, capability, key, fingerprint, operation_id, answer FROM idempotency
+    WHERE chain = $1 AND capability = $2 AND key = $3`,
+};

@@ -1,0 +1,54 @@
+/**
+ * Overruns: debt on every token of a call's lineage, and the freeze that may follow.
+ *
+ * Debts are locked after budgets, from the root down, so settlements never wait for each other in a
+ * circle.
+ *
+ * @module
+ */
+
+import { minorMax } from '../../../domain/values/money.ts';
+import type { Overrun } from '../../port/invocation-store.ts';
+import type { Database, Session, Statement } from '../connection.ts';
+import { type Appended, appendIn, untilPlaced } from '../log/entries.ts';
+import { runFreeze } from '../operators.ts';
+import { resolved } from './resolve.ts';
+
+export async function keepOverrun(
+  session: Session,
+  { token_id, debt, freeze }: Overrun,
+): Promise<void> {
+  if (debt) {
+    const most = minorMax(debt.currency);
+    await session.run(ADD_DEBT, [token_id, debt.currency, debt.amount, most]);
+  }
+  if (freeze) await runFreeze(session, freeze.record, freeze.entry);
+}
+
+/** Entries with what they tell of as overrun. Once: when the entries are there, so is the rest. */
+export function createOverrunAppend(
+  database: Database,
+  resolveTimeoutMs: number,
+): (appended: Appended, overrun: Overrun) => Promise<void> {
+  return (appended, overrun) => {
+    const attempt = () =>
+      untilPlaced(() =>
+        database.transaction(async (session) => {
+          const added = await appendIn(session, appended);
+          if (added > 0) await keepOverrun(session, overrun);
+        }),
+      );
+    return resolved(resolveTimeoutMs, attempt, attempt);
+  };
+}
+
+/** A sum stays at the largest amount that can be told: settling must not fail because of it. */
+const ADD_DEBT: Statement = {
+  name: 'add_debt',
+  text: `INSERT INTO debts AS d (token_id, currency, amount)
+    SELECT l.token_id, $2, $3::bigint
+    FROM tokens t, unnest(t.lineage) WITH ORDINALITY AS l (token_id, place)
+    WHERE t.token_id = $1 ORDER BY l.place
+    ON CONFLICT (token_id, currency)
+      DO UPDATE SET amount = least(d.amount + EXCLUDED.amount, $4::bigint)`,
+};

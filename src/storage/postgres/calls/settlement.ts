@@ -1,0 +1,114 @@
+/**
+ * Settlement: one trip for calls that end together, each with its entry, and a certain answer.
+ *
+ * A settlement is known by its entry: one whose answer was lost is simply asked for again, alone.
+ *
+ * @module
+ */
+
+import type { InvocationStore, Overrun, Settlement } from '../../port/invocation-store.ts';
+import { BATCH_PATIENCE_MS, createSharing } from '../batch.ts';
+import type { Database, Session, Statement } from '../connection.ts';
+import { bindingRow, enqueueAllFrom, entryColumns } from '../log/entries.ts';
+import { column, type Row } from '../rows.ts';
+import { keepOverrun } from './overruns.ts';
+import { resolved } from './resolve.ts';
+
+/** Calls in one commit: as many as are admitted in one, and as many trips for the same reason. */
+const SETTLE_BATCH = { sizeMax: 64, tripsMax: 2 };
+
+type Settled = 'settled' | 'superseded';
+
+export function createSettlement(
+  database: Database,
+  resolveTimeoutMs: number,
+): InvocationStore['settle'] {
+  async function alone(settlement: Settlement): Promise<Settled> {
+    const { overrun } = settlement;
+    if (overrun)
+      return database.transaction((session) => settleOverrun(session, settlement, overrun));
+    const [settled] = await settle(database, [settlement]);
+    return settled as Settled;
+  }
+  const share = createSharing<Settlement, Settled>(SETTLE_BATCH, {
+    together: (settlements) => settle(database, settlements, BATCH_PATIENCE_MS),
+    alone,
+  });
+  return (settlement) =>
+    resolved(
+      resolveTimeoutMs,
+      () => (isLight(settlement) ? share(settlement) : alone(settlement)),
+      () => alone(settlement),
+    );
+}
+
+/** Bindings and bytes of an answer. What brings more takes so long that others would wait for it. */
+const LIGHT = { bindings: 8, answer: 64 * 1024 };
+
+function isLight({ bindings, answer, overrun }: Settlement): boolean {
+  if (overrun) return false;
+  return bindings.length <= LIGHT.bindings && (answer?.length ?? 0) <= LIGHT.answer;
+}
+
+/** Once, with the settlement itself: one that is repeated adds nothing. */
+async function settleOverrun(
+  session: Session,
+  settlement: Settlement,
+  overrun: Overrun,
+): Promise<Settled> {
+  const [row] = await session.run<VerdictRow>(SETTLE, settleValues([settlement]));
+  if (row?.verdict === 'superseded') return 'superseded';
+  if (row?.verdict === 'settled') await keepOverrun(session, overrun);
+  return 'settled';
+}
+
+async function settle(
+  database: Database,
+  settlements: readonly Settlement[],
+  patienceMs?: number,
+): Promise<Settled[]> {
+  const rows = await database.write<VerdictRow>(SETTLE, settleValues(settlements, patienceMs));
+  return rows.map(({ verdict }) => (verdict === 'superseded' ? 'superseded' : 'settled'));
+}
+
+function settleValues(settlements: readonly Settlement[], patienceMs?: number): unknown[] {
+  return [
+    JSON.stringify(settlements.map(settlementRow)),
+    column(settlements, ({ answer }) => answer),
+    patienceMs,
+    ...entryColumns(settlements.map(({ entry }) => entry)),
+  ];
+}
+
+interface VerdictRow {
+  readonly verdict: Settled | 'repeated';
+}
+
+function settlementRow(settlement: Settlement): Row {
+  const { bindings } = settlement;
+  return {
+    operation_id: settlement.operation_id,
+    outcome: settlement.outcome,
+    actual: settlement.actual?.toString(),
+    bindings: bindings.length > 0 ? bindings.map(bindingRow) : undefined,
+    now: settlement.now,
+    still_runs: keepsLeases(settlement),
+    rollback: settlement.rollback,
+    entry_id: settlement.entry.entry_id,
+  };
+}
+
+/** Only a call that may still be running keeps its turn. */
+function keepsLeases({ outcome, stillRuns = false }: Settlement): boolean {
+  return stillRuns && outcome === 'indeterminate';
+}
+
+const SETTLE: Statement = {
+  name: 'settle',
+  text: `WITH step AS MATERIALIZED (
+      SELECT o_place, o_verdict AS verdict FROM writ_settle($1, $2, $3)
+    ), entry AS (
+      ${enqueueAllFrom(4, "JOIN step ON o_place = place WHERE verdict = 'settled'")}
+    )
+    SELECT verdict FROM step ORDER BY o_place`,
+};

@@ -1,0 +1,223 @@
+/**
+ * Brings a database to the version this program knows, or says why it cannot be used.
+ *
+ * Each step is one transaction under a lock that lasts as long as the transaction, so processes that
+ * start at once take turns and a crash leaves whole steps only. A step that has shipped never changes.
+ *
+ * @module
+ */
+
+import { StoreUnavailable } from '../../port/store.ts';
+import type { Database, Session } from '../connection.ts';
+import type { PostgresSettings } from '../options.ts';
+import { CALL_FUNCTIONS } from './calls.ts';
+import { CHAINS } from './chains.ts';
+import { DEBTS } from './debts.ts';
+import { FREEZES_BY_AGE } from './freezes.ts';
+import { CLAIM_FUNCTIONS, LINEAGE_FUNCTIONS, RELEASE_FUNCTIONS } from './functions.ts';
+import { LOG_TABLES } from './log.ts';
+import { ORIGINS } from './origins.ts';
+import { ROW_MACS } from './rows.ts';
+import {
+  APPROVED_THROUGH,
+  AUTHORITY_TABLES,
+  CALL_TABLES,
+  REQUESTED_THROUGH,
+  TYPES,
+} from './tables.ts';
+import { WAITING_GRANTS } from './waiting.ts';
+
+/** Step n brings version n to version n + 1. */
+export const STEPS: readonly string[] = [
+  [
+    TYPES,
+    AUTHORITY_TABLES,
+    CALL_TABLES,
+    LOG_TABLES,
+    LINEAGE_FUNCTIONS,
+    CLAIM_FUNCTIONS,
+    RELEASE_FUNCTIONS,
+    CALL_FUNCTIONS,
+  ].join('\n'),
+  REQUESTED_THROUGH,
+  APPROVED_THROUGH,
+  CHAINS,
+  ROW_MACS,
+  DEBTS,
+  ORIGINS,
+  FREEZES_BY_AGE,
+  WAITING_GRANTS,
+];
+
+/** Every index that has a name of its own, as the last step that makes it does. */
+export const INDEXES: readonly { name: string; table: string; isUnique: boolean }[] = [
+  ...new Map(
+    STEPS.flatMap((step) => [...step.matchAll(/CREATE (UNIQUE )?INDEX (\w+) ON (\w+)/g)]).map(
+      ([, unique, name = '', table = '']) => [
+        name,
+        { name, table, isUnique: unique !== undefined },
+      ],
+    ),
+  ).values(),
+];
+
+/** Any number that no other program of the same database locks. */
+export const MIGRATION_LOCK = 0x77_72_69_74_00n;
+
+/** A step over a large table takes minutes, and those that wait for it as long. */
+const STEP_TIMEOUT_MS = 30 * 60_000;
+
+/** The oldest whose behaviour we rely on that still gets corrections. */
+const SERVER_VERSION_MIN = 140_000;
+
+/**
+ * Checks, migrates, and returns the id of the log in this database. Without `create` it refuses where
+ * it would have to migrate, and writes nothing.
+ */
+export async function migrate(
+  database: Database,
+  { onWarning, create }: Pick<PostgresSettings, 'onWarning' | 'create'>,
+): Promise<string> {
+  await refuseUnfit(database, onWarning);
+  for (;;) {
+    const logId = await database.transaction((session) => takeStep(session, create));
+    if (logId !== undefined) return logId;
+  }
+}
+
+/** The version this program writes. */
+export const SCHEMA_VERSION: number = STEPS.length;
+
+async function refuseUnfit(
+  database: Database,
+  onWarning: (message: string) => void,
+): Promise<void> {
+  const [server] = await database.read<ServerRow>(SERVER);
+  if (server === undefined) throw new Error('Cannot open the store: the server says nothing');
+  if (server.encoding !== 'UTF8') {
+    throw new Error(`Cannot open the store: the database encodes as "${server.encoding}"`);
+  }
+  if (server.version < SERVER_VERSION_MIN) {
+    throw new Error(`Cannot open the store: the server's version is ${server.version}`);
+  }
+  if (server.is_read_only) {
+    throw new StoreUnavailable('Cannot open the store: the database is read-only');
+  }
+  if (server.fsync !== 'on') {
+    onWarning('The database server has fsync off: a power failure can lose acknowledged entries');
+  }
+}
+
+/** Does the next step; answers the log's id when none is left. */
+async function takeStep(session: Session, create: boolean): Promise<string | undefined> {
+  await session.run(PATIENCE, []);
+  await session.run(LOCK, [MIGRATION_LOCK]);
+  const { meta, database } = await findStore(session);
+  const version = meta?.version ?? 0;
+  if (version > SCHEMA_VERSION) {
+    const known = `this program knows ${SCHEMA_VERSION}`;
+    throw new Error(`Cannot open the store: it was written by version ${version}, ${known}`);
+  }
+  const step = STEPS[version];
+  if (step === undefined) return meta?.log_id;
+  if (!create) throw new Error(`Cannot open the store: ${unmade(meta, database)}`);
+
+  if (meta === undefined) await session.run(META_TABLE);
+  // Several statements in one text, which cannot be prepared, and are needed once.
+  await session.run({ name: '', text: step });
+  await session.run(VERSION, [version + 1]);
+  return undefined;
+}
+
+/** What is there of a store. A table of ours without our record is another program's. */
+async function findStore(
+  session: Session,
+): Promise<{ meta: MetaRow | undefined; database: string }> {
+  const [found] = await session.run<FoundRow>(FOUND, [TABLES]);
+  if (found === undefined) throw new Error('Cannot open the store: the server says nothing');
+  const { database, tables, has_meta } = found;
+  const [meta] = has_meta ? await session.run<MetaRow>(META) : [];
+  if (meta === undefined && tables.length > 0) {
+    const names = `"${tables.join('", "')}"`;
+    throw new Error(
+      `Cannot open the store: the database holds tables of another program (${names})`,
+    );
+  }
+  return { meta, database };
+}
+
+function unmade(meta: MetaRow | undefined, database: string): string {
+  if (meta === undefined) return `there is none in the database "${database}"`;
+  const remedy = `start the service once to bring it to ${SCHEMA_VERSION}`;
+  return `it was written by version ${meta.version}, ${remedy}`;
+}
+
+interface FoundRow {
+  readonly database: string;
+  readonly tables: string[];
+  readonly has_meta: boolean;
+}
+
+interface ServerRow {
+  readonly encoding: string;
+  readonly version: number;
+  readonly is_read_only: boolean;
+  readonly fsync: string;
+}
+
+interface MetaRow {
+  readonly version: number;
+  readonly log_id: string;
+}
+
+const SERVER = {
+  name: 'server',
+  text: `SELECT current_setting('server_encoding') AS encoding,
+    current_setting('server_version_num')::integer AS version,
+    pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on' AS is_read_only,
+    current_setting('fsync') AS fsync`,
+};
+
+export const PATIENCE = {
+  name: 'migration_patience',
+  text: `SELECT set_config('lock_timeout', '${STEP_TIMEOUT_MS}', true),
+    set_config('statement_timeout', '${STEP_TIMEOUT_MS}', true)`,
+};
+
+const LOCK = { name: 'migration_lock', text: 'SELECT pg_advisory_xact_lock($1)' };
+
+const TABLES: readonly string[] = [
+  'meta',
+  ...STEPS.flatMap((step) =>
+    [...step.matchAll(/^CREATE TABLE (\w+)/gm)].map(([, name]) => `${name}`),
+  ),
+];
+
+/** In the schema in which tables would be made: those of another are not in the way. */
+const FOUND = {
+  name: 'migration_found',
+  text: `SELECT current_database()::text AS database,
+    ARRAY(SELECT c.relname::text FROM pg_class c
+      WHERE c.relnamespace = current_schema()::regnamespace AND c.relname = ANY ($1::text[])
+      ORDER BY c.relname) AS tables,
+    (SELECT count(*) = 3 FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+      WHERE c.relnamespace = current_schema()::regnamespace AND c.relname = 'meta'
+        AND a.attname IN ('one', 'version', 'log_id')) AS has_meta`,
+};
+
+const META_TABLE = {
+  name: 'migration_meta',
+  text: `CREATE TABLE meta (
+    one boolean PRIMARY KEY DEFAULT true CHECK (one),
+    version integer NOT NULL,
+    log_id text NOT NULL DEFAULT gen_random_uuid()::text
+  )`,
+};
+
+const META = { name: 'meta', text: 'SELECT version, log_id FROM meta' };
+
+const VERSION = {
+  name: 'migration_version',
+  text: `INSERT INTO meta (version) VALUES ($1)
+    ON CONFLICT (one) DO UPDATE SET version = EXCLUDED.version`,
+};

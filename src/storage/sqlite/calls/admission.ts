@@ -1,0 +1,227 @@
+/**
+ * Admission in SQLite: every condition of one call, and every claim it makes, in one step.
+ *
+ * Refusals are found in the order of the port. What was claimed before a refusal is undone by the
+ * caller, which rolls the savepoint back; so each claim may be made as soon as it can be.
+ *
+ * @module
+ */
+
+import { amended } from '../../../domain/values/amended.ts';
+import type { Admission, Admitted, GrantUse, Refused } from '../../port/invocation-store.ts';
+import type {
+  BudgetState,
+  FreezeRecord,
+  GrantRecord,
+  IdempotencyRecord,
+} from '../../port/records.ts';
+import { isAltered } from '../../port/row-forms.ts';
+import type { Connection } from '../connection.ts';
+import { freezeOf, grantOf, idempotencyOf, type Row, timeOf } from '../rows.ts';
+import type { HeldToken } from '../token-rows.ts';
+import { deadLink, readLineage } from '../tokens.ts';
+
+/** Claims everything, or returns why not. A refusal must be rolled back. */
+export function admit(connection: Connection, admission: Admission): Admitted | Refused {
+  const { intent, now } = admission;
+  const lineage = readLineage(connection, intent.token_id);
+  if (lineage.length === 0)
+    return { admitted: false, reason: 'unknown_token', token_id: intent.token_id };
+
+  if (
+    isAltered(
+      lineage.map(({ link }) => link),
+      admission.judged,
+    )
+  ) {
+    return { admitted: false, reason: 'altered', token_id: intent.token_id };
+  }
+  const dead = deadLink(lineage, now);
+  if (dead) return { admitted: false, ...dead };
+
+  const [freeze] = lineage.at(-1)?.anyFreeze ? readFreezes(connection, intent, now) : [];
+  if (freeze) return { admitted: false, reason: 'frozen', freeze };
+
+  const exclusive = lineage.filter(({ link }) => link.exclusive);
+  // First of the claims, since the others refer to it.
+  insertIntent(connection, admission, exclusive.length);
+
+  const claims = claimKey(connection, admission) ?? reserve(connection, admission, lineage);
+  if ('admitted' in claims) return claims;
+  return (
+    takeGrantUse(connection, admission) ??
+    takeLeases(connection, admission, exclusive) ?? { admitted: true, budgets: claims }
+  );
+}
+
+/** For a call of this capability and root principal, the widest first; in force, where `now` is given. */
+export function readFreezes(
+  connection: Connection,
+  target: { capability?: string | undefined; root_principal?: string | undefined },
+  now?: Date,
+): FreezeRecord[] {
+  const rows = connection.all<Row<FreezeRecord>>(
+    `SELECT * FROM freezes
+     WHERE (what = 'service' OR what = 'root_principal' AND target = ?
+         OR what = 'capability' AND target IN (?, ? || ' ' || ?))
+       AND (until IS NULL OR until > coalesce(?, until - 1))
+     ORDER BY what DESC, target`,
+    target.root_principal,
+    target.capability,
+    target.capability,
+    target.root_principal,
+    now,
+  );
+  return rows.map(freezeOf);
+}
+
+export function readGrant(connection: Connection, grantId: string): GrantRecord | undefined {
+  const row = connection.get<Row<GrantRecord>>('SELECT * FROM grants WHERE grant_id = ?', grantId);
+  return row && grantOf(row);
+}
+
+function insertIntent(connection: Connection, admission: Admission, leases: number): void {
+  const { intent } = admission;
+  const charge = admission.charge ?? intent.charge;
+  connection.run(
+    `INSERT INTO intents (operation_id, invocation_id, token_id, subject, root_principal,
+       capability, charge_currency, charge_amount, facts, instance_id, admitted_at, reserved, leases,
+       composing)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    intent.operation_id,
+    intent.invocation_id,
+    intent.token_id,
+    intent.subject,
+    intent.root_principal,
+    intent.capability,
+    charge?.currency,
+    charge?.amount,
+    JSON.stringify(intent.facts),
+    intent.instance_id,
+    intent.admitted_at,
+    admission.charge?.amount,
+    leases,
+    admission.composed && JSON.stringify(admission.composed),
+  );
+}
+
+/** An old key is free again only when no call under it is still open. */
+function claimKey(
+  connection: Connection,
+  { intent, idempotency, now }: Admission,
+): Refused | undefined {
+  if (!idempotency) return undefined;
+  const { chain, capability, key } = idempotency;
+  const claimed = connection.change(
+    `INSERT INTO idempotency (chain, capability, key, fingerprint, operation_id, keep_until)
+     VALUES (?, ?, ?, ?, ?, ?)
+     ON CONFLICT (chain, capability, key) DO UPDATE
+     SET fingerprint = excluded.fingerprint, operation_id = excluded.operation_id, answer = NULL,
+       keep_until = excluded.keep_until
+     WHERE idempotency.keep_until <= ? AND NOT EXISTS (
+       SELECT 1 FROM intents i
+       WHERE i.operation_id = idempotency.operation_id AND i.state = 'admitted'
+     )`,
+    chain,
+    capability,
+    key,
+    idempotency.fingerprint,
+    intent.operation_id,
+    idempotency.keepUntil,
+    now,
+  );
+  if (claimed === 1) return undefined;
+
+  const row = connection.get<Row<IdempotencyRecord>>(
+    `SELECT chain, capability, key, fingerprint, operation_id, answer
+     FROM idempotency WHERE chain = ? AND capability = ? AND key = ?`,
+    chain,
+    capability,
+    key,
+  );
+  if (!row) throw new Error(`Cannot claim key "${key}": it is neither free nor taken`);
+  return { admitted: false, reason: 'key', record: idempotencyOf(row) };
+}
+
+/** Takes the charge on every budget of the lineage, root first. Returns the budgets after it. */
+function reserve(
+  connection: Connection,
+  { charge }: Admission,
+  lineage: readonly HeldToken[],
+): BudgetState[] | Refused {
+  const after: BudgetState[] = [];
+  for (const { budget } of lineage.map(({ link }) => link)) {
+    if (!budget) continue;
+    if (!charge) {
+      after.push(budget);
+      continue;
+    }
+    if (budget.currency !== charge.currency) return { admitted: false, reason: 'currency', budget };
+
+    const taken = connection.change(
+      'UPDATE budgets SET reserved = reserved + ? WHERE token_id = ? AND max - consumed - reserved >= ?',
+      charge.amount,
+      budget.token_id,
+      charge.amount,
+    );
+    if (taken === 0) return { admitted: false, reason: 'budget', budget };
+    after.push(amended(budget, { reserved: budget.reserved + charge.amount }));
+  }
+  return after;
+}
+
+function takeGrantUse(connection: Connection, { grant, now }: Admission): Refused | undefined {
+  if (!grant || useGrant(connection, grant, now)) return undefined;
+  return { admitted: false, reason: 'grant', grant: readGrant(connection, grant.grant_id) };
+}
+
+function useGrant(connection: Connection, use: GrantUse, now: Date): boolean {
+  const used = connection.change(
+    `UPDATE grants SET uses = uses + 1
+     WHERE grant_id = ? AND capability = ? AND contract_version = ? AND parameters_digest = ?
+       AND chain = ? AND uses < max_uses AND expires_at > ? AND expires_at = ? AND max_uses = ?
+       AND (grant_type <> 'session_bound' OR session_id = ?)`,
+    use.grant_id,
+    use.capability,
+    use.contract_version,
+    use.parameters_digest,
+    use.chain,
+    now,
+    use.expires_at,
+    use.max_uses,
+    use.session_id,
+  );
+  return used === 1;
+}
+
+/** A lease that ran out goes to the next call, under a higher fence. */
+function takeLeases(
+  connection: Connection,
+  { intent, leaseUntil, now }: Admission,
+  exclusive: readonly HeldToken[],
+): Refused | undefined {
+  for (const { token_id } of exclusive.map(({ link }) => link)) {
+    const taken = connection.change(
+      `INSERT INTO leases (token_id, operation_id, fence, until) VALUES (?, ?, 1, ?)
+       ON CONFLICT (token_id) DO UPDATE
+       SET operation_id = excluded.operation_id, fence = leases.fence + 1, until = excluded.until
+       WHERE leases.operation_id IS NULL OR leases.until <= ?`,
+      token_id,
+      intent.operation_id,
+      leaseUntil,
+      now,
+    );
+    if (taken === 0)
+      return { admitted: false, reason: 'busy', token_id, until: leaseEnd(connection, token_id) };
+  }
+  return undefined;
+}
+
+function leaseEnd(connection: Connection, tokenId: string): Date {
+  const row = connection.get<{ until: bigint }>(
+    'SELECT until FROM leases WHERE token_id = ?',
+    tokenId,
+  );
+  if (!row) throw new Error(`Cannot read the lease of token "${tokenId}": it is gone`);
+  return timeOf(row.until);
+}

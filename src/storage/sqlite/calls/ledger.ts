@@ -1,0 +1,129 @@
+/**
+ * Every row of authority and money in SQLite, for fsck.
+ *
+ * Runs in one turn, in the snapshot of its caller, a page of rows at a time.
+ *
+ * @module
+ */
+
+import type { StoredEntry } from '../../../domain/log/entry.ts';
+import {
+  type Debt,
+  freezeKey,
+  type LedgerSight,
+  showRow,
+  type TokenState,
+} from '../../port/ledger-store.ts';
+import type { FreezeRecord } from '../../port/records.ts';
+import { loadApproval } from '../approvals.ts';
+import type { Connection } from '../connection.ts';
+import { scanEntries } from '../log/reader.ts';
+import { freezeOf, type Row } from '../rows.ts';
+import { readHeld } from '../token-rows.ts';
+import { readGrant } from './admission.ts';
+
+/** Rows held at once. */
+const PAGE = 500;
+
+export function readLedger(connection: Connection, from: number, see: LedgerSight): void {
+  for (const entry of entriesFrom(connection, from)) see.entry(entry);
+  see.erased(readErased(connection));
+  readCalls(connection, see);
+  for (const id of idsOf(connection, 'tokens', 'token_id')) {
+    showRow(see, ['token', id], () => see.token(tokenState(connection, id)));
+  }
+  for (const debt of connection.all<Debt>('SELECT token_id, currency, amount FROM debts')) {
+    see.debt(debt);
+  }
+  for (const id of idsOf(connection, 'approval_requests', 'approval_request_id')) {
+    showRow(see, ['request', id], () => see.request(loadApproval(connection, id) ?? gone()));
+  }
+  for (const id of idsOf(connection, 'grants', 'grant_id')) {
+    showRow(see, ['grant', id], () => see.grant(readGrant(connection, id) ?? gone()));
+  }
+  for (const row of connection.all<Row<FreezeRecord>>('SELECT * FROM freezes')) {
+    showRow(see, ['freeze', freezeKey(row)], () => see.freeze(freezeOf(row)));
+  }
+}
+
+function tokenState(connection: Connection, id: string): TokenState {
+  const { token, link } = readHeld(connection, id) ?? gone();
+  const counted = connection.get<{ children: bigint }>(
+    'SELECT children FROM tokens WHERE token_id = ?',
+    id,
+  );
+  const { revoked_at, budget } = link;
+  const parent = token.parent_token_id && readHeld(connection, token.parent_token_id)?.token;
+  return {
+    ...{ token, revoked_at, budget, children: Number(counted?.children) },
+    parent: parent || undefined,
+  };
+}
+
+/** The snapshot had it a moment ago. */
+function gone(): never {
+  throw new Error('the index has it, the table does not');
+}
+
+function* entriesFrom(connection: Connection, from: number): Generator<StoredEntry> {
+  for (let next = from; ; ) {
+    const page = scanEntries(connection, next, PAGE);
+    yield* page;
+    const last = page.at(-1);
+    if (!last || page.length < PAGE) return;
+    next = last.sequence + 1;
+  }
+}
+
+function* idsOf(connection: Connection, table: string, column: string): Generator<string> {
+  for (let after = ''; ; ) {
+    const page = connection.all<{ id: string }>(
+      `SELECT ${column} AS id FROM ${table} WHERE ${column} > ? ORDER BY ${column} LIMIT ?`,
+      after,
+      PAGE,
+    );
+    yield* page.map(({ id }) => id);
+    const last = page.at(-1);
+    if (!last || page.length < PAGE) return;
+    after = last.id;
+  }
+}
+
+function readErased(connection: Connection) {
+  const erased = connection.get<{ entries: bigint }>(
+    'SELECT count(*) AS entries FROM log WHERE leaf IS NULL',
+  );
+  const entries = Number(erased?.entries ?? 0);
+  if (entries === 0) return { entries, spent: [] };
+  const spent = connection.all<{ token_id: string; amount: bigint }>(
+    `SELECT i.token_id, sum(i.consumed) AS amount FROM intents i JOIN log l USING (entry_id)
+     WHERE l.leaf IS NULL AND i.consumed > 0 GROUP BY i.token_id`,
+  );
+  return { entries, spent };
+}
+
+function readCalls(connection: Connection, see: LedgerSight): void {
+  const open = connection.all<{
+    operation_id: string;
+    token_id: string;
+    reserved: bigint | null;
+    grant_id: string | null;
+  }>(
+    `SELECT operation_id, token_id, reserved, facts ->> 'approval_grant_id' AS grant_id
+     FROM intents WHERE state = 'admitted'`,
+  );
+  for (const { reserved, grant_id, ...call } of open) {
+    see.openCall({ ...call, reserved: reserved ?? 0n, grant_id: grant_id ?? undefined });
+  }
+  const unknown = connection.all<{ operation_id: string; invocation_id: string }>(
+    `SELECT operation_id, invocation_id FROM intents
+     WHERE outcome = 'indeterminate' AND reconciled_at IS NULL`,
+  );
+  for (const call of unknown) see.unknownCall(call);
+  const old = connection.all<{ operation_id: string }>(
+    `SELECT k.operation_id FROM idempotency k JOIN intents i USING (operation_id)
+       JOIN log l ON l.entry_id = i.entry_id
+     WHERE l.sequence < (SELECT max(first) FROM origins)`,
+  );
+  for (const { operation_id } of old) see.oldKey(operation_id);
+}

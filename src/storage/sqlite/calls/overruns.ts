@@ -1,0 +1,37 @@
+/**
+ * Overruns in SQLite: debt on every token of a call's lineage, and the freeze that may follow.
+ *
+ * @module
+ */
+
+import { minorMax } from '../../../domain/values/money.ts';
+import type { Overrun } from '../../port/invocation-store.ts';
+import type { Charge } from '../../port/records.ts';
+import type { Connection } from '../connection.ts';
+import { freeze } from '../freezes.ts';
+import type { LogWriter } from '../log/writer.ts';
+
+export function keepOverrun(connection: Connection, log: LogWriter, overrun: Overrun): void {
+  if (overrun.debt) addDebt(connection, overrun.token_id, overrun.debt);
+  if (overrun.freeze) freeze(connection, log, [overrun.freeze.record, overrun.freeze.entry]);
+}
+
+/** A sum stays at the largest amount that can be told: settling must not fail because of it. */
+function addDebt(connection: Connection, token_id: string, { currency, amount }: Charge): void {
+  const row = connection.get<{ lineage: string }>(
+    'SELECT lineage FROM tokens WHERE token_id = ?',
+    token_id,
+  );
+  const most = minorMax(currency);
+  for (const tokenId of JSON.parse(row?.lineage ?? '[]') as string[]) {
+    connection.run(
+      `INSERT INTO debts (token_id, currency, amount) VALUES (?, ?, ?)
+       ON CONFLICT (token_id, currency) DO UPDATE
+       SET amount = min(amount + excluded.amount, ?)`,
+      tokenId,
+      currency,
+      amount,
+      most,
+    );
+  }
+}

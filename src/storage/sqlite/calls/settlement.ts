@@ -1,0 +1,249 @@
+/**
+ * Settlement in SQLite: how an admitted call is closed, once, and what an operator may still do.
+ *
+ * The money a call reserved lies on every budget of its token's lineage, and each of them is changed
+ * by the same amount; a lineage never changes, so it need not be remembered. What was consumed is
+ * kept with the intent, since that is what a refund gives back.
+ *
+ * @module
+ */
+
+import type { InvocationStore, Settlement } from '../../port/invocation-store.ts';
+import type {
+  ActorEnded,
+  BindingRecord,
+  IntentRecord,
+  RollbackRecord,
+} from '../../port/records.ts';
+import type { Connection } from '../connection.ts';
+import { eraseIntent } from '../log/erase.ts';
+import type { LogWriter } from '../log/writer.ts';
+import { type IntentRow, intentOf } from '../rows.ts';
+import { endedActor } from '../tokens.ts';
+import { keepOverrun } from './overruns.ts';
+
+/** Where the money of a call lies. */
+interface Charged {
+  readonly lineage: string;
+  readonly charge_currency: string | null;
+}
+
+interface OpenIntent extends Charged {
+  readonly reserved: bigint | null;
+  readonly leases: bigint;
+  readonly composed: bigint;
+  readonly state: 'admitted' | 'settled';
+  readonly entry_id: string | null;
+}
+
+export function settle(
+  connection: Connection,
+  log: LogWriter,
+  settlement: Settlement,
+): 'settled' | 'superseded' {
+  const { operation_id, outcome, entry } = settlement;
+  const intent = readIntent(connection, operation_id);
+  if (!intent) throw new Error(`Cannot settle operation "${operation_id}": it was never admitted`);
+  if (intent.state === 'settled') {
+    return intent.entry_id === entry.entry_id ? 'settled' : 'superseded';
+  }
+  if (outcome !== 'indeterminate' && !holdsLeases(connection, operation_id, intent)) {
+    return 'superseded';
+  }
+
+  // Only a call that may still be running keeps its turn and its trail.
+  const keeps = settlement.stillRuns === true && outcome === 'indeterminate';
+  const holds = intent.leases > 0n || intent.composed > 0n;
+  if (holds && !keeps) release(connection, operation_id);
+  const consumed = consumedBy(settlement, intent.reserved);
+  close(connection, settlement, consumed);
+  moveMoney(connection, intent, -(intent.reserved ?? 0n), consumed);
+  if (settlement.rollback) insertRollback(connection, settlement.rollback);
+  for (const binding of settlement.bindings) insertBinding(connection, binding);
+  if (settlement.answer) keepAnswer(connection, operation_id, settlement.answer);
+  log.append(entry);
+  if (settlement.overrun) keepOverrun(connection, log, settlement.overrun);
+  return 'settled';
+}
+
+function keepAnswer(connection: Connection, operationId: string, answer: Uint8Array): void {
+  connection.run('UPDATE idempotency SET answer = ? WHERE operation_id = ?', answer, operationId);
+}
+
+export function renewLeases(connection: Connection, operationId: string, until: Date): boolean {
+  const intent = readIntent(connection, operationId);
+  const runs = intent?.state === 'admitted' || (intent?.leases ?? 0n) > 0n;
+  if (!intent || !runs || !holdsLeases(connection, operationId, intent)) return false;
+  connection.run('UPDATE leases SET until = ? WHERE operation_id = ?', until, operationId);
+  return true;
+}
+
+export function reconcile(
+  connection: Connection,
+  log: LogWriter,
+  [invocationId, refund, entry, { actor, overrun } = {}]: Parameters<InvocationStore['reconcile']>,
+  now: Date,
+): IntentRecord | undefined | ActorEnded {
+  const ended = endedActor(connection, actor, now);
+  if (ended) return ended;
+  const row = connection.get<IntentRow & Charged & { consumed: bigint; entry_id: string }>(
+    `SELECT i.*, t.lineage FROM intents i JOIN tokens t USING (token_id)
+     WHERE invocation_id = ? AND outcome = 'indeterminate' AND reconciled_at IS NULL
+     ORDER BY admitted_at, operation_id LIMIT 1`,
+    invocationId,
+  );
+  if (!row) return undefined;
+
+  const refunded = refund ? row.consumed : 0n;
+  connection.run(
+    'UPDATE intents SET reconciled_at = ?, consumed = consumed - ? WHERE operation_id = ?',
+    now,
+    refunded,
+    row.operation_id,
+  );
+  moveMoney(connection, row, 0n, -refunded);
+  const intent = intentOf(row);
+  log.append(entry(intent));
+  if (overrun) keepOverrun(connection, log, overrun);
+  eraseLate(connection, row.entry_id);
+  return intent;
+}
+
+/** Retention passed over this call while its outcome had to be found out. */
+function eraseLate(connection: Connection, entryId: string): void {
+  const erased = connection.get<{ wholly: bigint }>(
+    'SELECT leaf IS NULL AS wholly FROM log WHERE entry_id = ? AND personal IS NULL',
+    entryId,
+  );
+  if (erased) eraseIntent(connection, entryId, erased.wholly === 1n);
+}
+
+function readIntent(connection: Connection, operationId: string): OpenIntent | undefined {
+  return connection.get<OpenIntent>(
+    `SELECT lineage, charge_currency, reserved, leases, composing IS NOT NULL AS composed, state,
+       entry_id
+     FROM intents JOIN tokens USING (token_id) WHERE operation_id = ?`,
+    operationId,
+  );
+}
+
+/** A lease that ran out is still held until another call takes it. */
+function holdsLeases(connection: Connection, operationId: string, { leases }: OpenIntent): boolean {
+  if (leases === 0n) return true;
+  const row = connection.get<{ held: bigint }>(
+    'SELECT count(*) AS held FROM leases WHERE operation_id = ?',
+    operationId,
+  );
+  return row?.held === leases;
+}
+
+/** How much of the reservation is spent for good. */
+function consumedBy(
+  { operation_id, outcome, actual }: Settlement,
+  reserved: bigint | null,
+): bigint {
+  const most = reserved ?? 0n;
+  if (actual !== undefined && (actual < 0n || actual > most)) {
+    throw new Error(`Cannot settle operation "${operation_id}": spent ${actual} of ${most}`);
+  }
+  if (outcome === 'no_effect') return 0n;
+  return outcome === 'indeterminate' ? most : (actual ?? most);
+}
+
+function close(connection: Connection, settlement: Settlement, consumed: bigint): void {
+  connection.run(
+    `UPDATE intents SET state = 'settled', outcome = ?, consumed = ?, entry_id = ?, settled_at = ?
+     WHERE operation_id = ? AND state = 'admitted'`,
+    settlement.outcome,
+    consumed,
+    settlement.entry.entry_id,
+    settlement.now,
+    settlement.operation_id,
+  );
+}
+
+/** Changes every budget of the lineage alike. */
+function moveMoney(
+  connection: Connection,
+  { lineage, charge_currency }: Charged,
+  reserved: bigint,
+  consumed: bigint,
+): void {
+  if (reserved === 0n && consumed === 0n) return;
+  for (const tokenId of JSON.parse(lineage) as string[]) {
+    connection.run(
+      `UPDATE budgets SET reserved = reserved + ?, consumed = consumed + ?
+       WHERE token_id = ? AND currency = ?`,
+      reserved,
+      consumed,
+      tokenId,
+      charge_currency,
+    );
+  }
+}
+
+export function busyUntil(
+  connection: Connection,
+  tokenIds: readonly string[],
+  now: Date,
+): Date | undefined {
+  const ends = tokenIds.flatMap((id) => {
+    const row = connection.get<{ until: bigint }>(
+      'SELECT until FROM leases WHERE token_id = ? AND operation_id IS NOT NULL AND until > ?',
+      id,
+      now,
+    );
+    return row ? [Number(row.until)] : [];
+  });
+  return ends.length > 0 ? new Date(Math.max(...ends)) : undefined;
+}
+
+/** The row of a lease stays, so that the fence never falls back. */
+export function release(connection: Connection, operationId: string): void {
+  connection.run('UPDATE leases SET operation_id = NULL WHERE operation_id = ?', operationId);
+  const composed = connection.change(
+    'UPDATE intents SET composing = NULL WHERE operation_id = ? AND composing IS NOT NULL',
+    operationId,
+  );
+  if (composed > 0) connection.run('DELETE FROM steps WHERE operation_id = ?', operationId);
+}
+
+export function insertBinding(connection: Connection, binding: BindingRecord): void {
+  connection.run(
+    `INSERT INTO bindings (binding_id, type, capability, root_principal, price_currency,
+       price_amount, data, issued_at, mac)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    binding.binding_id,
+    binding.type,
+    binding.capability,
+    binding.root_principal,
+    binding.price?.currency,
+    binding.price?.amount,
+    JSON.stringify(binding.data),
+    binding.issued_at,
+    binding.mac,
+  );
+}
+
+export function insertRollback(connection: Connection, rollback: RollbackRecord): void {
+  connection.run(
+    `INSERT INTO rollbacks (capability, root_principal, digest, until) VALUES (?, ?, ?, ?)
+     ON CONFLICT (capability, root_principal, digest) DO UPDATE
+     SET until = max(until, excluded.until)`,
+    rollback.capability,
+    rollback.root_principal,
+    rollback.digest,
+    rollback.until,
+  );
+}
+
+export function voidPromises(connection: Connection): void {
+  connection.run(
+    `DELETE FROM steps WHERE operation_id IN (
+       SELECT operation_id FROM intents WHERE composing IS NOT NULL)`,
+  );
+  connection.run('UPDATE intents SET composing = NULL WHERE composing IS NOT NULL');
+  connection.run('DELETE FROM idempotency');
+  connection.run('UPDATE grants SET uses = max_uses WHERE uses < max_uses');
+  connection.run('DELETE FROM bindings');
+}

@@ -1,0 +1,36 @@
+/**
+ * Erasure down to the bytes of the file.
+ *
+ * SQLite overwrites what is deleted in its pages, but the write-ahead log still has the pages as they
+ * were. It is emptied after the last erasure of a turn, or in a later turn when others read meanwhile:
+ * a wait would stop this process.
+ *
+ * @module
+ */
+
+import type { Store } from '../../port/store.ts';
+import { forgetKeys } from '../calls/invocations.ts';
+import type { Connection } from '../connection.ts';
+import type { GroupCommit } from '../group-commit.ts';
+import { erase } from './erase.ts';
+import { foldLog } from './fold.ts';
+
+export type Eraser = Pick<Store, 'erase' | 'forgetKeys'>;
+
+export function createEraser(connection: Connection, commits: GroupCommit): Eraser {
+  // The process before this one may have died before it came to it.
+  let hasErased = true;
+  return {
+    async erase(policy) {
+      const reached = await commits.submit(() => erase(connection, policy));
+      hasErased ||= reached > 0;
+      if (hasErased && reached < policy.limit) hasErased = !foldLog(connection, 0);
+      return reached;
+    },
+    async forgetKeys(now, limit) {
+      const count = await commits.submit(() => forgetKeys(connection, now, limit));
+      hasErased ||= count > 0;
+      return count;
+    },
+  };
+}

@@ -1,0 +1,96 @@
+/**
+ * The mark in a file of its own, which processes of one machine may share.
+ *
+ * A small SQLite file: its locks end with the process that holds them and its commits are flushed, so
+ * a process may be killed at any point. A file that was removed or replaced is noticed at the next
+ * question: the file that was opened before is no longer the mark.
+ *
+ * @module
+ */
+
+import { statSync } from 'node:fs';
+import type { MarkPlace } from '../../port/mark.ts';
+import { StoreUnavailable } from '../../port/store.ts';
+import { type Connection, failureOf, openConnection } from '../connection.ts';
+
+export function openSqliteMark(path: string): MarkPlace {
+  let opened = openFile(path);
+  /** Nothing when there is no such file any more. */
+  const current = (): Connection | undefined => {
+    const now = fileAt(path);
+    if (now !== undefined && now !== opened.file) {
+      opened.connection.close();
+      opened = openFile(path);
+    }
+    return now === undefined ? undefined : opened.connection;
+  };
+  return {
+    read: async (logId) => {
+      return attempt(
+        () => current()?.get<MarkRow>('SELECT mark FROM log_marks WHERE log_id = ?', logId)?.mark,
+      );
+    },
+    replace: async (logId, from, to) => {
+      const connection = attempt(current);
+      if (!connection) throw new StoreUnavailable(`Cannot write the mark: "${path}" is gone`);
+      return attempt(() => replaced(connection, [logId, from, to]) === 1);
+    },
+    close: async () => opened.connection.close(),
+  };
+}
+
+interface OpenFile {
+  readonly connection: Connection;
+  readonly file: string | undefined;
+}
+
+function openFile(path: string): OpenFile {
+  const connection = openConnection(path, (file) => otherFile(file, path));
+  connection.script(TABLE);
+  return { connection, file: fileAt(path) };
+}
+
+/** Names the file itself, whatever it is called. */
+function fileAt(path: string): string | undefined {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return found && `${found.dev} ${found.ino}`;
+}
+
+interface MarkRow {
+  readonly mark: string;
+}
+
+const TABLE = `CREATE TABLE IF NOT EXISTS log_marks (
+  log_id TEXT NOT NULL PRIMARY KEY,
+  mark   TEXT NOT NULL
+) STRICT`;
+
+/** A mark in the store itself would be restored with it, and could say nothing. */
+function otherFile(connection: Connection, path: string): string | undefined {
+  const others = connection.all<{ name: string }>(
+    `SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'log_marks' LIMIT 1`,
+  );
+  return others.length === 0 ? undefined : `"${path}" holds more than marks; name another file`;
+}
+
+function replaced(
+  connection: Connection,
+  [logId, from, to]: [string, string | undefined, string],
+): number {
+  return from === undefined
+    ? connection.change('INSERT INTO log_marks VALUES (?, ?) ON CONFLICT DO NOTHING', logId, to)
+    : connection.change(
+        'UPDATE log_marks SET mark = ? WHERE log_id = ? AND mark = ?',
+        to,
+        logId,
+        from,
+      );
+}
+
+function attempt<Result>(step: () => Result): Result {
+  try {
+    return step();
+  } catch (error) {
+    throw failureOf(error);
+  }
+}

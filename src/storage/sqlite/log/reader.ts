@@ -1,0 +1,216 @@
+/**
+ * Reads the log in SQLite: entries by what is known of them, leaves, and nodes of the tree.
+ *
+ * A page costs the same over a long log as over a short one: each query names the index it walks,
+ * newest entry first, which has the trail, the type, and the rarest of what was named, so that rare
+ * hits are not looked for among the rest. One by time knows where to stop. What the index does not
+ * have is compared row by row, for a bounded number of rows in one query.
+ *
+ * @module
+ */
+
+import type { StoredEntry } from '../../../domain/log/entry.ts';
+import type { NodeId } from '../../../domain/log/merkle.ts';
+import { firstPlaceOf, type Origin } from '../../../domain/log/origin.ts';
+import { EntryType } from '../../../protocol/audit.ts';
+import type { EntryPage, EntryQuery, LogStore } from '../../port/store.ts';
+import type { Connection, Value } from '../connection.ts';
+import { entryOf, type Row } from '../rows.ts';
+import { HASH_BLOCK, HASH_PREFIX } from '../schema/schema.ts';
+
+const COLUMNS = `sequence, entry_id, entry_type, root_principal, actor_key, capability,
+  invocation_id, client_reference_id, task_id, parent_invocation_id, event_class, state, timestamp,
+  retain_until, leaf, personal, leaf_hash`;
+
+/** What a query can name: its column, and by what the index for it is called; the rarest first. */
+const NAMED: readonly (readonly [keyof EntryQuery, column: string, suffix: string])[] = [
+  ['invocationId', 'invocation_id', 'invocation'],
+  ['parentInvocationId', 'parent_invocation_id', 'parent'],
+  ['clientReferenceId', 'client_reference_id', 'reference'],
+  ['taskId', 'task_id', 'task'],
+  ['capability', 'capability', 'capability'],
+];
+
+/** Rows that one query looks at in vain: about a millisecond. */
+const LOOKED_AT_MAX = 1_024;
+
+export function queryEntries(connection: Connection, query: EntryQuery): EntryPage {
+  const { since, limit } = query;
+  const from = since ? firstSince(connection, since) : 0;
+  const { walked, compared } = conditionsOf(query);
+  // An index that has all that was named gives hits alone.
+  const floor = compared.length > 0 ? lookFloor(connection, query, walked, from) : undefined;
+  const rows = connection.all<Row<StoredEntry>>(
+    `${selected(query, COLUMNS, [...walked, ...compared])} LIMIT ?2`,
+    floor ?? from,
+    limit,
+    ...valuesOf(query, [...walked, ...compared]),
+  );
+  const entries = rows.map(entryOf);
+  const last = entries.length === limit ? entries.at(-1)?.sequence : undefined;
+  return { entries, next: last ?? floor };
+}
+
+/** The place of the last row that may be looked at, where there are more. */
+function lookFloor(
+  connection: Connection,
+  query: EntryQuery,
+  walked: readonly Condition[],
+  from: number,
+): number | undefined {
+  const row = connection.get<{ sequence: bigint }>(
+    `${selected(query, 'sequence', walked)} LIMIT 1 OFFSET ?2`,
+    from,
+    LOOKED_AT_MAX - 1,
+    ...valuesOf(query, walked),
+  );
+  return row && Number(row.sequence);
+}
+
+type Condition = readonly [keyof EntryQuery, condition: string];
+
+/** What was asked for: conditions on what the index has, and on what only the rows have. */
+function conditionsOf(query: EntryQuery): { walked: Condition[]; compared: Condition[] } {
+  const [rarest, ...others] = namedIn(query).map(([field, column]): Condition => {
+    return [field, `${column} =`];
+  });
+  const root: Condition[] =
+    query.rootPrincipal === undefined ? [] : [['rootPrincipal', 'root_principal =']];
+  const isTrail = isTrailQuery(query);
+  return {
+    walked: [
+      ...(rarest ? [rarest] : []),
+      ...(isTrail ? root : []),
+      ...(query.before === undefined ? [] : [['before', 'sequence <'] as const]),
+    ],
+    compared: [
+      ...others,
+      ...(isTrail ? [] : root),
+      ...(query.since === undefined ? [] : [['since', 'timestamp >'] as const]),
+    ],
+  };
+}
+
+/** Every index has its entries by type, so a query for all types merges what each of them gives. */
+function selected(query: EntryQuery, columns: string, conditions: readonly Condition[]): string {
+  const rarest = namedIn(query)[0]?.[2] ?? 'type';
+  const index = `${isTrailQuery(query) ? 'trail' : 'log'}_by_${rarest}`;
+  const where = conditions.map(([, condition], place) => `${condition} ?${place + 3}`);
+  const types = query.entryType ? [query.entryType] : EntryType.options;
+  const parts = types.map(
+    (type) => `SELECT ${columns} FROM log INDEXED BY ${index}
+     WHERE ${[`entry_type = '${type}'`, 'sequence >= ?1', ...where].join(' AND ')}`,
+  );
+  return `${parts.join(' UNION ALL ')} ORDER BY sequence DESC`;
+}
+
+function valuesOf(query: EntryQuery, conditions: readonly Condition[]): Value[] {
+  return conditions.map(([field]) => query[field]);
+}
+
+function namedIn(query: EntryQuery): typeof NAMED {
+  return NAMED.filter(([field]) => query[field] !== undefined);
+}
+
+/** The index by invocation has no trail: one of them has few entries. */
+function isTrailQuery({ rootPrincipal, invocationId }: EntryQuery): boolean {
+  return rootPrincipal !== undefined && invocationId === undefined;
+}
+
+export function scanEntries(connection: Connection, from: number, limit: number): StoredEntry[] {
+  const rows = connection.all<Row<StoredEntry>>(
+    `SELECT ${COLUMNS} FROM log WHERE sequence >= ? ORDER BY sequence LIMIT ?`,
+    from,
+    limit,
+  );
+  return rows.map(entryOf);
+}
+
+export function findLeaf(
+  connection: Connection,
+  by: Parameters<LogStore['findLeaf']>[0],
+): Awaited<ReturnType<LogStore['findLeaf']>> {
+  const row =
+    'leaf_hash' in by
+      ? leafByHash(connection, by.leaf_hash)
+      : connection.get<LeafRow>(
+          // Later entries may tell of the same call: its own comes before those.
+          `${LEAF} WHERE invocation_id = ? ORDER BY entry_type <> 'invocation', sequence LIMIT 1`,
+          by.invocation_id,
+        );
+  return row && { ...row, sequence: Number(row.sequence) };
+}
+
+const LEAF = 'SELECT sequence, leaf_hash, root_principal FROM log';
+
+/** The newest block first: who asks for a proof has mostly just got the hash. */
+function leafByHash(connection: Connection, hash: Uint8Array): LeafRow | undefined {
+  for (const block of hashBlocks(connection)) {
+    const row = connection.get<LeafRow>(
+      `${LEAF} WHERE sequence / ${HASH_BLOCK} = ?
+         AND substr(leaf_hash, 1, ${HASH_PREFIX}) = ? AND leaf_hash = ?`,
+      block,
+      hash.subarray(0, HASH_PREFIX),
+      hash,
+    );
+    if (row) return row;
+  }
+  return undefined;
+}
+
+/** From the last entry of each log down to its first: between two logs there are none. */
+function* hashBlocks(connection: Connection): Generator<number> {
+  for (let end = Number.MAX_SAFE_INTEGER; end > 0; ) {
+    const row = connection.get<{ last: bigint | null }>(
+      'SELECT max(sequence) AS last FROM log WHERE sequence < ?',
+      end,
+    );
+    if (row?.last == null) return;
+    end = firstPlaceOf(Number(row.last));
+    const lowest = end / HASH_BLOCK;
+    for (let block = Math.floor(Number(row.last) / HASH_BLOCK); block >= lowest; block -= 1) {
+      yield block;
+    }
+  }
+}
+
+export function readOrigins(connection: Connection): Origin[] {
+  const rows = connection.all<{ first: bigint; log_id: string }>(
+    'SELECT first, log_id FROM origins ORDER BY first',
+  );
+  return rows.map(({ first, log_id }) => ({ logId: log_id, first: Number(first) }));
+}
+
+export function readNodes(connection: Connection, ids: readonly NodeId[]): Uint8Array[] {
+  return ids.map(({ level, index }) => {
+    const row =
+      level === 0
+        ? connection.get<HashRow>('SELECT leaf_hash AS hash FROM log WHERE sequence = ?', index)
+        : connection.get<HashRow>(
+            'SELECT hash FROM nodes WHERE level = ? AND "index" = ?',
+            level,
+            index,
+          );
+    if (!row) throw new Error(`Cannot read tree node ${index} of level ${level}: it is missing`);
+    return row.hash;
+  });
+}
+
+interface LeafRow {
+  readonly sequence: bigint;
+  readonly leaf_hash: Uint8Array;
+  readonly root_principal: string;
+}
+
+interface HashRow {
+  readonly hash: Uint8Array;
+}
+
+/** No entry below this place is later than `since`. */
+function firstSince(connection: Connection, since: Date): number {
+  const row = connection.get<{ sequence: bigint }>(
+    'SELECT sequence FROM marks WHERE latest <= ? ORDER BY latest DESC, sequence DESC LIMIT 1',
+    since,
+  );
+  return Number(row?.sequence ?? 0);
+}

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, test } from 'vitest';
+import { type Connection, openConnection } from '../connection.ts';
+import { MIGRATIONS, migrate, unmadeFile } from './migrations.ts';
+
+let connection: Connection;
+
+beforeEach(() => {
+  connection = openConnection(':memory:');
+});
+afterEach(() => connection.close());
+
+function schemaOf(): unknown[] {
+  return connection.all('SELECT type, name, sql FROM sqlite_schema ORDER BY name');
+}
+
+function versionOf(): unknown {
+  return connection.get<{ user_version: bigint }>('PRAGMA user_version')?.user_version;
+}
+
+test('migrate() changes nothing the second time', () => {
+  migrate(connection);
+  const before = schemaOf();
+  const logId = connection.get('SELECT * FROM store');
+
+  migrate(connection);
+
+  assert.deepEqual(schemaOf(), before);
+  assert.deepEqual(connection.get('SELECT * FROM store'), logId);
+  assert.equal(versionOf(), BigInt(MIGRATIONS.length));
+});
+
+test('migrate() makes every table strict', () => {
+  migrate(connection);
+
+  const lax = connection.all<{ name: string; strict: bigint }>(
+    "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND NOT strict AND name NOT LIKE 'sqlite_%'",
+  );
+
+  assert.deepEqual(lax, []);
+});
+
+test('migrate() takes only the steps that are missing, each once', () => {
+  const taken: string[] = [];
+  const second = () => void taken.push('second');
+  const third = () => void taken.push('third');
+
+  migrate(connection, [...MIGRATIONS, second]);
+  migrate(connection, [...MIGRATIONS, second, third]);
+  migrate(connection, [...MIGRATIONS, second, third]);
+
+  assert.deepEqual(taken, ['second', 'third']);
+});
+
+test('migrate() undoes a step that fails, and keeps those before it', () => {
+  const fails = (on: Connection) => {
+    on.script('CREATE TABLE half (id INTEGER) STRICT');
+    throw new Error('Cannot migrate: test');
+  };
+
+  assert.throws(() => migrate(connection, [...MIGRATIONS, fails]), /Cannot migrate: test/);
+
+  assert.equal(versionOf(), BigInt(MIGRATIONS.length));
+  assert.equal(connection.inTransaction(), false);
+  assert.equal(connection.get("SELECT 1 FROM sqlite_schema WHERE name = 'half'"), undefined);
+});
+
+test('migrate() refuses a store of a newer program', () => {
+  migrate(connection);
+  const newer = MIGRATIONS.length + 1;
+  connection.script(`PRAGMA user_version = ${newer}`);
+
+  assert.throws(() => migrate(connection), {
+    message: `Cannot open the store: it was written by version ${newer}, this program knows ${MIGRATIONS.length}`,
+  });
+});
+
+test('migrate() refuses the file of another program, and leaves it alone', () => {
+  connection.script('CREATE TABLE contacts (name TEXT)');
+  const before = schemaOf();
+
+  assert.throws(() => migrate(connection), {
+    message: 'Cannot open the store: the file is no store, it has "contacts"',
+  });
+  assert.deepEqual(schemaOf(), before);
+});
+
+test('migrate() refuses the file of another program that numbers its versions too', () => {
+  connection.script(
+    `CREATE TABLE contacts (name TEXT); PRAGMA user_version = ${MIGRATIONS.length}`,
+  );
+
+  assert.throws(() => migrate(connection), {
+    message: 'Cannot open the store: the file belongs to another program',
+  });
+});
+
+test('unmadeFile() says what an older file needs, and nothing of one that is up to date', () => {
+  migrate(connection);
+  const newer = [...MIGRATIONS, () => {}];
+
+  const reason = `it was written by version ${MIGRATIONS.length}, start the service once to bring it to ${newer.length}`;
+  assert.equal(unmadeFile(connection, 'writ.db', newer), reason);
+  assert.equal(unmadeFile(connection, 'writ.db'), undefined);
+});

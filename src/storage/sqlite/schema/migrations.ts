@@ -1,0 +1,127 @@
+/**
+ * Migrations: brings a file to the version this program knows, or refuses it.
+ *
+ * Each step is one transaction under SQLite's write lock and looks at the version again inside it,
+ * so processes that start at once take turns and each step happens once. A file of a newer program,
+ * or of another one, is left as it is: whether it is one can be asked before anything is written.
+ *
+ * @module
+ */
+
+import { randomUUID } from 'node:crypto';
+import { BUSY_TIMEOUT_MS, type Connection, rollBack } from '../connection.ts';
+import { APPROVED_THROUGH, REQUESTED_THROUGH } from './approvals.ts';
+import { giveChains } from './chains.ts';
+import { DEBTS } from './debts.ts';
+import { BOUNDED_LISTS } from './lists.ts';
+import { ORIGINS } from './origins.ts';
+import { ROW_MACS } from './rows.ts';
+import { FIRST_VERSION, LEAF_HASHES_IN_BLOCKS } from './schema.ts';
+import { WAITING_GRANTS } from './waiting.ts';
+
+/** Bytes 68 to 71 of the file: "WRIT". Tells our files from those of other programs. */
+const APPLICATION_ID = 0x57524954;
+
+type Migration = (connection: Connection) => void;
+
+/** The step at index n leads from version n to n + 1. Steps that were released never change. */
+export const MIGRATIONS: readonly Migration[] = [
+  (connection) => {
+    connection.script(FIRST_VERSION);
+    connection.run('INSERT INTO store (id, log_id) VALUES (1, ?)', randomUUID());
+    connection.script(`PRAGMA application_id = ${APPLICATION_ID}`);
+  },
+  (connection) => connection.script(REQUESTED_THROUGH),
+  (connection) => connection.script(APPROVED_THROUGH),
+  (connection) => connection.script(LEAF_HASHES_IN_BLOCKS),
+  giveChains,
+  (connection) => connection.script(ROW_MACS),
+  (connection) => connection.script(DEBTS),
+  (connection) => connection.script(ORIGINS),
+  (connection) => connection.script(BOUNDED_LISTS),
+  (connection) => connection.script(WAITING_GRANTS),
+];
+
+/** Milliseconds to wait for another process that takes a step: over a long log it takes a while. */
+const STEP_TIMEOUT_MS = 120_000;
+
+export function migrate(
+  connection: Connection,
+  migrations: readonly Migration[] = MIGRATIONS,
+): void {
+  if (versionOf(connection) < migrations.length) {
+    connection.script(`PRAGMA busy_timeout = ${STEP_TIMEOUT_MS}`);
+    takeSteps(connection, migrations);
+    connection.script(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+  }
+  refuse(unfitFile(connection, migrations));
+}
+
+function takeSteps(connection: Connection, migrations: readonly Migration[]): void {
+  for (let version = versionOf(connection); version < migrations.length; ) {
+    connection.script('BEGIN IMMEDIATE');
+    try {
+      version = versionOf(connection);
+      if (version < migrations.length) {
+        refuse(unfitFile(connection, migrations));
+        (migrations[version] as Migration)(connection);
+        version += 1;
+        connection.script(`PRAGMA user_version = ${version}`);
+      }
+      connection.script('COMMIT');
+    } catch (error) {
+      rollBack(connection);
+      throw error;
+    }
+  }
+}
+
+/** Why this file must be left alone: it is another program's, or a newer one's. Only reads. */
+export function unfitFile(
+  connection: Connection,
+  migrations: readonly Migration[] = MIGRATIONS,
+): string | undefined {
+  const version = versionOf(connection);
+  const isMarked = markOf(connection) === APPLICATION_ID;
+  // Other programs number their versions too.
+  if (version > 0 && !isMarked) return 'the file belongs to another program';
+  if (version > migrations.length) {
+    return `it was written by version ${version}, this program knows ${migrations.length}`;
+  }
+  if (version > 0) return undefined;
+
+  // A file without a version must be empty: anything in it is somebody else's.
+  const row = connection.get<{ name: string }>('SELECT name FROM sqlite_schema LIMIT 1');
+  return row && `the file is no store, it has "${row.name}"`;
+}
+
+/** Why a fit file cannot be used as it is: it would have to be made or migrated. Only reads. */
+export function unmadeFile(
+  connection: Connection,
+  path: string,
+  migrations: readonly Migration[] = MIGRATIONS,
+): string | undefined {
+  const version = versionOf(connection);
+  if (version === migrations.length) return undefined;
+  if (version === 0) return noStoreIn(path);
+  const remedy = `start the service once to bring it to ${migrations.length}`;
+  return `it was written by version ${version}, ${remedy}`;
+}
+
+export function noStoreIn(path: string): string {
+  return `there is none in "${path}"`;
+}
+
+function refuse(reason: string | undefined): void {
+  if (reason !== undefined) throw new Error(`Cannot open the store: ${reason}`);
+}
+
+function versionOf(connection: Connection): number {
+  return Number(connection.get<{ user_version: bigint }>('PRAGMA user_version')?.user_version);
+}
+
+function markOf(connection: Connection): number {
+  return Number(
+    connection.get<{ application_id: bigint }>('PRAGMA application_id')?.application_id,
+  );
+}

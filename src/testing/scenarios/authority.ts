@@ -1,0 +1,161 @@
+/**
+ * Authority: how it is made, narrowed, looked at and ended.
+ *
+ * @module
+ */
+
+import assert from 'node:assert/strict';
+import {
+  AGENT_KEY,
+  answerOf,
+  HUMAN,
+  HUMAN_KEY,
+  OPERATOR_KEY,
+  refusalOf,
+  refused,
+  rootToken,
+  type Scenarios,
+  success,
+} from './desk.ts';
+
+const budget = (max_amount: number) => ({ currency: 'USD', max_amount });
+
+export const AUTHORITY_SCENARIOS: Scenarios = {
+  'anyone may learn what the service offers and with which keys it signs': async (surface) => {
+    const { svc_discovery: desk } = await answerOf(surface, 'discovery', {});
+    const { capabilities } = await answerOf(surface, 'manifest', {});
+    const { keys } = await answerOf(surface, 'jwks', {});
+
+    assert.equal(desk.service_id, 'travel-desk');
+    assert.deepEqual(Object.keys(capabilities).sort(), Object.keys(desk.capabilities).sort());
+    assert.ok(keys.length > 0);
+  },
+
+  'the manifest comes with its signature': async (surface) => {
+    const { headers } = await surface.ask('manifest', {});
+
+    assert.match(headers['x-svc-signature'] ?? '', /^[\w-]+\.\.[\w-]{86}$/);
+  },
+
+  'the capabilities tell how they hang together, and which versions fit': async (surface) => {
+    const graph = await answerOf(surface, 'graph', {});
+    const near = await answerOf(surface, 'graph.get', { capability: 'book_flight' });
+    const { compatible, capabilities } = await answerOf(surface, 'handshake', {
+      protocol_versions: ['0.24'],
+      capabilities: { book_flight: '>=1.0.0', fly_to_moon: '*' },
+    });
+
+    assert.ok(graph.edges.length > near.edges.length && near.edges.length > 0);
+    assert.equal(compatible, false);
+    assert.equal(capabilities.book_flight?.compatible, true);
+    assert.equal(capabilities.fly_to_moon?.contract_version, null);
+  },
+
+  'a delegated token has what it asked for of its parent, and inherits the rest': async (
+    surface,
+  ) => {
+    const purpose_parameters = { task_id: 'offsite' };
+    const scope = ['travel.search', 'travel.book'];
+    const parent = await rootToken(surface, scope, { budget: budget(500), purpose_parameters });
+    const child = await answerOf(
+      surface,
+      'tokens.issue',
+      { subject: 'agent:helper', parent_token: parent.token_id, scope: ['travel.search'] },
+      parent.token,
+    );
+    const view = await answerOf(surface, 'tokens.get', { token_id: child.token_id }, child.token);
+
+    assert.deepEqual(child.scope, ['travel.search']);
+    assert.equal(child.task_id, 'offsite');
+    assert.deepEqual(child.budget, budget(500));
+    assert.deepEqual(
+      [view.depth, view.subject, view.root_principal, view.parent_token_id],
+      [1, 'agent:helper', HUMAN, parent.token_id],
+    );
+  },
+
+  'a delegated token never gets more than its parent has': async (surface) => {
+    const parent = await rootToken(surface, ['travel.search'], { budget: budget(100) });
+    const ask = (fields: object) =>
+      refusalOf(
+        surface,
+        'tokens.issue',
+        { subject: 'agent:x', parent_token: parent.token_id, scope: ['travel.search'], ...fields },
+        parent.token,
+      );
+
+    assert.equal((await ask({ scope: ['travel.book'] })).type, 'scope_escalation');
+    assert.equal((await ask({ budget: budget(100.01) })).type, 'budget_exceeded');
+    const euros = { currency: 'EUR', max_amount: 1 };
+    assert.equal((await ask({ budget: euros })).type, 'budget_currency_mismatch');
+  },
+
+  'permissions say what a token may do, what it lacks, and what then happens': async (surface) => {
+    const { token } = await rootToken(surface, ['travel.search', 'travel.charter', 'travel.admin']);
+    const { available, restricted, denied } = await answerOf(surface, 'permissions', {}, token);
+
+    assert.deepEqual(
+      available.map(({ capability }) => capability),
+      ['search_flights'],
+    );
+    assert.deepEqual(
+      denied.map(({ capability }) => capability),
+      ['erase_traveler'],
+    );
+    const jet = restricted.find(({ capability }) => capability === 'charter_jet');
+    assert.deepEqual(jet?.unmet_token_requirements, ['cost_ceiling']);
+    const { resolution } = await refused(surface, token, 'charter_jet', {
+      parameters: { route: 'SEA-SFO', date: '2026-12-01' },
+    });
+    assert.equal(jet?.resolution_hint, resolution.action);
+  },
+
+  'an identity may put only its own scopes into a token': async (surface) => {
+    const { token } = await answerOf(
+      surface,
+      'tokens.issue',
+      { scope: ['travel.read'] },
+      AGENT_KEY,
+    );
+    const report = await success(surface, token, 'export_report', { parameters: { months: 0 } });
+    const { type } = await refusalOf(
+      surface,
+      'tokens.issue',
+      { scope: ['travel.book'] },
+      AGENT_KEY,
+    );
+
+    assert.equal(report.result.months, 0);
+    assert.equal(type, 'not_entitled');
+  },
+
+  'a revocation ends everything below the token at once': async (surface) => {
+    const parent = await rootToken(surface, ['travel.search']);
+    const request = { subject: 'agent:x', parent_token: parent.token_id, scope: ['travel.search'] };
+    const child = await answerOf(surface, 'tokens.issue', request, parent.token);
+    const { ended } = await answerOf(
+      surface,
+      'tokens.revoke',
+      { token_id: parent.token_id },
+      HUMAN_KEY,
+    );
+
+    assert.equal(ended, 2);
+    assert.equal((await refusalOf(surface, 'permissions', {}, child.token)).type, 'invalid_token');
+  },
+
+  'an operator freezes a capability and lifts it again': async (surface) => {
+    const { token } = await rootToken(surface, ['travel.extras']);
+    const taxi = { what: 'capability', target: 'request_taxi', reason: 'strike' } as const;
+    const ride = { parameters: { pickup: 'Pier 39' } };
+    await answerOf(surface, 'operator.freeze', taxi, OPERATOR_KEY);
+    try {
+      const { frozen } = await answerOf(surface, 'operator.frozen', {}, OPERATOR_KEY);
+      assert.ok(frozen.some(({ target }) => target === 'request_taxi'));
+      assert.equal((await refused(surface, token, 'request_taxi', ride)).type, 'frozen');
+    } finally {
+      await answerOf(surface, 'operator.unfreeze', taxi, OPERATOR_KEY);
+    }
+    assert.ok((await success(surface, token, 'request_taxi', ride)).result.ride_id);
+  },
+};

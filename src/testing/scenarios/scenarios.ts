@@ -1,0 +1,66 @@
+/**
+ * The scenarios: the same stories about the travel desk, told over any surface.
+ *
+ * For authors of transports. The desk has its demo identities and nothing else; the stories share one
+ * desk, run one after another, and leave nothing frozen behind. Each looks only at what a caller sees.
+ * All are told over every surface; one that carries only some operations has the others asked beside it.
+ *
+ * @module
+ */
+
+import type { Runner } from '../runner.ts';
+import { APPROVAL_SCENARIOS } from './approval.ts';
+import { AUTHORITY_SCENARIOS } from './authority.ts';
+import type { Scenarios } from './desk.ts';
+import { INVOCATION_SCENARIOS } from './invocation.ts';
+import { LOG_SCENARIOS } from './log.ts';
+import { REFUSAL_SCENARIOS } from './refusals.ts';
+import type { Surface } from './surface.ts';
+
+const STORIES: Readonly<Record<string, Scenarios>> = {
+  authority: AUTHORITY_SCENARIOS,
+  invocation: INVOCATION_SCENARIOS,
+  refusals: REFUSAL_SCENARIOS,
+  approval: APPROVAL_SCENARIOS,
+  log: LOG_SCENARIOS,
+};
+
+/**
+ * The stories of which no step goes over MCP, and why; they are told beside it. Of every other story
+ * the calls go over tools.
+ */
+export const STORIES_WITHOUT_TOOLS = {
+  'anyone may learn what the service offers and with which keys it signs': 'no call',
+  'the manifest comes with its signature': 'no call',
+  'the capabilities tell how they hang together, and which versions fit': 'no call',
+  'a delegated token has what it asked for of its parent, and inherits the rest': 'no call',
+  'a delegated token never gets more than its parent has': 'no call',
+  'a revocation ends everything below the token at once': 'no call',
+  'a dry run says what would happen, and nothing happens': 'no call',
+  'a stream says that it begins, and each event whose it is': 'a tool tells of its steps alone',
+  'an operator sees no call of unknown outcome, and no notice where nobody is told': 'no call',
+  'streaming_not_supported says what to do next': 'a tool streams where it can',
+  'authentication_required says what to do next': 'no call',
+  'invalid_token says what to do next': 'no call',
+  'token_expired says what to do next': 'no call',
+  'scope_escalation says what to do next': 'no call',
+  'not_entitled says what to do next': 'no call',
+  'delegation_depth_exceeded says what to do next': 'no call',
+  'not_found says what to do next': 'no call',
+} as const satisfies Readonly<Record<string, string>>;
+
+/** In milliseconds. Only to end a story that hangs. */
+const STORY_TIMEOUT_MS = 30_000;
+
+/** `surface` is asked when a story runs, so that it may be opened after the stories are named. */
+export function surfaceScenarios(name: string, surface: () => Surface, runner: Runner): void {
+  runner.describe(`the travel desk ${name}`, () => {
+    for (const [subject, scenarios] of Object.entries(STORIES)) {
+      runner.describe(subject, () => {
+        for (const [sentence, tell] of Object.entries(scenarios)) {
+          runner.test(sentence, () => tell(surface()), STORY_TIMEOUT_MS);
+        }
+      });
+    }
+  });
+}

@@ -1,0 +1,59 @@
+/**
+ * The typed client as a surface: what it gives back as values, told again as answers.
+ *
+ * Headers are not the client's to show; two of them it turns into something else, and that stands for
+ * them here. Silence is no answer, so it is thrown.
+ *
+ * @module
+ */
+
+import { type Client, createClient, type Refused, type Reply } from '../../client/index.ts';
+import type { InputOf } from '../../protocol/operations.ts';
+import type { JsonObject } from '../../protocol/primitives.ts';
+import type { Surface, Told, ToldEvent } from './surface.ts';
+
+/** Asks with one client, which everybody who takes part shares: only the credential differs. */
+export function overClient(url: string): Surface {
+  let signature = '';
+  const anybody = createClient({
+    url,
+    async fetch(input, init) {
+      const response = await fetch(input, init);
+      // The client verifies it and keeps the manifest; seen here is the one that it verified.
+      signature = response.headers.get('x-svc-signature') ?? signature;
+      return response;
+    },
+  });
+  return {
+    async ask(name, request, credential) {
+      const client = credential === undefined ? anybody : anybody.withCredential(credential);
+      if (name === 'invoke' && request.stream === true) return toldOfStream(client, request);
+      const reply: Reply<object> = await client.ask(name, request as InputOf<typeof name>);
+      const told = toldOf(reply);
+      return name === 'manifest' ? { ...told, headers: { 'x-svc-signature': signature } } : told;
+    },
+  };
+}
+
+function toldOf(reply: Reply<object>): Told {
+  if (!reply.ok) return { body: refusalIn(reply), events: [], headers: {} };
+  const headers: Record<string, string> = reply.replayed ? { 'idempotent-replayed': 'true' } : {};
+  return { body: { ...reply.answer }, events: [], headers };
+}
+
+async function toldOfStream(client: Client, request: JsonObject): Promise<Told> {
+  const events: ToldEvent[] = [];
+  for await (const { event, data } of client.stream(request as InputOf<'invoke'>)) {
+    if (event === 'refused' || event === 'lost') {
+      return { body: refusalIn(data), events, headers: {} };
+    }
+    if (event === 'completed' || event === 'failed') return { body: data, events, headers: {} };
+    events.push({ event, data });
+  }
+  throw new Error('Cannot tell how the stream ended: it has no last event');
+}
+
+function refusalIn({ answer, failure }: Refused): JsonObject {
+  if (answer) return { ...answer };
+  throw new Error(`Cannot tell what was answered: ${failure.detail}`);
+}

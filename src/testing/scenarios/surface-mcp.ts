@@ -1,0 +1,78 @@
+/**
+ * Tools of MCP as a surface: calls of capabilities, and nothing else.
+ *
+ * A tool carries the parameters of a call, its ids, its grant and its key, continues with a grant that
+ * waits, and chooses by itself whether the answer is a stream, of whose events it tells in sentences.
+ * Every other operation is asked beside it. The client of MCP is the author's own: this knows only what it needs of one.
+ *
+ * @module
+ */
+
+import type { JsonObject } from '../../protocol/primitives.ts';
+import type { Surface, Told, ToldEvent } from './surface.ts';
+
+/** What is needed of a client that is connected with a token; the official one fits. */
+export interface ToolClient {
+  callTool(
+    call: { name: string; arguments: JsonObject; _meta?: JsonObject },
+    options?: { onprogress(told: { message?: string | undefined }): void },
+  ): Promise<{ structuredContent?: unknown; isError?: boolean | undefined }>;
+}
+
+export interface ToolSurface {
+  /** Connects with a delegation token. Asked once for each. */
+  connect(token: string): Promise<ToolClient>;
+  /** Has every operation. */
+  readonly beside: Surface;
+}
+
+export function overMcp({ connect, beside }: ToolSurface): Surface {
+  const clients = new Map<string, Promise<ToolClient>>();
+  return {
+    whole: beside,
+    async ask(name, request, credential) {
+      const call = name === 'invoke' ? toolCallOf(request) : undefined;
+      if (!call || credential === undefined) return beside.ask(name, request, credential);
+      const client = clients.get(credential) ?? connect(credential);
+      clients.set(credential, client);
+      return toldBy(await client, call);
+    },
+  };
+}
+
+interface ToolCall {
+  readonly name: string;
+  readonly arguments: JsonObject;
+  readonly _meta: JsonObject;
+  readonly stream: boolean;
+}
+
+/** Nothing for a call that must not continue by itself: a tool always does. */
+function toolCallOf(request: JsonObject): ToolCall | undefined {
+  const { capability, parameters, stream, approval_grant, idempotency_key, ...others } = request;
+  const { continue_approved = true, ...ids } = others;
+  if (continue_approved !== true) return undefined;
+  const reserved = {
+    ...(approval_grant !== undefined && { svc_approval_grant: approval_grant }),
+    ...(idempotency_key !== undefined && { svc_idempotency_key: idempotency_key }),
+  };
+  return {
+    name: String(capability),
+    arguments: { ...(parameters as JsonObject), ...reserved },
+    _meta: Object.fromEntries(Object.entries(ids).map(([name, value]) => [`svc/${name}`, value])),
+    stream: stream === true,
+  };
+}
+
+async function toldBy(client: ToolClient, { stream, ...call }: ToolCall): Promise<Told> {
+  const events: ToldEvent[] = [];
+  const onprogress = ({ message = '' }: { message?: string | undefined }) => {
+    events.push({ event: 'progress', data: { progress: message } });
+  };
+  const result = await client.callTool(call, stream ? { onprogress } : undefined);
+  const body = result.structuredContent as JsonObject;
+  if (body.success === (result.isError === true)) {
+    throw new Error(`Cannot believe ${call.name}: success and isError are both ${body.success}`);
+  }
+  return { body, events, headers: {} };
+}

@@ -1,0 +1,169 @@
+/**
+ * A surface: one way to ask a running service, as the scenarios use it.
+ *
+ * Whoever adds a transport writes one of these and runs the scenarios over it. A surface that carries
+ * only some operations hands the others to another one. Three are here: in the process, over HTTP and
+ * over a pipe; the client and MCP have files of their own.
+ *
+ * @module
+ */
+
+import type { Readable, Writable } from 'node:stream';
+import { type Operation, type OperationName, operations } from '../../protocol/operations.ts';
+import type { JsonObject } from '../../protocol/primitives.ts';
+import { isDocument, perform } from '../../service/core/operations.ts';
+import type { Runtime } from '../../service/runtime.ts';
+
+export interface Surface {
+  /** Asks one operation. A refusal is an answer; this rejects only when the transport itself failed. */
+  ask(operation: OperationName, request: JsonObject, credential?: string): Promise<Told>;
+  /** Where this one carries only some of what can be asked: the one beside it, which carries all. */
+  readonly whole?: Surface;
+}
+
+/** What came back, once a stream has ended too. */
+export interface Told {
+  /** The answer; of a stream, what its last event said. */
+  readonly body: JsonObject;
+  /** What a stream told before its end, in order; nothing where the answer came in one piece. */
+  readonly events: readonly ToldEvent[];
+  /** Lower-case names. On transports without headers, what stands for them. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** On transports that have one. */
+  readonly status?: number;
+}
+
+export interface ToldEvent {
+  readonly event: string;
+  readonly data: JsonObject;
+}
+
+/** Asks the service's own methods, as every transport does. */
+export function inProcess({ methods, log }: Runtime): Surface {
+  return {
+    async ask(name, request, credential) {
+      const method = methods[name];
+      if (!method) throw new Error(`Cannot ask "${name}": the service does not offer it`);
+      const input = structuredClone(request);
+      const answer = await perform(
+        name,
+        method,
+        { bearer: () => credential, input: () => input },
+        log,
+      );
+      const headers = answer.headers ?? {};
+      if (isDocument(answer)) return { body: JSON.parse(answer.text), events: [], headers };
+      const events: ToldEvent[] = [];
+      const send = async (event: string, json: string) => {
+        if (event === 'started' || event === 'progress')
+          events.push({ event, data: JSON.parse(json) });
+        return true;
+      };
+      const body = answer.stream ? await answer.stream({ send, isOpen: () => true }) : answer.body;
+      return { body: JSON.parse(answer.text ?? JSON.stringify(body)), events, headers };
+    },
+  };
+}
+
+/** Asks over HTTP, each field in the place that the operation's row gives it. */
+export function overHttp(url: string): Surface {
+  return {
+    async ask(name, request, credential) {
+      const response = await fetch(...httpRequest(url, operations[name], request, credential));
+      const text = await response.text();
+      const headers = Object.fromEntries(response.headers);
+      const { status } = response;
+      if (!headers['content-type']?.startsWith('text/event-stream')) {
+        return { body: JSON.parse(text), events: [], headers, status };
+      }
+      const events = eventsOf(text);
+      const last = events.pop();
+      if (!last) throw new Error(`Cannot tell how ${name} ended: its stream has no event`);
+      return { body: last.data, events, headers, status };
+    },
+  };
+}
+
+/** Asks over a pipe: `input` is what the service reads, `output` what it writes. */
+export function overStdio({ input, output }: { input: Writable; output: Readable }): Surface {
+  const open = new Map<number, { events: ToldEvent[]; settle(message: Message): void }>();
+  let next = 0;
+  let text = '';
+  output.on('data', (piece) => {
+    const lines = (text + piece).split('\n');
+    text = lines.pop() ?? '';
+    for (const line of lines) hear(JSON.parse(line));
+  });
+  function hear(message: Message): void {
+    const { id, params } = message;
+    if (params)
+      open.get(params.request_id)?.events.push({ event: params.event, data: params.data });
+    else if (typeof id === 'number') open.get(id)?.settle(message);
+  }
+  return {
+    ask(name, request, credential) {
+      const id = next++;
+      const auth = credential === undefined ? {} : { auth: { bearer: credential } };
+      const method = `svc.${name}`;
+      input.write(
+        `${JSON.stringify({ jsonrpc: '2.0', id, method, params: { ...request, ...auth } })}\n`,
+      );
+      return new Promise((resolve, reject) => {
+        const events: ToldEvent[] = [];
+        const settle = ({ result, error, headers = {} }: Message) => {
+          open.delete(id);
+          if (result) resolve({ body: result, events, headers });
+          else reject(new Error(`Cannot ask ${method}: ${error?.message}`));
+        };
+        open.set(id, { events, settle });
+      });
+    },
+  };
+}
+
+interface Message {
+  readonly id?: number | string | null;
+  readonly result?: JsonObject;
+  readonly error?: { readonly message: string };
+  readonly headers?: Record<string, string>;
+  readonly params?: { request_id: number; event: string; data: JsonObject };
+}
+
+function httpRequest(
+  url: string,
+  { method, path, rest, headers: placed = {} }: Operation,
+  request: JsonObject,
+  credential: string | undefined,
+): [address: URL, init: RequestInit] {
+  const left = { ...request };
+  const take = (field: string) => {
+    const value = left[field];
+    delete left[field];
+    return value;
+  };
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, field) =>
+    encodeURIComponent(String(take(field))),
+  );
+  const address = new URL(filled, url);
+  const headers = new Headers();
+  if (credential !== undefined) headers.set('authorization', `Bearer ${credential}`);
+  for (const [field, header] of Object.entries(placed)) {
+    const value = take(field);
+    if (value !== undefined) headers.set(header, String(value));
+  }
+  if (rest === 'query') {
+    for (const [field, value] of Object.entries(left))
+      address.searchParams.set(field, String(value));
+    return [address, { method, headers }];
+  }
+  headers.set('content-type', 'application/json');
+  return [address, { method, headers, body: JSON.stringify(left) }];
+}
+
+/** Server-sent events as our service writes them: one line of data each. */
+function eventsOf(text: string): ToldEvent[] {
+  return [...text.matchAll(/^event: (\w+)\ndata: (.*)$/gm)].map(([, event = '', data = '']) => ({
+    event,
+    data: JSON.parse(data),
+  }));
+}

@@ -1,0 +1,145 @@
+/**
+ * A small ledger for tests of fsck: tokens, money, decisions and freezes of every kind, each with the
+ * entry that the service would have made.
+ *
+ * @module
+ */
+
+import type { Store } from '../../storage/port/store.ts';
+import {
+  approvalEntry,
+  entry,
+  freezeEntry,
+  reconcileEntry,
+  requestEntry,
+  revocationEntry,
+  unfreezeEntry,
+} from '../entries.ts';
+import {
+  admission,
+  approval,
+  at,
+  cents,
+  chain,
+  freezeOf,
+  grantFor,
+  HOUR,
+  SECOND,
+  settlement,
+  TERMS,
+  usd,
+  useOf,
+} from '../fixtures.ts';
+
+/** Ids of what there is. */
+export interface SmallLedger {
+  readonly root: string;
+  /** Below the root; both have spent 15 cents, and 7 are reserved. */
+  readonly child: string;
+  /** A root without a budget. */
+  readonly revoked: string;
+  /** A root whose call reported 5 cents more than was reserved. */
+  readonly owing: string;
+  readonly pending: string;
+  readonly denied: string;
+  /** By two approvers; the grant was used twice, once by a call that is open. */
+  readonly granted: string;
+  readonly grant: string;
+  /** The invocation whose unknown outcome an operator told. */
+  readonly reconciled: string;
+}
+
+export async function fillLedger(store: Store): Promise<SmallLedger> {
+  const budget = cents(1_000);
+  const [root, child] = await chain(store, [
+    { budget },
+    { budget, purpose: { task_id: 'trip' }, capability: 'book_flight' },
+  ]);
+  const [revoked] = await chain(store, [{}]);
+  const [owing] = await chain(store, [{}]);
+  if (!root || !child || !revoked || !owing)
+    throw new Error('Cannot fill the ledger: a token is missing');
+  await store.revokeToken(revoked.token_id, at(1), () => revocationEntry(revoked.token_id));
+
+  const spend = async (changed: Parameters<typeof settlement>[1]) => {
+    const call = admission(child, { charge: usd(10n) });
+    await store.admit(call);
+    await store.settle(settlement(call, changed));
+    return call.intent.invocation_id;
+  };
+  const over = admission(owing, { charge: usd(10n) });
+  await store.admit(over);
+  const overrun = { token_id: owing.token_id, debt: usd(5n) };
+  await store.settle(settlement(over, { overrun }));
+  await spend({ outcome: 'failed', actual: 5n });
+  await spend({ outcome: 'no_effect' });
+  await spend({ outcome: 'indeterminate' });
+  const reconciled = await spend({ outcome: 'indeterminate' });
+  await store.reconcile(reconciled, true, () => reconcileEntry(reconciled, true));
+
+  const pending = approval();
+  await store.requestApproval(pending, requestEntry(pending), []);
+  const denied = await deny(store);
+  const { subject, root_principal, chain: asker } = child;
+  const request = approval({ subject, root_principal, chain: asker, approvals_required: 2 });
+  const grant = grantFor(request, { max_uses: 3, grant_type: 'one_time' });
+  await approve(store, request, grant);
+  const first = admission(child, { grant: useOf(grant) });
+  await store.admit(first);
+  await store.settle(settlement(first));
+  await store.admit(admission(child, { grant: useOf(grant), charge: usd(7n) }));
+
+  await freeze(store);
+  return {
+    root: root.token_id,
+    child: child.token_id,
+    revoked: revoked.token_id,
+    owing: owing.token_id,
+    pending: pending.approval_request_id,
+    denied,
+    granted: request.approval_request_id,
+    grant: grant.grant_id,
+    reconciled,
+  };
+}
+
+async function deny(store: Store): Promise<string> {
+  const request = approval();
+  const { approval_request_id, capability } = request;
+  await store.requestApproval(request, requestEntry(request), []);
+  const decided_by = 'human:approver@example.com';
+  const detail = { decision: 'denied', reason: 'no' };
+  await store.deny({
+    ...{ approval_request_id, decided_by, reason: 'no', now: at(SECOND), deliveries: [] },
+    entry: entry({
+      ...{ entry_type: 'approval_decision', approval_request_id, capability, detail },
+      root_principal: decided_by,
+    }),
+  });
+  return approval_request_id;
+}
+
+async function approve(
+  store: Store,
+  request: ReturnType<typeof approval>,
+  grant: ReturnType<typeof grantFor>,
+): Promise<void> {
+  const { approval_request_id } = request;
+  await store.requestApproval(request, requestEntry(request), []);
+  for (const [approvalsSeen, approver] of ['human:one', 'human:two'].entries()) {
+    const given = approvalsSeen === 1 ? grant : undefined;
+    await store.approve({
+      ...{ approval_request_id, approver, now: at(SECOND), approvalsSeen, grant: given },
+      ...{ terms: TERMS, deliveries: [] },
+      entry: approvalEntry(request, { approver, terms: TERMS }, given),
+    });
+  }
+}
+
+async function freeze(store: Store): Promise<void> {
+  const service = freezeOf();
+  await store.freeze(service, freezeEntry(service));
+  await store.unfreeze(service, unfreezeEntry(service));
+  const capability = freezeOf({ what: 'capability', target: 'book_flight', until: at(9 * HOUR) });
+  await store.freeze(capability, freezeEntry(capability));
+}

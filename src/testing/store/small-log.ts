@@ -1,0 +1,42 @@
+/**
+ * A small log for tests of the tree: every column says something, and two checkpoints cover it.
+ *
+ * @module
+ */
+
+import { generateJwk } from '../../keyring/es256.ts';
+import { openKeyring } from '../../keyring/keyring.ts';
+import { createLog } from '../../log.ts';
+import { sealNext } from '../../service/log/seal.ts';
+import type { Store } from '../../storage/port/store.ts';
+import { at, entry, newId } from '../fixtures.ts';
+
+/** In entries. Seven have three peaks and nodes on three levels. */
+export const SMALL_LOG_SIZE = 7;
+
+/** A small log with every column filled somewhere, and two checkpoints. */
+export async function fillLog(store: Store, size = SMALL_LOG_SIZE): Promise<void> {
+  for (let i = 0; i < size; i++) {
+    await store.append([
+      entry({
+        ...{ capability: 'book_flight', invocation_id: newId('inv-'), task_id: `task ${i}` },
+        ...{ client_reference_id: `ref ${i}`, parent_invocation_id: newId('inv-') },
+        timestamp: at(i).toISOString(),
+      }),
+    ]);
+    if (i === 2 || i === size - 1) await sealLog(store);
+  }
+}
+
+/** Signs with keys of its own, as a service would. */
+export async function sealLog(store: Store): Promise<void> {
+  await sealNext({ serviceId: 'small', store, keyring: smallKeyring, log: createLog('silent') });
+}
+
+const keys = [generateJwk(), generateJwk()].map((jwk) => JSON.stringify([jwk]));
+
+/** The keys that sign small logs, for whoever checks them. */
+export const smallKeyring = openKeyring(
+  { tokenKeys: `${keys[0]}`, logKeys: `${keys[1]}` },
+  { now: () => new Date(), onWarning: () => undefined },
+);

@@ -1,0 +1,48 @@
+/**
+ * Races: what every `Store` keeps when many callers want the same thing at once, also through
+ * several instances that share one database.
+ *
+ * For authors of stores. `open` gives the instances, all on one empty database; callers take turns
+ * on them, and all have started before the first is awaited.
+ *
+ * @module
+ */
+
+import type { Runner } from '../runner.ts';
+import type { RaceSize, Races, Stores } from './race.ts';
+import { CLAIM_RACES, MONEY_RACES } from './races-admission.ts';
+import { APPROVAL_RACES, TURN_RACES } from './races-decisions.ts';
+
+export interface RaceOptions extends Partial<RaceSize> {
+  readonly runner: Runner;
+}
+
+/** In milliseconds: the rounds below on a slow disk under a full suite. */
+const RACE_TIMEOUT_MS = 120_000;
+
+const RACES: Races = { ...MONEY_RACES, ...CLAIM_RACES, ...APPROVAL_RACES, ...TURN_RACES };
+
+export function storeRaces(
+  name: string,
+  open: () => Promise<Stores>,
+  { runner, callers = 200, rounds = 1_000 }: RaceOptions,
+): void {
+  runner.describe(`${name} store races`, () => {
+    for (const [sentence, race] of Object.entries(RACES)) {
+      const run = () => withStores(open, (stores) => race(stores, { callers, rounds }));
+      runner.test(sentence, run, RACE_TIMEOUT_MS);
+    }
+  });
+}
+
+async function withStores(
+  open: () => Promise<Stores>,
+  run: (stores: Stores) => Promise<void>,
+): Promise<void> {
+  const stores = await open();
+  try {
+    await run(stores);
+  } finally {
+    for (const store of stores) await store.close();
+  }
+}

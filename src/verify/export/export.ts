@@ -1,0 +1,84 @@
+/**
+ * An exported file, verified line by line: a whole log, or a trail.
+ *
+ * Reads as much as it needs and holds on to nothing but the tree's peaks, so that a log of any
+ * length can be verified.
+ *
+ * @module
+ */
+
+import { ExportHeader, LOG_FORMAT } from '../../protocol/export.ts';
+import { CHECKPOINT_LIMITS } from '../checkpoint.ts';
+import { failed, notChecked, ok, type Report, reportOf } from '../report.ts';
+import type { CheckpointGround } from '../signed.ts';
+import { serviceLimit } from '../signed.ts';
+import { followKeys } from '../successors.ts';
+import { type Chunks, type ExportGround, valuesOf } from './lines.ts';
+import { logReader } from './log.ts';
+import { receiptSearch, SEARCH_LIMITS } from './receipt-search.ts';
+import { trailReader } from './trail.ts';
+
+export interface ExportReport extends Report {
+  readonly header?: ExportHeader | undefined;
+}
+
+export async function verifyExport(chunks: Chunks, ground: ExportGround): Promise<ExportReport> {
+  const lines = valuesOf(chunks);
+  const first = await lines.next();
+  const opened = await open(first.done ? undefined : first.value?.value, ground);
+  if ('fault' in opened) return reportOf([failed('header', opened.fault)]);
+
+  const { header, reader } = opened;
+  const search = receiptSearch(ground);
+  let unread = 0;
+  for await (const line of lines) {
+    const read = line ? await reader.read(line.value) : {};
+    if (line === undefined) unread += 1;
+    search?.see(read);
+  }
+  const isRead = unread === 0;
+  const form = isRead ? ok('form') : failed('form', `${unread} lines are not canonical JSON`);
+  const checks = [ok('header', header.format), form, ...(await reader.finish())];
+  const isWhole = header.format === LOG_FORMAT;
+  const found = search ? await search.checks({ checks, isWhole, ground: opened.ground }) : [];
+  const extent = isWhole || ground.isTrail ? [] : [NOT_WHOLE];
+  const limits = [
+    ...EXPORT_LIMITS[header.format],
+    ...(search ? SEARCH_LIMITS : []),
+    ...serviceLimit(ground),
+  ];
+  return { ...reportOf([...checks, ...extent, ...found], limits), header };
+}
+
+const NOT_WHOLE = notChecked(
+  'whole log',
+  'this is a trail, which cannot show that nothing is missing',
+);
+
+const EXPORT_LIMITS = {
+  'writ-log/1': [
+    'whether the log has grown since: hold the last checkpoint against a later one',
+    ...CHECKPOINT_LIMITS,
+  ],
+  'writ-trail/1': [
+    'whether entries of the trail were left out: only a whole log can show that',
+    ...CHECKPOINT_LIMITS,
+  ],
+} as const satisfies Record<ExportHeader['format'], readonly string[]>;
+
+async function open(value: unknown, ground: ExportGround) {
+  const parsed = ExportHeader.safeParse(value);
+  if (!parsed.success) return { fault: 'it is no header of an export in canonical JSON' };
+  const header = parsed.data;
+  const { serviceId = header.service_id } = ground;
+  if (serviceId !== header.service_id) {
+    return { fault: `it is of "${header.service_id}", not of "${serviceId}"` };
+  }
+  const keys = await followKeys({ jwks: header.jwks, ...ground.keys });
+  if ('fault' in keys) return { fault: `Cannot use the keys: ${keys.fault}` };
+  const { now, allowErased } = ground;
+  const inner: CheckpointGround = { keys, now, serviceId, allowErased };
+  const reader =
+    header.format === LOG_FORMAT ? logReader(header, inner) : trailReader(header, inner);
+  return { header, reader, ground: inner };
+}

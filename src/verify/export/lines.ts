@@ -1,0 +1,81 @@
+/**
+ * Lines of a file that comes in pieces, in bounded memory.
+ *
+ * @module
+ */
+
+import type { Hash } from '../../domain/log/merkle.ts';
+import { canonicalJson } from '../../domain/wire/canonical.ts';
+import { type JsonLimits, readJson } from '../../domain/wire/json.ts';
+import type { Checkpoint } from '../../protocol/audit.ts';
+import type { KeySource } from '../keys.ts';
+import type { Check } from '../report.ts';
+
+export type Chunks = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+
+/** A leaf of the greatest length in base64, the entry's fields beside it, and room. */
+const LINE_LIMITS: JsonLimits = { bytes: 512 * 1024, depth: 64, keys: 100_000 };
+
+const LINE_BREAK = 0x0a;
+
+/**
+ * The value of each line; `undefined` for one that is not JSON in canonical form, so that a value
+ * has one line only. A last line without its break is none: the rest of it may be missing.
+ */
+export async function* valuesOf(chunks: Chunks): AsyncGenerator<{ value: unknown } | undefined> {
+  let held: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of chunks) {
+    let start = 0;
+    for (let at = chunk.indexOf(LINE_BREAK); at >= 0; at = chunk.indexOf(LINE_BREAK, start)) {
+      yield readLine([...held, chunk.subarray(start, at)]);
+      [held, length, start] = [[], 0, at + 1];
+    }
+    const rest = chunk.slice(start);
+    length += rest.length;
+    if (length > LINE_LIMITS.bytes) return yield undefined;
+    if (rest.length > 0) held.push(rest);
+  }
+  if (length > 0) yield undefined;
+}
+
+function readLine(pieces: readonly Uint8Array[]): { value: unknown } | undefined {
+  const line = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    line.set(piece, at);
+    at += piece.length;
+  }
+  const reading = readJson(line, LINE_LIMITS);
+  if (!('value' in reading)) return undefined;
+  return canonicalJson(reading.value) === new TextDecoder().decode(line) ? reading : undefined;
+}
+
+export interface ExportGround {
+  /** Keys that are given stand in for those of the file. */
+  readonly keys: KeySource;
+  readonly now: Date;
+  readonly serviceId?: string | undefined;
+  readonly allowErased?: boolean | undefined;
+  /** A trail is what was asked for: otherwise it is less than the whole log, and said to be. */
+  readonly isTrail?: boolean | undefined;
+  /** A receipt to look for. */
+  readonly receipt?: unknown;
+  /**
+   * The newest checkpoint, which the holder of the receipt fetched after the receipt came. With it the
+   * absence of the leaf from a whole log can be proof (`receipt-search.ts`).
+   */
+  readonly after?: unknown;
+}
+
+/** Takes the lines after the header, and says at the end what it found. */
+export interface ExportReader {
+  read(value: unknown): Promise<ReadLine>;
+  finish(): Promise<Check[]>;
+}
+
+/** What a line holds; neither where it cannot be used. */
+export interface ReadLine {
+  readonly leaf?: Hash | undefined;
+  readonly checkpoint?: Checkpoint | undefined;
+}

@@ -1,0 +1,137 @@
+/**
+ * A whole exported log: every leaf in its place, and the root recomputed at each checkpoint. Where an
+ * operator accepted a loss, one log ends and the next begins: each is verified by itself.
+ *
+ * @module
+ */
+
+import { FIRST_SEQUENCE, rootText } from '../../domain/log/checkpoint.ts';
+import { appendLeaves, foldPeaks, type Hash } from '../../domain/log/merkle.ts';
+import { breakFault, firstPlaceOf, lossTold } from '../../domain/log/origin.ts';
+import type { AuditEntry, Checkpoint } from '../../protocol/audit.ts';
+import { type LogHeader, LogLine } from '../../protocol/export.ts';
+import { verifyCheckpoint, withoutNotes } from '../checkpoint.ts';
+import { contentCheck, readEntry } from '../leaf.ts';
+import { type Check, failed, notChecked, ok, unlessFound } from '../report.ts';
+import type { CheckpointGround } from '../signed.ts';
+import type { ExportReader } from './lines.ts';
+import { createTally, type Tally } from './tally.ts';
+
+export function logReader(header: LogHeader, ground: CheckpointGround): ExportReader {
+  const log: Log = { first: 0, size: 0, peaks: [], ended: 0, tally: createTally(), checkpoints: 0 };
+  return {
+    async read(value) {
+      const parsed = LogLine.safeParse(value);
+      if (!parsed.success) {
+        log.tally.add('lines', failed('', 'one is neither an entry nor a checkpoint'));
+        return {};
+      }
+      if ('entry' in parsed.data) return { leaf: readLeaf(log, parsed.data.entry, ground) };
+      const { checkpoint } = parsed.data;
+      const isNewest = log.checkpoints + 1 === header.checkpoints;
+      await readCheckpoint(log, checkpoint, isNewest ? ground : withoutNotes(ground));
+      return { checkpoint };
+    },
+    finish: async () => [...log.tally.checks(), ...endChecks(log, header)],
+  };
+}
+
+interface Log {
+  readonly tally: Tally;
+  /** The place of the first entry: a later log of the same store begins at another than 0. */
+  first: number;
+  size: number;
+  peaks: readonly Hash[];
+  /** Entries of the logs before. */
+  ended: number;
+  checkpoints: number;
+  last?: Checkpoint | undefined;
+}
+
+function readLeaf(log: Log, value: unknown, { allowErased }: CheckpointGround): Hash | undefined {
+  const place = `entry ${log.ended + log.size}`;
+  const read = readEntry(value);
+  if ('fault' in read) {
+    log.tally.add('leaves', failed('', `${place}: ${read.fault}`));
+    return undefined;
+  }
+  const { entry, hash, erased } = read;
+  if (firstPlaceOf(entry.sequence) > log.first) beginLog(log, entry, allowErased);
+  const isNext = entry.sequence === log.first + log.size;
+  const gap = isNext ? undefined : `${place} says place ${entry.sequence}`;
+  log.tally.add('order', unlessFound('', gap));
+  log.tally.add('leaves', contentCheck('', erased, allowErased));
+  const { size, peaks } = appendLeaves(log.size, log.peaks, [hash]);
+  Object.assign(log, { size, peaks });
+  return hash;
+}
+
+/** Where an operator accepted a loss: the tree before ends, and the first entry of the next names it. */
+function beginLog(log: Log, { sequence, detail }: AuditEntry, allowErased = false): void {
+  const { size, peaks } = log;
+  const isErased = detail === null && allowErased;
+  const fault = isErased ? undefined : breakFault(detail, { size, root: foldPeaks(peaks) });
+  log.tally.add('breaks', unlessFound('', fault && `place ${sequence}: ${fault}`));
+  log.tally.add('lost entries', notChecked('', lossTold(detail)));
+  const first = firstPlaceOf(sequence);
+  Object.assign(log, { first, size: 0, peaks: [], ended: log.ended + size, last: undefined });
+}
+
+async function readCheckpoint(
+  log: Log,
+  checkpoint: Checkpoint,
+  ground: CheckpointGround,
+): Promise<void> {
+  const { checks } = await verifyCheckpoint(checkpoint, ground);
+  for (const check of checks) log.tally.add(`checkpoint ${check.what}`, check);
+
+  log.tally.add('checkpoint order', unlessFound('', orderFault(log, checkpoint)));
+  log.tally.add('checkpoint roots', unlessFound('', rootFault(log, checkpoint)));
+  log.checkpoints += 1;
+  log.last = checkpoint;
+}
+
+/**
+ * By number alone; the size is held against the entries that stand before it. An honest service may
+ * date a checkpoint before an earlier one: clocks are set back.
+ */
+function orderFault({ first, last }: Log, next: Checkpoint): string | undefined {
+  const expected = last ? last.sequence + 1 : first + FIRST_SEQUENCE;
+  if (next.sequence === expected) return undefined;
+  return `number ${next.sequence} stands where ${expected} must`;
+}
+
+function rootFault({ size, peaks }: Log, checkpoint: Checkpoint): string | undefined {
+  const { sequence, entry_count, merkle_root } = checkpoint;
+  if (entry_count !== size) {
+    return `number ${sequence} covers ${entry_count} entries and stands after ${size}`;
+  }
+  const root = rootText(foldPeaks(peaks));
+  return root === merkle_root ? undefined : `number ${sequence}: the entries give ${root}`;
+}
+
+/** A file that was cut must not pass for a shorter log. */
+function endChecks(log: Log, header: LogHeader): Check[] {
+  const { ended, size, checkpoints, last } = log;
+  const found = `${ended + size} entries and ${checkpoints} checkpoints`;
+  const said = `${header.tree_size} entries and ${header.checkpoints} checkpoints`;
+  const whole = unlessFound(
+    'end',
+    found === said ? undefined : `${found}, the header says ${said}`,
+  );
+  if (last === undefined) return [whole, notChecked('cover', 'the file has no checkpoint')];
+  return [whole, coverCheck(size, last)];
+}
+
+/** Entries that follow the newest checkpoint are not proved; entries that it covers must be there. */
+function coverCheck(size: number, { sequence, entry_count: covered }: Checkpoint): Check {
+  if (covered > size) {
+    return failed(
+      'cover',
+      `checkpoint ${sequence} covers ${covered} entries, the file has ${size}`,
+    );
+  }
+  return covered === size
+    ? ok('cover', `checkpoint ${sequence} covers all ${size} entries`)
+    : notChecked('cover', `no checkpoint covers the last ${size - covered} entries`);
+}

@@ -1,0 +1,136 @@
+/**
+ * Looks for the leaf of a receipt in an exported file, and decides what its absence shows.
+ *
+ * A receipt has no time and is not signed, and the times in checkpoints are those of the service's
+ * clock. Neither can show that a checkpoint is later than a receipt. The order of checkpoints can. The
+ * holder of the receipt fetches the newest checkpoint after the receipt came: number n. An entry is
+ * durable before its receipt is sent, and a service reads its tree only after it read which
+ * checkpoint is the last. So:
+ *
+ * - number n + 1 may have been under way when the entry became durable, and may lack it;
+ * - number n + 2 was begun after number n + 1 was kept, hence after the receipt came: it has the entry.
+ *
+ * Absence is therefore proof only from a whole log that verified, has that very checkpoint n in its
+ * place and goes on to n + 2 or later. Everything else is "cannot tell".
+ *
+ * @module
+ */
+
+import { payloadOf } from '../../domain/log/checkpoint.ts';
+import { readHeadText, readNote } from '../../domain/log/note.ts';
+import { equalBytes } from '../../domain/wire/hash.ts';
+import { Checkpoint } from '../../protocol/audit.ts';
+import { verifyCheckpoint, withoutNotes } from '../checkpoint.ts';
+import { RECEIPT_LIMITS, receiptHash } from '../receipt.ts';
+import { about, type Check, failed, notChecked, ok, verdictOf } from '../report.ts';
+import type { CheckpointGround } from '../signed.ts';
+import type { ExportGround, ReadLine } from './lines.ts';
+
+/** How many checkpoints after the fetched one the first is that must have the entry. */
+const CHECKPOINTS_LATER = 2;
+
+export const SEARCH_LIMITS: readonly string[] = [
+  ...RECEIPT_LIMITS,
+  'that a checkpoint was the newest one when its holder fetched it, after the receipt: the holder vouches for that',
+];
+
+export interface ReceiptSearch {
+  see(line: ReadLine): void;
+  /** What was found, given what the file itself is worth. */
+  checks(file: SearchedFile): Promise<Check[]>;
+}
+
+interface SearchedFile {
+  readonly checks: readonly Check[];
+  readonly isWhole: boolean;
+  readonly ground: CheckpointGround;
+}
+
+export function receiptSearch({ receipt, after }: ExportGround): ReceiptSearch | undefined {
+  if (receipt === undefined) return undefined;
+  const sought = receiptHash(receipt);
+  const kept = Checkpoint.safeParse(after).data;
+  let [seen, place] = [0, -1];
+  let standing: Checkpoint | undefined;
+  let newest: Checkpoint | undefined;
+
+  return {
+    see({ leaf, checkpoint }) {
+      newest = checkpoint ?? newest;
+      if (checkpoint && checkpoint.sequence === kept?.sequence) standing = checkpoint;
+      if (leaf === undefined) return;
+      if (sought && equalBytes(leaf, sought)) place = seen;
+      seen += 1;
+    },
+    async checks({ checks, isWhole, ground }) {
+      if (sought === undefined) return [failed('receipt', 'it is none')];
+      if (verdictOf(checks) !== 'verified') {
+        return [notChecked('receipt', 'the file itself was not verified, so it shows nothing')];
+      }
+      if (place >= 0) return [ok('receipt', `its leaf is the ${place + 1}. of ${seen}`)];
+      if (!isWhole) {
+        return [notChecked('receipt', 'its leaf is not in this trail; only a whole log can tell')];
+      }
+      const missing = `the signed tree of ${seen} entries does not have its leaf`;
+      if (after === undefined) return [notChecked('receipt', `${missing}; ${WITHOUT_AFTER}`)];
+      const fetched = about('after', (await verifyCheckpoint(after, withoutNotes(ground))).checks);
+      if (verdictOf(fetched) !== 'verified' || !kept) {
+        const why = 'the checkpoint fetched after the receipt was not verified';
+        return [...fetched, notChecked('receipt', `${missing}; ${why}`)];
+      }
+      const isSameLog = originIn(after) !== undefined && originIn(after) === originIn(newest);
+      return [...fetched, ...absence({ missing, kept, standing, newest, isSameLog }, ground)];
+    },
+  };
+}
+
+const WITHOUT_AFTER =
+  'whether it was dropped cannot be told without a checkpoint fetched after the receipt';
+
+interface Absence {
+  readonly missing: string;
+  /** What the holder of the receipt fetched, and what stands under the same number in the log. */
+  readonly kept: Checkpoint;
+  readonly standing: Checkpoint | undefined;
+  readonly newest: Checkpoint | undefined;
+  /** Whether the notes of the kept and of the newest checkpoint name the same log. */
+  readonly isSameLog: boolean;
+}
+
+function absence(found: Absence, ground: CheckpointGround): Check[] {
+  const { missing, kept, standing, newest } = found;
+  const { sequence } = kept;
+  const enough = sequence + CHECKPOINTS_LATER;
+  const last = newest?.sequence ?? 0;
+  if (standing && !isSame(kept, standing, ground)) return otherHistory(found);
+  if (!standing || last < enough) {
+    const wait = `the log ends with checkpoint ${last}; export it again when it has ${enough}`;
+    return [notChecked('receipt', `${missing}; ${wait}`)];
+  }
+  const why = `checkpoint ${enough} was begun after the receipt came`;
+  return [failed('receipt', `dropped: ${missing}, and ${why}`)];
+}
+
+/**
+ * A service that lost its database begins a new log, whose numbers begin again. Only the notes name
+ * the log; without them two checkpoints of one number are no proof of two histories.
+ */
+function otherHistory({ missing, kept: { sequence }, isSameLog }: Absence): Check[] {
+  const other = `the log has another checkpoint ${sequence}`;
+  const check = isSameLog
+    ? failed('after: history', `${other}: two were signed under one number`)
+    : notChecked('after: history', `${other}, and nothing shows that both are of one log`);
+  return [check, notChecked('receipt', missing)];
+}
+
+/** The log that the note of a checkpoint names, where the checkpoint came with its note. */
+function originIn(checkpoint: unknown): string | undefined {
+  const { tree_head } = (checkpoint ?? {}) as { tree_head?: unknown };
+  const note = typeof tree_head === 'string' ? readNote(tree_head) : undefined;
+  return note && readHeadText(note.text)?.origin;
+}
+
+/** Of the same signed content; an ECDSA signature of it has twins. */
+function isSame(kept: Checkpoint, standing: Checkpoint, { serviceId }: CheckpointGround): boolean {
+  return equalBytes(payloadOf(serviceId, kept), payloadOf(serviceId, standing));
+}

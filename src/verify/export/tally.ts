@@ -1,0 +1,54 @@
+/**
+ * Many checks of a kind, told as one: how many there were, and the first few that went wrong.
+ *
+ * @module
+ */
+
+import { type Check, failed, notChecked, ok } from '../report.ts';
+
+/** Enough to see what kind of damage it is. */
+const EXAMPLES_MAX = 5;
+
+export interface Tally {
+  /** Takes one check of the kind `what`; its detail counts only unless all is well. */
+  add(what: string, check: Pick<Check, 'outcome' | 'detail'>): void;
+  /** One check for each kind, in the order in which they came up. */
+  checks(): Check[];
+}
+
+export function createTally(): Tally {
+  const kinds = new Map<string, Kind>();
+  return {
+    add(what, { outcome, detail = '' }) {
+      const kind = kinds.get(what) ?? newKind();
+      kinds.set(what, kind);
+      kind.counts[outcome] += 1;
+      const examples = kind.examples[outcome];
+      if (examples.size < EXAMPLES_MAX) examples.add(detail);
+    },
+    checks: () => [...kinds].map(([what, kind]) => checkOf(what, kind)),
+  };
+}
+
+interface Kind {
+  readonly counts: Record<Check['outcome'], number>;
+  /** Different ones only: a thousand times the same is one finding. */
+  readonly examples: Record<Check['outcome'], Set<string>>;
+}
+
+function newKind(): Kind {
+  return {
+    counts: { ok: 0, failed: 0, not_checked: 0 },
+    examples: { ok: new Set(), failed: new Set(), not_checked: new Set() },
+  };
+}
+
+function checkOf(what: string, { counts, examples }: Kind): Check {
+  const told = (outcome: Check['outcome']) => {
+    const shown = [...examples[outcome]].join('; ');
+    return counts[outcome] > 1 ? `${counts[outcome]} times: ${shown}` : shown;
+  };
+  if (counts.failed > 0) return failed(what, told('failed'));
+  if (counts.not_checked > 0) return notChecked(what, told('not_checked'));
+  return ok(what, String(counts.ok));
+}
