@@ -25,9 +25,8 @@ export function keyAfter(refused: Refused): string | undefined {
 }
 
 /** Only the service's statement counts: what failed otherwise may have acted, and would act again. */
-function isSpent({ failure, replayed, answer }: Refused): boolean {
-  if (answer && 'effect' in answer && answer.effect === 'none') return true;
-  return replayed === true && failure.type === 'service_unavailable';
+function isSpent({ answer }: Refused): boolean {
+  return answer !== undefined && 'effect' in answer && answer.effect === 'none';
 }
 
 function nextKey(key: string): string {

@@ -152,6 +152,24 @@ test('invoke() keeps the key after every other failure that a handler told', asy
   for (const reply of replies) assert.equal(!reply.ok && reply.failure.type, 'not_found');
 });
 
+test('invoke() keeps the key after a kept answer that only says that the service was unavailable', async () => {
+  const keys: (string | null)[] = [];
+  const told = failure('service_unavailable', 'Cannot ship: the carrier is down');
+  const client = clientWith({
+    async fetch(input, init) {
+      const { headers, url: asked } = new Request(input, init);
+      if (!asked.endsWith(TOUCHED)) return fetch(input, init);
+      keys.push(headers.get('idempotency-key'));
+      const kept = { 'idempotent-replayed': 'true' };
+      return Response.json({ success: false, failure: told }, { status: 503, headers: kept });
+    },
+  });
+
+  await client.invoke({ ...TOUCH, idempotency_key: 'kept' });
+
+  assert.deepEqual(keys, ['kept', 'kept', 'kept']);
+});
+
 test('withRecovery() sends no more requests than it has attempts, and waits for none', async () => {
   const { fetch, sent } = losing((path) => path === TOUCHED);
   const waits: number[] = [];

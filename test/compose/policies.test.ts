@@ -6,7 +6,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
+import { createClient, withRecovery } from '../../src/client/index.ts';
 import { HandlerFailure, NoEffect } from '../../src/service/author/define.ts';
+import { listening } from '../http/socket.ts';
 import { onEachStore } from './desk.ts';
 import { whole } from './world.ts';
 
@@ -120,6 +122,35 @@ onEachStore(wholes, (desk) => {
     assert.equal(body.failure.type, 'not_found');
     assert.equal(body.failure.detail, 'Cannot hold: no such thing');
     assert.deepEqual(world.effects, ['hold_one x']);
+  });
+
+  test('policy propagate does not say that nothing ran after a step has acted, and clients act once', async () => {
+    const { world, token } = desk();
+    world.script('hold_two', () => {
+      throw new NoEffect('Cannot hold: the carrier is down', 'service_unavailable');
+    });
+    const url = `http://127.0.0.1:${await listening(desk())}`;
+    const { token: credential } = await token();
+    const client = createClient({ url, credential, pause: async () => undefined });
+    const call = { capability: 'propagating', parameters: { item: 'x' } };
+
+    const reply = await client.invoke(call);
+    const keyless = await client.invoke({ ...call, idempotency_key: null });
+    const recovered = await withRecovery(client, call);
+
+    for (const told of [reply, keyless, recovered.reply]) {
+      assert.ok(!told.ok);
+      assert.deepEqual(
+        [told.failure.type, told.failure.retry],
+        ['composition_child_failed', false],
+      );
+      assert.match(
+        told.failure.detail,
+        /step "hold_two" failed: Cannot hold: the carrier is down$/,
+      );
+    }
+    assert.equal(recovered.stopped, 'caller');
+    assert.deepEqual(world.effects, ['hold_one x', 'hold_one x', 'hold_one x']);
   });
 
   test('policy fail_parent names the step, and undoes nothing', async () => {

@@ -3,7 +3,8 @@ import { test } from 'vitest';
 import { smallest } from '../../../test/declarations.ts';
 import { type Capability, CapabilityDeclaration } from '../../protocol/capability.ts';
 import type { Composition } from '../../protocol/composition.ts';
-import { failure } from '../failure.ts';
+import type { FailureType } from '../../protocol/failure.ts';
+import { failure, GUIDANCE, RECOVERY } from '../failure.ts';
 import { dueCompensations } from './compensation.ts';
 import { composedFailure, type TrailStep } from './composition-failure.ts';
 
@@ -44,6 +45,22 @@ test('composedFailure() passes the failure of the step on, or says which step fa
   const { failure: told } = composedFailure(whole('fail_parent'), trail, stop);
   assert.equal(told.type, 'composition_child_failed');
   assert.equal(told.detail, 'Cannot complete "whole": step "two" failed: Cannot find it');
+});
+
+test('composedFailure() passes on no advice to repeat a call that has acted', () => {
+  const acted = [step('one', 'completed'), step('two', 'no_effect')];
+  const unmoved = [step('read_it', 'completed'), step('two', 'no_effect')];
+  for (const [type, { retry, action }] of Object.entries(GUIDANCE)) {
+    const told = failure(type as FailureType, 'Cannot ship');
+    const again = retry || !['revalidate_then_retry', 'terminal'].includes(RECOVERY[action]);
+
+    const of = (trail: TrailStep[]) =>
+      composedFailure(whole('propagate'), trail, { ...stop, failure: told }).failure;
+
+    assert.deepEqual(of(unmoved), told);
+    assert.equal(of(acted).type, again ? 'composition_child_failed' : type);
+    assert.equal(of(acted).retry, false);
+  }
 });
 
 test('composedFailure() keeps the failure of a whole that stopped by itself', () => {

@@ -45,7 +45,7 @@ export function composedFailure(
   const acted = trail.some((step) => hasActed(step, stop));
   return {
     outcome: acted ? 'failed' : 'no_effect',
-    failure: toldFailure(capability, stop, undone),
+    failure: toldFailure(capability, { ...stop, acted }, undone),
   };
 }
 
@@ -60,14 +60,26 @@ function hasActed({ role, capability, outcome, drawn }: TrailStep, { effects }: 
   return role === 'step' && ran && effects(capability) !== 'read';
 }
 
-function toldFailure({ name, composition }: Capability, stop: Stop, undone: string): Failure {
-  const { failure: found, step } = stop;
+function toldFailure(
+  { name, composition }: Capability,
+  { failure: found, step, acted }: Stop & { acted: boolean },
+  undone: string,
+): Failure {
+  const passes = composition?.failure_policy === 'propagate' && !(acted && invitesRepeat(found));
   // What the whole decides by itself is its own failure already.
-  if (step === undefined || composition?.failure_policy === 'propagate') {
+  if (step === undefined || passes) {
     return { ...found, detail: `${found.detail}${undone}` };
   }
   const detail = `Cannot complete "${name}": step "${step}" failed: ${found.detail}${undone}`;
   return failure('composition_child_failed', detail);
+}
+
+/**
+ * Whether a caller that follows the failure makes the call again: at once, later, or with another token or
+ * binding. That holds for the step, which did nothing; a whole that acted before it would act twice.
+ */
+function invitesRepeat({ retry, resolution: { recovery_class } }: Failure): boolean {
+  return retry || (recovery_class !== 'revalidate_then_retry' && recovery_class !== 'terminal');
 }
 
 /** Says what was compensated where that is the policy; nothing otherwise. */
