@@ -25,7 +25,7 @@ export function keyAfter(refused: Refused): string | undefined {
 }
 
 /** Only the service's statement counts: what failed otherwise may have acted, and would act again. */
-function isSpent({ answer }: Refused): boolean {
+export function isSpent({ answer }: Refused): boolean {
   return answer !== undefined && 'effect' in answer && answer.effect === 'none';
 }
 

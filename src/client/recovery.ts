@@ -9,6 +9,7 @@
  * @module
  */
 
+import { isOfProtocol } from '../domain/failure.ts';
 import { parseDuration } from '../domain/values/duration.ts';
 import { parseMoment } from '../domain/values/moment.ts';
 import { WAIT_SECONDS_MAX } from '../protocol/approval.ts';
@@ -16,7 +17,7 @@ import type { Failure, RecoveryClass } from '../protocol/failure.ts';
 import type { InvokeSuccess } from '../protocol/invocation.ts';
 import type { InputOf } from '../protocol/operations.ts';
 import type { Client } from './client.ts';
-import { keyAfter } from './key.ts';
+import { isSpent, keyAfter } from './key.ts';
 import { backoffMs } from './pace.ts';
 import type { Refused, Reply } from './reply.ts';
 
@@ -77,7 +78,7 @@ export async function withRecovery(
 ): Promise<Recovered> {
   const { attemptsMax = ATTEMPTS_MAX, waitMaxMs = WAIT_MAX_MS, signal } = options;
   const failures: Failure[] = [];
-  let attempt: Attempt = { client, input, number: 1, leftMs: waitMaxMs };
+  let attempt: Attempt = { client, input, number: 1, leftMs: waitMaxMs, isOpen: false };
   for (;;) {
     // Repeated only here, so that every repetition counts.
     const reply = await attempt.client.invoke(attempt.input, { signal, retries: 0 });
@@ -87,7 +88,8 @@ export async function withRecovery(
 
     // The first key is kept: a call whose answer was lost is not made again under another one.
     const idempotency_key = keyAfter(reply) ?? attempt.input.idempotency_key;
-    const tried = { ...attempt, input: { ...attempt.input, idempotency_key } };
+    const isOpen = !isSpent(reply) && (attempt.isOpen || isUnended(reply));
+    const tried = { ...attempt, isOpen, input: { ...attempt.input, idempotency_key } };
     const next = await remedyOf(reply)(tried, reply, options);
     if (typeof next === 'string') return { reply, stopped: next, failures };
     attempt = { ...next, number: attempt.number + 1 };
@@ -100,6 +102,14 @@ interface Attempt {
   readonly number: number;
   /** Milliseconds that may still be waited. */
   readonly leftMs: number;
+  /** Whether a request under the current key may run, or have run, without an answer so far. */
+  readonly isOpen: boolean;
+}
+
+/** Silence after a call with an effect, or the word that one still runs under its key. */
+function isUnended({ answer, failure, idempotencyKey }: Refused): boolean {
+  if (answer === undefined) return idempotencyKey !== undefined;
+  return failure.type === 'idempotency_in_progress';
 }
 
 type Remedy = (tried: Attempt, reply: Refused, options: RecoveryOptions) => Promise<Attempt | Stop>;
@@ -204,11 +214,18 @@ async function refresh(
   return renewed > 0 ? { ...tried, input: { ...tried.input, parameters } } : 'caller';
 }
 
+/**
+ * Keys belong to a chain of principals, and the new token may have another one. So the call goes on only
+ * where it cannot have acted: no request is open, and the failure is none that a handler threw after it may
+ * have acted. Of the types that lead here, such a handler can throw only those of its own capability.
+ */
 async function redelegate(
   tried: Attempt,
-  { failure }: Refused,
+  reply: Refused,
   { redelegate: renew }: RecoveryOptions,
 ): Promise<Attempt | Stop> {
+  const { failure } = reply;
+  if (tried.isOpen || !(isOfProtocol(failure.type) || isSpent(reply))) return 'caller';
   const credential = await renew?.(tried.client, failure);
   if (credential === undefined) return 'caller';
   return { ...tried, client: tried.client.withCredential(credential) };

@@ -131,13 +131,77 @@ test('withRecovery() leaves out a grant that does not fit, and asks anew', async
   assert.equal(sent(), 2);
 });
 
+test('withRecovery() runs a handler once that asks for another token after it may have acted', async () => {
+  let runs = 0;
+  rig.world.script('touch', () => {
+    runs += 1;
+    throw new HandlerFailure('Cannot pay the rest', 'budget_exceeded');
+  });
+  const other = await rig.token({ subject: 'agent:other' });
+
+  const options = { redelegate: async () => other.token };
+  const { reply } = await withRecovery(clientWith(), TOUCH, options);
+
+  assert.equal(!reply.ok && reply.failure.type, 'internal_error');
+  assert.equal(runs, 1);
+});
+
+const OWN = {
+  type: 'purse_empty',
+  detail: 'Cannot pay the rest',
+  retry: false,
+  resolution: {
+    action: 'request_budget_increase',
+    recovery_class: RECOVERY.request_budget_increase,
+  },
+};
+for (const [what, more, count] of [
+  ['stops at a failure of the capability that asks for another token', {}, 1],
+  ['goes on with another token where such a failure had no effect', { effect: 'none' }, 5],
+] as const) {
+  test(`withRecovery() ${what}`, async () => {
+    const { fetching, sent } = refusing(OWN, more);
+
+    const options = { redelegate: async () => token };
+    const { stopped } = await withRecovery(clientWith({ fetch: fetching }), TOUCH, options);
+
+    assert.equal(stopped, count === 1 ? 'caller' : 'attempts');
+    assert.equal(sent(), count);
+  });
+}
+
+test('withRecovery() takes no other token for a call that may have run unheard', async () => {
+  const first = await rig.token();
+  const other = await rig.token({ subject: 'agent:other' });
+  const { fetch } = losing((path, count) => path === TOUCHED && count === 1);
+  const before = rig.world.ran('touch');
+  const client = clientWith({
+    credential: first.token,
+    fetch,
+    async pause() {
+      const body = { token_id: first.token_id };
+      await rig.ask('POST', '/svc/tokens/revoke', { bearer: first.token, body });
+    },
+  });
+
+  const options = { redelegate: async () => other.token };
+  const { stopped, failures } = await withRecovery(client, TOUCH, options);
+
+  assert.deepEqual(
+    failures.map(({ type }) => type),
+    ['outcome_unknown', 'invalid_token'],
+  );
+  assert.equal(stopped, 'caller');
+  assert.equal(rig.world.ran('touch'), before + 1);
+});
+
 /** A network in which every call of the capability is refused with this failure. */
-function refusing(told: object) {
+function refusing(told: object, more: object = {}) {
   let sent = 0;
   const fetching = answering((path) => {
     if (path !== TOUCHED) return undefined;
     sent += 1;
-    return Response.json({ success: false, failure: told }, { status: 422 });
+    return Response.json({ success: false, ...more, failure: told }, { status: 422 });
   });
   return { fetching, sent: () => sent };
 }

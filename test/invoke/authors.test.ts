@@ -62,6 +62,8 @@ describe('failures that a handler throws', () => {
     new HandlerFailure('ask somebody', 'approval_required'),
     new HandlerFailure('nothing ran, or so it says', 'service_unavailable'),
     new HandlerFailure('who are you', 'invalid_token'),
+    new HandlerFailure('charged, and then too much', 'budget_exceeded'),
+    new HandlerFailure('half done', 'scope_insufficient'),
     new NoEffect('nobody knows, and yet nothing happened', 'outcome_unknown'),
   ];
   for (const thrown of reserved) {
