@@ -69,10 +69,20 @@ const INVOCATIONS = [operations.invoke.path, operations.test.path].map((path) =>
 
 /** What a client hears of a request to `url` that reached no operation. */
 export function failureBody(url: string, failure: Failure): FailureAnswer {
+  const path = routedPath(url);
   return failureAnswer(
     failure,
-    INVOCATIONS.some((prefix) => url.startsWith(prefix)),
+    INVOCATIONS.some((prefix) => path.startsWith(prefix)),
   );
+}
+
+/**
+ * A request target as the router compares it: RFC 9112 lets a client send the whole address, and every
+ * character can be escaped. An escape that is no text stays, since the router refuses it.
+ */
+function routedPath(url: string): string {
+  const path = url.replace(/^https?:\/\/[^/?#]+/i, '');
+  return path.replace(/%[0-7][0-9a-f]/gi, decodeURI);
 }
 
 function sendDocument(

@@ -63,10 +63,32 @@ describe('an invocation that is refused over a socket names its id:', () => {
     });
   }
 
+  for (const target of [
+    `http://x${PATH}`,
+    `HTTPS://x:8420${PATH}?a=b`,
+    '/svc/%69nvoke/search_flights',
+    '/%73vc/invok%65/%73earch_flights',
+    'http://x/svc/t%65st/search_flights',
+  ]) {
+    test(`another media type, to ${target}`, async () => {
+      const head = 'content-length: 2\r\ncontent-type: text/plain\r\nconnection: close\r\n';
+      const request = `POST ${target} HTTP/1.1\r\nhost: x\r\n${head}\r\n{}`;
+      const answer = replyIn(await exchanged(port, request));
+
+      assert.equal(answer.status, 415, answer.body);
+      assertNamed(bodyIn(answer.body));
+    });
+  }
+
   for (const [what, line] of [
     ['an HTTP version that is not spoken', `POST ${PATH} HTTP/1.0\r\ntransfer-encoding: chunked`],
     ['a path that is no text', 'POST /svc/invoke/%zz HTTP/1.1\r\nhost: x'],
     ['a name that is too long', `POST /svc/invoke/${'x'.repeat(2_000)} HTTP/1.1\r\nhost: x`],
+    ['a whole address that is no text', 'POST http://x/svc/%69nvoke/%zz HTTP/1.1\r\nhost: x'],
+    [
+      'an expectation of a whole address',
+      `POST http://x${PATH} HTTP/1.1\r\nhost: x\r\nexpect: miracle`,
+    ],
     ['no name', 'POST /svc/invoke/ HTTP/1.1\r\nhost: x'],
     ['another method', `GET ${PATH} HTTP/1.1\r\nhost: x`],
     ['a dry run without a credential', 'POST /svc/test/search_flights HTTP/1.1\r\nhost: x'],
@@ -95,7 +117,13 @@ describe('an invocation that is refused over a socket names its id:', () => {
   });
 
   test('other operations that are refused name no invocation', async () => {
-    for (const path of ['/svc/tokens', '/svc/permissions', '/svc/invoker/x', '/svc/invoke']) {
+    for (const path of [
+      '/svc/tokens',
+      '/svc/permissions',
+      '/svc/invoker/x',
+      '/svc/invoke',
+      '/svc%2Finvoke/x',
+    ]) {
       const { body } = await service.ask('POST', path, { body: '{' });
 
       assert.equal(body.success, false);
