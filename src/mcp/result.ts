@@ -91,6 +91,20 @@ function whenOf(said: string): string {
 
 /** Where the type says more than the action. */
 const ADVICE_ON_TYPE: ReadonlyMap<string, string> = new Map([
+  ['invalid_token', 'ask for a new token; every call with this one fails'],
+  ['token_expired', 'ask for a new token; every call with this one fails'],
+  [
+    'principal_class_not_admitted',
+    'use another tool, or tell the user: this tool is not for the principal of your token, and other tools may be',
+  ],
+  [
+    'delegation_depth_exceeded',
+    'ask for a token that was delegated fewer times; other tools may still take this one',
+  ],
+  [
+    'approval_grant_invalid',
+    'call the tool again with the same arguments and without `svc_approval_grant`; where no grant waits for the call, approval is asked for anew',
+  ],
   [
     'approval_grant_invalid',
     'stop and tell the user why the approval does not fit this call; the same call fails again until there is another approval or another token',
@@ -112,7 +126,7 @@ const ADVICE = {
     'correct the arguments, listing the tools again if need be; the same call fails again',
   provide_input:
     'settle the inputs that it asks for, with the user where you cannot tell, and call the tool again with them',
-  request_new_delegation: 'ask for a new token; every call with this one fails',
+  request_new_delegation: 'ask for a new token; this tool refuses this one',
   request_broader_scope:
     'ask for a token with the scope that is missing; do not try another way round',
   request_capability_binding: 'ask for a token that is meant for this capability and task',

@@ -130,6 +130,18 @@ for (const type of FailureType.options) {
   });
 }
 
+for (const [type, advised] of [
+  ['invalid_token', /every call with this one fails/],
+  ['token_expired', /every call with this one fails/],
+  ['principal_class_not_admitted', /^What to do: use another tool, or tell the user/m],
+  ['delegation_depth_exceeded', /fewer times; other tools may still take this one/],
+  ['approval_grant_invalid', /again with the same arguments and without `svc_approval_grant`/],
+] as const) {
+  test(`adviceOn() says of ${type} what is true of the other tools and of the next call`, () => {
+    assert.match(adviceOn(failure(type, 'Cannot do it')), advised);
+  });
+}
+
 test('adviceOn() names what it takes, who grants it, when, and what to choose from', () => {
   const text = adviceOn(
     failure('clarification_required', 'Cannot go on', {

@@ -137,6 +137,22 @@ for (const [principal_classes, chain, other] of CHAINS) {
   });
 }
 
+for (const [root, principal_classes, grantable_by] of [
+  ['human:r', ['human'], 'human:r'],
+  ['service:desk', ['agent'], 'service:desk'],
+  ['service:desk', ['human'], undefined],
+  ['service:desk', ['human', 'oidc'], undefined],
+] as const) {
+  test(`inadmissiblePrincipal() names ${grantable_by ?? 'no one'} who can grant what ${principal_classes} may, under ${root}`, () => {
+    const held = token({ subject: 'service:x', root_principal: root });
+
+    const failure = inadmissiblePrincipal(held, capability({ principal_classes }), [held]);
+
+    assert.deepEqual(found(failure), OTHER_CLASS);
+    assert.equal(failure?.resolution.grantable_by, grantable_by);
+  });
+}
+
 test('inadmissiblePrincipal() names the admitted classes within what a reduced detail keeps', () => {
   const classes = ['human', 'service', 'oidc'] as const;
   const long = token({ subject: `agent:${'x'.repeat(250)}` });

@@ -82,7 +82,15 @@ function otherClass(
   const through = other === token.subject ? '' : ` through "${other}"`;
   // The classes first: some callers get only the beginning of a detail.
   const detail = `Cannot invoke "${name}": it admits ${classes?.join(' or ')} principals, and the token is for "${token.subject}"${through}`;
-  return failure('principal_class_not_admitted', detail, { grantable_by: token.root_principal });
+  const canGrant = classes !== undefined && canNameOneOf(token.root_principal, classes);
+  const facts = canGrant ? { grantable_by: token.root_principal } : {};
+  return failure('principal_class_not_admitted', detail, facts);
+}
+
+/** Whether a root principal can issue a token for one of these classes: for itself, or for an agent. */
+function canNameOneOf(root: string, admitted: readonly PrincipalClass[]): boolean {
+  const held = parsePrincipal(root)?.class;
+  return admitted.includes('agent') || (held !== undefined && admitted.includes(held));
 }
 
 /**
