@@ -164,6 +164,7 @@ for (const name of NAMES) {
 
 const ISSUE = { scope: ['travel.extras'] };
 const FREEZE = { reason: 'an incident' };
+const GRANT = { approval_request_id: PENDING.approval_request_id, grant_type: 'one_time' };
 const PARENT = `tok_${'0'.repeat(32)}`;
 
 /** What no damage to an example comes to, and how it is answered. */
@@ -194,7 +195,14 @@ const BODIES: readonly (readonly [
       })),
       { ...ISSUE, ttl_hours: 721 },
       { ...ISSUE, ttl_hours: 720.5, parent_token: null },
+      { ...ISSUE, ttl_hours: 1e16, parent_token: PARENT },
+      { ...ISSUE, budget: { currency: 'USD', max_amount: 1e300 } },
     ],
+  ],
+  [
+    'approval_grants.issue',
+    400,
+    [1e16, 1e300].map((expires_in_seconds) => ({ ...GRANT, expires_in_seconds })),
   ],
   [
     'tokens.issue',
