@@ -21,6 +21,7 @@ import {
   NoAnswer,
   openStream,
   serviceUrl,
+  type WholeAnswer,
   within,
 } from './exchange.ts';
 import { freshKey, keyAfter } from './key.ts';
@@ -35,7 +36,7 @@ import {
   silence,
 } from './reply.ts';
 import { httpRequestOf } from './request.ts';
-import { createTrust, type Trust } from './trust.ts';
+import { createTrust, type Trust, type TrustOptions } from './trust.ts';
 
 /** Longer than the handler deadline that capabilities have by default. */
 const TIMEOUT_MS = 60_000;
@@ -115,36 +116,45 @@ export function createClient(options: ClientOptions): Client {
     // Called through an arrow: browsers refuse a `fetch` that was taken off its window.
     fetch: options.fetch ?? ((input, init) => fetch(input, init)),
   };
-  const { pins, serviceId, timeoutMs = TIMEOUT_MS, now = () => new Date() } = options;
-  const trust = createTrust({
-    pins,
-    serviceId,
-    now,
-    async fetchDocument(name) {
-      const request = httpRequestOf(operations[name], {});
-      // Most services publish both: then no credential goes with the question.
-      const isGated = name === 'manifest' && options.gatedManifest === true;
-      const asked = isGated ? line : { ...line, credential: undefined };
-      try {
-        const answer = await exchange(asked, request, { timeoutMs });
-        if (answer.status === 200) return answer;
-        const { status, headers } = answer;
-        const refused = refusalOf(jsonOf(answer.body, status), status, headers);
-        return name === 'manifest' ? gateNamed(refused, isGated) : refused;
-      } catch (error) {
-        return silenceAfter(error, name, false);
-      }
-    },
-  });
+  const { pins, serviceId, now = () => new Date() } = options;
+  const fetchDocument = documentsFrom(line, options);
+  const trust = createTrust({ pins, serviceId, now, fetchDocument });
   return clientOf(line, trust, options);
 }
 
-/** Says which option sends a credential for the manifest, to a caller that did not set it. */
-function gateNamed(refused: Refused, isGated: boolean): Refused {
-  const { failure } = refused;
-  if (isGated || failure.type !== 'authentication_required') return refused;
-  const detail = `${failure.detail}; set the options "credential" and "gatedManifest" to send a credential for the manifest`;
-  return { ...refused, failure: { ...failure, detail } };
+/** Fetches what trust is built on. Many calls wait for it, so the bounds are the client's and not a call's. */
+function documentsFrom(line: Line, options: ClientOptions): TrustOptions['fetchDocument'] {
+  const { timeoutMs = TIMEOUT_MS, retries = RETRIES, pause = pauseFor } = options;
+
+  async function once(name: 'jwks' | 'manifest'): Promise<Reply<WholeAnswer>> {
+    const request = httpRequestOf(operations[name], {});
+    // Most services publish both: then no credential goes with the question.
+    const isGated = name === 'manifest' && options.gatedManifest === true;
+    const asked = isGated ? line : { ...line, credential: undefined };
+    try {
+      const answer = await exchange(asked, request, { timeoutMs });
+      if (answer.status === 200) return { ok: true, answer, replayed: false };
+      const refused = refusalOf(jsonOf(answer.body, answer.status), answer.status, answer.headers);
+      return isGated ? refused : gateNamed(refused);
+    } catch (error) {
+      return silenceAfter(error, name, false);
+    }
+  }
+
+  return async (name) => {
+    const repetition = { retries, isSafe: true, pause, signal: undefined };
+    const reply = await repeated(() => once(name), repetition);
+    return reply.ok ? reply.answer : reply;
+  };
+}
+
+/** The service only says that it knows no caller; the reader may have given a credential, which stayed here. */
+function gateNamed(refused: Refused): Refused {
+  if (refused.failure.type !== 'authentication_required') return refused;
+  const detail =
+    'Cannot read the manifest: the service keeps it from strangers; set gatedManifest (--gated-manifest) to send the credential for it';
+  const failure = { ...refused.failure, detail };
+  return { ...refused, failure, answer: refused.answer && { ...refused.answer, failure } };
 }
 
 function clientOf(line: Line, trust: Trust, options: ClientOptions): Client {

@@ -7,6 +7,7 @@
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, test } from 'vitest';
 import { createClient, UntrustedService } from '../../src/client/index.ts';
+import { failure } from '../../src/domain/failure.ts';
 import { ALICE } from '../service/harness.ts';
 import { answering, type Desk, openDesk } from './desk.ts';
 
@@ -214,3 +215,26 @@ test('invoke() is refused, and nothing sent, when the manifest cannot be fetched
   assert.ok(!reply.ok);
   assert.equal(reply.failure.type, 'service_unavailable');
 });
+
+for (const document of ['/svc/manifest', '/.well-known/jwks.json']) {
+  test(`invoke() asks again for ${document} when the service cannot take more work`, async () => {
+    const told = failure('service_unavailable', 'Cannot take more work');
+    let asked = 0;
+    const fetching = answering((path) => {
+      if (path !== document) return undefined;
+      asked += 1;
+      if (asked > 2) return undefined;
+      return Response.json({ success: false, failure: told }, { status: 503 });
+    });
+
+    const patient = await desk.client(['travel.read'], { fetch: fetching });
+    const reply = await patient.invoke(READ);
+    const sent = asked;
+    asked = 0;
+    const hasty = await desk.client(['travel.read'], { fetch: fetching, retries: 0 });
+    const refused = await hasty.invoke(READ);
+
+    assert.deepEqual([reply.ok, sent], [true, 3]);
+    assert.deepEqual([refused.ok, asked], [false, 1]);
+  });
+}

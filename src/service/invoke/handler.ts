@@ -4,7 +4,14 @@
  * @module
  */
 
-import { type FailureAdvice, failure, isOfProtocol, ownFailure } from '../../domain/failure.ts';
+import {
+  type FailureAdvice,
+  failure,
+  GUIDANCE,
+  isOfProtocol,
+  ownFailure,
+  RECOVERY,
+} from '../../domain/failure.ts';
 import type { Charge } from '../../domain/invocation/budget.ts';
 import { amended } from '../../domain/values/amended.ts';
 import { foreignMember, foreignText, readForeignObject } from '../../domain/wire/foreign.ts';
@@ -182,13 +189,15 @@ function undeclaredType(thrown: unknown): string | undefined {
 }
 
 /**
- * What a handler may not say. "Nothing ran" is for a handler that did nothing, "the outcome is unknown" for
- * one that did something.
+ * What a handler may not say. "The outcome is unknown" is for a handler that did something. "Nothing ran" is
+ * for one that did nothing, and so is the advice to call with another token: idempotency keys belong to a
+ * chain of principals, so under a token of another chain the call would run again.
  */
 function isWithheld(type: FailureType, isNoEffect: boolean): boolean {
-  return (
-    OF_THE_SERVICE.has(type) || type === (isNoEffect ? 'outcome_unknown' : 'service_unavailable')
-  );
+  if (OF_THE_SERVICE.has(type)) return true;
+  if (isNoEffect) return type === 'outcome_unknown';
+  const isRedelegation = RECOVERY[GUIDANCE[type].action] === 'redelegation_then_retry';
+  return type === 'service_unavailable' || isRedelegation;
 }
 
 /** What only the service can mean: who asks, what was approved, which call a key belongs to. */
