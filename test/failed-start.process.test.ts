@@ -28,6 +28,10 @@ writeFileSync(
   'This text is no database, and long enough to be read as the header of one.\n'.repeat(2),
 );
 writeFileSync(join(folder, 'broken.yaml'), 'port: [');
+writeFileSync(
+  join(folder, 'endless.mjs'),
+  'await new Promise(() => undefined);\nexport default {};\n',
+);
 
 /** Takes a port for itself. */
 const other = createServer();
@@ -70,12 +74,40 @@ async function ended(command: readonly string[], settings: Record<string, string
 }
 
 const MEND = /; mend that, or set (WRIT_\w+)( or WRIT_\w+)? otherwise\n$/;
-const CASES: [name: string, settings: () => Record<string, string>, said: RegExp[]][] = [
+type Case = [name: string, settings: () => Record<string, string>, said: RegExp[]];
+const CASES: Case[] = [
   ['a store is no database', () => ({ WRIT_STORE: `sqlite:${file}` }), [/is no database/, MEND]],
   [
     'the database is down',
     () => ({ WRIT_STORE: 'postgres://127.0.0.1:1/writ' }),
     [/connect ECONNREFUSED 127\.0\.0\.1:1/, MEND],
+  ],
+  ...(
+    [
+      ['the port of the database is none', 'WRIT_STORE', 'postgres://u:hunter2@127.0.0.1:70000/x'],
+      ['a password has a bare "#"', 'WRIT_STORE', 'postgres://u:12#hunter2@127.0.0.1/x'],
+      ['the port of the mark is none', 'WRIT_MARK', 'postgres://u:hunter2@127.0.0.1:70000/x'],
+    ] as const
+  ).map(
+    ([name, variable, address]): Case => [
+      name,
+      () => ({ [variable]: address }),
+      [
+        /expected postgres:\/\/user:password@host:port\/database, with a port/,
+        MEND,
+        /^(?!.*hunter2)/s,
+      ],
+    ],
+  ),
+  [
+    'the configuration file is a folder',
+    () => ({ WRIT_CONFIG: folder }),
+    [/Cannot read ".*": it is a folder, expected a file/],
+  ],
+  [
+    'the configuration never finishes loading',
+    () => ({ WRIT_CONFIG: join(folder, 'endless.mjs') }),
+    [/endless\.mjs": it never finished loading/],
   ],
   [
     'the port is taken',

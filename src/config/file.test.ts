@@ -90,7 +90,7 @@ test('readConfigFile() says that a named file is not there', async () => {
 test('readConfigFile() says that a folder is no file', async () => {
   mkdirSync(join(folder, 'writ.config.yaml'));
 
-  assert.match(await faultOf(), /^Cannot read ".*writ\.config\.yaml": EISDIR/);
+  assert.match(await faultOf(), /^Cannot read ".*writ\.config\.yaml": it is a folder/);
 });
 
 for (const text of ['', '# nothing\n', '- port\n', 'port\n', '1\n']) {

@@ -7,7 +7,8 @@
  * @module
  */
 
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { extname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { YAMLParseError } from 'yaml';
@@ -26,8 +27,11 @@ export async function readConfigFile(
   const { path } = found;
   if (!path) return { settings: {} };
   if (!existsSync(path)) return { fault: `Cannot read "${path}": there is no such file` };
+  if (statSync(path).isDirectory()) {
+    return { fault: `Cannot read "${path}": it is a folder, expected a file` };
+  }
   try {
-    const content = await importConfig(path);
+    const content = await unlessStuck(importConfig(path));
     if (typeof content === 'object' && content !== null && !Array.isArray(content)) {
       return { settings: content };
     }
@@ -62,6 +66,22 @@ async function importConfig(path: string): Promise<unknown> {
   const content = loaded.default ?? loaded.config;
   // Outside of a package of modules tsx compiles to CommonJS, whose exports are the default export.
   return content?.__esModule ? (content.default ?? content.config) : content;
+}
+
+/**
+ * Rejects when the process has nothing left to do and the file is still loading: a promise that it awaits at
+ * its top level never settles. Without this the process ends with exit code 13 and no message.
+ */
+async function unlessStuck<Content>(loading: Promise<Content>): Promise<Content> {
+  const settled = new AbortController();
+  const stuck = once(process, 'beforeExit', settled).then(() => {
+    throw new Error('it never finished loading: a promise that it awaits never settles');
+  });
+  try {
+    return await Promise.race([loading, stuck]);
+  } finally {
+    settled.abort();
+  }
 }
 
 /** Where a text does not parse, and never what stands there: it may be a secret. */

@@ -212,11 +212,23 @@ const SESSION_OPTIONS = [
 ];
 
 function withOptions(url: string): string {
-  const address = new URL(url);
+  const address = addressOf(url);
   const given = address.searchParams.get('options');
   const ours = SESSION_OPTIONS.map((option) => `-c ${option}`);
   address.searchParams.set('options', [...(given ? [given] : []), ...ours].join(' '));
   return address.href;
+}
+
+/** What is wrong is said without the address, since a password stands in it. */
+function addressOf(url: string): URL {
+  const address = URL.canParse(url) ? new URL(url) : undefined;
+  // A fragment is the rest of a password with a "#" in it.
+  if (address && address.hash === '') return address;
+  const form = 'postgres://user:password@host:port/database';
+  const escapes = '"#", "/", "?", "@" and "%" in a password written as %23, %2F, %3F, %40 and %25';
+  throw new Error(
+    `Cannot read the address of the database: expected ${form}, with a port up to 65535 and ${escapes}`,
+  );
 }
 
 const INT8 = 20;
