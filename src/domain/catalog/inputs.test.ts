@@ -201,17 +201,18 @@ const HONEST = `airports catalogs/airports.v2 catalog:airports resolver:bookings
   travel/airports.v2 pk_customers sk-regions b2b/partners iso3166_alpha2 iso4217 countries.2026 x
   internationalisation_catalogue passengers passports boarding-passes turkey/airports monkeys secretaries
   bearings sacred_places spinners authors compass catalog catalog.places resolver
+  s3:buckets ec2:instances icd10:codes gs1:gtin aws.s3:buckets users/profiles rooted/trees
   crm:customers crm:customers/eu-west-1 turkey:airports Airports airportCodes IATA crm.eu:customerDirectory`;
 
 /** No names by their form: a login, digits inside a word, capitals anywhere, an address, an empty word. */
-const MISSHAPEN = `hunter2:pw hunter2:Password1 hunter2:passwords otp2:123456 user:swordfish root:toor admin:admin
+const MISSHAPEN = `root.x:toor x.root:toor root/toor admin/admin root.x/toor otp2:123456 user:swordfish root:toor admin:admin
   airports/hunter2:pass catalog:root:toor catalog: catalog:/airports pin:123456
   https://hooks.example/services/abc urn:catalog:airports Tr0ub4dor-passphrase AIzaSyAB AKIAIOSFODNN
   AKIAIOSFODNN7EXAMPLE eyJhbGciOiJFUzI1NiJ9.e30.c2ln sk_live_4eC39HqLyjWDarjtT1zdp7dc sk-T3BlbkFJ0123456789abcdef
   airports/d41d8cd98f00b204e9800998ecf8427e c9f0f895-fb98-4b91-99f5-1fd0297e236d a0123bcdef/regions airports-
   airports..eu airports//eu pincode123456 abcdefghijklmnopqrstuvwxyz`;
 
-const SECRETS = `pw:swordfish creds:abc sshkey:abc pin:1234 otp:1234 password:hunter hunter:password
+const SECRETS = `hunter2:pw hunter2:Password1 hunter2:passwords whsec_abc npm_abc hf_abc dop_v1_abc catalog:hf_abc pw:swordfish creds:abc sshkey:abc pin:1234 otp:1234 password:hunter hunter:password
   correcthorse:secret/airports abc:apiKey Bearer:abcdefgh dbPassword myApiKey airports:ghp_abc password.swordfish swordfish-password client_secret.abcdef bearer.abcdefghijk hunter2_password
   hunter2.password password-hunter2 catalog:password catalog:swordfish/passwords api_key/abc apikey.abc sshkey-abc
   ssh_keys pin.1234 pins otp-1234 creds.abc db_creds swordfish_pw pw pass.abc accesstoken.abc token_types tokens

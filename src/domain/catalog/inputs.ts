@@ -122,11 +122,17 @@ function includesJson(values: readonly unknown[], value: unknown): boolean {
 /** Digits end a word ("iso4217", "v2"): a word that goes on after them is hardly one. "b2b" is. */
 const WORD = '(?:[a-z]{1,24}\\d{0,4}|[a-z]\\d[a-z]|\\d{1,4})';
 
-/** A namespace is letters alone, and none that a login stands behind: "root:toor" is no "crm:customers". */
-const NAMESPACE =
-  '(?!(?:user|username|root|admin|administrator|login|basic|email):)[a-z]{1,24}(?:[._-][a-z]{1,24})*:';
+/** As "s3:" or "crm.eu:". */
+const NAMESPACE = '[a-z]{1,24}\\d{0,4}(?:[._-][a-z]{1,24}\\d{0,4})*:';
 
-const REFERENCE = new RegExp(`^(?:${NAMESPACE})?${WORD}(?:[._/-]${WORD})*$`);
+/**
+ * A word for an account that begins or ends what stands before the first ":" or "/", where a password
+ * follows: "root:toor" and "root.x/toor" are no "crm:customers".
+ */
+const ACCOUNT = '(?:user|username|root|admin|administrator|login|basic|email)';
+const LOGIN = `(?:${ACCOUNT}(?:[._-][^:/]*)?|[^:/]*[._-]${ACCOUNT})[:/]`;
+
+const REFERENCE = new RegExp(`^(?!${LOGIN})(?:${NAMESPACE})?${WORD}(?:[._/-]${WORD})*$`);
 
 /** Words for a secret, also in the plural or with a number. "passengers" and "turkey" are others. */
 const SECRET_WORD = new RegExp(
@@ -140,7 +146,7 @@ const SECRET_WORD = new RegExp(
 
 /** Prefixes under which well-known issuers hand out keys, wherever a name begins. */
 const KEY_PREFIX =
-  /(?:^|[./:])(?:(?:sk|pk|rk)[-_](?:live|test|proj|ant)[-_]|gh[pousr]_|github_pat_|glpat-|shpat_|xox[abeprs]-)/;
+  /(?:^|[./:])(?:(?:sk|pk|rk)[-_](?:live|test|proj|ant)[-_]|gh[pousr]_|github_pat_|glpat-|shpat_|whsec_|npm_|hf_|dop_v1_|xox[abeprs]-)/;
 
 function referenceFault(reference: string): string | undefined {
   // "customerDirectory" is two words. Keys have capitals too, but not at the beginnings of words.
