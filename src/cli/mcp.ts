@@ -59,7 +59,7 @@ export async function mcp(args: readonly string[], io: Io): Promise<number> {
         gatedManifest: values['gated-manifest'],
       }),
     );
-    await checkAccess(desk, values['gated-manifest'] ?? false);
+    await checkAccess(desk);
     const tell = ({ message }: Error) => io.err(`${printable(message)}\n`);
     const server = serveMcpOverPipes(desk, io.pipes, tell);
     await Promise.race([server.ended, io.untilStopped?.() ?? server.ended]);
@@ -81,13 +81,9 @@ const options = {
 } as const;
 
 /** Said at the start, where a person still looks, and not at the first call. */
-async function checkAccess(desk: Desk, isGated: boolean): Promise<void> {
+async function checkAccess(desk: Desk): Promise<void> {
   const manifest = await desk.manifest();
-  if (isFailure(manifest)) {
-    const { type, detail } = manifest.failure;
-    const isShut = type === 'authentication_required' && !isGated;
-    throw new Error(isShut ? `${detail}; give --gated-manifest` : detail);
-  }
+  if (isFailure(manifest)) throw new Error(manifest.failure.detail);
   const permissions = await desk.ask('permissions', {});
   if (isFailure(permissions)) throw new Error(permissions.failure.detail);
 }
