@@ -253,6 +253,67 @@ for (const [name, open] of Object.entries(PLACES)) {
       await store.close();
     });
 
+    test('the newest copy of a store that was deleted is refused once its loss is accepted', async () => {
+      const { token, asked } = await life(place, async (desk) => {
+        const token = await desk.issue();
+        const waiting = await desk.invoke(token, 'act');
+        await desk.seal();
+        return { token, asked: waiting.body.failure.approval_request_id };
+      });
+      await place.keep();
+      await place.remove();
+      // The service makes the new store.
+      await life(place, async () => undefined);
+      const recovered = await writ(['recover', '--accept-loss'], place, FIRST_OPERATOR);
+      assert.equal(recovered.status, 0, recovered.err);
+      await life(place, async (desk) => {
+        await desk.issue();
+        await desk.seal();
+      });
+      await place.restore();
+      const before = calls;
+
+      await life(place, async (desk) => {
+        const ready = await desk.ask('GET', '/readyz');
+        const used = await desk.invoke(token, 'look');
+        const decision = { approval_request_id: asked, grant_type: 'one_time' };
+        const decided = await desk.ask('POST', '/svc/approval_grants', 'bob-key', decision);
+        assert.match(ready.body.reasons.join(), /an operator has ended this log/);
+        assert.deepEqual([ready.status, used.status, decided.status], [503, 503, 503]);
+        assert.equal(calls, before);
+      });
+      const again = await writ(['recover', '--accept-loss'], place, FIRST_OPERATOR);
+      const checked = await writ(['fsck', '--mark', join(folder, 'mark.db')], place);
+      assert.equal(again.status, 2);
+      assert.match(again.err, /a copy of a log that an operator ended/);
+      assert.equal(checked.status, 1, checked.out);
+    });
+
+    test('every deletion of a store is recovered from at once, with numbers above all that were signed', async () => {
+      const numbers: number[] = [];
+      const sealed = () =>
+        life(place, async (desk) => {
+          assert.equal((await desk.ask('GET', '/readyz')).status, 200);
+          await desk.issue();
+          numbers.push((await desk.seal()).sequence);
+        });
+      await sealed();
+
+      for (let deletions = 0; deletions < 2; deletions++) {
+        await place.remove();
+        const unready = await life(place, (desk) => desk.ask('GET', '/readyz'));
+        assert.equal(unready.status, 503);
+        const recovered = await writ(['recover', '--accept-loss'], place, FIRST_OPERATOR);
+        assert.equal(recovered.status, 0, recovered.err);
+        await sealed();
+      }
+
+      assert.deepEqual(
+        numbers.map((number) => Math.floor(number / ORIGIN_SPAN)),
+        [0, 1, 2],
+      );
+    });
+
     test('a store and keys that were deleted together begin anew, without a question', async () => {
       await life(place, async (desk) => {
         await desk.issue();

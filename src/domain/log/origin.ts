@@ -38,6 +38,11 @@ export function leafIndexOf(place: number): number {
   return place % ORIGIN_SPAN;
 }
 
+/** The first place of the log that begins after one, where numbers up to `signed` are given. */
+export function nextPlaceAfter(first: number, signed: number): number {
+  return firstPlaceOf(Math.max(first, signed)) + ORIGIN_SPAN;
+}
+
 /** What the MAC of a row says of the log that the row was kept under. Before there were several it said nothing. */
 export function rowLabelOf({ logId, first }: Origin): string {
   return first === 0 ? '' : logId;

@@ -165,18 +165,35 @@ async function refuseWord(
  * A log that was never signed, under a key that has signed its numbers for another log of a store at the
  * same place: that store was deleted. To sign them again would be a second history.
  */
-async function refuseSignedNumbers(
-  { mark, signer }: ComparedParts,
-  { first, logId }: Origin,
-): Promise<void> {
-  if (!mark || !signer) return;
+async function refuseSignedNumbers(parts: ComparedParts, origin: Origin): Promise<void> {
+  const [highest] = await signedElsewhere(parts, origin);
+  if (!highest) return;
+  const { logId, signed } = highest;
+  const found = `checkpoint ${signed.sequence} was signed over ${signed.size} entries of log ${logId}, of which the database has nothing`;
+  throw new SealingRefused(found, 'rollback', lostHead(signed));
+}
+
+/** A log of which the database has nothing, and its last checkpoint as the mark has it. */
+export interface SignedElsewhere {
+  readonly logId: string;
+  readonly signed: CheckpointRecord;
+}
+
+/** The other logs that our keys signed for this place beyond where this log begins; the highest number first. */
+export async function signedElsewhere(
+  { mark, signer }: Pick<ComparedParts, 'mark' | 'signer'>,
+  { first, logId: own }: Origin,
+): Promise<SignedElsewhere[]> {
+  if (!mark || !signer) return [];
+  const logs = new Map<string, CheckpointRecord>();
   for (const kid of signer.kids()) {
-    const known = (await mark.logsOf(kid)).get(signer.place);
-    const signed = known === undefined || known === logId ? undefined : await mark.read(known);
-    if (!signed || signed.size === 0 || signed.sequence <= first) continue;
-    const found = `checkpoint ${signed.sequence} was signed over ${signed.size} entries of log ${known}, of which the database has nothing`;
-    throw new SealingRefused(found, 'rollback', lostHead(signed));
+    const logId = (await mark.logsOf(kid)).get(signer.place);
+    const signed = logId === undefined || logId === own ? undefined : await mark.read(logId);
+    if (logId && signed && signed.size > 0 && signed.sequence > first) logs.set(logId, signed);
   }
+  return [...logs]
+    .map(([logId, signed]) => ({ logId, signed }))
+    .sort((one, other) => other.signed.sequence - one.signed.sequence);
 }
 
 async function refuseOtherHistory(
@@ -209,7 +226,7 @@ function refuseGap(
   throw new SealingRefused(found, 'rollback', lostHead(marked));
 }
 
-function lostHead({ checkpoint_id, sequence, size, root }: CheckpointRecord): LostHead {
+export function lostHead({ checkpoint_id, sequence, size, root }: CheckpointRecord): LostHead {
   const merkle_root = rootText(root);
   return { checkpoint_id, checkpoint: sequence, entry_count: size, merkle_root };
 }

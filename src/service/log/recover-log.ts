@@ -16,6 +16,7 @@ import { rootText } from '../../domain/log/checkpoint.ts';
 import { foldPeaks } from '../../domain/log/merkle.ts';
 import {
   type BreakDetail,
+  nextPlaceAfter,
   ORIGIN_SPAN,
   ORIGINS_MAX,
   successorOf,
@@ -34,8 +35,10 @@ import {
   compareLog,
   currentOrigin,
   type LostHead,
+  lostHead,
   SealingRefused,
   seenElsewhere,
+  signedElsewhere,
 } from './compare-log.ts';
 
 /** Rows in one question to the store. */
@@ -69,12 +72,17 @@ export async function acceptLoss(parts: RecoverParts): Promise<Recovery> {
     throw new Error(found?.message ?? 'the log extends what was signed: nothing is lost');
   }
   const ended = await currentOrigin(store);
-  if (ended.first / ORIGIN_SPAN + 1 >= ORIGINS_MAX) {
+  // Of a store that was deleted: the keys signed its logs at this place.
+  const deleted = await signedElsewhere(parts, ended);
+  const [highest] = deleted;
+  const signed = highest?.signed.sequence ?? 0;
+  if (nextPlaceAfter(ended.first, signed) / ORIGIN_SPAN >= ORIGINS_MAX) {
     throw new Error(`the store has had ${ORIGINS_MAX} logs; start with a new store`);
   }
-  // Whatever copy of the store turns up later: this log is never signed again.
+  // Whatever copy of the store turns up later: these logs are never signed again.
   const logId = mark ? await endLog(mark, ended.logId) : successorOf(ended.logId);
-  const lost = found.lost ?? {};
+  for (const log of deleted) await endDeleted(mark, log.logId, logId);
+  const lost = found.lost ?? (highest ? lostHead(highest.signed) : {});
   let voided = 0;
   for (let tries = 1; tries <= BEGIN_TRIES; tries++) {
     const head = await store.sequence();
@@ -84,7 +92,7 @@ export async function acceptLoss(parts: RecoverParts): Promise<Recovery> {
     if (changed > 0) continue;
     const detail = breakDetail(parts, { logId, endedLogId: ended.logId, lost, head });
     await mark?.say(logId, 'accepted');
-    if (await store.beginOrigin(head, logId, operatorEntry(parts, detail))) {
+    if (await store.beginOrigin(head, logId, operatorEntry(parts, detail), signed)) {
       return { logId, surviving: head.size, lost, voided };
     }
   }
@@ -104,6 +112,18 @@ async function endLog(mark: MarkStore, endedId: string): Promise<string> {
       : (await mark.read(known)) !== undefined || (await mark.word(known)) === 'ended';
   if (isOver) throw new Error(`this is a copy of a log that an operator ended; ${COPY_ADVICE}`);
   return mark.end(endedId, known ?? successorOf(endedId));
+}
+
+/** Ends the log of a store that was deleted, and those that began after it and may not be signed yet. */
+async function endDeleted(
+  mark: MarkStore | undefined,
+  lostId: string,
+  logId: string,
+): Promise<void> {
+  let id = lostId;
+  for (let ended = 0; mark && id !== logId && ended < ORIGINS_MAX; ended++) {
+    id = await mark.end(id, logId);
+  }
 }
 
 const COPY_ADVICE =

@@ -59,10 +59,11 @@ export interface LogStore {
   origins(): Promise<readonly Origin[]>;
 
   /**
-   * Ends the log at `from` and begins the next one with this entry as its first leaf. False, and
-   * nothing changed, when the log has grown or ended since `from` was read.
+   * Ends the log at `from` and begins the next one with this entry as its first leaf, at places above
+   * those of the log that ends and above the number `signed`. False, and nothing changed, when the log
+   * has grown or ended since `from` was read.
    */
-  beginOrigin(from: TreeHead, logId: string, entry: EntryRecord): Promise<boolean>;
+  beginOrigin(from: TreeHead, logId: string, entry: EntryRecord, signed?: number): Promise<boolean>;
 
   /**
    * What the store itself can say about damage that this port cannot show: derived data by which it

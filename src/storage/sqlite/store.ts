@@ -258,11 +258,11 @@ function logStore({ connection, reader, log, commits, eraser }: Parts) {
     sequence: treeHead,
     treeHead,
     origins: () => reader.ask(() => readOrigins(connection)),
-    beginOrigin: (from, logId, entry) => {
+    beginOrigin: (from, logId, entry, signed = 0) => {
       return commits.submit(() => {
         const { first, size } = readHead(connection);
         if (first !== from.first || size !== from.size) return false;
-        log.beginOrigin(logId, entry);
+        log.beginOrigin(logId, entry, signed);
         return true;
       });
     },

@@ -10,7 +10,7 @@
  */
 
 import { appendLeaves } from '../../../domain/log/merkle.ts';
-import { firstPlaceOf, leafIndexOf, nodeFrom, ORIGIN_SPAN } from '../../../domain/log/origin.ts';
+import { firstPlaceOf, leafIndexOf, nextPlaceAfter, nodeFrom } from '../../../domain/log/origin.ts';
 import { equalBytes } from '../../../domain/wire/hash.ts';
 import type { LogStore, TreeHead } from '../../port/store.ts';
 import { createBatcher } from '../batch.ts';
@@ -19,6 +19,7 @@ import type { Database, Session, Statement } from '../connection.ts';
 import { isStoreFailure } from '../failure.ts';
 import type { PostgresSettings } from '../options.ts';
 import { ENTRY_COLUMNS } from '../schema/log.ts';
+
 import { createBacklog, type Rest } from './backlog.ts';
 import { enqueueFrom, entryValues } from './entries.ts';
 
@@ -186,14 +187,14 @@ async function grow(
  */
 export async function beginOrigin(
   session: Session,
-  [from, logId, entry]: Parameters<LogStore['beginOrigin']>,
+  [from, logId, entry, signed = 0]: Parameters<LogStore['beginOrigin']>,
 ): Promise<boolean> {
   const [row] = await session.run<HeadRow>(LOCK);
   const head = headOf(row as HeadRow);
   const [{ target = null } = {}] = await session.run<{ target?: bigint | null }>(TARGET);
   if (head.first !== from.first || head.size !== from.size || target !== null) return false;
 
-  const first = head.first + ORIGIN_SPAN;
+  const first = nextPlaceAfter(head.first, signed);
   await session.run(ORIGIN, [first, logId]);
   const [queued] = await session.run<{ id: bigint }>(ENQUEUE_FIRST, entryValues(entry));
   const { entry_id, leaf_hash } = entry;

@@ -10,7 +10,7 @@
 
 import type { EntryRecord } from '../../../domain/log/entry.ts';
 import { appendLeaves } from '../../../domain/log/merkle.ts';
-import { firstPlaceOf, leafIndexOf, nodeFrom, ORIGIN_SPAN } from '../../../domain/log/origin.ts';
+import { firstPlaceOf, leafIndexOf, nextPlaceAfter, nodeFrom } from '../../../domain/log/origin.ts';
 import { StoreUnavailable, type TreeHead } from '../../port/store.ts';
 import type { Connection } from '../connection.ts';
 import type { BatchWork } from '../group-commit.ts';
@@ -27,7 +27,7 @@ export interface LogWriter extends BatchWork {
   /** Keeps one entry at the next place. Only inside a transition. */
   append(entry: EntryRecord): void;
   /** Keeps one entry as the first of the next log. Only inside a transition that comes alone. */
-  beginOrigin(logId: string, entry: EntryRecord): void;
+  beginOrigin(logId: string, entry: EntryRecord, signed: number): void;
 }
 
 export function createLogWriter(connection: Connection): LogWriter {
@@ -52,10 +52,10 @@ export function createLogWriter(connection: Connection): LogWriter {
       if (mark === 0) head = undefined;
     },
     append,
-    beginOrigin(logId, entry) {
+    beginOrigin(logId, entry, signed) {
       if (leaves.length > 0)
         throw new StoreUnavailable('Cannot begin a log: entries are on their way');
-      const first = readHead(connection).first + ORIGIN_SPAN;
+      const first = nextPlaceAfter(readHead(connection).first, signed);
       connection.run('INSERT INTO origins (first, log_id) VALUES (?, ?)', first, logId);
       connection.run("UPDATE head SET size = ?, peaks = x''", first);
       head = undefined;

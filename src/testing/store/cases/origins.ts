@@ -71,6 +71,27 @@ export const ORIGIN_CASES: Cases = {
     same(await store.inspect(), []);
   },
 
+  'beginOrigin() begins above every number that was signed elsewhere': async (store) => {
+    await fill(store, 2);
+    const signed = 3 * ORIGIN_SPAN + 2;
+
+    await store.beginOrigin(await store.sequence(), NEXT, entry(), signed);
+    await fill(store, 2);
+
+    const { first, size } = await store.sequence();
+    const kept = await store.scanEntries(0, 9);
+    assert.deepEqual([first, size], [4 * ORIGIN_SPAN, 3]);
+    assert.deepEqual(
+      kept.map(({ sequence }) => sequence),
+      [0, 1, first, first + 1, first + 2],
+    );
+    assert.equal(await store.insertCheckpoint(checkpoint(signed + 1, 3)), false);
+    assert.equal(await store.insertCheckpoint(checkpoint(first + 1, 3)), true);
+    same(await store.inspect(), []);
+    await begin(store, 'a-third-log-of-the-store');
+    assert.equal((await store.sequence()).first, 5 * ORIGIN_SPAN);
+  },
+
   'nodes() proves every entry of either log': async (store) => {
     const before = await fill(store, 11);
     const old = await store.treeHead();
