@@ -41,6 +41,7 @@ const REQUEST_EDITS: readonly [name: string, set: Dialect][] = [
   ['session_id', "session_id = 's-9'"],
   ['invocation_id', "invocation_id = 'inv-000000000000'"],
   ['parameters', `parameters = '{"route":"SEA-SFO","date":"2030-01-01","jets":9}'`],
+  ['parameters, to no object', { file: "parameters = '{'", database: "parameters = '9'" }],
   ['parameters_digest', "parameters_digest = 'sha256:00'"],
   ['preview', `preview = '{"price":"nothing"}'`],
   ['preview_digest', "preview_digest = 'sha256:00'"],
@@ -61,6 +62,7 @@ const VOTE_EDITS: readonly [name: string, set: Dialect][] = [
     'terms',
     `terms = '{"grant_type":"one_time","session_id":null,"expires_in_seconds":9,"max_uses":1}'`,
   ],
+  ['terms, to none', { file: "terms = 'x'", database: "terms = '9'" }],
   ['mac', 'mac = NULL'],
 ];
 
@@ -72,6 +74,7 @@ const GRANT_EDITS: readonly [name: string, set: Dialect][] = [
   ['root_principal', "root_principal = 'human:carol@example.com'"],
   ['chain', "chain = 'sha256:00'"],
   ['parameters', `parameters = '{"route":"SEA-SFO","date":"2031-01-01"}'`],
+  ['parameters, to no object', { file: "parameters = '{'", database: "parameters = '9'" }],
   ['parameters_digest', "parameters_digest = 'sha256:00'"],
   ['preview_digest', "preview_digest = 'sha256:00'"],
   ['grant_type', "grant_type = 'session_bound'"],

@@ -36,6 +36,8 @@ const TOKEN_EDITS: readonly [name: string, set: Dialect][] = [
   ['subject', "subject = 'agent:evil'"],
   ['root_principal', "root_principal = 'human:bob@example.com'"],
   ['scope', { file: `scope = '["operator:*"]'`, database: "scope = ARRAY['operator:*']" }],
+  ['scope, to no list', { file: "scope = 'x'", database: "scope = '{}'" }],
+  ['lineage, to no list', { file: "lineage = '{'", database: "lineage = '{}'" }],
   ['capability', "capability = 'search_flights'"],
   ['purpose', "purpose = '{}'"],
   ['caller_class', "caller_class = 'automated_agent'"],
@@ -59,6 +61,8 @@ const TOKEN_EDITS: readonly [name: string, set: Dialect][] = [
 const BUDGET_EDITS: readonly [name: string, sql: string][] = [
   ['ceiling', 'UPDATE budgets SET max = max * 2'],
   ['currency', "UPDATE budgets SET currency = 'EUR'"],
+  ['currency, to none', "UPDATE budgets SET currency = 'USA'"],
+  ['ceiling, beyond what is counted', 'UPDATE budgets SET max = 9000000000000000000'],
   ['row', 'DELETE FROM budgets'],
 ];
 
@@ -145,6 +149,16 @@ onInspectedStores((rig) => {
       assert.equal(alarms(rig(), 'token', child.token_id), 1);
       assert.equal((await send(rig(), root.token, '/svc/permissions', {})).status, 200);
     });
+  });
+
+  test('a debt that cannot be told is left out, and the alarm is raised', async () => {
+    const { token_id } = await issue(rig(), ALICE, FULL);
+
+    await rig().place.alter(`INSERT INTO debts VALUES ('${token_id}', 'USA', 5)`);
+    const { status, body } = await send(rig(), ALICE, `/svc/tokens/${token_id}`);
+
+    assert.deepEqual([status, body.debts], [200, []]);
+    assert.equal(alarms(rig(), 'debt', token_id), 1);
   });
 
   describe('a revocation', () => {
@@ -236,6 +250,7 @@ onInspectedStores((rig) => {
       ['type', "type = 'voucher'"],
       ['capability', "capability = 'charter_jet'"],
       ['root principal', "root_principal = 'human:bob@example.com'"],
+      ['data, to no object', { file: "data = '{'", database: "data = '9'" }],
       ['data', `data = '{"flight_number":"XX 1"}'`],
       [
         'time',

@@ -127,9 +127,10 @@ for (const [name, open] of Object.entries(PLACES)) {
       await store.close();
     });
 
-    test('a root token whose expiry was edited is revoked like every other', async () => {
+    test('a root token whose expiry and budget were edited is revoked like every other', async () => {
       await rolledBack(place);
       await place.edit('UPDATE tokens SET expires_at = issued_at');
+      await place.edit("INSERT INTO budgets SELECT token_id, 'USA', 9, 0, 0 FROM tokens");
 
       const recovered = await writ(['recover', '--accept-loss'], place, FIRST_OPERATOR);
 
@@ -262,7 +263,6 @@ for (const [name, open] of Object.entries(PLACES)) {
       });
       await place.keep();
       await place.remove();
-      // The service makes the new store.
       await life(place, async () => undefined);
       const recovered = await writ(['recover', '--accept-loss'], place, FIRST_OPERATOR);
       assert.equal(recovered.status, 0, recovered.err);

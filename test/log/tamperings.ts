@@ -149,6 +149,13 @@ function debtTamperings({ owing, child, root }: SmallLedger): Row[] {
       /owes 0\.07 EUR, the log says 0\.00/,
     ],
     [
+      'debt in no currency',
+      `INSERT INTO debts (token_id, currency, amount) VALUES ('${child}', 'USA', 7)`,
+      'debt',
+      child,
+      /owes 7 of "USA", the log says 0 of "USA"/,
+    ],
+    [
       'debt moved',
       `UPDATE debts SET token_id = '${root}'`,
       'debt',
@@ -191,6 +198,21 @@ function budgetTamperings({ root, child, revoked }: SmallLedger): Row[] {
       /0\.00 USD are reserved, the open calls hold 0\.07/,
     ],
     ['a higher ceiling', set('max = 999999', child), 'budget', child, /budget is .*9999\.99/],
+    ['a ceiling in no currency', set("currency = 'USA'", child), 'token', child, /cannot be read/],
+    [
+      'a ceiling beyond what is counted',
+      set('max = 9000000000000000000', child),
+      'token',
+      child,
+      /cannot be read/,
+    ],
+    [
+      'spending in no currency',
+      set("currency = 'USA', consumed = 0", child),
+      'budget',
+      child,
+      /0 of "USA" are spent, the log says 15 of "USA"/,
+    ],
     [
       'a budget removed',
       `DELETE FROM budgets WHERE token_id = '${child}'`,

@@ -34,6 +34,17 @@ export function fromMinor(minor: bigint, currency: string): number {
   return Number(minor) / 10 ** knownExponent(currency);
 }
 
+/** Whether `fromMinor` can write it. What it cannot write was never read from an amount. */
+export function isWritable(minor: bigint, currency: string): boolean {
+  return isCurrency(currency) && minor >= 0n && minor <= minorMax(currency);
+}
+
+/** The amount for people, also where it, or its currency, cannot be: of a row that was edited. */
+export function shownMinor(minor: bigint, currency: string): string {
+  if (!isCurrency(currency)) return `${minor} of ${shown(currency)}`;
+  return `${formatMinor(minor, currency)} ${currency}`;
+}
+
 /** The amount with all decimals of its currency, for people: `25.00`, `1000` in yen. */
 export function formatMinor(minor: bigint, currency: string): string {
   const exponent = knownExponent(currency);

@@ -86,7 +86,8 @@ function tokenRows(store: Store, rows: RowSealing, check: RowCheck): Partial<Sto
     async describeToken(tokenId, childrenMax) {
       const described = await store.describeToken(tokenId, childrenMax);
       const lineage = described && check.lineageOf(described);
-      return described && lineage && { ...described, lineage };
+      if (!described || !lineage) return undefined;
+      return { ...described, lineage, debts: check.debtsOf(tokenId, described.debts) };
     },
   };
 }

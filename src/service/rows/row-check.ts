@@ -7,11 +7,13 @@
  * @module
  */
 
+import { isWritable } from '../../domain/values/money.ts';
 import type { RowKeys } from '../../keyring/row-keys.ts';
 import type { Loaded } from '../../storage/port/invocation-store.ts';
 import type {
   ApprovalRecord,
   BindingRecord,
+  Charge,
   FreezeRecord,
   GrantRecord,
   LineageLink,
@@ -24,6 +26,8 @@ import type { RowLogs } from './row-logs.ts';
 export interface RowCheck {
   /** Tells of a row that does not match. */
   altered(kind: RowKind, id: string): void;
+  /** The debts that can be told; one that cannot be was not kept by us. */
+  debtsOf(tokenId: string, debts: readonly Charge[]): readonly Charge[];
   /**
    * A lineage, root first, as it counts: tokens of a log that an operator ended are revoked, whatever
    * their rows say. Nothing where a row is not the one that was kept.
@@ -61,6 +65,13 @@ export function createRowCheck(rows: RowKeys, alarms: Alarms, logs: RowLogs): Ro
   };
   return {
     altered,
+    debtsOf: (id, debts) =>
+      debts.filter(({ currency, amount }) => {
+        const isTold = isWritable(amount, currency);
+        const message = 'a debt cannot be read: its row was changed outside the service';
+        if (!isTold) alarms.raise('row_altered', { kind: 'debt', id }, message);
+        return isTold;
+      }),
     lineageOf: createLineageCheck({ rows, logs, standingOf, altered }),
     isBinding: (binding) => standingOf('binding', binding.binding_id, binding) === 'kept',
     isGrant: (grant) => standingOf('grant', grant.grant_id, grant) === 'kept',

@@ -77,16 +77,25 @@ function sealingOf(
   return { seal: rows.macOf(text), macOf: (row) => adoptedMac(parts, row, label) };
 }
 
-/** A token whose columns are not those of its claims was altered before: it stays without a MAC. */
+/**
+ * A token whose columns are not those of its claims was altered before, and so was a row that cannot be
+ * read: it stays without a MAC.
+ */
 function adoptedMac(
   { rows, serviceId }: SealParts,
   { kind, row }: StoredRow,
   label: string,
 ): string | undefined {
-  if (kind === 'token' && digestOf(claimsOf(serviceId, row)) !== row.claims_digest) {
+  let text: string;
+  try {
+    if (kind === 'token' && digestOf(claimsOf(serviceId, row)) !== row.claims_digest) {
+      return undefined;
+    }
+    text = rowText(kind, row, label);
+  } catch {
     return undefined;
   }
-  return rows.macOf(rowText(kind, row, label));
+  return rows.macOf(text);
 }
 
 function unverifiable(seal: string): string {

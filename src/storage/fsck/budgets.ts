@@ -8,7 +8,7 @@
  * @module
  */
 
-import { formatMinor } from '../../domain/values/money.ts';
+import { shownMinor } from '../../domain/values/money.ts';
 import type { ErasedCalls, OpenCall } from '../port/ledger-store.ts';
 import type { BudgetState } from '../port/records.ts';
 import type { Expected } from './fold.ts';
@@ -91,7 +91,7 @@ function perhapsRefunded({ erased, erasedPersonal, unknown }: Expected) {
 function compare(check: RowCheck, budget: BudgetState, sums: Sums): void {
   const { token_id, currency, consumed, reserved } = budget;
   const { spent, reserved: held, perhapsRefunded } = sums;
-  const text = (amount: bigint) => `${formatMinor(amount, currency)} ${currency}`;
+  const text = (amount: bigint) => shownMinor(amount, currency);
   if (consumed > spent || consumed < spent - perhapsRefunded) {
     const least = perhapsRefunded > 0n ? `${text(spent - perhapsRefunded)} to ` : '';
     const both = `it says that ${text(consumed)} are spent, the log says ${least}${text(spent)}`;

@@ -7,8 +7,9 @@
  * @module
  */
 
-import { formatMinor, minorMax } from '../../domain/values/money.ts';
+import { minorMax, shownMinor } from '../../domain/values/money.ts';
 import type { EntryType } from '../../protocol/audit.ts';
+import { isCurrency } from '../../protocol/currencies.ts';
 import type { Debt } from '../port/ledger-store.ts';
 import type { Expected } from './fold.ts';
 import { lineageOf, type RowCheck } from './rows.ts';
@@ -33,16 +34,17 @@ export function createDebtCheck(expected: Expected): DebtCheck {
       const isCut = TELLING.some((type) => erased.has(type) || erasedPersonal.has(type));
       const owed = owedOn(expected);
       for (const key of new Set([...owed.keys(), ...found.keys()])) {
-        const [token_id = '', currency = ''] = key.split(' ');
+        const [token_id = '', ...rest] = key.split(' ');
+        const currency = rest.join(' ');
         const said = owed.get(key) ?? 0n;
-        const told = said < minorMax(currency) ? said : minorMax(currency);
+        const told = isCurrency(currency) && said > minorMax(currency) ? minorMax(currency) : said;
         const row = found.get(key) ?? 0n;
         if (row === told) continue;
         if (isCut && row > told) {
           check.note('debts while entries that may tell of them were erased');
           continue;
         }
-        const text = (amount: bigint) => `${formatMinor(amount, currency)} ${currency}`;
+        const text = (amount: bigint) => shownMinor(amount, currency);
         check.report('debt', token_id, `it owes ${text(row)}, the log says ${text(told)}`);
       }
     },
@@ -63,7 +65,7 @@ function owedOn(expected: Expected): Map<string, bigint> {
   return owed;
 }
 
-/** Neither has a space. */
+/** No id of a token has a space. */
 function keyOf(tokenId: string, currency: string): string {
   return `${tokenId} ${currency}`;
 }

@@ -10,7 +10,7 @@
  * @module
  */
 
-import { toMinor } from '../../domain/values/money.ts';
+import { fromMinor, isWritable, toMinor } from '../../domain/values/money.ts';
 import { canonicalJson } from '../../domain/wire/canonical.ts';
 import type {
   ApprovalRecord,
@@ -56,7 +56,7 @@ const FORMS = {
     chain: row.chain,
     // The budget's row: its currency and its ceiling.
     currency: row.budget?.currency,
-    max: row.budget && toMinor(row.budget.max_amount, row.budget.currency),
+    max: row.budget && (toMinor(row.budget.max_amount, row.budget.currency) ?? UNREADABLE),
   }),
   revocation: (row: RevocationFacts) => ({ token_id: row.token_id, revoked_at: row.revoked_at }),
   freeze: (row: FreezeRecord) => ({
@@ -149,6 +149,17 @@ function wordOf(value: unknown): unknown {
   if (typeof value === 'bigint') return `${value}`;
   if (value instanceof Date) return value.getTime();
   return value ?? null;
+}
+
+/**
+ * What stands for a value of a row that cannot be read. It has no canonical text, so the MAC of no row
+ * matches: such a row is one that was altered.
+ */
+export const UNREADABLE = Number.NaN;
+
+/** The ceiling of a budget's row, as its token says it. */
+export function ceilingOf(max: bigint, currency: string): number {
+  return isWritable(max, currency) ? fromMinor(max, currency) : UNREADABLE;
 }
 
 /**

@@ -9,7 +9,7 @@
 
 import type { GrantTerms } from '../../domain/authority/grant.ts';
 import type { StoredEntry } from '../../domain/log/entry.ts';
-import { fromMinor, toMinor } from '../../domain/values/money.ts';
+import { toMinor } from '../../domain/values/money.ts';
 import type { Budget } from '../../protocol/primitives.ts';
 import type { StepRecord } from '../port/composition-store.ts';
 import type {
@@ -26,7 +26,7 @@ import type {
   TokenRecord,
 } from '../port/records.ts';
 import { remembered, shared, TOKENS_REMEMBERED_MAX } from '../port/remembered.ts';
-import { revokedAt } from '../port/row-forms.ts';
+import { ceilingOf, revokedAt } from '../port/row-forms.ts';
 
 /** A row as the driver or JSON gives it. */
 export type Row = Readonly<Record<string, unknown>>;
@@ -238,7 +238,7 @@ export function chargeOf({ currency, amount }: Row): Charge | undefined {
 function budgetFieldOf({ currency, max }: Row): Budget | undefined {
   if (isAbsent(currency)) return undefined;
   const code = String(currency);
-  return { currency: code, max_amount: fromMinor(amountOf(max), code) };
+  return { currency: code, max_amount: ceilingOf(amountOf(max), code) };
 }
 
 function isAbsent(value: unknown): value is null | undefined {

@@ -64,7 +64,7 @@ export function createTokens(database: Database): TokenStore {
       const own = fixedOf(row.token as string);
       return {
         token: own.token,
-        lineage: (row.lineage as Row[]).map((link) => linkOf(link, own)),
+        lineage: ((row.lineage ?? []) as Row[]).map((link) => linkOf(link, own)),
         children: row.children as string[],
         childrenCount: Number(row.children_count),
         debts: ((row.debts ?? []) as Row[]).flatMap((debt) => chargeOf(debt) ?? []),

@@ -20,6 +20,7 @@ import type {
   IdempotencyRecord,
   IntentRecord,
 } from '../port/records.ts';
+import { UNREADABLE } from '../port/row-forms.ts';
 
 /** A record as a row: text and bytes stay, everything else is an integer or JSON, absent is null. */
 export type Row<Kept> = {
@@ -49,7 +50,7 @@ export function bindingOf(row: BindingRow): BindingRecord {
     capability: row.capability,
     root_principal: row.root_principal,
     price: chargeOf(row.price_currency, row.price_amount),
-    data: JSON.parse(row.data),
+    data: jsonOf(row.data),
     issued_at: timeOf(row.issued_at),
     mac: row.mac ?? undefined,
   };
@@ -59,12 +60,12 @@ export function grantOf(row: Row<GrantRecord>): GrantRecord {
   return {
     ...row,
     chain: row.chain ?? undefined,
-    scope: JSON.parse(row.scope),
-    parameters: JSON.parse(row.parameters),
+    scope: jsonOf(row.scope),
+    parameters: jsonOf(row.parameters),
     preview_digest: row.preview_digest ?? undefined,
     session_id: row.session_id ?? undefined,
-    approved_by: JSON.parse(row.approved_by),
-    approved_through: JSON.parse(row.approved_through),
+    approved_by: jsonOf(row.approved_by),
+    approved_through: jsonOf(row.approved_through),
     issued_at: timeOf(row.issued_at),
     expires_at: timeOf(row.expires_at),
     max_uses: Number(row.max_uses),
@@ -91,7 +92,7 @@ export function intentOf(row: IntentRow): IntentRecord {
     root_principal: row.root_principal,
     capability: row.capability,
     charge: chargeOf(row.charge_currency, row.charge_amount),
-    facts: JSON.parse(row.facts),
+    facts: jsonOf(row.facts),
     instance_id: row.instance_id,
     admitted_at: timeOf(row.admitted_at),
   };
@@ -105,18 +106,18 @@ export function approvalOf(
   return {
     ...row,
     chain: row.chain ?? undefined,
-    scope: JSON.parse(row.scope),
-    requested_through: JSON.parse(row.requested_through),
+    scope: jsonOf(row.scope),
+    requested_through: jsonOf(row.requested_through),
     session_id: row.session_id ?? undefined,
-    parameters: JSON.parse(row.parameters),
-    preview: row.preview === null ? undefined : JSON.parse(row.preview),
+    parameters: jsonOf(row.parameters),
+    preview: row.preview === null ? undefined : jsonOf(row.preview),
     preview_digest: row.preview_digest ?? undefined,
-    grant_policy: JSON.parse(row.grant_policy),
+    grant_policy: jsonOf(row.grant_policy),
     approvals_required: Number(row.approvals_required),
     approvals: approvals.map(({ approver, approved_at, terms, mac }) => ({
       approver,
       approved_at: timeOf(approved_at),
-      ...(terms !== null && { terms: JSON.parse(terms) }),
+      ...(terms !== null && { terms: jsonOf(terms) }),
       mac: mac ?? undefined,
     })),
     created_at: timeOf(row.created_at),
@@ -132,7 +133,7 @@ export function approvalOf(
 export function deliveryOf(row: Row<DeliveryRecord>): DeliveryRecord {
   return {
     ...row,
-    payload: JSON.parse(row.payload),
+    payload: jsonOf(row.payload),
     attempts: Number(row.attempts),
     last_error: row.last_error ?? undefined,
     next_attempt_at: optionalTime(row.next_attempt_at),
@@ -162,6 +163,22 @@ export function checkpointOf(row: Row<CheckpointRecord>): CheckpointRecord {
     size: Number(row.size),
     created_at: timeOf(row.created_at),
   };
+}
+
+/** A text that is no JSON was edited: the row is one whose MAC does not match. */
+// biome-ignore lint/suspicious/noExplicitAny: what it is, the record's type says.
+export function jsonOf(text: string): any {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return UNREADABLE;
+  }
+}
+
+/** The ids of a token's lineage. */
+export function lineageOf(text: string): string[] {
+  const ids = jsonOf(text);
+  return Array.isArray(ids) ? ids : [UNREADABLE as never];
 }
 
 export function timeOf(milliseconds: bigint): Date {

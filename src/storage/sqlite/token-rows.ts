@@ -7,12 +7,11 @@
  * @module
  */
 
-import { fromMinor } from '../../domain/values/money.ts';
 import type { BudgetState, LineageLink, TokenRecord } from '../port/records.ts';
 import { remembered, shared, TOKENS_REMEMBERED_MAX } from '../port/remembered.ts';
-import { revokedAt } from '../port/row-forms.ts';
+import { ceilingOf, revokedAt } from '../port/row-forms.ts';
 import type { Connection } from './connection.ts';
-import { timeOf } from './rows.ts';
+import { jsonOf, lineageOf, timeOf } from './rows.ts';
 
 /** A token as it stands in one snapshot. */
 export interface HeldToken {
@@ -129,14 +128,14 @@ function parsed(text: string): Fixed {
   const token: TokenRecord = {
     token_id: row.token_id,
     parent_token_id: row.parent_token_id ?? undefined,
-    lineage: JSON.parse(row.lineage),
+    lineage: lineageOf(row.lineage),
     chain: row.chain,
     subject: row.subject,
     root_principal: row.root_principal,
-    scope: JSON.parse(row.scope),
+    scope: jsonOf(row.scope),
     capability: row.capability ?? undefined,
-    purpose: JSON.parse(row.purpose),
-    budget: budget && { currency, max_amount: fromMinor(budget.max, currency) },
+    purpose: jsonOf(row.purpose),
+    budget: budget && { currency, max_amount: ceilingOf(budget.max, currency) },
     caller_class: row.caller_class,
     concurrent_branches: row.concurrent_branches,
     depth: row.depth,

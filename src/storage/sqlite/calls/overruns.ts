@@ -10,6 +10,7 @@ import type { Charge } from '../../port/records.ts';
 import type { Connection } from '../connection.ts';
 import { freeze } from '../freezes.ts';
 import type { LogWriter } from '../log/writer.ts';
+import { lineageOf } from '../rows.ts';
 
 export function keepOverrun(connection: Connection, log: LogWriter, overrun: Overrun): void {
   if (overrun.debt) addDebt(connection, overrun.token_id, overrun.debt);
@@ -23,7 +24,8 @@ function addDebt(connection: Connection, token_id: string, { currency, amount }:
     token_id,
   );
   const most = minorMax(currency);
-  for (const tokenId of JSON.parse(row?.lineage ?? '[]') as string[]) {
+  for (const tokenId of lineageOf(row?.lineage ?? '[]')) {
+    if (typeof tokenId !== 'string') continue;
     connection.run(
       `INSERT INTO debts (token_id, currency, amount) VALUES (?, ?, ?)
        ON CONFLICT (token_id, currency) DO UPDATE

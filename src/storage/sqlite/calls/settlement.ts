@@ -18,7 +18,7 @@ import type {
 import type { Connection } from '../connection.ts';
 import { eraseIntent } from '../log/erase.ts';
 import type { LogWriter } from '../log/writer.ts';
-import { type IntentRow, intentOf } from '../rows.ts';
+import { type IntentRow, intentOf, lineageOf } from '../rows.ts';
 import { endedActor } from '../tokens.ts';
 import { keepOverrun } from './overruns.ts';
 
@@ -170,7 +170,7 @@ function moveMoney(
   consumed: bigint,
 ): void {
   if (reserved === 0n && consumed === 0n) return;
-  for (const tokenId of JSON.parse(lineage) as string[]) {
+  for (const tokenId of lineageOf(lineage)) {
     connection.run(
       `UPDATE budgets SET reserved = reserved + ?, consumed = consumed + ?
        WHERE token_id = ? AND currency = ?`,
