@@ -57,6 +57,7 @@ const REQUEST_EDITS: readonly [name: string, set: Dialect][] = [
 
 const VOTE_EDITS: readonly [name: string, set: Dialect][] = [
   ['approver', "approver = 'human:mallory@example.com'"],
+  ['place', 'place = 1'],
   ['approved_at', later('approved_at')],
   [
     'terms',

@@ -5,15 +5,26 @@
  */
 
 import type { SmallLedger } from '../../src/testing/store/small-ledger.ts';
+import { callTamperings, debtTamperings, otherTamperings } from './call-tamperings.ts';
 
 /** How each dialect writes a list of one text, and where it counts children. */
-interface Dialect {
+export interface Dialect {
   list(text: string): string;
   readonly families: string;
+  /** The columns of what a call was charged. */
+  readonly charge: { readonly amount: string; readonly currency: string };
 }
 
-export const SQLITE: Dialect = { list: (text) => `'["${text}"]'`, families: 'tokens' };
-export const POSTGRES: Dialect = { list: (text) => `ARRAY['${text}']`, families: 'families' };
+export const SQLITE: Dialect = {
+  list: (text) => `'["${text}"]'`,
+  families: 'tokens',
+  charge: { amount: 'charge_amount', currency: 'charge_currency' },
+};
+export const POSTGRES: Dialect = {
+  list: (text) => `ARRAY['${text}']`,
+  families: 'families',
+  charge: { amount: 'amount', currency: 'currency' },
+};
 
 /** A change, what the finding is about, and what it says. */
 export interface Tampering {
@@ -24,7 +35,7 @@ export interface Tampering {
   readonly says: RegExp;
 }
 
-type Row = [name: string, sql: string, what: string, where: string, says: RegExp];
+export type Row = [name: string, sql: string, what: string, where: string, says: RegExp];
 
 /** Makes a second row of one that is there, under another id. */
 function copyOf(table: string, key: string, [from, to]: [string, string], changes = ''): string {
@@ -136,35 +147,6 @@ function widerTamperings({ root, child }: SmallLedger, { list }: Dialect): Row[]
   ];
 }
 
-function debtTamperings({ owing, child, root }: SmallLedger): Row[] {
-  return [
-    ['debt forgotten', 'DELETE FROM debts', 'debt', owing, /owes 0\.00 USD, the log says 0\.05/],
-    ['less debt', 'UPDATE debts SET amount = 1', 'debt', owing, /owes 0\.01 USD/],
-    ['more debt', 'UPDATE debts SET amount = 500', 'debt', owing, /owes 5\.00 USD/],
-    [
-      'debt made up',
-      `INSERT INTO debts (token_id, currency, amount) VALUES ('${child}', 'EUR', 7)`,
-      'debt',
-      child,
-      /owes 0\.07 EUR, the log says 0\.00/,
-    ],
-    [
-      'debt in no currency',
-      `INSERT INTO debts (token_id, currency, amount) VALUES ('${child}', 'USA', 7)`,
-      'debt',
-      child,
-      /owes 7 of "USA", the log says 0 of "USA"/,
-    ],
-    [
-      'debt moved',
-      `UPDATE debts SET token_id = '${root}'`,
-      'debt',
-      root,
-      /owes 0\.05 USD, the log says 0\.00/,
-    ],
-  ];
-}
-
 function budgetTamperings({ root, child, revoked }: SmallLedger): Row[] {
   const set = (change: string, id: string) =>
     `UPDATE budgets SET ${change} WHERE token_id = '${id}'`;
@@ -247,6 +229,28 @@ function decisionTamperings(
       /status is "pending", the log says "denied"/,
     ],
     ['a denial by another', set("decided_by = 'human:x'", denied), 'request', denied, /decided_by/],
+    [
+      'a reason made up',
+      set("reason = 'forged'", granted),
+      'request',
+      granted,
+      /reason is "forged"/,
+    ],
+    ['no time', set('decided_at = NULL', granted), 'request', granted, /decided_at is null/],
+    [
+      'another time',
+      set('decided_at = (SELECT max(expires_at) FROM freezes_later)', denied),
+      'request',
+      denied,
+      /decided_at is "2100-/,
+    ],
+    [
+      'a vote in another place',
+      `UPDATE approvals SET place = 7 WHERE approval_request_id = '${granted}' AND place = 1`,
+      'request',
+      granted,
+      /human:two in place 7/,
+    ],
     [
       'a denial made up',
       set("status = 'denied'", pending),
@@ -345,46 +349,6 @@ function decisionTamperings(
   ];
 }
 
-function otherTamperings({ reconciled }: SmallLedger): Row[] {
-  return [
-    [
-      'a freeze lifted',
-      "DELETE FROM freezes WHERE what = 'capability'",
-      'freeze',
-      'capability book_flight',
-      /is missing/,
-    ],
-    [
-      'a freeze that ends',
-      "UPDATE freezes SET until = frozen_at WHERE what = 'capability'",
-      'freeze',
-      'capability book_flight',
-      /until is/,
-    ],
-    [
-      'a freeze by another',
-      "UPDATE freezes SET frozen_by = 'human:x' WHERE what = 'capability'",
-      'freeze',
-      'capability book_flight',
-      /frozen_by is "human:x"/,
-    ],
-    [
-      'a freeze made up',
-      "UPDATE freezes SET target = 'cancel' WHERE what = 'capability'",
-      'freeze',
-      'capability cancel',
-      /no entry/,
-    ],
-    [
-      'a reconciliation taken back',
-      `UPDATE intents SET reconciled_at = NULL WHERE invocation_id = '${reconciled}'`,
-      'call',
-      reconciled,
-      /kept as unknown/,
-    ],
-  ];
-}
-
 export function tamperings(ledger: SmallLedger, dialect: Dialect): Tampering[] {
   const rows = [
     ...tokenTamperings(ledger, dialect),
@@ -392,6 +356,7 @@ export function tamperings(ledger: SmallLedger, dialect: Dialect): Tampering[] {
     ...budgetTamperings(ledger),
     ...debtTamperings(ledger),
     ...decisionTamperings(ledger, dialect),
+    ...callTamperings(ledger, dialect),
     ...otherTamperings(ledger),
   ];
   return rows.map(([name, sql, what, where, says]) => ({ name, sql, what, where, says }));

@@ -6,6 +6,7 @@
 
 import { failure, Refusal, refuse } from '../../domain/failure.ts';
 import { eventClassOf } from '../../domain/invocation/side-effect.ts';
+import { isWritable } from '../../domain/values/money.ts';
 import type { InvocationIds } from '../../protocol/invocation.ts';
 import type { IndeterminateInvocation, ReconcileAnswer } from '../../protocol/operator.ts';
 import type { JsonObject, Money } from '../../protocol/primitives.ts';
@@ -48,7 +49,7 @@ export function closeAbandoned(parts: Parts): Close {
       parameters_digest: fact('parameters_digest'),
       approval_request_id: fact('approval_request_id'),
       approval_grant_id: fact('approval_grant_id'),
-      cost_actual: intent.charge && moneyOf(intent.charge),
+      cost_actual: chargedBy(intent) ?? undefined,
       detail: (detail as JsonObject | null) ?? undefined,
       retention: capability?.observability?.retention,
     });
@@ -127,6 +128,7 @@ function viewOf(intent: IntentRecord): IndeterminateInvocation {
   };
 }
 
+/** Nothing where the row says what no call can be charged: fsck finds that, and others are told all the same. */
 function chargedBy({ charge }: IntentRecord): Money | null {
-  return charge ? moneyOf(charge) : null;
+  return charge && isWritable(charge.amount, charge.currency) ? moneyOf(charge) : null;
 }

@@ -4,17 +4,23 @@ import { listedRowKeys } from '../../keyring/row-keys.ts';
 import { createLog } from '../../log.ts';
 import { checkMacs } from '../../storage/fsck/macs.ts';
 import { openStore } from '../../storage/open.ts';
+import type { IntentRecord } from '../../storage/port/records.ts';
 import { rowText } from '../../storage/port/row-forms.ts';
 import type { Store } from '../../storage/port/store.ts';
+import { outcomeEntry } from '../../testing/entries.ts';
 import {
   admission,
   approval,
   at,
   binding,
+  cents,
   childToken,
   entry,
   freezeOf,
+  newId,
   rootToken,
+  settlement,
+  usd,
 } from '../../testing/fixtures.ts';
 import { createAlarms } from '../core/alarms.ts';
 import { authenticStore, revocationMac } from './authentic-store.ts';
@@ -75,6 +81,49 @@ test('authenticStore() makes a child absent whose parent does not match', async 
 
   assert.deepEqual([token, lineage], [undefined, []]);
 });
+
+/** A call of unknown outcome whose row says 90 dollars, under the root; and its entry, if it says otherwise. */
+async function unknownCall(changed?: (intent: IntentRecord, other: string) => IntentRecord) {
+  const root = rootToken({ budget: cents(10_000) });
+  const other = rootToken();
+  for (const each of [root, other]) await store.insertRoot(each, entry());
+  const { lineage: judged } = await store.load({ tokenId: root.token_id });
+  const call = admission(root, { charge: usd(9_000n), judged });
+  await store.admit(call);
+  const intent = changed ? changed(call.intent, other.token_id) : call.intent;
+  const outcome = 'indeterminate';
+  await store.settle(settlement(call, { outcome, entry: outcomeEntry(intent, { outcome }) }));
+  const spent = async () =>
+    (await store.load({ tokenId: root.token_id })).lineage[0]?.budget?.consumed;
+  return { id: call.intent.invocation_id, spent };
+}
+
+test('authenticStore() gives a charge back that the entry of the call says', async () => {
+  const { id, spent } = await unknownCall();
+
+  const intent = await store.reconcile(id, true, () => entry());
+
+  assert.notEqual(intent, undefined);
+  assert.deepEqual([await spent(), raised], [0n, []]);
+});
+
+for (const [name, changed] of [
+  ['another amount', (intent) => ({ ...intent, charge: usd(10n) })],
+  ['another currency', (intent) => ({ ...intent, charge: { currency: 'EUR', amount: 9_000n } })],
+  ['another token', (intent, token_id) => ({ ...intent, token_id })],
+  ['no charge', (intent) => ({ ...intent, charge: undefined })],
+  ['another call', (intent) => ({ ...intent, invocation_id: newId('inv-') })],
+] as [string, (intent: IntentRecord, other: string) => IntentRecord][]) {
+  test(`authenticStore() gives nothing back where the entry says ${name}`, async () => {
+    const { id, spent } = await unknownCall(changed);
+
+    const intent = await store.reconcile(id, true, () => entry());
+
+    assert.equal(intent, undefined);
+    assert.deepEqual([await spent(), raised], [9_000n, ['row_altered']]);
+    assert.match(lines.join(), /the entry of a call does not match its row/);
+  });
+}
 
 /** Begins the next log, as `writ recover` does when nothing is left to void. */
 async function breakLog(): Promise<void> {

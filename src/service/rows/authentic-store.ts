@@ -12,6 +12,8 @@
  * @module
  */
 
+import { entryView } from '../../domain/log/entry.ts';
+import { toMinor } from '../../domain/values/money.ts';
 import type { RowKeys } from '../../keyring/row-keys.ts';
 import type {
   Admission,
@@ -19,7 +21,7 @@ import type {
   Overrun,
   Settlement,
 } from '../../storage/port/invocation-store.ts';
-import type { BindingRecord } from '../../storage/port/records.ts';
+import type { BindingRecord, IntentRecord } from '../../storage/port/records.ts';
 import { type RowKind, type RowOf, rowText } from '../../storage/port/row-forms.ts';
 import { type Store, StoreUnavailable } from '../../storage/port/store.ts';
 import type { Alarms } from '../core/alarms.ts';
@@ -117,16 +119,59 @@ function callRows(store: Store, rows: RowSealing, check: RowCheck): Partial<Stor
     },
     append: (entries, bindings = [], overrun = undefined) =>
       store.append(entries, bound(bindings), sealedOverrun(rows, overrun)),
-    reconcile: (invocationId, refund, entry, by) =>
-      store.reconcile(invocationId, refund, entry, {
-        ...by,
-        overrun: sealedOverrun(rows, by?.overrun),
-      }),
+    async reconcile(invocationId, refund, entry, by) {
+      const isTold = refund ? await chargeTold(store, invocationId) : undefined;
+      try {
+        const told: typeof entry = (intent) => {
+          if (isTold && !isTold(intent)) throw new AlteredCall();
+          return entry(intent);
+        };
+        const overrun = sealedOverrun(rows, by?.overrun);
+        return await store.reconcile(invocationId, refund, told, { ...by, overrun });
+      } catch (error) {
+        if (!(error instanceof AlteredCall)) throw error;
+        check.altered('call', invocationId);
+        return undefined;
+      }
+    },
     endStep: (step, instanceId, results) => {
       return store.endStep(step, instanceId, { ...results, ...kept(results) });
     },
   };
 }
+
+/** The row of a call says another token or another charge than the call's entry. */
+class AlteredCall extends Error {
+  override readonly name = 'AlteredCall';
+}
+
+/**
+ * Whether the row of a call of unknown outcome says what its entry says: what is given back is the row's
+ * charge, and the row has no MAC. Where retention erased entries, a row whose entry is not found is
+ * believed, since such a row is kept for this very question.
+ */
+async function chargeTold(
+  store: Store,
+  invocationId: string,
+): Promise<((intent: IntentRecord) => boolean) | undefined> {
+  await store.sequence();
+  const query = { invocationId, entryType: 'invocation', limit: ENTRIES_OF_A_CALL } as const;
+  const { entries } = await store.queryEntries(query);
+  const entry = entries.map(entryView).find(({ state }) => state === 'indeterminate');
+  if (entry) {
+    const { cost_actual } = entry;
+    const amount = cost_actual ? toMinor(cost_actual.amount, cost_actual.currency) : 0n;
+    return ({ token_id, charge }) =>
+      token_id === entry.token_id &&
+      (charge?.amount ?? 0n) === amount &&
+      (amount === 0n || charge?.currency === cost_actual?.currency);
+  }
+  const erased = [...(await store.erasures()).keys()];
+  return erased.some((what) => what !== 'personal') ? undefined : () => false;
+}
+
+/** A call has one entry, and at most one more where two processes closed it. */
+const ENTRIES_OF_A_CALL = 8;
 
 function sealedOverrun(rows: RowSealing, overrun: Overrun | undefined): Overrun | undefined {
   if (!overrun?.freeze) return overrun;

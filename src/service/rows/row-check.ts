@@ -25,7 +25,7 @@ import type { RowLogs } from './row-logs.ts';
 
 export interface RowCheck {
   /** Tells of a row that does not match. */
-  altered(kind: RowKind, id: string): void;
+  altered(kind: RowKind | 'call', id: string): void;
   /** The debts that can be told; one that cannot be was not kept by us. */
   debtsOf(tokenId: string, debts: readonly Charge[]): readonly Charge[];
   /**
@@ -51,7 +51,8 @@ interface Lineage {
 
 export function createRowCheck(rows: RowKeys, alarms: Alarms, logs: RowLogs): RowCheck {
   const altered: RowCheck['altered'] = (kind, id) => {
-    const message = `the MAC of a ${kind} does not match its row: it was changed outside the service`;
+    const other = kind === 'call' ? 'the entry of a call' : `the MAC of a ${kind}`;
+    const message = `${other} does not match its row: it was changed outside the service`;
     alarms.raise('row_altered', { kind, id }, message);
   };
   const standingOf: StandingOf = (kind, id, row) => {

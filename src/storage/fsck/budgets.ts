@@ -11,7 +11,7 @@
 import { shownMinor } from '../../domain/values/money.ts';
 import type { ErasedCalls, OpenCall } from '../port/ledger-store.ts';
 import type { BudgetState } from '../port/records.ts';
-import type { Expected } from './fold.ts';
+import { type Expected, isWordGone } from './fold.ts';
 import { lineageOf, type RowCheck } from './rows.ts';
 
 export interface BudgetCheck {
@@ -82,10 +82,8 @@ function sumOf(
 }
 
 /** Calls of unknown outcome, where an act is gone that may have given their money back. */
-function perhapsRefunded({ erased, erasedPersonal, unknown }: Expected) {
-  const isGone =
-    erased.has('operator') || erased.has('settlement') || erasedPersonal.has('operator');
-  return isGone ? [...unknown.values()] : [];
+function perhapsRefunded(expected: Expected) {
+  return isWordGone(expected) ? [...expected.unknown.values()] : [];
 }
 
 function compare(check: RowCheck, budget: BudgetState, sums: Sums): void {

@@ -63,6 +63,8 @@ export interface ExpectedRequest {
   status: ApprovalStatus;
   grantId?: string | undefined;
   decidedBy?: string | null | undefined;
+  /** The time of the entry that decided it. */
+  decidedAt?: string | undefined;
   reason?: unknown;
   /** A decision whose kind was erased names this request. */
   isUncertain: boolean;
@@ -88,6 +90,7 @@ interface ExpectedFreeze {
 
 interface UnknownCost {
   readonly tokenId: string;
+  readonly currency: string | undefined;
   readonly amount: bigint;
 }
 
@@ -179,7 +182,8 @@ function foldInvocation(expected: Expected, entry: AuditEntry): void {
   const amount = amountOf(entry);
   if (token_id !== null && amount > 0n) tokenOf(expected.tokens, token_id).spent += amount;
   if (state === 'indeterminate' && invocation_id !== null) {
-    expected.unknown.set(invocation_id, { tokenId: token_id ?? '', amount });
+    const currency = chargeOf(entry.cost_actual)?.currency;
+    expected.unknown.set(invocation_id, { tokenId: token_id ?? '', currency, amount });
   }
   if (grantId === null) return;
   const grant = grantOf(expected.grants, grantId);
@@ -250,10 +254,12 @@ function foldDecision(expected: Expected, entry: AuditEntry): void {
   }
   if (said === 'denied') {
     Object.assign(request, { status: 'denied', decidedBy: entry.root_principal });
+    request.decidedAt = entry.timestamp;
     request.reason = detail?.reason;
   }
   if (said !== 'granted' || grantId === null) return;
   Object.assign(request, { status: 'approved', decidedBy: entry.root_principal, grantId });
+  request.decidedAt = entry.timestamp;
   const grant = grantOf(expected.grants, grantId);
   Object.assign(grant, { givenBy: entry.entry_id, requestId: id });
   if (detail) grant.told = toldOf(detail, GRANT_KEYS);
@@ -307,6 +313,11 @@ function chargeOf(money: unknown): Charge | undefined {
   if (!isObject(money) || typeof money.currency !== 'string') return undefined;
   const amount = toMinor(money.amount as number, money.currency);
   return amount === undefined ? undefined : { currency: money.currency, amount };
+}
+
+/** Whether an act is gone that may have told the outcome of a call, and given its money back. */
+export function isWordGone({ erased, erasedPersonal }: Expected): boolean {
+  return erased.has('operator') || erased.has('settlement') || erasedPersonal.has('operator');
 }
 
 export function tokenOf(tokens: Expected['tokens'], id: string): ExpectedToken {

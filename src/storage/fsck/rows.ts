@@ -15,18 +15,25 @@ import {
   issuanceFacts,
   requestFacts,
 } from '../../domain/log/entry-facts.ts';
+import { shownMinor } from '../../domain/values/money.ts';
 import { canonicalJson } from '../../domain/wire/canonical.ts';
 import type { EntryType } from '../../protocol/audit.ts';
 import { freezeKey, type TokenState, type UnknownCall } from '../port/ledger-store.ts';
 import type { ApprovalRecord, FreezeRecord, GrantRecord, TokenRecord } from '../port/records.ts';
-import { type Expected, type ExpectedGrant, type ExpectedRequest, tokenOf } from './fold.ts';
+import {
+  type Expected,
+  type ExpectedGrant,
+  type ExpectedRequest,
+  isWordGone,
+  tokenOf,
+} from './fold.ts';
 
 export type LedgerPart = 'token' | 'budget' | 'debt' | 'request' | 'grant' | 'freeze' | 'call';
 
 export interface RowCheck {
   readonly expected: Expected;
   /** Ids of rows that were seen, by kind. */
-  readonly seen: Record<'token' | 'request' | 'grant' | 'freeze', Set<string>>;
+  readonly seen: Record<'token' | 'request' | 'grant' | 'freeze' | 'call', Set<string>>;
   /** How many erased entries of a type were taken for those that rows are without. */
   readonly explained: Map<EntryType, number>;
   report(what: LedgerPart, where: string, detail: string): void;
@@ -39,7 +46,7 @@ export function createRowCheck(
   tell: Pick<RowCheck, 'report' | 'note'>,
 ): RowCheck {
   const ids = () => new Set<string>();
-  const seen = { token: ids(), request: ids(), grant: ids(), freeze: ids() };
+  const seen = { token: ids(), request: ids(), grant: ids(), freeze: ids(), call: ids() };
   return { expected, seen, explained: new Map(), ...tell };
 }
 
@@ -177,14 +184,17 @@ function checkDecision(check: RowCheck, request: ApprovalRecord, known: Expected
     check.note('approval requests with a decision that was erased');
     return;
   }
-  const approvers = request.approvals.map(({ approver }) => approver);
+  const approvers = request.approvals.map(({ approver, place }) =>
+    place === undefined ? approver : `${approver} in place ${place}`,
+  );
   const votes = known.votes.map((vote, place) => vote ?? approvers[place] ?? null);
   const told: Facts = {
     status: known.status,
     approvals: votes,
     grant_id: known.grantId ?? null,
     ...(known.decidedBy !== null && { decided_by: known.decidedBy ?? null }),
-    ...(known.reason !== undefined && { reason: known.reason }),
+    reason: known.reason ?? null,
+    decided_at: known.decidedAt ?? null,
     ...(known.terms !== undefined && { terms: known.terms }),
   };
   const found: Facts = {
@@ -193,10 +203,22 @@ function checkDecision(check: RowCheck, request: ApprovalRecord, known: Expected
     grant_id: request.grant_id ?? null,
     decided_by: request.decided_by ?? null,
     reason: request.reason ?? null,
+    decided_at: decidedAt(request, known),
     terms: request.approvals[0]?.terms ?? null,
   };
   for (const key of differing(told, found))
     check.report('request', id, difference(key, told, found));
+}
+
+/** The entry is made a moment before or after the decision: a time as near as this is the entry's. */
+const DECIDED_WITHIN_MS = 60_000;
+
+function decidedAt({ decided_at }: ApprovalRecord, known: ExpectedRequest): string | null {
+  if (decided_at === undefined) return null;
+  const told = known.decidedAt;
+  const isNear =
+    told !== undefined && Math.abs(decided_at.getTime() - Date.parse(told)) <= DECIDED_WITHIN_MS;
+  return isNear ? told : decided_at.toISOString();
 }
 
 export function checkGrant(check: RowCheck, grant: GrantRecord): void {
@@ -264,18 +286,33 @@ export function checkFreeze(check: RowCheck, freeze: FreezeRecord): void {
 }
 
 /** Such a call can be refunded, so one that was reconciled must not be among them again. */
-export function checkUnknownCall(check: RowCheck, { invocation_id: id }: UnknownCall): void {
-  if (check.expected.unknown.has(id) || explain(check, 'invocation')) return;
-  check.report(
-    'call',
-    id,
-    'its outcome is kept as unknown, the log does not say so or tells it later',
-  );
+export function checkUnknownCall(check: RowCheck, call: UnknownCall): void {
+  const { invocation_id: id, token_id, currency, amount, consumed } = call;
+  const known = check.expected.unknown.get(id);
+  if (!known) {
+    if (explain(check, 'invocation')) return;
+    const detail = 'its outcome is kept as unknown, the log does not say so or tells it later';
+    check.report('call', id, detail);
+    return;
+  }
+  check.seen.call.add(id);
+  if (token_id !== known.tokenId) {
+    check.report('call', id, `it is of token ${token_id}, the log says ${known.tokenId}`);
+  }
+  const isOther = known.amount > 0n && currency !== known.currency;
+  if (!isOther && amount === known.amount && consumed === known.amount) return;
+  const kept = shownMinor(amount === known.amount ? consumed : amount, currency ?? '');
+  const told = shownMinor(known.amount, known.currency ?? '');
+  check.report('call', id, `it was charged ${kept}, the log says ${told}`);
 }
 
 /** Entries whose rows were not seen. */
 export function checkMissing({ expected, seen, report }: RowCheck): void {
-  const missing = (what: keyof RowCheck['seen'], id: string, by: string | undefined) => {
+  const missing = (
+    what: Exclude<keyof RowCheck['seen'], 'call'>,
+    id: string,
+    by: string | undefined,
+  ) => {
     if (by !== undefined && !seen[what].has(id))
       report(what, id, `it is missing, entry ${by} made it`);
   };
@@ -283,6 +320,12 @@ export function checkMissing({ expected, seen, report }: RowCheck): void {
   for (const [id, { askedBy }] of expected.requests) missing('request', id, askedBy);
   for (const [id, { givenBy }] of expected.grants) missing('grant', id, givenBy);
   for (const [key, { by }] of expected.freezes) missing('freeze', key, by);
+  // Calls that took nothing, and steps of composed ones, are kept nowhere but in the log.
+  for (const [id, { amount }] of isWordGone(expected) ? [] : expected.unknown) {
+    if (amount > 0n && !seen.call.has(id)) {
+      report('call', id, 'its outcome is unknown, and it is not kept as such');
+    }
+  }
 }
 
 function unexplained(check: RowCheck, what: LedgerPart, id: string, type: EntryType): void {

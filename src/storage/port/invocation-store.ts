@@ -104,8 +104,9 @@ export interface InvocationStore {
 
   /**
    * What an indeterminate call turned out to be: by an operator, or by its handler that ended late.
-   * `refund` gives the charge back on every token it was taken from; an overrun is kept as `settle`
-   * keeps one. Happens once: `undefined` when the call is unknown or was reconciled before.
+   * `refund` gives the charge back on every token it was taken from, and never more than the intent that
+   * `entry` is given says; an overrun is kept as `settle` keeps one. Happens once: `undefined` when the
+   * call is unknown or was reconciled before. When `entry` throws, nothing changes, and this rejects with it.
    */
   reconcile(
     invocationId: string,

@@ -70,6 +70,11 @@ export interface OpenCall {
 export interface UnknownCall {
   readonly operation_id: string;
   readonly invocation_id: string;
+  readonly token_id: string;
+  readonly currency?: string | null | undefined;
+  /** What it was charged, and what is given back if it turns out to have had no effect. */
+  readonly amount: bigint;
+  readonly consumed: bigint;
 }
 
 export interface TokenState {

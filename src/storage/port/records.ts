@@ -93,6 +93,8 @@ export interface ApprovalVote {
   readonly approver: string;
   readonly approved_at: Date;
   readonly terms?: GrantTerms | undefined;
+  /** The place that the row has, where that is not its place in the list: no service kept such a row. */
+  readonly place?: number | undefined;
   readonly mac?: string | undefined;
 }
 

@@ -176,7 +176,11 @@ export function revokedAt(
 
 /** The votes of a request, each with its place. */
 export function votesOf({ approval_request_id, approvals }: ApprovalRecord): VoteFacts[] {
-  return approvals.map((vote, place) => ({ ...vote, approval_request_id, place }));
+  return approvals.map((vote, index) => ({
+    ...vote,
+    approval_request_id,
+    place: vote.place ?? index,
+  }));
 }
 
 /** Whether the rows that a step holds differ from those on which it was decided. */

@@ -208,7 +208,7 @@ export const REQUEST_COLUMNS = `r.approval_request_id, r.capability, r.contract_
   r.preview, r.preview_digest, r.grant_policy, r.approvals_required, r.created_at, r.expires_at,
   r.decided_at, r.decided_by, r.reason, r.grant_id, r.requested_through, r.chain, r.mac,
   (SELECT jsonb_agg(jsonb_build_object('approver', a.approver, 'approved_at', a.approved_at,
-    'terms', a.terms, 'mac', a.mac) ORDER BY a.place) FROM approvals a
+    'terms', a.terms, 'place', a.place, 'mac', a.mac) ORDER BY a.place) FROM approvals a
     WHERE a.approval_request_id = r.approval_request_id) AS approvals`;
 
 const INSERT: Statement = {

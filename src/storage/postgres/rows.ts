@@ -169,10 +169,11 @@ export function approvalOf(row: Row): ApprovalRecord {
   return {
     ...given<ApprovalRecord>(row),
     ...times(row, ['created_at', 'expires_at', 'decided_at']),
-    approvals: approvals.map((approval) => ({
+    approvals: approvals.map((approval, index) => ({
       approver: String(approval.approver),
       approved_at: timeOf(approval.approved_at),
       ...optional('terms', (approval.terms as GrantTerms | null) ?? undefined),
+      ...optional('place', Number(approval.place) === index ? undefined : Number(approval.place)),
       ...optional('mac', (approval.mac as string | null) ?? undefined),
     })),
   };

@@ -235,7 +235,7 @@ function findPending(connection: Connection, request: ApprovalRecord): ApprovalR
 
 function withApprovals(connection: Connection, row: RequestRow): ApprovalRecord {
   const approvals = connection.all<Row<ApprovalVote>>(
-    'SELECT approver, approved_at, terms, mac FROM approvals WHERE approval_request_id = ? ORDER BY place',
+    'SELECT approver, approved_at, terms, place, mac FROM approvals WHERE approval_request_id = ? ORDER BY place',
     row.approval_request_id,
   );
   return approvalOf(row, approvals);

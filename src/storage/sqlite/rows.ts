@@ -114,10 +114,11 @@ export function approvalOf(
     preview_digest: row.preview_digest ?? undefined,
     grant_policy: jsonOf(row.grant_policy),
     approvals_required: Number(row.approvals_required),
-    approvals: approvals.map(({ approver, approved_at, terms, mac }) => ({
+    approvals: approvals.map(({ approver, approved_at, terms, place, mac }, index) => ({
       approver,
       approved_at: timeOf(approved_at),
       ...(terms !== null && { terms: jsonOf(terms) }),
+      ...(Number(place) !== index && { place: Number(place) }),
       mac: mac ?? undefined,
     })),
     created_at: timeOf(row.created_at),

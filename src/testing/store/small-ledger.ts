@@ -47,6 +47,8 @@ export interface SmallLedger {
   readonly grant: string;
   /** The invocation whose unknown outcome an operator told. */
   readonly reconciled: string;
+  /** The one whose outcome is unknown still: 10 cents of the child. */
+  readonly unknown: string;
 }
 
 export async function fillLedger(store: Store): Promise<SmallLedger> {
@@ -73,7 +75,7 @@ export async function fillLedger(store: Store): Promise<SmallLedger> {
   await store.settle(settlement(over, { overrun }));
   await spend({ outcome: 'failed', actual: 5n });
   await spend({ outcome: 'no_effect' });
-  await spend({ outcome: 'indeterminate' });
+  const unknown = await spend({ outcome: 'indeterminate' });
   const reconciled = await spend({ outcome: 'indeterminate' });
   await store.reconcile(reconciled, true, () => reconcileEntry(reconciled, true));
 
@@ -100,6 +102,7 @@ export async function fillLedger(store: Store): Promise<SmallLedger> {
     granted: request.approval_request_id,
     grant: grant.grant_id,
     reconciled,
+    unknown,
   };
 }
 

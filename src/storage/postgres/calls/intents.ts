@@ -162,7 +162,9 @@ const TO_RECONCILE: Statement = {
 
 const REFUND: Statement = {
   name: 'refund',
-  text: 'SELECT writ_spend(charged, 0, -consumed) FROM intents WHERE operation_id = $1',
+  text: `SELECT writ_spend(ARRAY(SELECT c FROM unnest(i.charged) c WHERE c = ANY (t.lineage)), 0,
+      -least(i.consumed, coalesce(i.amount, 0)))
+    FROM intents i JOIN tokens t USING (token_id) WHERE i.operation_id = $1`,
 };
 
 const RECONCILED: Statement = {

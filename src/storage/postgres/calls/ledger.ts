@@ -155,7 +155,8 @@ const OPEN: Statement = {
 
 const UNKNOWN: Statement = {
   name: 'ledger_unknown',
-  text: `SELECT operation_id, invocation_id FROM intents
+  text: `SELECT operation_id, invocation_id, token_id, currency, coalesce(amount, 0)::bigint AS amount,
+      consumed::bigint AS consumed FROM intents
     WHERE outcome = 'indeterminate' AND reconciled_at IS NULL`,
 };
 

@@ -13,6 +13,7 @@ import {
   type LedgerSight,
   showRow,
   type TokenState,
+  type UnknownCall,
 } from '../../port/ledger-store.ts';
 import type { FreezeRecord } from '../../port/records.ts';
 import { loadApproval } from '../approvals.ts';
@@ -115,8 +116,9 @@ function readCalls(connection: Connection, see: LedgerSight): void {
   for (const { reserved, grant_id, ...call } of open) {
     see.openCall({ ...call, reserved: reserved ?? 0n, grant_id: grant_id ?? undefined });
   }
-  const unknown = connection.all<{ operation_id: string; invocation_id: string }>(
-    `SELECT operation_id, invocation_id FROM intents
+  const unknown = connection.all<UnknownCall>(
+    `SELECT operation_id, invocation_id, token_id, charge_currency AS currency,
+       coalesce(charge_amount, 0) AS amount, coalesce(consumed, 0) AS consumed FROM intents
      WHERE outcome = 'indeterminate' AND reconciled_at IS NULL`,
   );
   for (const call of unknown) see.unknownCall(call);

@@ -94,7 +94,8 @@ export function reconcile(
   );
   if (!row) return undefined;
 
-  const refunded = refund ? row.consumed : 0n;
+  const charged = row.charge_amount ?? 0n;
+  const refunded = !refund ? 0n : row.consumed < charged ? row.consumed : charged;
   connection.run(
     'UPDATE intents SET reconciled_at = ?, consumed = consumed - ? WHERE operation_id = ?',
     now,

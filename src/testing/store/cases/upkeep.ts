@@ -137,6 +137,20 @@ export const UNKNOWN_OUTCOME_CASES: Cases = {
     same(await store.indeterminate(10), []);
   },
 
+  'reconcile() changes nothing when its entry cannot be made': async (store) => {
+    const { line, call } = await lostCall(store);
+    const tokens = line.map(({ token_id }) => token_id);
+    const refuse = () => {
+      throw new Error('the row is another');
+    };
+
+    await unchanged(store, { tokens }, async () => {
+      await assert.rejects(store.reconcile(call.invocation_id, true, refuse), /the row is another/);
+    });
+
+    assert.notEqual(await store.reconcile(call.invocation_id, true, () => entry()), undefined);
+  },
+
   'reconcile() happens once': async (store) => {
     for (const first of [true, false]) {
       const { line, call } = await lostCall(store);

@@ -1,0 +1,97 @@
+/**
+ * Calls of unknown outcome, debts and freezes in a small ledger, changed by an attacker.
+ *
+ * @module
+ */
+
+import type { SmallLedger } from '../../src/testing/store/small-ledger.ts';
+import type { Dialect, Row } from './tamperings.ts';
+
+export function callTamperings({ unknown, root }: SmallLedger, { charge }: Dialect): Row[] {
+  const set = (change: string) => `UPDATE intents SET ${change} WHERE invocation_id = '${unknown}'`;
+  const more = `${charge.amount} = 9000, reserved = 9000, consumed = 9000`;
+  return [
+    ['a greater charge', set(more), 'call', unknown, /charged 90\.00 USD, the log says 0\.10 USD/],
+    ['a greater refund', set('consumed = 90'), 'call', unknown, /charged 0\.90 USD/],
+    ['a charge in none', set(`${charge.currency} = 'USA'`), 'call', unknown, /charged 10 of "USA"/],
+    ['a charge of another', set(`token_id = '${root}'`), 'call', unknown, /is of token/],
+    ['an outcome made up', set("outcome = 'completed'"), 'call', unknown, /not kept as such/],
+    ['an act made up', set('reconciled_at = settled_at'), 'call', unknown, /not kept as such/],
+    [
+      'a call removed',
+      `DELETE FROM intents WHERE invocation_id = '${unknown}'`,
+      'call',
+      unknown,
+      /not kept as such/,
+    ],
+  ];
+}
+
+export function debtTamperings({ owing, child, root }: SmallLedger): Row[] {
+  return [
+    ['debt forgotten', 'DELETE FROM debts', 'debt', owing, /owes 0\.00 USD, the log says 0\.05/],
+    ['less debt', 'UPDATE debts SET amount = 1', 'debt', owing, /owes 0\.01 USD/],
+    ['more debt', 'UPDATE debts SET amount = 500', 'debt', owing, /owes 5\.00 USD/],
+    [
+      'debt made up',
+      `INSERT INTO debts (token_id, currency, amount) VALUES ('${child}', 'EUR', 7)`,
+      'debt',
+      child,
+      /owes 0\.07 EUR, the log says 0\.00/,
+    ],
+    [
+      'debt in no currency',
+      `INSERT INTO debts (token_id, currency, amount) VALUES ('${child}', 'USA', 7)`,
+      'debt',
+      child,
+      /owes 7 of "USA", the log says 0 of "USA"/,
+    ],
+    [
+      'debt moved',
+      `UPDATE debts SET token_id = '${root}'`,
+      'debt',
+      root,
+      /owes 0\.05 USD, the log says 0\.00/,
+    ],
+  ];
+}
+
+export function otherTamperings({ reconciled }: SmallLedger): Row[] {
+  return [
+    [
+      'a freeze lifted',
+      "DELETE FROM freezes WHERE what = 'capability'",
+      'freeze',
+      'capability book_flight',
+      /is missing/,
+    ],
+    [
+      'a freeze that ends',
+      "UPDATE freezes SET until = frozen_at WHERE what = 'capability'",
+      'freeze',
+      'capability book_flight',
+      /until is/,
+    ],
+    [
+      'a freeze by another',
+      "UPDATE freezes SET frozen_by = 'human:x' WHERE what = 'capability'",
+      'freeze',
+      'capability book_flight',
+      /frozen_by is "human:x"/,
+    ],
+    [
+      'a freeze made up',
+      "UPDATE freezes SET target = 'cancel' WHERE what = 'capability'",
+      'freeze',
+      'capability cancel',
+      /no entry/,
+    ],
+    [
+      'a reconciliation taken back',
+      `UPDATE intents SET reconciled_at = NULL WHERE invocation_id = '${reconciled}'`,
+      'call',
+      reconciled,
+      /kept as unknown/,
+    ],
+  ];
+}
