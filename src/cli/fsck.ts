@@ -11,14 +11,22 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { fileSettings, MARK_FILE, stateFolder } from '../config/config.ts';
+import { absoluteStore } from '../config/log.ts';
 import { createCheckpointCheck } from '../keyring/checkpoint-check.ts';
 import { readKeyFolder } from '../keyring/key-folder.ts';
 import { noteKeysOf } from '../keyring/note-signing.ts';
 import { readRowKeys } from '../keyring/row-keys.ts';
 import { EventClass } from '../protocol/audit.ts';
+import {
+  currentOrigin,
+  placeOf,
+  type SignedElsewhere,
+  signedElsewhere,
+} from '../service/log/compare-log.ts';
 import { checkStore, type FsckReport, type Marked } from '../storage/fsck/fsck.ts';
 import { checkMacs, type MacReport } from '../storage/fsck/macs.ts';
 import { openMark, openStore } from '../storage/open.ts';
+import type { Store } from '../storage/port/store.ts';
 import { joinedValues } from './arguments.ts';
 import { EXIT_FAILED, EXIT_FOUND, EXIT_OK } from './exit.ts';
 import type { Io } from './io.ts';
@@ -72,9 +80,9 @@ export async function fsck(args: readonly string[], io: Io): Promise<number> {
     const isNamed = named !== undefined;
     const erasing = retention === undefined ? await configuredPolicies(io) : listed(retention);
     const asked = { keys: folder, place, isNamed, erasing };
-    const { report, macs, marked } = await check(url, asked);
-    io.out(textOf(report, { url, keys: folder, macs, marked, erasing }));
-    const found = report.findingsCount + macsFound(macs);
+    const { report, macs, marked, deleted } = await check(url, asked);
+    io.out(textOf(report, { url, keys: folder, macs, marked, deleted, erasing }));
+    const found = report.findingsCount + macsFound(macs) + deleted.length;
     return found === 0 ? EXIT_OK : EXIT_FOUND;
   } catch (error) {
     io.err(`Cannot check the store: ${error instanceof Error ? error.message : String(error)}\n`);
@@ -132,6 +140,8 @@ interface Checked {
   readonly macs: MacReport | undefined;
   /** Nothing where no mark of this log was read. */
   readonly marked: Marked | undefined;
+  /** Logs of a store that was at this place before. */
+  readonly deleted: readonly SignedElsewhere[];
 }
 
 interface Asked {
@@ -153,9 +163,10 @@ async function check(url: string, { keys, place, isNamed, erasing }: Asked): Pro
     const { logId } = (await store.origins()).at(-1) ?? store;
     const read = place === undefined ? undefined : await readMark(place, logId);
     const marked = isNamed || read?.checkpoint || read?.word ? read : undefined;
+    const deleted = read?.checkpoint ? [] : await deletedLogs(url, store, { keys, place });
     const report = await checkStore(store, signatures, marked, erasing);
     const macs = rowKeys && (await checkMacs(store, rowKeys.isMacOf));
-    return { report, macs, marked };
+    return { report, macs, marked, deleted };
   } finally {
     await store.close();
   }
@@ -170,11 +181,32 @@ async function readMark(place: string, logId: string): Promise<Marked> {
   }
 }
 
-function signatureCheck(folder: string) {
+/** Logs that the keys signed for this place, where the store's own log was never signed: theirs was deleted. */
+async function deletedLogs(
+  url: string,
+  store: Pick<Store, 'origins'>,
+  { keys, place }: Pick<Asked, 'keys' | 'place'>,
+): Promise<SignedElsewhere[]> {
+  if (keys === '' || place === undefined) return [];
+  const kids = logKeysOf(keys).map(({ key }) => key.kid);
+  const signer = { kids: () => kids, place: placeOf(absoluteStore(url, process.cwd())) };
+  const mark = await openMark(place);
+  try {
+    return await signedElsewhere({ mark, signer }, await currentOrigin(store));
+  } finally {
+    await mark.close();
+  }
+}
+
+/** A key that was compromised later has signed what it signed. */
+function logKeysOf(folder: string) {
   const { files, faults } = readKeyFolder(folder);
   if (faults.length > 0) throw new Error(faults.join('; '));
-  // A key that was compromised later has signed what it signed.
-  const logKeys = [...files.values()].filter(({ use }) => use === 'log');
+  return [...files.values()].filter(({ use }) => use === 'log');
+}
+
+function signatureCheck(folder: string) {
+  const logKeys = logKeysOf(folder);
   return createCheckpointCheck(
     logKeys.map(({ key }) => key.jwk),
     (origin) => logKeys.flatMap(({ key }) => noteKeysOf(key, origin)),
@@ -192,12 +224,14 @@ interface Sources {
   readonly keys: string;
   readonly macs: MacReport | undefined;
   readonly marked: Marked | undefined;
+  readonly deleted: readonly SignedElsewhere[];
   readonly erasing: readonly string[] | undefined;
 }
 
-function textOf(report: FsckReport, { url, keys, macs, marked, erasing }: Sources): string {
+function textOf(report: FsckReport, sources: Sources): string {
+  const { url, keys, macs, marked, deleted, erasing } = sources;
   const { entries, erased, nodes, checkpoints, findings } = report;
-  const findingsCount = report.findingsCount + macsFound(macs);
+  const findingsCount = report.findingsCount + macsFound(macs) + deleted.length;
   const lines = [
     `store        ${withoutPassword(url)}`,
     `log          ${report.logId}`,
@@ -212,15 +246,21 @@ function textOf(report: FsckReport, { url, keys, macs, marked, erasing }: Source
     `root         ${report.root}`,
     '',
     ...findings.map(({ what, where, detail }) => `${what} ${where}: ${detail}`),
+    ...deleted.map(deletedTold),
     ...(macs?.altered ?? []).map((row) => `row ${row}: its MAC does not match`),
     ...(macs?.voided ?? []).map((row) => `row ${row}: it is of a log that an operator ended`),
   ];
-  const named = findings.length + (macs?.altered.length ?? 0) + (macs?.voided.length ?? 0);
+  const rows = (macs?.altered.length ?? 0) + (macs?.voided.length ?? 0);
+  const named = findings.length + deleted.length + rows;
   const more = findingsCount - named;
   if (more > 0) lines.push(`and ${more} more`);
   const well = checkpoints === 0 || marked?.checkpoint ? 'All is well' : UNMARKED;
   lines.push(findingsCount === 0 ? well : `Found: ${findingsCount}`);
   return `${lines.join('\n')}\n`;
+}
+
+function deletedTold({ logId, signed: { sequence, size } }: SignedElsewhere): string {
+  return `mark ${sequence}: it covers ${size} entries of log ${logId}, of which the store has nothing`;
 }
 
 /** What was compared with the log. */

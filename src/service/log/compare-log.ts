@@ -42,7 +42,7 @@ export function signerOf(keyring: Pick<Keyring, 'jwks' | 'kid'>, store: string):
 }
 
 /** Two addresses of one database that differ otherwise are two places. */
-function placeOf(store: string): string {
+export function placeOf(store: string): string {
   if (!/^postgres(?:ql)?:/.test(store) || !URL.canParse(store)) return store;
   const { host, pathname } = new URL(store);
   return `postgres://${host}${pathname}`;
