@@ -23,6 +23,7 @@ import {
   type SignedElsewhere,
   signedElsewhere,
 } from '../service/log/compare-log.ts';
+import { sealFault } from '../service/rows/row-seal.ts';
 import { checkStore, type FsckReport, type Marked } from '../storage/fsck/fsck.ts';
 import { checkMacs, type MacReport } from '../storage/fsck/macs.ts';
 import { openMark, openStore } from '../storage/open.ts';
@@ -80,9 +81,9 @@ export async function fsck(args: readonly string[], io: Io): Promise<number> {
     const isNamed = named !== undefined;
     const erasing = retention === undefined ? await configuredPolicies(io) : listed(retention);
     const asked = { keys: folder, place, isNamed, erasing };
-    const { report, macs, marked, deleted } = await check(url, asked);
-    io.out(textOf(report, { url, keys: folder, macs, marked, deleted, erasing }));
-    const found = report.findingsCount + macsFound(macs) + deleted.length;
+    const { report, macs, marked, others } = await check(url, asked);
+    io.out(textOf(report, { url, keys: folder, macs, marked, others, erasing }));
+    const found = report.findingsCount + macsFound(macs) + others.length;
     return found === 0 ? EXIT_OK : EXIT_FOUND;
   } catch (error) {
     io.err(`Cannot check the store: ${error instanceof Error ? error.message : String(error)}\n`);
@@ -140,8 +141,8 @@ interface Checked {
   readonly macs: MacReport | undefined;
   /** Nothing where no mark of this log was read. */
   readonly marked: Marked | undefined;
-  /** Logs of a store that was at this place before. */
-  readonly deleted: readonly SignedElsewhere[];
+  /** What else was found, as it is told: of a store that was at this place before, and of the seal. */
+  readonly others: readonly string[];
 }
 
 interface Asked {
@@ -166,7 +167,13 @@ async function check(url: string, { keys, place, isNamed, erasing }: Asked): Pro
     const deleted = read?.checkpoint ? [] : await deletedLogs(url, store, { keys, place });
     const report = await checkStore(store, signatures, marked, erasing);
     const macs = rowKeys && (await checkMacs(store, rowKeys.isMacOf));
-    return { report, macs, marked, deleted };
+    const isSealed = rowKeys && macs && macs.byKey.size > 0;
+    const seal = isSealed ? await sealFault(store, rowKeys) : undefined;
+    const others = [
+      ...deleted.map(deletedTold),
+      ...(seal === undefined ? [] : [`store seal: ${seal}`]),
+    ];
+    return { report, macs, marked, others };
   } finally {
     await store.close();
   }
@@ -224,14 +231,14 @@ interface Sources {
   readonly keys: string;
   readonly macs: MacReport | undefined;
   readonly marked: Marked | undefined;
-  readonly deleted: readonly SignedElsewhere[];
+  readonly others: readonly string[];
   readonly erasing: readonly string[] | undefined;
 }
 
 function textOf(report: FsckReport, sources: Sources): string {
-  const { url, keys, macs, marked, deleted, erasing } = sources;
+  const { url, keys, macs, marked, others, erasing } = sources;
   const { entries, erased, nodes, checkpoints, findings } = report;
-  const findingsCount = report.findingsCount + macsFound(macs) + deleted.length;
+  const findingsCount = report.findingsCount + macsFound(macs) + others.length;
   const lines = [
     `store        ${withoutPassword(url)}`,
     `log          ${report.logId}`,
@@ -246,12 +253,12 @@ function textOf(report: FsckReport, sources: Sources): string {
     `root         ${report.root}`,
     '',
     ...findings.map(({ what, where, detail }) => `${what} ${where}: ${detail}`),
-    ...deleted.map(deletedTold),
+    ...others,
     ...(macs?.altered ?? []).map((row) => `row ${row}: its MAC does not match`),
     ...(macs?.voided ?? []).map((row) => `row ${row}: it is of a log that an operator ended`),
   ];
   const rows = (macs?.altered.length ?? 0) + (macs?.voided.length ?? 0);
-  const named = findings.length + deleted.length + rows;
+  const named = findings.length + others.length + rows;
   const more = findingsCount - named;
   if (more > 0) lines.push(`and ${more} more`);
   const well = checkpoints === 0 || marked?.checkpoint ? 'All is well' : UNMARKED;

@@ -51,6 +51,20 @@ export async function demandSeal(
   });
 }
 
+/** For fsck: what is wrong with the seal of a store whose rows have MACs. Changes nothing. */
+export async function sealFault(
+  store: SealParts['store'],
+  rows: Pick<RowKeys, 'isMacOf'>,
+): Promise<string | undefined> {
+  let fault: string | undefined;
+  await store.sealRows(({ seal }) => {
+    if (seal === undefined) fault = 'the rows have MACs, and the store has no seal any more';
+    else if (!rows.isMacOf(sealText(store.logId), seal)) fault = 'no key verifies its seal';
+    return undefined;
+  });
+  return fault;
+}
+
 const NEVER_SEALED =
   'Cannot change the rows of the store: they have no seal; start the service once with its keys';
 

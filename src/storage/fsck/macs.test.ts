@@ -10,6 +10,7 @@ import { createLog } from '../../log.ts';
 import { createAlarms } from '../../service/core/alarms.ts';
 import { authenticStore } from '../../service/rows/authentic-store.ts';
 import { openRowLogs } from '../../service/rows/row-logs.ts';
+import { sealStore } from '../../service/rows/row-seal.ts';
 import { at, binding, childToken, entry, freezeOf, rootToken } from '../../testing/fixtures.ts';
 import { openSqlite } from '../sqlite/store.ts';
 
@@ -37,6 +38,8 @@ async function storeOf(name: string): Promise<string> {
     alarms: createAlarms(createLog('silent')),
     logs: await openRowLogs(raw),
   });
+  const sealing = { isKept: false, adopt: false, onWarning: assert.fail };
+  await sealStore({ store, rows: keyring.rows, serviceId: 'desk', ...sealing });
   const root = rootToken();
   await store.insertRoot(root, entry());
   const { lineage: judged } = await store.load({ tokenId: root.token_id });
@@ -62,7 +65,7 @@ test('writ fsck counts the rows under each key, and says that it needs the keys 
   const checked = await fsck(file, '--keys', keys);
   const unchecked = await fsck(file);
 
-  assert.doesNotMatch(checked.out, /its MAC does not match/);
+  assert.doesNotMatch(checked.out, /its MAC does not match|store seal/);
   assert.match(checked.out, /^MACs {9}5 rows \(5 under [\w-]{16}\)$/m);
   assert.match(unchecked.out, /^MACs {9}not checked: they need the keys$/m);
 });
@@ -83,5 +86,20 @@ for (const [kind, sql] of [
     const found = out.split('\n').filter((line) => line.endsWith('its MAC does not match'));
     assert.equal(found.length, 1);
     assert.match(found[0] ?? '', new RegExp(`^row ${kind} "`));
+  });
+}
+
+for (const [name, seal, says] of [
+  ['gone', 'NULL', /^store seal: the rows have MACs, and the store has no seal any more$/m],
+  ['that of another store', "'kid.AAAA'", /^store seal: no key verifies its seal$/m],
+] as const) {
+  test(`writ fsck finds a seal that is ${name}, with which no service starts`, async () => {
+    const file = await storeOf(`seal-${name.slice(0, 4)}`);
+    alter(file, `UPDATE store SET row_seal = ${seal}`);
+
+    const { status, out } = await fsck(file, '--keys', keys);
+
+    assert.equal(status, 1);
+    assert.match(out, says);
   });
 }
