@@ -192,7 +192,7 @@ export class ConfigError extends Error {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-export { absoluteStore, MARK_FILE, unsafeMark } from './log.ts';
+export { MARK_FILE, unsafeMark } from './log.ts';
 
 /** Of the user that runs the process, whatever settings it was given. */
 export function stateFolder(): string {
