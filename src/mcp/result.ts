@@ -103,11 +103,7 @@ const ADVICE_ON_TYPE: ReadonlyMap<string, string> = new Map([
   ],
   [
     'approval_grant_invalid',
-    'call the tool again with the same arguments and without `svc_approval_grant`; where no grant waits for the call, approval is asked for anew',
-  ],
-  [
-    'approval_grant_invalid',
-    'stop and tell the user why the approval does not fit this call; the same call fails again until there is another approval or another token',
+    'where you sent `svc_approval_grant`, call the tool again with the same arguments and without it; otherwise stop and tell the user why the approval does not fit this call',
   ],
   [
     'approval_request_decided',

@@ -135,7 +135,10 @@ for (const [type, advised] of [
   ['token_expired', /every call with this one fails/],
   ['principal_class_not_admitted', /^What to do: use another tool, or tell the user/m],
   ['delegation_depth_exceeded', /fewer times; other tools may still take this one/],
-  ['approval_grant_invalid', /again with the same arguments and without `svc_approval_grant`/],
+  [
+    'approval_grant_invalid',
+    /sent `svc_approval_grant`, call the tool again with the same arguments and without it/,
+  ],
 ] as const) {
   test(`adviceOn() says of ${type} what is true of the other tools and of the next call`, () => {
     assert.match(adviceOn(failure(type, 'Cannot do it')), advised);

@@ -109,7 +109,10 @@ for (const { name: store, open } of STORES) {
         assert.match(asked.text, new RegExp(failure.approval_request_id));
         assert.equal(done.answer.cost_actual.amount, 18_500);
         assert.equal(again.answer.failure.type, 'approval_grant_invalid');
-        assert.match(again.text, /What to do: call the tool again .* without `svc_approval_grant`/);
+        assert.match(
+          again.text,
+          /What to do: where you sent `svc_approval_grant`, call the tool again .* without it/,
+        );
         const anew = await call(client, 'charter_jet', JET);
         assert.equal(anew.answer.failure.type, 'approval_required');
       });
