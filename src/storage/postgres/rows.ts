@@ -114,9 +114,13 @@ function madeSeal(token: TokenRecord): string {
 
 /** The ceilings that the budgets of a lineage must have, in the words of `writ_reserve`. */
 export function ceilingsOf(lineage: readonly LineageLink[]): Row | undefined {
-  const budgets = lineage.flatMap(({ budget }) => budget ?? []);
-  if (budgets.length === 0) return undefined;
-  return Object.fromEntries(budgets.map((each) => [each.token_id, `${each.currency} ${each.max}`]));
+  let ceilings: Record<string, string> | undefined;
+  for (const { budget } of lineage) {
+    if (!budget) continue;
+    ceilings ??= {};
+    ceilings[budget.token_id] = `${budget.currency} ${budget.max}`;
+  }
+  return ceilings;
 }
 
 export function budgetOf(row: Row): BudgetState {

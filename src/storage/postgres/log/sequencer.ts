@@ -53,7 +53,8 @@ export function startSequencer(database: Database, settings: PostgresSettings): 
   async function drain(): Promise<TreeHead> {
     const look = backlog.look();
     const [row] = await database.read<HeadRow & { target: bigint | null }>(TARGET);
-    const { target, ...head } = row as HeadRow & { target: bigint | null };
+    const head = row as HeadRow & { target: bigint | null };
+    const { target } = head;
     if (target === null) {
       look.done(NONE);
       return headOf(head);
@@ -164,14 +165,14 @@ async function grow(
   const hashes = fresh.map(({ leaf_hash }) => leaf_hash);
   const { first } = head;
   const { size, peaks, nodes: grown } = appendLeaves(head.size, head.peaks, hashes);
-  const nodes = grown.map(({ hash, ...node }) => ({ ...nodeFrom(first, node), hash }));
+  const nodes = grown.map((node) => nodeFrom(first, node));
   const [moved] = await session.run<{ count: bigint }>(PLACE, [
     fresh.map(({ id }) => id),
     repeated.map(({ id }) => id),
     first + head.size,
     nodes.map(({ level }) => level),
     nodes.map(({ index }) => index),
-    nodes.map(({ hash }) => hash),
+    grown.map(({ hash }) => hash),
     first + size,
     peaks,
   ]);
