@@ -52,6 +52,10 @@ const REQUEST_EDITS: readonly [name: string, set: Dialect][] = [
   ['approvals_required', 'approvals_required = 1'],
   ['created_at', later('created_at')],
   ['expires_at', later('expires_at')],
+  [
+    'decided_at, to no time',
+    { file: 'decided_at = 9000000000000000000', database: "decided_at = 'infinity'" },
+  ],
   ['mac', 'mac = NULL'],
 ];
 

@@ -108,6 +108,12 @@ onEachStore((rig) => {
     assert.equal(status, 200);
     assert.equal(answer.refunded, null);
     assert.equal((await rig().budget(token)).consumed, 1000n);
+    const path = `/svc/audit?entry_type=operator&invocation_id=${id}`;
+    const { body: trail } = await rig().ask('POST', path, { bearer: OPERATOR });
+    assert.deepEqual(
+      trail.entries.map((each: { detail: object }) => each.detail),
+      [{ verb: 'reconcile', ...body }],
+    );
     const other = { ...body, outcome: 'not_executed' };
     assert.equal((await reconcile(rig(), other)).status, 404);
     assert.equal((await rig().budget(token)).consumed, 1000n);

@@ -129,9 +129,16 @@ function targetOf({ target = '', root_principal }: UnfreezeRequest): string {
   return capabilityTarget(target, root_principal);
 }
 
-export function operatorEntry(parts: Parts, caller: Caller, verb: string, facts: object) {
+/** An act about one invocation is found with the invocation's own entries. */
+export function operatorEntry(
+  parts: Parts,
+  caller: Caller,
+  verb: string,
+  facts: { readonly invocation_id?: string; readonly reason?: string; readonly outcome?: string },
+) {
   return actEntry(parts, caller, {
     entry_type: 'operator',
+    invocation_id: facts.invocation_id,
     token_id: actorOf(caller),
     detail: { verb, ...said(facts) },
   });

@@ -125,6 +125,16 @@ for (const [name, changed] of [
   });
 }
 
+test('authenticStore() gives nothing back where a later entry told the outcome', async () => {
+  const { id, spent } = await unknownCall();
+  const told = { entry_type: 'operator', invocation_id: id, state: 'completed' } as const;
+  await store.append([{ ...entry(), ...told }]);
+
+  assert.equal(await store.reconcile(id, true, () => entry()), undefined);
+
+  assert.deepEqual([await spent(), raised], [9_000n, ['row_altered']]);
+});
+
 /** Begins the next log, as `writ recover` does when nothing is left to void. */
 async function breakLog(): Promise<void> {
   await raw.beginOrigin(await raw.sequence(), `log-${(await raw.origins()).length}`, entry());

@@ -12,7 +12,7 @@
  * @module
  */
 
-import { entryView } from '../../domain/log/entry.ts';
+import { entryView, type StoredEntry } from '../../domain/log/entry.ts';
 import { toMinor } from '../../domain/values/money.ts';
 import type { RowKeys } from '../../keyring/row-keys.ts';
 import type {
@@ -146,8 +146,8 @@ class AlteredCall extends Error {
 }
 
 /**
- * Whether the row of a call of unknown outcome says what its entry says: what is given back is the row's
- * charge, and the row has no MAC. Where retention erased entries, a row whose entry is not found is
+ * Whether the row of a call of unknown outcome says what its entries say: what is given back is the row's
+ * charge, and the row has no MAC. A call whose outcome a later entry tells gets nothing back. Where retention erased entries, a row whose entry is not found is
  * believed, since such a row is kept for this very question.
  */
 async function chargeTold(
@@ -155,9 +155,11 @@ async function chargeTold(
   invocationId: string,
 ): Promise<((intent: IntentRecord) => boolean) | undefined> {
   await store.sequence();
-  const query = { invocationId, entryType: 'invocation', limit: ENTRIES_OF_A_CALL } as const;
-  const { entries } = await store.queryEntries(query);
-  const entry = entries.map(entryView).find(({ state }) => state === 'indeterminate');
+  const { entries } = await store.queryEntries({ invocationId, limit: ENTRIES_OF_A_CALL });
+  if (entries.some(tellsOutcome)) return () => false;
+  const entry = entries
+    .map(entryView)
+    .find(({ entry_type, state }) => entry_type === 'invocation' && state === 'indeterminate');
   if (entry) {
     const { cost_actual } = entry;
     const amount = cost_actual ? toMinor(cost_actual.amount, cost_actual.currency) : 0n;
@@ -170,8 +172,14 @@ async function chargeTold(
   return erased.some((what) => what !== 'personal') ? undefined : () => false;
 }
 
-/** A call has one entry, and at most one more where two processes closed it. */
+/** A call has one entry, at most one more where two processes closed it, and those of its later end. */
 const ENTRIES_OF_A_CALL = 8;
+
+/** An operator said what a call of unknown outcome was, or its handler ended after all. */
+function tellsOutcome({ entry_type, state }: StoredEntry): boolean {
+  if (entry_type === 'operator') return state === 'completed';
+  return entry_type === 'settlement' && state !== 'indeterminate';
+}
 
 function sealedOverrun(rows: RowSealing, overrun: Overrun | undefined): Overrun | undefined {
   if (!overrun?.freeze) return overrun;

@@ -79,6 +79,11 @@ export function createRowCheck(rows: RowKeys, alarms: Alarms, logs: RowLogs): Ro
     isApproval: (request) => {
       const id = request.approval_request_id;
       const standing = standingOf('approval', id, request);
+      // The MAC does not cover when it was decided, and a time that cannot be read cannot be shown.
+      if (Number.isNaN(request.decided_at?.getTime())) {
+        altered('approval', id);
+        return false;
+      }
       const votes = votesOf(request).map((vote) =>
         standingOf('vote', `${id} ${vote.approver}`, vote),
       );
