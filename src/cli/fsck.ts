@@ -141,7 +141,7 @@ interface Checked {
   readonly macs: MacReport | undefined;
   /** Nothing where no mark of this log was read. */
   readonly marked: Marked | undefined;
-  /** What else was found, as it is told: of a store that was at this place before, and of the seal. */
+  /** Findings outside the log and its rows, as lines to print: a store that was deleted here, the seal of the rows. */
   readonly others: readonly string[];
 }
 

@@ -10,7 +10,6 @@ import { type AuthInfo, createMcpHandler } from '@modelcontextprotocol/server';
 import type { Ask } from '../service/core/operations.ts';
 import type { Runtime } from '../service/runtime.ts';
 import { type Desk, deskIn } from './desk.ts';
-
 import { createMcpServer } from './server.ts';
 
 export interface Bridge {

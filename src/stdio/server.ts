@@ -34,7 +34,6 @@ import {
 } from '../service/pace/line-writer.ts';
 import { createLineCutter, type Line } from '../service/pace/lines.ts';
 import type { Runtime } from '../service/runtime.ts';
-
 import * as rpc from './rpc.ts';
 
 /** Each may hold a line and a place in the store's queue. More wait in the pipe. */

@@ -11,17 +11,13 @@
  */
 
 import { createHmac } from 'node:crypto';
-import { refuse } from '../../domain/failure.ts';
 import { bareHost } from '../../domain/values/host.ts';
 import type { Delivery } from '../../protocol/operator.ts';
 import type { DeliveryRecord } from '../../storage/port/records.ts';
 import type { DeliveryResult } from '../../storage/port/store.ts';
-import { notOperator } from '../authority/freeze.ts';
+import { operatorList } from '../authority/freeze.ts';
 import { callOut, type OutboundRequest } from '../authority/outbound.ts';
-import { answered, inLane } from '../core/audited.ts';
-import { callerOf } from '../core/caller.ts';
 import type { Answer, Ask } from '../core/operations.ts';
-import { listed } from '../core/page.ts';
 import type { Parts } from '../core/parts.ts';
 import { type Repeated, repeated } from '../pace/repeated.ts';
 
@@ -83,18 +79,13 @@ export function startWebhooks(parts: SendingParts, timing: WebhookTiming = {}): 
   };
 }
 
-export async function listDeliveries(parts: Parts, ask: Ask): Promise<Answer> {
-  return answered(parts, await callerOf(parts, ask), async (caller) => {
-    refuse(notOperator(caller, 'deliveries'));
-    return inLane(parts, caller, ask, (slices) =>
-      listed(slices, {
-        name: 'deliveries',
-        limit: DELIVERIES_SHOWN_MAX,
-        readMax: DELIVERIES_READ_MAX,
-        read: (limit, last) => parts.store.listDeliveries(limit, last?.delivery_id),
-        view: viewOf,
-      }),
-    );
+export function listDeliveries(parts: Parts, ask: Ask): Promise<Answer> {
+  return operatorList(parts, ask, {
+    name: 'deliveries',
+    limit: DELIVERIES_SHOWN_MAX,
+    readMax: DELIVERIES_READ_MAX,
+    read: (limit, last) => parts.store.listDeliveries(limit, last?.delivery_id),
+    view: viewOf,
   });
 }
 

@@ -26,7 +26,7 @@ import { answered, audited, inLane } from '../core/audited.ts';
 import { acted, actorOf, type Caller, callerOf, holds } from '../core/caller.ts';
 import { actEntry } from '../core/entries.ts';
 import { type Answer, type Ask, requestOf } from '../core/operations.ts';
-import { createPage } from '../core/page.ts';
+import { createPage, type Listing, listed } from '../core/page.ts';
 import type { Parts } from '../core/parts.ts';
 import type { Slices } from '../pace/slices.ts';
 
@@ -57,6 +57,18 @@ export async function unfreeze(parts: Parts, ask: Ask): Promise<UnfreezeAnswer> 
     const target = { what: request.what, target: targetOf(request) };
     const entry = operatorEntry(parts, caller, 'unfreeze', request);
     return { lifted: acted(await parts.store.unfreeze(target, entry, actorOf(caller))) };
+  });
+}
+
+/** A list without pages for operators, named like the operation that shows it. */
+export async function operatorList<Kept, Item extends object>(
+  parts: Parts,
+  ask: Ask,
+  listing: Listing<Kept, Item>,
+): Promise<Answer> {
+  return answered(parts, await callerOf(parts, ask), async (caller) => {
+    refuse(notOperator(caller, listing.name));
+    return inLane(parts, caller, ask, (slices) => listed(slices, listing));
   });
 }
 
@@ -134,7 +146,7 @@ export function operatorEntry(
   parts: Parts,
   caller: Caller,
   verb: string,
-  facts: { readonly invocation_id?: string; readonly reason?: string; readonly outcome?: string },
+  facts: Readonly<Record<string, unknown>> & { readonly invocation_id?: string | undefined },
 ) {
   return actEntry(parts, caller, {
     entry_type: 'operator',

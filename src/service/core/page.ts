@@ -40,10 +40,11 @@ export function createPage<Item extends object>(name: string, limit: number): Pa
     add(item) {
       if (count === limit) return false;
       const text = JSON.stringify(item);
-      left -= Buffer.byteLength(text) + 1;
+      const size = Buffer.byteLength(text);
+      left -= size + 1;
       if (left < 0 && count > 0) return false;
-      if (count > 0) written.add(',');
-      written.add(text);
+      if (count > 0) written.add(',', 1);
+      written.add(text, size);
       last = item;
       count += 1;
       return true;
@@ -67,7 +68,8 @@ export function createPage<Item extends object>(name: string, limit: number): Pa
 const FIRST_BYTES = 16_384;
 
 interface Bytes {
-  add(text: string): void;
+  /** `size` is the length of the text in bytes. */
+  add(text: string, size: number): void;
   /** Everything, with one more text. Nothing is added after it. */
   endWith(text: string): Buffer;
 }
@@ -76,8 +78,8 @@ interface Bytes {
 function createBytes(first: string): Bytes {
   let room = Buffer.allocUnsafeSlow(FIRST_BYTES);
   let end = room.write(first);
-  const add = (text: string) => {
-    const needed = end + Buffer.byteLength(text);
+  const add = (text: string, size: number) => {
+    const needed = end + size;
     if (needed > room.length) {
       // In few steps: what is outgrown is not freed at once.
       const larger = Buffer.allocUnsafeSlow(
@@ -91,7 +93,7 @@ function createBytes(first: string): Bytes {
   return {
     add,
     endWith(text) {
-      add(text);
+      add(text, Buffer.byteLength(text));
       return room.subarray(0, end);
     },
   };

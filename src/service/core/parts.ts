@@ -10,9 +10,7 @@ import type { Keyring } from '../../keyring/keyring.ts';
 import type { Logger } from '../../log.ts';
 import type { Settlement } from '../../storage/port/invocation-store.ts';
 import type { Store } from '../../storage/port/store.ts';
-
 import type { ServiceDefinition } from '../author/definition.ts';
-
 import type { Lane } from '../pace/lane.ts';
 import type { Repeated } from '../pace/repeated.ts';
 import type { Waits } from '../pace/waits.ts';
@@ -49,9 +47,9 @@ export interface Parts {
   readonly lane: Lane;
   readonly work: WorkInProgress;
   readonly tracer: Tracer;
-  /** Told of every invocation that ended. */
+  /** Called for every invocation that ended. */
   ended(invocation: EndedInvocation): void;
-  /** Told of every handler of a capability that reported more than was reserved. */
+  /** Called for every handler of a capability that reported more than was reserved. */
   overran(capability: string): void;
   readonly waits: Waits;
   /** Why nothing may be appended to the log now. */

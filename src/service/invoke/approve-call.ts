@@ -1,5 +1,6 @@
 /**
- * Approval of one call: whether it needs one, and whether the grant it brings covers it.
+ * Approval of one call: whether it needs one, whether the grant it brings covers it, and which waiting grant a
+ * call that is made again continues with.
  *
  * Decides and changes nothing, so a dry run may ask it too. Which calls take a use when several race
  * for it is decided in the store, inside admission.

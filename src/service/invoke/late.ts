@@ -1,8 +1,8 @@
 /**
- * Late ends: a handler that finishes after its call was closed as unknown, by its deadline or by
- * others that thought its process dead or took its turn.
+ * Late ends and overruns: a handler that finishes after its call was closed as unknown, by its deadline or by
+ * others that thought its process dead or took its turn; and one that reports more than was reserved.
  *
- * What it did is told in a later entry. Money stays as it was charged, except that a handler which
+ * A later entry says what a late handler did. Money stays as it was charged, except that a handler which
  * declares that nothing happened gets it given back; one that reports more than was reserved has
  * overrun like any other.
  *

@@ -13,13 +13,12 @@ import type { JsonObject, Money } from '../../protocol/primitives.ts';
 import type { IntentRecord } from '../../storage/port/records.ts';
 import type { Close } from '../../storage/recovery.ts';
 import { capabilityOf } from '../author/definition.ts';
-import { notOperator, operatorEntry } from '../authority/freeze.ts';
-import { answered, audited, inLane } from '../core/audited.ts';
+import { notOperator, operatorEntry, operatorList } from '../authority/freeze.ts';
+import { audited } from '../core/audited.ts';
 import { answerOf, bytesOf, type Call, moneyOf } from '../core/call.ts';
 import { acted, actorOf, callerOf, type TokenCaller } from '../core/caller.ts';
 import { entryBy } from '../core/entries.ts';
 import { type Answer, type Ask, requestOf } from '../core/operations.ts';
-import { listed } from '../core/page.ts';
 import type { Parts } from '../core/parts.ts';
 
 /** A list for people to work through; the oldest come first. */
@@ -82,18 +81,13 @@ function textOf(fact: unknown): string | undefined {
   return typeof fact === 'string' ? fact : undefined;
 }
 
-export async function indeterminate(parts: Parts, ask: Ask): Promise<Answer> {
-  return answered(parts, await callerOf(parts, ask), async (caller) => {
-    refuse(notOperator(caller, 'indeterminate'));
-    return inLane(parts, caller, ask, (slices) =>
-      listed(slices, {
-        name: 'indeterminate',
-        limit: INDETERMINATE_SHOWN_MAX,
-        readMax: INDETERMINATE_READ_MAX,
-        read: (limit, last) => parts.store.indeterminate(limit, last?.operation_id),
-        view: viewOf,
-      }),
-    );
+export function indeterminate(parts: Parts, ask: Ask): Promise<Answer> {
+  return operatorList(parts, ask, {
+    name: 'indeterminate',
+    limit: INDETERMINATE_SHOWN_MAX,
+    readMax: INDETERMINATE_READ_MAX,
+    read: (limit, last) => parts.store.indeterminate(limit, last?.operation_id),
+    view: viewOf,
   });
 }
 

@@ -9,7 +9,6 @@
  */
 
 import { failure, Refusal } from '../../domain/failure.ts';
-
 import { callerLeft, createSlicer, type Slicer, type Slices } from './slices.ts';
 
 export interface LaneBounds {

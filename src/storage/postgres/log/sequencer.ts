@@ -19,7 +19,6 @@ import type { Database, Session, Statement } from '../connection.ts';
 import { isStoreFailure } from '../failure.ts';
 import type { PostgresSettings } from '../options.ts';
 import { ENTRY_COLUMNS } from '../schema/log.ts';
-
 import { createBacklog, type Rest } from './backlog.ts';
 import { enqueueFrom, entryValues } from './entries.ts';
 
