@@ -58,6 +58,7 @@ const TOOLS = {
   tsx: ['node_modules/tsx/dist/cli.mjs'],
   generate: [...SOURCES, 'scripts/generate.ts'],
   bench: [...SOURCES, 'bench/run.ts'],
+  figures: [...SOURCES, 'scripts/figures.ts'],
 };
 
 /** @type {Record<string, (args: string[]) => Promise<number | undefined>>} */
@@ -73,6 +74,7 @@ const VERBS = {
   prepack: async () => rmSync(join(ROOT, 'dist'), { recursive: true, force: true }) ?? build(),
   generate: (args) => run('generate', args),
   bench: async (args) => (await build()) || run('bench', args),
+  figures: (args) => run('figures', args),
 };
 
 const [name = '', ...args] = process.argv.slice(2);

@@ -11,12 +11,7 @@ import { capabilityFreezes } from '../../domain/authority/freeze.ts';
 import { stepParameters } from '../../domain/composition/composition.ts';
 import { checkDraw } from '../../domain/composition/draw.ts';
 import { failure, Refusal, refuse } from '../../domain/failure.ts';
-import {
-  type BindingFacts,
-  boundPrice,
-  checkBindings,
-  handlesOf,
-} from '../../domain/invocation/bindings.ts';
+import { handlesOf } from '../../domain/invocation/bindings.ts';
 import type { Charge } from '../../domain/invocation/budget.ts';
 import type { Capability } from '../../protocol/capability.ts';
 import type { CompositionStep } from '../../protocol/composition.ts';
@@ -30,7 +25,7 @@ import type { Parts } from '../core/parts.ts';
 import { isApprovalNeeded } from '../invoke/approve-call.ts';
 import type { Work } from '../invoke/context.ts';
 import { type Done, runHandler } from '../invoke/handler.ts';
-import { closedRollback, findBindings, resolvedParameters, rollbackOf } from '../invoke/inputs.ts';
+import { type Prepared, type Preparing, prepareCall, rollbackOf } from '../invoke/inputs.ts';
 import { costAndOverrun } from '../invoke/late.ts';
 import type { Deadline } from '../pace/deadline.ts';
 import { claimStep, drawnBy, recordStep, stepIds, type Whole } from './trail.ts';
@@ -72,9 +67,9 @@ export async function runStep(
   await claimStep(parts, whole, claimed);
   const { caller } = whole.call;
   const call = { ids, caller };
-  const done = await runHandler(parts, call, workOf(parts, whole, ready), { deadline });
+  const done = await runHandler(parts, call, workOf(parts, whole, capability, ready), { deadline });
   // A step that reports more than was left for it takes what was left.
-  const settled = costAndOverrun(parts, call, done, { capability, checked: ready.price });
+  const settled = costAndOverrun(parts, call, done, { capability, checked: ready.charge });
   const step = endedStep(claimed, done, settled.cost);
   const rollback = rollbackOf(parts, caller, capability, step);
   await recordStep(
@@ -94,13 +89,6 @@ export function flowOf({ call, trail }: Whole) {
   return { input: call.parameters, outputs: new Map(outputs) };
 }
 
-interface Prepared {
-  readonly capability: Capability;
-  readonly parameters: JsonObject;
-  readonly bound: ReadonlyMap<string, BindingFacts>;
-  readonly price?: Charge | undefined;
-}
-
 /** Says that the step needs the approval of the whole, which has none. */
 class ApprovalMissing extends Error {
   override readonly name = 'ApprovalMissing';
@@ -110,56 +98,57 @@ function approvalMissing({ id }: CompositionStep): Failure {
   return failure('approval_required', `Cannot run step "${id}": a person has to approve first`);
 }
 
-/** The rules of a call that depend on what it is sent, in the order of a call. */
+/** The rules of a call, but for those that the whole has passed. */
 async function prepare(
   parts: Parts,
   whole: Whole,
   capability: Capability,
   sent: JsonObject,
 ): Promise<Prepared> {
-  const { caller, charge, grant } = whole.call;
+  const { caller, charge: reserved, grant } = whole.call;
   const [frozen] = await parts.store.freezesUnder(
     capabilityFreezes([capability.name], caller.root_principal),
   );
   if (frozen) throw new Refusal(frozenFailure(frozen));
-  const bindings = await boundBy(parts, whole, capability, sent);
-  const reservation = {
-    reserved: charge,
-    drawn: drawnBy(whole),
-    isBudgeted: caller.token.budget !== undefined,
-  };
-  const { failure: tooMuch, price } = checkDraw(capability, reservation, boundPrice(bindings));
-  refuse(tooMuch);
-  const parameters = await resolvedParameters(parts, caller, capability, sent);
-  refuse(await closedRollback(parts, caller, capability, parameters));
-  const needed = isApprovalNeeded(parts, { capability, parameters, charge: price });
+  const isBudgeted = caller.token.budget !== undefined;
+  const prepared = await prepareCall(parts, {
+    ...(await boundBy(parts, whole, capability, sent)),
+    capability,
+    sent,
+    charge(price) {
+      const draw = checkDraw(capability, { reserved, drawn: drawnBy(whole), isBudgeted }, price);
+      refuse(draw.failure);
+      return draw.price;
+    },
+  });
+  const needed = isApprovalNeeded(parts, { capability, ...prepared });
   if (needed && !grant) throw new ApprovalMissing();
-  return { capability, parameters, bound: bindings, price };
+  return prepared;
 }
 
 /** Handles may have been pinned by an earlier step, so they are looked up now. */
 async function boundBy(
-  parts: Parts,
+  { store }: Parts,
   { call: { caller, grant } }: Whole,
   capability: Capability,
   sent: JsonObject,
-): Promise<ReadonlyMap<string, BindingFacts>> {
-  if (!capability.requires_binding?.length) return new Map();
-  const { store } = parts;
+): Promise<Pick<Preparing, 'caller' | 'boundAt'>> {
+  const now = store.now();
+  if (!capability.requires_binding?.length) return { caller, boundAt: now };
   const bindingIds = handlesOf(capability, sent);
-  const loaded = await store.load({ tokenId: caller.token.token_id, bindingIds });
+  const { bindings } = await store.load({ tokenId: caller.token.token_id, bindingIds });
+  const loaded = { ...caller.loaded, bindings };
   // What was fresh when the approval was asked for is fresh enough for what was approved.
   const asked = grant && (await store.loadApproval(grant.approval_request_id));
-  const { failure: found, bound } = checkBindings(capability, sent, {
-    root_principal: caller.root_principal,
-    at: asked?.created_at ?? store.now(),
-    find: await findBindings(parts, { ...caller, loaded }, capability, sent),
-  });
-  refuse(found);
-  return bound;
+  return { caller: { ...caller, loaded }, boundAt: asked?.created_at ?? now };
 }
 
-function workOf(parts: Parts, { call }: Whole, { capability, parameters, bound }: Prepared): Work {
+function workOf(
+  parts: Parts,
+  { call }: Whole,
+  capability: Capability,
+  { parameters, bound }: Prepared,
+): Work {
   const handler = parts.definition.code.get(capability.name)?.handler;
   if (!handler) throw new Error(`Cannot run "${capability.name}": it has no handler`);
   const unapproved = capability.approval ? 'open' : 'undeclared';

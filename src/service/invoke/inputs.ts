@@ -19,7 +19,8 @@ import {
   windowEnd,
 } from '../../domain/composition/compensation.ts';
 import { failure, Refusal, refuse } from '../../domain/failure.ts';
-import type { BindingFacts } from '../../domain/invocation/bindings.ts';
+import { type BindingFacts, boundPrice, checkBindings } from '../../domain/invocation/bindings.ts';
+import type { Charge } from '../../domain/invocation/budget.ts';
 import {
   type ActorPolicy,
   type Finding,
@@ -42,6 +43,43 @@ import { askWithin, returnedBy } from '../core/foreign.ts';
 import type { Parts } from '../core/parts.ts';
 import { LATE } from '../pace/deadline.ts';
 import { bindingData, foreignCharge } from './context.ts';
+
+/** What is prepared: a call, or a step of a composed call with the caller of the whole. */
+export interface Preparing {
+  readonly caller: TokenCaller;
+  readonly capability: Capability;
+  readonly sent: JsonObject;
+  /** The moment at which bindings have to be fresh. */
+  readonly boundAt: Date;
+  /** The parameters, where a rule before these resolved them. */
+  readonly resolving?: Promise<JsonObject> | undefined;
+  /** Returns what the call reserves. Refuses a price that the budget does not cover. */
+  charge(price: Charge | undefined): Charge | undefined;
+  /** Receives the resolved parameters, also of a call that a later rule refuses. */
+  resolved?(parameters: JsonObject): void;
+}
+
+export interface Prepared {
+  readonly parameters: JsonObject;
+  readonly bound: ReadonlyMap<string, BindingFacts>;
+  readonly charge?: Charge | undefined;
+}
+
+/** The rules about what a call is sent, in the order in which a caller hears of them. */
+export async function prepareCall(parts: Parts, asked: Preparing): Promise<Prepared> {
+  const { caller, capability, sent } = asked;
+  const { failure: unbound, bound } = checkBindings(capability, sent, {
+    root_principal: caller.root_principal,
+    at: asked.boundAt,
+    find: await findBindings(parts, caller, capability, sent),
+  });
+  refuse(unbound);
+  const charge = asked.charge(boundPrice(bound));
+  const parameters = await (asked.resolving ?? resolvedParameters(parts, caller, capability, sent));
+  asked.resolved?.(parameters);
+  refuse(await closedRollback(parts, caller, capability, parameters));
+  return { parameters, bound, charge };
+}
 
 /** The resolved parameters, or a refusal. */
 export async function resolvedParameters(
@@ -177,7 +215,7 @@ type Lookup = (handle: string) => BindingFacts | undefined;
 const NOTHING_BOUND: Lookup = () => undefined;
 
 /** A lookup over every handle that the parameters carry where a binding is required. */
-export function findBindings(
+function findBindings(
   parts: Parts,
   caller: TokenCaller,
   capability: Capability,
@@ -258,7 +296,7 @@ export function rollbackOf(
 }
 
 /** Refuses a compensation that comes too late for every call it could undo. */
-export function closedRollback(
+function closedRollback(
   { definition, store }: Parts,
   { root_principal }: TokenCaller,
   capability: Capability,

@@ -12,7 +12,7 @@ import { authorityFault, controlFault } from '../../domain/authority/authorizati
 import { capabilityFreezes } from '../../domain/authority/freeze.ts';
 import { stepCapabilities } from '../../domain/composition/composition.ts';
 import { failure, Refusal, refuse } from '../../domain/failure.ts';
-import { boundPrice, checkBindings, handlesOf } from '../../domain/invocation/bindings.ts';
+import { handlesOf } from '../../domain/invocation/bindings.ts';
 import { checkBudget } from '../../domain/invocation/budget.ts';
 import { type RateState, rateHeaders } from '../../domain/invocation/rate.ts';
 import { amended } from '../../domain/values/amended.ts';
@@ -39,7 +39,7 @@ import {
   continues,
 } from './approve-call.ts';
 import type { InvokeParts } from './handler.ts';
-import { closedRollback, findBindings, resolvedParameters } from './inputs.ts';
+import { prepareCall } from './inputs.ts';
 import { keyClaim, replayOf } from './replay.ts';
 import { refusedCall, unrecordedCall } from './settle.ts';
 
@@ -135,29 +135,28 @@ export async function check(
   const replay = await replayOf(parts, amended(call, { caller }), request, record);
   if (replay) return { replay };
   refuse(controlFault(token, whole));
-  const bindings = checkBindings(capability, request.parameters, {
-    root_principal: token.root_principal,
-    at: await bindingsJudgedAt(parts, caller, capability),
-    find: await findBindings(parts, caller, capability, request.parameters),
+  const { parameters, bound, charge } = await prepareCall(parts, {
+    caller,
+    capability,
+    sent: request.parameters,
+    boundAt: await bindingsJudgedAt(parts, caller, capability),
+    resolving,
+    charge(price) {
+      const budget = checkBudget(token, capability, budgetsOf(loaded), price);
+      call.budget = budget.context;
+      refuse(budget.failure);
+      return budget.charge;
+    },
+    resolved(resolved) {
+      call.parametersDigest = digestOf(resolved);
+    },
   });
-  refuse(bindings.failure);
-  const price = boundPrice(bindings.bound);
-  const budget = checkBudget(token, capability, budgetsOf(loaded), price);
-  call.budget = budget.context;
-  refuse(budget.failure);
-  const parameters = await (resolving ??
-    resolvedParameters(parts, caller, capability, request.parameters));
-  const parametersDigest = digestOf(parameters);
-  call.parametersDigest = parametersDigest;
-  refuse(await closedRollback(parts, caller, capability, parameters));
-  const { bound } = bindings;
-  const { charge } = budget;
   const checked = amended(call, {
     caller,
     request,
     capability,
     parameters,
-    parametersDigest,
+    parametersDigest: call.parametersDigest as string,
     bound,
     charge,
     idempotencyKey: key,
