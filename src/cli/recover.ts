@@ -19,7 +19,7 @@ import { signerOf } from '../service/log/compare-log.ts';
 import { acceptLoss, acceptMissingMark, type RecoverParts } from '../service/log/recover-log.ts';
 import { witnessGuard } from '../service/log/witness.ts';
 import { authenticStore } from '../service/rows/authentic-store.ts';
-import { openRowLogs } from '../service/rows/row-logs.ts';
+import { openRowLogs } from '../service/rows/row-check.ts';
 import { demandSeal } from '../service/rows/row-seal.ts';
 import { openMark, openStore } from '../storage/open.ts';
 import { joinedValues } from './arguments.ts';

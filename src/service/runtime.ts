@@ -55,7 +55,7 @@ import { createSlicer, type Slicer } from './pace/slices.ts';
 import { createWaits } from './pace/waits.ts';
 import { createWorkInProgress } from './pace/work.ts';
 import { authenticStore } from './rows/authentic-store.ts';
-import { openRowLogs, type RowLogs } from './rows/row-logs.ts';
+import { openRowLogs, type RowLogs } from './rows/row-check.ts';
 
 export interface RuntimeParts
   extends Omit<

@@ -6,6 +6,8 @@
  * Knows no store: that the parent is alive is checked where the child is inserted.
  *
  * Invariant: for every dimension, the result is a subset of the parent or there is no result.
+ * `widenedFields` compares two stored authorities by the same order, so that a checker finds a child that
+ * no delegation could have made. It leaves out caller classes: which of two discloses more is configuration.
  *
  * @module
  */
@@ -240,3 +242,40 @@ const RULES: readonly Rule[] = [
   widenedBranches,
   widenedClass,
 ];
+
+/** Names of the fields in which the child is not within its parent. */
+export function widenedFields(parent: Authority, child: Authority): string[] {
+  return Object.entries(WIDER)
+    .filter(([, isWider]) => isWider(parent, child))
+    .map(([field]) => field);
+}
+
+type Compare = (parent: Authority, child: Authority) => boolean;
+
+const WIDER: Partial<Record<keyof Authority, Compare>> = {
+  root_principal: (parent, child) => child.root_principal !== parent.root_principal,
+  scope: (parent, child) => uncovered(parent.scope, child.scope).length > 0,
+  capability: ({ capability }, child) =>
+    capability !== undefined && child.capability !== capability,
+  purpose: (parent, child) =>
+    Object.entries(parent.purpose).some(
+      ([key, value]) =>
+        !Object.hasOwn(child.purpose, key) ||
+        canonicalJson(child.purpose[key]) !== canonicalJson(value),
+    ),
+  budget: (parent, child) => parent.budget !== undefined && !isWithin(parent.budget, child.budget),
+  concurrent_branches: (parent, child) =>
+    parent.concurrent_branches === 'exclusive' && child.concurrent_branches !== 'exclusive',
+  depth: (parent, child) =>
+    child.depth !== parent.depth + 1 || child.depth > parent.max_delegation_depth,
+  max_delegation_depth: (parent, child) => child.max_delegation_depth > parent.max_delegation_depth,
+  session_id: (parent, child) => child.session_id !== parent.session_id,
+  expires_at: (parent, child) => child.expires_at > parent.expires_at,
+};
+
+function isWithin(held: NonNullable<Authority['budget']>, asked: Authority['budget']): boolean {
+  if (asked?.currency !== held.currency) return false;
+  const most = toMinor(held.max_amount, held.currency);
+  const amount = toMinor(asked.max_amount, asked.currency);
+  return most !== undefined && amount !== undefined && amount <= most;
+}

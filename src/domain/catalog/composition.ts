@@ -11,7 +11,7 @@ import type { Capability, Cost, Input } from '../../protocol/capability.ts';
 import type { Composition, CompositionStep } from '../../protocol/composition.ts';
 import { uncovered } from '../authority/scope-pattern.ts';
 import { defaultApplies } from '../invocation/inputs.ts';
-import { SIDE_EFFECT_STRENGTH } from '../invocation/side-effect.ts';
+import { SIDE_EFFECT_STRENGTH } from '../invocation/observability.ts';
 import { formatMinor, toMinor } from '../values/money.ts';
 import { type Declarations, type FaultRule, fault, repeated } from './fault.ts';
 

@@ -5,7 +5,7 @@
  */
 
 import type { Capability, Input, ResolutionBehavior } from '../../protocol/capability.ts';
-import { wrongType } from '../invocation/input-type.ts';
+import { wrongType } from '../invocation/inputs.ts';
 import { canonicalJson } from '../wire/canonical.ts';
 import { type Fault, type FaultRule, fault, repeated } from './fault.ts';
 

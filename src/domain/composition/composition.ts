@@ -1,5 +1,5 @@
 /**
- * Composition: how data flows between the steps of one call, and what becomes of an empty result.
+ * Composition: how data and money flow between the steps of one call, and what an empty result means.
  *
  * Pure. Paths reach own properties of what was given and returned, never what an object inherits; a
  * path that leads nowhere sends nothing, and the step's own declaration says what that means.
@@ -12,6 +12,8 @@ import type { Composition, CompositionStep } from '../../protocol/composition.ts
 import type { Clarification, Failure } from '../../protocol/failure.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
 import { failure } from '../failure.ts';
+import { type Charge, priceOf } from '../invocation/budget.ts';
+import { formatMinor } from '../values/money.ts';
 
 /** What paths are read from: the parameters of the whole, and what each step so far returned. */
 export interface Flow {
@@ -126,4 +128,40 @@ function inputsOf({ input_mapping }: Composition, { id }: CompositionStep): Clar
     return source === 'input' && name !== undefined ? [name] : [];
   });
   return [...new Set(names)].map((input) => ({ input, reason: 'unresolved' }));
+}
+
+/** What was reserved, and what the steps so far have taken. */
+export interface Reservation {
+  /** Nothing was reserved where nothing could be checked: the cost is then only told. */
+  readonly reserved?: Charge | undefined;
+  readonly drawn: bigint;
+  /** Whether a budget stands behind it: then nothing is spent that nobody can check. */
+  readonly isBudgeted: boolean;
+}
+
+export interface Draw {
+  readonly failure?: Failure | undefined;
+  /** The most that the step takes. */
+  readonly price?: Charge | undefined;
+}
+
+/** Prices one step. `bound` is what its bindings pin. */
+export function checkDraw(
+  { name, cost }: Capability,
+  { reserved, drawn, isBudgeted }: Reservation,
+  bound?: Charge,
+): Draw {
+  if (!cost?.financial) return {};
+  const { currency } = cost.financial;
+  const left = reserved && { currency, amount: reserved.amount - drawn };
+  const price = priceOf(cost, bound);
+  if (!price || price.currency !== currency) {
+    if (!isBudgeted) return { price: left };
+    const detail = `Cannot run "${name}": nothing pins its ${cost.certainty} cost`;
+    return { failure: failure('budget_not_enforceable', detail) };
+  }
+  if (!left || price.amount <= left.amount) return { price };
+  const [needed, rest] = [price, left].map(({ amount }) => formatMinor(amount, currency));
+  const detail = `Cannot run "${name}" for ${needed} ${currency}: of what was reserved for the whole, ${rest} is left`;
+  return { failure: failure('budget_exceeded', detail) };
 }

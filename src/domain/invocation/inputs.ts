@@ -16,8 +16,9 @@ import type {
 import type { Clarification, Failure } from '../../protocol/failure.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
 import { failure } from '../failure.ts';
+import { isDate, isDateTime } from '../values/moment.ts';
 import { canonicalJson } from '../wire/canonical.ts';
-import { wrongType } from './input-type.ts';
+import { isObject } from '../wire/json.ts';
 
 /** What a resolver made of a value that was sent. */
 export type Finding =
@@ -249,4 +250,34 @@ function given(sent: JsonObject, name: string): unknown {
 function includes(values: readonly unknown[], value: unknown): boolean {
   const text = canonicalJson(value);
   return values.some((each) => canonicalJson(each) === text);
+}
+
+type TypeCheck = (value: unknown) => boolean;
+
+const TYPES = new Map<string, TypeCheck>([
+  ['string', (value) => typeof value === 'string'],
+  ['integer', (value) => Number.isSafeInteger(value)],
+  ['number', (value) => typeof value === 'number' && Number.isFinite(value)],
+  ['boolean', (value) => typeof value === 'boolean'],
+  ['date', (value) => typeof value === 'string' && isDate(value)],
+  ['datetime', (value) => typeof value === 'string' && isDateTime(value)],
+  ['array', (value) => Array.isArray(value)],
+  ['object', isObject],
+]);
+
+/** Why the value is not of the type, or `undefined`. */
+export function wrongType(type: string, value: unknown): string | undefined {
+  const admits = TYPES.get(type);
+  if (!admits || admits(value)) return undefined;
+  return `${excerpt(value)} is not of type "${type}"`;
+}
+
+/** Enough of a value to recognise it in a message. */
+const EXCERPT_LENGTH_MAX = 60;
+
+function excerpt(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value);
+  if (text.length <= EXCERPT_LENGTH_MAX) return text;
+  // A pair that the cut went through would leave half a character, which no strict reader accepts.
+  return `${text.slice(0, EXCERPT_LENGTH_MAX).replace(/\p{Surrogate}$/u, '')}…`;
 }

@@ -1,13 +1,14 @@
 /**
- * Observability: what an entry says of a call's parameters and result, as the capability declares it.
+ * Observability: the risk class of a call's entry, and which parameters and results the entry contains.
  *
- * Nothing by default: an entry always has the digest of the parameters, and values only where their
- * fields are listed. A value too long for an entry is kept as its digest.
+ * Every entry has the digest of the parameters. It has values only of the fields that the capability
+ * lists. A value that is too long for an entry is replaced by its digest.
  *
  * @module
  */
 
-import type { Capability } from '../../protocol/capability.ts';
+import type { EventClass } from '../../protocol/audit.ts';
+import type { Capability, SideEffectType } from '../../protocol/capability.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
 import { canonicalJson, textDigest } from '../wire/canonical.ts';
 import { utf8 } from '../wire/hash.ts';
@@ -62,4 +63,23 @@ function section(name: string, values: JsonObject | undefined, fields: readonly 
 function short(value: unknown): unknown {
   const text = canonicalJson(value);
   return utf8(text).length <= VALUE_BYTES_MAX ? value : { digest: textDigest(text) };
+}
+
+/** From weakest to strongest: a whole is at least as strong as its parts. */
+export const SIDE_EFFECT_STRENGTH: Record<SideEffectType, number> = {
+  read: 0,
+  write: 1,
+  transactional: 2,
+  irreversible: 3,
+};
+
+/** Changes something or moves money. */
+export function isHighRisk(capability: Capability): boolean {
+  return capability.side_effect.type !== 'read' || capability.cost?.financial !== undefined;
+}
+
+/** A capability that does not exist cannot do harm, so an unknown one is low risk. */
+export function eventClassOf(capability: Capability | undefined, success: boolean): EventClass {
+  const risk = capability && isHighRisk(capability) ? 'high' : 'low';
+  return `${risk}_risk_${success ? 'success' : 'failure'}`;
 }

@@ -8,8 +8,7 @@
  */
 
 import { capabilityFreezes } from '../../domain/authority/freeze.ts';
-import { stepParameters } from '../../domain/composition/composition.ts';
-import { checkDraw } from '../../domain/composition/draw.ts';
+import { checkDraw, stepParameters } from '../../domain/composition/composition.ts';
 import { failure, Refusal, refuse } from '../../domain/failure.ts';
 import { handlesOf } from '../../domain/invocation/bindings.ts';
 import type { Charge } from '../../domain/invocation/budget.ts';

@@ -11,9 +11,8 @@ import {
   contextOf,
   unsettledContext,
 } from '../../domain/invocation/budget.ts';
-import { observedDetail } from '../../domain/invocation/observability.ts';
+import { eventClassOf, observedDetail } from '../../domain/invocation/observability.ts';
 import type { RateState } from '../../domain/invocation/rate.ts';
-import { eventClassOf } from '../../domain/invocation/side-effect.ts';
 import type { EntryRecord } from '../../domain/log/entry.ts';
 import { amended } from '../../domain/values/amended.ts';
 import { fromMinor } from '../../domain/values/money.ts';

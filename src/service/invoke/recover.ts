@@ -5,7 +5,7 @@
  */
 
 import { failure, Refusal, refuse } from '../../domain/failure.ts';
-import { eventClassOf } from '../../domain/invocation/side-effect.ts';
+import { eventClassOf } from '../../domain/invocation/observability.ts';
 import { isWritable } from '../../domain/values/money.ts';
 import type { InvocationIds } from '../../protocol/invocation.ts';
 import type { IndeterminateInvocation, ReconcileAnswer } from '../../protocol/operator.ts';

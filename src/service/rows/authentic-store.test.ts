@@ -24,7 +24,7 @@ import {
 } from '../../testing/fixtures.ts';
 import { createAlarms } from '../core/alarms.ts';
 import { authenticStore, revocationMac } from './authentic-store.ts';
-import { openRowLogs, type RowLogs } from './row-logs.ts';
+import { openRowLogs, type RowLogs } from './row-check.ts';
 
 const keyOf = (byte: number) => Buffer.alloc(32, byte).toString('base64');
 const clock = () => new Date();

@@ -25,8 +25,8 @@ import type { BindingRecord, IntentRecord } from '../../storage/port/records.ts'
 import { type RowKind, type RowOf, rowText } from '../../storage/port/row-forms.ts';
 import { type Store, StoreUnavailable } from '../../storage/port/store.ts';
 import type { Alarms } from '../core/alarms.ts';
+import type { RowLogs } from './row-check.ts';
 import { createRowCheck, type RowCheck } from './row-check.ts';
-import type { RowLogs } from './row-logs.ts';
 
 export function authenticStore(store: Store, parts: AuthenticParts): Store {
   const rows = createRowSealing(parts);

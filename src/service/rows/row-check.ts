@@ -1,12 +1,17 @@
 /**
- * Row check: whether a row is the one that was kept, and the alarm where it is not.
+ * Row check: verifies the MAC of each row that carries authority, and raises an alarm where it does not match.
  *
- * A token's record is verified once: stores give the same record for the same row, so later checks
+ * A token's record is verified once: stores return the same record for the same row, so later checks
  * cost one lookup. Other rows are verified each time they are read.
+ *
+ * A MAC is made for the log that was current when the row was inserted. When an operator accepts that signed
+ * entries are lost, a new log begins and the rows of the old one are void, also after someone restores them.
+ * The first log has an empty label, so the rows of a store that never broke have the same MACs as before.
  *
  * @module
  */
 
+import { rowLabelOf } from '../../domain/log/origin.ts';
 import { isWritable } from '../../domain/values/money.ts';
 import type { RowKeys } from '../../keyring/row-keys.ts';
 import type { Loaded } from '../../storage/port/invocation-store.ts';
@@ -20,8 +25,8 @@ import type {
   TokenRecord,
 } from '../../storage/port/records.ts';
 import { type RowKind, type RowOf, rowText, votesOf } from '../../storage/port/row-forms.ts';
+import type { Store } from '../../storage/port/store.ts';
 import type { Alarms } from '../core/alarms.ts';
-import type { RowLogs } from './row-logs.ts';
 
 export interface RowCheck {
   /** Tells of a row that does not match. */
@@ -180,4 +185,25 @@ function isMacOf<Kind extends RowKind>(
     return false;
   }
   return rows.isMacOf(text, mac);
+}
+
+export interface RowLogs {
+  /** The name that rows of the current log carry. */
+  current(): string;
+  /** The names of the logs before it. */
+  older(): readonly string[];
+  /** Reads the logs of the store again. */
+  look(): Promise<void>;
+}
+
+export async function openRowLogs(store: Pick<Store, 'origins'>): Promise<RowLogs> {
+  let current = '';
+  let older: readonly string[] = [];
+  const look = async () => {
+    const labels = (await store.origins()).map(rowLabelOf);
+    current = labels.at(-1) ?? '';
+    older = labels.slice(0, -1);
+  };
+  await look();
+  return { current: () => current, older: () => older, look };
 }

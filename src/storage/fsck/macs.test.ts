@@ -9,7 +9,7 @@ import { openKeyring } from '../../keyring/keyring.ts';
 import { createLog } from '../../log.ts';
 import { createAlarms } from '../../service/core/alarms.ts';
 import { authenticStore } from '../../service/rows/authentic-store.ts';
-import { openRowLogs } from '../../service/rows/row-logs.ts';
+import { openRowLogs } from '../../service/rows/row-check.ts';
 import { sealStore } from '../../service/rows/row-seal.ts';
 import { at, binding, childToken, entry, freezeOf, rootToken } from '../../testing/fixtures.ts';
 import { openSqlite } from '../sqlite/store.ts';

@@ -8,7 +8,7 @@
  * @module
  */
 
-import { widenedFields } from '../../domain/authority/widened.ts';
+import { widenedFields } from '../../domain/authority/narrowing.ts';
 import {
   type Facts,
   grantFacts,

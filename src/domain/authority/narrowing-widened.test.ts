@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import type { Authority } from './narrowing.ts';
-import { widenedFields } from './widened.ts';
+import { widenedFields } from './narrowing.ts';
 
 const PARENT: Authority = {
   subject: 'agent:a',

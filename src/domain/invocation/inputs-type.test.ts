@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { test } from 'vitest';
-import { wrongType } from './input-type.ts';
+import { wrongType } from './inputs.ts';
 
 const ENFORCED = ['string', 'integer', 'number', 'boolean', 'date', 'datetime', 'array', 'object'];
 
