@@ -9,13 +9,10 @@
  */
 
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { Session } from 'node:inspector/promises';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, extname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { serve } from 'writ';
-import { DEMO_IDENTITIES, travelDesk } from '../examples/travel/service.ts';
+import { measureWalks } from './walks.ts';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const FOLDERS = ['src', 'test', 'bench', 'examples', 'scripts'];
@@ -35,7 +32,7 @@ const product = files.filter(({ path }) => path.startsWith('src/') && !isTest(pa
 printSizes();
 printCircles();
 printRepeated();
-await printRequests();
+await printWalks();
 if (process.argv.includes('--suite')) printSuite();
 
 function filesUnder(folder: string): SourceFile[] {
@@ -114,126 +111,18 @@ function printRepeated(): void {
   print('repeated blocks', [...places.values()].filter((count) => count > 1).length);
 }
 
-/** Each request once against a live service, after another one of its kind has filled what is cached. */
-async function printRequests(): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'writ-figures-'));
-  const environment = { PORT: '0', WRIT_DATA: folder, WRIT_LOG_LEVEL: 'silent' };
-  const settings = { identities: DEMO_IDENTITIES };
-  const service = await serve(travelDesk, { settings, environment });
-  const session = new Session();
-  session.connect();
-  await session.post('Profiler.enable');
-  try {
-    print('request', 'files', 'functions');
-    for (const { name, prepare } of requestsTo(sendTo(service.url))) {
-      await (await prepare())();
-      const measured = await prepare();
-      await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
-      await measured();
-      const { result } = await session.post('Profiler.takePreciseCoverage');
-      await session.post('Profiler.stopPreciseCoverage');
-      const touched = touchedFiles(result);
-      print(
-        name,
-        touched.size,
-        [...touched.values()].reduce((sum, count) => sum + count, 0),
-      );
-      if (!process.argv.includes('--files')) continue;
-      for (const [path, count] of [...touched].sort()) print(`  ${path}`, count);
-    }
-  } finally {
-    session.disconnect();
-    await service.close();
-    rmSync(folder, { recursive: true, force: true });
+async function printWalks(): Promise<void> {
+  print('request', 'files', 'functions');
+  for (const [name, touched] of Object.entries(await measureWalks())) {
+    const counts = Object.values(touched);
+    print(
+      name,
+      counts.length,
+      counts.reduce((sum, count) => sum + count, 0),
+    );
+    if (!process.argv.includes('--files')) continue;
+    for (const [path, count] of Object.entries(touched)) print(`  ${path}`, count);
   }
-}
-
-interface ScriptCoverage {
-  readonly url: string;
-  readonly functions: readonly {
-    readonly functionName: string;
-    readonly ranges: readonly { readonly count: number }[];
-  }[];
-}
-
-/** Functions that ran, by file of the product. */
-function touchedFiles(scripts: readonly ScriptCoverage[]): Map<string, number> {
-  const touched = new Map<string, number>();
-  for (const { url, functions } of scripts) {
-    if (!url.startsWith('file:')) continue;
-    const path = relative(ROOT, fileURLToPath(url));
-    if (!path.startsWith('src/')) continue;
-    const ran = functions.filter(({ ranges }) => (ranges[0]?.count ?? 0) > 0).length;
-    if (ran > 0) touched.set(path, ran);
-  }
-  return touched;
-}
-
-interface MeasuredRequest {
-  readonly name: string;
-  /** Makes what the request needs, and returns the request. */
-  prepare(): Promise<() => Promise<Body>>;
-}
-
-type Body = Record<string, unknown>;
-type Send = (path: string, bearer: string, input?: object) => Promise<Body>;
-
-function requestsTo(send: Send): MeasuredRequest[] {
-  const issue = () =>
-    send('/svc/tokens', 'demo-human-key', {
-      scope: ['travel.search', 'travel.book', 'travel.refund'],
-      budget: { currency: 'USD', max_amount: 5_000 },
-    });
-  const token = async () => (await issue()).token as string;
-  return [
-    { name: 'issue a token', prepare: async () => issue },
-    {
-      name: 'permissions',
-      async prepare() {
-        const bearer = await token();
-        return () => send('/svc/permissions', bearer, {});
-      },
-    },
-    {
-      name: 'invoke book_flight',
-      async prepare() {
-        const bearer = await token();
-        const route = { origin: 'SEA', destination: 'SFO', date: '2026-12-01' };
-        const found = await send('/svc/invoke/search_flights', bearer, { parameters: route });
-        const { cheapest_flight } = found.result as { cheapest_flight: { quote: unknown } };
-        const parameters = { quote: cheapest_flight.quote, passenger: 'Ann Lee' };
-        return () => send('/svc/invoke/book_flight', bearer, { parameters });
-      },
-    },
-    {
-      name: 'approve a request',
-      async prepare() {
-        const parameters = { booking_id: 'BK-1000', amount: 250, reason: 'cancelled' };
-        const asked = await send('/svc/invoke/issue_refund', await token(), { parameters });
-        const { approval_request_id } = asked.failure as { approval_request_id: string };
-        const grant = { approval_request_id, grant_type: 'one_time' };
-        return () => send('/svc/approval_grants', 'demo-approver-key', grant);
-      },
-    },
-    {
-      name: 'query the audit log',
-      async prepare() {
-        const bearer = await token();
-        return () => send('/svc/audit', bearer, {});
-      },
-    },
-  ];
-}
-
-function sendTo(url: string): Send {
-  return async (path, bearer, input) => {
-    const headers = { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' };
-    const body = JSON.stringify(input);
-    const response = await fetch(`${url}${path}`, { method: 'POST', headers, body });
-    const answer = (await response.json()) as Body;
-    if (response.ok || response.status === 403) return answer;
-    throw new Error(`Cannot measure ${path}: ${JSON.stringify(answer)}`);
-  };
 }
 
 function printSuite(): void {
