@@ -1,7 +1,8 @@
 /**
- * Writes the documents that are made from the code, or with `--check` tells which are out of date.
+ * Writes the documents and modules that are made from the code, or with `--check` tells which are out of
+ * date.
  *
- * A document made from the code cannot contradict it. This file knows where each goes; what a page
+ * What is made from the code cannot contradict it. This file knows where each goes; what a page
  * says is decided beside it, in the module named for the page.
  *
  * @module
@@ -10,48 +11,50 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { openApiDocument } from '../src/openapi/openapi.ts';
+import { type OperationName, operations } from '../src/protocol/operations.ts';
+import { pageFile, pageParts } from './api-page.ts';
 import { configurationPage } from './configuration-page.ts';
 import { failuresPage } from './failures-page.ts';
-import { openApiFile } from './openapi-file.ts';
-
-interface GeneratedDocument {
-  /** From the root of the repository. */
-  readonly path: string;
-  content(): string;
-}
-
-const documents: GeneratedDocument[] = [
-  { path: 'docs/configuration.md', content: configurationPage },
-  { path: 'docs/failures.md', content: failuresPage },
-  { path: 'docs/openapi.json', content: openApiFile },
-];
+import { examplesFile, recordedExamples } from './recorded-examples.ts';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 
-process.exitCode = process.argv.includes('--check') ? check() : write();
+const every = Object.keys(operations) as OperationName[];
+const examples = await recordedExamples();
+const api = openApiDocument(every, {}, examples);
+const gated = openApiDocument(every, { gated: every }, examples);
 
-function check(): number {
-  const stale = staleDocuments();
-  for (const { path } of stale) console.error(`${path} differs from the code it is made from`);
-  if (stale.length === 0) return 0;
+/** By path from the root of the repository. */
+const documents: Readonly<Record<string, string>> = {
+  'docs/configuration.md': configurationPage(),
+  'docs/failures.md': failuresPage(),
+  'docs/openapi.json': `${JSON.stringify(api, null, 2)}\n`,
+  'src/openapi/examples.generated.ts': examplesFile(examples),
+  'src/openapi/page.generated.ts': pageFile(pageParts(api, gated)),
+};
+
+const stale = Object.entries(documents).filter(([path, content]) => {
+  const file = join(ROOT, path);
+  return !existsSync(file) || readFileSync(file, 'utf8') !== content;
+});
+
+if (process.argv.includes('--check')) check();
+else write();
+
+function check(): void {
+  for (const [path] of stale) console.error(`${path} differs from the code it is made from`);
+  if (stale.length === 0) return;
 
   console.error('Mend with: npm run generate');
-  return 1;
+  process.exitCode = 1;
 }
 
-function write(): number {
-  for (const { path, content } of staleDocuments()) {
+function write(): void {
+  for (const [path, content] of stale) {
     const file = join(ROOT, path);
     mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, content());
+    writeFileSync(file, content);
     console.log(`wrote ${path}`);
   }
-  return 0;
-}
-
-function staleDocuments(): GeneratedDocument[] {
-  return documents.filter(({ path, content }) => {
-    const file = join(ROOT, path);
-    return !existsSync(file) || readFileSync(file, 'utf8') !== content();
-  });
 }

@@ -11,10 +11,9 @@
 
 import { createHash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
-import { apiPage } from '../openapi/api-page.ts';
-import { STYLE } from '../openapi/api-page-style.ts';
-import { pageHeaders } from '../openapi/html.ts';
+import { pageHeaders, styleHash } from '../openapi/html.ts';
 import { openApiDocument } from '../openapi/openapi.ts';
+import { PAGE_PARTS, STYLE_HASH } from '../openapi/page.generated.ts';
 import type { OperationName } from '../protocol/operations.ts';
 import type { DiscoveryAnswer } from '../protocol/trust.ts';
 import { DOCUMENT_MAX_AGE_SECONDS, type Document } from '../service/core/documents.ts';
@@ -27,20 +26,30 @@ export function addReference(
   app: FastifyInstance,
   { methods, gated, config }: Pick<Runtime, 'methods' | 'gated' | 'config'>,
 ): void {
+  const offered = Object.keys(methods) as OperationName[];
   const facts = { gated, ttlHoursMax: config.max_ttl_hours };
-  const api = once(() => openApiDocument(Object.keys(methods) as OperationName[], facts));
-  const data = once(() => documentOf(JSON.stringify(api()), {}));
-  const page = once(() => documentOf(apiPage(api()), pageHeaders(STYLE)));
-  app.addHook('onListen', async () => {
-    data();
-    page();
-  });
+  const data = once(() => documentOf(JSON.stringify(openApiDocument(offered, facts)), {}));
+  const page = documentOf(apiPage(offered, gated), pageHeaders(STYLE_HASH));
+  app.addHook('onListen', async () => void data());
   app.get('/openapi.json', { config: { operation: 'openapi' } }, async (request, reply) =>
     sendAnswer(request, reply, data()),
   );
   app.get('/docs', { config: { operation: 'docs' } }, async (request, reply) =>
-    sendAnswer(request, reply, page()),
+    sendAnswer(request, reply, page),
   );
+}
+
+/** The parts of the page that hold for this service. */
+export function apiPage(
+  offered: readonly OperationName[],
+  gated: readonly OperationName[],
+): string {
+  return PAGE_PARTS.filter(({ of, gated: behind }) => {
+    const named = of === undefined ? offered : of.filter((name) => offered.includes(name));
+    return named.some((name) => behind === undefined || gated.includes(name) === behind);
+  })
+    .map(({ html }) => html)
+    .join('');
 }
 
 /** The front page of a service, made once for each version of its discovery document. */
@@ -51,7 +60,8 @@ export function createFrontPage(
   return (from) => {
     if (made?.from !== from) {
       const { svc_discovery } = JSON.parse(from.text) as DiscoveryAnswer;
-      made = { from, page: documentOf(frontPage(svc_discovery, gated), pageHeaders(FRONT_STYLE)) };
+      const page = frontPage(svc_discovery, gated);
+      made = { from, page: documentOf(page, pageHeaders(styleHash(FRONT_STYLE))) };
     }
     return made.page;
   };

@@ -15,11 +15,16 @@ export function text(raw: string): string {
     .replaceAll('"', '&quot;');
 }
 
+/** Names the one style that a policy lets a page have. */
+export function styleHash(style: string): string {
+  return `sha256-${createHash('sha256').update(style).digest('base64')}`;
+}
+
 /** Nothing but the page's own style: no script, no image, no frame, no request of any kind. */
-export function pageHeaders(style: string): Readonly<Record<string, string>> {
+export function pageHeaders(hash: string): Readonly<Record<string, string>> {
   const policy = [
     "default-src 'none'",
-    `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
+    `style-src '${hash}'`,
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",

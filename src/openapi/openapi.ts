@@ -14,14 +14,15 @@ import { type Operation, type OperationName, operations } from '../protocol/oper
 import { partOf } from '../protocol/primitives.ts';
 import { TTL_HOURS_MAX_DEFAULT } from '../protocol/token.ts';
 import { PROTOCOL_VERSION } from '../protocol/trust.ts';
-import { BELOW_QUORUM, REFUSED, UNAVAILABLE } from './example-parts.ts';
-import { EXAMPLES } from './examples.ts';
+import { EXAMPLES, type Examples, type RecordedExample } from './examples.generated.ts';
 import { type ApiHeaders, answerHeaders, documentHeaders, refusalHeaders } from './headers.ts';
 import { componentsOf, refTo, requestSchema, type Schema } from './schemas.ts';
 
 export interface Content {
   readonly schema: Schema;
   readonly example?: unknown;
+  /** By failure type. */
+  readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
 }
 
 export interface ApiResponse {
@@ -105,20 +106,22 @@ const SECURITY_SCHEMES = {
 /** What one service has otherwise than another. */
 export interface ServiceFacts {
   /** The operations that ask for a credential although their row does not. */
-  readonly gated: readonly OperationName[];
-  readonly ttlHoursMax: number;
+  readonly gated?: readonly OperationName[];
+  readonly ttlHoursMax?: number;
 }
-
-const USUAL: ServiceFacts = { gated: [], ttlHoursMax: TTL_HOURS_MAX_DEFAULT };
 
 export function openApiDocument(
   offered: readonly OperationName[],
-  facts: ServiceFacts = USUAL,
+  facts: ServiceFacts = {},
+  examples: Examples = EXAMPLES,
 ): ApiDocument {
   const paths: Record<string, Record<string, ApiOperation>> = {};
   for (const name of offered) {
     const { method, path } = operations[name];
-    paths[path] = { ...paths[path], [method.toLowerCase()]: operationOf(name, facts) };
+    paths[path] = {
+      ...paths[path],
+      [method.toLowerCase()]: operationOf(name, facts, examples[name]),
+    };
   }
   const used = Object.keys(TAGS).filter((tag) => offered.some((name) => tagOf(name) === tag));
   return {
@@ -129,7 +132,8 @@ export function openApiDocument(
       summary: 'Bounded delegation, human approval, verifiable audit',
       description:
         'Every answer outside 2xx is a failure that says whether and how to go on: `retry`, ' +
-        '`resolution.action` and `resolution.recovery_class`.',
+        '`resolution.action` and `resolution.recovery_class`. The examples are recorded at the travel ' +
+        'desk; ids, times and signatures in them are stand-ins, and long lists are cut.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/', description: 'The service that serves this document' }],
@@ -149,11 +153,15 @@ function tagOf(name: OperationName): string {
   throw new Error(`Cannot describe "${name}": it belongs to no group`);
 }
 
-function operationOf(name: OperationName, facts: ServiceFacts): ApiOperation {
+function operationOf(
+  name: OperationName,
+  facts: ServiceFacts,
+  example: RecordedExample,
+): ApiOperation {
   const row: Operation = operations[name];
-  const operation: Operation = facts.gated.includes(name) ? { ...row, auth: 'bearer' } : row;
+  const operation: Operation = facts.gated?.includes(name) ? { ...row, auth: 'bearer' } : row;
   const asked = { ...requestSchema(name), ...(name === 'tokens.issue' && lifetimeRule(facts)) };
-  const { parameters, body } = placedFields(name, operation, asked);
+  const { parameters, body } = placedFields(operation, asked, example.request);
   return {
     operationId: name,
     summary: operation.summary,
@@ -166,12 +174,15 @@ function operationOf(name: OperationName, facts: ServiceFacts): ApiOperation {
         content: { [JSON_TYPE]: body },
       },
     }),
-    responses: { ...answersOf(name, operation), ...failuresOf(name, operation) },
+    responses: {
+      ...answersOf(name, operation, example.answers),
+      ...failuresOf(name, operation, example.refusals),
+    },
   };
 }
 
 /** A root token lives at most so long. A child asks for any lifetime, and ends with its parent. */
-function lifetimeRule({ ttlHoursMax }: ServiceFacts): Schema {
+function lifetimeRule({ ttlHoursMax = TTL_HOURS_MAX_DEFAULT }: ServiceFacts): Schema {
   return {
     if: partOf({ parent_token: { type: 'null' } }),
     // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema, in an object that nothing awaits.
@@ -181,11 +192,10 @@ function lifetimeRule({ ttlHoursMax }: ServiceFacts): Schema {
 
 /** Each field in the one place where HTTP carries it. */
 function placedFields(
-  name: OperationName,
   { path, rest, headers = {}, method }: Operation,
   { properties = {}, required = [], ...schema }: Schema,
+  example: RecordedExample['request'],
 ): { parameters: ApiParameter[]; body?: Content } {
-  const example = EXAMPLES[name].request as Record<string, unknown>;
   const placeOf = (field: string) => {
     if (path.includes(`{${field}}`)) return 'path';
     if (field in headers) return 'header';
@@ -229,15 +239,18 @@ function withoutNull({ anyOf, ...schema }: Schema): Schema {
 /** Documents are fetched whole, cached and compared. */
 const DOCUMENTS: readonly OperationName[] = ['discovery', 'jwks', 'manifest', 'graph', 'graph.get'];
 
-function answersOf(name: OperationName, { response }: Operation): Record<string, ApiResponse> {
-  const example = EXAMPLES[name].answer;
+function answersOf(
+  name: OperationName,
+  { response }: Operation,
+  { 200: example, 202: pending }: RecordedExample['answers'],
+): Record<string, ApiResponse> {
   if (name === 'invoke') return { '200': invoked(example) };
   if (name === 'approval_grants.issue') {
     return {
       '200': { description: 'The grant', content: json(refTo(Grant), example) },
       '202': {
         description: 'Taken, and below the quorum',
-        content: json(refTo(QuorumAnswer), BELOW_QUORUM),
+        content: json(refTo(QuorumAnswer), pending),
       },
     };
   }
@@ -263,22 +276,30 @@ function invoked(example: unknown): ApiResponse {
   };
 }
 
-function failuresOf(name: OperationName, operation: Operation): Record<string, ApiResponse> {
+function failuresOf(
+  name: OperationName,
+  operation: Operation,
+  refusals: RecordedExample['refusals'],
+): Record<string, ApiResponse> {
   const headers = refusalHeaders(name, operation);
-  const isInvocation = name === 'invoke' || name === 'test';
-  const schema = refTo(isInvocation ? InvokeFailure : FailureAnswer);
-  const { invocation_id, ...refused } = REFUSED;
-  const named = isInvocation && { invocation_id };
+  const schema = refTo(name === 'invoke' || name === 'test' ? InvokeFailure : FailureAnswer);
+  const content = (digit: 4 | 5): Record<string, Content> => {
+    const found = Object.entries(refusals)
+      .filter(([, { status }]) => Math.trunc(status / 100) === digit)
+      .map(([type, { body }]) => [type, { value: body }]);
+    const examples = found.length > 0 && { examples: Object.fromEntries(found) };
+    return { [JSON_TYPE]: { schema, ...examples } };
+  };
   return {
     '4XX': {
       description: 'Refused; the failure says what to do',
       headers: headers[4],
-      content: json(schema, { ...refused, ...named }),
+      content: content(4),
     },
     '5XX': {
       description: 'Not available, or the outcome is not known',
       headers: headers[5],
-      content: json(schema, { ...UNAVAILABLE, ...named }),
+      content: content(5),
     },
   };
 }

@@ -9,8 +9,7 @@ import { readFileSync } from 'node:fs';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { afterAll, beforeAll, describe, test } from 'vitest';
-import { BELOW_QUORUM, REFUSED, UNAVAILABLE } from '../../src/openapi/example-parts.ts';
-import { EXAMPLES } from '../../src/openapi/examples.ts';
+import { EXAMPLES } from '../../src/openapi/examples.generated.ts';
 import { openApiDocument } from '../../src/openapi/openapi.ts';
 import type { Schema } from '../../src/openapi/schemas.ts';
 import { FailureAnswer } from '../../src/protocol/failure.ts';
@@ -26,18 +25,28 @@ const NAMES = Object.keys(operations) as OperationName[];
 const DOCUMENT = openApiDocument(NAMES);
 
 for (const name of NAMES) {
-  test(`EXAMPLES has a request and an answer of ${name} that its schemas take`, () => {
-    const { request, answer } = EXAMPLES[name];
+  test(`EXAMPLES has exchanges of ${name} that its schemas take`, () => {
+    const { request, answers, refusals } = EXAMPLES[name];
+    const faultsOf = validators();
 
     operations[name].request.parse(request);
-    assert.deepEqual(operations[name].response.parse(answer), answer);
+    for (const [status, answer] of Object.entries(answers)) {
+      assert.deepEqual(operations[name].response.parse(answer), answer);
+      assert.deepEqual(faultsOf(name, told(Number(status), answer)), []);
+    }
+    for (const [type, { status, body }] of Object.entries(refusals)) {
+      assert.equal(FailureAnswer.parse(body).failure.type, type);
+      assert.deepEqual(faultsOf(name, told(status, body)), []);
+    }
   });
 }
 
-test('the examples of what is refused and of what is not complete are what they say', () => {
-  FailureAnswer.parse(REFUSED);
-  FailureAnswer.parse(UNAVAILABLE);
-  operations['approval_grants.issue'].response.parse(BELOW_QUORUM);
+test('EXAMPLES has what is refused, what is not known and what is not complete', () => {
+  const { invoke, 'approval_grants.issue': grants } = EXAMPLES;
+
+  assert.equal(invoke.refusals.budget_exceeded?.status, 403);
+  assert.equal(invoke.refusals.outcome_unknown?.status, 503);
+  assert.equal(grants.answers[202]?.status, 'pending');
 });
 
 test('openApiDocument() gives every field of every request one place', () => {
@@ -103,6 +112,10 @@ function validators(): (name: OperationName, told: Told) => string[] {
   };
 }
 
+function told(status: number, body: JsonObject): Told {
+  return { status, body, events: [], headers: {} };
+}
+
 /** The same schema with every object closed that leaves it open only for later versions. */
 function closed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(closed);
@@ -119,16 +132,15 @@ function absolute(schema: Schema): Schema {
 }
 
 test('validators() finds a field that the document does not name, and one that is gone', () => {
-  const { answer } = EXAMPLES.jwks;
-  const told = (body: object) => ({ status: 200, body: { ...body }, events: [], headers: {} });
+  const { 200: answer } = EXAMPLES.jwks.answers;
   const faultsOf = validators();
 
-  assert.deepEqual(faultsOf('jwks', told(answer)), []);
-  assert.match(faultsOf('jwks', told({ ...answer, more: 1 })).join(), /additional/);
-  assert.match(faultsOf('jwks', told({})).join(), /required/);
-  assert.match(faultsOf('jwks', { ...told(answer), status: 202 }).join(), /no answer 202/);
+  assert.deepEqual(faultsOf('jwks', told(200, answer)), []);
+  assert.match(faultsOf('jwks', told(200, { ...answer, more: 1 })).join(), /additional/);
+  assert.match(faultsOf('jwks', told(200, {})).join(), /required/);
+  assert.match(faultsOf('jwks', told(202, answer)).join(), /no answer 202/);
   const headers = { 'retry-after': '1' };
-  assert.match(faultsOf('jwks', { ...told(answer), headers }).join(), /no header retry-after/);
+  assert.match(faultsOf('jwks', { ...told(200, answer), headers }).join(), /no header retry-after/);
 });
 
 /** The same surface, which fails when an answer is not as the document has it. */

@@ -59,7 +59,7 @@ function ofText(
   const texts = ['', ' ', '\n', `${good} `, ` ${good}`, `${good}\n`, `${good}é`, `${good}${good}`];
   if (pattern || format) texts.push(good.toUpperCase(), good.toLowerCase(), good.slice(0, -1));
   for (const length of most === undefined ? [128, 257, 513] : [most, most + 1]) {
-    texts.push('a'.repeat(length), ASTRAL.repeat(length), good + 'a'.repeat(length - good.length));
+    texts.push('a'.repeat(length), ASTRAL.repeat(length), good.padEnd(length, 'a'));
   }
   return texts
     .filter(({ length }) => length <= LONG_MAX)

@@ -1,0 +1,284 @@
+/**
+ * Renders the API page: the API description as HTML and CSS, and nothing else.
+ *
+ * The page fetches nothing and runs nothing, so a strict policy can say so. Every text of the document is
+ * escaped. A service that does not offer every operation serves only the parts that belong to those it
+ * offers, so each part names its operations.
+ *
+ * @module
+ */
+
+import { styleHash, text } from '../src/openapi/html.ts';
+import type { ApiDocument, ApiOperation, ApiResponse, Content } from '../src/openapi/openapi.ts';
+import type { PagePart } from '../src/openapi/page.generated.ts';
+import { componentsOf, referred, type Schema } from '../src/openapi/schemas.ts';
+import type { OperationName } from '../src/protocol/operations.ts';
+
+/** The page as a module of the package: what is served, before a service leaves parts out. */
+export function pageFile(parts: readonly PagePart[]): string {
+  const lines = parts.map((part) => `  ${JSON.stringify(part)},`);
+  return `/**
+ * The API page in parts. Made by \`npm run generate\`.
+ *
+ * @module
+ */
+
+import type { OperationName } from '../protocol/operations.ts';
+
+export interface PagePart {
+  readonly html: string;
+  /** Shown where one of these is offered; everywhere without. */
+  readonly of?: readonly OperationName[];
+  /** Shown only where these ask for a credential, or only where they do not. */
+  readonly gated?: boolean;
+}
+
+export const STYLE_HASH = ${JSON.stringify(styleHash(STYLE))};
+
+export const PAGE_PARTS: readonly PagePart[] = [
+${lines.join('\n')}
+];
+`;
+}
+
+interface Listed extends ApiOperation {
+  readonly operationId: OperationName;
+  readonly method: string;
+  readonly path: string;
+}
+
+/** `gated` describes the same operations, each asking for a credential. */
+export function pageParts(document: ApiDocument, gated: ApiDocument): PagePart[] {
+  const { info, tags, components } = document;
+  const all = listedIn(document);
+  const behindGate = new Map(listedIn(gated).map((each) => [each.operationId, each]));
+  const groups = tags.map((tag) => {
+    const listed = all.filter(({ tags: own }) => own.includes(tag.name));
+    return { ...tag, listed, of: listed.map(({ operationId }) => operationId) };
+  });
+  const reached = all.map(
+    (each) => [each.operationId, componentsOf([each as unknown as Schema])] as const,
+  );
+  const using = (shape: string) =>
+    reached.filter(([, shapes]) => shape in shapes).map(([name]) => name);
+  return [
+    { html: opening(info.title) },
+    ...groups.flatMap(({ name, of, listed }) => [
+      { of, html: `<h2>${text(name)}</h2>\n<ul>` },
+      ...listed.map(linkTo),
+      { of, html: '</ul>\n' },
+    ]),
+    { html: introduction(info) },
+    ...groups.flatMap(({ name, description, of, listed }) => [
+      { of, html: `<section>\n<h2>${text(name)}</h2>\n<p>${prose(description)}</p>\n` },
+      ...listed.flatMap((each) => articles(each, behindGate.get(each.operationId))),
+      { of, html: '</section>\n' },
+    ]),
+    { html: '<section id="shapes">\n<h2>Shapes</h2>\n' },
+    ...Object.entries(components.schemas).map(([name, schema]) => ({
+      of: using(name),
+      html: shape(name, schema),
+    })),
+    { html: '</section>\n</main>\n</body>\n</html>\n' },
+  ];
+}
+
+function listedIn({ paths }: ApiDocument): Listed[] {
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, each]) => ({ ...each, path, method }) as Listed),
+  );
+}
+
+function opening(title: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${text(title)}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<a class="skip" href="#content">Skip to the description</a>
+<nav aria-label="Operations">
+`;
+}
+
+function introduction({ title, version, description }: ApiDocument['info']): string {
+  return `<h2><a href="#shapes">shapes</a></h2>
+</nav>
+<main id="content" tabindex="-1">
+<h1>${text(title)}</h1>
+<p>Protocol ${text(version)}. ${prose(description)} The same as data:
+<a href="/openapi.json">/openapi.json</a>.</p>
+`;
+}
+
+function linkTo({ operationId: name }: Listed): PagePart {
+  return { of: [name], html: `<li><a href="#${text(name)}">${text(name)}</a></li>` };
+}
+
+/** One for every service, or one for each side of the gate. */
+function articles(open: Listed, gated: Listed = open): PagePart[] {
+  const of = [open.operationId];
+  const [html, behind] = [operation(open), operation(gated)];
+  if (html === behind) return [{ of, html }];
+  return [
+    { of, html, gated: false },
+    { of, html: behind, gated: true },
+  ];
+}
+
+function operation(listed: Listed): string {
+  const { operationId, summary, method, path, parameters = [], requestBody, responses } = listed;
+  const rows = parameters.map(({ name, in: place, required, schema }) => [
+    `<code>${breakable(name)}</code>`,
+    `${place}${required ? '' : ', optional'}`,
+    type(schema),
+  ]);
+  return `<article id="${text(operationId)}">
+<h3>${text(operationId)}</h3>
+<p><strong>${method.toUpperCase()}</strong> <code>${text(path)}</code></p>
+<p>${prose(summary)}. ${text(bearerOf(listed))}</p>
+${rows.length > 0 ? table(['parameter', 'in', 'type'], rows) : ''}
+${Object.values(requestBody?.content ?? {})
+  .map((content) => `<h4>Body</h4>\n${fields(content.schema)}\n${example(content)}`)
+  .join('\n')}
+${Object.entries(responses)
+  .map(([status, response]) => answer(status, response))
+  .join('\n')}
+</article>
+`;
+}
+
+function bearerOf({ security }: ApiOperation): string {
+  const schemes = security.flatMap((each) => Object.keys(each));
+  if (schemes.length === 0) return 'Needs no bearer.';
+  const may = security.some((each) => Object.keys(each).length === 0);
+  return `${may ? 'May be asked with' : 'Bearer:'} a ${schemes.join(' or a ')}.`;
+}
+
+function answer(status: string, { description, headers = {}, content = {} }: ApiResponse): string {
+  const rows = Object.entries(headers).map(([name, header]) => [
+    `<code>${breakable(name)}</code>`,
+    prose(header.description),
+  ]);
+  const bodies = Object.entries(content).map(
+    ([media, body]) => `<p><code>${text(media)}</code>: ${type(body.schema)}</p>\n${example(body)}`,
+  );
+  return `<details${status.startsWith('2') ? ' open' : ''}>
+<summary>${text(status)}: ${prose(description)}</summary>
+${rows.length > 0 ? table(['header', 'meaning'], rows) : ''}
+${bodies.join('\n')}
+</details>`;
+}
+
+function example({ example: shown, examples = {} }: Content): string {
+  const named = Object.entries(examples).map(
+    ([type, { value }]) => `<p><code>${text(type)}</code></p>\n${code(value)}`,
+  );
+  return shown === undefined ? named.join('\n') : code(shown);
+}
+
+function code(value: unknown): string {
+  return `<pre><code>${text(JSON.stringify(value, null, 2))}</code></pre>`;
+}
+
+function shape(name: string, schema: Schema): string {
+  return `<article id="shape-${text(name)}">\n<h3>${text(name)}</h3>\n${fields(schema)}\n</article>\n`;
+}
+
+/** The fields of an object, or what else the schema says. */
+function fields(schema: Schema): string {
+  const { properties, required = [] } = schema;
+  if (!properties) return `<p>${type(schema)}</p>`;
+  const rows = Object.entries(properties).map(([name, property]) => [
+    `<code>${breakable(name)}</code>`,
+    required.includes(name) ? 'always' : 'optional',
+    type(property),
+  ]);
+  return rows.length > 0 ? table(['field', 'present', 'type'], rows) : '<p>No fields.</p>';
+}
+
+function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
+  const head = heads.map((each) => `<th scope="col">${text(each)}</th>`).join('');
+  const body = rows.map((row) => `<tr>${row.map((cell) => `<td>${cell}</td>`).join('')}</tr>`);
+  return `<table><thead><tr>${head}</tr></thead><tbody>${body.join('')}</tbody></table>`;
+}
+
+/** A schema in a few words. */
+function type(schema: Schema): string {
+  const name = referred(schema);
+  if (name !== undefined) return `<a href="#shape-${text(name)}">${text(name)}</a>`;
+  const choices = schema.anyOf ?? schema.oneOf;
+  if (choices) return choices.map(type).join(' or ');
+  if (schema.enum) return schema.enum.map(literal).join(', ');
+  if (schema.const !== undefined) return literal(schema.const);
+  if (schema.type === 'array') return `list of ${type(schema.items ?? {})}`;
+  if (schema.properties)
+    return `object with ${Object.keys(schema.properties).map(text).join(', ')}`;
+  const kind = [schema.type ?? 'anything'].flat().join(' or ');
+  const pattern = schema.pattern && `<code>${text(schema.pattern)}</code>`;
+  return [text(kind), schema.format && text(schema.format), pattern].filter(Boolean).join(' ');
+}
+
+function literal(value: unknown): string {
+  return `<code>${text(JSON.stringify(value))}</code>`;
+}
+
+/** Plain words, with `code` between backticks. */
+function prose(words: string): string {
+  return text(words).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
+}
+
+/** A name that a narrow screen breaks between its words, and not inside one. */
+function breakable(name: string): string {
+  return text(name).replaceAll(/[_.-](?=.)/g, '$&<wbr>');
+}
+
+/**
+ * On any screen, in light and dark. Nothing scrolls by itself but the page and the list beside it: long
+ * lines break, so that no part is out of reach of a keyboard or wider than a phone.
+ */
+const STYLE = `
+:root { color-scheme: light dark; --line: light-dark(#c4c7cc, #4a4d52);
+  --dim: light-dark(#f3f4f6, #1f2125); --link: light-dark(#0b57d0, #8ab4f8); }
+* { box-sizing: border-box; }
+body { margin: 0; font: 16px/1.5 system-ui, sans-serif; display: grid;
+  grid-template-columns: 15rem minmax(0, 1fr);
+  background: light-dark(#fff, #121316); color: light-dark(#1a1b1e, #e6e7ea); }
+nav { position: sticky; top: 0; height: 100vh; overflow: auto; padding: 1rem;
+  border-right: 1px solid var(--line); font-size: .875rem; }
+nav h2 { font-size: .875rem; margin: 1rem 0 .25rem; }
+nav h2:first-child { margin-top: 0; }
+nav ul { list-style: none; margin: 0; padding: 0; }
+main { padding: 1rem 2rem 4rem; max-width: 60rem; }
+main:focus { outline: none; }
+a { color: var(--link); }
+:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
+.skip { position: absolute; left: -100vw; }
+.skip:focus { left: .5rem; top: .5rem; padding: .5rem; z-index: 1;
+  background: light-dark(#fff, #121316); }
+h1 { line-height: 1.2; margin: .5rem 0 1rem; }
+main h2 { margin: 2.5rem 0 .5rem; }
+h2::first-letter { text-transform: uppercase; }
+article { border-top: 1px solid var(--line); padding: .5rem 0 1rem; overflow-wrap: break-word; }
+h3 { margin: .5rem 0; }
+h4 { margin: 1rem 0 .25rem; }
+code, pre { font: .875rem/1.45 ui-monospace, monospace; }
+pre { background: var(--dim); padding: .75rem; border-radius: .25rem; margin: .5rem 0;
+  white-space: pre-wrap; overflow-wrap: anywhere; }
+table { border-collapse: collapse; width: 100%; margin: .5rem 0; }
+th, td { text-align: left; vertical-align: top; padding: .25rem .75rem .25rem 0;
+  border-bottom: 1px solid var(--line); }
+td:last-child { padding-right: 0; overflow-wrap: anywhere; }
+summary { cursor: pointer; padding: .25rem 0; }
+@media (max-width: 50rem) {
+  body { display: block; }
+  nav { position: static; height: auto; border-right: 0; border-bottom: 1px solid var(--line); }
+  nav ul { display: flex; flex-wrap: wrap; gap: .5rem 1rem; }
+  main { padding: 1rem; }
+  th, td { font-size: .875rem; }
+  code, pre { font-size: .8125rem; }
+}
+`;
