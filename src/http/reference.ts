@@ -1,10 +1,9 @@
 /**
- * The descriptions that a running service gives of itself: the API as data and as a page, and the
- * front page.
+ * Serves what a running service says of itself: the API as data, the API as a page, and the front page.
  *
- * The first two are made of exactly the operations that are offered, once, as soon as the service listens:
- * they take too long to make while callers wait. The front page is short. They are no operations, so
- * discovery does not list them.
+ * Data and page describe exactly the operations that the service offers. The page was rendered when the
+ * package was built. The data is made as soon as the service listens, because making it takes longer than
+ * a caller should wait. None of the three is an operation, so discovery does not list them.
  *
  * @module
  */
@@ -19,8 +18,7 @@ import type { DiscoveryAnswer } from '../protocol/trust.ts';
 import { DOCUMENT_MAX_AGE_SECONDS, type Document } from '../service/core/documents.ts';
 import type { Runtime } from '../service/runtime.ts';
 import { sendAnswer } from './answer.ts';
-import { frontPage } from './front-page.ts';
-import { STYLE as FRONT_STYLE } from './front-page-style.ts';
+import { FRONT_STYLE, frontPage } from './front-page.ts';
 
 export function addReference(
   app: FastifyInstance,
@@ -28,7 +26,11 @@ export function addReference(
 ): void {
   const offered = Object.keys(methods) as OperationName[];
   const facts = { gated, ttlHoursMax: config.max_ttl_hours };
-  const data = once(() => documentOf(JSON.stringify(openApiDocument(offered, facts)), {}));
+  let made: Document | undefined;
+  const data = () => {
+    made ??= documentOf(JSON.stringify(openApiDocument(offered, facts)), {});
+    return made;
+  };
   const page = documentOf(apiPage(offered, gated), pageHeaders(STYLE_HASH));
   app.addHook('onListen', async () => void data());
   app.get('/openapi.json', { config: { operation: 'openapi' } }, async (request, reply) =>
@@ -39,7 +41,7 @@ export function addReference(
   );
 }
 
-/** The parts of the page that hold for this service. */
+/** The API page of a service that offers these operations, `gated` ones behind a credential. */
 export function apiPage(
   offered: readonly OperationName[],
   gated: readonly OperationName[],
@@ -72,13 +74,5 @@ function documentOf(content: string, headers: Record<string, string>): Document 
     text: content,
     etag: `"sha256-${createHash('sha256').update(content).digest('hex')}"`,
     headers: { 'cache-control': `public, max-age=${DOCUMENT_MAX_AGE_SECONDS}`, ...headers },
-  };
-}
-
-function once<Value>(make: () => Value): () => Value {
-  let made: { value: Value } | undefined;
-  return () => {
-    made ??= { value: make() };
-    return made.value;
   };
 }

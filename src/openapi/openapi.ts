@@ -1,8 +1,9 @@
 /**
  * The API description: the table of operations as an OpenAPI 3.1 document.
  *
- * A pure function of the table and of which rows are offered, so it cannot contradict the service.
- * Only what is HTTP's own stands here: headers, statuses beside 200, and how fields are placed.
+ * A pure function of the table, of the rows that a service offers and of the recorded examples, so it cannot
+ * contradict the service. It adds only what belongs to HTTP: headers, statuses beside 200, and the place
+ * of each field.
  *
  * @module
  */
@@ -63,23 +64,17 @@ export interface ApiDocument {
 
 const JSON_TYPE = 'application/json';
 
-/** By the first word of an operation's name. */
-const TAGS: Readonly<Record<string, readonly string[]>> = {
-  trust: ['discovery', 'jwks', 'manifest', 'graph', 'handshake'],
-  authority: ['tokens', 'permissions'],
-  invocation: ['invoke', 'test'],
-  approval: ['approval_grants', 'approval_requests'],
-  log: ['audit', 'checkpoints'],
-  operator: ['operator'],
-};
-
-const TAG_MEANING: Readonly<Record<string, string>> = {
-  trust: 'What anyone may fetch, and verify',
-  authority: 'Tokens: issued, narrowed, looked at, ended',
-  invocation: 'Using a capability, or asking what would happen',
-  approval: 'What a person has to agree to first',
-  log: 'The trail of every call, and the proofs about it',
-  operator: 'For those who run the service',
+/** What the operations of a group are for, and the first words of their names. */
+const GROUPS: Readonly<Record<string, readonly [description: string, ...words: string[]]>> = {
+  trust: [
+    'What anyone may fetch, and verify',
+    ...['discovery', 'jwks', 'manifest', 'graph', 'handshake'],
+  ],
+  authority: ['Tokens: issued, narrowed, looked at, ended', 'tokens', 'permissions'],
+  invocation: ['Using a capability, or asking what would happen', 'invoke', 'test'],
+  approval: ['What a person has to agree to first', 'approval_grants', 'approval_requests'],
+  log: ['The trail of every call, and the proofs about it', 'audit', 'checkpoints'],
+  operator: ['For those who run the service', 'operator'],
 };
 
 const SECURITY: Readonly<Record<Operation['auth'], ApiOperation['security']>> = {
@@ -123,7 +118,9 @@ export function openApiDocument(
       [method.toLowerCase()]: operationOf(name, facts, examples[name]),
     };
   }
-  const used = Object.keys(TAGS).filter((tag) => offered.some((name) => tagOf(name) === tag));
+  const tags = Object.entries(GROUPS)
+    .filter(([tag]) => offered.some((name) => groupOf(name) === tag))
+    .map(([name, [description]]) => ({ name, description }));
   return {
     openapi: '3.1.1',
     info: {
@@ -137,7 +134,7 @@ export function openApiDocument(
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/', description: 'The service that serves this document' }],
-    tags: used.map((name) => ({ name, description: TAG_MEANING[name] as string })),
+    tags,
     paths,
     components: {
       securitySchemes: SECURITY_SCHEMES,
@@ -146,9 +143,9 @@ export function openApiDocument(
   };
 }
 
-function tagOf(name: OperationName): string {
-  const [word = ''] = name.split('.');
-  const found = Object.entries(TAGS).find(([, words]) => words.includes(word));
+function groupOf(name: OperationName): string {
+  const [first = ''] = name.split('.');
+  const found = Object.entries(GROUPS).find(([, [, ...words]]) => words.includes(first));
   if (found) return found[0];
   throw new Error(`Cannot describe "${name}": it belongs to no group`);
 }
@@ -165,7 +162,7 @@ function operationOf(
   return {
     operationId: name,
     summary: operation.summary,
-    tags: [tagOf(name)],
+    tags: [groupOf(name)],
     security: SECURITY[operation.auth],
     ...(parameters.length > 0 && { parameters }),
     ...(body && {
