@@ -67,7 +67,7 @@ const INVOCATIONS = [operations.invoke.path, operations.test.path].map((path) =>
   path.slice(0, path.indexOf('{')),
 );
 
-/** What a client hears of a request to `url` that reached no operation. */
+/** The body that answers a request to `url` that reached no operation. */
 export function failureBody(url: string, failure: Failure): FailureAnswer {
   const path = routedPath(url);
   return failureAnswer(

@@ -25,7 +25,7 @@ export function answerExpectation(request: IncomingMessage, response: ServerResp
 /** What the HTTP parser refuses, before there is a request to reply to. */
 export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) return;
-  // Node looks again in a while.
+  // Node checks again later.
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && isKeptWaiting(socket)) return;
   // A request that came whole gets its answer; one that broke off is what the error is about. The parser
   // reports the same error for everything that comes behind it.
@@ -35,9 +35,9 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
   writeFailure(socket, status, unreadFailure(found));
 }
 
-/** A tunnel through the service is nothing it offers; Node hands over the bare connection. */
+/** Answers CONNECT: the service opens no tunnel. Node hands over the bare connection. */
 export function answerConnect({ url }: IncomingMessage, socket: Duplex): void {
-  // The answers to requests before it come first, and none would be seen as the answer to this one.
+  // Earlier requests are answered first, and the client would take this answer for one of theirs.
   if (!breakOff(socket as Socket)) return;
   const detail = `Cannot CONNECT ${url}: this is no proxy`;
   const found = failure('method_not_allowed', detail);
@@ -45,7 +45,7 @@ export function answerConnect({ url }: IncomingMessage, socket: Duplex): void {
 }
 
 /**
- * What is wrong with how a request says where it ends; nothing where both sides must see the same end.
+ * The fault in how a request marks its end. Nothing where the service and a proxy see the same end.
  *
  * RFC 9112, 6.1: HTTP/1.0 has no transfer coding, so a proxy of that version may see another end. The
  * parser also reads versions that this service does not speak, and keeps their connections.
@@ -57,7 +57,7 @@ export function framingFault({ httpVersion, headers }: IncomingMessage): string 
   return 'HTTP/1.0 has no Transfer-Encoding, expected a Content-Length';
 }
 
-/** Answers a request whose end is not certain. What follows on its connection is not read as a request. */
+/** Answers a request whose end is not certain. Ignores what follows on its connection. */
 export function answerFraming(request: IncomingMessage, response: ServerResponse, fault: string) {
   takeNoMore(request.socket);
   const found = failure('invalid_parameters', `Cannot read the request: ${fault}`);

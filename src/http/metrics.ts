@@ -1,5 +1,5 @@
 /**
- * Metrics of one service, counted apart: two services in a process do not share numbers.
+ * Metrics of one service. Two services in one process keep separate numbers.
  *
  * @module
  */

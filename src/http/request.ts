@@ -87,7 +87,7 @@ export function closedOf({ raw }: Pick<FastifyReply, 'raw'>): AbortSignal {
   return closed.signal;
 }
 
-/** An address can spell what JSON may not: bytes that are no text, and U+0000, where stores cut. */
+/** Refuses what an address can encode and JSON cannot: bytes that are not UTF-8, and U+0000. */
 function refuseUnkeepable(address: string): void {
   if (!address.includes('%')) return;
   let text = '\0';
@@ -101,12 +101,12 @@ function refuseUnkeepable(address: string): void {
   throw new Refusal(failure('invalid_parameters', detail));
 }
 
-/** A copy by spread: a query may have any name, and assigned to, `__proto__` would be no field. */
+/** Copies with a spread: assigning a field named `__proto__` would set the prototype instead. */
 function queryOf({ query }: FastifyRequest): Record<string, unknown> {
   return { ...(query as object) };
 }
 
-/** Fields that stand in the address are not looked for in a body, and must not seem to be taken. */
+/** An operation whose fields stand in the address ignores a body, so it refuses one that has fields. */
 function refuseBody(request: FastifyRequest): void {
   if (Object.keys(bodyOf(request)).length === 0) return;
   const detail = 'Cannot read the body: expected the fields of this request in the address';

@@ -52,7 +52,7 @@ export async function serve(
   if (watchesWorkers(read.config)) return serveByWorkers(read, options);
   try {
     const running = await open(definition, read, surfaces);
-    // A worker is always stopped by a signal: whoever watches over it sends one.
+    // The process that started a worker always stops it with a signal.
     if (isWorker() || (options.signals ?? true)) stopOnSignals(running, read.log);
     return running;
   } catch (error) {
@@ -122,7 +122,7 @@ async function listen(
   const close = async () => {
     const begun = performance.now();
     await app.close();
-    // One grace for all of it: what the connections took of it, calls without one do not have.
+    // One grace period: what closing the connections took is not given to other calls again.
     await runtime.close(Math.max(0, graceMs - (performance.now() - begun)));
     await parts.close();
     log.info({ service: definition.id }, 'stopped');
@@ -169,13 +169,13 @@ function closeGracefully(app: FastifyInstance, graceMs: number): void {
   app.addHook('preClose', async () => {
     stopping = true;
     const server = app.server as Server;
-    // Not the server's own `close`, which closes idle connections in the same breath.
+    // Not the server's own `close`, which also closes idle connections at once.
     NetServer.prototype.close.call(server);
     if (sockets.size > 0) await pause(STOP_PAUSE_MS);
     const begun = Date.now();
     const poll = setInterval(() => {
       server.closeIdleConnections();
-      // Node does not count as idle what has never said a word, or not a whole one.
+      // Node does not count a connection as idle before its first complete request.
       const late = Date.now() - begun > STOP_ARRIVAL_MS;
       for (const socket of sockets) {
         if (socket.bytesRead === 0 || (late && !isOwed(socket))) socket.destroy();

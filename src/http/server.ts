@@ -76,12 +76,12 @@ export function createHttpServer(
     forceCloseConnections: false,
     return503OnClosing: false,
     genReqId: newSpanId,
-    // No route has a schema for the framework to check, so it need not load what would.
+    // No route has a schema, so the framework need not load its schema compilers.
     schemaController: { compilersFactory: { buildValidator: noSchema, buildSerializer: noSchema } },
     serverFactory: (handler) => boundServer(handler, connections),
     clientErrorHandler: answerClientError,
     frameworkErrors: (error, request, reply) => {
-      // What the router itself cannot read passes no hook.
+      // A path that the router cannot read passes no hook.
       answerFrameworkError(reply.header('x-request-id', request.id), error, runtime.log);
     },
   });
@@ -168,7 +168,7 @@ function readBodiesAsBytes(app: FastifyInstance): void {
     { parseAs: 'buffer' },
     (_request, body, done) => done(null, body),
   );
-  // Several requests have no field, and some clients send them in no chunk at all.
+  // A request without fields may have an empty body of any media type.
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {
     if (body.length === 0) return done(null, body);
     const wrong: Error & { code?: string } = new Error('expected application/json');
@@ -184,8 +184,8 @@ interface Reception {
 }
 
 /**
- * Names each request, continues its trace, counts it, and turns away what will not be served anyway,
- * before a body is read or a caller is looked up. No hook is a promise: every request passes them all.
+ * Names each request, continues its trace and counts it. Refuses what cannot be served before a body is
+ * read or a caller is looked up. The hooks are synchronous, because every request passes all of them.
  */
 function receiveRequests(app: FastifyInstance, { load, metrics, visits }: Reception): void {
   app.decorateRequest('place', null);
@@ -193,13 +193,13 @@ function receiveRequests(app: FastifyInstance, { load, metrics, visits }: Recept
   app.addHook('onRequest', (request, reply, done) => {
     const begun = performance.now();
     const { raw } = reply;
-    // Once: the framework makes the options anew for each look.
+    // Read once: the framework builds the options on every access.
     const operation = request.routeOptions.config?.operation ?? 'none';
     const place = load.enter();
     request.place = place;
     // A client that leaves early is never answered, and its place must be free.
     raw.on('close', place.abandon);
-    // Not the hook `onResponse`: it makes four changes of listeners for the one that is needed.
+    // Not the hook `onResponse`, which changes listeners four times for each request.
     raw.on('finish', () => {
       metrics.answered(operation, raw.statusCode, (performance.now() - begun) / 1_000);
     });
@@ -227,7 +227,7 @@ function newSpanId(): string {
   return toHex(randomBytes(8));
 }
 
-/** Answers a request that goes no further. */
+/** Answers a request that is refused before its body is read. Returns nothing for any other. */
 function refusedEarly(
   app: FastifyInstance,
   request: FastifyRequest,
@@ -271,7 +271,7 @@ function codingOf({ headers }: FastifyRequest): string | undefined {
   return transfer.toLowerCase() === 'chunked' ? undefined : transfer;
 }
 
-/** Asked above all when there is too much to do: whether it lives, and what it does. */
+/** Never shed: probes and scrapers need their answers most under overload. */
 const WATCHING: readonly string[] = ['healthz', 'metrics'];
 
 function addHealth(
@@ -291,7 +291,7 @@ function addHealth(
   app.get('/metrics', { config: { operation: 'metrics' } }, async (request, reply) => {
     const proved = () => visits?.prove(request.visit);
     const ask = { bearer: () => bearerOf(request), input: () => ({}), proved };
-    // A credential that is looked at is one that can be guessed.
+    // Checking a credential lets a stranger guess one, so the request is counted first.
     const found = isOpen
       ? undefined
       : (limitedVisit(request, visits) ?? (await runtime.unreadableMetrics(ask)));
@@ -300,13 +300,13 @@ function addHealth(
   });
 }
 
-/** Numbers about a service are for those who run it: without a credential only on this machine. */
+/** Metrics are for operators. Only a service that other machines cannot reach asks for no credential. */
 function hasOpenMetrics(config: Runtime['config']): boolean {
-  // A proxy on this machine brings requests of others.
+  // A trusted proxy on this machine forwards requests of other machines.
   return openHost(config) === undefined && config.trusted_proxies.length === 0;
 }
 
-/** The address itself: a page for a browser, the discovery document for a program. */
+/** The path `/`: a page for a browser, the discovery document for a program. */
 function addFront(
   app: FastifyInstance,
   { runtime, visits }: { runtime: Runtime; visits: Visits | undefined },

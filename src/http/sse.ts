@@ -46,7 +46,7 @@ export function openEventStream(
 
   let isOver = false;
   const write = (event: EventName, json: string) => {
-    // Progress that waited for the client comes too late once the end is told.
+    // Progress that waited for the client is dropped once the last event was written.
     if (isOver) return false;
     isOver = event === 'completed' || event === 'failed';
     return writer.write(`event: ${event}\ndata: ${json}\n\n`);

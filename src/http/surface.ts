@@ -1,6 +1,6 @@
 /**
- * Another way to ask, on a path of this server: limits, load and the credential are the server's, what
- * the body means is the surface's.
+ * A surface: another protocol on a path of this server. The server applies limits, counts load and reads
+ * the credential; the surface reads the body.
  *
  * @module
  */
@@ -32,12 +32,12 @@ export interface Surface {
   readonly name: string;
   /** Answers, or resolves with the failure that the server should answer with. */
   answer(request: SurfaceRequest): Promise<Failure | undefined>;
-  /** The start is over: what was left for later can be done. */
+  /** Called after the start, for work that the surface postponed. */
   started(): void;
   close(): Promise<void>;
 }
 
-/** Milliseconds after the server listens: who waited for it has been answered. */
+/** Milliseconds after the server listens. Clients that waited for the start are answered by then. */
 const START_OVER_MS = 1_000;
 
 export function mount(
@@ -50,7 +50,7 @@ export function mount(
   app.addHook('onListen', async () => {
     starting = setTimeout(() => surface.started(), START_OVER_MS).unref();
   });
-  // Not before: what a surface has in work is finished like every other request.
+  // Not earlier: calls of the surface that are in work finish first, like every other request.
   app.addHook('onClose', () => {
     clearTimeout(starting);
     return surface.close();

@@ -17,7 +17,7 @@ import type { Logger } from '../log.ts';
 /** In milliseconds: a worker that dies at once must not be started in a tight loop. */
 const RESTART_MS = 1_000;
 
-/** Deaths in a minute. More of them are no accident, and whoever runs the service should see it end. */
+/** Deaths in a minute. After more of them the service ends, so that its operator sees the defect. */
 const DEATHS_MAX = 5;
 const DEATHS_MS = 60_000;
 
@@ -30,7 +30,7 @@ export interface Workers {
   close(): Promise<void>;
 }
 
-/** Whether this process is to watch over workers and not to serve itself. */
+/** Whether this process starts workers and serves nothing itself. */
 export function watchesWorkers({ workers }: Pick<Config, 'workers'>): boolean {
   return workers > 1 && cluster.isPrimary;
 }
@@ -39,12 +39,12 @@ export function isWorker(): boolean {
   return cluster.isWorker;
 }
 
-/** Lets a worker that could not start end by itself: else its line to the process above keeps it alive. */
+/** Disconnects a worker that could not start: the channel to its parent would keep it alive. */
 export function endWorker(): void {
   if (cluster.isWorker) process.channel?.unref();
 }
 
-/** Rejects, with no worker left, when one cannot start. `onFailed` is told when they keep dying. */
+/** Rejects, with no worker left, when one cannot start. Calls `onFailed` when they keep dying. */
 export async function startWorkers(
   { workers: count, stop_grace_seconds }: Pick<Config, 'workers' | 'stop_grace_seconds'>,
   log: Logger,
@@ -64,7 +64,7 @@ export async function startWorkers(
       living.delete(worker);
       if (isStopping) return;
       log.error({ pid, code, signal }, 'worker ended');
-      // While they start, one that ends ends them all.
+      // During the start, a worker that ends makes the start fail.
       if (isServing) void replace();
     });
     return portOf(worker);

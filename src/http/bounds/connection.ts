@@ -1,5 +1,5 @@
 /**
- * Connections: what one client can make the service hold, and for how long. The only place that bounds it.
+ * Connections: bounds what one client can make the service hold, and for how long. No other file does.
  *
  * A request beyond the bound waits here, without being worked on, and the socket is paused. Clients that
  * are not known to send one request at a time are read in slices (segment.ts), so that few requests
@@ -76,7 +76,7 @@ export interface Connections {
 
 const connections = new WeakMap<Socket, Connection>();
 
-/** Whether a request of this connection is in work, or its answer not written out. */
+/** Whether the service still works on a request of this connection, or writes its answer. */
 export function isOwed(socket: Socket): boolean {
   return (connections.get(socket)?.owed.size ?? 0) > 0;
 }
@@ -102,14 +102,14 @@ export function breakOff(socket: Socket): boolean {
   return !last;
 }
 
-/** Whether what is missing of a request may be missing because the service did not read it. */
+/** Whether a request may be incomplete because the service paused reading it. */
 export function isKeptWaiting(socket: Socket): boolean {
   const { waiting = [], resumedAt = Number.NEGATIVE_INFINITY } = connections.get(socket) ?? {};
   const isHeld = waiting.length > 0 || socket.isPaused();
   return isHeld || performance.now() - resumedAt < limits.HEADERS_TIMEOUT_MS;
 }
 
-/** Has nothing that comes on this connection after the requests it carries now worked on. */
+/** Ignores every request that comes on this connection from now on. */
 export function takeNoMore(socket: Socket): void {
   const connection = connections.get(socket);
   if (connection) connection.isLast = true;

@@ -22,7 +22,7 @@ export interface Connection {
   readonly begun: number;
   /** Answers that are not written out yet, in the order of their requests. */
   readonly owed: Set<ServerResponse>;
-  /** Requests that nobody works on yet. The socket is paused while there is one. */
+  /** Requests that wait to begin. The socket is paused while there is one. */
   readonly waiting: Pending[];
   isSliced: boolean;
   requests: number;

@@ -1,8 +1,8 @@
 /**
  * Counters, histograms and gauges, and their text in the format of Prometheus (0.0.4).
  *
- * Every request is counted, so counting is an addition in a map and no more; what it takes to write
- * the text is paid by whoever reads it. Label values come from us, so their number is bounded.
+ * Every request is counted, so counting is one addition in a map. The text is written only when a scraper
+ * reads it. Label values come from the service, never from a caller, so their number is bounded.
  *
  * @module
  */
