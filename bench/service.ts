@@ -12,6 +12,7 @@ import { DEMO_IDENTITIES, travelDesk } from '../examples/travel/service.ts';
 import { configOf } from '../src/config/config.ts';
 import { openKeyring } from '../src/keyring/keyring.ts';
 import { createLog } from '../src/log.ts';
+import { system } from '../src/platform.ts';
 import type { OperationName } from '../src/protocol/operations.ts';
 import { perform } from '../src/service/core/operations.ts';
 import { sealNext } from '../src/service/log/seal.ts';
@@ -53,13 +54,14 @@ export async function openService(): Promise<BenchService> {
     store,
     keyring,
     log,
+    platform: system,
     baseUrl,
   });
   const ask: BenchService['ask'] = async (name, bearer, input) => {
     const method = runtime.methods[name];
     if (!method) throw new Error(`Cannot ask ${name}: the service has no such operation`);
     const asked = { bearer: () => bearer, input: () => input };
-    const answer = await perform(name, method, asked, log);
+    const answer = await perform(name, method, asked, runtime);
     const body = 'body' in answer ? (answer.body as Record<string, unknown>) : {};
     if (body.success === false) throw new Error(`Cannot measure ${name}: ${JSON.stringify(body)}`);
     return body;
@@ -68,7 +70,7 @@ export async function openService(): Promise<BenchService> {
     folder,
     store,
     ask,
-    seal: () => sealNext({ serviceId: travelDesk.id, store, keyring, log }),
+    seal: () => sealNext({ serviceId: travelDesk.id, store, keyring, log, platform: system }),
     async issue(more = {}, parent) {
       const scope = ['travel.read', 'travel.extras'];
       const input = { scope, ...(parent && { parent_token: parent.token_id }), ...more };

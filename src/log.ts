@@ -11,6 +11,7 @@
 import { type Logger as PinoLogger, pino } from 'pino';
 import { foreignMember, isForeignError } from './domain/wire/foreign.ts';
 import { redactedText } from './domain/wire/redaction.ts';
+import { type Platform, system } from './platform.ts';
 
 export type Logger = Pick<
   PinoLogger,
@@ -31,11 +32,15 @@ const SECRET_FIELDS = [
   'headers',
 ];
 
-export function createLog(level: string, destination?: { write(line: string): void }): Logger {
+export function createLog(
+  level: string,
+  destination?: { write(line: string): void },
+  { now }: Pick<Platform, 'now'> = system,
+): Logger {
   const options = {
     level,
     base: null,
-    timestamp: () => `,"time":"${new Date().toISOString()}"`,
+    timestamp: () => `,"time":"${new Date(now()).toISOString()}"`,
     formatters: { level: (label: string) => ({ level: label }) },
     serializers: { err: errorFacts },
     redact: { paths: SECRET_FIELDS.flatMap((field) => [field, `*.${field}`]), censor: '[secret]' },

@@ -10,6 +10,7 @@ import { type Config, type GivenSettings, loadConfig, unsafeMark } from './confi
 import { type Keyring, openKeyring } from './keyring/keyring.ts';
 import { createLog, type Logger } from './log.ts';
 import { packageManifest } from './package.ts';
+import { type Platform, system } from './platform.ts';
 import type { ServiceDefinition } from './service/author/definition.ts';
 import type { Tracer } from './service/core/tracing.ts';
 import { type SealParts, sealStore } from './service/rows/row-seal.ts';
@@ -32,6 +33,7 @@ export interface ServeOptions {
 export interface ReadSettings {
   readonly config: Config;
   readonly log: Logger;
+  readonly platform: Platform;
 }
 
 export interface OpenParts extends ReadSettings {
@@ -46,15 +48,15 @@ export interface OpenParts extends ReadSettings {
 export async function readSettings(options: ServeOptions): Promise<ReadSettings> {
   const folder = options.folder ?? process.cwd();
   const config = await loadConfig(folder, options.settings, options.environment);
-  return { config, log: options.log ?? createLog(config.log_level) };
+  return { config, log: options.log ?? createLog(config.log_level), platform: system };
 }
 
 /** Rejects, with nothing left open, when a part cannot be opened. */
 export async function openParts(
   definition: ServiceDefinition,
-  { config, log }: ReadSettings,
+  { config, log, platform }: ReadSettings,
 ): Promise<OpenParts> {
-  const keyring = await named(keySettings(config), () => openKeys(config, log));
+  const keyring = await named(keySettings(config), () => openKeys(config, log, platform));
   let store: Store | undefined;
   let mark: MarkStore | undefined;
   try {
@@ -63,7 +65,7 @@ export async function openParts(
     mark = await openMarkOf(definition, config);
     const telemetry = await openTelemetry(config, definition.id);
     const close = () => closeParts({ store, keyring, mark, telemetry });
-    return { config, log, tracer: telemetry?.tracer, store, keyring, mark, close };
+    return { config, log, platform, tracer: telemetry?.tracer, store, keyring, mark, close };
   } catch (error) {
     await closeParts({ store, keyring, mark });
     throw error;
@@ -109,7 +111,10 @@ export interface Stoppable {
  * a handler left alone and that rejected: no new work is taken, what runs is finished within its
  * grace, and a supervisor starts anew where the exit is not 0. Defects that follow change nothing.
  */
-export function stopOnSignals(running: Stoppable, log: Logger): void {
+export function stopOnSignals(
+  running: Stoppable,
+  { log, platform }: Pick<ReadSettings, 'log' | 'platform'>,
+): void {
   let defects = 0;
   let isStopping = false;
   const end = () => process.exit(defects > 0 ? 1 : 0);
@@ -122,7 +127,7 @@ export function stopOnSignals(running: Stoppable, log: Logger): void {
     isStopping = true;
     log.info({ reason }, 'stopping');
     const mostMs = running.config.stop_grace_seconds * 1_000 + STOP_SPARE_MS;
-    setTimeout(() => fail(new Error(`Cannot stop within ${mostMs} ms`)), mostMs);
+    platform.after(mostMs, () => fail(new Error(`Cannot stop within ${mostMs} ms`)));
     running.close().then(end, fail);
   };
   process.once('SIGTERM', () => stop('SIGTERM'));
@@ -143,7 +148,7 @@ function keySettings({ token_keys }: Config): string {
     : 'WRIT_TOKEN_KEYS, WRIT_LOG_KEYS and WRIT_ROW_KEYS';
 }
 
-export function openKeys(config: Config, log: Logger): Keyring {
+export function openKeys(config: Config, log: Logger, platform: Platform): Keyring {
   return openKeyring(
     config.token_keys !== undefined && config.log_keys !== undefined
       ? {
@@ -154,7 +159,8 @@ export function openKeys(config: Config, log: Logger): Keyring {
         }
       : { folder: config.keys },
     {
-      now: () => new Date(),
+      platform,
+      now: () => new Date(platform.now()),
       tokenLifetimeMaxMs: config.max_ttl_hours * 3_600_000,
       onWarning: (message) => log.warn({}, message),
     },
@@ -163,7 +169,7 @@ export function openKeys(config: Config, log: Logger): Keyring {
 
 function sealParts(
   { id: serviceId }: ServiceDefinition,
-  { config, log, store, keyring }: ReadSettings & Pick<OpenParts, 'store' | 'keyring'>,
+  { config, log, store, keyring }: Pick<OpenParts, 'config' | 'log' | 'store' | 'keyring'>,
 ): SealParts {
   return {
     store,

@@ -12,6 +12,7 @@ import { afterAll, beforeAll, test } from 'vitest';
 import { createCheckpointCheck } from '../src/keyring/checkpoint-check.ts';
 import { openKeyring } from '../src/keyring/keyring.ts';
 import { createLog } from '../src/log.ts';
+import { system } from '../src/platform.ts';
 import { sealNext } from '../src/service/log/seal.ts';
 import { checkStore } from '../src/storage/fsck/fsck.ts';
 import { openMark, openStore } from '../src/storage/open.ts';
@@ -89,7 +90,14 @@ async function checkHistory(config: SealingConfig, told: Set<string>): Promise<v
   const options = { now: () => new Date(), onWarning: () => undefined };
   const keyring = openKeyring({ folder: config.keys }, options);
   await store.append([entry()]);
-  const parts = { serviceId: 'faults', store, keyring, mark, log: createLog('silent') };
+  const parts = {
+    serviceId: 'faults',
+    store,
+    keyring,
+    mark,
+    log: createLog('silent'),
+    platform: system,
+  };
   const { checkpoint, isNew } = await sealNext(parts);
 
   assert.equal(isNew, true);

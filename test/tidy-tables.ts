@@ -35,10 +35,11 @@ export const ROOT_FILES: readonly string[] = [
   'oldest-node.ts',
   'open.ts',
   'package.ts',
+  'platform.ts',
   'telemetry.ts',
 ];
 
-const SERVICE_SEES = ['protocol', 'domain', 'storage', 'keyring', 'log'];
+const SERVICE_SEES = ['protocol', 'domain', 'platform', 'storage', 'keyring', 'log'];
 const OPENING_SEES = [...SERVICE_SEES, 'config', 'service', 'telemetry', 'package'];
 const TRANSPORT_SEES = [...OPENING_SEES, 'open'];
 const AUTHORS_SEE = [
@@ -61,10 +62,11 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   domain: ['protocol'],
   folder: [],
   package: [],
+  platform: [],
   'oldest-node': ['package'],
-  storage: ['protocol', 'domain', 'folder'],
-  keyring: ['protocol', 'domain', 'folder'],
-  log: ['domain'],
+  storage: ['protocol', 'domain', 'platform', 'folder'],
+  keyring: ['protocol', 'domain', 'platform', 'folder'],
+  log: ['domain', 'platform'],
   config: ['protocol', 'domain'],
   openapi: ['protocol', 'domain'],
   telemetry: ['service'],

@@ -6,6 +6,7 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, test } from 'vitest';
 import { openKeyring } from '../keyring/keyring.ts';
 import { createLog } from '../log.ts';
+import { system } from '../platform.ts';
 import { sealNext } from '../service/log/seal.ts';
 import { openMark } from '../storage/open.ts';
 import type { CheckpointRecord } from '../storage/port/records.ts';
@@ -257,7 +258,13 @@ test('writ fsck verifies the signatures of checkpoints by the keys of the folder
   const [file, keys] = [join(folder, 'sealed.db'), join(folder, 'keys')];
   const keyring = openKeyring({ folder: keys }, { now: () => new Date(), onWarning: () => {} });
   const store = await openSqlite(file);
-  await sealNext({ serviceId: 'https://desk.example', store, keyring, log: createLog('silent') });
+  await sealNext({
+    serviceId: 'https://desk.example',
+    store,
+    keyring,
+    log: createLog('silent'),
+    platform: system,
+  });
   await store.close();
   keyring.close();
   const args = ['fsck', '--store', `sqlite:${file}`];
@@ -285,7 +292,8 @@ test('writ fsck ends with 1 on a log that does not extend its mark, or has none 
   const store = await openSqlite(file);
   const mark = await openMark(`sqlite:${join(keys, 'mark.db')}`);
   const log = createLog('silent');
-  const seal = () => sealNext({ serviceId: 'https://desk.example', store, keyring, mark, log });
+  const seal = () =>
+    sealNext({ serviceId: 'https://desk.example', store, keyring, mark, log, platform: system });
   await seal();
   await store.append([entry()]);
   await seal();

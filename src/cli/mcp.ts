@@ -14,6 +14,7 @@ import { UnsendableCall } from '../client/request.ts';
 import { failure } from '../domain/failure.ts';
 import { type Desk, isFailure } from '../mcp/desk.ts';
 import { serveMcpOverPipes } from '../mcp/stdio.ts';
+import { system } from '../platform.ts';
 import type { FailureAnswer } from '../protocol/failure.ts';
 import type { InvokeAnswer } from '../protocol/invocation.ts';
 import type { AnswerOf, InputOf, OperationName } from '../protocol/operations.ts';
@@ -61,7 +62,7 @@ export async function mcp(args: readonly string[], io: Io): Promise<number> {
     );
     await checkAccess(desk);
     const tell = ({ message }: Error) => io.err(`${printable(message)}\n`);
-    const server = serveMcpOverPipes(desk, io.pipes, tell);
+    const server = serveMcpOverPipes(desk, io.pipes, system, tell);
     await Promise.race([server.ended, io.untilStopped?.() ?? server.ended]);
     await server.close();
     return EXIT_OK;
@@ -113,7 +114,7 @@ function deskAt(client: Client): Desk {
 function unsent(name: OperationName, error: unknown): FailureAnswer {
   if (!(error instanceof UnsendableCall)) throw error;
   const type = error.field === 'capability' ? 'unknown_capability' : 'invalid_parameters';
-  return failureAnswer(failure(type, error.message), name === 'invoke');
+  return failureAnswer(system, failure(type, error.message), name === 'invoke');
 }
 
 async function streamed(

@@ -13,6 +13,7 @@ import { type Config, loadConfig } from '../config/config.ts';
 import { entitles } from '../domain/authority/scope-pattern.ts';
 import { createLog } from '../log.ts';
 import { openKeys } from '../open.ts';
+import { system } from '../platform.ts';
 import { createIdentities } from '../service/authority/identities.ts';
 import { createAlarms } from '../service/core/alarms.ts';
 import { signerOf } from '../service/log/compare-log.ts';
@@ -102,7 +103,7 @@ async function presentedOperators(
     const hint = 'identities that a program gives itself are not known here';
     throw new Error(`no identity of the configuration has the scope "${SCOPE}"; ${hint}`);
   }
-  const identities = createIdentities({ identities: entitled, entitlements: [] });
+  const identities = createIdentities({ identities: entitled, entitlements: [] }, system);
   const principalOf = async (file: string | undefined, variable: string) => {
     const credential = credentialOf(file, {
       ...io,
@@ -126,7 +127,7 @@ async function presentedOperators(
 
 async function recovered(config: Config, operators: Operators, isLoss: boolean): Promise<string> {
   const log = createLog(config.log_level);
-  const keyring = openKeys(config, log);
+  const keyring = openKeys(config, log, system);
   const opened = await openStore(config.store, { create: false });
   const logs = await openRowLogs(opened);
   const authority = { rows: keyring.rows, alarms: createAlarms(log), logs };
@@ -134,11 +135,15 @@ async function recovered(config: Config, operators: Operators, isLoss: boolean):
   const isMarked = config.mark !== undefined && config.mark !== 'witness';
   const mark = isMarked ? await openMark(config.mark as string) : undefined;
   const [first] = config.witnesses;
-  const guard = config.mark === 'witness' && first ? witnessGuard(store, first) : undefined;
+  const guard =
+    config.mark === 'witness' && first
+      ? witnessGuard({ store, platform: system }, first)
+      : undefined;
   try {
     await demandSeal(store, keyring.rows);
     const signer = signerOf(keyring, config.store);
-    const parts: RecoverParts = { store, unchecked: opened, mark, guard, signer, ...operators };
+    const opening = { store, platform: system, unchecked: opened, mark, guard, signer };
+    const parts: RecoverParts = { ...opening, ...operators };
     return isLoss ? await lossTold(parts) : await markTold(parts);
   } finally {
     await mark?.close();

@@ -6,6 +6,7 @@
 
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Platform } from '../platform.ts';
 import type { Failure, FailureAnswer } from '../protocol/failure.ts';
 import { operations } from '../protocol/operations.ts';
 import type { Document } from '../service/core/documents.ts';
@@ -36,7 +37,11 @@ export function sendAnswer(
 /** From here on the answer is told in events; what goes wrong is told in the last one. */
 function sendStream(reply: FastifyReply, stream: NonNullable<Answer['stream']>): FastifyReply {
   reply.hijack();
-  const events = openEventStream(reply.raw, reply.getHeaders() as OutgoingHttpHeaders);
+  const events = openEventStream(
+    reply.server.platform,
+    reply.raw,
+    reply.getHeaders() as OutgoingHttpHeaders,
+  );
   stream(events)
     .catch((error) => reply.log.error({ err: error }, 'a stream broke'))
     .finally(() => {
@@ -50,7 +55,7 @@ function sendStream(reply: FastifyReply, stream: NonNullable<Answer['stream']>):
 export function sendFailure(
   reply: FastifyReply,
   failure: Failure,
-  body: object | string = failureBody(reply.request.url, failure),
+  body: object | string = failureBody(reply.server.platform, reply.request.url, failure),
   status: number = statusOf(failure),
 ): FastifyReply {
   reply.code(status).header('cache-control', 'no-store').type(JSON_TYPE);
@@ -68,9 +73,10 @@ const INVOCATIONS = [operations.invoke.path, operations.test.path].map((path) =>
 );
 
 /** The body that answers a request to `url` that reached no operation. */
-export function failureBody(url: string, failure: Failure): FailureAnswer {
+export function failureBody(platform: Platform, url: string, failure: Failure): FailureAnswer {
   const path = routedPath(url);
   return failureAnswer(
+    platform,
     failure,
     INVOCATIONS.some((prefix) => path.startsWith(prefix)),
   );

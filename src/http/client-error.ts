@@ -10,20 +10,29 @@ import type { Duplex } from 'node:stream';
 import type { FastifyError, FastifyReply } from 'fastify';
 import { failure } from '../domain/failure.ts';
 import type { Logger } from '../log.ts';
+import type { Platform } from '../platform.ts';
 import type { Failure, FailureAnswer } from '../protocol/failure.ts';
 import { unreadFailure } from '../service/core/operations.ts';
 import { failureBody, sendFailure } from './answer.ts';
 import { breakOff, isKeptWaiting, takeNoMore } from './bounds/connection.ts';
 
 /** RFC 9110: an expectation other than `100-continue` cannot be met. */
-export function answerExpectation(request: IncomingMessage, response: ServerResponse): void {
+export function answerExpectation(
+  platform: Platform,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
   const found = failure('invalid_parameters', 'Cannot meet the expectation of the request');
   response.writeHead(417, { 'content-type': 'application/json; charset=utf-8' });
-  response.end(JSON.stringify(failureBody(request.url ?? '', found)));
+  response.end(JSON.stringify(failureBody(platform, request.url ?? '', found)));
 }
 
 /** What the HTTP parser refuses, before there is a request to reply to. */
-export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
+export function answerClientError(
+  platform: Platform,
+  error: Error & { code?: string },
+  socket: Socket,
+): void {
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) return;
   // Node checks again later.
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && isKeptWaiting(socket)) return;
@@ -32,7 +41,7 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
   if (!breakOff(socket)) return;
   const [status, found] = parserFailure(error.code);
   // What cannot be read may have been an invocation.
-  writeFailure(socket, status, unreadFailure(found));
+  writeFailure(socket, status, unreadFailure(platform, found));
 }
 
 /** Answers CONNECT: the service opens no tunnel. Node hands over the bare connection. */
@@ -58,7 +67,12 @@ export function framingFault({ httpVersion, headers }: IncomingMessage): string 
 }
 
 /** Answers a request whose end is not certain. Ignores what follows on its connection. */
-export function answerFraming(request: IncomingMessage, response: ServerResponse, fault: string) {
+export function answerFraming(
+  platform: Platform,
+  request: IncomingMessage,
+  response: ServerResponse,
+  fault: string,
+): void {
   takeNoMore(request.socket);
   const found = failure('invalid_parameters', `Cannot read the request: ${fault}`);
   response.writeHead(400, {
@@ -66,7 +80,7 @@ export function answerFraming(request: IncomingMessage, response: ServerResponse
     'cache-control': 'no-store',
     connection: 'close',
   });
-  response.end(JSON.stringify(failureBody(request.url ?? '', found)));
+  response.end(JSON.stringify(failureBody(platform, request.url ?? '', found)));
 }
 
 function writeFailure(socket: Duplex, status: string, answer: FailureAnswer): void {

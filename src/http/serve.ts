@@ -6,7 +6,6 @@
 
 import type { Server } from 'node:http';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Config } from '../config/config.ts';
 import { isLoopback } from '../domain/values/host.ts';
@@ -21,6 +20,7 @@ import {
   storeKind,
   tellMark,
 } from '../open.ts';
+import { type Platform, pause } from '../platform.ts';
 import type { ServiceDefinition } from '../service/author/definition.ts';
 import { createRuntime, type Runtime } from '../service/runtime.ts';
 import { isOwed } from './bounds/connection.ts';
@@ -53,7 +53,7 @@ export async function serve(
   try {
     const running = await open(definition, read, surfaces);
     // The process that started a worker always stops it with a signal.
-    if (isWorker() || (options.signals ?? true)) stopOnSignals(running, read.log);
+    if (isWorker() || (options.signals ?? true)) stopOnSignals(running, read);
     return running;
   } catch (error) {
     endWorker();
@@ -76,7 +76,7 @@ async function open(
 }
 
 async function serveByWorkers(
-  { config, log }: ReadSettings,
+  { config, log, platform }: ReadSettings,
   { signals = true }: ServeOptions,
 ): Promise<RunningService> {
   const failed = () => {
@@ -86,7 +86,7 @@ async function serveByWorkers(
   const workers = await startWorkers(config, log, failed);
   const url = urlOf(config.host, workers.port);
   const running: RunningService = { url, config, log, isWorker: false, close: workers.close };
-  if (signals) stopOnSignals(running, log);
+  if (signals) stopOnSignals(running, { log, platform });
   return running;
 }
 
@@ -94,14 +94,14 @@ async function listen(
   definition: ServiceDefinition,
   { surfaces, ...parts }: OpenParts & { readonly surfaces: readonly OpenSurface[] },
 ): Promise<RunningService> {
-  const { config, log } = parts;
+  const { config, log, platform } = parts;
   // The manifest names the address, and a free port is known only once the server listens.
   let baseUrl = config.public_url ?? urlOf(config.host, config.port);
   const runtime = await createRuntime({ ...parts, definition, baseUrl: () => baseUrl });
   const opened = surfaces.map((open) => open(runtime));
   const app = createHttpServer(runtime, undefined, opened);
   const graceMs = config.stop_grace_seconds * 1_000;
-  closeGracefully(app, graceMs);
+  closeGracefully(app, platform, graceMs);
   try {
     await app.listen({ host: config.host, port: config.port });
   } catch (cause) {
@@ -120,10 +120,10 @@ async function listen(
 
   let closed: Promise<void> | undefined;
   const close = async () => {
-    const begun = performance.now();
+    const begun = platform.monotonic();
     await app.close();
     // One grace period: what closing the connections took is not given to other calls again.
-    await runtime.close(Math.max(0, graceMs - (performance.now() - begun)));
+    await runtime.close(Math.max(0, graceMs - (platform.monotonic() - begun)));
     await parts.close();
     log.info({ service: definition.id }, 'stopped');
   };
@@ -155,7 +155,7 @@ const LISTEN_FAULTS: Readonly<Record<string, string>> = {
  * connections end by themselves. A connection that is idle may have a request on its way, so it gets
  * a moment to arrive before idle ones are closed; what is still there after the grace period is cut.
  */
-function closeGracefully(app: FastifyInstance, graceMs: number): void {
+function closeGracefully(app: FastifyInstance, platform: Platform, graceMs: number): void {
   let stopping = false;
   const sockets = new Set<Socket>();
   app.server.on('connection', (socket: Socket) => {
@@ -171,20 +171,20 @@ function closeGracefully(app: FastifyInstance, graceMs: number): void {
     const server = app.server as Server;
     // Not the server's own `close`, which also closes idle connections at once.
     NetServer.prototype.close.call(server);
-    if (sockets.size > 0) await pause(STOP_PAUSE_MS);
-    const begun = Date.now();
-    const poll = setInterval(() => {
+    if (sockets.size > 0) await pause(platform, STOP_PAUSE_MS);
+    const begun = platform.monotonic();
+    const poll = platform.every(STOP_POLL_MS, () => {
       server.closeIdleConnections();
       // Node does not count a connection as idle before its first complete request.
-      const late = Date.now() - begun > STOP_ARRIVAL_MS;
+      const late = platform.monotonic() - begun > STOP_ARRIVAL_MS;
       for (const socket of sockets) {
         if (socket.bytesRead === 0 || (late && !isOwed(socket))) socket.destroy();
       }
-    }, STOP_POLL_MS);
-    const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+    });
+    const cut = platform.after(graceMs, () => server.closeAllConnections());
     server.once('close', () => {
-      clearInterval(poll);
-      clearTimeout(cut);
+      platform.cancel(poll);
+      platform.cancel(cut);
     });
   });
 }

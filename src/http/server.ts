@@ -11,10 +11,10 @@ import { failure } from '../domain/failure.ts';
 import { openHost } from '../domain/values/host.ts';
 import { toHex } from '../domain/wire/hash.ts';
 import { BODY_LIMITS } from '../domain/wire/json.ts';
+import type { Platform } from '../platform.ts';
 import type { Failure } from '../protocol/failure.ts';
 import { type Operation, type OperationName, operations } from '../protocol/operations.ts';
 import { isDocument, type Method, perform } from '../service/core/operations.ts';
-import { randomBytes } from '../service/core/random.ts';
 import type { Runtime } from '../service/runtime.ts';
 import { prefersHtml } from './accept.ts';
 import { sendAnswer, sendFailure } from './answer.ts';
@@ -30,7 +30,7 @@ import * as limits from './bounds/limits.ts';
 import { type Load, type Place, watchLoad } from './bounds/shed.ts';
 import { METRICS_TYPE } from './bounds/tally.ts';
 import { keptTick } from './bounds/tick.ts';
-import { beginTurn, endOfTurn } from './bounds/turn.ts';
+import { createTurns, type Turns } from './bounds/turn.ts';
 import { createVisits, type Visit, type Visits } from './bounds/visits.ts';
 import {
   answerClientError,
@@ -50,15 +50,16 @@ export type HttpServer = FastifyInstance;
 /** The server, not yet listening. It closes `load` and the surfaces when it closes. */
 export function createHttpServer(
   runtime: Runtime,
-  load: Load = watchLoad(),
+  load: Load = watchLoad(runtime.platform),
   surfaces: readonly Surface[] = [],
   bounds: Partial<ConnectionBounds> = {},
 ): HttpServer {
   keptTick();
-  const { config } = runtime;
+  const { config, platform } = runtime;
   const metrics = createMetrics(load, runtime.sealing);
   const addresses = createAddresses(config.trusted_proxies);
   const connections: ConnectionOptions = {
+    platform,
     bounds: {
       ...CONNECTION_BOUNDS,
       connectionsMax: config.max_connections,
@@ -75,16 +76,17 @@ export function createHttpServer(
     exposeHeadRoutes: false,
     forceCloseConnections: false,
     return503OnClosing: false,
-    genReqId: newSpanId,
+    genReqId: () => newSpanId(platform),
     // No route has a schema, so the framework need not load its schema compilers.
     schemaController: { compilersFactory: { buildValidator: noSchema, buildSerializer: noSchema } },
     serverFactory: (handler) => boundServer(handler, connections),
-    clientErrorHandler: answerClientError,
+    clientErrorHandler: (error, socket) => answerClientError(platform, error, socket),
     frameworkErrors: (error, request, reply) => {
       // A path that the router cannot read passes no hook.
       answerFrameworkError(reply.header('x-request-id', request.id), error, runtime.log);
     },
   });
+  app.decorate('platform', platform);
   runtime.watch(metrics);
   runtime.watchAlarms(metrics.alarmed);
   app.addHook('preClose', async () => runtime.release());
@@ -93,9 +95,10 @@ export function createHttpServer(
   const rate = config.rate_limits === 'on' ? config.address_rate : undefined;
   const visits = createVisits(rate, addresses, runtime);
   readBodiesAsBytes(app);
-  receiveRequests(app, { load, metrics, visits });
+  receiveRequests(app, { platform, load, metrics, visits });
+  const turns = createTurns(platform);
   for (const [name, method] of Object.entries(runtime.methods)) {
-    addRoute(app, name as OperationName, method, { runtime, visits });
+    addRoute(app, name as OperationName, method, { runtime, visits, turns });
   }
   for (const surface of surfaces) mount(app, surface, { runtime, visits });
   addHealth(app, runtime, { metrics, visits });
@@ -119,14 +122,16 @@ function boundServer(handler: Handler, options: ConnectionOptions): Server {
     // Checked below: what Node answers by itself is no structured failure.
     requireHostHeader: false,
   });
+  const { platform } = options;
   const { take, close } = boundConnections(server, options);
   const receive: Handler = (request, response) => {
     const fault = framingFault(request);
     if (fault === undefined) handler(request, response);
-    else answerFraming(request, response, fault);
+    else answerFraming(platform, request, response, fault);
   };
   server.on('request', (request, response) => take(request, response, receive));
-  server.on('checkExpectation', (request, response) => take(request, response, answerExpectation));
+  const refuse: Handler = (request, response) => answerExpectation(platform, request, response);
+  server.on('checkExpectation', (request, response) => take(request, response, refuse));
   server.on('connect', answerConnect);
   server.on('close', close);
   return server;
@@ -142,7 +147,7 @@ function addRoute(
   app: FastifyInstance,
   name: OperationName,
   method: Method,
-  { runtime, visits }: { runtime: Runtime; visits: Visits | undefined },
+  { runtime, visits, turns }: { runtime: Runtime; visits: Visits | undefined; turns: Turns },
 ): void {
   const operation: Operation = operations[name];
   app.route({
@@ -151,10 +156,10 @@ function addRoute(
     config: { operation: name },
     handler: async (request, reply) => {
       const ask = askOf(operation, request, reply, visits);
-      const performing = perform(name, method, ask, runtime.log);
-      beginTurn();
+      const performing = perform(name, method, ask, runtime);
+      turns.begin();
       const answer = await performing;
-      await endOfTurn();
+      await turns.end();
       return sendAnswer(request, reply, answer);
     },
   });
@@ -178,6 +183,7 @@ function readBodiesAsBytes(app: FastifyInstance): void {
 }
 
 interface Reception {
+  readonly platform: Platform;
   readonly load: Load;
   readonly metrics: Metrics;
   readonly visits: Visits | undefined;
@@ -187,11 +193,12 @@ interface Reception {
  * Names each request, continues its trace and counts it. Refuses what cannot be served before a body is
  * read or a caller is looked up. The hooks are synchronous, because every request passes all of them.
  */
-function receiveRequests(app: FastifyInstance, { load, metrics, visits }: Reception): void {
+function receiveRequests(app: FastifyInstance, reception: Reception): void {
+  const { platform, load, metrics, visits } = reception;
   app.decorateRequest('place', null);
   app.decorateRequest('visit', null);
   app.addHook('onRequest', (request, reply, done) => {
-    const begun = performance.now();
+    const begun = platform.monotonic();
     const { raw } = reply;
     // Read once: the framework builds the options on every access.
     const operation = request.routeOptions.config?.operation ?? 'none';
@@ -201,14 +208,14 @@ function receiveRequests(app: FastifyInstance, { load, metrics, visits }: Recept
     raw.on('close', place.abandon);
     // Not the hook `onResponse`, which changes listeners four times for each request.
     raw.on('finish', () => {
-      metrics.answered(operation, raw.statusCode, (performance.now() - begun) / 1_000);
+      metrics.answered(operation, raw.statusCode, (platform.monotonic() - begun) / 1_000);
     });
     reply.header('x-request-id', request.id);
     const trace = traceOf(request.headers.traceparent);
     if (trace) {
-      reply.header('traceparent', `00-${trace.traceId}-${newSpanId()}-${trace.flags}`);
+      reply.header('traceparent', `00-${trace.traceId}-${newSpanId(platform)}-${trace.flags}`);
     }
-    if (!refusedEarly(app, request, reply, { load, metrics, visits, operation })) done();
+    if (!refusedEarly(app, request, reply, { platform, load, metrics, visits, operation })) done();
   });
   app.addHook('preValidation', (request, _reply, done) => {
     request.place?.begin();
@@ -223,8 +230,8 @@ function receiveRequests(app: FastifyInstance, { load, metrics, visits }: Recept
 }
 
 /** Names a request, or its span in the trace of a caller. */
-function newSpanId(): string {
-  return toHex(randomBytes(8));
+function newSpanId({ random }: Platform): string {
+  return toHex(random(8));
 }
 
 /** Answers a request that is refused before its body is read. Returns nothing for any other. */
@@ -320,7 +327,7 @@ function addFront(
     config: { operation: 'front' },
     handler: async (request, reply) => {
       const ask = askOf(operations.discovery, request, reply, visits);
-      const answer = await perform('discovery', discovery, ask, runtime.log);
+      const answer = await perform('discovery', discovery, ask, runtime);
       const isPage = prefersHtml(request.headers.accept) && isDocument(answer);
       reply.header('vary', 'Accept');
       return sendAnswer(request, reply, isPage ? pageOf(answer) : answer);
@@ -349,6 +356,9 @@ function answerUnknownRoute(
 }
 
 declare module 'fastify' {
+  interface FastifyInstance {
+    platform: Platform;
+  }
   interface FastifyContextConfig {
     /** The name under which a route's answers are counted. */
     operation?: string;

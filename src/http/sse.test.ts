@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'vitest';
+import { system } from '../platform.ts';
 import { type EventStream, type EventStreamTiming, openEventStream } from './sse.ts';
 
 const EVENT = JSON.stringify({ filling: 'x'.repeat(60_000) });
@@ -26,7 +27,7 @@ async function withStream(
   const asked = request({ port, host: '127.0.0.1', agent: false }).end();
   asked.on('error', () => undefined);
   const [, response] = (await once(server, 'request')) as [unknown, ServerResponse];
-  const events = openEventStream(response, {}, timing);
+  const events = openEventStream(system, response, {}, timing);
   response.flushHeaders();
   const [client] = (await once(asked, 'response')) as [IncomingMessage];
   client.on('error', () => undefined);

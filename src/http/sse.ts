@@ -8,6 +8,7 @@
  */
 
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { Platform } from '../platform.ts';
 import type { EventName, EventSink } from '../service/core/stream.ts';
 import { createLineWriter, createPace } from '../service/pace/line-writer.ts';
 
@@ -28,15 +29,16 @@ export interface EventStreamTiming {
 
 /** Takes over the response. From here on every failure is an event, not a status. */
 export function openEventStream(
+  platform: Platform,
   response: ServerResponse,
   headers: OutgoingHttpHeaders,
   { stallMs, lastMs = LAST_MS }: EventStreamTiming = {},
 ): EventStream {
-  const writer = createLineWriter(response);
+  const writer = createLineWriter(response, platform);
   const pace = createPace(writer, stallMs);
-  const heartbeat = setInterval(() => writer.write(': alive\n\n'), HEARTBEAT_MS);
+  const heartbeat = platform.every(HEARTBEAT_MS, () => writer.write(': alive\n\n'));
   heartbeat.unref();
-  void writer.gone.then(() => clearInterval(heartbeat));
+  void writer.gone.then(() => platform.cancel(heartbeat));
   response.writeHead(200, {
     ...headers,
     'content-type': 'text/event-stream; charset=utf-8',
@@ -59,11 +61,11 @@ export function openEventStream(
       return write(event, json);
     },
     end() {
-      clearInterval(heartbeat);
+      platform.cancel(heartbeat);
       response.end();
-      const cut = setTimeout(() => response.destroy(), lastMs);
+      const cut = platform.after(lastMs, () => response.destroy());
       cut.unref();
-      response.once('close', () => clearTimeout(cut));
+      response.once('close', () => platform.cancel(cut));
     },
   };
 }

@@ -8,6 +8,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { Refusal } from '../domain/failure.ts';
+import type { Timer } from '../platform.ts';
 import type { Failure } from '../protocol/failure.ts';
 import type { Ask } from '../service/core/operations.ts';
 import type { Runtime } from '../service/runtime.ts';
@@ -43,16 +44,20 @@ const START_OVER_MS = 1_000;
 export function mount(
   app: FastifyInstance,
   surface: Surface,
-  { runtime: { log, announce }, visits }: { runtime: Runtime; visits: Visits | undefined },
+  {
+    runtime: { log, platform, announce },
+    visits,
+  }: { runtime: Runtime; visits: Visits | undefined },
 ): void {
   announce(surface.name, surface.path);
-  let starting: NodeJS.Timeout | undefined;
+  let starting: Timer | undefined;
   app.addHook('onListen', async () => {
-    starting = setTimeout(() => surface.started(), START_OVER_MS).unref();
+    starting = platform.after(START_OVER_MS, () => surface.started());
+    starting.unref();
   });
   // Not earlier: calls of the surface that are in work finish first, like every other request.
   app.addHook('onClose', () => {
-    clearTimeout(starting);
+    platform.cancel(starting);
     return surface.close();
   });
   app.post(surface.path, { config: { operation: surface.name } }, async (request, reply) => {

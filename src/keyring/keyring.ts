@@ -22,6 +22,7 @@ import {
   readDetached,
   signedBytes,
 } from '../domain/wire/jws.ts';
+import { type Platform, system } from '../platform.ts';
 import type { Jwks } from '../protocol/trust.ts';
 import { isSignature, signBytes } from './es256.ts';
 import type { KeyFiles } from './key-file.ts';
@@ -92,6 +93,7 @@ interface ListedKeys {
 }
 
 export interface KeyringOptions {
+  readonly platform?: Pick<Platform, 'every' | 'cancel'> | undefined;
   readonly now: () => Date;
   /** Told what is wrong with the folder, once for as long as the same things are. */
   readonly onWarning: (message: string) => void;
@@ -130,7 +132,7 @@ function listKeyring(
 
 function folderKeyring(
   folder: string,
-  { now, onWarning, rereadMs = REREAD_MS }: KeyringOptions,
+  { now, onWarning, rereadMs = REREAD_MS, platform = system }: KeyringOptions,
   lifetimeMs: number,
 ): Keyring {
   prepareKeyFolder(folder, now());
@@ -165,8 +167,9 @@ function folderKeyring(
     if (warning !== '' && warning !== reported) onWarning(warning);
     reported = warning;
   };
-  const timer = setInterval(refresh, rereadMs).unref();
-  return { ...keyringOf(() => held, now), rows, refresh, close: () => clearInterval(timer) };
+  const timer = platform.every(rereadMs, refresh);
+  timer.unref();
+  return { ...keyringOf(() => held, now), rows, refresh, close: () => platform.cancel(timer) };
 }
 
 /** A compromised key is treated as if it were not there: it neither signs nor verifies. */

@@ -19,7 +19,8 @@ export interface Bridge {
 
 export function createBridge(runtime: Runtime): Bridge {
   const handler = createMcpHandler(
-    ({ authInfo }) => createMcpServer(deskFor(runtime, authInfo?.extra?.caller as McpRequest)),
+    ({ authInfo }) =>
+      createMcpServer(deskFor(runtime, authInfo?.extra?.caller as McpRequest), runtime.platform),
     {
       onerror: (error) => runtime.log.debug({ err: error }, 'mcp'),
       // There is nothing to subscribe to, and an open stream would only hold a place.

@@ -32,13 +32,13 @@ export function isFailure(answer: object): answer is FailureAnswer {
 
 /** The service of this process, asked with what a caller presented. */
 export function deskIn(
-  { methods, log }: Pick<Runtime, 'methods' | 'log'>,
+  runtime: Pick<Runtime, 'methods' | 'log' | 'platform'>,
   caller: Pick<Ask, 'bearer' | 'trace' | 'gone' | 'proved'>,
 ): Desk {
   const { bearer, trace, gone, proved } = caller;
 
   async function asked(name: OperationName, input: unknown) {
-    const method = methods[name];
+    const method = runtime.methods[name];
     if (!method) return { body: absent(name) };
     const ask = {
       bearer,
@@ -47,7 +47,7 @@ export function deskIn(
       ...(gone && { gone }),
       ...(proved && { proved }),
     };
-    return perform(name, method, ask, log);
+    return perform(name, method, ask, runtime);
   }
   return {
     async ask<Name extends OperationName>(name: Name, input: InputOf<Name>, sink = UNHEARD) {

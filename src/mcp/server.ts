@@ -14,6 +14,7 @@ import {
   Server,
   type ServerContext,
 } from '@modelcontextprotocol/server';
+import type { Platform } from '../platform.ts';
 import type { CapabilityDeclaration } from '../protocol/capability.ts';
 import type { FailureAnswer } from '../protocol/failure.ts';
 import type { InvokeAnswer } from '../protocol/invocation.ts';
@@ -31,12 +32,12 @@ import { type CapabilityTool, GRANT_PARAMETER, KEY_PARAMETER, toolOf } from './t
 const INSTRUCTIONS =
   'Every tool is a governed capability: a call is checked against the authority of the token, and may need the approval of a person. A failed call says what to do next; follow it, and do not work around it.';
 
-export async function createMcpServer(desk: Desk): Promise<Server> {
+export async function createMcpServer(desk: Desk, platform: Platform): Promise<Server> {
   const manifest = await desk.manifest();
   if (isFailure(manifest)) throw protocolError(manifest);
   const info = { name: manifest.service_identity.id, version: PROTOCOL_VERSION };
   const server = new Server(info, { capabilities: { tools: {} }, instructions: INSTRUCTIONS });
-  server.setRequestHandler('tools/list', async () => ({ tools: await listTools(desk) }));
+  server.setRequestHandler('tools/list', async () => ({ tools: await listTools(desk, platform) }));
   server.setRequestHandler('tools/call', async ({ params }, context) => {
     const meta = sortedMeta(context.mcpReq._meta ?? {});
     const call = callOf(params.name, params.arguments ?? {}, meta);
@@ -45,21 +46,19 @@ export async function createMcpServer(desk: Desk): Promise<Server> {
   return server;
 }
 
-async function listTools(desk: Desk): Promise<CapabilityTool[]> {
+async function listTools(desk: Desk, platform: Platform): Promise<CapabilityTool[]> {
   const [manifest, permissions] = await Promise.all([desk.manifest(), desk.ask('permissions', {})]);
   if (isFailure(manifest)) throw protocolError(manifest);
   if (isFailure(permissions)) throw protocolError(permissions);
   const tools: CapabilityTool[] = [];
-  await slicer().each(permissions.available, ({ capability }) => {
+  // A tool takes some microseconds to describe, and a catalog may have a thousand.
+  await createSlicer(platform)().each(permissions.available, ({ capability }) => {
     const declared = declaredIn(manifest, capability);
     if (declared) tools.push(toolOf(capability, declared));
     return true;
   });
   return tools;
 }
-
-/** A tool takes some microseconds to describe, and a catalog may have a thousand. */
-const slicer = createSlicer();
 
 interface Conversation {
   readonly desk: Desk;

@@ -17,6 +17,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { BODY_LIMITS, readJson } from '../domain/wire/json.ts';
+import type { Platform } from '../platform.ts';
 import { createLineCutter, type Line } from '../service/pace/lines.ts';
 import type { Desk } from './desk.ts';
 import { metaFault } from './meta.ts';
@@ -40,6 +41,7 @@ export interface PipedServer {
 export function serveMcpOverPipes(
   desk: Desk,
   { input, output }: Pipes,
+  platform: Platform,
   onError: (error: Error) => void,
 ): PipedServer {
   let end = () => {};
@@ -49,7 +51,7 @@ export function serveMcpOverPipes(
   const refuse = (code: number, message: string) => {
     output.write(`${JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } })}\n`);
   };
-  const unanswered = createUnanswered();
+  const unanswered = createUnanswered(platform);
   output.once('close', unanswered.forget);
   output.on('error', unanswered.forget);
   const lines = Readable.from(readableLines({ input, refuse, unanswered }), { objectMode: false });
@@ -57,7 +59,7 @@ export function serveMcpOverPipes(
   const transport = new StdioServerTransport(lines, output);
   const send = transport.send.bind(transport);
   transport.send = (message) => send(message).finally(() => unanswered.said(message));
-  const handle = serveStdio(() => createMcpServer(desk), {
+  const handle = serveStdio(() => createMcpServer(desk, platform), {
     transport,
     onerror: onError,
     maxSubscriptions: 0,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
+import { system } from '../platform.ts';
 import { createUnanswered } from './unanswered.ts';
 
 const request = (id: number) => ({ jsonrpc: '2.0', id, method: 'tools/list' });
@@ -9,14 +10,14 @@ const result = (id: number) => ({ jsonrpc: '2.0', id, result: {} });
 const LONG_MS = 20_000;
 
 test('settled() resolves at once when nothing was asked', async () => {
-  const unanswered = createUnanswered();
+  const unanswered = createUnanswered(system);
   unanswered.heard({ jsonrpc: '2.0', method: 'notifications/initialized' });
 
   await unanswered.settled(LONG_MS);
 });
 
 test('settled() waits for the last answer, and for no answer to what was called off', async () => {
-  const unanswered = createUnanswered();
+  const unanswered = createUnanswered(system);
   let isSettled = false;
   for (const id of [1, 2, 3]) unanswered.heard(request(id));
   const settled = unanswered.settled(LONG_MS).then(() => {
@@ -35,7 +36,7 @@ test('settled() waits for the last answer, and for no answer to what was called 
 });
 
 test('settled() waits for nobody who has left', async () => {
-  const unanswered = createUnanswered();
+  const unanswered = createUnanswered(system);
   unanswered.heard(request(1));
   const settled = unanswered.settled(LONG_MS);
 
@@ -45,14 +46,14 @@ test('settled() waits for nobody who has left', async () => {
 });
 
 test('settled() waits no longer than it was told', async () => {
-  const unanswered = createUnanswered();
+  const unanswered = createUnanswered(system);
   unanswered.heard(request(1));
 
   await unanswered.settled(1);
 });
 
 test('heard() takes no second request under an id until the first has its answer', () => {
-  const unanswered = createUnanswered();
+  const unanswered = createUnanswered(system);
 
   assert.equal(unanswered.heard(request(1)), true);
   assert.equal(unanswered.heard(request(1)), false);

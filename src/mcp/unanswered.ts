@@ -12,6 +12,8 @@ import {
   type RequestId,
 } from '@modelcontextprotocol/server';
 
+import type { Platform } from '../platform.ts';
+
 export interface Unanswered {
   /**
    * Notes a message of the client: a request, or that it no longer wants an answer. False for a
@@ -26,7 +28,7 @@ export interface Unanswered {
   forget(): void;
 }
 
-export function createUnanswered(): Unanswered {
+export function createUnanswered({ after, cancel }: Platform): Unanswered {
   const open = new Set<RequestId>();
   let isGone = false;
   let wake = () => {};
@@ -50,9 +52,9 @@ export function createUnanswered(): Unanswered {
     async settled(withinMs) {
       if (open.size === 0 || isGone) return;
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, withinMs);
+        const timer = after(withinMs, resolve);
         wake = () => {
-          clearTimeout(timer);
+          cancel(timer);
           resolve();
         };
       });

@@ -6,15 +6,14 @@
  * @module
  */
 
-import { randomUUID } from 'node:crypto';
 import { refuse } from '../domain/failure.ts';
 import { originOf } from '../domain/log/checkpoint.ts';
 import { vkeyText } from '../domain/log/note-key.ts';
 import type { Logger } from '../log.ts';
+import { newUuid, type Platform } from '../platform.ts';
 import type { Failure } from '../protocol/failure.ts';
 import type { OperationName } from '../protocol/operations.ts';
 import type { MarkStore } from '../storage/port/mark.ts';
-import type { Store } from '../storage/port/store.ts';
 import { type RecoveryOptions, startRecovery } from '../storage/recovery.ts';
 import { denyRequest, listRequests, readRequest } from './approval/decide.ts';
 import { startExpiry } from './approval/expiry.ts';
@@ -25,6 +24,7 @@ import { freeze, frozen, notOperator, unfreeze } from './authority/freeze.ts';
 import { createIdentities } from './authority/identities.ts';
 import { issueToken } from './authority/issue.ts';
 import type { ExternalIdentities } from './authority/oidc.ts';
+import { callOut } from './authority/outbound.ts';
 import { createPermissions } from './authority/permissions.ts';
 import { revokeToken, viewToken } from './authority/tokens.ts';
 import { runComposition } from './compose/compose.ts';
@@ -100,6 +100,7 @@ export interface Runtime {
   readonly gated: readonly OperationName[];
   readonly config: Parts['config'];
   readonly log: Logger;
+  readonly platform: Platform;
   /** Where callers reach the service. */
   baseUrl(): string;
   /** Whether a bootstrap credential is one of the configuration, told without asking anything else. */
@@ -129,13 +130,13 @@ export async function createRuntime({
   leaseMs = LEASE_MS,
   upkeep,
   retention: erasing,
-  slicer = createSlicer(),
+  slicer,
   mark,
   ...given
 }: RuntimeParts): Promise<Runtime> {
-  const { definition, config, keyring, log } = given;
-  const external = await externalIdentities(config, given.store, log);
-  const instanceId = randomUUID();
+  const { definition, config, keyring, log, platform } = given;
+  const external = await externalIdentities(given);
+  const instanceId = newUuid(platform);
   // Before anything is written: the log may not be the one that was signed.
   const logs = await openRowLogs(given.store);
   const sealer = await anchored({ ...given, instanceId, logs }, mark);
@@ -151,13 +152,13 @@ export async function createRuntime({
     tracer,
     leaseMs,
     ...tellAll(watchers),
-    identities: createIdentities(config, definition.authenticate, external),
+    identities: createIdentities(config, platform, definition.authenticate, external),
     readToken: createTokenReader(keyring, definition.id),
-    settler: createSettler(store, log),
-    rates: createRateLimiter(store, paceOf(config)),
-    lane: createLane({}, slicer),
-    work: createWorkInProgress(),
-    waits: createWaits(),
+    settler: createSettler(store, platform, log),
+    rates: createRateLimiter(store, platform, paceOf(config)),
+    lane: createLane(platform, slicer ?? createSlicer(platform)),
+    work: createWorkInProgress(platform),
+    waits: createWaits(platform),
     withheld,
     webhooks: startWebhooks({ ...given, store }, upkeep),
     instanceId,
@@ -186,7 +187,7 @@ export async function createRuntime({
   const retention = startRetention({ ...erasing, ...parts, policy: config.retention });
   if (sealer) Object.assign(methods, checkpointMethods(parts, sealer));
   return {
-    ...{ methods, config, log, baseUrl },
+    ...{ methods, config, log, platform, baseUrl },
     gated: gate ? GATED : [],
     isConfigured: parts.identities.isConfigured,
     unreadableMetrics: (ask) => unreadableMetrics(parts, ask),
@@ -222,9 +223,10 @@ function tellAll(watchers: ReadonlySet<Watcher>): Pick<Parts, 'ended' | 'overran
 }
 
 function recovering(parts: Parts, timing: RuntimeParts['recovery']) {
-  const { store, instanceId, log } = parts;
+  const { store, platform, instanceId, log } = parts;
   return startRecovery({
     ...timing,
+    platform,
     store,
     instanceId,
     close: closeAbandoned(parts),
@@ -239,37 +241,52 @@ function paceOf({ rate_limits, principal_rate }: Parts['config']) {
 }
 
 /** Loaded where an issuer is configured: it brings a library of its own. */
-async function externalIdentities(
-  { oidc }: Parts['config'],
-  store: Store,
-  log: Logger,
-): Promise<ExternalIdentities | undefined> {
+async function externalIdentities({
+  config: { oidc },
+  store,
+  log,
+  platform,
+}: Pick<RuntimeParts, 'config' | 'store' | 'log' | 'platform'>): Promise<
+  ExternalIdentities | undefined
+> {
   if (oidc.length === 0) return undefined;
   const { createExternalIdentities } = await import('./authority/oidc.ts');
-  return createExternalIdentities(oidc, () => store.now(), log);
+  return createExternalIdentities(
+    oidc,
+    () => store.now(),
+    log,
+    (request) => callOut(platform, request),
+  );
 }
 
 /** Only a service that says that its log is anchored seals it. */
 async function anchored(
-  parts: Pick<Parts, 'definition' | 'config' | 'store' | 'keyring' | 'log' | 'instanceId'> & {
+  parts: Pick<
+    Parts,
+    'definition' | 'config' | 'store' | 'keyring' | 'log' | 'platform' | 'instanceId'
+  > & {
     readonly logs: RowLogs;
   },
   mark: MarkStore | undefined,
 ): Promise<Sealer | undefined> {
   const { level, anchoring } = parts.definition.trust;
   if (level !== 'anchored' || !anchoring) return undefined;
-  const { store, keyring, log, instanceId } = parts;
+  const { store, keyring, log, platform, instanceId } = parts;
   const serviceId = parts.definition.id;
-  const witnesses = createWitnesses({ store, log, witnesses: parts.config.witnesses });
+  const witnesses = createWitnesses({ store, platform, log, witnesses: parts.config.witnesses });
   if (parts.config.witnesses.length > 0) {
     const { logId } = await currentOrigin(store);
     const keys = keyring.noteKeys(originOf(serviceId, logId));
     log.info({ keys: keys.filter(({ type }) => type === 'ed25519').map(vkeyText) }, 'log keys');
   }
   const [first] = parts.config.witnesses;
-  const guard = parts.config.mark === 'witness' && first ? witnessGuard(store, first) : undefined;
+  const guard = parts.config.mark === 'witness' && first ? witnessGuard(parts, first) : undefined;
   const signer = signerOf(keyring, parts.config.store);
-  const sealing = { ...{ serviceId, store, keyring, mark, guard, log }, instanceId, signer };
+  const sealing = {
+    ...{ serviceId, store, keyring, mark, guard, log, platform },
+    instanceId,
+    signer,
+  };
   const onCompared = parts.logs.look;
   const sealer = await startSealer({
     ...sealing,

@@ -46,7 +46,7 @@ export async function serveStdio(
   const parts = await openParts(definition, await readSettings(options));
   try {
     const running = await start(definition, parts, options);
-    if (options.signals ?? true) stopOnSignals(running, parts.log);
+    if (options.signals ?? true) stopOnSignals(running, parts);
     return running;
   } catch (error) {
     await parts.close();
@@ -59,7 +59,7 @@ async function start(
   parts: OpenParts,
   { input = process.stdin, output = process.stdout }: StdioOptions,
 ): Promise<StdioService> {
-  const { config, log } = parts;
+  const { config, log, platform } = parts;
   // Documents name where keys are found. Without an address there is only this pipe.
   const baseUrl = () => config.public_url ?? 'stdio:';
   const runtime = await createRuntime({ ...parts, definition, baseUrl });
@@ -73,7 +73,7 @@ async function start(
   const ended = conversation.ended.then(async () => {
     restore();
     // One grace for all of it: what the answers took of it, calls without a reader do not have.
-    await runtime.close(Math.min(graceMs, Math.max(0, stopBy - performance.now())));
+    await runtime.close(Math.min(graceMs, Math.max(0, stopBy - platform.monotonic())));
     log.info({ service: definition.id }, 'stopped');
     await parts.close();
   });
@@ -82,7 +82,7 @@ async function start(
     log,
     ended,
     close() {
-      stopBy = Math.min(stopBy, performance.now() + graceMs);
+      stopBy = Math.min(stopBy, platform.monotonic() + graceMs);
       conversation.stop(graceMs);
       return ended;
     },

@@ -70,7 +70,7 @@ interface Desk {
 
 /** Takes requests from `input` from now on. */
 export function converse(runtime: Runtime, { input, output }: Pipe): Conversation {
-  const writer = createLineWriter(output);
+  const writer = createLineWriter(output, runtime.platform);
   const over = new AbortController();
   const left = new AbortController();
   // Each request in work may listen.
@@ -96,7 +96,7 @@ export function converse(runtime: Runtime, { input, output }: Pipe): Conversatio
     ended: listen(desk, input).then(() => finish(desk, late)),
     stop(graceMs) {
       hangUp();
-      setTimeout(timeUp, graceMs).unref();
+      runtime.platform.after(graceMs, timeUp).unref();
     },
   };
 }
@@ -157,9 +157,9 @@ interface Unasked {
  * A request for which no operation was asked. What may have been an invocation gets an id, as on HTTP
  * (decision 0044). Under the id of a request that runs, the error would pass for its answer.
  */
-function refusalLine({ running }: Desk, { error, id, method }: Unasked): string {
+function refusalLine({ runtime, running }: Desk, { error, id, method }: Unasked): string {
   const name = method === undefined ? 'invoke' : operationOf(method);
-  const data = { invocation_id: newInvocationId() };
+  const data = { invocation_id: newInvocationId(runtime.platform) };
   const told = name === 'invoke' || name === 'test' ? { ...error, data } : error;
   return rpc.errorLine(id !== null && running.has(id) ? null : id, told);
 }
@@ -179,7 +179,7 @@ function start(desk: Desk, request: rpc.RpcRequest): void {
     writer.write(refusalLine(desk, { id, method, error: { code: METHOD_NOT_FOUND, message } }));
     return;
   }
-  const work = perform(name, bound, askOf(request, desk.left), runtime.log)
+  const work = perform(name, bound, askOf(request, desk.left), runtime)
     .then((answer) => answerLine(desk, id, answer))
     .then((line) => void writer.write(line))
     .finally(() => running.delete(id));
@@ -239,7 +239,7 @@ async function told(
   try {
     return await stream(sink);
   } catch (error) {
-    return unreadFailure(failureOf('invoke', error, runtime.log));
+    return unreadFailure(runtime.platform, failureOf('invoke', error, runtime.log));
   }
 }
 

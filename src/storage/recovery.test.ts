@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
+import { system } from '../platform.ts';
 import {
   admission,
   at,
@@ -242,6 +243,7 @@ async function started(store: Store, changed: Partial<RecoveryOptions> = {}) {
     },
   };
   const recovery = await startRecovery({
+    platform: system,
     store: counting,
     instanceId: 'self',
     close,

@@ -11,6 +11,7 @@
  */
 
 import type { EntryRecord } from '../domain/log/entry.ts';
+import type { Platform } from '../platform.ts';
 import type { IntentRecord } from './port/records.ts';
 import type { Store } from './port/store.ts';
 
@@ -63,6 +64,7 @@ export async function recoverIntents(store: Store, request: RecoveryRequest): Pr
 }
 
 export interface RecoveryOptions {
+  readonly platform: Platform;
   readonly store: Store;
   readonly instanceId: string;
   readonly close: Close;
@@ -85,7 +87,7 @@ export interface Recovery {
  * rejects, and leaves nothing running, when the store does not take it.
  */
 export async function startRecovery(options: RecoveryOptions): Promise<Recovery> {
-  const { store, instanceId, onError } = options;
+  const { store, platform, instanceId, onError } = options;
   const pass = oneAtATime(() => recoverAll(options), onError);
   // First the heartbeat: a process that was suspended must not find itself silent. The pass is not
   // awaited: a slow one must not keep the next heartbeat waiting.
@@ -96,12 +98,12 @@ export async function startRecovery(options: RecoveryOptions): Promise<Recovery>
   const beats = oneAtATime(beat, onError);
 
   await beat();
-  const timer = setInterval(beats.start, options.intervalMs ?? HEARTBEAT_MS);
+  const timer = platform.every(options.intervalMs ?? HEARTBEAT_MS, beats.start);
   timer.unref();
 
   return {
     async stop() {
-      clearInterval(timer);
+      platform.cancel(timer);
       await beats.ended();
       await pass.ended();
     },

@@ -7,6 +7,7 @@
 import { writeSync } from 'node:fs';
 import { openKeyring } from '../../src/keyring/keyring.ts';
 import { createLog } from '../../src/log.ts';
+import { system } from '../../src/platform.ts';
 import { sealNext } from '../../src/service/log/seal.ts';
 import { openMark, openStore } from '../../src/storage/open.ts';
 import { StoreUnavailable } from '../../src/storage/port/store.ts';
@@ -30,7 +31,14 @@ const store = await openStore(config.store);
 const mark = await openMark(config.mark);
 const options = { now: () => new Date(), onWarning: () => undefined };
 const keyring = openKeyring({ folder: config.keys }, options);
-const parts = { serviceId: 'faults', store, keyring, mark, log: createLog('silent') };
+const parts = {
+  serviceId: 'faults',
+  store,
+  keyring,
+  mark,
+  log: createLog('silent'),
+  platform: system,
+};
 say({ said: 'ready' });
 while (!isStopping) {
   try {

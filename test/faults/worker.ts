@@ -11,6 +11,7 @@
 import { randomInt } from 'node:crypto';
 import { writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { system } from '../../src/platform.ts';
 import type { Admission, Settlement } from '../../src/storage/port/invocation-store.ts';
 import type { GrantRecord, TokenRecord } from '../../src/storage/port/records.ts';
 import { OutcomeUnknown, type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
@@ -70,6 +71,7 @@ function open(): Promise<Store> {
 function untilRecovering(opened: Store) {
   return persistently(() =>
     startRecovery({
+      platform: system,
       store: opened,
       instanceId: config.instance,
       close: unknownOutcome,

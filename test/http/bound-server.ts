@@ -16,6 +16,7 @@ import {
 } from '../../src/http/bounds/connection.ts';
 import type { Handler } from '../../src/http/bounds/held.ts';
 import { answerClientError, answerConnect } from '../../src/http/client-error.ts';
+import { system } from '../../src/platform.ts';
 
 const opened: (() => void)[] = [];
 afterEach(() => {
@@ -47,12 +48,13 @@ export async function bound(
   });
   let parsed = 0;
   const { take, close } = boundConnections(server, {
+    platform: system,
     bounds: { ...CONNECTION_BOUNDS, sweepMs: 5, ...bounds },
     networkOf: ({ remoteAddress }) => remoteAddress,
     onEnded: (reason) => void ended.push(reason),
   });
   server.on('connect', answerConnect);
-  server.on('clientError', answerClientError);
+  server.on('clientError', (error, socket) => answerClientError(system, error, socket as Socket));
   server.on('request', (request, response) => {
     parsed += 1;
     take(request, response, () => {

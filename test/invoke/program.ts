@@ -14,6 +14,7 @@ import { configOf } from '../../src/config/config.ts';
 import { createHttpServer } from '../../src/http/server.ts';
 import { openKeyring } from '../../src/keyring/keyring.ts';
 import { createLog } from '../../src/log.ts';
+import { system } from '../../src/platform.ts';
 import { defineCapability, NoEffect } from '../../src/service/author/define.ts';
 import { createService } from '../../src/service/author/definition.ts';
 import { createRuntime } from '../../src/service/runtime.ts';
@@ -136,6 +137,7 @@ const runtime = await createRuntime({
   store: opened,
   keyring,
   log: createLog('silent'),
+  platform: system,
   baseUrl: () => url,
   recovery: { intervalMs: HEARTBEAT_MS, silentMs: Number(silentMs) },
   leaseMs: LEASE_MS,

@@ -8,6 +8,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'vitest';
 import { ORIGIN_SPAN } from '../../src/domain/log/origin.ts';
+import { system } from '../../src/platform.ts';
 import { acceptLoss } from '../../src/service/log/recover-log.ts';
 import { openMark, openStore } from '../../src/storage/open.ts';
 import type { Store } from '../../src/storage/port/store.ts';
@@ -33,7 +34,10 @@ const open = PLACES.SQLite as () => Promise<Place>;
 /** The steps of a run, in their order; it is killed before one of them. */
 const STEPS = ['unrevokedRoots', 'deny', 'voidPromises', 'beginOrigin'] as const;
 
-const partsOf = (store: Store) => ({ store, unchecked: store, operator: 'service:first' });
+const partsOf = (store: Store) => ({
+  ...{ store, unchecked: store, platform: system },
+  operator: 'service:first',
+});
 
 for (const step of STEPS) {
   test(`a run of writ recover that is killed before ${step}() is repaired by the next`, async () => {

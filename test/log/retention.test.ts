@@ -4,6 +4,7 @@ import { readRootText } from '../../src/domain/log/checkpoint.ts';
 import { hashLeaf } from '../../src/domain/log/merkle.ts';
 import { verifyInclusion } from '../../src/domain/log/merkle-proof.ts';
 import { fromHex, sha256, toHex } from '../../src/domain/wire/hash.ts';
+import { system } from '../../src/platform.ts';
 import type { AuditEntry, CheckpointDetail } from '../../src/protocol/audit.ts';
 import { eraseDue, startRetention } from '../../src/service/log/retention.ts';
 import { checkStore } from '../../src/storage/fsck/fsck.ts';
@@ -128,7 +129,7 @@ test('startRetention() erases by itself, in one of two processes', async () => {
   const policy = { high_risk_success: 'P1D' } as const;
 
   const both = ['one', 'other'].map((instanceId) =>
-    startRetention({ store, policy, instanceId, log, intervalMs: 20 }),
+    startRetention({ platform: system, store, policy, instanceId, log, intervalMs: 20 }),
   );
   await twice;
   await Promise.all(both.map((retention) => retention.stop()));
@@ -153,7 +154,7 @@ test('startRetention() forgets keys that are out of date, though nothing is to b
     };
     const log = { info: () => {}, error: assert.fail } as never;
     const told = { policy: {}, instanceId: 'one', log, intervalMs: 20 };
-    retention = startRetention({ store: { ...store, forgetKeys }, ...told });
+    retention = startRetention({ platform: system, store: { ...store, forgetKeys }, ...told });
   });
 
   assert.equal(await forgotten, 1);

@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { test } from 'vitest';
 import { openKeyring } from '../../src/keyring/keyring.ts';
 import { createLog } from '../../src/log.ts';
+import { system } from '../../src/platform.ts';
 import { followMark, type SealParts } from '../../src/service/log/seal.ts';
 import { checkStore } from '../../src/storage/fsck/fsck.ts';
 import { openStore } from '../../src/storage/open.ts';
@@ -28,7 +29,7 @@ function sealParts({ store }: TestService, keys: string): SealParts {
   const options = { now: () => new Date(), onWarning: () => undefined };
   const keyring = openKeyring({ folder: keys }, options);
   keyring.close();
-  return { serviceId: calmDesk.id, store, keyring, log: createLog('silent') };
+  return { serviceId: calmDesk.id, store, keyring, log: createLog('silent'), platform: system };
 }
 
 test('a replica that does not seal moves its own mark along, and then refuses what was put back', () => {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, test } from 'vitest';
 import { configOf } from '../../src/config/config.ts';
 import { Refusal } from '../../src/domain/failure.ts';
 import { createLog } from '../../src/log.ts';
+import { system } from '../../src/platform.ts';
 import { createExternalIdentities } from '../../src/service/authority/oidc.ts';
 import { callOut, type OutboundRequest } from '../../src/service/authority/outbound.ts';
 import { type FalseAnswers, type FalseProvider, falseProvider } from './false-provider.ts';
@@ -17,8 +18,12 @@ beforeAll(async () => {
 });
 afterAll(() => provider.stop());
 
+type Call = Parameters<typeof createExternalIdentities>[3];
+
+const callSystem: Call = (request) => callOut(system, request);
+
 /** One issuer alone, without a service: what it maps a token to, and what the log says. */
-function identitiesOf(issuer: string, call: typeof callOut = callOut, rules: object = {}) {
+function identitiesOf(issuer: string, call: Call = callSystem, rules: object = {}) {
   const { oidc } = configOf({ oidc: [{ issuer, audience: AUDIENCE, ...rules }] }, '.');
   const lines: string[] = [];
   const log = createLog('debug', { write: (line) => void lines.push(line) });
@@ -163,7 +168,7 @@ test('an issuer that answers slowly is given up, and asked for no longer than fi
       const calls: OutboundRequest[] = [];
       const identities = identitiesOf(issuer, (call) => {
         calls.push(call);
-        return callOut({ ...call, timeoutMs: 100 });
+        return callOut(system, { ...call, timeoutMs: 100 });
       });
 
       assert.equal(await identities.principal(), 'service_unavailable');
@@ -178,8 +183,8 @@ test('an issuer that answers slowly is given up, and asked for no longer than fi
 test('an issuer whose name resolves to an inside address is refused when connecting', async () => {
   const issuer = 'https://login.example';
   const resolved: string[] = [];
-  const call: typeof callOut = (request) =>
-    callOut({
+  const call: Call = (request) =>
+    callOut(system, {
       ...request,
       resolve(hostname, _, done) {
         resolved.push(hostname);
@@ -199,7 +204,7 @@ test('an inside name that the operator allows is called', async () => {
   const identities = identitiesOf(
     'https://login.example',
     (request) =>
-      callOut({
+      callOut(system, {
         ...request,
         resolve: (_, options, done) =>
           done(null, [{ address: '127.0.0.1', family: options.family === 6 ? 6 : 4 }]),

@@ -17,6 +17,7 @@ import { openKeyring } from '../../src/keyring/keyring.ts';
 import type { RowKeys } from '../../src/keyring/row-keys.ts';
 import { createLog } from '../../src/log.ts';
 import { mcpSurface } from '../../src/mcp/http.ts';
+import { type Platform, system } from '../../src/platform.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
 import type { ServiceDefinition } from '../../src/service/author/definition.ts';
 import { createRuntime, type Runtime, type RuntimeParts } from '../../src/service/runtime.ts';
@@ -81,6 +82,7 @@ export interface TestOptions {
   readonly bounds?: Partial<ConnectionBounds>;
   readonly tracer?: RuntimeParts['tracer'];
   readonly slicer?: RuntimeParts['slicer'];
+  readonly platform?: Platform;
 }
 
 export const ALICE = 'demo-human-key';
@@ -100,14 +102,18 @@ export const STORES: readonly {
 
 /** A machine that is busy with other tests must not make this one turn its requests away. */
 export function patientLoad(inWorkMax?: number): Load {
-  return watchLoad({ loopDelayMaxMs: Number.POSITIVE_INFINITY, ...(inWorkMax && { inWorkMax }) });
+  return watchLoad(system, {
+    loopDelayMaxMs: Number.POSITIVE_INFINITY,
+    ...(inWorkMax && { inWorkMax }),
+  });
 }
 
 export async function testService(options: TestOptions = {}): Promise<TestService> {
   const folder = mkdtempSync(join(tmpdir(), 'writ-test-'));
   let offset = 0;
   let heldAt: number | undefined;
-  const clock = () => new Date((heldAt ?? Date.now()) + offset);
+  const platform = options.platform ?? system;
+  const clock = () => new Date((heldAt ?? platform.now()) + offset);
   const { mark, keys } = options;
   const settings = { identities: DEMO_IDENTITIES, ...(keys && { keys }), ...options.settings };
   const config = configOf(settings, folder);
@@ -115,7 +121,7 @@ export async function testService(options: TestOptions = {}): Promise<TestServic
   const store = options.wrap?.(opened) ?? opened;
   const keyring = await openKeyring(
     { folder: config.keys },
-    { now: clock, onWarning: () => undefined },
+    { platform, now: clock, onWarning: () => undefined },
   );
   const lines: string[] = [];
   const log = createLog('debug', { write: (line) => void lines.push(line) });
@@ -127,6 +133,7 @@ export async function testService(options: TestOptions = {}): Promise<TestServic
     store,
     keyring,
     log,
+    platform,
     baseUrl,
     mark,
     ...(options.recovery && { recovery: options.recovery }),
@@ -181,7 +188,7 @@ export async function testService(options: TestOptions = {}): Promise<TestServic
       offset += ms;
     },
     holdClock: (held) => {
-      heldAt = held ? Date.now() : undefined;
+      heldAt = held ? platform.now() : undefined;
     },
     async close() {
       await app.close();

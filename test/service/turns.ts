@@ -5,6 +5,7 @@
  */
 
 import { setImmediate } from 'node:timers';
+import { system } from '../../src/platform.ts';
 import { createSlicer, type Slicer } from '../../src/service/pace/slices.ts';
 
 export interface TurnCounter {
@@ -40,7 +41,7 @@ export function countTurns(): TurnCounter {
 /** Slices of five items or steps each, all of which are counted. Its clock moves with each look. */
 export function countedSlicer(counter: TurnCounter): Slicer {
   let now = 0;
-  const slicer = createSlicer({ sliceMs: 5, now: () => now++ });
+  const slicer = createSlicer({ ...system, monotonic: () => now++ }, 5);
   return (gone) => {
     const slices = slicer(gone);
     return {

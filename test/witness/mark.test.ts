@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, test } from 'vitest';
 import { type NoteKey, readVkey, vkeyText } from '../../src/domain/log/note-key.ts';
+import { system } from '../../src/platform.ts';
 import { acceptLoss as accept } from '../../src/service/log/recover-log.ts';
 import { witnessGuard } from '../../src/service/log/witness.ts';
 import { openStore } from '../../src/storage/open.ts';
@@ -91,10 +92,11 @@ test('a witness that serves as the mark sees everything first, and refuses a res
 /** Accepts the loss on the store as it lies there, and says which log begins. */
 async function acceptLoss(): Promise<string> {
   const store = await openStore(`sqlite:${join(home, 'writ.db')}`, { create: false });
+  const parts = { store, platform: system };
   const { noteKey } = openWitnessKey(join(home, 'witness'), NAME);
-  const guard = witnessGuard(store, { url: witness.url, vkey: vkeyText(noteKey) });
+  const guard = witnessGuard(parts, { url: witness.url, vkey: vkeyText(noteKey) });
   try {
-    const { logId } = await accept({ store, unchecked: store, guard, operator: 'service:op' });
+    const { logId } = await accept({ ...parts, unchecked: store, guard, operator: 'service:op' });
     return logId;
   } finally {
     await store.close();

@@ -11,6 +11,7 @@
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Platform } from '../../platform.ts';
 import {
   type Connection,
   type Handler,
@@ -62,6 +63,7 @@ export const CONNECTION_BOUNDS: ConnectionBounds = {
 type EndReason = 'address' | 'pipeline' | 'stalled' | 'lifetime' | 'memory';
 
 export interface ConnectionOptions {
+  readonly platform: Platform;
   readonly bounds: ConnectionBounds;
   /** The network whose connections are counted together; nothing for one that is not counted. */
   networkOf(socket: Socket): string | undefined;
@@ -104,9 +106,11 @@ export function breakOff(socket: Socket): boolean {
 
 /** Whether a request may be incomplete because the service paused reading it. */
 export function isKeptWaiting(socket: Socket): boolean {
-  const { waiting = [], resumedAt = Number.NEGATIVE_INFINITY } = connections.get(socket) ?? {};
+  const connection = connections.get(socket);
+  if (!connection) return socket.isPaused();
+  const { waiting, resumedAt, platform } = connection;
   const isHeld = waiting.length > 0 || socket.isPaused();
-  return isHeld || performance.now() - resumedAt < limits.HEADERS_TIMEOUT_MS;
+  return isHeld || platform.monotonic() - resumedAt < limits.HEADERS_TIMEOUT_MS;
 }
 
 /** Ignores every request that comes on this connection from now on. */
@@ -137,7 +141,7 @@ interface Manners {
 
 /** Watches over the connections of a server from now on. */
 export function boundConnections(server: Server, options: ConnectionOptions): Connections {
-  const { bounds } = options;
+  const { bounds, platform } = options;
   const watch: Watch = {
     ...options,
     open: new Set(),
@@ -149,21 +153,21 @@ export function boundConnections(server: Server, options: ConnectionOptions): Co
   };
   server.maxConnections = bounds.connectionsMax;
   server.on('connection', (socket: Socket) => accept(watch, socket));
-  const sweeping = setInterval(() => sweep(watch, performance.now()), bounds.sweepMs);
+  const sweeping = platform.every(bounds.sweepMs, () => sweep(watch, platform.monotonic()));
   sweeping.unref();
   return {
     take(request, response, handler) {
       const connection = connections.get(request.socket) as Connection;
       take(watch, connection, { request, response, handler });
     },
-    close: () => clearInterval(sweeping),
+    close: () => platform.cancel(sweeping),
   };
 }
 
 function accept(watch: Watch, socket: Socket): void {
   const { bounds, open, perNetwork } = watch;
   const network = watch.networkOf(socket);
-  const connection = begin(socket, network);
+  const connection = begin(watch, socket, network);
   const others = network === undefined ? 0 : (perNetwork.get(network) ?? 0);
   if (network !== undefined) perNetwork.set(network, others + 1);
   open.add(connection);
@@ -194,7 +198,7 @@ function remember(watch: Watch, connection: Connection, isOrderly: boolean): voi
   const before = manners.get(network);
   if (isOrderly && before) return;
   manners.delete(network);
-  manners.set(network, { isOrderly, seen: performance.now() });
+  manners.set(network, { isOrderly, seen: watch.platform.monotonic() });
   if (before?.isOrderly) {
     for (const other of open) if (other.network === network) slice(watch, other);
   }
@@ -239,7 +243,7 @@ function take(watch: Watch, connection: Connection, pending: Pending): void {
  */
 function spendTurn(watch: Watch): boolean {
   if (watch.turnLeft === 0) return false;
-  if (watch.turnLeft === limits.PIPELINED_PER_TURN) setImmediate(nextTurn, watch);
+  if (watch.turnLeft === limits.PIPELINED_PER_TURN) watch.platform.turn(() => nextTurn(watch));
   watch.turnLeft -= 1;
   return true;
 }
@@ -285,7 +289,7 @@ function advance(watch: Watch, connection: Connection): void {
     start(watch, connection, waiting.shift() as Pending);
   }
   if (waiting.length > 0) return;
-  connection.resumedAt = performance.now();
+  connection.resumedAt = watch.platform.monotonic();
   socket.resume();
 }
 
@@ -323,11 +327,12 @@ function sweep(watch: Watch, now: number): void {
   }
 }
 
-function begin(socket: Socket, network: string | undefined): Connection {
+function begin({ platform }: Watch, socket: Socket, network: string | undefined): Connection {
   const connection: Connection = {
     socket,
     network,
-    begun: performance.now(),
+    platform,
+    begun: platform.monotonic(),
     owed: new Set(),
     waiting: [],
     isSliced: false,
@@ -349,9 +354,9 @@ function begin(socket: Socket, network: string | undefined): Connection {
  * When a connection closes, Node closes the one response that it is writing. Those that wait behind it
  * would never hear of it, nor whatever listens to them, so they are closed here.
  */
-function closeOwed({ owed }: Connection): void {
+function closeOwed({ owed, platform }: Connection): void {
   // After Node has closed its own.
-  setImmediate(() => {
+  platform.turn(() => {
     for (const response of owed) {
       response.destroy();
       response.emit('close');

@@ -7,6 +7,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { BODY_LIMITS } from '../../domain/wire/json.ts';
+import type { Platform } from '../../platform.ts';
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -17,6 +18,7 @@ export interface Pending {
 }
 
 export interface Connection {
+  readonly platform: Platform;
   readonly socket: Socket;
   readonly network: string | undefined;
   readonly begun: number;

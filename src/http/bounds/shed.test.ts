@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { setTimeout } from 'node:timers/promises';
 import { test } from 'vitest';
+import { system } from '../../platform.ts';
 import { LATE_SAMPLES_MIN, QUEUED_WORK_MIN } from './limits.ts';
 import { type Load, watchLoad } from './shed.ts';
 
 test('overload() refuses the request beyond the bound, and only that one', () => {
-  const load = watchLoad({ inWorkMax: 2, loopDelayMaxMs: Number.POSITIVE_INFINITY });
+  const load = watchLoad(system, { inWorkMax: 2, loopDelayMaxMs: Number.POSITIVE_INFINITY });
   try {
     load.enter().begin();
     const second = load.enter();
@@ -21,7 +22,7 @@ test('overload() refuses the request beyond the bound, and only that one', () =>
 });
 
 test('overload() does not count requests that only wait for their bodies, however many they are', () => {
-  const load = watchLoad({ inWorkMax: 2, loopDelayMaxMs: Number.POSITIVE_INFINITY });
+  const load = watchLoad(system, { inWorkMax: 2, loopDelayMaxMs: Number.POSITIVE_INFINITY });
   try {
     for (let place = 0; place < 100_000; place += 1) load.enter();
 
@@ -32,7 +33,7 @@ test('overload() does not count requests that only wait for their bodies, howeve
 });
 
 test('abandon() gives back the place of a request that waits, and leaves that of work that goes on', () => {
-  const load = watchLoad({ inWorkMax: 2, loopDelayMaxMs: Number.POSITIVE_INFINITY });
+  const load = watchLoad(system, { inWorkMax: 2, loopDelayMaxMs: Number.POSITIVE_INFINITY });
   try {
     const [waiting, working] = [load.enter(), load.enter()];
     working.begin();
@@ -53,7 +54,7 @@ test('abandon() gives back the place of a request that waits, and leaves that of
 /** A load whose delays the test names one by one. */
 function delayedLoad() {
   let see: (medianMs: number) => void = () => undefined;
-  const load = watchLoad({
+  const load = watchLoad(system, {
     loopDelayMaxMs: 1_000,
     delays: (to) => {
       see = to;
@@ -124,7 +125,7 @@ for (const [name, delays, refuses] of SEQUENCES) {
 
 test('watchLoad() measures the delays of its own event loop', async () => {
   // Every turn takes longer than nothing, so it is refused as soon as enough have been measured.
-  const load = watchLoad({ loopDelayMaxMs: 0 });
+  const load = watchLoad(system, { loopDelayMaxMs: 0 });
   try {
     work(load, QUEUED_WORK_MIN);
     while (load.overload() === undefined) await setTimeout(20);

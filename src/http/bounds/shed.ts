@@ -8,6 +8,7 @@
  */
 
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { Platform } from '../../platform.ts';
 import {
   LATE_SAMPLES_MIN,
   LOOP_DELAY_MAX_MS,
@@ -49,13 +50,13 @@ interface LoadBounds {
   readonly delays?: DelaySource;
 }
 
-export function watchLoad(bounds: LoadBounds = {}): Load {
+export function watchLoad(platform: Platform, bounds: LoadBounds = {}): Load {
   const { inWorkMax = REQUESTS_IN_WORK_MAX, loopDelayMaxMs = LOOP_DELAY_MAX_MS } = bounds;
   let arriving = 0;
   let working = 0;
   let delayMs = 0;
   let lateSamples = 0;
-  const close = (bounds.delays ?? loopDelays)((medianMs) => {
+  const close = (bounds.delays ?? loopDelays(platform))((medianMs) => {
     delayMs = medianMs;
     lateSamples = medianMs > loopDelayMaxMs ? lateSamples + 1 : 0;
   });
@@ -94,17 +95,19 @@ export function watchLoad(bounds: LoadBounds = {}): Load {
   };
 }
 
-const loopDelays: DelaySource = (see) => {
-  const histogram = monitorEventLoopDelay({ resolution: 20 });
-  histogram.enable();
-  const timer = setInterval(() => {
-    // The middle one: a single long turn is over when it is seen.
-    see(histogram.percentile(50) / 1e6);
-    histogram.reset();
-  }, SAMPLE_MS);
-  timer.unref();
-  return () => {
-    clearInterval(timer);
-    histogram.disable();
+const loopDelays =
+  ({ every, cancel }: Platform): DelaySource =>
+  (see) => {
+    const histogram = monitorEventLoopDelay({ resolution: 20 });
+    histogram.enable();
+    const timer = every(SAMPLE_MS, () => {
+      // The middle one: a single long turn is over when it is seen.
+      see(histogram.percentile(50) / 1e6);
+      histogram.reset();
+    });
+    timer.unref();
+    return () => {
+      cancel(timer);
+      histogram.disable();
+    };
   };
-};

@@ -1,31 +1,34 @@
 import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { test } from 'vitest';
-import { beginTurn, endOfTurn } from './turn.ts';
+import { system } from '../../platform.ts';
+import { createTurns } from './turn.ts';
 
-test('endOfTurn() comes after what took its place in the turn before it began', async () => {
+const turns = createTurns(system);
+
+test('end() comes after what took its place in the turn before it began', async () => {
   const order: string[] = [];
   const store = nextTurn().then(async () => {
     await Promise.resolve();
     order.push('what the store let go on');
   });
-  beginTurn();
-  const first = endOfTurn().then(() => order.push('first answer'));
+  turns.begin();
+  const first = turns.end().then(() => order.push('first answer'));
   await Promise.resolve();
-  beginTurn();
-  const second = endOfTurn().then(() => order.push('second answer'));
+  turns.begin();
+  const second = turns.end().then(() => order.push('second answer'));
 
   await Promise.all([store, first, second]);
 
   assert.deepEqual(order, ['what the store let go on', 'first answer', 'second answer']);
 });
 
-test('endOfTurn() without a turn comes when no promise has anything left to do', async () => {
+test('end() without a turn comes when no promise has anything left to do', async () => {
   const order: string[] = [];
   const answers = [1, 2, 3].map(async (steps) => {
     for (let step = 0; step < 5 * steps; step += 1) await Promise.resolve();
     order.push(`ready ${steps}`);
-    await endOfTurn();
+    await turns.end();
     order.push(`gone ${steps}`);
   });
 

@@ -7,33 +7,38 @@
  * @module
  */
 
-import { setImmediate } from 'node:timers';
+import type { Platform } from '../../platform.ts';
 
-let turn: Promise<void> | undefined;
-let task: Promise<void> | undefined;
-
-/** Takes the last place in the turn: after all input was read and what the store does in it is done. */
-export function beginTurn(): void {
-  turn ??= new Promise((resolve) => {
-    setImmediate(() => {
-      turn = undefined;
-      resolve();
-    });
-  });
+export interface Turns {
+  /** Takes the last place in the turn: after all input was read and what the store does in it is done. */
+  begin(): void;
+  /** The end of the turn that began, or of what is being done right now where none did. */
+  end(): Promise<void>;
 }
 
-/** The end of the turn that began, or of what is being done right now where none did. */
-export function endOfTurn(): Promise<void> {
-  return turn ?? endOfTask();
-}
+export function createTurns({ turn: inNextTurn, tick }: Pick<Platform, 'turn' | 'tick'>): Turns {
+  let turn: Promise<void> | undefined;
+  let task: Promise<void> | undefined;
 
-function endOfTask(): Promise<void> {
-  // A tick comes when no promise has anything left to do.
-  task ??= new Promise((resolve) => {
-    process.nextTick(() => {
-      task = undefined;
-      resolve();
+  function endOfTask(): Promise<void> {
+    task ??= new Promise((resolve) => {
+      tick(() => {
+        task = undefined;
+        resolve();
+      });
     });
-  });
-  return task;
+    return task;
+  }
+
+  return {
+    begin() {
+      turn ??= new Promise((resolve) => {
+        inNextTurn(() => {
+          turn = undefined;
+          resolve();
+        });
+      });
+    },
+    end: () => turn ?? endOfTask(),
+  };
 }

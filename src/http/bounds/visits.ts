@@ -44,7 +44,7 @@ export interface Visits {
 export function createVisits(
   rate: RateLimit | undefined,
   { clientOf }: Addresses,
-  { isConfigured }: Pick<Runtime, 'isConfigured'>,
+  { isConfigured, platform }: Pick<Runtime, 'isConfigured' | 'platform'>,
 ): Visits | undefined {
   if (!rate) return undefined;
   const pacer = createPacer('the address', rate);
@@ -55,7 +55,7 @@ export function createVisits(
     begin({ headers, raw }) {
       const network = clientOf(raw.socket.remoteAddress, headers['x-forwarded-for']);
       const { authorization } = headers;
-      const found = pacer.take(network, performance.now());
+      const found = pacer.take(network, platform.monotonic());
       if (found && !(authorization !== undefined && isGood(authorization))) return found;
       return { network, authorization, isCharged: !found, isProved: false };
     },

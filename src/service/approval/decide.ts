@@ -167,9 +167,13 @@ function waitOf(prefer: string | undefined): number {
 async function decidedOrLate(parts: Parts, waiter: Waiter, waitMs: number): Promise<boolean> {
   const place = parts.waits.enter(waiter);
   if (!place) return false;
-  const until = performance.now() + waitMs;
+  const until = parts.platform.monotonic() + waitMs;
   try {
-    for (let left = waitMs; left > 0 && !place.isOver(); left = until - performance.now()) {
+    for (
+      let left = waitMs;
+      left > 0 && !place.isOver();
+      left = until - parts.platform.monotonic()
+    ) {
       await place.pause(Math.min(left, LOOK_AGAIN_MS));
       const state = await parts.store.approvalState(waiter.id);
       if (!state || !isOpen(parts, state)) return true;

@@ -22,7 +22,7 @@ const BATCH = 10;
 
 export function startExpiry(parts: Parts, everyMs: number = LOOK_MS): Repeated {
   const onError = (error: unknown) => parts.log.error({ err: error }, 'expiry failed');
-  return repeated(() => expireAll(parts), everyMs, onError);
+  return repeated(parts.platform, () => expireAll(parts), everyMs, onError);
 }
 
 async function expireAll(parts: Parts): Promise<void> {

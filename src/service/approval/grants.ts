@@ -116,7 +116,7 @@ export function namesOf({ capability, approval_request_id }: ApprovalRecord) {
 }
 
 function signedGrant(
-  { keyring }: Parts,
+  { keyring, platform }: Parts,
   {
     request,
     terms,
@@ -135,7 +135,7 @@ function signedGrant(
     grant_type: terms.grant_type,
     session_id: terms.session_id ?? undefined,
     max_uses: terms.max_uses,
-    grant_id: newId('gnt_'),
+    grant_id: newId(platform, 'gnt_'),
     approval_request_id: request.approval_request_id,
     capability: request.capability,
     contract_version: request.contract_version,

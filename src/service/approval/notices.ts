@@ -12,13 +12,17 @@ import { toHex } from '../../domain/wire/hash.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
 import type { ApprovalRecord, DeliveryRecord } from '../../storage/port/records.ts';
 import type { Parts } from '../core/parts.ts';
-import { randomBytes } from '../core/random.ts';
 
 export type Notice = DeliveryRecord['event'];
 
 /** One notice for each target that wants it. */
 export function noticesOf(
-  { config, store, definition }: Pick<Parts, 'config' | 'store' | 'definition'>,
+  {
+    config,
+    store,
+    definition,
+    platform,
+  }: Pick<Parts, 'config' | 'store' | 'definition' | 'platform'>,
   event: Notice,
   request: ApprovalRecord,
 ): DeliveryRecord[] {
@@ -30,7 +34,7 @@ export function noticesOf(
   return config.webhooks
     .filter(({ events }) => events.includes(event))
     .map(({ name }) => ({
-      delivery_id: `msg_${toHex(randomBytes(16))}`,
+      delivery_id: `msg_${toHex(platform.random(16))}`,
       event,
       approval_request_id: request.approval_request_id,
       target: name,

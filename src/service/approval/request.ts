@@ -125,7 +125,7 @@ function requestOf(parts: Parts, call: AskingCall, policy: ApprovalPolicy): Appr
   const preview = policy.preview && previewOf(policy.preview, parameters);
   const now = parts.store.now();
   return {
-    approval_request_id: newId('apr_'),
+    approval_request_id: newId(parts.platform, 'apr_'),
     capability: capability.name,
     contract_version: capability.contract_version,
     scope: capability.minimum_scope,

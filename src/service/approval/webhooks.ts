@@ -50,7 +50,7 @@ export interface WebhookTiming {
   readonly resolve?: OutboundRequest['resolve'];
 }
 
-type SendingParts = Pick<Parts, 'config' | 'store' | 'log'>;
+type SendingParts = Pick<Parts, 'config' | 'store' | 'log' | 'platform'>;
 type Target = Parts['config']['webhooks'][number];
 
 /** Starts sending. Without a target there is nothing to do, also not to ask the store. */
@@ -69,7 +69,8 @@ export function startWebhooks(parts: SendingParts, timing: WebhookTiming = {}): 
       });
     busy.set(target, sending);
   };
-  const looks = repeated(() => sendDue(parts, busy, send), timing.lookMs ?? LOOK_MS, onError);
+  const look = () => sendDue(parts, busy, send);
+  const looks = repeated(parts.platform, look, timing.lookMs ?? LOOK_MS, onError);
   return {
     nudge: looks.nudge,
     async stop() {
@@ -130,7 +131,7 @@ async function sendOne(
 
 /** What went wrong, in words; nothing when the receiver took it. */
 async function attempt(
-  { store }: SendingParts,
+  { store, platform }: SendingParts,
   target: Target,
   { delivery_id, payload }: DeliveryRecord,
   { timeoutMs = SEND_TIMEOUT_MS, resolve }: WebhookTiming,
@@ -138,7 +139,7 @@ async function attempt(
   const body = JSON.stringify(payload);
   const timestamp = String(Math.floor(store.now().getTime() / 1_000));
   try {
-    const { status } = await callOut({
+    const { status } = await callOut(platform, {
       url: target.url,
       method: 'POST',
       headers: {

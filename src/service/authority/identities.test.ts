@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'vitest';
 import { EntitlementRule, Identity } from '../../config/parts.ts';
+import { system } from '../../platform.ts';
 import { createIdentities } from './identities.ts';
 
 const ALICE = Identity.parse({
@@ -24,21 +25,21 @@ const RULES = [
 const CONFIG = { identities: [ALICE, DESK], entitlements: RULES };
 
 test('identify() knows a credential by its text or by its hash', async () => {
-  const { identify } = createIdentities(CONFIG);
+  const { identify } = createIdentities(CONFIG, system);
 
   assert.equal((await identify('alice-key'))?.principal, 'human:alice');
   assert.equal((await identify('desk-key'))?.principal, 'service:desk');
 });
 
 test('identify() knows no credential that is merely alike', async () => {
-  const { identify } = createIdentities(CONFIG);
+  const { identify } = createIdentities(CONFIG, system);
   const alike = ['alice-ke', 'alice-key ', 'Alice-key', '', 'alice-key\0', DESK.key_sha256 ?? ''];
 
   for (const bearer of alike) assert.equal(await identify(bearer), undefined, bearer);
 });
 
 test('identify() gives an identity what it is configured with, and nothing by default', async () => {
-  const { identify } = createIdentities(CONFIG);
+  const { identify } = createIdentities(CONFIG, system);
 
   assert.deepEqual((await identify('alice-key'))?.scopes, ['travel.*']);
   const desk = await identify('desk-key');
@@ -53,7 +54,7 @@ for (const [kind, hook] of [
   ['a promise', async (bearer: string) => (bearer === 'bob-key' ? 'human:bob' : null)],
 ] as const) {
   test(`identify() takes the word of ${kind}, and the rules say what it is worth`, async () => {
-    const { identify } = createIdentities(CONFIG, hook);
+    const { identify } = createIdentities(CONFIG, system, hook);
 
     assert.deepEqual(await identify('bob-key'), {
       principal: 'human:bob',
@@ -68,7 +69,7 @@ for (const [kind, hook] of [
 
 test('identify() asks the hook only about credentials that are not configured', async () => {
   const asked: string[] = [];
-  const { identify } = createIdentities(CONFIG, (bearer) => {
+  const { identify } = createIdentities(CONFIG, system, (bearer) => {
     asked.push(bearer);
     return 'human:mallory';
   });
@@ -82,14 +83,14 @@ test('identify() asks an identity provider when nobody else knows the credential
   const external = {
     principal: async (bearer: string) => (bearer === 'jwt' ? 'oidc:b-7' : undefined),
   };
-  const { identify } = createIdentities(CONFIG, () => null, external);
+  const { identify } = createIdentities(CONFIG, system, () => null, external);
 
   assert.deepEqual((await identify('jwt'))?.scopes, ['travel.read']);
   assert.equal(await identify('other'), undefined);
 });
 
 test('identify() entitles a principal without a rule to nothing but its name', async () => {
-  const { identify } = createIdentities(CONFIG, () => 'service:unheard-of');
+  const { identify } = createIdentities(CONFIG, system, () => 'service:unheard-of');
 
   assert.deepEqual(await identify('x'), {
     principal: 'service:unheard-of',
@@ -101,13 +102,13 @@ test('identify() entitles a principal without a rule to nothing but its name', a
 });
 
 test('identify() does not lend a configured entitlement to whom a hook calls by that name', async () => {
-  const { identify } = createIdentities(CONFIG, () => 'human:alice');
+  const { identify } = createIdentities(CONFIG, system, () => 'human:alice');
 
   assert.deepEqual((await identify('x'))?.scopes, ['travel.search']);
 });
 
 test('identify() uses the first rule that matches', async () => {
-  const { identify } = createIdentities(CONFIG, (bearer) => bearer);
+  const { identify } = createIdentities(CONFIG, system, (bearer) => bearer);
 
   assert.deepEqual((await identify('human:bob'))?.scopes, ['travel.read']);
   assert.deepEqual((await identify('human:bobby'))?.scopes, ['travel.search']);
@@ -123,14 +124,14 @@ for (const answer of [
   'agent:human:bob',
 ]) {
   test(`identify() calls it a defect when a hook answers "${answer}"`, async () => {
-    const { identify } = createIdentities(CONFIG, () => answer);
+    const { identify } = createIdentities(CONFIG, system, () => answer);
 
     await assert.rejects(identify('x'), /authenticate\(\) returned/);
   });
 }
 
 test('identify() takes nobody for unknown when the hook breaks, and keeps its words inside', async () => {
-  const { identify } = createIdentities(CONFIG, () => {
+  const { identify } = createIdentities(CONFIG, system, () => {
     throw new Error('directory is down');
   });
 
@@ -144,7 +145,7 @@ test('identify() takes nobody for unknown when the hook breaks, and keeps its wo
 
 test('isEntitled() tells what a principal may have, by any of its credentials or by a rule', () => {
   const second = { ...ALICE, key: 'second-key', scopes: ['approver:*'] };
-  const { isEntitled } = createIdentities({ ...CONFIG, identities: [ALICE, DESK, second] });
+  const { isEntitled } = createIdentities({ ...CONFIG, identities: [ALICE, DESK, second] }, system);
 
   assert.equal(isEntitled('human:alice', 'travel.book'), true);
   assert.equal(isEntitled('human:alice', 'approver:pay'), true);

@@ -15,6 +15,7 @@ import type { Entitlement } from '../../domain/authority/entitlement.ts';
 import { isPrincipal, matchesPrincipal } from '../../domain/authority/principal.ts';
 import { entitles } from '../../domain/authority/scope-pattern.ts';
 import { failure, Refusal } from '../../domain/failure.ts';
+import type { Platform } from '../../platform.ts';
 import type { Authenticate } from '../author/define.ts';
 import { askWithin } from '../core/foreign.ts';
 import type { Identities } from '../core/parts.ts';
@@ -26,10 +27,19 @@ const AUTHENTICATE_MS = 10_000;
 
 export function createIdentities(
   { identities, entitlements }: Pick<Config, 'identities' | 'entitlements'>,
+  platform: Platform,
   authenticate?: Authenticate,
   external?: ExternalIdentities,
 ): Identities {
   const known = identities.map((identity) => ({ identity, hash: hashOf(identity) }));
+  /** What a hook throws may quote the credential, so nothing of it is kept but that it threw. */
+  const asked = async (bearer: string): Promise<unknown> => {
+    if (!authenticate) return undefined;
+    const heard = await askWithin(platform, AUTHENTICATE_MS, () => authenticate(bearer));
+    if (heard !== LATE && 'returned' in heard) return heard.returned;
+    const detail = 'Cannot tell who asks: the credential could not be checked';
+    throw new Refusal(failure('service_unavailable', detail));
+  };
   const configured = (bearer: string) => {
     const presented = sha256(bearer);
     // Every hash is compared, so the time taken does not tell which one came close.
@@ -40,8 +50,7 @@ export function createIdentities(
     async identify(bearer) {
       const identity = configured(bearer);
       if (identity) return identity;
-      const principal =
-        (await asked(authenticate, bearer)) ?? (await external?.principal(bearer)) ?? null;
+      const principal = (await asked(bearer)) ?? (await external?.principal(bearer)) ?? null;
       if (principal === null) return undefined;
       // Not repeated: a hook may have handed back the credential itself.
       if (!isPrincipal(principal)) throw new Error('Cannot use what authenticate() returned');
@@ -53,15 +62,6 @@ export function createIdentities(
           each.principal === principal && each.scopes.some((pattern) => entitles(pattern, scope)),
       ),
   };
-}
-
-/** What a hook throws may quote the credential, so nothing of it is kept but that it threw. */
-async function asked(authenticate: Authenticate | undefined, bearer: string): Promise<unknown> {
-  if (!authenticate) return undefined;
-  const heard = await askWithin(AUTHENTICATE_MS, () => authenticate(bearer));
-  if (heard !== LATE && 'returned' in heard) return heard.returned;
-  const detail = 'Cannot tell who asks: the credential could not be checked';
-  throw new Refusal(failure('service_unavailable', detail));
 }
 
 /** The first rule that matches, so that an exception stands before the general case. */

@@ -192,7 +192,7 @@ function tokenOf(
   authority: Authority,
   parent?: Parent,
 ): { record: TokenRecord; answer: IssueAnswer } {
-  const token_id = newId('tok_');
+  const token_id = newId(parts.platform, 'tok_');
   const above = parent?.lineage.map(({ subject }) => subject) ?? [];
   const issued_at = parts.store.now();
   const issued = amended(authority, {

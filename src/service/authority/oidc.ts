@@ -21,7 +21,7 @@ import { failure, Refusal } from '../../domain/failure.ts';
 import { bareHost } from '../../domain/values/host.ts';
 import { readJson } from '../../domain/wire/json.ts';
 import type { Logger } from '../../log.ts';
-import { callOut } from './outbound.ts';
+import type { OutboundAnswer, OutboundRequest } from './outbound.ts';
 
 /** Keys are asked for again after this, so that a withdrawn one is forgotten. */
 const FRESH_MS = 600_000;
@@ -47,12 +47,14 @@ export interface ExternalIdentities {
   principal(bearer: string): Promise<string | undefined>;
 }
 
-/** `call` is how issuers are asked: `callOut`, unless somebody has a better way. */
+type CallOut = (request: OutboundRequest) => Promise<OutboundAnswer>;
+
+/** `call` is how issuers are asked. */
 export function createExternalIdentities(
   issuers: readonly OidcIssuer[],
   now: () => Date,
   log: Logger,
-  call: typeof callOut = callOut,
+  call: CallOut,
 ): ExternalIdentities {
   const known = new Map(
     issuers.map((rules) => [
@@ -180,7 +182,7 @@ function issuerKeys(issuer: string, { now, log, fetch }: KeySource): IssuerKeys 
 }
 
 /** Only a whole answer counts: a malformed set does not take the place of one that works. */
-async function fetchKeys(rules: OidcIssuer, call: typeof callOut): Promise<KeySet> {
+async function fetchKeys(rules: OidcIssuer, call: CallOut): Promise<KeySet> {
   const base = rules.issuer.replace(/\/$/, '');
   const ask = (url: string) => fetchJson(url, insideHosts(rules), call);
   const discovery = await ask(`${base}/.well-known/openid-configuration`);
@@ -202,7 +204,7 @@ function insideHosts({ issuer, inside_hosts }: OidcIssuer): string[] {
 async function fetchJson(
   url: string,
   insideHosts: readonly string[],
-  call: typeof callOut,
+  call: CallOut,
 ): Promise<Record<string, unknown>> {
   const { status, body } = await call({
     url,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'vitest';
+import { system } from '../../platform.ts';
 import { callOut, isInside, type OutboundRequest } from './outbound.ts';
 
 const BOUNDS = { timeoutMs: 5_000, bytesMax: 1_000, insideHosts: ['127.0.0.1'] };
@@ -21,7 +22,7 @@ async function serving(listener: RequestListener) {
 async function asked(listener: RequestListener, call: Partial<OutboundRequest> = {}) {
   const { port, close } = await serving(listener);
   const url = `http://127.0.0.1:${port}/x`;
-  return callOut({ ...BOUNDS, url, ...call }).finally(close);
+  return callOut(system, { ...BOUNDS, url, ...call }).finally(close);
 }
 
 test('callOut() gives the status and the whole body', async () => {
@@ -72,7 +73,7 @@ test('callOut() hangs up on a body without end', async () => {
     });
   });
 
-  const call = callOut({ ...BOUNDS, url: `http://127.0.0.1:${port}/` });
+  const call = callOut(system, { ...BOUNDS, url: `http://127.0.0.1:${port}/` });
 
   await assert.rejects(call, /more than 1000 bytes$/);
   await gone;
@@ -136,7 +137,7 @@ const refused: [url: string, insideHosts: string[], why: RegExp][] = [
 for (const [url, insideHosts, why] of refused) {
   test(`callOut() refuses ${url} where ${JSON.stringify(insideHosts)} may be inside`, async () => {
     const resolve = () => assert.fail('asked for an address');
-    await assert.rejects(callOut({ ...BOUNDS, url, insideHosts, resolve }), why);
+    await assert.rejects(callOut(system, { ...BOUNDS, url, insideHosts, resolve }), why);
   });
 }
 
@@ -148,7 +149,7 @@ test('callOut() refuses a name when one of its addresses is inside', async () =>
   const call = { ...BOUNDS, url: 'https://login.example/', insideHosts: ['other.example'] };
 
   await assert.rejects(
-    callOut({ ...call, resolve: (_, __, done) => done(null, addresses) }),
+    callOut(system, { ...call, resolve: (_, __, done) => done(null, addresses) }),
     /^Error: Cannot call login\.example: "login\.example" resolves to an inside address$/,
   );
 });
@@ -156,7 +157,7 @@ test('callOut() refuses a name when one of its addresses is inside', async () =>
 test('callOut() connects to the very address it has checked', async () => {
   let lookups = 0;
   const { port, close } = await serving((_, response) => response.end('here'));
-  const answer = await callOut({
+  const answer = await callOut(system, {
     ...BOUNDS,
     url: `http://localhost:${port}/`,
     insideHosts: ['localhost'],
@@ -179,10 +180,10 @@ test('callOut() rejects when a name has no address', async () => {
   });
 
   await assert.rejects(
-    callOut({ ...call, resolve: (_, __, done) => done(missing, []) }),
+    callOut(system, { ...call, resolve: (_, __, done) => done(missing, []) }),
     /^Error: Cannot call login\.example: getaddrinfo ENOTFOUND login\.example$/,
   );
-  await assert.rejects(callOut({ ...call, resolve: (_, __, done) => done(null, []) }));
+  await assert.rejects(callOut(system, { ...call, resolve: (_, __, done) => done(null, []) }));
 });
 
 const INSIDE = [

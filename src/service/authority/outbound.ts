@@ -12,6 +12,7 @@ import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { bareHost, isLoopback } from '../../domain/values/host.ts';
+import type { Platform } from '../../platform.ts';
 
 export interface OutboundRequest {
   readonly url: string;
@@ -39,20 +40,27 @@ export interface OutboundAnswer {
 }
 
 /** Rejects with a message that says what was wrong; never with what the other side sent. */
-export async function callOut(call: OutboundRequest): Promise<OutboundAnswer> {
+export async function callOut(
+  platform: Pick<Platform, 'after' | 'cancel'>,
+  call: OutboundRequest,
+): Promise<OutboundAnswer> {
   if (!URL.canParse(call.url)) throw new Error(`Cannot call "${shown(call.url)}": it is no URL`);
   const url = new URL(call.url);
   const refused = refusedAddress(url, call.insideHosts);
   if (refused) throw new Error(refused);
-  return exchange(url, call);
+  return exchange(platform, url, call);
 }
 
 /** One request and its whole answer, or the first thing that went wrong. */
-function exchange(url: URL, call: OutboundRequest): Promise<OutboundAnswer> {
+function exchange(
+  { after, cancel }: Pick<Platform, 'after' | 'cancel'>,
+  url: URL,
+  call: OutboundRequest,
+): Promise<OutboundAnswer> {
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
   return new Promise((settle, reject) => {
     const fail = (why: string) => {
-      clearTimeout(timer);
+      cancel(timer);
       request.destroy();
       reject(new Error(`Cannot call ${url.host}: ${why}`));
     };
@@ -62,9 +70,9 @@ function exchange(url: URL, call: OutboundRequest): Promise<OutboundAnswer> {
       lookup: guardedLookup(call.insideHosts.includes(bareHost(url)), call.resolve ?? lookup),
       agent: false,
     });
-    const timer = setTimeout(() => fail(`no answer in ${call.timeoutMs} ms`), call.timeoutMs);
+    const timer = after(call.timeoutMs, () => fail(`no answer in ${call.timeoutMs} ms`));
     request.on('error', (error) => {
-      clearTimeout(timer);
+      cancel(timer);
       reject(new Error(`Cannot call ${url.host}: ${error.message}`, { cause: error }));
     });
     request.on('response', (response) => {
@@ -77,7 +85,7 @@ function exchange(url: URL, call: OutboundRequest): Promise<OutboundAnswer> {
       });
       response.on('error', (error) => fail(error.message));
       response.on('end', () => {
-        clearTimeout(timer);
+        cancel(timer);
         settle({ status: response.statusCode ?? 0, body: Buffer.concat(chunks) });
       });
     });

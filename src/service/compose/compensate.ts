@@ -39,7 +39,7 @@ async function compensateStep(
 ): Promise<void> {
   const capability = capabilityOf(parts.definition, name);
   if (!capability) throw new Error(`Cannot compensate "${undone.step_id}": there is no "${name}"`);
-  const ids = stepIds(whole);
+  const ids = stepIds(parts, whole);
   const { parameters, output = {} } = undone;
   const begun: BegunStep = {
     operation_id: undone.operation_id,
@@ -85,7 +85,7 @@ async function performed(
       failureTypes: capability.failure_types,
       progress: async () => undefined,
     };
-    return await withinDeadline(deadlineMs, (running) =>
+    return await withinDeadline(parts.platform, deadlineMs, (running) =>
       runHandler(parts, { ids, caller }, work, running),
     );
   } catch (error) {

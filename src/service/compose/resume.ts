@@ -40,7 +40,7 @@ export function startResuming(parts: Parts, timing: Timing = {}): Repeated {
   const { intervalMs = HEARTBEAT_MS, silentMs = SILENT_MS } = timing;
   const onError = (error: unknown) =>
     parts.log.error({ err: error }, 'abandoned compositions could not be looked for');
-  const resuming = repeated(() => resumeAll(parts, silentMs), intervalMs, onError);
+  const resuming = repeated(parts.platform, () => resumeAll(parts, silentMs), intervalMs, onError);
   resuming.nudge();
   return resuming;
 }

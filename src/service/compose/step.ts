@@ -42,7 +42,7 @@ export async function runStep(
   deadline: Deadline,
 ): Promise<StepDone> {
   const capability = capabilityOf(parts.definition, declared.capability) as Capability;
-  const ids = stepIds(whole);
+  const ids = stepIds(parts, whole);
   const begun: BegunStep = {
     operation_id: whole.operationId ?? '',
     role: 'step',

@@ -54,11 +54,11 @@ export class StepRefused extends CallLost {
 }
 
 /** The ids of one more step of the call. */
-export function stepIds({ call, composition }: Whole): InvocationIds {
+export function stepIds({ platform }: Parts, { call, composition }: Whole): InvocationIds {
   const { task_id, invocation_id } = call.ids;
   const lineage = composition.audit_policy.parent_task_lineage && task_id !== undefined;
   return {
-    invocation_id: newInvocationId(),
+    invocation_id: newInvocationId(platform),
     parent_invocation_id: invocation_id,
     ...(lineage && { task_id }),
   };

@@ -33,7 +33,6 @@ import { disclosedTo } from './audited.ts';
 import type { TokenCaller } from './caller.ts';
 import { entryBy } from './entries.ts';
 import type { Parts } from './parts.ts';
-import { newInvocationId } from './random.ts';
 
 /** Grows check by check. What is not known yet is absent. */
 export interface Call {
@@ -86,11 +85,7 @@ export interface Ending {
 }
 
 /** Starts a call with what can be echoed of it, whether or not the rest can be read. */
-export function beginCall(
-  input: unknown,
-  rates: RateState[],
-  invocation_id: string = newInvocationId(),
-): Call {
+export function beginCall(input: unknown, rates: RateState[], invocation_id: string): Call {
   const ids: InvocationIds & Record<string, unknown> = { invocation_id };
   const sent = (typeof input === 'object' && input !== null ? input : {}) as typeof ids;
   for (const [field, schema] of ECHOED) {

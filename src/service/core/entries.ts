@@ -9,7 +9,7 @@ import { amended } from '../../domain/values/amended.ts';
 import type { Failure } from '../../protocol/failure.ts';
 import type { Caller } from './caller.ts';
 import type { Parts } from './parts.ts';
-import { newEntryId, randomBytes } from './random.ts';
+import { newEntryId } from './random.ts';
 
 type Said = Omit<
   EntryFields,
@@ -18,24 +18,24 @@ type Said = Omit<
 
 /** An entry about what `caller` did or was refused, now. */
 export function entryBy(
-  { store }: Pick<Parts, 'store'>,
+  { store, platform }: Pick<Parts, 'store' | 'platform'>,
   caller: Pick<Caller, 'principal' | 'root_principal'>,
   said: Said,
 ): EntryRecord {
   const now = store.now();
   const fields: EntryFields = amended(said, {
-    entry_id: newEntryId(now),
+    entry_id: newEntryId(platform, now),
     actor_key: caller.principal,
     root_principal: caller.root_principal,
     success: said.event_class.endsWith('_success'),
     timestamp: now.toISOString(),
   });
-  return entryOf(fields, randomBytes(SALT_BYTES));
+  return entryOf(fields, platform.random(SALT_BYTES));
 }
 
 /** An act of authority: it makes, ends or decides something, so it is high risk by nature. */
 export function actEntry(
-  parts: Pick<Parts, 'store'>,
+  parts: Pick<Parts, 'store' | 'platform'>,
   caller: Pick<Caller, 'principal' | 'root_principal'>,
   act: Omit<Said, 'event_class' | 'state'> & { failure?: Failure | undefined },
 ): EntryRecord {

@@ -11,6 +11,7 @@
 
 import { foreignMember } from '../../domain/wire/foreign.ts';
 import type { Logger } from '../../log.ts';
+import type { Platform } from '../../platform.ts';
 import { beforeLate, type LATE } from '../pace/deadline.ts';
 
 export type Heard = { readonly returned: unknown } | { readonly thrown: unknown };
@@ -34,8 +35,12 @@ export async function ask(code: () => unknown): Promise<Heard> {
 }
 
 /** The same, but not longer than this. `LATE` when the time is up; what then comes is not heard. */
-export function askWithin(deadlineMs: number, code: () => unknown): Promise<Heard | typeof LATE> {
-  return beforeLate(ask(code), deadlineMs);
+export function askWithin(
+  platform: Platform,
+  deadlineMs: number,
+  code: () => unknown,
+): Promise<Heard | typeof LATE> {
+  return beforeLate(platform, ask(code), deadlineMs);
 }
 
 /** Asks code that must answer at once. A promise is a defect, and its rejection ends here. */
@@ -82,16 +87,3 @@ function outcomeOf(promised: unknown, then: Then): Promise<{ value: unknown }> {
 }
 
 function ignore(): void {}
-
-let turn: Promise<void> | undefined;
-
-/** Resolves in the next turn of the event loop, after timers and sockets had theirs. */
-export function nextTurn(): Promise<void> {
-  turn ??= new Promise((resolve) => {
-    setImmediate(() => {
-      turn = undefined;
-      resolve();
-    });
-  });
-  return turn;
-}

@@ -10,6 +10,7 @@
 
 import { failure, Refusal } from '../../domain/failure.ts';
 import type { Logger } from '../../log.ts';
+import type { Platform } from '../../platform.ts';
 import type { Failure, FailureAnswer } from '../../protocol/failure.ts';
 import type { InvokeAnswer } from '../../protocol/invocation.ts';
 import { type OperationName, operations, type RequestOf } from '../../protocol/operations.ts';
@@ -68,13 +69,14 @@ export async function perform(
   name: OperationName,
   method: Method,
   ask: Ask,
-  log: Logger,
+  { log, platform }: { readonly log: Logger; readonly platform: Platform },
 ): Promise<Answer | Document> {
   try {
     return await method(ask);
   } catch (error) {
     const found = failureOf(name, error, log);
-    return { body: failureAnswer(found, name === 'invoke' || name === 'test'), failure: found };
+    const isInvocation = name === 'invoke' || name === 'test';
+    return { body: failureAnswer(platform, found, isInvocation), failure: found };
   }
 }
 
@@ -108,13 +110,17 @@ function shortened(text: string): string {
 }
 
 /** What a request gets that no operation answered. */
-export function failureAnswer(found: Failure, isInvocation: boolean): FailureAnswer {
-  return isInvocation ? unreadFailure(found) : { success: false, failure: found };
+export function failureAnswer(
+  platform: Platform,
+  found: Failure,
+  isInvocation: boolean,
+): FailureAnswer {
+  return isInvocation ? unreadFailure(platform, found) : { success: false, failure: found };
 }
 
 /** A call that ended before anything of it was read. It left no entry, but its answer has a name. */
-export function unreadFailure(found: Failure): FailureAnswer {
-  return { success: false, invocation_id: newInvocationId(), failure: found };
+export function unreadFailure(platform: Platform, found: Failure): FailureAnswer {
+  return { success: false, invocation_id: newInvocationId(platform), failure: found };
 }
 
 export function failureOf(name: OperationName | 'metrics', error: unknown, log: Logger): Failure {

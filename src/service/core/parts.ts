@@ -8,6 +8,7 @@ import type { Config } from '../../config/config.ts';
 import type { Entitlement } from '../../domain/authority/entitlement.ts';
 import type { Keyring } from '../../keyring/keyring.ts';
 import type { Logger } from '../../log.ts';
+import type { Platform } from '../../platform.ts';
 import type { Settlement } from '../../storage/port/invocation-store.ts';
 import type { Store } from '../../storage/port/store.ts';
 import type { ServiceDefinition } from '../author/definition.ts';
@@ -37,6 +38,8 @@ export interface Watcher {
 export interface Parts {
   readonly definition: ServiceDefinition;
   readonly config: Config;
+  /** Clock, timers, turns and random bytes; nothing in a service has them from elsewhere. */
+  readonly platform: Platform;
   readonly store: Store;
   readonly keyring: Keyring;
   readonly identities: Identities;

@@ -1,11 +1,9 @@
 /**
- * Random bytes for ids and salts, from the platform's own source, fetched a few kilobytes at a time:
- * one request takes several, and asking for each costs more than making it.
+ * New ids: random, and some of them with the time in front, so that ids of one time lie together.
  *
  * @module
  */
 
-import { randomFillSync } from 'node:crypto';
 import { toHex } from '../../domain/wire/hash.ts';
 import {
   type EntryId,
@@ -15,25 +13,9 @@ import {
   type InvocationId,
   idOf,
 } from '../../domain/wire/ids.ts';
+import type { Platform } from '../../platform.ts';
 
-/** In bytes: some sixty requests. */
-const POOL_BYTES = 8_192;
-
-const pool = new Uint8Array(POOL_BYTES);
-let used = POOL_BYTES;
-
-/** Bytes that were never given to anyone and never will be again. */
-export function randomBytes(size: number): Uint8Array {
-  if (size > POOL_BYTES) throw new RangeError(`Cannot take ${size} random bytes at once`);
-  if (used + size > POOL_BYTES) {
-    randomFillSync(pool);
-    used = 0;
-  }
-  const bytes = pool.slice(used, used + size);
-  pool.fill(0, used, used + size);
-  used += size;
-  return bytes;
-}
+type Random = Pick<Platform, 'random'>;
 
 /** In bytes: milliseconds until the year 10889. */
 const TIME_BYTES = 6;
@@ -42,13 +24,13 @@ const TIME_BYTES = 6;
  * The id of an entry of the log begins with its time, so that ids of one time lie together in the
  * store's index. It names an entry whose time is told anyway; the other 80 bits are random.
  */
-export function newEntryId(now: Date): EntryId {
-  return idOf('ent_', timed(randomBytes(ID_BYTES.ent_), TIME_BYTES, now.getTime()));
+export function newEntryId({ random }: Random, now: Date): EntryId {
+  return idOf('ent_', timed(random(ID_BYTES.ent_), TIME_BYTES, now.getTime()));
 }
 
 /** The name that the store knows an admitted call by; told to nobody. */
-export function newOperationId(now: Date): string {
-  return toHex(timed(randomBytes(OPERATION_BYTES), TIME_BYTES, now.getTime()));
+export function newOperationId({ random }: Random, now: Date): string {
+  return toHex(timed(random(OPERATION_BYTES), TIME_BYTES, now.getTime()));
 }
 
 const OPERATION_BYTES = 16;
@@ -63,9 +45,9 @@ const STEPS = 4_096;
  * Invocation ids are short, so little of them is time: three digits. Over more than some minutes they are
  * spread as evenly as if all of it was random, and those of one moment lie together.
  */
-export function newInvocationId(): InvocationId {
-  const bytes = randomBytes(ID_BYTES['inv-']);
-  const step = Math.floor(Date.now() / STEP_MS) % STEPS;
+export function newInvocationId({ random, now }: Pick<Platform, 'random' | 'now'>): InvocationId {
+  const bytes = random(ID_BYTES['inv-']);
+  const step = Math.floor(now() / STEP_MS) % STEPS;
   const rest = (bytes[1] as number) % 16;
   return idOf('inv-', timed(bytes, 2, step * 16 + rest));
 }
@@ -80,6 +62,9 @@ function timed(bytes: Uint8Array, count: number, time: number): Uint8Array {
   return bytes;
 }
 
-export function newId<Prefix extends IdPrefix>(prefix: Prefix): IdKinds[Prefix] {
-  return idOf(prefix, randomBytes(ID_BYTES[prefix]));
+export function newId<Prefix extends IdPrefix>(
+  { random }: Random,
+  prefix: Prefix,
+): IdKinds[Prefix] {
+  return idOf(prefix, random(ID_BYTES[prefix]));
 }

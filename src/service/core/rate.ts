@@ -18,6 +18,7 @@ import {
   rateWindow,
 } from '../../domain/invocation/rate.ts';
 import { createRecent } from '../../domain/values/recent.ts';
+import type { Platform } from '../../platform.ts';
 import type { RateLimit } from '../../protocol/capability.ts';
 import type { Failure } from '../../protocol/failure.ts';
 import type { Store } from '../../storage/port/store.ts';
@@ -54,7 +55,11 @@ interface Held {
 }
 
 /** `pace` is that of each root principal; without it they call as fast as they like. */
-export function createRateLimiter(store: Store, pace?: RateLimit): RateLimiter {
+export function createRateLimiter(
+  store: Store,
+  { monotonic }: Pick<Platform, 'monotonic'>,
+  pace?: RateLimit,
+): RateLimiter {
   const pacer = pace && createPacer('the root principal', pace);
   const held = createRecent<string, Held>(KEYS_MAX);
 
@@ -100,7 +105,7 @@ export function createRateLimiter(store: Store, pace?: RateLimit): RateLimiter {
   }
 
   return {
-    outpaced: (rootPrincipal) => pacer?.take(rootPrincipal, performance.now()),
+    outpaced: (rootPrincipal) => pacer?.take(rootPrincipal, monotonic()),
     take: (call, whose, rate) => rate && count(call, whose, rate),
   };
 }

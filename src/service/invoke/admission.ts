@@ -221,7 +221,7 @@ async function handled(
     ? ({ deadline }: Running) => parts.compose(parts, call, { operationId, deadline, progress })
     : (running: Running) => runHandler(parts, call, workOf(parts, call, progress), running);
   const done = await traced(parts.tracer, 'handler', () =>
-    withinDeadline(deadlineOf(parts, call), perform),
+    withinDeadline(parts.platform, deadlineOf(parts, call), perform),
   );
   if (!done.needsApproval) return done;
   try {
@@ -236,7 +236,7 @@ function admissionOf(parts: InvokeParts, call: CheckedCall): Admission {
   const now = parts.store.now();
   const { subject, root_principal, chain } = caller.token;
   const intent: IntentRecord = {
-    operation_id: newOperationId(now),
+    operation_id: newOperationId(parts.platform, now),
     invocation_id: ids.invocation_id,
     token_id: caller.token.token_id,
     subject,

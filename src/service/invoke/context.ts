@@ -8,7 +8,6 @@
  * @module
  */
 
-import { setTimeout as pause } from 'node:timers/promises';
 import type { BindingFacts } from '../../domain/invocation/bindings.ts';
 import { type Charge, chargeFrom } from '../../domain/invocation/budget.ts';
 import { fromMinor } from '../../domain/values/money.ts';
@@ -21,13 +20,13 @@ import {
 } from '../../domain/wire/foreign.ts';
 import { copyOf, type JsonLimits } from '../../domain/wire/json.ts';
 import { redactedText, redactedValue } from '../../domain/wire/redaction.ts';
+import { type Platform, pause } from '../../platform.ts';
 import type { Capability } from '../../protocol/capability.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
 import type { BindingRecord } from '../../storage/port/records.ts';
 import { ApprovalNeeded, type Handler, type HandlerContext } from '../author/define.ts';
 import type { Call } from '../core/call.ts';
 import type { TokenCaller } from '../core/caller.ts';
-import { nextTurn } from '../core/foreign.ts';
 import type { Parts } from '../core/parts.ts';
 import { newId } from '../core/random.ts';
 import type { Deadline } from '../pace/deadline.ts';
@@ -91,7 +90,7 @@ export function contextOf(
     bindings: boundViews(work.bound),
     log: logOf(parts, ids),
     issueBinding: (wanted) => issueBinding(parts, caller, notes, wanted),
-    progress: progressOf(work, deadline),
+    progress: progressOf(parts.platform, work, deadline),
     cost: costOf(notes),
     requireApproval: () => requireApproval(work),
     // Made when it is asked for: most handlers end without a look at it.
@@ -106,9 +105,24 @@ export function contextOf(
  * A handler may await its events in a loop, and promises alone never let timers and sockets have a
  * turn: so each event waits for the next turn at least. The deadline ends such a loop.
  */
-function progressOf({ progress }: Work, deadline: Deadline): HandlerContext['progress'] {
+function progressOf(
+  platform: Platform,
+  { progress }: Work,
+  deadline: Deadline,
+): HandlerContext['progress'] {
   let waiting = 0;
   let begun = 0;
+  let turn: Promise<void> | undefined;
+
+  function nextTurn(): Promise<void> {
+    turn ??= new Promise((resolve) => {
+      platform.turn(() => {
+        turn = undefined;
+        resolve();
+      });
+    });
+    return turn;
+  }
 
   async function tell(event: JsonObject): Promise<void> {
     if (waiting >= EVENTS_WAITING_MAX) return nextTurn();
@@ -117,12 +131,12 @@ function progressOf({ progress }: Work, deadline: Deadline): HandlerContext['pro
     begun += 1;
     try {
       // Also before an event is refused: a handler may catch that and go on.
-      await (begun > EVENTS_AT_ONCE_MAX ? pause(1) : nextTurn());
+      await (begun > EVENTS_AT_ONCE_MAX ? pause(platform, 1) : nextTurn());
       if (!deadline.hasPassed) {
         if ('fault' in reading) throw new RangeError(`Cannot tell of progress: ${reading.fault}`);
         return await progress(reading.value as JsonObject);
       }
-      await pause(LATE_PAUSE_MS);
+      await pause(platform, LATE_PAUSE_MS);
     } finally {
       waiting -= 1;
     }
@@ -172,7 +186,7 @@ function issueBinding(
   };
   const price = foreignMember(wanted, 'price') ?? undefined;
   const binding: BindingRecord = {
-    binding_id: newId('bnd_'),
+    binding_id: newId(parts.platform, 'bnd_'),
     type: name('type'),
     capability: name('capability'),
     root_principal,

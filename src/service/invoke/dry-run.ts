@@ -29,6 +29,7 @@ import {
 import { presentedToken, type TokenCaller } from '../core/caller.ts';
 import { type Answer, type Ask, failureOf } from '../core/operations.ts';
 import type { Parts } from '../core/parts.ts';
+import { newInvocationId } from '../core/random.ts';
 import { busyFailure } from './admission.ts';
 import type { InvokeParts } from './handler.ts';
 import { check, readInput } from './invoke.ts';
@@ -41,7 +42,7 @@ export async function dryRun(parts: InvokeParts, ask: Ask): Promise<Answer> {
 }
 
 async function tried(parts: InvokeParts, ask: Ask, rates: RateState[]): Promise<Answer> {
-  let call = beginCall(undefined, rates);
+  let call = beginCall(undefined, rates, newInvocationId(parts.platform));
   try {
     const reading = readInput('test', ask);
     call = beginCall(reading.input, rates, call.ids.invocation_id);

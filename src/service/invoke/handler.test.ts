@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'vitest';
 import type { BindingFacts } from '../../domain/invocation/bindings.ts';
 import { createLog } from '../../log.ts';
+import { system } from '../../platform.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
 import { openStore } from '../../storage/open.ts';
 import type { Store } from '../../storage/port/store.ts';
@@ -39,11 +40,11 @@ function run(handler: Handler, given: Given = {}) {
   const { caller = callerOf(), parameters = {}, bound = new Map(), deadlineMs = 10_000 } = given;
   const log = createLog('debug', { write: (line) => void lines.push(line) });
   // The rest of the parts is for the checks before a handler and the settlement after it.
-  const parts = { store, log } as Parts;
+  const parts = { store, log, platform: system } as Parts;
   const call = { ids: { invocation_id: 'inv-000000000000' }, caller };
   const progress = async () => undefined;
   const work = { handler, parameters, bound, approval: 'undeclared', progress } as const;
-  return withinDeadline(deadlineMs, (signal) => runHandler(parts, call, work, signal));
+  return withinDeadline(system, deadlineMs, (signal) => runHandler(parts, call, work, signal));
 }
 
 test('runHandler() hands over copies, so that a handler changes nothing that is judged or kept', async () => {

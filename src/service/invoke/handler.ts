@@ -17,6 +17,7 @@ import { amended } from '../../domain/values/amended.ts';
 import { foreignMember, foreignText, readForeignObject } from '../../domain/wire/foreign.ts';
 import { copyOf, type JsonLimits } from '../../domain/wire/json.ts';
 import { redactedText } from '../../domain/wire/redaction.ts';
+import type { Platform } from '../../platform.ts';
 import type { Failure, FailureDeclaration, FailureType } from '../../protocol/failure.ts';
 import { type JsonObject, Principal } from '../../protocol/primitives.ts';
 import type { BindingRecord } from '../../storage/port/records.ts';
@@ -83,13 +84,14 @@ export async function runHandler(
  * reported by then is told at once: it may never end.
  */
 export async function withinDeadline(
+  platform: Platform,
   deadlineMs: number,
   run: (running: Running) => Promise<Done>,
 ): Promise<Done> {
   const deadline = createDeadline();
   const notes: Notes = { bindings: [] };
   const ended = run({ deadline, notes });
-  const first = await beforeLate(ended, deadlineMs);
+  const first = await beforeLate(platform, ended, deadlineMs);
   if (first !== LATE) return first;
 
   deadline.pass(new Error(`Cannot go on: the deadline of ${deadlineMs} ms has passed`));

@@ -154,7 +154,7 @@ async function answerOf(
   code: () => unknown,
 ): Promise<JsonObject> {
   const deadlineMs = parts.definition.code.get(capability.name)?.deadlineMs as number;
-  const heard = await askWithin(deadlineMs, code);
+  const heard = await askWithin(parts.platform, deadlineMs, code);
   if (heard === LATE) {
     const detail = `Cannot resolve "${input.name}": no answer within ${deadlineMs} ms; nothing happened`;
     throw new Refusal(failure('service_unavailable', detail));
@@ -241,7 +241,8 @@ async function lookupOver(
       ? parameters[requirement.field]
       : undefined;
     if (typeof handle !== 'string' || known.has(handle)) continue;
-    const pinned = await pinnedBy(() => resolve?.(handle, copyOf(requirement)), deadlineMs);
+    const code = () => resolve?.(handle, copyOf(requirement));
+    const pinned = await pinnedBy(parts, code, deadlineMs);
     if (!pinned) continue;
     const { type } = requirement;
     known.set(handle, { type, capability: capability.name, root_principal, ...pinned });
@@ -252,8 +253,12 @@ async function lookupOver(
 type Pinned = Pick<BindingFacts, 'issued_at' | 'price' | 'data'>;
 
 /** What the capability's own resolver says of a handle. It has as long as the handler. */
-async function pinnedBy(resolve: () => unknown, deadlineMs: number): Promise<Pinned | undefined> {
-  const heard = await askWithin(deadlineMs, resolve);
+async function pinnedBy(
+  { platform }: Parts,
+  resolve: () => unknown,
+  deadlineMs: number,
+): Promise<Pinned | undefined> {
+  const heard = await askWithin(platform, deadlineMs, resolve);
   if (heard === LATE) {
     const detail = `Cannot look up a binding: no answer within ${deadlineMs} ms; nothing happened`;
     throw new Refusal(failure('service_unavailable', detail));

@@ -28,6 +28,7 @@ import { beginCall, budgetsOf, type Call, type CheckedCall } from '../core/call.
 import { presentedToken, type TokenCaller, tokenCaller } from '../core/caller.ts';
 import { type Answer, type Ask, failureOf, requestOf } from '../core/operations.ts';
 import type { Parts, PresentedToken } from '../core/parts.ts';
+import { newInvocationId } from '../core/random.ts';
 import { type Span, traced } from '../core/tracing.ts';
 import { refuseWithheld } from '../core/withheld.ts';
 import { admitAndRun } from './admission.ts';
@@ -61,7 +62,7 @@ export async function invoke(parts: InvokeParts, ask: Ask): Promise<Answer> {
 }
 
 async function answerTo(parts: InvokeParts, ask: Ask, { rates, saw }: Watch): Promise<Answer> {
-  let call = beginCall(undefined, rates);
+  let call = beginCall(undefined, rates, newInvocationId(parts.platform));
   try {
     const reading = readInput('invoke', ask);
     call = saw(beginCall(reading.input, rates, call.ids.invocation_id));
@@ -255,8 +256,8 @@ interface Watch {
   end(answer: InvokeAnswer): void;
 }
 
-function watchCall({ tracer, ended }: Parts, ask: Ask): Watch {
-  const begun = performance.now();
+function watchCall({ platform, tracer, ended }: Parts, ask: Ask): Watch {
+  const begun = platform.monotonic();
   const span = tracer.call('invoke', ask.trace);
   let seen: Call | undefined;
   return {
@@ -275,7 +276,7 @@ function watchCall({ tracer, ended }: Parts, ask: Ask): Watch {
         ...(capability !== undefined && { 'writ.capability': capability }),
       });
       span.end();
-      ended({ capability, outcome, seconds: (performance.now() - begun) / 1_000 });
+      ended({ capability, outcome, seconds: (platform.monotonic() - begun) / 1_000 });
     },
   };
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, test } from 'vitest';
 import { createLog } from '../../log.ts';
+import { system } from '../../platform.ts';
 import { openStore } from '../../storage/open.ts';
 import type { Settlement } from '../../storage/port/invocation-store.ts';
 import { OutcomeUnknown, type Store, StoreUnavailable } from '../../storage/port/store.ts';
@@ -34,7 +35,7 @@ beforeEach(async () => {
     return store.settle(request);
   };
   const log = createLog('debug', { write: (line) => void lines.push(line) });
-  settler = createSettler({ ...store, settle }, log);
+  settler = createSettler({ ...store, settle }, system, log);
 });
 
 afterEach(async () => {

@@ -8,9 +8,9 @@
  * @module
  */
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import { failure } from '../../domain/failure.ts';
 import type { Logger } from '../../log.ts';
+import type { Platform } from '../../platform.ts';
 import type { EntryType } from '../../protocol/audit.ts';
 import type { Failure } from '../../protocol/failure.ts';
 import type { Settlement } from '../../storage/port/invocation-store.ts';
@@ -34,9 +34,10 @@ const RETRY_MOST_MS = 60_000;
 
 type Attempt = (settlement: Settlement) => Promise<'settled' | 'superseded' | 'unknown'>;
 
-export function createSettler(store: Store, log: Logger): Settler {
+export function createSettler(store: Store, platform: Platform, log: Logger): Settler {
   let waiting = 0;
-  const stop = new AbortController();
+  let isClosed = false;
+  const { rest, wake } = createRests(platform);
 
   async function tryAgain(
     attempt: Attempt,
@@ -44,12 +45,8 @@ export function createSettler(store: Store, log: Logger): Settler {
     later?: (outcome: 'settled' | 'superseded') => void,
   ): Promise<void> {
     waiting += 1;
-    for (
-      let wait = RETRY_FIRST_MS;
-      !stop.signal.aborted;
-      wait = Math.min(2 * wait, RETRY_MOST_MS)
-    ) {
-      await sleep(wait, undefined, { signal: stop.signal, ref: false }).catch(() => undefined);
+    for (let wait = RETRY_FIRST_MS; !isClosed; wait = Math.min(2 * wait, RETRY_MOST_MS)) {
+      await rest(wait);
       const settled = await attempt(settlement);
       if (settled === 'unknown') continue;
       log.warn({ operation_id: settlement.operation_id, settled }, 'settled after a retry');
@@ -85,11 +82,11 @@ export function createSettler(store: Store, log: Logger): Settler {
       try {
         return await change();
       } catch (error) {
-        if (!isStoreFailure(error) || stop.signal.aborted) throw error;
+        if (!isStoreFailure(error) || isClosed) throw error;
         log.warn({ err: error }, 'the store is asked again');
       }
       waiting += 1;
-      await sleep(wait, undefined, { signal: stop.signal, ref: false }).catch(() => undefined);
+      await rest(wait);
       waiting -= 1;
     }
   }
@@ -113,7 +110,31 @@ export function createSettler(store: Store, log: Logger): Settler {
     release: (settlement) => void tryAgain(releasing, settlement),
     insist,
     waiting: () => waiting,
-    close: () => stop.abort(),
+    close() {
+      isClosed = true;
+      wake();
+    },
+  };
+}
+
+/** Pauses that keep no process alive, all of which end when woken. */
+function createRests({ after, cancel }: Platform) {
+  const resting = new Set<() => void>();
+  return {
+    rest: (ms: number) =>
+      new Promise<void>((resolve) => {
+        const end = () => {
+          cancel(timer);
+          resting.delete(end);
+          resolve();
+        };
+        const timer = after(ms, end);
+        timer.unref();
+        resting.add(end);
+      }),
+    wake() {
+      for (const end of [...resting]) end();
+    },
   };
 }
 
@@ -151,23 +172,23 @@ export function keepLeases(
 ): Leases {
   const isExclusive = caller.loaded.lineage.some(({ exclusive }) => exclusive);
   if (!isExclusive && capability.kind === 'atomic') return NO_LEASES;
-  const { store, log, leaseMs } = parts;
+  const { store, log, leaseMs, platform } = parts;
   const renew = () => {
     store.renewLeases(operationId, leaseUntil(parts)).then(
       (held) => {
         if (held) return;
-        clearInterval(timer);
+        platform.cancel(timer);
         log.warn({ operation_id: operationId }, 'a lease was lost to another call');
       },
       (error) => log.warn({ err: error }, 'a lease could not be renewed'),
     );
   };
-  const timer = isExclusive ? setInterval(renew, leaseMs / RENEWALS_PER_LEASE) : undefined;
+  const timer = isExclusive ? platform.every(leaseMs / RENEWALS_PER_LEASE, renew) : undefined;
   timer?.unref();
   return {
-    stop: () => clearInterval(timer),
+    stop: () => platform.cancel(timer),
     async release() {
-      clearInterval(timer);
+      platform.cancel(timer);
       await store.releaseLeases(operationId).catch((error) => {
         log.warn({ err: error }, 'a lease could not be released; it runs out by itself');
       });

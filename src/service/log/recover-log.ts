@@ -21,6 +21,7 @@ import {
   ORIGINS_MAX,
   successorOf,
 } from '../../domain/log/origin.ts';
+import type { Platform } from '../../platform.ts';
 import type { MarkStore } from '../../storage/port/mark.ts';
 import type { ApprovalRecord } from '../../storage/port/records.ts';
 import {
@@ -48,6 +49,7 @@ const PAGE = 500;
 const BEGIN_TRIES = 20;
 
 export interface RecoverParts extends ComparedParts {
+  readonly platform: Platform;
   /** The store without the check of MACs: a request whose row does not match is voided too. */
   readonly unchecked: Pick<Store, 'listApprovals'>;
   readonly operator: string;
@@ -180,9 +182,10 @@ function confirmation({ confirmedBy }: RecoverParts): object {
   return confirmedBy === undefined ? {} : { confirmed_by: confirmedBy };
 }
 
-function operatorEntry({ store, operator }: RecoverParts, detail: object) {
+function operatorEntry(parts: RecoverParts, detail: object) {
+  const { operator } = parts;
   const caller = { principal: operator, root_principal: operator };
-  return actEntry({ store }, caller, { entry_type: 'operator', detail: { ...detail } });
+  return actEntry(parts, caller, { entry_type: 'operator', detail: { ...detail } });
 }
 
 /**
@@ -198,11 +201,11 @@ async function voidAuthority(parts: RecoverParts): Promise<number> {
   return revoked + denied + expired;
 }
 
-async function revokeRoots({ store, operator }: RecoverParts): Promise<number> {
+async function revokeRoots(parts: RecoverParts): Promise<number> {
   let count = 0;
   for (let after = ''; ; ) {
-    const ids = await store.unrevokedRoots(after, PAGE);
-    for (const token_id of ids) await revokeRoot(store, operator, token_id);
+    const ids = await parts.store.unrevokedRoots(after, PAGE);
+    for (const token_id of ids) await revokeRoot(parts, token_id);
     count += ids.length;
     after = ids.at(-1) ?? after;
     if (ids.length < PAGE) return count;
@@ -210,13 +213,14 @@ async function revokeRoots({ store, operator }: RecoverParts): Promise<number> {
 }
 
 /** The one way in which a token is voided. */
-async function revokeRoot(store: Store, operator: string, token_id: string): Promise<void> {
+async function revokeRoot(parts: RecoverParts, token_id: string): Promise<void> {
+  const { store, operator } = parts;
   const { token } = (await store.describeToken(token_id, 0)) ?? {};
   const owner = token?.root_principal ?? operator;
   const caller = { principal: operator, root_principal: owner };
   await store.revokeToken(token_id, store.now(), (was_alive) => {
     const detail = { was_alive, reason: REASON, ...(token && { subject: token.subject }) };
-    return actEntry({ store }, caller, { entry_type: 'revocation', token_id, detail });
+    return actEntry(parts, caller, { entry_type: 'revocation', token_id, detail });
   });
 }
 
@@ -235,12 +239,13 @@ async function denyPending(parts: RecoverParts): Promise<number> {
 }
 
 /** Whatever is pending still has an expiry in the past, which may have been edited: it ends for good. */
-async function expirePending({ store, operator }: RecoverParts): Promise<number> {
+async function expirePending(parts: RecoverParts): Promise<number> {
+  const { store, operator } = parts;
   const caller = { principal: operator, root_principal: operator };
   let count = 0;
   for (;;) {
     const ended = await store.expireApprovals(END_OF_TIME, PAGE, (request) => ({
-      entry: actEntry({ store }, caller, {
+      entry: actEntry(parts, caller, {
         entry_type: 'approval_decision',
         capability: request.capability,
         approval_request_id: request.approval_request_id,
@@ -257,10 +262,11 @@ async function expirePending({ store, operator }: RecoverParts): Promise<number>
 /** Later than every expiry. */
 const END_OF_TIME = new Date('9999-12-31T00:00:00Z');
 
-async function deny({ store, operator }: RecoverParts, request: ApprovalRecord): Promise<number> {
+async function deny(parts: RecoverParts, request: ApprovalRecord): Promise<number> {
+  const { store, operator } = parts;
   const { approval_request_id, capability, parameters_digest } = request;
   const caller = { principal: operator, root_principal: operator };
-  const entry = actEntry({ store }, caller, {
+  const entry = actEntry(parts, caller, {
     ...{ entry_type: 'approval_decision', capability, approval_request_id, parameters_digest },
     detail: { decision: 'denied', reason: REASON },
   });

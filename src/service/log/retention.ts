@@ -10,6 +10,7 @@
 
 import { parseDuration } from '../../domain/values/duration.ts';
 import type { Logger } from '../../log.ts';
+import type { Platform } from '../../platform.ts';
 import { EventClass } from '../../protocol/audit.ts';
 import type { Erasure, Store } from '../../storage/port/store.ts';
 import { type Repeated, repeated } from '../pace/repeated.ts';
@@ -31,6 +32,7 @@ export type RetentionPolicy = Readonly<Partial<Record<EventClass | 'personal', s
 
 export interface RetentionOptions {
   readonly store: Store;
+  readonly platform: Platform;
   readonly policy: RetentionPolicy;
   readonly instanceId: string;
   readonly log: Logger;
@@ -38,7 +40,7 @@ export interface RetentionOptions {
 }
 
 export function startRetention(options: RetentionOptions): Pick<Repeated, 'stop'> {
-  const { store, instanceId, log, intervalMs = RETENTION_INTERVAL_MS } = options;
+  const { store, platform, instanceId, log, intervalMs = RETENTION_INTERVAL_MS } = options;
   const turn = async () => {
     const now = store.now();
     const until = new Date(now.getTime() + 3 * intervalMs);
@@ -47,7 +49,8 @@ export function startRetention(options: RetentionOptions): Pick<Repeated, 'stop'
     const reached = await eraseDue(store, options.policy, now);
     if (reached > 0) log.info({ entries: reached }, 'retention passed over entries');
   };
-  return repeated(turn, intervalMs, (error) => log.error({ err: error }, 'retention failed'));
+  const onError = (error: unknown) => log.error({ err: error }, 'retention failed');
+  return repeated(platform, turn, intervalMs, onError);
 }
 
 /** Answers are kept for callers that try again. Nobody needs them after that, whatever the policy. */

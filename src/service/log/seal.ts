@@ -21,6 +21,7 @@ import { headText, writeNote } from '../../domain/log/note.ts';
 import type { Keyring } from '../../keyring/keyring.ts';
 import { ARTEFACTS } from '../../keyring/wire.ts';
 import type { Logger } from '../../log.ts';
+import type { Platform } from '../../platform.ts';
 import { StoreUnavailable } from '../../storage/port/store.ts';
 import { newId } from '../core/random.ts';
 import {
@@ -35,6 +36,7 @@ import {
 const SEAL_TRIES = 5;
 
 export interface SealParts extends ComparedParts {
+  readonly platform: Platform;
   readonly serviceId: string;
   readonly keyring: Keyring;
   readonly log: Logger;
@@ -136,11 +138,11 @@ function isOurs({ serviceId, keyring }: SealParts, record: CheckpointRecord): bo
 }
 
 function signedCheckpoint(
-  { serviceId, store, keyring }: SealParts,
+  { serviceId, store, keyring, platform }: SealParts,
   { origin: { logId, first }, last, tree: { size, root } }: Compared,
 ): CheckpointRecord {
   const facts: CheckpointFacts = {
-    checkpoint_id: newId('ckpt-'),
+    checkpoint_id: newId(platform, 'ckpt-'),
     sequence: (last?.sequence ?? first) + 1,
     size,
     root,

@@ -11,6 +11,7 @@
 
 import type { CheckpointRecord } from '../../domain/log/checkpoint.ts';
 import { parseDuration } from '../../domain/values/duration.ts';
+import type { Platform } from '../../platform.ts';
 import { MarkDamaged } from '../../storage/port/mark.ts';
 import { repeated } from '../pace/repeated.ts';
 import { compareLog, SealingRefused, seenElsewhere } from './compare-log.ts';
@@ -60,7 +61,7 @@ export interface Sealer {
 
 /** Resolves after the first attempt. One that fails is told and tried again on the cadence. */
 export async function startSealer(options: SealerOptions): Promise<Sealer> {
-  const { store, log, instanceId } = options;
+  const { store, platform, log, instanceId } = options;
   const cadenceMs = cadenceOf(options.cadence);
   const leadMs = Math.max(3 * cadenceMs, LEAD_MIN_MS);
   let state: SealingState = { refused: UNCOMPARED };
@@ -107,7 +108,7 @@ export async function startSealer(options: SealerOptions): Promise<Sealer> {
       tell(error);
       throw error;
     });
-  const look = rarely(LOOK_MS, () =>
+  const look = rarely(platform, LOOK_MS, () =>
     inTurn<unknown>(state.refused === undefined ? compare : attempt).catch(tell),
   );
   const turn = async () => {
@@ -120,8 +121,9 @@ export async function startSealer(options: SealerOptions): Promise<Sealer> {
     }
   };
   const failed = (error: unknown) => tell(error as Error);
-  const turns = repeated(() => inTurn(turn), cadenceMs, failed);
+  const turns = repeated(platform, () => inTurn(turn), cadenceMs, failed);
   const retries = repeated(
+    platform,
     async () => {
       if (state.refused !== undefined) await look();
     },
@@ -142,13 +144,17 @@ export async function startSealer(options: SealerOptions): Promise<Sealer> {
 }
 
 /** Those who ask within that time of the last end share what it found. */
-function rarely(everyMs: number, work: () => Promise<unknown>): () => Promise<void> {
+function rarely(
+  { monotonic }: Platform,
+  everyMs: number,
+  work: () => Promise<unknown>,
+): () => Promise<void> {
   let endedAt = Number.NEGATIVE_INFINITY;
   let running: Promise<unknown> | undefined;
   return async () => {
-    if (performance.now() - endedAt >= everyMs) {
+    if (monotonic() - endedAt >= everyMs) {
       running ??= work().finally(() => {
-        endedAt = performance.now();
+        endedAt = monotonic();
         running = undefined;
       });
     }

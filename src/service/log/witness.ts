@@ -16,6 +16,7 @@ import { bareHost } from '../../domain/values/host.ts';
 import { toBase64 } from '../../domain/wire/base64.ts';
 import { isNoteClaim } from '../../keyring/note-signing.ts';
 import type { Logger } from '../../log.ts';
+import type { Platform } from '../../platform.ts';
 import { type Store, StoreUnavailable } from '../../storage/port/store.ts';
 import { callOut } from '../authority/outbound.ts';
 import { type SealGuard, SealingRefused } from './compare-log.ts';
@@ -27,20 +28,25 @@ const WITNESS_TIMEOUT_MS = 5_000;
 /** A cosignature has some 150 bytes; a witness may have several keys. */
 const ANSWER_BYTES_MAX = 16 * 1024;
 
+interface Asking {
+  readonly store: Store;
+  readonly platform: Platform;
+}
+
 /** A witness that also serves as the mark: nothing is kept that it has not seen first. */
-export function witnessGuard(store: Store, witness: Witness): SealGuard {
+export function witnessGuard(parts: Asking, witness: Witness): SealGuard {
   return {
     async seen(last) {
       if (!last || last.size === 0) return 0;
       // What it knows is asked with what everybody knows: no new signature is shown for a question.
-      const { status, body } = await asked(addCheckpoint(store, witness, last, last.size));
+      const { status, body } = await asked(addCheckpoint(parts, witness, last, last.size));
       if (status === 200) return last.size;
       return status === 409 ? sizeOf(body) : refused(status);
     },
     async remember(next, seen) {
       // A tree without entries has no history to fork, and no witness takes one.
       if (next.size === 0) return '';
-      const { status, body } = await asked(addCheckpoint(store, witness, next, seen));
+      const { status, body } = await asked(addCheckpoint(parts, witness, next, seen));
       if (status === 200) return cosignatureIn(body, witness, next);
       if (status === 409) {
         // Another process was first; or this is another history of a log that grew elsewhere.
@@ -82,8 +88,7 @@ interface Witness {
   readonly vkey: string;
 }
 
-interface WitnessParts {
-  readonly store: Store;
+interface WitnessParts extends Asking {
   readonly witnesses: readonly Witness[];
   readonly log: Logger;
 }
@@ -128,14 +133,15 @@ export function createWitnesses(parts: WitnessParts): Witnesses {
 
 /** What a witness has seen is what it last said; at first it is asked as if it had seen nothing. */
 async function askOne(
-  { store, log }: WitnessParts,
+  parts: WitnessParts,
   witness: Witness,
   checkpoint: CheckpointRecord,
   seen: Map<string, number>,
 ): Promise<void> {
+  const { store, log } = parts;
   // A witness keeps each log apart.
   const key = `${firstPlaceOf(checkpoint.sequence)} ${witness.url}`;
-  let answer = await addCheckpoint(store, witness, checkpoint, seen.get(key) ?? 0);
+  let answer = await addCheckpoint(parts, witness, checkpoint, seen.get(key) ?? 0);
   if (answer.status === 409) {
     const size = sizeOf(answer.body);
     if (size > checkpoint.size) {
@@ -143,7 +149,7 @@ async function askOne(
       log.error(facts, 'a witness has seen more of the log than there is');
       return;
     }
-    answer = await addCheckpoint(store, witness, checkpoint, size);
+    answer = await addCheckpoint(parts, witness, checkpoint, size);
   }
   if (answer.status !== 200) throw new Error(`Cannot have it cosigned: status ${answer.status}`);
 
@@ -153,7 +159,7 @@ async function askOne(
 }
 
 async function addCheckpoint(
-  store: Store,
+  { store, platform }: Asking,
   { url }: Witness,
   { sequence, size, note }: CheckpointRecord,
   old: number,
@@ -161,7 +167,7 @@ async function addCheckpoint(
   const first = firstPlaceOf(sequence);
   const proof = await consistencyHashes(store, { first, from: old, to: size });
   const lines = [`old ${old}`, ...proof.map(toBase64), '', note];
-  const { status, body } = await callOut({
+  const { status, body } = await callOut(platform, {
     url: `${url.replace(/\/+$/, '')}/add-checkpoint`,
     method: 'POST',
     headers: { 'content-type': 'text/plain; charset=utf-8', accept: 'text/plain' },

@@ -7,6 +7,8 @@
  * @module
  */
 
+import type { Platform } from '../../platform.ts';
+
 export interface Deadline {
   readonly hasPassed: boolean;
   readonly signal: AbortSignal;
@@ -43,19 +45,20 @@ export const LATE = Symbol('late');
 
 /** What ends first: `ended`, or the time it has. */
 export function beforeLate<Result>(
+  { after, cancel }: Pick<Platform, 'after' | 'cancel'>,
   ended: Promise<Result>,
   deadlineMs: number,
 ): Promise<Result | typeof LATE> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, deadlineMs, LATE);
+    const timer = after(deadlineMs, () => resolve(LATE));
     // Not `finally`, which makes two promises more for each call.
     ended.then(
       (result) => {
-        clearTimeout(timer);
+        cancel(timer);
         resolve(result);
       },
       (error: unknown) => {
-        clearTimeout(timer);
+        cancel(timer);
         reject(error);
       },
     );

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { setImmediate } from 'node:timers/promises';
 import { test } from 'vitest';
 import { Refusal } from '../../domain/failure.ts';
+import { system } from '../../platform.ts';
 import { createLane, type Lane, type LaneBounds } from './lane.ts';
+import { createSlicer } from './slices.ts';
 
 const BOUNDS: LaneBounds = {
   runningMax: 2,
@@ -52,7 +54,7 @@ async function isNoPlace(work: Work): Promise<void> {
 
 test('run() lets a few run and starts the next when one has ended', async () => {
   const started: string[] = [];
-  const lane = createLane(BOUNDS);
+  const lane = createLane(system, createSlicer(system), BOUNDS);
   const [a, b] = ['a', 'b', 'c'].map((share) => start(lane, share, started));
   await setImmediate();
   assert.deepEqual(started, ['a', 'b']);
@@ -67,7 +69,7 @@ test('run() lets a few run and starts the next when one has ended', async () => 
 
 test('run() refuses a share that has all of its places, and no other', async () => {
   const started: string[] = [];
-  const lane = createLane(BOUNDS);
+  const lane = createLane(system, createSlicer(system), BOUNDS);
   const greedy = Array.from({ length: 5 }, () => start(lane, 'greedy', started));
   const honest = start(lane, 'honest', started);
 
@@ -84,7 +86,7 @@ test('run() refuses a share that has all of its places, and no other', async () 
 
 test('run() refuses everyone when too many wait', async () => {
   const started: string[] = [];
-  const lane = createLane(BOUNDS);
+  const lane = createLane(system, createSlicer(system), BOUNDS);
   for (const share of ['a', 'b', 'c', 'd', 'e', 'f']) start(lane, share, started);
 
   await isNoPlace(start(lane, 'g', started));
@@ -92,7 +94,7 @@ test('run() refuses everyone when too many wait', async () => {
 
 test('run() holds the place of an answer until it was read', async () => {
   const started: string[] = [];
-  const lane = createLane(BOUNDS);
+  const lane = createLane(system, createSlicer(system), BOUNDS);
   const unread = [0, 1].map(() => start(lane, 'slow', started, true));
   for (const work of unread) work.finish();
   await Promise.all(unread.map(({ result }) => result));
@@ -111,7 +113,7 @@ test('run() holds the place of an answer until it was read', async () => {
 
 test('run() bounds the unread answers of all shares together', async () => {
   const started: string[] = [];
-  const lane = createLane(BOUNDS);
+  const lane = createLane(system, createSlicer(system), BOUNDS);
   const unread: Work[] = [];
   for (const share of ['a', 'b', 'c', 'd']) {
     const work = start(lane, share, started, true);
@@ -131,7 +133,7 @@ test('run() bounds the unread answers of all shares together', async () => {
 });
 
 test('run() gives the place of failed work back at once', async () => {
-  const lane = createLane({ ...BOUNDS, runningMax: 1, openMax: 1 });
+  const lane = createLane(system, createSlicer(system), { ...BOUNDS, runningMax: 1, openMax: 1 });
   const delivered = () => new AbortController().signal;
   for (let i = 0; i < 3; i++) {
     const failing = lane.run('a', { delivered }, async () => {
@@ -145,7 +147,7 @@ test('run() gives the place of failed work back at once', async () => {
 
 test('run() does not start work whose caller has left, and gives its waiting place back', async () => {
   const started: string[] = [];
-  const lane = createLane(BOUNDS);
+  const lane = createLane(system, createSlicer(system), BOUNDS);
   const running = [0, 1].map(() => start(lane, 'a', started));
   const waiting = [0, 1].map(() => start(lane, 'a', started));
 
@@ -160,7 +162,7 @@ test('run() does not start work whose caller has left, and gives its waiting pla
 
 test('run() refuses what has waited too long', async () => {
   const started: string[] = [];
-  const lane = createLane({ ...BOUNDS, waitMs: 1 });
+  const lane = createLane(system, createSlicer(system), { ...BOUNDS, waitMs: 1 });
   const running = [0, 1].map(() => start(lane, 'a', started));
 
   await isNoPlace(start(lane, 'a', started));
@@ -173,7 +175,7 @@ test('run() refuses what has waited too long', async () => {
 
 test('run() lets no share take every place to run in', async () => {
   const started: string[] = [];
-  const lane = createLane({ ...BOUNDS, runningPerShareMax: 1 });
+  const lane = createLane(system, createSlicer(system), { ...BOUNDS, runningPerShareMax: 1 });
   const greedy = [0, 1].map(() => start(lane, 'greedy', started));
   const honest = start(lane, 'honest', started);
   await setImmediate();

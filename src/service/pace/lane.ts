@@ -9,7 +9,8 @@
  */
 
 import { failure, Refusal } from '../../domain/failure.ts';
-import { callerLeft, createSlicer, type Slicer, type Slices } from './slices.ts';
+import type { Platform } from '../../platform.ts';
+import { callerLeft, type Slicer, type Slices } from './slices.ts';
 
 export interface LaneBounds {
   /** Works at once. They share the slices, so more would only make each take longer. */
@@ -57,10 +58,11 @@ export interface Lane {
 }
 
 export function createLane(
+  platform: Platform,
+  slicesFor: Slicer,
   changed: Partial<LaneBounds> = {},
-  slicesFor: Slicer = createSlicer(),
 ): Lane {
-  const places = createPlaces({ ...BOUNDS, ...changed });
+  const places = createPlaces(platform, { ...BOUNDS, ...changed });
   return {
     slices: () => slicesFor(),
     async run(share, ask, work) {
@@ -98,7 +100,7 @@ interface Share {
   readonly waiting: Set<() => void>;
 }
 
-function createPlaces(bounds: LaneBounds): Places {
+function createPlaces({ after, cancel }: Platform, bounds: LaneBounds): Places {
   /** Those that have or wait for a place; the one whose turn is next stands first. */
   const shares = new Map<string, Share>();
   let [running, open, waiting] = [0, 0, 0];
@@ -152,7 +154,7 @@ function createPlaces(bounds: LaneBounds): Places {
     }
     return new Promise((resolve, reject) => {
       const stop = () => {
-        clearTimeout(timer);
+        cancel(timer);
         gone?.removeEventListener('abort', leave);
         share.waiting.delete(start);
         waiting -= 1;
@@ -167,7 +169,7 @@ function createPlaces(bounds: LaneBounds): Places {
         reject(refusal);
       };
       const leave = () => giveUp(callerLeft());
-      const timer = setTimeout(() => giveUp(noPlace()), bounds.waitMs);
+      const timer = after(bounds.waitMs, () => giveUp(noPlace()));
       gone?.addEventListener('abort', leave);
       share.waiting.add(start);
       waiting += 1;

@@ -8,6 +8,7 @@
  */
 
 import type { Writable } from 'node:stream';
+import type { Platform } from '../../platform.ts';
 
 /** In milliseconds: a handler waits this long for a client that is behind, and then no more. */
 export const STALL_MS = 3_000;
@@ -30,7 +31,10 @@ export interface LineWriter {
   readonly gone: Promise<void>;
 }
 
-export function createLineWriter(output: Writable): LineWriter {
+export function createLineWriter(
+  output: Writable,
+  { after, cancel }: Pick<Platform, 'after' | 'cancel'>,
+): LineWriter {
   // Bound now: whoever writes to the stream by its own name later may be led elsewhere.
   const write = output.write.bind(output);
   const waiting = new Set<(ready: boolean) => void>();
@@ -53,11 +57,11 @@ export function createLineWriter(output: Writable): LineWriter {
   function woken(stallMs?: number): Promise<boolean> {
     return new Promise((resolve) => {
       const resume = (ready: boolean) => {
-        clearTimeout(timer);
+        cancel(timer);
         waiting.delete(resume);
         resolve(ready);
       };
-      const timer = stallMs === undefined ? undefined : setTimeout(resume, stallMs, false);
+      const timer = stallMs === undefined ? undefined : after(stallMs, () => resume(false));
       waiting.add(resume);
     });
   }

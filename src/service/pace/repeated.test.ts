@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
+import { system } from '../../platform.ts';
 import { repeated } from './repeated.ts';
 
 /** Longer than any test: only a nudge runs the task. */
@@ -25,7 +26,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 test('nudge() runs the task once more when nudged meanwhile, never beside itself', async () => {
   const { task, open, most } = gated();
-  const job = repeated(task, NEVER_MS, unexpected);
+  const job = repeated(system, task, NEVER_MS, unexpected);
 
   job.nudge();
   job.nudge();
@@ -49,7 +50,7 @@ test('repeated() goes on after a task that failed, and tells of it', async () =>
     runs += 1;
     throw new Error('once');
   };
-  const job = repeated(failing, NEVER_MS, (error) => told.push(error));
+  const job = repeated(system, failing, NEVER_MS, (error) => told.push(error));
 
   job.nudge();
   await turn();
@@ -63,7 +64,7 @@ test('repeated() goes on after a task that failed, and tells of it', async () =>
 
 test('stop() waits for the run under way, and nothing runs after it', async () => {
   const { task, open } = gated();
-  const job = repeated(task, 1, unexpected);
+  const job = repeated(system, task, 1, unexpected);
   job.nudge();
   job.nudge();
   let isStopped = false;

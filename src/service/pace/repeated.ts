@@ -4,6 +4,8 @@
  * @module
  */
 
+import type { Platform } from '../../platform.ts';
+
 export interface Repeated {
   /** Runs soon: now, or once more when the run under way has ended. */
   nudge(): void;
@@ -12,6 +14,7 @@ export interface Repeated {
 }
 
 export function repeated(
+  { every, cancel }: Pick<Platform, 'every' | 'cancel'>,
   task: () => Promise<void>,
   everyMs: number,
   onError: (error: unknown) => void,
@@ -35,13 +38,13 @@ export function repeated(
         nudge();
       });
   };
-  const timer = setInterval(nudge, everyMs);
+  const timer = every(everyMs, nudge);
   timer.unref();
   return {
     nudge,
     async stop() {
       stopped = true;
-      clearInterval(timer);
+      cancel(timer);
       await running;
     },
   };

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { setImmediate } from 'node:timers/promises';
 import { test } from 'vitest';
+import { system } from '../../platform.ts';
 import { createSlicer } from './slices.ts';
 
 /** A clock that moves one millisecond with each look. */
@@ -12,7 +13,7 @@ function steps(): () => number {
 const NUMBERS = Array.from({ length: 20 }, (_, i) => i);
 
 test('each() visits every item in order, a slice in a turn', async () => {
-  const slices = createSlicer({ sliceMs: 5, now: steps() })();
+  const slices = createSlicer({ ...system, monotonic: steps() }, 5)();
   const visited: number[] = [];
   let turns = 0;
   const inTurn = new Map<number, number>();
@@ -36,7 +37,7 @@ test('each() visits every item in order, a slice in a turn', async () => {
 });
 
 test('each() gives one slice in a turn to all work together', async () => {
-  const slicer = createSlicer({ sliceMs: 5, now: steps() });
+  const slicer = createSlicer({ ...system, monotonic: steps() }, 5);
   const order: string[] = [];
   const work = (name: string) =>
     slicer().each(NUMBERS, () => {
@@ -61,7 +62,7 @@ test('each() gives one slice in a turn to all work together', async () => {
 test('each() stops when it is asked to', async () => {
   const visited: number[] = [];
 
-  await createSlicer()().each(NUMBERS, (item) => {
+  await createSlicer(system)().each(NUMBERS, (item) => {
     visited.push(item);
     return item < 3;
   });
@@ -71,7 +72,7 @@ test('each() stops when it is asked to', async () => {
 
 test('each() stops at the end of a slice when the caller has left', async () => {
   const gone = new AbortController();
-  const slices = createSlicer({ sliceMs: 5, now: steps() })(gone.signal);
+  const slices = createSlicer({ ...system, monotonic: steps() }, 5)(gone.signal);
   const visited: number[] = [];
 
   const working = slices.each(NUMBERS, (item) => {
@@ -87,7 +88,7 @@ test('each() stops at the end of a slice when the caller has left', async () => 
 
 test('turn() rejects when the caller leaves while it waits', async () => {
   const gone = new AbortController();
-  const waiting = createSlicer()(gone.signal).turn();
+  const waiting = createSlicer(system)(gone.signal).turn();
 
   gone.abort();
 
@@ -95,7 +96,7 @@ test('turn() rejects when the caller leaves while it waits', async () => {
 });
 
 test('finish() does the steps in slices, and the first at once', async () => {
-  const slices = createSlicer({ sliceMs: 5, now: steps() })();
+  const slices = createSlicer({ ...system, monotonic: steps() }, 5)();
   let done = 0;
   const work = function* () {
     for (; done < 10; done++) yield;

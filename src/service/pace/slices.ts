@@ -7,8 +7,8 @@
  * @module
  */
 
-import { setImmediate } from 'node:timers';
 import { failure, Refusal } from '../../domain/failure.ts';
+import type { Platform } from '../../platform.ts';
 
 /**
  * Turns of the event loop between two slices. An idle loop passes them in microseconds; a busy one does
@@ -34,14 +34,10 @@ export interface Slices {
 /** The slices of one piece of work; `gone` ends when its caller leaves. */
 export type Slicer = (gone?: AbortSignal) => Slices;
 
-export interface SliceTiming {
-  readonly sliceMs?: number;
-  /** A clock in milliseconds that only moves forward. */
-  readonly now?: () => number;
-}
-
-export function createSlicer(timing: SliceTiming = {}): Slicer {
-  const { sliceMs = SLICE_MS, now = () => performance.now() } = timing;
+export function createSlicer(
+  { monotonic, turn: inNextTurn }: Pick<Platform, 'monotonic' | 'turn'>,
+  sliceMs: number = SLICE_MS,
+): Slicer {
   const queue: (() => void)[] = [];
 
   let isGoing = false;
@@ -55,9 +51,7 @@ export function createSlicer(timing: SliceTiming = {}): Slicer {
   }
 
   function rest(turns: number): void {
-    // An immediate that is set by an immediate runs in the next turn.
-    if (turns > 0) setImmediate(rest, turns - 1);
-    else setImmediate(startNext);
+    inNextTurn(turns > 0 ? () => rest(turns - 1) : startNext);
   }
 
   return (gone) => {
@@ -65,7 +59,7 @@ export function createSlicer(timing: SliceTiming = {}): Slicer {
       if (gone?.aborted) throw callerLeft();
       await new Promise<void>((resolve) => {
         queue.push(resolve);
-        if (!isGoing) setImmediate(startNext);
+        if (!isGoing) inNextTurn(startNext);
         isGoing = true;
       });
       if (gone?.aborted) throw callerLeft();
@@ -75,9 +69,9 @@ export function createSlicer(timing: SliceTiming = {}): Slicer {
       async each(items, visit) {
         let end = Number.NEGATIVE_INFINITY;
         for (const item of items) {
-          if (now() >= end) {
+          if (monotonic() >= end) {
             await turn();
-            end = now() + sliceMs;
+            end = monotonic() + sliceMs;
           }
           if (!visit(item)) return;
         }
@@ -87,9 +81,9 @@ export function createSlicer(timing: SliceTiming = {}): Slicer {
         for (;;) {
           const step = steps.next();
           if (step.done) return step.value;
-          if (now() >= end) {
+          if (monotonic() >= end) {
             await turn();
-            end = now() + sliceMs;
+            end = monotonic() + sliceMs;
           }
         }
       },

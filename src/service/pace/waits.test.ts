@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
+import { system } from '../../platform.ts';
 import { createWaits } from './waits.ts';
 
 /** Longer than any test: only waking ends it. */
@@ -12,7 +13,7 @@ const by = (id: string, root_principal = 'human:alice', gone?: AbortSignal) => (
 });
 
 test('wake() ends the pauses of its own id, and no others', async () => {
-  const waits = createWaits();
+  const waits = createWaits(system);
   const [one, two, other] = [waits.enter(by('a')), waits.enter(by('a')), waits.enter(by('b'))];
   let isOver = false;
   const unmoved = other?.pause(FOR_EVER_MS).then(() => {
@@ -29,11 +30,11 @@ test('wake() ends the pauses of its own id, and no others', async () => {
 });
 
 test('pause() ends by itself when its time has passed', async () => {
-  await createWaits().enter(by('a'))?.pause(1);
+  await createWaits(system).enter(by('a'))?.pause(1);
 });
 
 test('stop() lets everyone go, and nobody in any more', async () => {
-  const waits = createWaits();
+  const waits = createWaits(system);
   const place = waits.enter(by('a'));
   const pausing = place?.pause(FOR_EVER_MS);
 
@@ -46,7 +47,7 @@ test('stop() lets everyone go, and nobody in any more', async () => {
 });
 
 test('pause() ends when the caller has left, and only for that one', async () => {
-  const waits = createWaits();
+  const waits = createWaits(system);
   const leaving = new AbortController();
   const [place, other] = [
     waits.enter(by('a', 'human:alice', leaving.signal)),
@@ -63,7 +64,7 @@ test('pause() ends when the caller has left, and only for that one', async () =>
 });
 
 test('enter() has a bound for each root principal, and a place that was left is free again', () => {
-  const waits = createWaits();
+  const waits = createWaits(system);
   const places = Array.from({ length: 50 }, () => waits.enter(by('a')));
 
   assert.equal(places.includes(undefined), false);
@@ -74,7 +75,7 @@ test('enter() has a bound for each root principal, and a place that was left is 
 });
 
 test('enter() has a bound for all, and a place that was left is free again', () => {
-  const waits = createWaits();
+  const waits = createWaits(system);
   const places = Array.from({ length: 500 }, (_, place) => {
     return waits.enter(by('a', `human:${place % 10}`));
   });

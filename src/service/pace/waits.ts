@@ -5,6 +5,8 @@
  * @module
  */
 
+import type { Platform } from '../../platform.ts';
+
 /** Each holds a connection and asks the store once a second; more are answered at once instead. */
 const WAITING_MAX = 500;
 
@@ -36,7 +38,7 @@ interface Place {
   leave(): void;
 }
 
-export function createWaits(): Waits {
+export function createWaits({ after, cancel }: Pick<Platform, 'after' | 'cancel'>): Waits {
   const sleepers = new Map<string, Set<() => void>>();
   const waiting = new Map<string, number>();
   let total = 0;
@@ -51,9 +53,9 @@ export function createWaits(): Waits {
   function pause({ id, gone }: Waiter, ms: number): Promise<void> {
     return new Promise((resolve) => {
       const ids = sleepers.get(id) ?? new Set();
-      const timer = setTimeout(awake, ms);
+      const timer = after(ms, awake);
       function awake() {
-        clearTimeout(timer);
+        cancel(timer);
         gone?.removeEventListener('abort', awake);
         ids.delete(awake);
         if (ids.size === 0) sleepers.delete(id);

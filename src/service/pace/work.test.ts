@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
+import { system } from '../../platform.ts';
 import { createWorkInProgress } from './work.ts';
 
 test('finish() waits for work that other work began', async () => {
-  const work = createWorkInProgress();
+  const work = createWorkInProgress(system);
   let late = false;
   const first = new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
     void work.track(
@@ -19,14 +20,14 @@ test('finish() waits for work that other work began', async () => {
 });
 
 test('finish() says how much is left when the time is up', async () => {
-  const work = createWorkInProgress();
+  const work = createWorkInProgress(system);
   void work.track(new Promise(() => undefined));
 
   assert.equal(await work.finish(1), 1);
 });
 
 test('finish() does not mind work that failed', async () => {
-  const work = createWorkInProgress();
+  const work = createWorkInProgress(system);
   work.track(Promise.reject(new Error('broken'))).catch(() => undefined);
 
   assert.equal(await work.finish(60_000), 0);

@@ -7,6 +7,8 @@
  * @module
  */
 
+import type { Platform, Timer } from '../../platform.ts';
+
 export interface WorkInProgress {
   /** Counts a call until it has ended and is recorded. */
   track<Result>(work: Promise<Result>): Promise<Result>;
@@ -14,7 +16,10 @@ export interface WorkInProgress {
   finish(graceMs: number): Promise<number>;
 }
 
-export function createWorkInProgress(): WorkInProgress {
+export function createWorkInProgress({
+  after,
+  cancel,
+}: Pick<Platform, 'after' | 'cancel'>): WorkInProgress {
   const open = new Set<Promise<unknown>>();
   return {
     track(work) {
@@ -24,15 +29,15 @@ export function createWorkInProgress(): WorkInProgress {
       return work;
     },
     async finish(graceMs) {
-      let timer: NodeJS.Timeout | undefined;
+      let timer: Timer | undefined;
       const timeUp = new Promise<'time'>((resolve) => {
-        timer = setTimeout(resolve, graceMs, 'time');
+        timer = after(graceMs, () => resolve('time'));
       });
       // Work that ends may start other work: a late outcome is recorded after its call.
       while (open.size > 0) {
         if ((await Promise.race([Promise.allSettled(open), timeUp])) === 'time') break;
       }
-      clearTimeout(timer);
+      cancel(timer);
       return open.size;
     },
   };

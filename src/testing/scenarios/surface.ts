@@ -39,17 +39,17 @@ export interface ToldEvent {
 }
 
 /** Asks the service's own methods, as every transport does. */
-export function inProcess({ methods, log }: Runtime): Surface {
+export function inProcess(runtime: Runtime): Surface {
   return {
     async ask(name, request, credential) {
-      const method = methods[name];
+      const method = runtime.methods[name];
       if (!method) throw new Error(`Cannot ask "${name}": the service does not offer it`);
       const input = structuredClone(request);
       const answer = await perform(
         name,
         method,
         { bearer: () => credential, input: () => input },
-        log,
+        runtime,
       );
       const headers = answer.headers ?? {};
       if (isDocument(answer)) return { body: JSON.parse(answer.text), events: [], headers };

@@ -7,6 +7,7 @@
 import { generateJwk } from '../../keyring/es256.ts';
 import { openKeyring } from '../../keyring/keyring.ts';
 import { createLog } from '../../log.ts';
+import { system } from '../../platform.ts';
 import { sealNext } from '../../service/log/seal.ts';
 import type { Store } from '../../storage/port/store.ts';
 import { at, entry, newId } from '../fixtures.ts';
@@ -30,7 +31,8 @@ export async function fillLog(store: Store, size = SMALL_LOG_SIZE): Promise<void
 
 /** Signs with keys of its own, as a service would. */
 export async function sealLog(store: Store): Promise<void> {
-  await sealNext({ serviceId: 'small', store, keyring: smallKeyring, log: createLog('silent') });
+  const log = createLog('silent');
+  await sealNext({ serviceId: 'small', store, keyring: smallKeyring, log, platform: system });
 }
 
 const keys = [generateJwk(), generateJwk()].map((jwk) => JSON.stringify([jwk]));
