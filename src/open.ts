@@ -60,7 +60,7 @@ export async function openParts(
   let store: Store | undefined;
   let mark: MarkStore | undefined;
   try {
-    store = await named('WRIT_STORE or WRIT_DATA', () => openStore(config.store));
+    store = await named('WRIT_STORE or WRIT_DATA', () => openStore(config.store, { platform }));
     await sealStore(sealParts(definition, { config, log, store, keyring }));
     mark = await openMarkOf(definition, config);
     const telemetry = await openTelemetry(config, definition.id);

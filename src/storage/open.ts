@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { Platform } from '../platform.ts';
 import { type MarkStore, markIn } from './port/mark.ts';
 import type { Store } from './port/store.ts';
 import { IN_MEMORY } from './sqlite/connection.ts';
@@ -11,6 +12,8 @@ import { openSqliteMark } from './sqlite/log/mark.ts';
 import { openSqlite } from './sqlite/store.ts';
 
 export interface StoreOptions {
+  /** Clock, timers and random bytes of the adapter; Node's own where it is left out. */
+  readonly platform?: Platform | undefined;
   /** In place of the store's own clock. */
   readonly clock?: (() => Date) | undefined;
   /**
@@ -22,14 +25,16 @@ export interface StoreOptions {
 
 /** `memory:`, `sqlite:<file>`, or the address of a PostgreSQL database. */
 export async function openStore(url: string, options: StoreOptions = {}): Promise<Store> {
-  const { clock, create } = options;
-  if (url === 'memory:') return openSqlite(IN_MEMORY, { clock });
+  const { platform, clock, create } = options;
+  if (url === 'memory:') return openSqlite(IN_MEMORY, { platform, clock });
   if (/^postgres(ql)?:\/\//.test(url)) {
     // Only who uses it waits for its driver to load.
     const { openPostgres } = await import('./postgres/store.ts');
-    return openPostgres(url, { clock, create });
+    return openPostgres(url, { platform, clock, create });
   }
-  if (/^sqlite:./.test(url)) return openSqlite(url.slice('sqlite:'.length), { clock, create });
+  if (/^sqlite:./.test(url)) {
+    return openSqlite(url.slice('sqlite:'.length), { platform, clock, create });
+  }
 
   // An address may carry a password after its scheme, so no more of it is shown.
   const scheme = /^[a-z][a-z0-9+.-]*:/i.exec(url)?.[0] ?? '';

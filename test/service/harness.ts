@@ -117,7 +117,7 @@ export async function testService(options: TestOptions = {}): Promise<TestServic
   const { mark, keys } = options;
   const settings = { identities: DEMO_IDENTITIES, ...(keys && { keys }), ...options.settings };
   const config = configOf(settings, folder);
-  const opened = await openStore(options.store ?? 'memory:', { clock });
+  const opened = await openStore(options.store ?? 'memory:', { platform, clock });
   const store = options.wrap?.(opened) ?? opened;
   const keyring = await openKeyring(
     { folder: config.keys },

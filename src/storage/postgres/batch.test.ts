@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import { test } from 'vitest';
+import { system } from '../../platform.ts';
 import { StoreUnavailable } from '../port/store.ts';
 import { createBatcher, createSharing } from './batch.ts';
 
@@ -13,7 +14,7 @@ interface Trip {
 /** A batcher whose trips end when the test says so. */
 function tripping(limits: { sizeMax: number; tripsMax: number }) {
   const trips: Trip[] = [];
-  const ask = createBatcher<number, string>(limits, (requests) => {
+  const ask = createBatcher<number, string>(system, limits, (requests) => {
     return new Promise((resolve, reject) => {
       const arrive = () => resolve(requests.map((request) => `answer ${request}`));
       trips.push({ requests, arrive, fail: reject });
@@ -90,11 +91,15 @@ test('createBatcher() rejects all requests of a trip that fails, and none of the
 });
 
 test('createBatcher() lets one answer reject alone', async () => {
-  const ask = createBatcher<number, string>({ sizeMax: 10, tripsMax: 1 }, async (requests) => {
-    return requests.map((request) => {
-      return request === 2 ? Promise.reject(new Error('two')) : `answer ${request}`;
-    });
-  });
+  const ask = createBatcher<number, string>(
+    system,
+    { sizeMax: 10, tripsMax: 1 },
+    async (requests) => {
+      return requests.map((request) => {
+        return request === 2 ? Promise.reject(new Error('two')) : `answer ${request}`;
+      });
+    },
+  );
 
   const results = await Promise.allSettled([ask(1), ask(2), ask(3)]);
 
@@ -113,7 +118,7 @@ function sharing(failure: Error) {
     return requests.map((request) => `answer ${request}`);
   }
   const alone = async (request: number) => (await together([request]))[0] as string;
-  return { tried, share: createSharing({ sizeMax: 10, tripsMax: 1 }, { together, alone }) };
+  return { tried, share: createSharing(system, { sizeMax: 10, tripsMax: 1 }, { together, alone }) };
 }
 
 test('createSharing() tries each alone when one of them is at fault', async () => {

@@ -8,6 +8,7 @@
  * @module
  */
 
+import type { Platform } from '../../platform.ts';
 import { StoreUnavailable } from '../port/store.ts';
 import { isHeldUp, isStoreFailure } from './failure.ts';
 
@@ -29,6 +30,7 @@ export const BATCH_PATIENCE_MS = 1_000;
 
 /** `run` answers in the order asked; an answer of its own may be a promise, and may reject alone. */
 export function createBatcher<Request, Answer>(
+  { turn }: Pick<Platform, 'turn'>,
   limits: BatchLimits,
   run: (requests: readonly Request[]) => Promise<readonly (Answer | Promise<Answer>)[]>,
 ): (request: Request) => Promise<Answer> {
@@ -40,7 +42,7 @@ export function createBatcher<Request, Answer>(
     if (isLeaving || trips >= limits.tripsMax || waiting.length === 0) return;
     isLeaving = true;
     // After all input of this turn was read, so that what arrived together travels together.
-    setImmediate(() => {
+    turn(() => {
       isLeaving = false;
       void travel(waiting.splice(0, limits.sizeMax));
       leaveSoon();
@@ -80,6 +82,7 @@ export function createBatcher<Request, Answer>(
  * store itself fails of is told to all.
  */
 export function createSharing<Request, Answer>(
+  platform: Pick<Platform, 'turn'>,
   limits: BatchLimits,
   {
     together,
@@ -89,7 +92,7 @@ export function createSharing<Request, Answer>(
     alone(request: Request): Promise<Answer>;
   },
 ): (request: Request) => Promise<Answer> {
-  return createBatcher<Request, Answer>(limits, async (requests) => {
+  return createBatcher<Request, Answer>(platform, limits, async (requests) => {
     try {
       return await together(requests);
     } catch (error) {

@@ -8,6 +8,7 @@
  * @module
  */
 
+import type { Platform } from '../../platform.ts';
 import type { Database, Statement } from './connection.ts';
 import type { PostgresSettings } from './options.ts';
 
@@ -26,14 +27,14 @@ export interface Clock {
 }
 
 export async function startClock(database: Database, settings: PostgresSettings): Promise<Clock> {
-  const { clock } = settings;
+  const { clock, platform } = settings;
   if (clock) return { now: clock, stop: () => {} };
 
-  let offset = await measure(database);
-  const timer = setInterval(() => {
+  let offset = await measure(database, platform);
+  const timer = platform.every(REFRESH_MS, () => {
     // A database that does not answer has been noticed by others; the last measurement holds.
-    measure(database).then(refresh, () => {});
-  }, REFRESH_MS);
+    measure(database, platform).then(refresh, () => {});
+  });
   timer.unref();
 
   function refresh(measured: number): void {
@@ -44,18 +45,18 @@ export async function startClock(database: Database, settings: PostgresSettings)
   }
 
   return {
-    now: () => new Date(performance.now() + offset),
-    stop: () => clearInterval(timer),
+    now: () => new Date(platform.monotonic() + offset),
+    stop: () => platform.cancel(timer),
   };
 }
 
 /** Milliseconds from our steady clock to the database's time. */
-async function measure(database: Database): Promise<number> {
+async function measure(database: Database, { monotonic }: Platform): Promise<number> {
   let best = { trip: Number.POSITIVE_INFINITY, offset: 0 };
   for (let sample = 0; sample < SAMPLES; sample++) {
-    const sent = performance.now();
+    const sent = monotonic();
     const [row] = await database.read<{ now: number }>(NOW);
-    const trip = performance.now() - sent;
+    const trip = monotonic() - sent;
     const offset = Number(row?.now) - (sent + trip / 2);
     if (trip < best.trip) best = { trip, offset };
   }

@@ -9,6 +9,7 @@
  */
 
 import pg from 'pg';
+import type { Platform } from '../../platform.ts';
 import { StoreUnavailable } from '../port/store.ts';
 import { failureOf, isConnectionLoss, isTie, type Stage } from './failure.ts';
 import type { PostgresSettings } from './options.ts';
@@ -26,6 +27,7 @@ export interface Session {
 }
 
 export interface Database {
+  readonly platform: Platform;
   /** A statement that changes nothing: its failure is never an unknown outcome. */
   read<Row extends object>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>;
   /** A statement that commits by itself. */
@@ -75,6 +77,7 @@ export function openDatabase(url: string, settings: PostgresSettings, size: numb
   }
 
   return {
+    platform: settings.platform,
     read: (statement, values = []) => single('read', statement, values),
     write: (statement, values = []) => untied(() => single('sent', statement, values)),
     reading: (work) => inTransaction(pool, work, 'read'),

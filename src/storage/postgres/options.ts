@@ -4,7 +4,10 @@
  * @module
  */
 
+import { type Platform, system } from '../../platform.ts';
+
 export interface PostgresOptions {
+  readonly platform?: Platform | undefined;
   /** Connections for requests. Background work has its own, so that requests cannot starve it. */
   readonly poolSize?: number | undefined;
   /** Replaces the database's clock, for tests. */
@@ -30,6 +33,7 @@ type Setting<Name extends keyof PostgresOptions> = Name extends 'clock'
 
 export function settingsOf(options: PostgresOptions): PostgresSettings {
   return {
+    platform: options.platform ?? system,
     poolSize: options.poolSize ?? POOL_SIZE,
     clock: options.clock,
     sequenceIntervalMs: options.sequenceIntervalMs ?? SEQUENCE_INTERVAL_MS,

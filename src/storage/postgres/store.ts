@@ -7,7 +7,6 @@
  * @module
  */
 
-import { setImmediate as turn } from 'node:timers/promises';
 import type { KeptWithStep } from '../port/composition-store.ts';
 import type { Overrun } from '../port/invocation-store.ts';
 import { type Store, StoreUnavailable } from '../port/store.ts';
@@ -109,7 +108,7 @@ function operationsOf(
       const { waiting, overloaded } = sequencer.backlog();
       if (!overloaded) return admit(request);
       // A caller that tries again at once must not keep the sequencer from its turn.
-      await turn();
+      await new Promise<void>((resolve) => database.platform.turn(resolve));
       throw new StoreUnavailable(
         `Cannot admit: ${waiting} entries wait for their place in the log`,
       );

@@ -26,7 +26,7 @@ type ChildAnswer = Awaited<ReturnType<TokenStore['insertChild']>>;
 const ROOT_BATCH = { sizeMax: 64, tripsMax: 4 };
 
 export function createTokens(database: Database): TokenStore {
-  const shareRoots = createSharing<Issued, void>(ROOT_BATCH, {
+  const shareRoots = createSharing<Issued, void>(database.platform, ROOT_BATCH, {
     together: (issued) => insertRoots(database, issued),
     async alone(issued) {
       await insertRoots(database, [issued]);

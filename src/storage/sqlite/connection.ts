@@ -19,6 +19,7 @@ import {
 } from '@photostructure/sqlite';
 import { isWellFormed } from '../../domain/wire/json.ts';
 import { makeFolder } from '../../folder.ts';
+import { type Platform, system } from '../../platform.ts';
 import { StoreUnavailable } from '../port/store.ts';
 import { isWalSafe } from './schema/version.ts';
 
@@ -42,6 +43,7 @@ const LOG_PAGES = 4_096;
 export type Value = string | number | bigint | boolean | Date | Uint8Array | null | undefined;
 
 export interface Connection {
+  readonly platform: Platform;
   /** Executes a statement whose effect is certain. */
   run(sql: string, ...values: Value[]): void;
   /** Executes a conditional statement. Returns how many rows met its condition. */
@@ -62,10 +64,14 @@ export interface Connection {
 export type Objection = (connection: Connection) => string | undefined;
 
 /** Opens the file, making it and its folder when they are missing. */
-export function openConnection(path: string, objection: Objection = () => undefined): Connection {
+export function openConnection(
+  path: string,
+  objection: Objection = () => undefined,
+  platform: Platform = system,
+): Connection {
   const database = opening(path, () => openDatabase(path));
   try {
-    const connection = connectionOn(database);
+    const connection = connectionOn(database, platform);
     const reason = opening(path, () => fromSnapshot(connection, objection));
     if (reason !== undefined) throw new Error(`Cannot open the store: ${reason}`);
     opening(path, () => configure(database, path === IN_MEMORY));
@@ -173,7 +179,7 @@ function startWriteAheadLog(database: DatabaseSyncInstance): void {
   }
 }
 
-function connectionOn(database: DatabaseSyncInstance): Connection {
+function connectionOn(database: DatabaseSyncInstance, platform: Platform): Connection {
   // As many as there are statements in this folder: their texts are constants, and those of queries
   // are made of a fixed set of conditions.
   const statements = new Map<string, StatementSyncInstance>();
@@ -186,6 +192,7 @@ function connectionOn(database: DatabaseSyncInstance): Connection {
     return statement;
   };
   return {
+    platform,
     // `get` makes no result object, which is half of the cost of a small statement.
     run: (sql, ...values) => void prepared(sql).get(...bound(values)),
     change: (sql, ...values) => Number(prepared(sql).run(...bound(values)).changes),

@@ -72,7 +72,7 @@ export function createGroupCommit(
     if (careful === 0) careful = CAREFUL_BATCHES;
     return eachAlone(connection, work, batch);
   };
-  const turns = createTurns<Waiting>(limits.batchMax, (batch) =>
+  const turns = createTurns<Waiting>(connection.platform, limits.batchMax, (batch) =>
     commitTogether(connection, work, { batch, runIn }),
   );
   let isClosed = false;

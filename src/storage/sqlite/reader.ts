@@ -28,7 +28,7 @@ export function createReader<Notes>(
   newNotes: () => Notes,
   onAsked: () => void = () => undefined,
 ): Reader<Notes> {
-  const turns = createTurns<Waiting>(BATCH_MAX, (batch) => {
+  const turns = createTurns<Waiting>(connection.platform, BATCH_MAX, (batch) => {
     answerTogether(connection, newNotes(), batch);
   });
   let isClosed = false;

@@ -12,6 +12,7 @@
  */
 
 import { existsSync } from 'node:fs';
+import type { Platform } from '../../platform.ts';
 import type { Store } from '../port/store.ts';
 import * as approvals from './approvals.ts';
 import { admit } from './calls/admission.ts';
@@ -47,6 +48,7 @@ import * as tokens from './tokens.ts';
 export interface SqliteOptions {
   /** The clock of the rules; the system's when left out. */
   readonly clock?: (() => Date) | undefined;
+  readonly platform?: Platform | undefined;
   /** False: a file that would have to be made or migrated is refused and stays as it is. */
   readonly create?: boolean | undefined;
 }
@@ -59,6 +61,7 @@ export async function openSqlite(path: string, options: SqliteOptions = {}): Pro
   const connection = openConnection(
     path,
     (file) => unfitFile(file) ?? (create ? undefined : unmadeFile(file, path)),
+    options.platform,
   );
   try {
     return createSqliteStore(connection, options);
@@ -76,7 +79,7 @@ export function createSqliteStore(connection: Connection, options: SqliteOptions
   const eraser = createEraser(connection, commits);
   // What a call reads it often judges at once: its entry is then kept in the turn that it came in.
   const reader = createReader<TokensSeen>(connection, () => new Map(), commits.expect);
-  const now = options.clock ?? (() => new Date());
+  const now = options.clock ?? (() => new Date(connection.platform.now()));
   const parts: Parts = { connection, reader, log, commits, eraser, now };
   return {
     ...lifeOf(parts),

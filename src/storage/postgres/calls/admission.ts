@@ -30,7 +30,7 @@ export function createAdmission(
   resolveTimeoutMs: number,
 ): InvocationStore['admit'] {
   const alone = (request: Admission) => admitAlone(database, request);
-  const share = createSharing<Admission, Judged>(ADMIT_BATCH, {
+  const share = createSharing<Admission, Judged>(database.platform, ADMIT_BATCH, {
     together: (requests) => admit(database, requests, BATCH_PATIENCE_MS),
     alone,
   });
@@ -38,7 +38,7 @@ export function createAdmission(
   return async (request) => {
     const ask = () => (isSharable(request) ? share(request) : alone(request));
     const find = () => findOut(database, request.intent.operation_id);
-    const judged = await resolved(resolveTimeoutMs, ask, find);
+    const judged = await resolved(database.platform, resolveTimeoutMs, ask, find);
     if (judged === 'aborted') {
       const { operation_id } = request.intent;
       throw new StoreUnavailable(`Cannot admit "${operation_id}": the connection was lost`);

@@ -25,7 +25,7 @@ import { resolved } from './resolve.ts';
 export function createCompositions(database: Database, resolveTimeoutMs: number): CompositionStore {
   /** Each of these can be repeated, so a lost answer is found out by asking again. */
   const repeatable = <Result>(attempt: () => Promise<Result>) =>
-    resolved(resolveTimeoutMs, attempt, attempt);
+    resolved(database.platform, resolveTimeoutMs, attempt, attempt);
   return {
     beginStep: (step, instanceId) => repeatable(() => begin(database, step, instanceId)),
 

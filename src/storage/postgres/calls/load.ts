@@ -21,7 +21,7 @@ export function createLoad(
   database: Database,
   now: () => Date,
 ): (request: LoadRequest) => Promise<Loaded> {
-  return createBatcher<LoadRequest, Loaded>(LOAD_BATCH, async (together) => {
+  return createBatcher<LoadRequest, Loaded>(database.platform, LOAD_BATCH, async (together) => {
     // Calls that ask the same are answered once: those of a busy agent mostly do.
     const keys = together.map((request) => JSON.stringify(request));
     const places = new Map([...new Set(keys)].map((key, place) => [key, place]));

@@ -38,7 +38,7 @@ export function createOverrunAppend(
           if (added > 0) await keepOverrun(session, overrun);
         }),
       );
-    return resolved(resolveTimeoutMs, attempt, attempt);
+    return resolved(database.platform, resolveTimeoutMs, attempt, attempt);
   };
 }
 

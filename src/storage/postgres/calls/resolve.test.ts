@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
+import { system } from '../../../platform.ts';
 import { OutcomeUnknown, StoreUnavailable } from '../../port/store.ts';
 import { resolved } from './resolve.ts';
 
@@ -10,15 +11,20 @@ const lose = () => Promise.reject(unknown);
 test('resolved() does not ask again when the first attempt was answered', async () => {
   const never = () => assert.fail('asked again');
 
-  assert.equal(await resolved(PATIENT_MS, async () => 'first', never), 'first');
-  const refused = resolved(PATIENT_MS, () => Promise.reject(new StoreUnavailable('full')), never);
+  assert.equal(await resolved(system, PATIENT_MS, async () => 'first', never), 'first');
+  const refused = resolved(
+    system,
+    PATIENT_MS,
+    () => Promise.reject(new StoreUnavailable('full')),
+    never,
+  );
   await assert.rejects(refused, StoreUnavailable);
 });
 
 test('resolved() asks until the store answers', async () => {
   const answers = [lose, () => Promise.reject(new StoreUnavailable('down')), async () => 'again'];
 
-  const result = await resolved(PATIENT_MS, lose, () => {
+  const result = await resolved(system, PATIENT_MS, lose, () => {
     const next = answers.shift();
     return next ? next() : assert.fail('asked after the answer');
   });
@@ -31,15 +37,15 @@ test('resolved() passes on a defect that it meets while asking', async () => {
   const defect = new Error('defect');
 
   await assert.rejects(
-    resolved(PATIENT_MS, lose, () => Promise.reject(defect)),
+    resolved(system, PATIENT_MS, lose, () => Promise.reject(defect)),
     defect,
   );
 });
 
 test('resolved() is an unknown outcome when time is up, also while it waits for an answer', async () => {
-  await assert.rejects(resolved(150, lose, lose), unknown);
+  await assert.rejects(resolved(system, 150, lose, lose), unknown);
   await assert.rejects(
-    resolved(10, lose, () => new Promise(() => {})),
+    resolved(system, 10, lose, () => new Promise(() => {})),
     unknown,
   );
 });

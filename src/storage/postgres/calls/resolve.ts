@@ -4,7 +4,7 @@
  * @module
  */
 
-import { setTimeout as sleep } from 'node:timers/promises';
+import { type Platform, pause, type Timer } from '../../../platform.ts';
 import { OutcomeUnknown } from '../../port/store.ts';
 import { isStoreFailure } from '../failure.ts';
 
@@ -16,6 +16,7 @@ const RETRY_AFTER_MS = 100;
  * answers, which must tell both cases: that the first attempt counted, and that it never will.
  */
 export async function resolved<Result>(
+  platform: Platform,
   limitMs: number,
   first: () => Promise<Result>,
   again: () => Promise<Result>,
@@ -24,40 +25,37 @@ export async function resolved<Result>(
     return await first();
   } catch (error) {
     if (!(error instanceof OutcomeUnknown)) throw error;
-    return askAgain(limitMs, again, error);
+    return askAgain(platform, limitMs, again, error);
   }
 }
 
 async function askAgain<Result>(
+  platform: Platform,
   limitMs: number,
   again: () => Promise<Result>,
   unknown: OutcomeUnknown,
 ): Promise<Result> {
-  const patience = new AbortController();
-  const { signal } = patience;
-  const isOver = sleep(limitMs, undefined, { signal }).then(() => {
-    patience.abort();
-    throw unknown;
+  let isOver = false;
+  let timer: Timer | undefined;
+  const timeUp = new Promise<never>((_, reject) => {
+    timer = platform.after(limitMs, () => reject(unknown));
   });
+  const untilAnswered = async (): Promise<Result> => {
+    for (;;) {
+      try {
+        return await again();
+      } catch (error) {
+        if (!isStoreFailure(error)) throw error;
+      }
+      await pause(platform, RETRY_AFTER_MS);
+      if (isOver) throw unknown;
+    }
+  };
   try {
     // An attempt that is under way when time is up goes on, and decides what we could not wait for.
-    return await Promise.race([isOver, untilAnswered(again, signal)]);
+    return await Promise.race([timeUp, untilAnswered()]);
   } finally {
-    patience.abort();
-    isOver.catch(() => {});
-  }
-}
-
-async function untilAnswered<Result>(
-  again: () => Promise<Result>,
-  signal: AbortSignal,
-): Promise<Result> {
-  for (;;) {
-    try {
-      return await again();
-    } catch (error) {
-      if (!isStoreFailure(error)) throw error;
-    }
-    await sleep(RETRY_AFTER_MS, undefined, { signal });
+    isOver = true;
+    platform.cancel(timer);
   }
 }

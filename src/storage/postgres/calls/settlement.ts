@@ -30,12 +30,13 @@ export function createSettlement(
     const [settled] = await settle(database, [settlement]);
     return settled as Settled;
   }
-  const share = createSharing<Settlement, Settled>(SETTLE_BATCH, {
+  const share = createSharing<Settlement, Settled>(database.platform, SETTLE_BATCH, {
     together: (settlements) => settle(database, settlements, BATCH_PATIENCE_MS),
     alone,
   });
   return (settlement) =>
     resolved(
+      database.platform,
       resolveTimeoutMs,
       () => (isLight(settlement) ? share(settlement) : alone(settlement)),
       () => alone(settlement),

@@ -29,7 +29,7 @@ export interface Backlog {
 }
 
 /** `now` is a steady clock in milliseconds. */
-export function createBacklog(now: () => number = () => performance.now()): Backlog {
+export function createBacklog(now: () => number): Backlog {
   let seen = 0;
   let added = 0;
   /** When the oldest that waits began to, if anything does. */

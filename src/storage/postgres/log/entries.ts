@@ -73,9 +73,9 @@ export function createAppend(
 ): (appended: Appended) => Promise<void> {
   const keep = (appended: Appended) => {
     const attempt = () => appendOnce(database, appended);
-    return resolved(resolveTimeoutMs, attempt, attempt);
+    return resolved(database.platform, resolveTimeoutMs, attempt, attempt);
   };
-  return createBatcher<Appended, void>(APPEND_BATCH, async (calls) => {
+  return createBatcher<Appended, void>(database.platform, APPEND_BATCH, async (calls) => {
     try {
       await keep({
         entries: calls.flatMap(({ entries }) => entries),

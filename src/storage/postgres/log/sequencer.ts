@@ -12,6 +12,7 @@
 import { appendLeaves } from '../../../domain/log/merkle.ts';
 import { firstPlaceOf, leafIndexOf, nextPlaceAfter, nodeFrom } from '../../../domain/log/origin.ts';
 import { equalBytes } from '../../../domain/wire/hash.ts';
+import type { Platform, Timer } from '../../../platform.ts';
 import type { LogStore, TreeHead } from '../../port/store.ts';
 import { createBatcher } from '../batch.ts';
 import { resolved } from '../calls/resolve.ts';
@@ -35,8 +36,9 @@ export interface Sequencer extends Pick<LogStore, 'sequence' | 'backlog'> {
 }
 
 export function startSequencer(database: Database, settings: PostgresSettings): Sequencer {
-  const backlog = createBacklog();
-  let soon: NodeJS.Timeout | undefined;
+  const { platform } = settings;
+  const backlog = createBacklog(platform.monotonic);
+  let soon: Timer | undefined;
   let tending: Promise<void> | undefined;
 
   async function pass(lock: Statement): Promise<Pass> {
@@ -61,7 +63,7 @@ export function startSequencer(database: Database, settings: PostgresSettings): 
     // A pass whose answer was lost is not missed: the next one takes what it left, or finds nothing.
     const attempt = () => pass(LOCK);
     for (;;) {
-      const result = await resolved(settings.resolveTimeoutMs, attempt, attempt);
+      const result = await resolved(platform, settings.resolveTimeoutMs, attempt, attempt);
       const { isFull, lastId, head: grown } = result;
       if (grown && (!isFull || lastId >= target)) return grown;
     }
@@ -80,25 +82,27 @@ export function startSequencer(database: Database, settings: PostgresSettings): 
   }
 
   function tendNow(): void {
-    clearTimeout(soon);
+    platform.cancel(soon);
     soon = undefined;
     tending ??= tend();
   }
 
-  const interval = setInterval(tendNow, settings.sequenceIntervalMs);
+  const interval = platform.every(settings.sequenceIntervalMs, tendNow);
   interval.unref();
 
   return {
-    sequence: shared(drain),
+    sequence: shared(platform, drain),
     backlog: backlog.state,
     wrote(count) {
       if (count === 0) return;
       backlog.add(count);
-      soon ??= setTimeout(tendNow, SOON_MS).unref();
+      if (soon) return;
+      soon = platform.after(SOON_MS, tendNow);
+      soon.unref();
     },
     async stop() {
-      clearInterval(interval);
-      clearTimeout(soon);
+      platform.cancel(interval);
+      platform.cancel(soon);
       await tending;
       await tend();
     },
@@ -106,8 +110,9 @@ export function startSequencer(database: Database, settings: PostgresSettings): 
 }
 
 /** Those who ask while one run is under way share the next: its result is not older than they are. */
-function shared<Result>(run: () => Promise<Result>): () => Promise<Result> {
+function shared<Result>(platform: Platform, run: () => Promise<Result>): () => Promise<Result> {
   const join = createBatcher<undefined, Result>(
+    platform,
     { sizeMax: Number.POSITIVE_INFINITY, tripsMax: 1 },
     async (requests) => {
       const result = await run();

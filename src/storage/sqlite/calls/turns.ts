@@ -4,7 +4,7 @@
  * @module
  */
 
-import { setImmediate } from 'node:timers';
+import type { Platform } from '../../../platform.ts';
 
 export interface Turns<Item> {
   add(item: Item): void;
@@ -17,6 +17,7 @@ export interface Turns<Item> {
 
 /** `run` gets at most `batchMax` items, or none, in the order of asking, and never throws. */
 export function createTurns<Item>(
+  { turn }: Pick<Platform, 'turn'>,
   batchMax: number,
   run: (batch: readonly Item[]) => void,
 ): Turns<Item> {
@@ -26,7 +27,7 @@ export function createTurns<Item>(
   function expect(): void {
     if (isScheduled) return;
     isScheduled = true;
-    setImmediate(() => {
+    turn(() => {
       isScheduled = false;
       run(queue.splice(0, batchMax));
       if (queue.length > 0) expect();

@@ -29,7 +29,7 @@ export function giveChains(connection: Connection): void {
   connection.script(KEYS);
   connection.run(
     "UPDATE approval_requests SET expires_at = min(expires_at, ?) WHERE status = 'pending'",
-    new Date(),
+    new Date(connection.platform.now()),
   );
 }
 

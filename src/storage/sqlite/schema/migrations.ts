@@ -8,7 +8,7 @@
  * @module
  */
 
-import { randomUUID } from 'node:crypto';
+import { newUuid } from '../../../platform.ts';
 import { BUSY_TIMEOUT_MS, type Connection, rollBack } from '../connection.ts';
 import { APPROVED_THROUGH, REQUESTED_THROUGH } from './approvals.ts';
 import { giveChains } from './chains.ts';
@@ -28,7 +28,7 @@ type Migration = (connection: Connection) => void;
 export const MIGRATIONS: readonly Migration[] = [
   (connection) => {
     connection.script(FIRST_VERSION);
-    connection.run('INSERT INTO store (id, log_id) VALUES (1, ?)', randomUUID());
+    connection.run('INSERT INTO store (id, log_id) VALUES (1, ?)', newUuid(connection.platform));
     connection.script(`PRAGMA application_id = ${APPLICATION_ID}`);
   },
   (connection) => connection.script(REQUESTED_THROUGH),
