@@ -123,6 +123,23 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly str
 /** A configuration file is named by its user, so its import cannot be written down. */
 export const COMPUTED_IMPORTS_IN: readonly string[] = ['src/config/file.ts'];
 
+/** Where Node is asked for time and chance: the port, and what is no part of a running service. */
+export const ASKS_NODE: readonly string[] = [
+  'src/platform.ts', // The port itself.
+  'src/open.ts', // Gives it to a service that starts.
+  'src/log.ts', // The default of a log that a program opens alone.
+  'src/storage/sqlite/connection.ts', // The default of a store that a program opens alone.
+  'src/storage/postgres/options.ts', // The default of a store that a program opens alone.
+  'src/keyring/', // Secrets of keys, names of temporary files, the default of a program alone.
+  'src/http/workers.ts', // Starts and stops processes, answers no request.
+  'src/http/bounds/tick.ts', // Keeps an object of Node alive.
+  'src/http/bounds/shed.ts', // Measures the delay of the event loop of Node itself.
+  'src/client/', // Runs in programs that ask a service.
+  'src/witness/', // A program of its own.
+  'src/cli/', // Programs.
+  'src/testing/', // Tests.
+];
+
 interface Place {
   /** Path prefixes. */
   readonly in: readonly string[];

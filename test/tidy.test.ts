@@ -60,7 +60,7 @@ if (process.env.CI) test.skip('y');
   'src/log.ts': module(''),
   'src/index.ts': module("export { createApp } from './http/app.ts';"),
   'src/service/invoke/invoke.ts': module(
-    "import type { Config } from '../../config/config.ts'; new Date();",
+    "import type { Config } from '../../config/config.ts'; new Date(0);",
   ),
   'src/http/app.ts': module("import { invoke } from '../service/invoke/invoke.ts';"),
   'src/stdio/server.ts': module("const { invoke } = await import('../service/invoke/invoke.ts');"),
@@ -190,6 +190,15 @@ const VIOLATIONS: [rule: RuleName, name: string, path: string, source: string, f
     /Date\.now/,
   ],
 
+  ...[
+    'new Date();',
+    'Date.now();',
+    'f(setTimeout);',
+    'process.nextTick(f);',
+    "import { randomUUID } from 'node:crypto';\nrandomUUID();",
+    "import { setTimeout } from 'node:timers/promises';",
+    "import { system } from '../platform.ts';\nsystem.now();",
+  ].flatMap((source) => service('directTime', source, source, /uses/)),
   ...service('environmentReads', 'process.env', 'const a = process.env.A;', /process\.env/),
   ...service('environmentReads', 'a computed one', "process['env'].A;", /process\.env/),
   ...service('environmentReads', 'a taken one', 'const { env } = process;', /process\.env/),

@@ -10,6 +10,7 @@
 import { posix } from 'node:path';
 import { factsOf, type Import } from './source.ts';
 import {
+  ASKS_NODE,
   COMPUTED_IMPORTS_IN,
   DEPENDENCIES,
   FOLDERS,
@@ -169,10 +170,19 @@ const impureLayers: Rule = (files) => {
   const imported = importsOf(files, pure)
     .filter(({ target }) => /^node:/.test(target) && target !== 'node:crypto')
     .map(({ at, target }) => `${at}: imports "${target}" in a pure layer`);
-  return [...imported, ...usesOf(files, pure, IMPURE).map((use) => `${use} in a pure layer`)];
+  const uses = [IMPURE, TIME_AND_CHANCE].flatMap((names) => usesOf(files, pure, names));
+  return [...imported, ...uses.map((use) => `${use} in a pure layer`)];
 };
-const IMPURE =
-  /^(new Date\(\)|(Date|performance)\.now|Math\.random|fetch|process|globalThis|set(Timeout|Interval|Immediate)|queueMicrotask|WebSocket|crypto\.(randomUUID|getRandomValues)|random(Bytes|Int|UUID))$/;
+const IMPURE = /^(fetch|process|globalThis|WebSocket)$/;
+
+/** A service asks its platform for time and chance; `system` is given to it, never taken. */
+const directTime: Rule = (files) => {
+  const rest = shippedPaths(files).filter((path) => !ASKS_NODE.some((at) => path.startsWith(at)));
+  const timers = importsOf(files, rest).filter(({ target }) => /^node:(timers|perf_)/.test(target));
+  return [...timers.map(({ at }) => `${at}: uses timers`), ...usesOf(files, rest, TIME_AND_CHANCE)];
+};
+const TIME_AND_CHANCE =
+  /^(new Date\(\)|(Date|performance)\.now|Math\.random|set(Timeout|Interval|Immediate)|queueMicrotask|process\.nextTick|AbortSignal\.timeout|crypto\.(randomUUID|getRandomValues)|random(Bytes|Int|UUID|Fill|FillSync)|system)$/;
 
 /** What a browser runs brings nothing of Node along. */
 const browserImports: Rule = (files) => {
@@ -284,6 +294,7 @@ export const RULES = {
   privateExampleImports,
   misplacedDependencies,
   impureLayers,
+  directTime,
   browserImports,
   environmentReads,
   missingHeaders,
