@@ -4,7 +4,8 @@
  * A request takes a dozen ticks. The engine learns the shape of such an object by the first of them,
  * and forgets it when the collector finds none alive, as happens whenever a service waits; since their
  * keys are computed, it does not learn it again. From then on every tick takes two to three times as
- * long, which is up to a fifth of a small answer. While one object lives, so does their shape.
+ * long. While one object lives, so does their shape. `bench/tick.mjs` measures what that saves: a tenth of
+ * the CPU time of a small answer on Node 20 and 22, and nothing that can be measured on Node 24.
  *
  * @module
  */
