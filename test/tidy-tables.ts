@@ -100,9 +100,10 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly str
   },
   storage: {
     port: [],
+    tables: ['port'],
     fsck: ['port'],
-    sqlite: ['port', 'fsck'],
-    postgres: ['port', 'fsck'],
+    sqlite: ['port', 'tables', 'fsck'],
+    postgres: ['port', 'tables', 'fsck'],
   },
   service: {
     pace: [],

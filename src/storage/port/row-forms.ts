@@ -16,6 +16,7 @@ import type {
   ApprovalRecord,
   ApprovalVote,
   BindingRecord,
+  BudgetState,
   FreezeRecord,
   GrantRecord,
   LineageLink,
@@ -157,6 +158,17 @@ function wordOf(value: unknown): unknown {
  */
 export const UNREADABLE = Number.NaN;
 
+/** The row of a token's budget. One that cannot be counted was never checked: a defect. */
+export function newBudget({ token_id, budget }: TokenRecord): BudgetState | undefined {
+  if (!budget) return undefined;
+  const { currency, max_amount } = budget;
+  const max = toMinor(max_amount, currency);
+  if (max === undefined) {
+    throw new Error(`Cannot keep token "${token_id}": its budget is ${max_amount} ${currency}`);
+  }
+  return { token_id, currency, max, reserved: 0n, consumed: 0n };
+}
+
 /** The ceiling of a budget's row, as its token says it. */
 export function ceilingOf(max: bigint, currency: string): number {
   return isWritable(max, currency) ? fromMinor(max, currency) : UNREADABLE;
@@ -180,6 +192,17 @@ export function votesOf({ approval_request_id, approvals }: ApprovalRecord): Vot
     ...vote,
     approval_request_id,
     place: vote.place ?? index,
+  }));
+}
+
+/** The votes of a request as its record lists them, of their rows in the order of their places. */
+export function listedVotes(rows: readonly VoteFacts[]): ApprovalVote[] {
+  return rows.map(({ approver, approved_at, terms, place, mac }, index) => ({
+    approver,
+    approved_at,
+    terms,
+    place: place === index ? undefined : place,
+    mac,
   }));
 }
 

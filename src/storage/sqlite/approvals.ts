@@ -7,8 +7,10 @@
  * @module
  */
 
+import { amended } from '../../domain/values/amended.ts';
 import type { ApprovalStatus } from '../../protocol/approval.ts';
-import type { ActorEnded, ApprovalRecord, ApprovalVote, GrantRecord } from '../port/records.ts';
+import type { ActorEnded, ApprovalRecord, GrantRecord } from '../port/records.ts';
+import { listedVotes } from '../port/row-forms.ts';
 import {
   APPROVALS_LOOKED_AT_MAX,
   type ApprovalDecision,
@@ -19,13 +21,12 @@ import {
   type LatestApproval,
   type Question,
 } from '../port/store.ts';
+import type { Row } from '../tables/table.ts';
 import type { Connection } from './connection.ts';
 import { insertDeliveries } from './deliveries.ts';
 import type { LogWriter } from './log/writer.ts';
-import { approvalOf, grantOf, type Row, timeOf } from './rows.ts';
+import { GRANTS, insert, REQUESTS, type Stored, timeOf, VOTES } from './rows.ts';
 import { endedActor } from './tokens.ts';
-
-type RequestRow = Row<Omit<ApprovalRecord, 'approvals'>>;
 
 export function requestApproval(
   connection: Connection,
@@ -37,14 +38,14 @@ export function requestApproval(
   const asked = findPending(connection, request);
   if (asked) return asked;
 
-  insertRequest(connection, request);
+  insert(connection, REQUESTS, request);
   insertDeliveries(connection, deliveries);
   log.append(entry);
   return request;
 }
 
 export function loadApproval(connection: Connection, id: string): ApprovalRecord | undefined {
-  const row = connection.get<RequestRow>(
+  const row = connection.get<Row>(
     'SELECT * FROM approval_requests WHERE approval_request_id = ?',
     id,
   );
@@ -55,7 +56,7 @@ export function approvalState(
   connection: Connection,
   id: string,
 ): Awaited<ReturnType<ApprovalStore['approvalState']>> {
-  const row = connection.get<Pick<RequestRow, 'status' | 'expires_at'>>(
+  const row = connection.get<Pick<Stored<ApprovalRecord>, 'status' | 'expires_at'>>(
     'SELECT status, expires_at FROM approval_requests WHERE approval_request_id = ?',
     id,
   );
@@ -66,7 +67,7 @@ export function waitingGrants(
   connection: Connection,
   [question, now, limit]: Parameters<ApprovalStore['waitingGrants']>,
 ): GrantRecord[] {
-  const rows = connection.all<Row<GrantRecord>>(
+  const rows = connection.all<Row>(
     WAITING,
     question.chain,
     question.capability,
@@ -76,7 +77,7 @@ export function waitingGrants(
     question.session_id,
     limit,
   );
-  return rows.map(grantOf);
+  return rows.map(GRANTS.read);
 }
 
 export const WAITING = `
@@ -90,7 +91,7 @@ export function latestApproval(
   connection: Connection,
   question: Question,
 ): LatestApproval | undefined {
-  const row = connection.get<Row<LatestApproval>>(
+  const row = connection.get<Stored<LatestApproval>>(
     LATEST,
     question.chain,
     question.capability,
@@ -117,7 +118,7 @@ export function listApprovals(connection: Connection, query: ApprovalQuery): App
     ...end,
     APPROVALS_LOOKED_AT_MAX - 1,
   );
-  const rows = connection.all<RequestRow>(
+  const rows = connection.all<Row>(
     `SELECT *, iif(status = 'pending' AND expires_at <= ?1, 'expired', status) AS status
      FROM approval_requests
      WHERE (?2 IS NULL
@@ -160,8 +161,8 @@ export function approve(
   }
 
   const { terms, mac } = decision;
-  const vote = { approver, approved_at: now, terms, mac, place: given };
-  insertApproval(connection, approval_request_id, vote);
+  const vote = { approval_request_id, place: given, approver, approved_at: now, terms, mac };
+  insert(connection, VOTES, vote);
   if (grant) completeQuorum(connection, decision, grant);
   insertDeliveries(connection, decision.deliveries);
   log.append(decision.entry);
@@ -197,18 +198,18 @@ export function expireApprovals(
   log: LogWriter,
   [now, limit, consequence]: Parameters<ApprovalStore['expireApprovals']>,
 ): number {
-  const rows = connection.all<RequestRow>(
+  const rows = connection.all<Row>(
     `SELECT * FROM approval_requests WHERE status = 'pending' AND expires_at <= ?
      ORDER BY expires_at LIMIT ?`,
     now,
     limit,
   );
   for (const row of rows) {
+    const request = withApprovals(connection, { ...row, status: 'expired' });
     connection.run(
       "UPDATE approval_requests SET status = 'expired' WHERE approval_request_id = ?",
-      row.approval_request_id,
+      request.approval_request_id,
     );
-    const request = withApprovals(connection, { ...row, status: 'expired' });
     const { entry, deliveries } = consequence(request);
     insertDeliveries(connection, deliveries);
     log.append(entry);
@@ -218,7 +219,7 @@ export function expireApprovals(
 
 /** A question that expired unanswered, though nothing has moved it yet, does not stand for a new one. */
 function findPending(connection: Connection, request: ApprovalRecord): ApprovalRecord | undefined {
-  const row = connection.get<RequestRow>(
+  const row = connection.get<Row>(
     `SELECT * FROM approval_requests
      WHERE status = 'pending' AND chain = ? AND capability = ? AND contract_version = ?
        AND parameters_digest = ? AND session_id IS ? AND expires_at > ?
@@ -233,41 +234,13 @@ function findPending(connection: Connection, request: ApprovalRecord): ApprovalR
   return row && withApprovals(connection, row);
 }
 
-function withApprovals(connection: Connection, row: RequestRow): ApprovalRecord {
-  const approvals = connection.all<Row<ApprovalVote>>(
-    'SELECT approver, approved_at, terms, place, mac FROM approvals WHERE approval_request_id = ? ORDER BY place',
-    row.approval_request_id,
-  );
-  return approvalOf(row, approvals);
-}
-
-function insertRequest(connection: Connection, request: ApprovalRecord): void {
-  connection.run(
-    `INSERT INTO approval_requests (approval_request_id, capability, contract_version, scope,
-       subject, root_principal, session_id, invocation_id, parameters, parameters_digest, preview,
-       preview_digest, grant_policy, approvals_required, status, created_at, expires_at,
-       requested_through, chain, mac)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?)`,
+function withApprovals(connection: Connection, row: Row): ApprovalRecord {
+  const request = REQUESTS.read(row);
+  const votes = connection.all<Row>(
+    'SELECT * FROM approvals WHERE approval_request_id = ? ORDER BY place',
     request.approval_request_id,
-    request.capability,
-    request.contract_version,
-    JSON.stringify(request.scope),
-    request.subject,
-    request.root_principal,
-    request.session_id,
-    request.invocation_id,
-    JSON.stringify(request.parameters),
-    request.parameters_digest,
-    request.preview && JSON.stringify(request.preview),
-    request.preview_digest,
-    JSON.stringify(request.grant_policy),
-    request.approvals_required,
-    request.created_at,
-    request.expires_at,
-    JSON.stringify(request.requested_through),
-    request.chain,
-    request.mac,
   );
+  return amended(request, { approvals: listedVotes(votes.map(VOTES.read)) });
 }
 
 function readDecidable(connection: Connection, id: string): ApprovalRecord {
@@ -285,23 +258,6 @@ function closedState(
   return expires_at <= now ? 'expired' : undefined;
 }
 
-function insertApproval(
-  connection: Connection,
-  id: string,
-  approval: ApprovalVote & { place: number },
-): void {
-  connection.run(
-    `INSERT INTO approvals (approval_request_id, approver, place, approved_at, terms, mac)
-     VALUES (?, ?, ?, ?, ?, ?)`,
-    id,
-    approval.approver,
-    approval.place,
-    approval.approved_at,
-    approval.terms && JSON.stringify(approval.terms),
-    approval.mac,
-  );
-}
-
 function completeQuorum(
   connection: Connection,
   { approval_request_id, approver, now }: ApprovalDecision,
@@ -310,7 +266,7 @@ function completeQuorum(
   if (grant.approval_request_id !== approval_request_id) {
     throw new Error(`Cannot grant "${grant.grant_id}": it is for another approval request`);
   }
-  insertGrant(connection, grant);
+  insert(connection, GRANTS, grant);
   connection.run(
     `UPDATE approval_requests
      SET status = 'approved', decided_at = ?, decided_by = ?, grant_id = ?
@@ -319,36 +275,5 @@ function completeQuorum(
     approver,
     grant.grant_id,
     approval_request_id,
-  );
-}
-
-function insertGrant(connection: Connection, grant: GrantRecord): void {
-  connection.run(
-    `INSERT INTO grants (grant_id, approval_request_id, capability, contract_version, scope,
-       subject, root_principal, parameters, parameters_digest, preview_digest, grant_type,
-       session_id, approved_by, issued_at, expires_at, max_uses, uses, signature,
-       approved_through, chain, mac)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    grant.grant_id,
-    grant.approval_request_id,
-    grant.capability,
-    grant.contract_version,
-    JSON.stringify(grant.scope),
-    grant.subject,
-    grant.root_principal,
-    JSON.stringify(grant.parameters),
-    grant.parameters_digest,
-    grant.preview_digest,
-    grant.grant_type,
-    grant.session_id,
-    JSON.stringify(grant.approved_by),
-    grant.issued_at,
-    grant.expires_at,
-    grant.max_uses,
-    grant.uses,
-    grant.signature,
-    JSON.stringify(grant.approved_through),
-    grant.chain,
-    grant.mac,
   );
 }

@@ -9,31 +9,15 @@
 
 import type { DeliveryRecord } from '../port/records.ts';
 import type { ApprovalStore, DeliveryResult } from '../port/store.ts';
+import type { Row } from '../tables/table.ts';
 import type { Connection } from './connection.ts';
-import { deliveryOf, type Row } from './rows.ts';
-
-const COLUMNS = `delivery_id, event, approval_request_id, target, payload, state, attempts,
-  last_error, next_attempt_at, delivered_at`;
+import { DELIVERIES, insert } from './rows.ts';
 
 export function insertDeliveries(
   connection: Connection,
   deliveries: readonly DeliveryRecord[],
 ): void {
-  for (const delivery of deliveries) {
-    connection.run(
-      `INSERT INTO deliveries (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      delivery.delivery_id,
-      delivery.event,
-      delivery.approval_request_id,
-      delivery.target,
-      JSON.stringify(delivery.payload),
-      delivery.state,
-      delivery.attempts,
-      delivery.last_error,
-      delivery.next_attempt_at,
-      delivery.delivered_at,
-    );
-  }
+  for (const delivery of deliveries) insert(connection, DELIVERIES, delivery);
 }
 
 /**
@@ -47,13 +31,13 @@ export function takeDeliveries(
   const targets = [...pendingTargets(connection)].filter((target) => !except.includes(target));
   const due = targets.flatMap((target) => dueFor(connection, target, { now, limit }));
   due.sort((one, other) => timeNumber(one) - timeNumber(other) || Number(one.place - other.place));
-  return due.slice(0, limit).map(({ place, ...row }) => {
-    connection.run('UPDATE deliveries SET leased_until = ? WHERE place = ?', leaseUntil, place);
-    return deliveryOf(row);
+  return due.slice(0, limit).map((row) => {
+    connection.run('UPDATE deliveries SET leased_until = ? WHERE place = ?', leaseUntil, row.place);
+    return DELIVERIES.read(row);
   });
 }
 
-type DueRow = Row<DeliveryRecord> & { readonly place: bigint };
+type DueRow = Row & { readonly place: bigint; readonly next_attempt_at: bigint | null };
 
 /** One without a time was always due. */
 function timeNumber({ next_attempt_at }: DueRow): number {
@@ -82,7 +66,7 @@ function dueFor(
   // Apart: an index has one place for those without a time, and a range for the others.
   return ['next_attempt_at IS NULL', 'next_attempt_at <= ?2'].flatMap((condition) =>
     connection.all<DueRow>(
-      `SELECT place, ${COLUMNS} FROM deliveries INDEXED BY deliveries_due
+      `SELECT * FROM deliveries INDEXED BY deliveries_due
        WHERE state = 'pending' AND target = ?1 AND ${condition}
          AND (leased_until IS NULL OR leased_until <= ?2)
        ORDER BY next_attempt_at, place LIMIT ?3`,
@@ -113,13 +97,13 @@ export function listDeliveries(
   limit: number,
   before?: string,
 ): DeliveryRecord[] {
-  const rows = connection.all<Row<DeliveryRecord>>(
-    `SELECT ${COLUMNS} FROM deliveries
+  const rows = connection.all<Row>(
+    `SELECT * FROM deliveries
      WHERE place < coalesce((SELECT place FROM deliveries WHERE delivery_id = ?2), ?3)
      ORDER BY place DESC LIMIT ?1`,
     limit,
     before,
     Number.MAX_SAFE_INTEGER,
   );
-  return rows.map(deliveryOf);
+  return rows.map(DELIVERIES.read);
 }

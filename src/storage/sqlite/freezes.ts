@@ -9,9 +9,10 @@
 import type { FreezeKey } from '../../domain/authority/freeze.ts';
 import type { ActorEnded, FreezeRecord } from '../port/records.ts';
 import type { FreezePage, FreezePlace, OperatorStore } from '../port/store.ts';
+import type { Row } from '../tables/table.ts';
 import type { Connection } from './connection.ts';
 import type { LogWriter } from './log/writer.ts';
-import { freezeOf, type Row } from './rows.ts';
+import { FREEZES } from './rows.ts';
 import { endedActor } from './tokens.ts';
 
 export function freeze(
@@ -21,20 +22,12 @@ export function freeze(
 ): 'frozen' | ActorEnded {
   const ended = endedActor(connection, actor, record.frozen_at);
   if (ended) return ended;
-  connection.run(
-    `INSERT OR REPLACE INTO freezes (what, target, reason, frozen_by, frozen_at, until, mac)
-     VALUES (?, ?, ?, ?, ?, ?, ?)`,
-    record.what,
-    record.target,
-    record.reason,
-    record.frozen_by,
-    record.frozen_at,
-    record.until,
-    record.mac,
-  );
+  connection.run(FREEZE, ...FREEZES.values(record));
   log.append(entry);
   return 'frozen';
 }
+
+const FREEZE = `INSERT OR REPLACE INTO freezes (${FREEZES.list()}) VALUES (${FREEZES.slots})`;
 
 /** Returns whether the target was frozen at `now`. */
 export function unfreeze(
@@ -56,12 +49,12 @@ export function unfreeze(
 
 export function freezesUnder(connection: Connection, keys: readonly FreezeKey[]): FreezeRecord[] {
   return keys.flatMap(({ what, target }) => {
-    const row = connection.get<Row<FreezeRecord>>(
+    const row = connection.get<Row>(
       'SELECT * FROM freezes WHERE what = ? AND target = ?',
       what,
       target,
     );
-    return row ? [freezeOf(row)] : [];
+    return row ? [FREEZES.read(row)] : [];
   });
 }
 
@@ -70,7 +63,7 @@ export function listFreezes(
   limit: number,
   after?: FreezePlace,
 ): FreezePage {
-  const rows = connection.all<Row<FreezeRecord>>(
+  const rows = connection.all<Row>(
     `SELECT * FROM freezes WHERE (frozen_at, what, target) < (?, ?, ?)
      ORDER BY frozen_at DESC, what DESC, target DESC LIMIT ?`,
     after?.frozen_at ?? Number.MAX_SAFE_INTEGER,
@@ -78,6 +71,6 @@ export function listFreezes(
     after?.target ?? '',
     limit,
   );
-  const freezes = rows.map(freezeOf);
+  const freezes = rows.map(FREEZES.read);
   return { freezes, next: freezes.length === limit ? freezes.at(-1) : undefined };
 }

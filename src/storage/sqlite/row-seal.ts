@@ -6,7 +6,6 @@
  * @module
  */
 
-import type { FreezeRecord } from '../port/records.ts';
 import {
   ROW_PAGE,
   ROW_TABLES,
@@ -16,10 +15,11 @@ import {
   requestRows,
   type StoredRow,
 } from '../port/row-store.ts';
+import type { Row } from '../tables/table.ts';
 import { loadApproval } from './approvals.ts';
 import { readGrant } from './calls/admission.ts';
 import type { Connection } from './connection.ts';
-import { type BindingRow, bindingOf, freezeOf, type Row } from './rows.ts';
+import { BINDINGS, FREEZES } from './rows.ts';
 import { readHeld } from './token-rows.ts';
 
 export function sealRows(
@@ -92,17 +92,14 @@ const READERS: Readonly<Record<RowTable, (connection: Connection, key: string) =
     ];
   },
   freezes(connection, key) {
-    const row = connection.get<Row<FreezeRecord>>(
-      "SELECT * FROM freezes WHERE what || ' ' || target = ?",
-      key,
-    );
-    return row ? [{ kind: 'freeze', id: key, row: freezeOf(row), mac: row.mac ?? undefined }] : [];
+    const found = connection.all<Row>("SELECT * FROM freezes WHERE what || ' ' || target = ?", key);
+    const freezes = found.map(FREEZES.read);
+    return freezes.map((row) => ({ kind: 'freeze', id: key, row, mac: row.mac }));
   },
   bindings(connection, key) {
-    const row = connection.get<BindingRow>('SELECT * FROM bindings WHERE binding_id = ?', key);
-    return row
-      ? [{ kind: 'binding', id: key, row: bindingOf(row), mac: row.mac ?? undefined }]
-      : [];
+    const found = connection.all<Row>('SELECT * FROM bindings WHERE binding_id = ?', key);
+    const bindings = found.map(BINDINGS.read);
+    return bindings.map((row) => ({ kind: 'binding', id: key, row, mac: row.mac }));
   },
   approval_requests(connection, key) {
     const request = loadApproval(connection, key);

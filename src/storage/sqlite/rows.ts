@@ -8,22 +8,64 @@
 
 import type { StoredEntry } from '../../domain/log/entry.ts';
 import { amended } from '../../domain/values/amended.ts';
-import type {
-  ApprovalRecord,
-  ApprovalVote,
-  BindingRecord,
-  Charge,
-  CheckpointRecord,
-  DeliveryRecord,
-  FreezeRecord,
-  GrantRecord,
-  IdempotencyRecord,
-  IntentRecord,
-} from '../port/records.ts';
+import type { Charge, IntentRecord } from '../port/records.ts';
 import { UNREADABLE } from '../port/row-forms.ts';
+import { AS_IS, type Dialect, type Table, tableIn } from '../tables/table.ts';
+import * as described from '../tables/tables.ts';
+import type { Connection, Value } from './connection.ts';
 
-/** A record as a row: text and bytes stay, everything else is an integer or JSON, absent is null. */
-export type Row<Kept> = {
+/** Lists and objects are JSON text. Times and counts come back as bigints. */
+const SQLITE: Dialect = {
+  codecs: {
+    text: AS_IS,
+    bytes: AS_IS,
+    amount: AS_IS,
+    integer: { write: AS_IS.write, read: Number },
+    time: { write: AS_IS.write, read: timeOf },
+    list: { write: JSON.stringify, read: listOf },
+    json: { write: JSON.stringify, read: jsonOf },
+  },
+  chargeColumns: (field) => [`${field}_currency`, `${field}_amount`],
+};
+
+export interface SqliteTable<Kept> extends Table<Kept> {
+  /** A question mark for each column. */
+  readonly slots: string;
+  readonly insert: string;
+  values(record: Kept): Value[];
+}
+
+function sqliteTable<Kept>(description: described.Description<Kept>): SqliteTable<Kept> {
+  const { values, ...table } = tableIn(SQLITE, description);
+  const slots = table.columns.map(() => '?').join(', ');
+  return {
+    ...table,
+    slots,
+    insert: `INSERT INTO ${table.name} (${table.list()}) VALUES (${slots})`,
+    values: values as (record: Kept) => Value[],
+  };
+}
+
+export const TOKENS = sqliteTable(described.TOKENS);
+export const BUDGETS = sqliteTable(described.BUDGETS);
+export const DEBTS = sqliteTable(described.DEBTS);
+export const FREEZES = sqliteTable(described.FREEZES);
+export const BINDINGS = sqliteTable(described.BINDINGS);
+export const REQUESTS = sqliteTable(described.REQUESTS);
+export const VOTES = sqliteTable(described.VOTES);
+export const GRANTS = sqliteTable(described.GRANTS);
+export const DELIVERIES = sqliteTable(described.DELIVERIES);
+export const KEYS = sqliteTable(described.KEYS);
+export const STEPS = sqliteTable(described.STEPS);
+export const ROLLBACKS = sqliteTable(described.ROLLBACKS);
+export const CHECKPOINTS = sqliteTable(described.CHECKPOINTS);
+
+export function insert<Kept>(connection: Connection, table: SqliteTable<Kept>, record: Kept): void {
+  connection.run(table.insert, ...table.values(record));
+}
+
+/** An entry or an intent as a row: text and bytes stay, everything else is an integer or JSON, absent is null. */
+export type Stored<Kept> = {
   readonly [Field in keyof Kept]-?: Column<Kept[Field]>;
 };
 type Column<Kept> = [Exclude<Kept, undefined>] extends [string | Uint8Array | bigint]
@@ -31,54 +73,9 @@ type Column<Kept> = [Exclude<Kept, undefined>] extends [string | Uint8Array | bi
   : [Exclude<Kept, undefined>] extends [Date | number]
     ? OrNull<Kept, bigint>
     : OrNull<Kept, string>;
-type OrNull<Kept, Stored> = undefined extends Kept ? Stored | null : Stored;
+type OrNull<Kept, Value> = undefined extends Kept ? Value | null : Value;
 
-export function freezeOf(row: Row<FreezeRecord>): FreezeRecord {
-  const times = { frozen_at: timeOf(row.frozen_at), until: optionalTime(row.until) };
-  return { ...row, ...times, mac: row.mac ?? undefined };
-}
-
-export type BindingRow = Row<Omit<BindingRecord, 'price'>> & {
-  readonly price_currency: string | null;
-  readonly price_amount: bigint | null;
-};
-
-export function bindingOf(row: BindingRow): BindingRecord {
-  return {
-    binding_id: row.binding_id,
-    type: row.type,
-    capability: row.capability,
-    root_principal: row.root_principal,
-    price: chargeOf(row.price_currency, row.price_amount),
-    data: jsonOf(row.data),
-    issued_at: timeOf(row.issued_at),
-    mac: row.mac ?? undefined,
-  };
-}
-
-export function grantOf(row: Row<GrantRecord>): GrantRecord {
-  return {
-    ...row,
-    chain: row.chain ?? undefined,
-    scope: jsonOf(row.scope),
-    parameters: jsonOf(row.parameters),
-    preview_digest: row.preview_digest ?? undefined,
-    session_id: row.session_id ?? undefined,
-    approved_by: jsonOf(row.approved_by),
-    approved_through: jsonOf(row.approved_through),
-    issued_at: timeOf(row.issued_at),
-    expires_at: timeOf(row.expires_at),
-    max_uses: Number(row.max_uses),
-    uses: Number(row.uses),
-    mac: row.mac ?? undefined,
-  };
-}
-
-export function idempotencyOf(row: Row<IdempotencyRecord>): IdempotencyRecord {
-  return { ...row, answer: row.answer ?? undefined };
-}
-
-export type IntentRow = Row<Omit<IntentRecord, 'charge'>> & {
+export type IntentRow = Stored<Omit<IntentRecord, 'charge'>> & {
   readonly charge_currency: string | null;
   readonly charge_amount: bigint | null;
 };
@@ -98,51 +95,7 @@ export function intentOf(row: IntentRow): IntentRecord {
   };
 }
 
-/** The approvals come from their own table, in the order they were given. */
-export function approvalOf(
-  row: Row<Omit<ApprovalRecord, 'approvals'>>,
-  approvals: readonly Row<ApprovalVote>[],
-): ApprovalRecord {
-  return {
-    ...row,
-    chain: row.chain ?? undefined,
-    scope: jsonOf(row.scope),
-    requested_through: jsonOf(row.requested_through),
-    session_id: row.session_id ?? undefined,
-    parameters: jsonOf(row.parameters),
-    preview: row.preview === null ? undefined : jsonOf(row.preview),
-    preview_digest: row.preview_digest ?? undefined,
-    grant_policy: jsonOf(row.grant_policy),
-    approvals_required: Number(row.approvals_required),
-    approvals: approvals.map(({ approver, approved_at, terms, place, mac }, index) => ({
-      approver,
-      approved_at: timeOf(approved_at),
-      ...(terms !== null && { terms: jsonOf(terms) }),
-      ...(Number(place) !== index && { place: Number(place) }),
-      mac: mac ?? undefined,
-    })),
-    created_at: timeOf(row.created_at),
-    expires_at: timeOf(row.expires_at),
-    decided_at: optionalTime(row.decided_at),
-    decided_by: row.decided_by ?? undefined,
-    reason: row.reason ?? undefined,
-    grant_id: row.grant_id ?? undefined,
-    mac: row.mac ?? undefined,
-  };
-}
-
-export function deliveryOf(row: Row<DeliveryRecord>): DeliveryRecord {
-  return {
-    ...row,
-    payload: jsonOf(row.payload),
-    attempts: Number(row.attempts),
-    last_error: row.last_error ?? undefined,
-    next_attempt_at: optionalTime(row.next_attempt_at),
-    delivered_at: optionalTime(row.delivered_at),
-  };
-}
-
-export function entryOf(row: Row<StoredEntry>): StoredEntry {
+export function entryOf(row: Stored<StoredEntry>): StoredEntry {
   return amended(row, {
     sequence: Number(row.sequence),
     capability: row.capability ?? undefined,
@@ -157,15 +110,6 @@ export function entryOf(row: Row<StoredEntry>): StoredEntry {
   });
 }
 
-export function checkpointOf(row: Row<CheckpointRecord>): CheckpointRecord {
-  return {
-    ...row,
-    sequence: Number(row.sequence),
-    size: Number(row.size),
-    created_at: timeOf(row.created_at),
-  };
-}
-
 /** A text that is no JSON was edited: the row is one whose MAC does not match. */
 // biome-ignore lint/suspicious/noExplicitAny: what it is, the record's type says.
 export function jsonOf(text: string): any {
@@ -176,13 +120,14 @@ export function jsonOf(text: string): any {
   }
 }
 
-/** The ids of a token's lineage. */
-export function lineageOf(text: string): string[] {
-  const ids = jsonOf(text);
-  return Array.isArray(ids) ? ids : [UNREADABLE as never];
+/** A text that is no list is an edited one, too. */
+export function listOf(text: string): string[] {
+  const items = jsonOf(text);
+  return Array.isArray(items) ? items : [UNREADABLE as never];
 }
 
-export function timeOf(milliseconds: bigint): Date {
+/** In the JSON of a token's row times are numbers. */
+export function timeOf(milliseconds: bigint | number): Date {
   return new Date(Number(milliseconds));
 }
 

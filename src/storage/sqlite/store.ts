@@ -41,6 +41,7 @@ import { findLeaf, queryEntries, readNodes, readOrigins, scanEntries } from './l
 import { createLogWriter, type LogWriter, readHead } from './log/writer.ts';
 import { createReader, type Reader } from './reader.ts';
 import { scanRows, sealRows } from './row-seal.ts';
+import { BINDINGS, insert } from './rows.ts';
 import { migrate, noStoreIn, unfitFile, unmadeFile } from './schema/migrations.ts';
 import type { TokensSeen } from './token-rows.ts';
 import * as tokens from './tokens.ts';
@@ -170,7 +171,7 @@ function invocationStore({ connection, reader, log, commits, eraser, now }: Part
     settle: (closing) => commits.submit(() => settlement.settle(connection, log, closing)),
     append: (entries, bindings = [], overrun = undefined) => {
       return commits.submit(() => {
-        for (const binding of bindings) settlement.insertBinding(connection, binding);
+        for (const binding of bindings) insert(connection, BINDINGS, binding);
         for (const entry of entries) log.append(entry);
         if (overrun) keepOverrun(connection, log, overrun);
       });

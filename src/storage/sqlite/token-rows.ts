@@ -7,11 +7,13 @@
  * @module
  */
 
+import { amended } from '../../domain/values/amended.ts';
 import type { BudgetState, LineageLink, TokenRecord } from '../port/records.ts';
 import { remembered, shared, TOKENS_REMEMBERED_MAX } from '../port/remembered.ts';
 import { ceilingOf, revokedAt } from '../port/row-forms.ts';
+import type { Row } from '../tables/table.ts';
 import type { Connection } from './connection.ts';
-import { jsonOf, lineageOf, timeOf } from './rows.ts';
+import { TOKENS, timeOf } from './rows.ts';
 
 /** A token as it stands in one snapshot. */
 export interface HeldToken {
@@ -46,31 +48,9 @@ interface TokenRow {
   readonly any_freeze: bigint;
 }
 
-const FIXED_COLUMNS = [
-  'token_id',
-  'parent_token_id',
-  'lineage',
-  'chain',
-  'subject',
-  'root_principal',
-  'scope',
-  'capability',
-  'purpose',
-  'caller_class',
-  'concurrent_branches',
-  'depth',
-  'max_delegation_depth',
-  'session_id',
-  'issued_at',
-  'expires_at',
-  'kid',
-  'claims_digest',
-  'mac',
-] as const satisfies readonly (keyof TokenRecord)[];
-
 /** The amount is text in the JSON, since it may be beyond what a number there holds. */
 const TOKEN = `
-  SELECT json_object(${FIXED_COLUMNS.map((name) => `'${name}', t.${name}`).join(', ')},
+  SELECT json_object(${TOKENS.columns.map((name) => `'${name}', t.${name}`).join(', ')},
       'currency', b.currency, 'max', CAST(b.max AS TEXT)) AS fixed,
     t.revoked_at, t.revoked_mac, b.reserved, b.consumed, EXISTS (SELECT 1 FROM freezes) AS any_freeze
   FROM tokens t LEFT JOIN budgets b USING (token_id) WHERE t.token_id = ?`;
@@ -118,34 +98,15 @@ interface Fixed {
 
 const fixedOf = remembered(TOKENS_REMEMBERED_MAX, parsed);
 
-/** As they stand in the text: lists and objects are texts of their own, times are milliseconds. */
-type FixedRow = Readonly<Record<(typeof FIXED_COLUMNS)[number] | 'currency' | 'max', never>>;
-
 function parsed(text: string): Fixed {
-  const row: FixedRow = JSON.parse(text);
-  const { currency, max } = row;
-  const budget = currency === null ? undefined : { currency, max: BigInt(max) };
-  const token: TokenRecord = {
-    token_id: row.token_id,
-    parent_token_id: row.parent_token_id ?? undefined,
-    lineage: lineageOf(row.lineage),
-    chain: row.chain,
-    subject: row.subject,
-    root_principal: row.root_principal,
-    scope: jsonOf(row.scope),
-    capability: row.capability ?? undefined,
-    purpose: jsonOf(row.purpose),
-    budget: budget && { currency, max_amount: ceilingOf(budget.max, currency) },
-    caller_class: row.caller_class,
-    concurrent_branches: row.concurrent_branches,
-    depth: row.depth,
-    max_delegation_depth: row.max_delegation_depth,
-    session_id: row.session_id ?? undefined,
-    issued_at: new Date(row.issued_at),
-    expires_at: new Date(row.expires_at),
-    kid: row.kid,
-    claims_digest: row.claims_digest,
-    mac: row.mac ?? undefined,
-  };
+  const row: Row = JSON.parse(text);
+  const currency = row.currency as string | null;
+  const budget = currency === null ? undefined : { currency, max: BigInt(row.max as string) };
+  const token = amended(TOKENS.read(row), {
+    budget: budget && {
+      currency: budget.currency,
+      max_amount: ceilingOf(budget.max, budget.currency),
+    },
+  });
   return { token: shared(token), budget };
 }

@@ -8,13 +8,12 @@
  */
 
 import type { EntryRecord } from '../../domain/log/entry.ts';
-import { toMinor } from '../../domain/values/money.ts';
 import type { ActorEnded, Charge, TokenRecord } from '../port/records.ts';
-import { isAltered } from '../port/row-forms.ts';
+import { isAltered, newBudget } from '../port/row-forms.ts';
 import type { ChildState, TokenDescription, TokenStore } from '../port/store.ts';
 import type { Connection } from './connection.ts';
 import type { LogWriter } from './log/writer.ts';
-import { optionalTime, type Row, timeOf } from './rows.ts';
+import { BUDGETS, insert, optionalTime, type Stored, TOKENS, timeOf } from './rows.ts';
 import { type HeldToken, readHeld, type TokensSeen } from './token-rows.ts';
 
 /** A token and those above it, root first. */
@@ -128,7 +127,7 @@ export function childrenOf(
   const found: ChildState[] = [];
   for (const [place, parent] of parents.entries()) {
     if (found.length === limit) break;
-    const rows = connection.all<Row<ChildState> & { children: bigint }>(
+    const rows = connection.all<Stored<ChildState> & { children: bigint }>(
       `SELECT token_id, parent_token_id, expires_at, revoked_at, children FROM tokens
        WHERE parent_token_id = ? AND token_id > ? ORDER BY token_id LIMIT ?`,
       parent,
@@ -140,7 +139,7 @@ export function childrenOf(
   return found;
 }
 
-function childOf({ children, ...row }: Row<ChildState> & { children: bigint }): ChildState {
+function childOf({ children, ...row }: Stored<ChildState> & { children: bigint }): ChildState {
   const { token_id, parent_token_id, expires_at, revoked_at } = row;
   const times = { expires_at: timeOf(expires_at), revoked_at: optionalTime(revoked_at) };
   return { token_id, parent_token_id, ...times, hasChildren: children > 0n };
@@ -204,45 +203,7 @@ function insertToken(
   if (lineage !== JSON.stringify(expected)) {
     throw new Error(`Cannot keep token "${token.token_id}": its lineage is not its parent's`);
   }
-  connection.run(
-    `INSERT INTO tokens (token_id, parent_token_id, lineage, subject, root_principal, scope,
-       capability, purpose, caller_class, concurrent_branches, depth, max_delegation_depth,
-       session_id, issued_at, expires_at, kid, claims_digest, chain, mac)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    token.token_id,
-    token.parent_token_id,
-    lineage,
-    token.subject,
-    token.root_principal,
-    JSON.stringify(token.scope),
-    token.capability,
-    JSON.stringify(token.purpose),
-    token.caller_class,
-    token.concurrent_branches,
-    token.depth,
-    token.max_delegation_depth,
-    token.session_id,
-    token.issued_at,
-    token.expires_at,
-    token.kid,
-    token.claims_digest,
-    token.chain,
-    token.mac,
-  );
-  insertBudget(connection, token);
-}
-
-function insertBudget(connection: Connection, { token_id, budget }: TokenRecord): void {
-  if (!budget) return;
-  const max = toMinor(budget.max_amount, budget.currency);
-  if (max === undefined) {
-    const amount = `${budget.max_amount} ${budget.currency}`;
-    throw new Error(`Cannot keep token "${token_id}": its budget is ${amount}`);
-  }
-  connection.run(
-    'INSERT INTO budgets (token_id, currency, max) VALUES (?, ?, ?)',
-    token_id,
-    budget.currency,
-    max,
-  );
+  insert(connection, TOKENS, token);
+  const budget = newBudget(token);
+  if (budget) insert(connection, BUDGETS, budget);
 }

@@ -9,15 +9,11 @@
 
 import { amended } from '../../../domain/values/amended.ts';
 import type { Admission, Admitted, GrantUse, Refused } from '../../port/invocation-store.ts';
-import type {
-  BudgetState,
-  FreezeRecord,
-  GrantRecord,
-  IdempotencyRecord,
-} from '../../port/records.ts';
+import type { BudgetState, FreezeRecord, GrantRecord } from '../../port/records.ts';
 import { isAltered } from '../../port/row-forms.ts';
+import type { Row } from '../../tables/table.ts';
 import type { Connection } from '../connection.ts';
-import { freezeOf, grantOf, idempotencyOf, type Row, timeOf } from '../rows.ts';
+import { FREEZES, GRANTS, KEYS, timeOf } from '../rows.ts';
 import type { HeldToken } from '../token-rows.ts';
 import { deadLink, readLineage } from '../tokens.ts';
 
@@ -60,7 +56,7 @@ export function readFreezes(
   target: { capability?: string | undefined; root_principal?: string | undefined },
   now?: Date,
 ): FreezeRecord[] {
-  const rows = connection.all<Row<FreezeRecord>>(
+  const rows = connection.all<Row>(
     `SELECT * FROM freezes
      WHERE (what = 'service' OR what = 'root_principal' AND target = ?
          OR what = 'capability' AND target IN (?, ? || ' ' || ?))
@@ -72,12 +68,12 @@ export function readFreezes(
     target.root_principal,
     now,
   );
-  return rows.map(freezeOf);
+  return rows.map(FREEZES.read);
 }
 
 export function readGrant(connection: Connection, grantId: string): GrantRecord | undefined {
-  const row = connection.get<Row<GrantRecord>>('SELECT * FROM grants WHERE grant_id = ?', grantId);
-  return row && grantOf(row);
+  const row = connection.get<Row>('SELECT * FROM grants WHERE grant_id = ?', grantId);
+  return row && GRANTS.read(row);
 }
 
 function insertIntent(connection: Connection, admission: Admission, leases: number): void {
@@ -105,42 +101,36 @@ function insertIntent(connection: Connection, admission: Admission, leases: numb
   );
 }
 
+const CLAIM_KEY = `
+  INSERT INTO idempotency (${KEYS.list()}, keep_until)
+  VALUES (${KEYS.slots}, ?)
+  ON CONFLICT (chain, capability, key) DO UPDATE
+  SET fingerprint = excluded.fingerprint, operation_id = excluded.operation_id, answer = NULL,
+    keep_until = excluded.keep_until
+  WHERE idempotency.keep_until <= ? AND NOT EXISTS (
+    SELECT 1 FROM intents i
+    WHERE i.operation_id = idempotency.operation_id AND i.state = 'admitted'
+  )`;
+
 /** An old key is free again only when no call under it is still open. */
 function claimKey(
   connection: Connection,
   { intent, idempotency, now }: Admission,
 ): Refused | undefined {
   if (!idempotency) return undefined;
-  const { chain, capability, key } = idempotency;
-  const claimed = connection.change(
-    `INSERT INTO idempotency (chain, capability, key, fingerprint, operation_id, keep_until)
-     VALUES (?, ?, ?, ?, ?, ?)
-     ON CONFLICT (chain, capability, key) DO UPDATE
-     SET fingerprint = excluded.fingerprint, operation_id = excluded.operation_id, answer = NULL,
-       keep_until = excluded.keep_until
-     WHERE idempotency.keep_until <= ? AND NOT EXISTS (
-       SELECT 1 FROM intents i
-       WHERE i.operation_id = idempotency.operation_id AND i.state = 'admitted'
-     )`,
-    chain,
-    capability,
-    key,
-    idempotency.fingerprint,
-    intent.operation_id,
-    idempotency.keepUntil,
-    now,
-  );
+  const { chain, capability, key, fingerprint, keepUntil } = idempotency;
+  const record = { chain, capability, key, fingerprint, operation_id: intent.operation_id };
+  const claimed = connection.change(CLAIM_KEY, ...KEYS.values(record), keepUntil, now);
   if (claimed === 1) return undefined;
 
-  const row = connection.get<Row<IdempotencyRecord>>(
-    `SELECT chain, capability, key, fingerprint, operation_id, answer
-     FROM idempotency WHERE chain = ? AND capability = ? AND key = ?`,
+  const row = connection.get<Row>(
+    'SELECT * FROM idempotency WHERE chain = ? AND capability = ? AND key = ?',
     chain,
     capability,
     key,
   );
   if (!row) throw new Error(`Cannot claim key "${key}": it is neither free nor taken`);
-  return { admitted: false, reason: 'key', record: idempotencyOf(row) };
+  return { admitted: false, reason: 'key', record: KEYS.read(row) };
 }
 
 /** Takes the charge on every budget of the lineage, root first. Returns the budgets after it. */

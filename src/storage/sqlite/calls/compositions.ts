@@ -8,36 +8,29 @@ import type {
   AdoptedComposition,
   BegunStep,
   CompositionStore,
-  StepRecord,
 } from '../../port/composition-store.ts';
 import type { RollbackKey } from '../../port/records.ts';
+import type { Row } from '../../tables/table.ts';
 import type { Connection } from '../connection.ts';
 import type { LogWriter } from '../log/writer.ts';
-import { type IntentRow, intentOf, type Row, timeOf } from '../rows.ts';
+import { BINDINGS, type IntentRow, insert, intentOf, STEPS, timeOf } from '../rows.ts';
 import { INTENT_COLUMNS } from './invocations.ts';
 import { keepOverrun } from './overruns.ts';
-import { insertBinding, insertRollback } from './settlement.ts';
+import { insertRollback } from './settlement.ts';
 
 /** The claim names its invocation, so that whoever asks again is told the same. */
 export function beginStep(connection: Connection, step: BegunStep, instanceId: string): boolean {
-  const claimed = connection.change(
-    `INSERT INTO steps (operation_id, role, step_id, invocation_id, capability, parameters)
-     SELECT operation_id, ?, ?, ?, ?, ? FROM intents
-     WHERE operation_id = ? AND composing IS NOT NULL AND instance_id = ?
-       AND (state = 'admitted' OR ? = 'compensation')
-     ON CONFLICT (operation_id, role, step_id) DO UPDATE SET capability = excluded.capability
-     WHERE steps.invocation_id = excluded.invocation_id AND steps.outcome IS NULL`,
-    step.role,
-    step.step_id,
-    step.invocation_id,
-    step.capability,
-    JSON.stringify(step.parameters),
-    step.operation_id,
-    instanceId,
-    step.role,
-  );
-  return claimed === 1;
+  return connection.change(BEGIN_STEP, ...STEPS.values(step), instanceId) === 1;
 }
+
+const BEGIN_STEP = `
+  WITH new (${STEPS.list()}) AS (VALUES (${STEPS.slots}))
+  INSERT INTO steps (${STEPS.list()})
+  SELECT ${STEPS.list('new')} FROM new JOIN intents i USING (operation_id)
+  WHERE i.composing IS NOT NULL AND i.instance_id = ?
+    AND (i.state = 'admitted' OR new.role = 'compensation')
+  ON CONFLICT (operation_id, role, step_id) DO UPDATE SET capability = excluded.capability
+  WHERE steps.invocation_id = excluded.invocation_id AND steps.outcome IS NULL`;
 
 export function endStep(
   connection: Connection,
@@ -62,7 +55,7 @@ export function endStep(
     instanceId,
   );
   if (ended === 0) return isRepeated(connection, step, kept.entry?.entry_id);
-  for (const binding of kept.bindings) insertBinding(connection, binding);
+  for (const binding of kept.bindings) insert(connection, BINDINGS, binding);
   if (kept.rollback) insertRollback(connection, kept.rollback);
   if (kept.entry) log.append(kept.entry);
   if (kept.overrun) keepOverrun(connection, log, kept.overrun);
@@ -87,7 +80,7 @@ export function adopt(
     silentSince,
   );
   if (!row) return undefined;
-  const steps = connection.all<StepRow>(
+  const steps = connection.all<Row>(
     'SELECT * FROM steps WHERE operation_id = ? ORDER BY rowid',
     row.operation_id,
   );
@@ -95,7 +88,7 @@ export function adopt(
     intent: intentOf(row),
     isSettled: row.state === 'settled',
     parameters: JSON.parse(row.composing),
-    steps: steps.map(stepOf),
+    steps: steps.map(STEPS.read),
   };
 }
 
@@ -131,8 +124,12 @@ function isRepeated(
   step: Parameters<CompositionStore['endStep']>[0],
   entryId: string | undefined,
 ): boolean {
-  const row = connection.get<StepRow & { entry_id: string | null }>(
-    'SELECT * FROM steps WHERE operation_id = ? AND role = ? AND step_id = ?',
+  const row = connection.get<{
+    invocation_id: string;
+    outcome: string | null;
+    entry_id: string | null;
+  }>(
+    'SELECT invocation_id, outcome, entry_id FROM steps WHERE operation_id = ? AND role = ? AND step_id = ?',
     step.operation_id,
     step.role,
     step.step_id,
@@ -142,21 +139,4 @@ function isRepeated(
     row.outcome === step.outcome &&
     row.entry_id === (entryId ?? null)
   );
-}
-
-type StepRow = Row<StepRecord>;
-
-function stepOf(row: StepRow): StepRecord {
-  return {
-    operation_id: row.operation_id,
-    role: row.role,
-    step_id: row.step_id,
-    invocation_id: row.invocation_id,
-    capability: row.capability,
-    parameters: JSON.parse(row.parameters),
-    outcome: row.outcome ?? undefined,
-    output: row.output === null ? undefined : JSON.parse(row.output),
-    failure_type: row.failure_type ?? undefined,
-    drawn: row.drawn ?? undefined,
-  };
 }

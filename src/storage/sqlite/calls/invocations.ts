@@ -11,15 +11,9 @@ import type {
   IntentRecord,
   TokenRecord,
 } from '../../port/records.ts';
+import type { Row } from '../../tables/table.ts';
 import type { Connection } from '../connection.ts';
-import {
-  type BindingRow,
-  bindingOf,
-  type IntentRow,
-  idempotencyOf,
-  intentOf,
-  type Row,
-} from '../rows.ts';
+import { BINDINGS, type IntentRow, intentOf, KEYS } from '../rows.ts';
 import type { TokensSeen } from '../token-rows.ts';
 import { readLineage } from '../tokens.ts';
 import { readFreezes, readGrant } from './admission.ts';
@@ -95,8 +89,8 @@ export function indeterminate(
 /** In the order asked, without those that do not exist. */
 function readBindings(connection: Connection, ids: readonly string[]): BindingRecord[] {
   return ids.flatMap((id) => {
-    const row = connection.get<BindingRow>('SELECT * FROM bindings WHERE binding_id = ?', id);
-    return row ? [bindingOf(row)] : [];
+    const row = connection.get<Row>('SELECT * FROM bindings WHERE binding_id = ?', id);
+    return row ? [BINDINGS.read(row)] : [];
   });
 }
 
@@ -118,8 +112,8 @@ function readKey(
   { capability, key }: { capability: string; key: string },
   now: Date,
 ): IdempotencyRecord | undefined {
-  const row = connection.get<Row<IdempotencyRecord>>(
-    `SELECT chain, k.capability, key, fingerprint, operation_id, answer
+  const row = connection.get<Row>(
+    `SELECT ${KEYS.list('k')}
      FROM idempotency k JOIN intents i USING (operation_id)
      WHERE chain = ? AND k.capability = ? AND key = ?
        AND (keep_until > ? OR i.state = 'admitted')`,
@@ -128,5 +122,5 @@ function readKey(
     key,
     now,
   );
-  return row && idempotencyOf(row);
+  return row && KEYS.read(row);
 }

@@ -15,11 +15,11 @@ import {
   type TokenState,
   type UnknownCall,
 } from '../../port/ledger-store.ts';
-import type { FreezeRecord } from '../../port/records.ts';
+import type { Row } from '../../tables/table.ts';
 import { loadApproval } from '../approvals.ts';
 import type { Connection } from '../connection.ts';
 import { scanEntries } from '../log/reader.ts';
-import { freezeOf, type Row } from '../rows.ts';
+import { DEBTS, FREEZES } from '../rows.ts';
 import { readHeld } from '../token-rows.ts';
 import { readGrant } from './admission.ts';
 
@@ -33,7 +33,7 @@ export function readLedger(connection: Connection, from: number, see: LedgerSigh
   for (const id of idsOf(connection, 'tokens', 'token_id')) {
     showRow(see, ['token', id], () => see.token(tokenState(connection, id)));
   }
-  for (const debt of connection.all<Debt>('SELECT token_id, currency, amount FROM debts')) {
+  for (const debt of connection.all<Debt>(`SELECT ${DEBTS.list()} FROM debts`)) {
     see.debt(debt);
   }
   for (const id of idsOf(connection, 'approval_requests', 'approval_request_id')) {
@@ -42,10 +42,12 @@ export function readLedger(connection: Connection, from: number, see: LedgerSigh
   for (const id of idsOf(connection, 'grants', 'grant_id')) {
     showRow(see, ['grant', id], () => see.grant(readGrant(connection, id) ?? gone()));
   }
-  for (const row of connection.all<Row<FreezeRecord>>('SELECT * FROM freezes')) {
-    showRow(see, ['freeze', freezeKey(row)], () => see.freeze(freezeOf(row)));
+  for (const row of connection.all<FreezeRow>('SELECT * FROM freezes')) {
+    showRow(see, ['freeze', freezeKey(row)], () => see.freeze(FREEZES.read(row)));
   }
 }
+
+type FreezeRow = Row & { readonly what: string; readonly target: string };
 
 function tokenState(connection: Connection, id: string): TokenState {
   const { token, link } = readHeld(connection, id) ?? gone();

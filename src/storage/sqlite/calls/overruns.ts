@@ -10,7 +10,7 @@ import type { Charge } from '../../port/records.ts';
 import type { Connection } from '../connection.ts';
 import { freeze } from '../freezes.ts';
 import type { LogWriter } from '../log/writer.ts';
-import { lineageOf } from '../rows.ts';
+import { DEBTS, listOf } from '../rows.ts';
 
 export function keepOverrun(connection: Connection, log: LogWriter, overrun: Overrun): void {
   if (overrun.debt) addDebt(connection, overrun.token_id, overrun.debt);
@@ -24,15 +24,13 @@ function addDebt(connection: Connection, token_id: string, { currency, amount }:
     token_id,
   );
   const most = minorMax(currency);
-  for (const tokenId of lineageOf(row?.lineage ?? '[]')) {
+  for (const tokenId of listOf(row?.lineage ?? '[]')) {
     if (typeof tokenId !== 'string') continue;
     connection.run(
-      `INSERT INTO debts (token_id, currency, amount) VALUES (?, ?, ?)
+      `${DEBTS.insert}
        ON CONFLICT (token_id, currency) DO UPDATE
        SET amount = min(amount + excluded.amount, ?)`,
-      tokenId,
-      currency,
-      amount,
+      ...DEBTS.values({ token_id: tokenId, currency, amount }),
       most,
     );
   }

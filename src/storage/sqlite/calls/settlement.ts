@@ -9,16 +9,11 @@
  */
 
 import type { InvocationStore, Settlement } from '../../port/invocation-store.ts';
-import type {
-  ActorEnded,
-  BindingRecord,
-  IntentRecord,
-  RollbackRecord,
-} from '../../port/records.ts';
+import type { ActorEnded, IntentRecord, RollbackRecord } from '../../port/records.ts';
 import type { Connection } from '../connection.ts';
 import { eraseIntent } from '../log/erase.ts';
 import type { LogWriter } from '../log/writer.ts';
-import { type IntentRow, intentOf, lineageOf } from '../rows.ts';
+import { BINDINGS, type IntentRow, insert, intentOf, listOf, ROLLBACKS } from '../rows.ts';
 import { endedActor } from '../tokens.ts';
 import { keepOverrun } from './overruns.ts';
 
@@ -59,7 +54,7 @@ export function settle(
   close(connection, settlement, consumed);
   moveMoney(connection, intent, -(intent.reserved ?? 0n), consumed);
   if (settlement.rollback) insertRollback(connection, settlement.rollback);
-  for (const binding of settlement.bindings) insertBinding(connection, binding);
+  for (const binding of settlement.bindings) insert(connection, BINDINGS, binding);
   if (settlement.answer) keepAnswer(connection, operation_id, settlement.answer);
   log.append(entry);
   if (settlement.overrun) keepOverrun(connection, log, settlement.overrun);
@@ -171,7 +166,7 @@ function moveMoney(
   consumed: bigint,
 ): void {
   if (reserved === 0n && consumed === 0n) return;
-  for (const tokenId of lineageOf(lineage)) {
+  for (const tokenId of listOf(lineage)) {
     connection.run(
       `UPDATE budgets SET reserved = reserved + ?, consumed = consumed + ?
        WHERE token_id = ? AND currency = ?`,
@@ -209,32 +204,12 @@ export function release(connection: Connection, operationId: string): void {
   if (composed > 0) connection.run('DELETE FROM steps WHERE operation_id = ?', operationId);
 }
 
-export function insertBinding(connection: Connection, binding: BindingRecord): void {
-  connection.run(
-    `INSERT INTO bindings (binding_id, type, capability, root_principal, price_currency,
-       price_amount, data, issued_at, mac)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    binding.binding_id,
-    binding.type,
-    binding.capability,
-    binding.root_principal,
-    binding.price?.currency,
-    binding.price?.amount,
-    JSON.stringify(binding.data),
-    binding.issued_at,
-    binding.mac,
-  );
-}
-
 export function insertRollback(connection: Connection, rollback: RollbackRecord): void {
   connection.run(
-    `INSERT INTO rollbacks (capability, root_principal, digest, until) VALUES (?, ?, ?, ?)
+    `${ROLLBACKS.insert}
      ON CONFLICT (capability, root_principal, digest) DO UPDATE
      SET until = max(until, excluded.until)`,
-    rollback.capability,
-    rollback.root_principal,
-    rollback.digest,
-    rollback.until,
+    ...ROLLBACKS.values(rollback),
   );
 }
 

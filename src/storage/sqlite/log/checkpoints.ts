@@ -6,28 +6,21 @@
 
 import type { CheckpointRecord } from '../../port/records.ts';
 import type { LogStore } from '../../port/store.ts';
+import type { Row } from '../../tables/table.ts';
 import type { Connection } from '../connection.ts';
-import { checkpointOf, type Row } from '../rows.ts';
-
-type CheckpointRow = Row<CheckpointRecord>;
+import { CHECKPOINTS } from '../rows.ts';
 
 /** One statement decides that it is the next of the current log and keeps it. */
+const INSERT = `
+  WITH new (${CHECKPOINTS.list()}) AS (VALUES (${CHECKPOINTS.slots}))
+  INSERT INTO checkpoints (${CHECKPOINTS.list()})
+  SELECT ${CHECKPOINTS.list('new')} FROM new, (SELECT max(first) AS first FROM origins)
+  WHERE new.sequence = 1 + max(first, coalesce((SELECT max(sequence) FROM checkpoints), 0))
+    AND new.size >= coalesce((SELECT size FROM checkpoints WHERE sequence > first
+      ORDER BY sequence DESC LIMIT 1), 0)`;
+
 export function insertCheckpoint(connection: Connection, checkpoint: CheckpointRecord): boolean {
-  const inserted = connection.change(
-    `INSERT INTO checkpoints (sequence, checkpoint_id, size, root, created_at, signature, note)
-     SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 FROM (SELECT max(first) AS first FROM origins)
-     WHERE ?1 = 1 + max(first, coalesce((SELECT max(sequence) FROM checkpoints), 0))
-       AND ?3 >= coalesce((SELECT size FROM checkpoints WHERE sequence > first
-         ORDER BY sequence DESC LIMIT 1), 0)`,
-    checkpoint.sequence,
-    checkpoint.checkpoint_id,
-    checkpoint.size,
-    checkpoint.root,
-    checkpoint.created_at,
-    checkpoint.signature,
-    checkpoint.note,
-  );
-  return inserted === 1;
+  return connection.change(INSERT, ...CHECKPOINTS.values(checkpoint)) === 1;
 }
 
 export function lastCheckpoint(connection: Connection): CheckpointRecord | undefined {
@@ -35,11 +28,8 @@ export function lastCheckpoint(connection: Connection): CheckpointRecord | undef
 }
 
 export function loadCheckpoint(connection: Connection, id: string): CheckpointRecord | undefined {
-  const row = connection.get<CheckpointRow>(
-    'SELECT * FROM checkpoints WHERE checkpoint_id = ?',
-    id,
-  );
-  return row && checkpointOf(row);
+  const row = connection.get<Row>('SELECT * FROM checkpoints WHERE checkpoint_id = ?', id);
+  return row && CHECKPOINTS.read(row);
 }
 
 export function listCheckpoints(
@@ -47,12 +37,12 @@ export function listCheckpoints(
   limit: number,
   before: number = Number.MAX_SAFE_INTEGER,
 ): CheckpointRecord[] {
-  const rows = connection.all<CheckpointRow>(
+  const rows = connection.all<Row>(
     'SELECT * FROM checkpoints WHERE sequence < ? ORDER BY sequence DESC LIMIT ?',
     before,
     limit,
   );
-  return rows.map(checkpointOf);
+  return rows.map(CHECKPOINTS.read);
 }
 
 export function keepCosignature(connection: Connection, id: string, line: string): void {

@@ -15,7 +15,7 @@ import { firstPlaceOf, type Origin } from '../../../domain/log/origin.ts';
 import { EntryType } from '../../../protocol/audit.ts';
 import type { EntryPage, EntryQuery, LogStore } from '../../port/store.ts';
 import type { Connection, Value } from '../connection.ts';
-import { entryOf, type Row } from '../rows.ts';
+import { entryOf, type Stored } from '../rows.ts';
 import { HASH_BLOCK, HASH_PREFIX } from '../schema/schema.ts';
 
 const COLUMNS = `sequence, entry_id, entry_type, root_principal, actor_key, capability,
@@ -40,7 +40,7 @@ export function queryEntries(connection: Connection, query: EntryQuery): EntryPa
   const { walked, compared } = conditionsOf(query);
   // An index that has all that was named gives hits alone.
   const floor = compared.length > 0 ? lookFloor(connection, query, walked, from) : undefined;
-  const rows = connection.all<Row<StoredEntry>>(
+  const rows = connection.all<Stored<StoredEntry>>(
     `${selected(query, COLUMNS, [...walked, ...compared])} LIMIT ?2`,
     floor ?? from,
     limit,
@@ -118,7 +118,7 @@ function isTrailQuery({ rootPrincipal, invocationId }: EntryQuery): boolean {
 }
 
 export function scanEntries(connection: Connection, from: number, limit: number): StoredEntry[] {
-  const rows = connection.all<Row<StoredEntry>>(
+  const rows = connection.all<Stored<StoredEntry>>(
     `SELECT ${COLUMNS} FROM log WHERE sequence >= ? ORDER BY sequence LIMIT ?`,
     from,
     limit,

@@ -1,0 +1,97 @@
+/**
+ * A described table in the forms that one database needs: its columns, the values of a record, the
+ * record of a row.
+ *
+ * The work of looking at a description is done once, when the table is made; a record or a row then
+ * takes one function for each of its columns.
+ *
+ * @module
+ */
+
+import type { Charge } from '../port/records.ts';
+import type { Description, Kind } from './tables.ts';
+
+/** How one database stores a value that is not absent. */
+export interface Codec {
+  write(value: never): unknown;
+  read(stored: never): unknown;
+}
+
+export const AS_IS: Codec = { write: (value) => value, read: (stored) => stored };
+
+export interface Dialect {
+  readonly codecs: Readonly<Record<Exclude<Kind, 'charge'>, Codec>>;
+  chargeColumns(field: string): readonly [currency: string, amount: string];
+}
+
+/** A row as a driver or JSON gives it. */
+export type Row = Readonly<Record<string, unknown>>;
+
+export interface Table<Kept> {
+  readonly name: string;
+  readonly columns: readonly string[];
+  /** The columns as a list in SQL, of the table that `alias` names. */
+  list(alias?: string): string;
+  /** In the order of the columns; null where a field is absent. */
+  values(record: Kept): unknown[];
+  /** Ignores what else the row has. */
+  read(row: Row): Kept;
+}
+
+export function tableIn<Kept>(dialect: Dialect, { name, fields }: Description<Kept>): Table<Kept> {
+  const described = Object.entries<string>(fields).map(([field, kind]) => {
+    const base = kind.replace('?', '') as Kind;
+    return base === 'charge' ? chargeIn(dialect, field) : columnIn(dialect.codecs[base], field);
+  });
+  const columns = described.flatMap((each) => each.columns);
+  const writers = described.flatMap((each) => each.write);
+  return {
+    name,
+    columns,
+    list: (alias) => columns.map((column) => (alias ? `${alias}.${column}` : column)).join(', '),
+    values: (record) => writers.map((write) => write(record as Row)),
+    read(row) {
+      const record: Record<string, unknown> = {};
+      for (const { field, read } of described) record[field] = read(row);
+      return record as Kept;
+    },
+  };
+}
+
+/** One field: its columns, what is written to each, and how it is read from the row. */
+interface Described {
+  readonly field: string;
+  readonly columns: readonly string[];
+  readonly write: readonly ((record: Row) => unknown)[];
+  read(row: Row): unknown;
+}
+
+function columnIn({ write, read }: Codec, field: string): Described {
+  return {
+    field,
+    columns: [field],
+    write: [(record) => (isAbsent(record[field]) ? null : write(record[field] as never))],
+    read: (row) => (isAbsent(row[field]) ? undefined : read(row[field] as never)),
+  };
+}
+
+function chargeIn({ codecs, chargeColumns }: Dialect, field: string): Described {
+  const [currency, amount] = chargeColumns(field);
+  const write = (part: keyof Charge, codec: Codec) => (record: Row) => {
+    const charge = record[field] as Charge | undefined;
+    return charge ? codec.write(charge[part] as never) : null;
+  };
+  return {
+    field,
+    columns: [currency, amount],
+    write: [write('currency', codecs.text), write('amount', codecs.amount)],
+    read: (row) =>
+      isAbsent(row[currency]) || isAbsent(row[amount])
+        ? undefined
+        : { currency: row[currency], amount: codecs.amount.read(row[amount] as never) },
+  };
+}
+
+function isAbsent(value: unknown): value is null | undefined {
+  return value === null || value === undefined;
+}
