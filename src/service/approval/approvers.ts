@@ -4,6 +4,7 @@
  * @module
  */
 
+import { closedAs, statusAt } from '../../domain/authority/approval-request.ts';
 import { type ApprovingSide, barredApprover } from '../../domain/authority/approver.ts';
 import { levelOf } from '../../domain/authority/disclosure.ts';
 import { failure, Refusal } from '../../domain/failure.ts';
@@ -98,10 +99,11 @@ export function closedRequest(
   { status, expires_at }: Pick<ApprovalRecord, 'status' | 'expires_at'>,
   now: Date,
 ): Failure | undefined {
-  if (status === 'approved' || status === 'denied') {
+  const closed = closedAs({ status, expires_at }, now);
+  if (closed === undefined) return undefined;
+  if (closed === 'decided') {
     return failure('approval_request_decided', 'Cannot decide the request: it was decided already');
   }
-  if (status === 'pending' && expires_at > now) return undefined;
   const detail = `Cannot decide the request: it expired at ${expires_at.toISOString()}`;
   return failure('approval_request_expired', detail);
 }
@@ -115,7 +117,6 @@ export async function requestView(
 ): Promise<ApprovalRequest> {
   const now = parts.store.now();
   const preview = request.preview ?? null;
-  const lapsed = request.status === 'pending' && request.expires_at <= now;
   return {
     approval_request_id: request.approval_request_id,
     capability: request.capability,
@@ -136,7 +137,7 @@ export async function requestView(
     terms: null,
     terms_digest: null,
     ...proposedTerms(request),
-    status: lapsed ? 'expired' : request.status,
+    status: statusAt(request, now),
     created_at: request.created_at.toISOString(),
     expires_at: request.expires_at.toISOString(),
     decided_at: request.decided_at?.toISOString() ?? null,

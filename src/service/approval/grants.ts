@@ -8,6 +8,7 @@
  * @module
  */
 
+import { completesQuorum, isVoter } from '../../domain/authority/approval-request.ts';
 import {
   type GrantFacts,
   type GrantTerms,
@@ -70,12 +71,13 @@ async function approve(
   const { terms } = given;
 
   const { root_principal: approver, through } = approvingSide(caller);
-  const { approvals, approvals_required } = request;
+  const { approvals } = request;
   // Asked again after a lost answer: it counts once, and the approver is told so.
-  if (approvals.some((each) => each.approver === approver)) return quorumAnswer(request);
+  if (isVoter(approvals, approver)) return quorumAnswer(request);
   const approved = [...approvals, { approver, approved_at: now, terms }];
-  const isLast = approved.length >= approvals_required;
-  const grant = isLast ? signedGrant(parts, { request, terms, approved, through }) : undefined;
+  const grant = completesQuorum(request)
+    ? signedGrant(parts, { request, terms, approved, through })
+    : undefined;
   const decided: ApprovalRecord = {
     ...request,
     approvals: approved,

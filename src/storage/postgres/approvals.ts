@@ -7,7 +7,14 @@
  * @module
  */
 
-import type { ApprovalRecord, GrantRecord } from '../port/records.ts';
+import {
+  closedAs,
+  isStaleVote,
+  misfitGrant,
+  statusAt,
+} from '../../domain/authority/approval-request.ts';
+import { amended } from '../../domain/values/amended.ts';
+import type { ApprovalRecord } from '../port/records.ts';
 import {
   APPROVALS_LOOKED_AT_MAX,
   type ApprovalDecision,
@@ -19,12 +26,12 @@ import {
   type LatestApproval,
   type Question,
 } from '../port/store.ts';
+import type { Row } from '../tables/table.ts';
 import { endedActor } from './calls/actor.ts';
-import { GRANT_COLUMNS } from './calls/admission.ts';
 import type { Database, Session, Statement } from './connection.ts';
 import { insertDeliveries } from './deliveries.ts';
 import { enqueue } from './log/entries.ts';
-import { approvalOf, grantOf, type Row } from './rows.ts';
+import { approvalOf, GRANTS, REQUESTS, VOTES } from './rows.ts';
 
 type Approvals = Omit<ApprovalStore, 'takeDeliveries' | 'finishDelivery' | 'listDeliveries'>;
 
@@ -50,7 +57,7 @@ export function createApprovals(database: Database): Approvals {
 
     async waitingGrants(question, now, limit) {
       const asked = [...questionValues(question), now, question.session_id, limit];
-      return (await database.read<Row>(WAITING, asked)).map(grantOf);
+      return (await database.read<Row>(WAITING, asked)).map(GRANTS.read);
     },
 
     async latestApproval(question) {
@@ -89,14 +96,14 @@ export function createApprovals(database: Database): Approvals {
  */
 async function ask(session: Session, request: ApprovalRecord): Promise<ApprovalRecord | undefined> {
   for (;;) {
-    const inserted = await session.run(INSERT, requestValues(request));
+    const inserted = await session.run(INSERT, [REQUESTS.rows([request])]);
     if (inserted.length > 0) return undefined;
 
     const { session_id = '' } = request;
     const [row] = await session.run<Row>(ASKED, [...questionValues(request), session_id]);
     if (row === undefined) continue;
     const asked = approvalOf(row);
-    if (asked.expires_at > request.created_at) return asked;
+    if (!closedAs(asked, request.created_at)) return asked;
     await session.run(ASKED_NO_MORE, [asked.approval_request_id]);
   }
 }
@@ -112,7 +119,10 @@ async function list(database: Database, query: ApprovalQuery): Promise<ApprovalP
   const place = [before?.created_at, before?.approval_request_id];
   const values = [now, status, capabilities, ...place, limit, APPROVALS_LOOKED_AT_MAX];
   const [row] = await database.read<Listed>(LIST, values);
-  const requests = (row?.found ?? []).map(approvalOf);
+  const requests = (row?.found ?? []).map((found) => {
+    const request = approvalOf(found);
+    return amended(request, { status: statusAt(request, now) });
+  });
   const floor = row?.floor && { ...row.floor, created_at: new Date(row.floor.created_at) };
   return { requests, next: requests.length === limit ? requests.at(-1) : (floor ?? undefined) };
 }
@@ -125,20 +135,18 @@ async function approve(
   const ended = await endedActor(session, decision.actor, now);
   if (ended) return ended;
   const request = await hold(session, approval_request_id);
-  const closed = closedBy(request, now);
+  const closed = closedAs(request, now);
   if (closed) return closed;
-  const { length } = request.approvals;
-  const isRepeated = request.approvals.some((approval) => approval.approver === approver);
-  if (isRepeated || length !== decision.approvalsSeen) return 'stale';
-  if ((grant !== undefined) !== (length + 1 === request.approvals_required)) {
-    const state = `${length + 1} of ${request.approvals_required} approvals`;
-    throw new Error(`Cannot approve "${approval_request_id}": grant does not fit ${state}`);
-  }
+  if (isStaleVote(request, decision)) return 'stale';
+  const misfit = misfitGrant(request, grant);
+  if (misfit) throw new Error(`Cannot approve "${approval_request_id}": ${misfit}`);
 
-  const terms = decision.terms && JSON.stringify(decision.terms);
-  await session.run(COUNT, [approval_request_id, length, approver, now, terms, decision.mac]);
+  const { terms, mac } = decision;
+  const place = request.approvals.length;
+  const vote = { approval_request_id, place, approver, approved_at: now, terms, mac };
+  await session.run(COUNT, [VOTES.rows([vote])]);
   if (grant) {
-    await session.run(GRANT, grantValues(grant));
+    await session.run(GRANT, [GRANTS.rows([grant])]);
     const values = ['approved', now, approver, null, grant.grant_id];
     await session.run(DECIDE, [approval_request_id, ...values]);
   }
@@ -153,7 +161,7 @@ async function deny(
 ): Promise<Awaited<ReturnType<ApprovalStore['deny']>>> {
   const ended = await endedActor(session, actor, now);
   if (ended) return ended;
-  const closed = closedBy(await hold(session, approval_request_id), now);
+  const closed = closedAs(await hold(session, approval_request_id), now);
   if (closed) return closed;
 
   await session.run(DECIDE, [approval_request_id, 'denied', now, decided_by, reason, null]);
@@ -170,63 +178,27 @@ async function hold(session: Session, approvalRequestId: string): Promise<Approv
   return approvalOf(row);
 }
 
-function closedBy(request: ApprovalRecord, now: Date): 'decided' | 'expired' | undefined {
-  if (request.status === 'approved' || request.status === 'denied') return 'decided';
-  return request.status === 'expired' || request.expires_at <= now ? 'expired' : undefined;
-}
-
 function questionValues(question: Pick<ApprovalRecord, keyof Question>): unknown[] {
   const { chain, capability, contract_version, parameters_digest } = question;
   return [chain, capability, contract_version, parameters_digest];
 }
 
-function requestValues(request: ApprovalRecord): unknown[] {
-  return [
-    ...[request.approval_request_id, request.capability, request.contract_version],
-    ...[request.scope, request.subject, request.root_principal, request.session_id],
-    ...[request.invocation_id, JSON.stringify(request.parameters), request.parameters_digest],
-    ...[request.preview && JSON.stringify(request.preview), request.preview_digest],
-    ...[JSON.stringify(request.grant_policy), request.approvals_required, request.status],
-    ...[request.created_at, request.expires_at, request.requested_through],
-    ...[request.chain, request.mac],
-  ];
-}
-
-function grantValues(grant: GrantRecord): unknown[] {
-  return [
-    ...[grant.grant_id, grant.approval_request_id, grant.capability, grant.contract_version],
-    ...[grant.scope, grant.subject, grant.root_principal, JSON.stringify(grant.parameters)],
-    ...[grant.parameters_digest, grant.preview_digest, grant.grant_type, grant.session_id],
-    ...[grant.approved_by, grant.issued_at, grant.expires_at, grant.max_uses, grant.uses],
-    ...[grant.signature, grant.approved_through, grant.chain, grant.mac],
-  ];
-}
-
-/** The columns of a record but for its status, which may depend on the time. */
-export const REQUEST_COLUMNS = `r.approval_request_id, r.capability, r.contract_version, r.scope,
-  r.subject, r.root_principal, r.session_id, r.invocation_id, r.parameters, r.parameters_digest,
-  r.preview, r.preview_digest, r.grant_policy, r.approvals_required, r.created_at, r.expires_at,
-  r.decided_at, r.decided_by, r.reason, r.grant_id, r.requested_through, r.chain, r.mac,
-  (SELECT jsonb_agg(jsonb_build_object('approver', a.approver, 'approved_at', a.approved_at,
-    'terms', a.terms, 'place', a.place, 'mac', a.mac) ORDER BY a.place) FROM approvals a
+/** A request with its votes, as `approvalOf` reads it. */
+export const REQUEST_COLUMNS = `${REQUESTS.list('r')},
+  (SELECT jsonb_agg(to_jsonb(a) ORDER BY a.place) FROM approvals a
     WHERE a.approval_request_id = r.approval_request_id) AS approvals`;
 
 const INSERT: Statement = {
   name: 'insert_approval_request',
-  text: `INSERT INTO approval_requests (approval_request_id, capability, contract_version, scope,
-      subject, root_principal, session_id, invocation_id, parameters, parameters_digest, preview,
-      preview_digest, grant_policy, approvals_required, status, created_at, expires_at,
-      requested_through, chain, mac)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
-      $20)
+  text: `${REQUESTS.insert(1)}
     ON CONFLICT (chain, capability, contract_version, parameters_digest,
       (coalesce(session_id, ''))) WHERE is_asked DO NOTHING
-    RETURNING approval_request_id`,
+    RETURNING is_asked`,
 };
 
 const ASKED: Statement = {
   name: 'asked',
-  text: `SELECT ${REQUEST_COLUMNS}, r.status FROM approval_requests r
+  text: `SELECT ${REQUEST_COLUMNS} FROM approval_requests r
     WHERE r.is_asked AND r.chain = $1 AND r.capability = $2 AND r.contract_version = $3
       AND r.parameters_digest = $4 AND coalesce(r.session_id, '') = $5
     FOR UPDATE`,
@@ -234,7 +206,7 @@ const ASKED: Statement = {
 
 export const WAITING: Statement = {
   name: 'waiting_grants',
-  text: `SELECT ${GRANT_COLUMNS} FROM grants
+  text: `SELECT ${GRANTS.list()} FROM grants
     WHERE chain = $1 AND capability = $2 AND contract_version = $3 AND parameters_digest = $4
       AND uses < max_uses AND expires_at > $5
       AND (grant_type <> 'session_bound' OR session_id = $6)
@@ -256,7 +228,7 @@ const ASKED_NO_MORE: Statement = {
 
 const LOAD: Statement = {
   name: 'load_approval',
-  text: `SELECT ${REQUEST_COLUMNS}, r.status FROM approval_requests r
+  text: `SELECT ${REQUEST_COLUMNS} FROM approval_requests r
     WHERE r.approval_request_id = $1`,
 };
 
@@ -270,6 +242,7 @@ const HOLD: Statement = {
   text: 'SELECT FROM approval_requests WHERE approval_request_id = $1 FOR UPDATE',
 };
 
+/** As `statusAt` of `domain/authority/approval-request.ts`. */
 const STATUS_AT = `CASE WHEN r.status = 'pending' AND r.expires_at <= $1 THEN 'expired'
   ELSE r.status END`;
 
@@ -281,7 +254,7 @@ const LIST: Statement = {
         < (coalesce($4::timestamptz, 'infinity'), coalesce($5::text, ''))
       ORDER BY created_at DESC, approval_request_id DESC LIMIT $7::integer
     ), found AS (
-      SELECT ${REQUEST_COLUMNS}, ${STATUS_AT} AS status
+      SELECT ${REQUEST_COLUMNS}
       FROM looked JOIN approval_requests r USING (approval_request_id)
       WHERE ($2::text IS NULL OR ${STATUS_AT} = $2)
         AND ($3::text[] IS NULL OR r.capability = ANY ($3))
@@ -297,14 +270,12 @@ const LIST: Statement = {
 
 const COUNT: Statement = {
   name: 'count_approval',
-  text: `INSERT INTO approvals (approval_request_id, place, approver, approved_at, terms, mac)
-    VALUES ($1, $2, $3, $4, $5, $6)`,
+  text: VOTES.insert(1),
 };
 
 const GRANT: Statement = {
   name: 'insert_grant',
-  text: `INSERT INTO grants (${GRANT_COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
-    $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)`,
+  text: GRANTS.insert(1),
 };
 
 const DECIDE: Statement = {
@@ -323,5 +294,5 @@ const EXPIRE: Statement = {
     )
     UPDATE approval_requests r SET status = 'expired', is_asked = false
     FROM due WHERE r.approval_request_id = due.approval_request_id
-    RETURNING ${REQUEST_COLUMNS}, r.status`,
+    RETURNING ${REQUEST_COLUMNS}`,
 };

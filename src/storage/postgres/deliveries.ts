@@ -6,8 +6,9 @@
 
 import type { DeliveryRecord } from '../port/records.ts';
 import type { ApprovalStore } from '../port/store.ts';
+import type { Row } from '../tables/table.ts';
 import type { Database, Session, Statement } from './connection.ts';
-import { deliveryOf, type Row } from './rows.ts';
+import { DELIVERIES } from './rows.ts';
 
 type Deliveries = Pick<ApprovalStore, 'takeDeliveries' | 'finishDelivery' | 'listDeliveries'>;
 
@@ -15,7 +16,7 @@ export function createDeliveries(database: Database): Deliveries {
   return {
     async takeDeliveries(now, leaseUntil, limit, except = []) {
       const rows = await database.write<Row>(TAKE, [now, leaseUntil, limit, except]);
-      return rows.map(deliveryOf);
+      return rows.map(DELIVERIES.read);
     },
 
     async finishDelivery({ delivery_id, state, error, nextAttempt, now }) {
@@ -24,32 +25,19 @@ export function createDeliveries(database: Database): Deliveries {
 
     async listDeliveries(limit, before) {
       const rows = await database.read<Row>(LIST, [limit, before, Number.MAX_SAFE_INTEGER]);
-      return rows.map(deliveryOf);
+      return rows.map(DELIVERIES.read);
     },
   };
 }
 
-/** A handful at most: one for each configured target. */
 export async function insertDeliveries(
   session: Session,
   deliveries: readonly DeliveryRecord[],
 ): Promise<void> {
-  for (const delivery of deliveries) {
-    await session.run(INSERT, [
-      ...[delivery.delivery_id, delivery.event, delivery.approval_request_id, delivery.target],
-      ...[JSON.stringify(delivery.payload), delivery.state, delivery.attempts],
-      ...[delivery.last_error, delivery.next_attempt_at, delivery.delivered_at],
-    ]);
-  }
+  if (deliveries.length > 0) await session.run(INSERT, [DELIVERIES.rows(deliveries)]);
 }
 
-const COLUMNS = `delivery_id, event, approval_request_id, target, payload, state, attempts,
-  last_error, next_attempt_at, delivered_at`;
-
-const INSERT: Statement = {
-  name: 'insert_delivery',
-  text: `INSERT INTO deliveries (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-};
+const INSERT: Statement = { name: 'insert_deliveries', text: DELIVERIES.insert(1) };
 
 const TAKE: Statement = {
   name: 'take_deliveries',
@@ -61,9 +49,9 @@ const TAKE: Statement = {
       ORDER BY d.next_attempt_at NULLS FIRST, d.place LIMIT $3 FOR UPDATE SKIP LOCKED
     ), taken AS (
       UPDATE deliveries SET leased_until = $2 FROM due WHERE delivery_id = due_id
-      RETURNING ${COLUMNS}, place
+      RETURNING ${DELIVERIES.list()}, place
     )
-    SELECT ${COLUMNS} FROM taken ORDER BY next_attempt_at NULLS FIRST, place`,
+    SELECT ${DELIVERIES.list()} FROM taken ORDER BY next_attempt_at NULLS FIRST, place`,
 };
 
 /** A delivery that was given up or made stays so: a slow sender's word comes too late. */
@@ -77,7 +65,7 @@ const FINISH: Statement = {
 
 const LIST: Statement = {
   name: 'list_deliveries',
-  text: `SELECT ${COLUMNS} FROM deliveries
+  text: `SELECT ${DELIVERIES.list()} FROM deliveries
     WHERE place < coalesce((SELECT b.place FROM deliveries b WHERE b.delivery_id = $2), $3)
     ORDER BY place DESC LIMIT $1`,
 };

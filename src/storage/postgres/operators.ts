@@ -7,10 +7,11 @@
 import type { EntryRecord } from '../../domain/log/entry.ts';
 import type { FreezeRecord } from '../port/records.ts';
 import type { OperatorStore } from '../port/store.ts';
+import type { Row } from '../tables/table.ts';
 import { endedActor } from './calls/actor.ts';
 import type { Database, Session, Statement } from './connection.ts';
 import { enqueueFrom, entryValues } from './log/entries.ts';
-import { freezeOf, type Row } from './rows.ts';
+import { FREEZES } from './rows.ts';
 import { ENTRY_COLUMNS } from './schema/log.ts';
 
 export function createOperators(database: Database, now: () => Date): OperatorStore {
@@ -37,12 +38,12 @@ export function createOperators(database: Database, now: () => Date): OperatorSt
     async freezesUnder(keys) {
       const [whats, targets] = [keys.map(({ what }) => what), keys.map(({ target }) => target)];
       const rows = await database.read<Row>(UNDER, [whats, targets]);
-      return rows.map(freezeOf);
+      return rows.map(FREEZES.read);
     },
 
     async listFreezes(limit, after) {
       const place = [after?.frozen_at, after?.what, after?.target];
-      const freezes = (await database.read<Row>(LIST, [...place, limit])).map(freezeOf);
+      const freezes = (await database.read<Row>(LIST, [...place, limit])).map(FREEZES.read);
       return { freezes, next: freezes.length === limit ? freezes.at(-1) : undefined };
     },
 
@@ -55,18 +56,14 @@ export function createOperators(database: Database, now: () => Date): OperatorSt
 
 const FIRST = ENTRY_COLUMNS.length + 1;
 
-const COLUMNS = 'what, target, reason, frozen_by, frozen_at, until, mac';
-
 /** Freezes in a transaction that is under way. */
 export async function runFreeze(
   session: Session,
   freeze: FreezeRecord,
   entry: EntryRecord,
 ): Promise<void> {
-  const { what, target, reason, frozen_by, frozen_at, until, mac } = freeze;
   await session.run(HOLD_FREEZES);
-  const values = [what, target, reason, frozen_by, frozen_at, until, mac];
-  await session.run(FREEZE, [...entryValues(entry), ...values]);
+  await session.run(FREEZE, [...entryValues(entry), FREEZES.rows([freeze])]);
 }
 
 /**
@@ -81,12 +78,9 @@ const HOLD_FREEZES: Statement = {
 const FREEZE: Statement = {
   name: 'freeze',
   text: `WITH entry AS (${enqueueFrom(1, '')})
-    INSERT INTO freezes (${COLUMNS})
-    VALUES ($${FIRST}, $${FIRST + 1}, $${FIRST + 2}, $${FIRST + 3}, $${FIRST + 4}, $${FIRST + 5},
-      $${FIRST + 6})
-    ON CONFLICT (what, target) DO UPDATE SET reason = EXCLUDED.reason,
-      frozen_by = EXCLUDED.frozen_by, frozen_at = EXCLUDED.frozen_at, until = EXCLUDED.until,
-      mac = EXCLUDED.mac`,
+    ${FREEZES.insert(FIRST)}
+    ON CONFLICT (what, target)
+      DO UPDATE SET (${FREEZES.list()}) = ROW (${FREEZES.list('EXCLUDED')})`,
 };
 
 const UNFREEZE: Statement = {
@@ -98,14 +92,14 @@ const UNFREEZE: Statement = {
 
 const UNDER: Statement = {
   name: 'freezes_under',
-  text: `SELECT ${COLUMNS}
+  text: `SELECT ${FREEZES.list()}
     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS key (what, target, place)
     JOIN freezes USING (what, target) ORDER BY place`,
 };
 
 const LIST: Statement = {
   name: 'list_freezes',
-  text: `SELECT ${COLUMNS} FROM freezes
+  text: `SELECT ${FREEZES.list()} FROM freezes
     WHERE (frozen_at, what, target)
       < (coalesce($1::timestamptz, 'infinity'), coalesce($2::text, ''), coalesce($3::text, ''))
     ORDER BY frozen_at DESC, what DESC, target DESC LIMIT $4`,

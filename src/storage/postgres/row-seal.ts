@@ -17,10 +17,10 @@ import {
   requestRows,
   type StoredRow,
 } from '../port/row-store.ts';
+import type { Row } from '../tables/table.ts';
 import { REQUEST_COLUMNS } from './approvals.ts';
-import { GRANT_COLUMNS } from './calls/admission.ts';
 import type { Database, Session, Statement } from './connection.ts';
-import { approvalOf, bindingOf, fixedOf, freezeOf, grantOf, linkOf, type Row } from './rows.ts';
+import { approvalOf, BINDINGS, FREEZES, fixedOf, GRANTS, linkOf } from './rows.ts';
 import { MIGRATION_LOCK, PATIENCE } from './schema/migrations.ts';
 import { tokenJson } from './tokens.ts';
 
@@ -91,17 +91,17 @@ const READERS: Readonly<Record<RowTable, (id: string, row: Row) => StoredRow[]>>
     if (!revoked_at) return [kept];
     return [kept, { kind: 'revocation', id, row: { token_id: id, revoked_at }, mac: revoked_mac }];
   },
-  freezes(id, { scan_key: _, ...row }) {
-    const freeze = freezeOf(row);
+  freezes(id, row) {
+    const freeze = FREEZES.read(row);
     return [{ kind: 'freeze', id, row: freeze, mac: freeze.mac }];
   },
-  bindings(id, { scan_key: _, ...row }) {
-    const binding = bindingOf(row);
+  bindings(id, row) {
+    const binding = BINDINGS.read(row);
     return [{ kind: 'binding', id, row: binding, mac: binding.mac }];
   },
   approval_requests: (_, row) => requestRows(approvalOf(row)),
   grants(id, row) {
-    const grant = grantOf(row);
+    const grant = GRANTS.read(row);
     return [{ kind: 'grant', id, row: grant, mac: grant.mac }];
   },
 };
@@ -133,12 +133,8 @@ const SCAN: Readonly<Record<RowTable, Statement>> = {
   ),
   freezes: scan('freezes', "(t.what || ' ' || t.target)", 't.*'),
   bindings: scan('bindings', 't.binding_id', 't.*'),
-  approval_requests: scan(
-    'approval_requests',
-    'r.approval_request_id',
-    `${REQUEST_COLUMNS}, r.status`,
-  ),
-  grants: scan('grants', 't.grant_id', GRANT_COLUMNS),
+  approval_requests: scan('approval_requests', 'r.approval_request_id', REQUEST_COLUMNS),
+  grants: scan('grants', 't.grant_id', GRANTS.list()),
 };
 
 function keep(kind: StoredRow['kind'], table: string, set: string, key: string): Statement {

@@ -1,61 +1,90 @@
 /**
  * Rows of the database and the records they stand for.
  *
- * A column without a value is a field that is left out. Where a row came as JSON its times are text
- * and its amounts are strings; the same readers take both forms.
+ * A record is written as JSON, which the database makes a row of. Where a row comes back as JSON its times
+ * are text and its amounts are strings; the same readers take both forms.
  *
  * @module
  */
 
-import type { GrantTerms } from '../../domain/authority/grant.ts';
 import type { StoredEntry } from '../../domain/log/entry.ts';
-import { toMinor } from '../../domain/values/money.ts';
-import type { Budget } from '../../protocol/primitives.ts';
-import type { StepRecord } from '../port/composition-store.ts';
+import { amended } from '../../domain/values/amended.ts';
 import type {
   ApprovalRecord,
-  BindingRecord,
   BudgetState,
   Charge,
-  CheckpointRecord,
-  DeliveryRecord,
-  FreezeRecord,
-  GrantRecord,
   IntentRecord,
   LineageLink,
   TokenRecord,
 } from '../port/records.ts';
 import { remembered, shared, TOKENS_REMEMBERED_MAX } from '../port/remembered.ts';
-import { ceilingOf, revokedAt } from '../port/row-forms.ts';
+import { ceilingOf, listedVotes, revokedAt } from '../port/row-forms.ts';
+import { AS_IS, type Dialect, type Row, type Table, tableIn } from '../tables/table.ts';
+import * as described from '../tables/tables.ts';
 
-/** A row as the driver or JSON gives it. */
-export type Row = Readonly<Record<string, unknown>>;
+const POSTGRES: Dialect = {
+  codecs: {
+    text: AS_IS,
+    list: AS_IS,
+    json: AS_IS,
+    integer: { write: AS_IS.write, read: Number },
+    amount: { write: String, read: amountOf },
+    time: { write: AS_IS.write, read: timeOf },
+    bytes: { write: (bytes) => `\\x${Buffer.from(bytes).toString('hex')}`, read: AS_IS.read },
+  },
+  chargeColumns: () => ['currency', 'amount'],
+};
 
-/** Field by field, unlike the others: every call reads a token. */
-export function tokenOf(row: Row): TokenRecord {
-  const token = row as unknown as TokenRecord;
-  return {
-    token_id: token.token_id,
-    parent_token_id: token.parent_token_id ?? undefined,
-    lineage: token.lineage,
-    chain: token.chain,
-    subject: token.subject,
-    root_principal: token.root_principal,
-    scope: token.scope,
-    capability: token.capability ?? undefined,
-    purpose: token.purpose,
-    budget: budgetFieldOf(row),
-    caller_class: token.caller_class,
-    concurrent_branches: token.concurrent_branches,
-    depth: token.depth,
-    max_delegation_depth: token.max_delegation_depth,
-    session_id: token.session_id ?? undefined,
-    issued_at: timeOf(row.issued_at),
-    expires_at: timeOf(row.expires_at),
-    kid: token.kid,
-    claims_digest: token.claims_digest,
-    mac: token.mac ?? undefined,
+export interface PostgresTable<Kept> extends Table<Kept> {
+  /** Inserts the rows that the parameter has as JSON; `clauses` join others, and choose. */
+  insert(parameter: number, clauses?: string): string;
+  /** The record as a row in JSON. */
+  row(record: Kept): Row;
+  /** The value of a parameter that `insert` reads. */
+  rows(records: readonly Kept[]): string | null;
+}
+
+function postgresTable<Kept>(description: described.Description<Kept>): PostgresTable<Kept> {
+  const table = tableIn(POSTGRES, description);
+  const { name, columns, list, values } = table;
+  const row = (record: Kept): Row => {
+    const stored: Record<string, unknown> = {};
+    for (const [place, value] of values(record).entries()) stored[columns[place] as string] = value;
+    return stored;
   };
+  return {
+    ...table,
+    insert: (parameter, clauses = '') =>
+      `INSERT INTO ${name} (${list()}) SELECT ${list('new')}
+       FROM jsonb_populate_recordset(NULL::${name}, $${parameter}::jsonb) new ${clauses}`,
+    row,
+    rows: (records) => (records.length === 0 ? null : JSON.stringify(records.map(row))),
+  };
+}
+
+export const TOKENS = postgresTable(described.TOKENS);
+export const BUDGETS = postgresTable(described.BUDGETS);
+export const DEBTS = postgresTable(described.DEBTS);
+export const FREEZES = postgresTable(described.FREEZES);
+export const BINDINGS = postgresTable(described.BINDINGS);
+export const REQUESTS = postgresTable(described.REQUESTS);
+export const VOTES = postgresTable(described.VOTES);
+export const GRANTS = postgresTable(described.GRANTS);
+export const DELIVERIES = postgresTable(described.DELIVERIES);
+export const KEYS = postgresTable(described.KEYS);
+export const STEPS = postgresTable(described.STEPS);
+export const ROLLBACKS = postgresTable(described.ROLLBACKS);
+export const CHECKPOINTS = postgresTable(described.CHECKPOINTS);
+
+/** A token's row with the currency and the ceiling of its budget's. */
+export function tokenOf(row: Row): TokenRecord {
+  const { currency, max } = row;
+  const code = String(currency);
+  return amended(TOKENS.read(row), {
+    budget: isAbsent(currency)
+      ? undefined
+      : { currency: code, max_amount: ceilingOf(amountOf(max), code) },
+  });
 }
 
 /** What never changes in a token's row, of one text: the record is shared, and frozen. */
@@ -123,80 +152,33 @@ export function ceilingsOf(lineage: readonly LineageLink[]): Row | undefined {
   return ceilings;
 }
 
-export function budgetOf(row: Row): BudgetState {
-  return {
-    token_id: String(row.token_id),
-    currency: String(row.currency),
-    max: amountOf(row.max),
-    reserved: amountOf(row.reserved),
-    consumed: amountOf(row.consumed),
-  };
-}
-
-/** Minor units of a token's budget. One that cannot be read was never checked: a defect. */
-export function budgetMax({ currency, max_amount }: Budget): bigint {
-  const max = toMinor(max_amount, currency);
-  if (max === undefined) throw new Error(`Cannot keep a budget of ${max_amount} "${currency}"`);
-  return max;
-}
-
-export function freezeOf(row: Row): FreezeRecord {
-  return { ...given<FreezeRecord>(row), ...times(row, ['frozen_at', 'until']) };
-}
-
-export function grantOf(row: Row): GrantRecord {
-  return { ...given<GrantRecord>(row), ...times(row, ['issued_at', 'expires_at']) };
-}
-
-export function bindingOf(row: Row): BindingRecord {
-  return {
-    ...given<BindingRecord>(row, ['currency', 'amount']),
-    ...times(row, ['issued_at']),
-    ...optional('price', chargeOf(row)),
-  };
-}
-
 export function intentOf(row: Row): IntentRecord {
+  const intent = row as unknown as IntentRecord;
   return {
-    ...given<IntentRecord>(row, ['currency', 'amount']),
-    ...times(row, ['admitted_at']),
-    ...optional('charge', chargeOf(row)),
+    operation_id: intent.operation_id,
+    invocation_id: intent.invocation_id,
+    token_id: intent.token_id,
+    subject: intent.subject,
+    root_principal: intent.root_principal,
+    capability: intent.capability,
+    charge: chargeOf(row),
+    facts: intent.facts,
+    instance_id: intent.instance_id,
+    admitted_at: timeOf(intent.admitted_at),
   };
 }
 
-export function stepOf(row: Row): StepRecord {
-  return given<StepRecord>(row);
-}
-
+/** A request's row with `approvals`, the rows of its votes in order. */
 export function approvalOf(row: Row): ApprovalRecord {
-  const approvals = (row.approvals ?? []) as Row[];
-  return {
-    ...given<ApprovalRecord>(row),
-    ...times(row, ['created_at', 'expires_at', 'decided_at']),
-    approvals: approvals.map((approval, index) => ({
-      approver: String(approval.approver),
-      approved_at: timeOf(approval.approved_at),
-      ...optional('terms', (approval.terms as GrantTerms | null) ?? undefined),
-      ...optional('place', Number(approval.place) === index ? undefined : Number(approval.place)),
-      ...optional('mac', (approval.mac as string | null) ?? undefined),
-    })),
-  };
-}
-
-export function deliveryOf(row: Row): DeliveryRecord {
-  return { ...given<DeliveryRecord>(row), ...times(row, ['next_attempt_at', 'delivered_at']) };
+  const votes = (row.approvals ?? []) as Row[];
+  return amended(REQUESTS.read(row), { approvals: listedVotes(votes.map(VOTES.read)) });
 }
 
 export function storedEntryOf(row: Row): StoredEntry {
-  return { ...given<StoredEntry>(row), sequence: Number(row.sequence) };
-}
-
-export function checkpointOf(row: Row): CheckpointRecord {
-  return {
-    ...given<CheckpointRecord>(row),
+  const given = Object.entries(row).filter(([, value]) => !isAbsent(value));
+  return amended(Object.fromEntries(given) as unknown as StoredEntry, {
     sequence: Number(row.sequence),
-    size: Number(row.size),
-  };
+  });
 }
 
 /** An array parameter of one column of many records. */
@@ -205,26 +187,6 @@ export function column<Item>(
   read: (item: Item) => unknown,
 ): readonly unknown[] {
   return items.map((item) => read(item) ?? null);
-}
-
-/** The columns that have a value, without those that are read otherwise. */
-function given<Record_>(row: Row, without: readonly string[] = []): Record_ {
-  const said = Object.entries(row).filter(
-    ([name, value]) => !isAbsent(value) && !without.includes(name),
-  );
-  return Object.fromEntries(said) as Record_;
-}
-
-function times<Name extends string>(row: Row, names: readonly Name[]): { [N in Name]: Date } {
-  const said = names.filter((name) => !isAbsent(row[name]));
-  return Object.fromEntries(said.map((name) => [name, timeOf(row[name])])) as { [N in Name]: Date };
-}
-
-function optional<Name extends string, Value>(
-  name: Name,
-  value: Value | undefined,
-): { [N in Name]?: Value } {
-  return (value === undefined ? {} : { [name]: value }) as { [N in Name]?: Value };
 }
 
 export function timeOf(value: unknown): Date {
@@ -238,12 +200,6 @@ function amountOf(value: unknown): bigint {
 export function chargeOf({ currency, amount }: Row): Charge | undefined {
   if (isAbsent(currency)) return undefined;
   return { currency: String(currency), amount: amountOf(amount) };
-}
-
-function budgetFieldOf({ currency, max }: Row): Budget | undefined {
-  if (isAbsent(currency)) return undefined;
-  const code = String(currency);
-  return { currency: code, max_amount: ceilingOf(amountOf(max), code) };
 }
 
 function isAbsent(value: unknown): value is null | undefined {

@@ -10,13 +10,14 @@
 
 import type { EntryRecord } from '../../domain/log/entry.ts';
 import type { TokenRecord } from '../port/records.ts';
-import type { RevocationFacts } from '../port/row-forms.ts';
+import { newBudget, type RevocationFacts } from '../port/row-forms.ts';
 import type { ChildBounds, ChildState, TokenStore } from '../port/store.ts';
+import type { Row } from '../tables/table.ts';
 import { createSharing } from './batch.ts';
 import { judgedActor } from './calls/actor.ts';
 import type { Database, Session, Statement } from './connection.ts';
 import { enqueue, enqueueAllFrom, enqueueFrom, entryColumns, entryValues } from './log/entries.ts';
-import { budgetMax, chargeOf, fixedOf, linkOf, type Row, sealOf } from './rows.ts';
+import { BUDGETS, chargeOf, fixedOf, linkOf, sealOf, TOKENS } from './rows.ts';
 import { GATE } from './schema/functions.ts';
 import { ENTRY_COLUMNS } from './schema/log.ts';
 
@@ -79,13 +80,11 @@ interface Issued {
 }
 
 async function insertRoots(database: Database, issued: readonly Issued[]): Promise<undefined[]> {
-  const budgets = issued.flatMap(({ token: { token_id, budget } }) => {
-    return budget ? [{ token_id, currency: budget.currency, max: `${budgetMax(budget)}` }] : [];
-  });
+  const tokens = issued.map(({ token }) => token);
   await database.write(INSERT_ROOTS, [
     ...entryColumns(issued.map(({ entry }) => entry)),
-    JSON.stringify(issued.map(({ token }) => token)),
-    JSON.stringify(budgets),
+    TOKENS.rows(tokens),
+    BUDGETS.rows(tokens.flatMap((token) => newBudget(token) ?? [])),
   ]);
   return issued.map(() => undefined);
 }
@@ -95,14 +94,13 @@ async function insertChild(
   { token, entry }: Issued,
   bounds: ChildBounds,
 ): Promise<ChildAnswer> {
+  const budget = newBudget(token);
   const [row] = await database.write<{ answer: ChildAnswer }>(INSERT_CHILD, [
     ...entryValues(entry),
-    ...[token.token_id, token.parent_token_id, token.lineage, token.subject, token.root_principal],
-    ...[token.scope, token.capability, JSON.stringify(token.purpose), token.caller_class],
-    ...[token.concurrent_branches, token.depth, token.max_delegation_depth, token.session_id],
-    ...[token.issued_at, token.expires_at, token.kid, token.claims_digest],
-    ...[token.budget?.currency, token.budget && budgetMax(token.budget)],
-    ...[bounds.now, bounds.childrenMax, token.chain, token.mac],
+    TOKENS.rows([token]),
+    BUDGETS.rows(budget ? [budget] : []),
+    bounds.now,
+    bounds.childrenMax,
     bounds.judged && sealOf(bounds.judged),
   ]);
   return (row as { answer: ChildAnswer }).answer;
@@ -129,12 +127,6 @@ async function revoke(
 }
 
 const FIRST = ENTRY_COLUMNS.length + 1;
-const at = (place: number, type: string): string => `$${FIRST + place}::${type}`;
-
-const COLUMNS = `token_id, parent_token_id, lineage, subject, root_principal, scope, capability,
-  purpose, caller_class, concurrent_branches, depth, max_delegation_depth, session_id, issued_at,
-  expires_at, kid, claims_digest, chain, mac`;
-
 const UNREVOKED_ROOTS: Statement = {
   name: 'unrevoked_roots',
   text: `SELECT token_id FROM tokens
@@ -145,37 +137,22 @@ const UNREVOKED_ROOTS: Statement = {
 
 const INSERT_ROOTS: Statement = {
   name: 'insert_roots',
-  text: `WITH token AS (
-      INSERT INTO tokens (${COLUMNS})
-      SELECT ${COLUMNS} FROM jsonb_populate_recordset(NULL::tokens, ${at(0, 'jsonb')})
-    ), budget AS (
-      INSERT INTO budgets (token_id, currency, max)
-      SELECT token_id, currency, max
-      FROM jsonb_populate_recordset(NULL::budgets, ${at(1, 'jsonb')})
-    )
+  text: `WITH token AS (${TOKENS.insert(FIRST)}), budget AS (${BUDGETS.insert(FIRST + 1)})
     ${enqueueAllFrom(1, '')}`,
 };
+
+const CLAIMED = "step WHERE answer = 'inserted'";
 
 const INSERT_CHILD: Statement = {
   name: 'insert_child',
   text: `WITH step AS MATERIALIZED (
-      SELECT writ_claim_child(${at(0, 'text')}, ${at(2, 'text[]')}, ${at(1, 'text')},
-        ${at(19, 'timestamptz')}, ${at(20, 'integer')}, ${at(23, 'text')}) AS answer
-    ), token AS (
-      INSERT INTO tokens (${COLUMNS})
-      SELECT ${at(0, 'text')}, ${at(1, 'text')}, ${at(2, 'text[]')}, ${at(3, 'text')},
-        ${at(4, 'text')}, ${at(5, 'text[]')}, ${at(6, 'text')}, ${at(7, 'jsonb')},
-        ${at(8, 'text')}, ${at(9, 'text')}, ${at(10, 'integer')}, ${at(11, 'integer')},
-        ${at(12, 'text')}, ${at(13, 'timestamptz')}, ${at(14, 'timestamptz')},
-        ${at(15, 'text')}, ${at(16, 'text')}, ${at(21, 'text')}, ${at(22, 'text')}
-      FROM step WHERE answer = 'inserted'
-    ), budget AS (
-      INSERT INTO budgets (token_id, currency, max)
-      SELECT ${at(0, 'text')}, ${at(17, 'text')}, ${at(18, 'bigint')}
-      FROM step WHERE answer = 'inserted' AND ${at(17, 'text')} IS NOT NULL
-    ), entry AS (
-      ${enqueueFrom(1, "FROM step WHERE answer = 'inserted'")}
-    )
+      SELECT writ_claim_child(token_id, lineage, parent_token_id, $${FIRST + 2}::timestamptz,
+        $${FIRST + 3}::integer, $${FIRST + 4}::text) AS answer
+      FROM jsonb_populate_recordset(NULL::tokens, $${FIRST}::jsonb)
+    ),
+    token AS (${TOKENS.insert(FIRST, `, ${CLAIMED}`)}),
+    budget AS (${BUDGETS.insert(FIRST + 1, `, ${CLAIMED}`)}),
+    entry AS (${enqueueFrom(1, `FROM ${CLAIMED}`)})
     SELECT answer FROM step`,
 };
 

@@ -12,10 +12,11 @@ import { amended } from '../../../domain/values/amended.ts';
 import type { Admission, Admitted, InvocationStore, Refused } from '../../port/invocation-store.ts';
 import type { BudgetState } from '../../port/records.ts';
 import { StoreUnavailable } from '../../port/store.ts';
+import type { Row } from '../../tables/table.ts';
 import { BATCH_PATIENCE_MS, createSharing } from '../batch.ts';
 import type { Database, Statement } from '../connection.ts';
 import { REFUSED, raised } from '../failure.ts';
-import { budgetOf, ceilingsOf, freezeOf, grantOf, type Row, sealOf } from '../rows.ts';
+import { BUDGETS, ceilingsOf, FREEZES, GRANTS, KEYS, sealOf } from '../rows.ts';
 import { resolved } from './resolve.ts';
 
 /**
@@ -119,7 +120,7 @@ async function findOut(database: Database, operationId: string): Promise<Judged 
 }
 
 function budgetsOf(rows: readonly Row[] | null | undefined): { budgets: BudgetState[] } {
-  return { budgets: (rows ?? []).map(budgetOf) };
+  return { budgets: (rows ?? []).map(BUDGETS.read) };
 }
 
 interface Raised {
@@ -143,15 +144,15 @@ async function refusalOf(
     case 'expired':
       return { admitted: false, reason, token_id };
     case 'frozen':
-      return { admitted: false, reason, freeze: freezeOf(freeze) };
+      return { admitted: false, reason, freeze: FREEZES.read(freeze) };
     case 'budget':
     case 'currency':
-      return { admitted: false, reason, budget: budgetOf(budget) };
+      return { admitted: false, reason, budget: BUDGETS.read(budget) };
     case 'busy':
       return { admitted: false, reason, token_id, until: new Date(until) };
     case 'grant': {
       const [row] = await database.read<Row>(GRANT, [request.grant?.grant_id]);
-      return { admitted: false, reason, ...(row && { grant: grantOf(row) }) };
+      return { admitted: false, reason, ...(row && { grant: GRANTS.read(row) }) };
     }
     case 'key':
       return keyRefusal(database, request);
@@ -160,24 +161,10 @@ async function refusalOf(
 
 async function keyRefusal(database: Database, { idempotency }: Admission): Promise<Refused> {
   const { chain, capability, key } = idempotency ?? {};
-  const [row] = await database.read<KeyRow>(KEY, [chain, capability, key]);
+  const [row] = await database.read<Row>(KEY, [chain, capability, key]);
   // Keys are reclaimed, never removed, so whoever had it is there or has a successor.
   if (row === undefined) throw new Error(`Cannot read key "${key}": it is gone`);
-  const { answer, ...record } = row;
-  return {
-    admitted: false,
-    reason: 'key',
-    record: { ...record, ...(answer && { answer }) },
-  };
-}
-
-interface KeyRow {
-  readonly chain: string;
-  readonly capability: string;
-  readonly key: string;
-  readonly fingerprint: string;
-  readonly operation_id: string;
-  readonly answer: Uint8Array | null;
+  return { admitted: false, reason: 'key', record: KEYS.read(row) };
 }
 
 const ADMIT: Statement = {
@@ -197,17 +184,13 @@ const INTENT: Statement = {
   text: 'SELECT state, result FROM intents WHERE operation_id = $1',
 };
 
-export const GRANT_COLUMNS = `grant_id, approval_request_id, capability, contract_version, scope,
-  subject, root_principal, parameters, parameters_digest, preview_digest, grant_type, session_id,
-  approved_by, issued_at, expires_at, max_uses, uses, signature, approved_through, chain, mac`;
-
 const GRANT: Statement = {
   name: 'grant',
-  text: `SELECT ${GRANT_COLUMNS} FROM grants WHERE grant_id = $1`,
+  text: `SELECT ${GRANTS.list()} FROM grants WHERE grant_id = $1`,
 };
 
 const KEY: Statement = {
   name: 'key',
-  text: `SELECT chain, capability, key, fingerprint, operation_id, answer FROM idempotency
+  text: `SELECT ${KEYS.list()} FROM idempotency
     WHERE chain = $1 AND capability = $2 AND key = $3`,
 };

@@ -15,9 +15,10 @@ import type {
   EndedStep,
   KeptWithStep,
 } from '../../port/composition-store.ts';
+import type { Row } from '../../tables/table.ts';
 import type { Database, Session, Statement } from '../connection.ts';
-import { bindingRows, enqueue } from '../log/entries.ts';
-import { intentOf, type Row, stepOf, timeOf } from '../rows.ts';
+import { enqueue } from '../log/entries.ts';
+import { BINDINGS, intentOf, ROLLBACKS, STEPS, timeOf } from '../rows.ts';
 import { INTENT_COLUMNS } from './intents.ts';
 import { keepOverrun } from './overruns.ts';
 import { resolved } from './resolve.ts';
@@ -81,8 +82,8 @@ async function end(
     const repeated = await session.run(REPEATED, [...key, entry?.entry_id]);
     return repeated.length === 1;
   }
-  if (bindings.length > 0) await session.run(BINDINGS, [bindingRows(bindings)]);
-  if (rollback) await session.run(ROLLBACK, [JSON.stringify(rollback)]);
+  if (bindings.length > 0) await session.run(STEP_BINDINGS, [BINDINGS.rows(bindings)]);
+  if (rollback) await session.run(ROLLBACK, [ROLLBACKS.rows([rollback])]);
   if (entry) await enqueue(session, entry);
   if (overrun) await keepOverrun(session, overrun);
   return true;
@@ -95,13 +96,12 @@ async function adopt(
 ): Promise<AdoptedComposition | undefined> {
   const [row] = await session.run<Row>(ADOPT, [instanceId, silentSince]);
   if (row === undefined) return undefined;
-  const { state, composing, ...intent } = row;
   const steps = await session.run<Row>(TRAIL, [row.operation_id]);
   return {
-    intent: intentOf(intent),
-    isSettled: state === 'settled',
-    parameters: composing as JsonObject,
-    steps: steps.map(stepOf),
+    intent: intentOf(row),
+    isSettled: row.state === 'settled',
+    parameters: row.composing as JsonObject,
+    steps: steps.map(STEPS.read),
   };
 }
 
@@ -142,21 +142,12 @@ const REPEATED: Statement = {
       AND invocation_id = $4 AND outcome = $5 AND entry_id IS NOT DISTINCT FROM $6`,
 };
 
-const BINDINGS: Statement = {
-  name: 'step_bindings',
-  text: `INSERT INTO bindings
-      (binding_id, type, capability, root_principal, currency, amount, data, issued_at, mac)
-    SELECT b.binding_id, b.type, b.capability, b.root_principal, b.currency, b.amount, b.data,
-      b.issued_at, b.mac FROM jsonb_populate_recordset(NULL::bindings, $1) b`,
-};
+const STEP_BINDINGS: Statement = { name: 'step_bindings', text: BINDINGS.insert(1) };
 
 const ROLLBACK: Statement = {
   name: 'step_rollback',
-  text: `INSERT INTO rollbacks AS r (capability, root_principal, digest, until)
-    SELECT n.capability, n.root_principal, n.digest, n.until
-    FROM jsonb_populate_record(NULL::rollbacks, $1) n
-    ON CONFLICT (capability, root_principal, digest)
-      DO UPDATE SET until = greatest(r.until, EXCLUDED.until)`,
+  text: `${ROLLBACKS.insert(1)} ON CONFLICT (capability, root_principal, digest)
+    DO UPDATE SET until = greatest(rollbacks.until, EXCLUDED.until)`,
 };
 
 const ADOPT: Statement = {
@@ -178,8 +169,7 @@ const RETURN: Statement = {
 
 const TRAIL: Statement = {
   name: 'composition_trail',
-  text: `SELECT operation_id, role, step_id, invocation_id, capability, parameters, outcome, output,
-      failure_type, drawn FROM steps WHERE operation_id = $1 ORDER BY place`,
+  text: `SELECT ${STEPS.list()} FROM steps WHERE operation_id = $1 ORDER BY place`,
 };
 
 const ROLLBACK_UNTIL: Statement = {

@@ -5,10 +5,11 @@
  */
 
 import type { InvocationStore } from '../../port/invocation-store.ts';
+import type { Row } from '../../tables/table.ts';
 import type { Database, Session, Statement } from '../connection.ts';
 import { enqueue } from '../log/entries.ts';
 import { eraseLate } from '../log/erase.ts';
-import { intentOf, type Row } from '../rows.ts';
+import { intentOf } from '../rows.ts';
 import { endedActor } from './actor.ts';
 import { keepOverrun } from './overruns.ts';
 

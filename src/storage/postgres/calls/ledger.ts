@@ -17,22 +17,22 @@ import {
   showRow,
   type UnknownCall,
 } from '../../port/ledger-store.ts';
+import type { Row } from '../../tables/table.ts';
 import { REQUEST_COLUMNS } from '../approvals.ts';
 import type { Database, Session, Statement } from '../connection.ts';
 import { PATIENCE } from '../inspect.ts';
 import { SCAN } from '../log/log.ts';
 import {
   approvalOf,
-  budgetOf,
-  freezeOf,
-  grantOf,
-  type Row,
+  BUDGETS,
+  DEBTS,
+  FREEZES,
+  GRANTS,
   storedEntryOf,
   timeOf,
   tokenOf,
 } from '../rows.ts';
 import { ENTRY_COLUMNS } from '../schema/log.ts';
-import { GRANT_COLUMNS } from './admission.ts';
 
 /** Rows held at once. */
 const PAGE = 500;
@@ -50,19 +50,19 @@ export function createLedgerReader(database: Database): LedgerStore['readLedger'
 }
 
 async function readRows(session: Session, see: LedgerSight): Promise<void> {
-  for await (const row of pagesOf(session, TOKENS, 'token_id')) {
+  for await (const row of pagesOf(session, READ_TOKENS, 'token_id')) {
     showRow(see, ['token', String(row.token_id)], () => see.token(tokenStateOf(row)));
   }
-  for (const debt of await session.run<Debt>(DEBTS)) see.debt(debt);
-  for await (const row of pagesOf(session, REQUESTS, 'approval_request_id')) {
+  for (const debt of await session.run<Debt>(READ_DEBTS)) see.debt(debt);
+  for await (const row of pagesOf(session, READ_REQUESTS, 'approval_request_id')) {
     const id = String(row.approval_request_id);
     showRow(see, ['request', id], () => see.request(approvalOf(row)));
   }
-  for await (const row of pagesOf(session, GRANTS, 'grant_id')) {
-    showRow(see, ['grant', String(row.grant_id)], () => see.grant(grantOf(row)));
+  for await (const row of pagesOf(session, READ_GRANTS, 'grant_id')) {
+    showRow(see, ['grant', String(row.grant_id)], () => see.grant(GRANTS.read(row)));
   }
-  for (const row of await session.run<FreezeRow>(FREEZES)) {
-    showRow(see, ['freeze', freezeKey(row)], () => see.freeze(freezeOf(row)));
+  for (const row of await session.run<FreezeRow>(READ_FREEZES)) {
+    showRow(see, ['freeze', freezeKey(row)], () => see.freeze(FREEZES.read(row)));
   }
 }
 
@@ -108,13 +108,13 @@ async function* pagesOf(session: Session, statement: Statement, key: string): As
   }
 }
 
-function tokenStateOf({ reserved, consumed, revoked_at, children, parent, ...row }: Row) {
-  const hasBudget = row.currency !== null;
+function tokenStateOf(row: Row) {
+  const { revoked_at, children, parent } = row;
   return {
     token: tokenOf(row),
     parent: parent === null ? undefined : tokenOf(parent as Row),
     revoked_at: revoked_at === null ? undefined : timeOf(revoked_at),
-    budget: hasBudget ? budgetOf({ ...row, reserved, consumed }) : undefined,
+    budget: row.currency === null ? undefined : BUDGETS.read(row),
     children: Number(children ?? 0),
   };
 }
@@ -167,7 +167,7 @@ const OLD_KEYS: Statement = {
     WHERE l.sequence < (SELECT max(first) FROM origins)`,
 };
 
-const TOKENS: Statement = {
+const READ_TOKENS: Statement = {
   name: 'ledger_tokens',
   text: `SELECT t.*, b.currency, b.max, b.reserved, b.consumed, f.children,
       (SELECT to_jsonb(p) || jsonb_build_object('currency', pb.currency, 'max', pb.max)
@@ -177,23 +177,23 @@ const TOKENS: Statement = {
     WHERE t.token_id > $1 ORDER BY t.token_id LIMIT $2`,
 };
 
-const DEBTS: Statement = {
+const READ_DEBTS: Statement = {
   name: 'ledger_debts',
-  text: 'SELECT token_id, currency, amount FROM debts',
+  text: `SELECT ${DEBTS.list()} FROM debts`,
 };
 
-const REQUESTS: Statement = {
+const READ_REQUESTS: Statement = {
   name: 'ledger_requests',
-  text: `SELECT ${REQUEST_COLUMNS}, r.status FROM approval_requests r
+  text: `SELECT ${REQUEST_COLUMNS} FROM approval_requests r
     WHERE r.approval_request_id > $1 ORDER BY r.approval_request_id LIMIT $2`,
 };
 
-const GRANTS: Statement = {
+const READ_GRANTS: Statement = {
   name: 'ledger_grants',
-  text: `SELECT ${GRANT_COLUMNS} FROM grants WHERE grant_id > $1 ORDER BY grant_id LIMIT $2`,
+  text: `SELECT ${GRANTS.list()} FROM grants WHERE grant_id > $1 ORDER BY grant_id LIMIT $2`,
 };
 
-const FREEZES: Statement = {
+const READ_FREEZES: Statement = {
   name: 'ledger_freezes',
-  text: 'SELECT what, target, reason, frozen_by, frozen_at, until FROM freezes',
+  text: `SELECT ${FREEZES.list()} FROM freezes`,
 };

@@ -9,9 +9,10 @@
 
 import type { Loaded, LoadRequest } from '../../port/invocation-store.ts';
 import type { IdempotencyRecord } from '../../port/records.ts';
+import type { Row } from '../../tables/table.ts';
 import { createBatcher } from '../batch.ts';
 import type { Database, Statement } from '../connection.ts';
-import { bindingOf, column, fixedOf, freezeOf, grantOf, linkOf, type Row } from '../rows.ts';
+import { BINDINGS, column, FREEZES, fixedOf, GRANTS, linkOf } from '../rows.ts';
 import { LINEAGE_JSON, tokenJson } from '../tokens.ts';
 
 /** Calls in one statement: enough to spare most trips, few enough to keep each short. */
@@ -53,19 +54,19 @@ interface LoadRow {
 }
 
 function loadedOf(request: LoadRequest, row: LoadRow): Loaded {
-  const bindings = (row.bindings ?? []).map(bindingOf);
+  const bindings = (row.bindings ?? []).map(BINDINGS.read);
   const asked = request.bindingIds ?? [];
   const own = row.token === null ? undefined : fixedOf(row.token);
   return Object.assign(
     {
       lineage: own ? (row.lineage ?? []).map((link) => linkOf(link, own)) : [],
-      freezes: (row.freezes ?? []).map(freezeOf),
+      freezes: (row.freezes ?? []).map(FREEZES.read),
       bindings: bindings.sort((one, other) => {
         return asked.indexOf(one.binding_id) - asked.indexOf(other.binding_id);
       }),
     },
     own && { token: own.token },
-    row.grant && { grant: grantOf(row.grant) },
+    row.grant && { grant: GRANTS.read(row.grant) },
     row.idempotency && {
       idempotency: { ...row.idempotency, ...(row.answer && { answer: row.answer }) },
     },

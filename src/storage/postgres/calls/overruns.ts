@@ -12,6 +12,7 @@ import type { Overrun } from '../../port/invocation-store.ts';
 import type { Database, Session, Statement } from '../connection.ts';
 import { type Appended, appendIn, untilPlaced } from '../log/entries.ts';
 import { runFreeze } from '../operators.ts';
+import { DEBTS } from '../rows.ts';
 import { resolved } from './resolve.ts';
 
 export async function keepOverrun(
@@ -45,7 +46,7 @@ export function createOverrunAppend(
 /** A sum stays at the largest amount that can be told: settling must not fail because of it. */
 const ADD_DEBT: Statement = {
   name: 'add_debt',
-  text: `INSERT INTO debts AS d (token_id, currency, amount)
+  text: `INSERT INTO debts AS d (${DEBTS.list()})
     SELECT l.token_id, $2, $3::bigint
     FROM tokens t, unnest(t.lineage) WITH ORDINALITY AS l (token_id, place)
     WHERE t.token_id = $1 ORDER BY l.place

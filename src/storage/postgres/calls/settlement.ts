@@ -7,10 +7,11 @@
  */
 
 import type { InvocationStore, Overrun, Settlement } from '../../port/invocation-store.ts';
+import type { Row } from '../../tables/table.ts';
 import { BATCH_PATIENCE_MS, createSharing } from '../batch.ts';
 import type { Database, Session, Statement } from '../connection.ts';
-import { bindingRow, enqueueAllFrom, entryColumns } from '../log/entries.ts';
-import { column, type Row } from '../rows.ts';
+import { enqueueAllFrom, entryColumns } from '../log/entries.ts';
+import { BINDINGS, column } from '../rows.ts';
 import { keepOverrun } from './overruns.ts';
 import { resolved } from './resolve.ts';
 
@@ -91,7 +92,7 @@ function settlementRow(settlement: Settlement): Row {
     operation_id: settlement.operation_id,
     outcome: settlement.outcome,
     actual: settlement.actual?.toString(),
-    bindings: bindings.length > 0 ? bindings.map(bindingRow) : undefined,
+    bindings: bindings.length > 0 ? bindings.map(BINDINGS.row) : undefined,
     now: settlement.now,
     still_runs: keepsLeases(settlement),
     rollback: settlement.rollback,

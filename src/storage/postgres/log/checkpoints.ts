@@ -5,8 +5,9 @@
  */
 
 import type { LogStore } from '../../port/store.ts';
+import type { Row } from '../../tables/table.ts';
 import type { Database, Statement } from '../connection.ts';
-import { checkpointOf, type Row } from '../rows.ts';
+import { CHECKPOINTS } from '../rows.ts';
 
 type Checkpoints = Pick<
   LogStore,
@@ -22,25 +23,23 @@ type Checkpoints = Pick<
 export function createCheckpoints(database: Database): Checkpoints {
   return {
     async insertCheckpoint(checkpoint) {
-      const { sequence, checkpoint_id, size, root, created_at, signature, note } = checkpoint;
-      const values = [sequence, checkpoint_id, size, root, created_at, signature, note];
-      const rows = await database.write(INSERT, values);
+      const rows = await database.write(INSERT, [CHECKPOINTS.rows([checkpoint])]);
       return rows.length > 0;
     },
 
     async lastCheckpoint() {
       const [row] = await database.read<Row>(LIST, [1, null]);
-      return row && checkpointOf(row);
+      return row && CHECKPOINTS.read(row);
     },
 
     async loadCheckpoint(checkpointId) {
       const [row] = await database.read<Row>(LOAD, [checkpointId]);
-      return row && checkpointOf(row);
+      return row && CHECKPOINTS.read(row);
     },
 
     async listCheckpoints(limit, before) {
       const rows = await database.read<Row>(LIST, [limit, before]);
-      return rows.map(checkpointOf);
+      return rows.map(CHECKPOINTS.read);
     },
 
     async keepCosignature(checkpointId, line) {
@@ -59,27 +58,24 @@ export function createCheckpoints(database: Database): Checkpoints {
   };
 }
 
-const COLUMNS = 'sequence, checkpoint_id, size, root, created_at, signature, note';
-
 /** Of two that are next at once, the key of the table lets one in. */
 const INSERT: Statement = {
   name: 'insert_checkpoint',
-  text: `INSERT INTO checkpoints (${COLUMNS})
-    SELECT $1::bigint, $2, $3::bigint, $4, $5, $6, $7 FROM (SELECT max(first) AS first FROM origins) o
-    WHERE $1 = 1 + greatest(o.first, coalesce((SELECT max(sequence) FROM checkpoints), 0))
-      AND $3 >= coalesce((SELECT size FROM checkpoints WHERE sequence > o.first
+  text: `${CHECKPOINTS.insert(1, ', (SELECT max(first) AS first FROM origins) o')}
+    WHERE new.sequence = 1 + greatest(o.first, coalesce((SELECT max(sequence) FROM checkpoints), 0))
+      AND new.size >= coalesce((SELECT size FROM checkpoints WHERE sequence > o.first
         ORDER BY sequence DESC LIMIT 1), 0)
     ON CONFLICT DO NOTHING RETURNING sequence`,
 };
 
 const LOAD: Statement = {
   name: 'load_checkpoint',
-  text: `SELECT ${COLUMNS} FROM checkpoints WHERE checkpoint_id = $1`,
+  text: `SELECT ${CHECKPOINTS.list()} FROM checkpoints WHERE checkpoint_id = $1`,
 };
 
 const LIST: Statement = {
   name: 'list_checkpoints',
-  text: `SELECT ${COLUMNS} FROM checkpoints
+  text: `SELECT ${CHECKPOINTS.list()} FROM checkpoints
     WHERE sequence < coalesce($2::bigint, 9223372036854775807) ORDER BY sequence DESC LIMIT $1`,
 };
 

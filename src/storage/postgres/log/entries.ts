@@ -12,7 +12,7 @@ import { createBatcher } from '../batch.ts';
 import { resolved } from '../calls/resolve.ts';
 import type { Database, Session, Statement } from '../connection.ts';
 import { isDuplicate, isStoreFailure } from '../failure.ts';
-import { column, type Row } from '../rows.ts';
+import { BINDINGS, column } from '../rows.ts';
 import { ENTRY_COLUMNS } from '../schema/log.ts';
 
 /** Calls whose entries share one commit. Entries are small; the bound is for the statement's size. */
@@ -132,16 +132,7 @@ export async function appendIn(session: Session, appended: Appended): Promise<nu
 }
 
 function appendValues({ entries, bindings }: Appended): unknown[] {
-  return [...entryColumns(entries), bindingRows(bindings)];
-}
-
-/** Bindings as one JSON value, or nothing when there are none. */
-export function bindingRows(bindings: readonly BindingRecord[]): string | null {
-  return bindings.length === 0 ? null : JSON.stringify(bindings.map(bindingRow));
-}
-
-export function bindingRow({ price, ...binding }: BindingRecord): Row {
-  return { ...binding, currency: price?.currency, amount: price?.amount.toString() };
+  return [...entryColumns(entries), BINDINGS.rows(bindings)];
 }
 
 /** An id that was there must be there with the same leaf: then it is a repetition, and kept. */
@@ -162,11 +153,7 @@ const UNPLACED = 'WHERE (SELECT l.sequence FROM log l WHERE l.entry_id = e.entry
 
 const APPEND: Statement = {
   name: 'append',
-  text: `WITH b AS (INSERT INTO bindings
-      (binding_id, type, capability, root_principal, currency, amount, data, issued_at, mac)
-    SELECT b.binding_id, b.type, b.capability, b.root_principal, b.currency, b.amount, b.data,
-      b.issued_at, b.mac FROM jsonb_populate_recordset(NULL::bindings, $${ENTRY_COLUMNS.length + 1}) b
-    ON CONFLICT (binding_id) DO NOTHING)
+  text: `WITH b AS (${BINDINGS.insert(ENTRY_COLUMNS.length + 1)} ON CONFLICT (binding_id) DO NOTHING)
     ${enqueueAllFrom(1, UNPLACED)} ON CONFLICT (entry_id) DO NOTHING RETURNING entry_id`,
 };
 

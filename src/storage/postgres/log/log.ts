@@ -10,8 +10,9 @@
 
 import { EntryType } from '../../../protocol/audit.ts';
 import type { EntryQuery, LogStore, TreeHead } from '../../port/store.ts';
+import type { Row } from '../../tables/table.ts';
 import type { Database, Session, Statement } from '../connection.ts';
-import { type Row, storedEntryOf } from '../rows.ts';
+import { storedEntryOf } from '../rows.ts';
 import { ENTRY_COLUMNS } from '../schema/log.ts';
 import { beginOrigin, type HeadRow, headOf, type Sequencer } from './sequencer.ts';
 

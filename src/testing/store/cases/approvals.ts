@@ -234,6 +234,27 @@ export const DECISION_CASES: Cases = {
     assert.equal(result, 'stale');
   },
 
+  'approve() keeps no vote whose grant is missing, early or of another request': async (store) => {
+    const token = await keep(store, rootToken());
+    const { request } = await asked(store, fullRequestOf(2));
+    const { request: other } = await asked(store, approval({ capability: 'cancel_flight' }));
+    const [early, foreign] = [grantFor(request), grantFor(request)];
+
+    const watched = { tokens: [token.token_id], grants: [early.grant_id, foreign.grant_id] };
+    const results = await unchanged(store, watched, () =>
+      Promise.allSettled([
+        store.approve(decisionOn(request, { grant: early })),
+        store.approve(decisionOn(other, { grant: foreign })),
+        store.approve(decisionOn(other)),
+      ]),
+    );
+
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ['rejected', 'rejected', 'rejected'],
+    );
+  },
+
   'approve() and deny() refuse a request at the instant it expires': async (store) => {
     const { request } = await asked(store, approval({ expires_at: at(HOUR) }));
     const grant = grantFor(request);
