@@ -7,8 +7,13 @@
  * @module
  */
 
+import {
+  closedAs,
+  isStaleVote,
+  misfitGrant,
+  statusAt,
+} from '../../domain/authority/approval-request.ts';
 import { amended } from '../../domain/values/amended.ts';
-import type { ApprovalStatus } from '../../protocol/approval.ts';
 import type { ActorEnded, ApprovalRecord, GrantRecord } from '../port/records.ts';
 import { listedVotes } from '../port/row-forms.ts';
 import {
@@ -31,7 +36,7 @@ import { endedActor } from './tokens.ts';
 export function requestApproval(
   connection: Connection,
   log: LogWriter,
-  [request, entry, deliveries, actor]: Parameters<ApprovalStore['requestApproval']>,
+  ...[request, entry, deliveries, actor]: Parameters<ApprovalStore['requestApproval']>
 ): ApprovalRecord | ActorEnded {
   const ended = endedActor(connection, actor, request.created_at);
   if (ended) return ended;
@@ -65,7 +70,7 @@ export function approvalState(
 
 export function waitingGrants(
   connection: Connection,
-  [question, now, limit]: Parameters<ApprovalStore['waitingGrants']>,
+  ...[question, now, limit]: Parameters<ApprovalStore['waitingGrants']>
 ): GrantRecord[] {
   const rows = connection.all<Row>(
     WAITING,
@@ -119,8 +124,7 @@ export function listApprovals(connection: Connection, query: ApprovalQuery): App
     APPROVALS_LOOKED_AT_MAX - 1,
   );
   const rows = connection.all<Row>(
-    `SELECT *, iif(status = 'pending' AND expires_at <= ?1, 'expired', status) AS status
-     FROM approval_requests
+    `SELECT * FROM approval_requests
      WHERE (?2 IS NULL
          OR iif(status = 'pending' AND expires_at <= ?1, 'expired', status) = ?2)
        AND (?3 IS NULL OR capability IN (SELECT value FROM json_each(?3)))
@@ -135,7 +139,10 @@ export function listApprovals(connection: Connection, query: ApprovalQuery): App
     floor?.approval_request_id ?? '',
     limit,
   );
-  const requests = rows.map((row) => withApprovals(connection, row));
+  const requests = rows.map((row) => {
+    const request = withApprovals(connection, row);
+    return amended(request, { status: statusAt(request, now) });
+  });
   const last = requests.length === limit ? requests.at(-1) : undefined;
   return { requests, next: last ?? (floor && { ...floor, created_at: timeOf(floor.created_at) }) };
 }
@@ -149,19 +156,15 @@ export function approve(
   const ended = endedActor(connection, decision.actor, now);
   if (ended) return ended;
   const request = readDecidable(connection, approval_request_id);
-  const closed = closedState(request, now);
+  const closed = closedAs(request, now);
   if (closed) return closed;
-
-  const given = request.approvals.length;
-  const isRepeated = request.approvals.some((approval) => approval.approver === approver);
-  if (given !== decision.approvalsSeen || isRepeated) return 'stale';
-  if (given + 1 >= request.approvals_required !== (grant !== undefined)) {
-    const state = `${given + 1} of ${request.approvals_required} approvals`;
-    throw new Error(`Cannot approve request "${approval_request_id}": grant at ${state}`);
-  }
+  if (isStaleVote(request, decision)) return 'stale';
+  const misfit = misfitGrant(request, grant);
+  if (misfit) throw new Error(`Cannot approve "${approval_request_id}": ${misfit}`);
 
   const { terms, mac } = decision;
-  const vote = { approval_request_id, place: given, approver, approved_at: now, terms, mac };
+  const place = request.approvals.length;
+  const vote = { approval_request_id, place, approver, approved_at: now, terms, mac };
   insert(connection, VOTES, vote);
   if (grant) completeQuorum(connection, decision, grant);
   insertDeliveries(connection, decision.deliveries);
@@ -177,7 +180,7 @@ export function deny(
   const ended = endedActor(connection, denial.actor, denial.now);
   if (ended) return ended;
   const request = readDecidable(connection, denial.approval_request_id);
-  const closed = closedState(request, denial.now);
+  const closed = closedAs(request, denial.now);
   if (closed) return closed;
 
   connection.run(
@@ -196,7 +199,7 @@ export function deny(
 export function expireApprovals(
   connection: Connection,
   log: LogWriter,
-  [now, limit, consequence]: Parameters<ApprovalStore['expireApprovals']>,
+  ...[now, limit, consequence]: Parameters<ApprovalStore['expireApprovals']>
 ): number {
   const rows = connection.all<Row>(
     `SELECT * FROM approval_requests WHERE status = 'pending' AND expires_at <= ?
@@ -249,23 +252,11 @@ function readDecidable(connection: Connection, id: string): ApprovalRecord {
   return request;
 }
 
-function closedState(
-  { status, expires_at }: { status: ApprovalStatus; expires_at: Date },
-  now: Date,
-): 'decided' | 'expired' | undefined {
-  if (status === 'expired') return 'expired';
-  if (status !== 'pending') return 'decided';
-  return expires_at <= now ? 'expired' : undefined;
-}
-
 function completeQuorum(
   connection: Connection,
   { approval_request_id, approver, now }: ApprovalDecision,
   grant: GrantRecord,
 ): void {
-  if (grant.approval_request_id !== approval_request_id) {
-    throw new Error(`Cannot grant "${grant.grant_id}": it is for another approval request`);
-  }
   insert(connection, GRANTS, grant);
   connection.run(
     `UPDATE approval_requests

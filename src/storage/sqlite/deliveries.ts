@@ -26,7 +26,7 @@ export function insertDeliveries(
  */
 export function takeDeliveries(
   connection: Connection,
-  [now, leaseUntil, limit, except = []]: Parameters<ApprovalStore['takeDeliveries']>,
+  ...[now, leaseUntil, limit, except = []]: Parameters<ApprovalStore['takeDeliveries']>
 ): DeliveryRecord[] {
   const targets = [...pendingTargets(connection)].filter((target) => !except.includes(target));
   const due = targets.flatMap((target) => dueFor(connection, target, { now, limit }));

@@ -18,7 +18,7 @@ import { endedActor } from './tokens.ts';
 export function freeze(
   connection: Connection,
   log: LogWriter,
-  [record, entry, actor]: Parameters<OperatorStore['freeze']>,
+  ...[record, entry, actor]: Parameters<OperatorStore['freeze']>
 ): 'frozen' | ActorEnded {
   const ended = endedActor(connection, actor, record.frozen_at);
   if (ended) return ended;

@@ -112,7 +112,7 @@ export function entryOf(row: Stored<StoredEntry>): StoredEntry {
 
 /** A text that is no JSON was edited: the row is one whose MAC does not match. */
 // biome-ignore lint/suspicious/noExplicitAny: what it is, the record's type says.
-export function jsonOf(text: string): any {
+function jsonOf(text: string): any {
   try {
     return JSON.parse(text);
   } catch {

@@ -70,7 +70,7 @@ export function insertRoot(
 export function insertChild(
   connection: Connection,
   log: LogWriter,
-  [token, entry, bounds]: Parameters<TokenStore['insertChild']>,
+  ...[token, entry, bounds]: Parameters<TokenStore['insertChild']>
 ): Awaited<ReturnType<TokenStore['insertChild']>> {
   const lineage = readLineage(connection, token.parent_token_id ?? '');
   if (lineage.length === 0) return 'parent_unknown';
@@ -100,7 +100,7 @@ export function insertChild(
 export function revokeToken(
   connection: Connection,
   log: LogWriter,
-  [tokenId, now, entry, { actor, mac } = {}]: Parameters<TokenStore['revokeToken']>,
+  ...[tokenId, now, entry, { actor, mac } = {}]: Parameters<TokenStore['revokeToken']>
 ): Awaited<ReturnType<TokenStore['revokeToken']>> {
   const ended = endedActor(connection, actor, now);
   if (ended) return ended;
@@ -122,7 +122,7 @@ export function revokeToken(
 
 export function childrenOf(
   connection: Connection,
-  [parents, limit, after = '']: Parameters<TokenStore['childrenOf']>,
+  ...[parents, limit, after = '']: Parameters<TokenStore['childrenOf']>
 ): ChildState[] {
   const found: ChildState[] = [];
   for (const [place, parent] of parents.entries()) {
@@ -147,7 +147,7 @@ function childOf({ children, ...row }: Stored<ChildState> & { children: bigint }
 
 export function unrevokedRoots(
   connection: Connection,
-  [after, limit]: Parameters<TokenStore['unrevokedRoots']>,
+  ...[after, limit]: Parameters<TokenStore['unrevokedRoots']>
 ): string[] {
   const rows = connection.all<{ token_id: string }>(
     `SELECT token_id FROM tokens

@@ -35,7 +35,7 @@ const BEGIN_STEP = `
 export function endStep(
   connection: Connection,
   log: LogWriter,
-  [step, instanceId, kept]: Parameters<CompositionStore['endStep']>,
+  ...[step, instanceId, kept]: Parameters<CompositionStore['endStep']>
 ): boolean {
   const ended = connection.change(
     `UPDATE steps SET outcome = ?, output = ?, failure_type = ?, drawn = ?, entry_id = ?

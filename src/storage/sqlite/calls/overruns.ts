@@ -14,7 +14,7 @@ import { DEBTS, listOf } from '../rows.ts';
 
 export function keepOverrun(connection: Connection, log: LogWriter, overrun: Overrun): void {
   if (overrun.debt) addDebt(connection, overrun.token_id, overrun.debt);
-  if (overrun.freeze) freeze(connection, log, [overrun.freeze.record, overrun.freeze.entry]);
+  if (overrun.freeze) freeze(connection, log, overrun.freeze.record, overrun.freeze.entry);
 }
 
 /** A sum stays at the largest amount that can be told: settling must not fail because of it. */

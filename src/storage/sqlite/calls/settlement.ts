@@ -61,6 +61,16 @@ export function settle(
   return 'settled';
 }
 
+export function append(
+  connection: Connection,
+  log: LogWriter,
+  ...[entries, bindings = [], overrun]: Parameters<InvocationStore['append']>
+): void {
+  for (const binding of bindings) insert(connection, BINDINGS, binding);
+  for (const entry of entries) log.append(entry);
+  if (overrun) keepOverrun(connection, log, overrun);
+}
+
 function keepAnswer(connection: Connection, operationId: string, answer: Uint8Array): void {
   connection.run('UPDATE idempotency SET answer = ? WHERE operation_id = ?', answer, operationId);
 }

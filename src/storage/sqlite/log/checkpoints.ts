@@ -63,7 +63,7 @@ export function cosignatures(connection: Connection, id: string): string[] {
 
 export function lead(
   connection: Connection,
-  [job, holder, now, until]: Parameters<LogStore['lead']>,
+  ...[job, holder, now, until]: Parameters<LogStore['lead']>
 ): boolean {
   const held = connection.change(
     `INSERT INTO leads (job, holder, until) VALUES (?, ?, ?)

@@ -11,7 +11,7 @@
 import type { EntryRecord } from '../../../domain/log/entry.ts';
 import { appendLeaves } from '../../../domain/log/merkle.ts';
 import { firstPlaceOf, leafIndexOf, nextPlaceAfter, nodeFrom } from '../../../domain/log/origin.ts';
-import { StoreUnavailable, type TreeHead } from '../../port/store.ts';
+import { type LogStore, StoreUnavailable, type TreeHead } from '../../port/store.ts';
 import type { Connection } from '../connection.ts';
 import type { BatchWork } from '../group-commit.ts';
 
@@ -76,6 +76,18 @@ export function readHead(connection: Connection): TreeHead {
   }
   const next = Number(row.size);
   return { first: firstPlaceOf(next), size: leafIndexOf(next), peaks };
+}
+
+/** Begins the next log, unless another process has added to this one since `from` was read. */
+export function beginOrigin(
+  connection: Connection,
+  log: LogWriter,
+  ...[from, logId, entry, signed = 0]: Parameters<LogStore['beginOrigin']>
+): boolean {
+  const { first, size } = readHead(connection);
+  if (first !== from.first || size !== from.size) return false;
+  log.beginOrigin(logId, entry, signed);
+  return true;
 }
 
 function insertEntry(connection: Connection, sequence: number, entry: EntryRecord): void {
