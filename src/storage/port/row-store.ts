@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ApprovalRecord } from './records.ts';
+import type { ApprovalRecord, LineageLink } from './records.ts';
 import { type RowKind, type RowOf, votesOf } from './row-forms.ts';
 
 export interface RowStore {
@@ -48,6 +48,15 @@ export type RowTable = (typeof ROW_TABLES)[number];
 export interface RowPage {
   readonly rows: readonly StoredRow[];
   readonly next?: string | undefined;
+}
+
+/** A token, and its revocation where it is revoked. */
+export function tokenRows({ token, revoked_at, revoked_mac }: LineageLink): StoredRow[] {
+  const { token_id, mac } = token;
+  const kept: StoredRow = { kind: 'token', id: token_id, row: token, mac };
+  if (!revoked_at) return [kept];
+  const row = { token_id, revoked_at };
+  return [kept, { kind: 'revocation', id: token_id, row, mac: revoked_mac }];
 }
 
 /** A request, and each of its votes. */

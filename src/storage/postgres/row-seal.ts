@@ -16,6 +16,7 @@ import {
   type RowTable,
   requestRows,
   type StoredRow,
+  tokenRows,
 } from '../port/row-store.ts';
 import type { Row } from '../tables/table.ts';
 import { REQUEST_COLUMNS } from './approvals.ts';
@@ -84,13 +85,7 @@ function pageOf(table: RowTable, found: readonly Row[], limit: number): RowPage 
 }
 
 const READERS: Readonly<Record<RowTable, (id: string, row: Row) => StoredRow[]>> = {
-  tokens(id, row) {
-    const own = fixedOf(String(row.fixed));
-    const { token, revoked_at, revoked_mac } = linkOf({ ...row, fixed: undefined }, own);
-    const kept: StoredRow = { kind: 'token', id, row: token, mac: token.mac };
-    if (!revoked_at) return [kept];
-    return [kept, { kind: 'revocation', id, row: { token_id: id, revoked_at }, mac: revoked_mac }];
-  },
+  tokens: (_, row) => tokenRows(linkOf(row, fixedOf(String(row.fixed)))),
   freezes(id, row) {
     const freeze = FREEZES.read(row);
     return [{ kind: 'freeze', id, row: freeze, mac: freeze.mac }];

@@ -14,6 +14,7 @@ import {
   type RowTable,
   requestRows,
   type StoredRow,
+  tokenRows,
 } from '../port/row-store.ts';
 import type { Row } from '../tables/table.ts';
 import { loadApproval } from './approvals.ts';
@@ -74,22 +75,7 @@ const KEYS: Readonly<Record<RowTable, string>> = {
 const READERS: Readonly<Record<RowTable, (connection: Connection, key: string) => StoredRow[]>> = {
   tokens(connection, token_id) {
     const held = readHeld(connection, token_id);
-    if (!held) return [];
-    const { token, link } = held;
-    const { revoked_at, revoked_mac } = link;
-    return [
-      { kind: 'token', id: token_id, row: token, mac: token.mac },
-      ...(revoked_at
-        ? [
-            {
-              kind: 'revocation',
-              id: token_id,
-              row: { token_id, revoked_at },
-              mac: revoked_mac,
-            } as const,
-          ]
-        : []),
-    ];
+    return held ? tokenRows(held.link) : [];
   },
   freezes(connection, key) {
     const found = connection.all<Row>("SELECT * FROM freezes WHERE what || ' ' || target = ?", key);

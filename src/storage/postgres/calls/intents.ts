@@ -161,6 +161,7 @@ const TO_RECONCILE: Statement = {
     ORDER BY admitted_at, operation_id LIMIT 1 FOR UPDATE`,
 };
 
+/** As `refundOf` of `domain/invocation/settlement.ts`. */
 const REFUND: Statement = {
   name: 'refund',
   text: `SELECT writ_spend(ARRAY(SELECT c FROM unnest(i.charged) c WHERE c = ANY (t.lineage)), 0,

@@ -6,6 +6,7 @@
  * @module
  */
 
+import { keepsLeases } from '../../../domain/invocation/settlement.ts';
 import type { InvocationStore, Overrun, Settlement } from '../../port/invocation-store.ts';
 import type { Row } from '../../tables/table.ts';
 import { BATCH_PATIENCE_MS, createSharing } from '../batch.ts';
@@ -98,11 +99,6 @@ function settlementRow(settlement: Settlement): Row {
     rollback: settlement.rollback,
     entry_id: settlement.entry.entry_id,
   };
-}
-
-/** Only a call that may still be running keeps its turn. */
-function keepsLeases({ outcome, stillRuns = false }: Settlement): boolean {
-  return stillRuns && outcome === 'indeterminate';
 }
 
 const SETTLE: Statement = {

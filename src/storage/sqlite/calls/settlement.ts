@@ -8,6 +8,7 @@
  * @module
  */
 
+import { keepsLeases, refundOf, spentBy } from '../../../domain/invocation/settlement.ts';
 import type { InvocationStore, Settlement } from '../../port/invocation-store.ts';
 import type { ActorEnded, IntentRecord, RollbackRecord } from '../../port/records.ts';
 import type { Connection } from '../connection.ts';
@@ -46,10 +47,8 @@ export function settle(
     return 'superseded';
   }
 
-  // Only a call that may still be running keeps its turn and its trail.
-  const keeps = settlement.stillRuns === true && outcome === 'indeterminate';
   const holds = intent.leases > 0n || intent.composed > 0n;
-  if (holds && !keeps) release(connection, operation_id);
+  if (holds && !keepsLeases(settlement)) release(connection, operation_id);
   const consumed = consumedBy(settlement, intent.reserved);
   close(connection, settlement, consumed);
   moveMoney(connection, intent, -(intent.reserved ?? 0n), consumed);
@@ -99,8 +98,7 @@ export function reconcile(
   );
   if (!row) return undefined;
 
-  const charged = row.charge_amount ?? 0n;
-  const refunded = !refund ? 0n : row.consumed < charged ? row.consumed : charged;
+  const refunded = refund ? refundOf(row.charge_amount ?? 0n, row.consumed) : 0n;
   connection.run(
     'UPDATE intents SET reconciled_at = ?, consumed = consumed - ? WHERE operation_id = ?',
     now,
@@ -143,17 +141,13 @@ function holdsLeases(connection: Connection, operationId: string, { leases }: Op
   return row?.held === leases;
 }
 
-/** How much of the reservation is spent for good. */
-function consumedBy(
-  { operation_id, outcome, actual }: Settlement,
-  reserved: bigint | null,
-): bigint {
+function consumedBy(settlement: Settlement, reserved: bigint | null): bigint {
+  const { operation_id, actual } = settlement;
   const most = reserved ?? 0n;
   if (actual !== undefined && (actual < 0n || actual > most)) {
     throw new Error(`Cannot settle operation "${operation_id}": spent ${actual} of ${most}`);
   }
-  if (outcome === 'no_effect') return 0n;
-  return outcome === 'indeterminate' ? most : (actual ?? most);
+  return spentBy(settlement, most);
 }
 
 function close(connection: Connection, settlement: Settlement, consumed: bigint): void {
