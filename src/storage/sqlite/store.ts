@@ -77,12 +77,7 @@ export function createSqliteStore(connection: Connection, options: SqliteOptions
   const commits = createGroupCommit(connection, log);
   // What a call reads it often judges at once: its entry is then kept in the turn that it came in.
   const reader = createReader<TokensSeen>(connection, () => new Map(), commits.expect);
-<<<<<<< HEAD
   const now = options.clock ?? (() => new Date(connection.platform.now()));
-  const parts: Parts = { connection, reader, log, commits, eraser, now };
-=======
-  const now = options.clock ?? (() => new Date());
->>>>>>> e0d32c4 (refactor(sqlite): the store is a table of reads and writes; approvals are decided by the rules of the domain)
   return {
     ...bound<[Connection], typeof READS>(READS, (read, args) => {
       return reader.ask(() => read(connection, ...args));
