@@ -5,7 +5,17 @@
  */
 
 import type { SmallLedger } from '../../src/testing/store/small-ledger.ts';
-import type { Dialect, Row } from './tamperings.ts';
+
+/** How each dialect writes a list of one text, and where it counts children. */
+export interface Dialect {
+  list(text: string): string;
+  readonly families: string;
+  /** The columns of what a call was charged. */
+  readonly charge: { readonly amount: string; readonly currency: string };
+}
+
+/** A change, what the finding is about, and what it says. */
+export type Row = [name: string, sql: string, what: string, where: string, says: RegExp];
 
 export function callTamperings({ unknown, root }: SmallLedger, { charge }: Dialect): Row[] {
   const set = (change: string) => `UPDATE intents SET ${change} WHERE invocation_id = '${unknown}'`;

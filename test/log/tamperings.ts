@@ -5,15 +5,13 @@
  */
 
 import type { SmallLedger } from '../../src/testing/store/small-ledger.ts';
-import { callTamperings, debtTamperings, otherTamperings } from './call-tamperings.ts';
-
-/** How each dialect writes a list of one text, and where it counts children. */
-export interface Dialect {
-  list(text: string): string;
-  readonly families: string;
-  /** The columns of what a call was charged. */
-  readonly charge: { readonly amount: string; readonly currency: string };
-}
+import {
+  callTamperings,
+  type Dialect,
+  debtTamperings,
+  otherTamperings,
+  type Row,
+} from './call-tamperings.ts';
 
 export const SQLITE: Dialect = {
   list: (text) => `'["${text}"]'`,
@@ -34,8 +32,6 @@ export interface Tampering {
   readonly where: string;
   readonly says: RegExp;
 }
-
-export type Row = [name: string, sql: string, what: string, where: string, says: RegExp];
 
 /** Makes a second row of one that is there, under another id. */
 function copyOf(table: string, key: string, [from, to]: [string, string], changes = ''): string {
