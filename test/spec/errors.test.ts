@@ -15,8 +15,15 @@ import {
   RecoveryClass,
   ResolutionAction,
 } from '../../src/protocol/failure.ts';
-import { DIGEST, REQUEST_ID } from './example.ts';
-import { grantPolicy } from './examples-declaration.ts';
+
+const REQUEST_ID = `apr_${'0'.repeat(32)}`;
+const DIGEST = `sha256:${'0'.repeat(64)}`;
+const grantPolicy: Failure['grant_policy'] = {
+  allowed_grant_types: ['one_time', 'session_bound'],
+  default_grant_type: 'one_time',
+  expires_in_seconds: 900,
+  max_uses: 3,
+};
 
 const REVALIDATE = 'revalidate_then_retry';
 const REFRESH = 'refresh_then_retry';
@@ -75,7 +82,7 @@ const ROWS: readonly Row[] = [
 const APPROVAL = {
   approval_request_id: REQUEST_ID,
   requested_parameters_digest: DIGEST,
-  grant_policy: grantPolicy as Failure['grant_policy'],
+  grant_policy: grantPolicy,
 };
 
 for (const [type, status, retry, action, recovery_class] of ROWS) {

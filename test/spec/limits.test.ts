@@ -23,9 +23,10 @@ import {
   TokenId,
 } from '../../src/protocol/primitives.ts';
 import { IssueRequest, TTL_HOURS_DEFAULT } from '../../src/protocol/token.ts';
-import type { Document } from './example.ts';
-import { REQUEST_ID } from './example.ts';
-import { EXAMPLES } from './examples.ts';
+
+type Document = Readonly<Record<string, unknown>>;
+
+const REQUEST_ID = `apr_${'0'.repeat(32)}`;
 
 /** Outside the first plane: one code point, two UTF-16 units, four bytes. */
 const ASTRAL = '\u{1f9ed}';
@@ -192,9 +193,12 @@ test('Decisions 1.6: a depth is a whole number, not negative', () => {
 });
 
 test('Decisions 9: a composition takes 16 steps and no more', () => {
-  const base = EXAMPLES.Composition?.[0]?.minimal as Document;
   const steps = (count: number) => ({
-    ...base,
+    authority_boundary: 'same_service',
+    input_mapping: {},
+    output_mapping: {},
+    failure_policy: 'propagate',
+    audit_policy: { record_child_invocations: true, parent_task_lineage: true },
     steps: Array.from({ length: count }, (_, i) => ({ id: `s${i}`, capability: 'search' })),
   });
 

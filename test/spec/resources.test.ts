@@ -48,9 +48,8 @@ import {
   PublicKey,
   Trust,
 } from '../../src/protocol/trust.ts';
-import type { Document } from './example.ts';
-import { HASH, REQUEST_ID } from './example.ts';
-import { EXAMPLES } from './examples.ts';
+
+const HASH = '0123456789abcdef'.repeat(4);
 
 const SETS: readonly [name: string, schema: { options: readonly string[] }, values: string[]][] = [
   ['Spec, Principal: prefix', PrincipalClass, ['human', 'agent', 'service', 'oidc']],
@@ -285,7 +284,14 @@ test('Spec, Input: an input is required unless it says otherwise', () => {
 });
 
 test('Spec, Capability declaration: the defaults are those of its table', () => {
-  const parsed = CapabilityDeclaration.parse(EXAMPLES.CapabilityDeclaration?.[0]?.minimal);
+  const parsed = CapabilityDeclaration.parse({
+    description: 'Looks a booking up',
+    contract_version: '1.0.0',
+    inputs: [],
+    output: { type: 'object', fields: [] },
+    side_effect: { type: 'read' },
+    minimum_scope: ['travel.search'],
+  });
 
   assert.equal(parsed.kind, 'atomic');
   assert.deepEqual(parsed.response_modes, ['unary']);
@@ -330,7 +336,7 @@ test('Decisions 1.4: a purpose key that is null is left out', () => {
 });
 
 test('Spec, POST /svc/approval_grants: a one-time grant may say session_id null', () => {
-  const request: Document = { approval_request_id: REQUEST_ID, grant_type: 'one_time' };
+  const request = { approval_request_id: `apr_${'0'.repeat(32)}`, grant_type: 'one_time' };
 
   const parsed = GrantRequest.parse({ ...request, session_id: null });
 
