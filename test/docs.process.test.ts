@@ -180,35 +180,6 @@ test('/docs can be used with a keyboard alone', { timeout: SLOW }, () =>
   }),
 );
 
-test('visiting() notices what a page must not do, and graveFaults() what keeps people out', () =>
-  visiting({}, async ({ page, foreign, complaints }) => {
-    const html = `<html lang="en"><title>bad</title><main><script>1</script>
-      <img src="http://elsewhere.invalid/a.png"><button></button></main>`;
-    await page.route(`${desk.url}/bad`, (route) =>
-      route.fulfill({
-        contentType: 'text/html',
-        headers: { 'content-security-policy': "script-src 'none'" },
-        body: html,
-      }),
-    );
-    await page.goto(`${desk.url}/bad`);
-
-    assert.deepEqual(foreign, ['http://elsewhere.invalid/a.png']);
-    assert.match(complaints.join('\n'), /Content Security Policy/);
-    assert.match((await graveFaults(page)).join('\n'), /button-name/);
-  }));
-
-test('openBrowser() says what is wrong with a browser that cannot be run', async () => {
-  const before = process.env.CHROME_PATH;
-  process.env.CHROME_PATH = '/no/such/browser';
-  try {
-    await assert.rejects(openBrowser(), /CHROME_PATH is "\/no\/such\/browser"/);
-  } finally {
-    if (before === undefined) delete process.env.CHROME_PATH;
-    else process.env.CHROME_PATH = before;
-  }
-});
-
 /** One line for each rule that is broken gravely. */
 async function graveFaults(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);

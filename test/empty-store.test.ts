@@ -34,17 +34,6 @@ test('drop() leaves a store as a migration does, but for the id of its log', asy
   assert.deepEqual(after.rows.origins, [['0', after.logId]]);
 });
 
-test('drop() puts a store out of the reach of those who had it', async () => {
-  const used = await emptyStore();
-  const store = await openPostgres(used.url);
-
-  await used.drop();
-
-  await assert.rejects(store.probe());
-  await assert.rejects(openPostgres(used.url), /does not exist/);
-  await store.close();
-});
-
 interface Contents {
   readonly logId: string;
   /** Every row, the state of every sequence and trigger, and which tables the server counted. */
