@@ -14,7 +14,7 @@ import { afterAll, beforeAll, test } from 'vitest';
 import { createService, defineCapability } from '../src/index.ts';
 import type { AuditEntry } from '../src/protocol/audit.ts';
 import { listening } from './http/socket.ts';
-import { ALICE, patientLoad, type TestService, testService } from './service/harness.ts';
+import { ALICE, patientLoad, type TestService, testService } from './world.ts';
 
 const STREAMS = 500;
 

@@ -15,7 +15,7 @@ import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, test } from 'vitest';
 import type { IssueAnswer } from '../src/protocol/token.ts';
 import { freshDatabase } from './postgres.ts';
-import { ALICE, OPERATOR } from './service/harness.ts';
+import { ALICE, OPERATOR } from './world.ts';
 
 const ROUNDS = 50;
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, test } from 'vitest';
+import { fillLedger } from '../../test/log/small-ledger.ts';
 import { openKeyring } from '../keyring/keyring.ts';
 import { createLog } from '../log.ts';
 import { system } from '../platform.ts';
@@ -12,7 +13,6 @@ import { openMark } from '../storage/open.ts';
 import type { CheckpointRecord } from '../storage/port/records.ts';
 import { openSqlite } from '../storage/sqlite/store.ts';
 import { entry } from '../testing/fixtures.ts';
-import { fillLedger } from '../testing/store/small-ledger.ts';
 import { main } from './main.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'writ-cli-'));

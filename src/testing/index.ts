@@ -17,3 +17,4 @@ export {
 export { overClient } from './scenarios/surface-client.ts';
 export { overMcp, type ToolClient, type ToolSurface } from './scenarios/surface-mcp.ts';
 export { type ContractOptions, storeContract } from './store/store-contract.ts';
+export { type RaceOptions, storeRaces } from './store/store-races.ts';

@@ -15,7 +15,7 @@ import type { Loaded } from '../../src/storage/port/invocation-store.ts';
 import type { GrantRecord } from '../../src/storage/port/records.ts';
 import { rowText } from '../../src/storage/port/row-forms.ts';
 import type { Store } from '../../src/storage/port/store.ts';
-import { STORES } from '../service/harness.ts';
+import { STORES } from '../world.ts';
 import { ALICE, assertRefused, BOB, type Desk, OPERATOR, onEachStore, startDesk } from './desk.ts';
 
 let count = 0;

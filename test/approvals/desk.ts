@@ -5,24 +5,20 @@
  */
 
 import assert from 'node:assert/strict';
-import { afterAll, beforeAll, describe } from 'vitest';
-import { entryView } from '../../src/domain/log/entry.ts';
 import type { AuditEntry, EntryType } from '../../src/protocol/audit.ts';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
-import {
-  defineCapability,
-  type HandlerContext,
-  NoEffect,
-} from '../../src/service/author/define.ts';
+import { defineCapability, NoEffect } from '../../src/service/author/define.ts';
 import { createService, type ServiceDefinition } from '../../src/service/author/definition.ts';
+import { person as anyone } from '../person.ts';
+import { createScripts, type Script, type Scripts } from '../scripts.ts';
 import {
+  onEachStore as onStores,
   type Reply,
-  STORES,
   type TestOptions,
   type TestService,
   testService,
-} from '../service/harness.ts';
+} from '../world.ts';
 
 export const ALICE = 'alice-key';
 export const ALICE_AGAIN = 'alice-second-key';
@@ -33,15 +29,9 @@ export const ROBOT = 'robot-key';
 export const AUDITOR = 'auditor-key';
 export const OPERATOR = 'operator-key';
 
-const person = (key: string, principal: string, scopes: string[], more = {}) => ({
-  key,
-  principal,
-  scopes,
-  subjects: ['agent:*', 'human:*', 'service:*'],
-  caller_class: 'internal',
-  caller_classes: ['partner', 'default', 'automated_agent', 'silent'],
-  ...more,
-});
+const CLASSES = ['partner', 'default', 'automated_agent', 'silent'];
+const person = (key: string, principal: string, scopes: string[]) =>
+  anyone(key, principal, scopes, { caller_classes: CLASSES });
 
 export const SETTINGS = {
   disclosure: { silent: 'redacted' },
@@ -64,13 +54,10 @@ export const POLICY = {
   max_uses: 7,
 };
 
-type Script = (parameters: JsonObject, context: HandlerContext) => JsonObject;
-
-export interface World {
+export interface World extends Scripts {
   readonly definition: ServiceDefinition;
   /** The parameters of every call of a handler, oldest first. */
   runs(capability: string): JsonObject[];
-  script(capability: string, script?: Script): void;
 }
 
 const NOTE = { name: 'note', type: 'string', required: false } as const;
@@ -78,9 +65,8 @@ const AMOUNT = { name: 'amount', type: 'number', required: false } as const;
 const OPEN = { name: 'data', type: 'object', required: false } as const;
 
 function createWorld(version = '1.0.0'): World {
-  const runs = new Map<string, JsonObject[]>();
-  const scripts = new Map<string, Script>();
-  const plain = (name: string, usual: Script = () => ({ done: true })) => ({
+  const scripts = createScripts();
+  const plain = (name: string, usual?: Script) => ({
     name,
     description: `Tests ${name}`,
     contract_version: version,
@@ -88,10 +74,7 @@ function createWorld(version = '1.0.0'): World {
     side_effect: 'irreversible' as const,
     inputs: [NOTE, AMOUNT, OPEN],
     response_modes: ['unary' as const, 'streaming' as const],
-    handler: (parameters: JsonObject, context: HandlerContext) => {
-      runs.set(name, [...(runs.get(name) ?? []), parameters]);
-      return (scripts.get(name) ?? usual)(parameters, context);
-    },
+    handler: scripts.handler(name, usual),
   });
   const always = { when: 'always' as const, grant_policy: POLICY };
   const definition = createService({
@@ -169,12 +152,9 @@ function createWorld(version = '1.0.0'): World {
     ],
   });
   return {
+    ...scripts,
     definition,
-    runs: (name) => runs.get(name) ?? [],
-    script(name, script) {
-      if (script) scripts.set(name, script);
-      else scripts.delete(name);
-    },
+    runs: (name) => scripts.calls(name).map(({ parameters }) => parameters),
   };
 }
 
@@ -233,36 +213,14 @@ export async function startDesk(
     },
     resume: (token, capability, approval_grant, parameters = {}) =>
       service.invoke(token.token, capability, parameters, { fields: { approval_grant } }),
-    async entries(entryType) {
-      await service.store.sequence();
-      const { entries: found } = await service.store.queryEntries({ entryType, limit: 1_000 });
-      return found.map(entryView).reverse();
-    },
+    entries: (entryType) => service.entriesBy({ entryType }),
   };
   return desk;
 }
 
 /** Runs the tests of `body` on one desk per kind of store. */
 export function onEachStore(body: (desk: () => Desk) => void): void {
-  for (const place of STORES) {
-    describe(place.name, () => {
-      let desk: Desk | undefined;
-      let drop: (() => Promise<void>) | undefined;
-      beforeAll(async () => {
-        const opened = await place.open();
-        drop = opened.drop;
-        desk = await startDesk({ store: opened.url });
-      });
-      afterAll(async () => {
-        await desk?.close();
-        await drop?.();
-      });
-      body(() => {
-        if (!desk) throw new Error('Cannot test: the service did not start');
-        return desk;
-      });
-    });
-  }
+  onStores(({ url }) => startDesk({ store: url }), body);
 }
 
 export function assertRefused({ body, status }: Reply, type: string, why = /./): void {

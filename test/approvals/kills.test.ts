@@ -16,8 +16,7 @@ import { afterAll, beforeAll, describe, test } from 'vitest';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
-import { eventually } from '../invoke/rig.ts';
-import { type Reply, STORES } from '../service/harness.ts';
+import { eventually, type Reply, STORES } from '../world.ts';
 import { BOB, type Desk, startDesk } from './desk.ts';
 
 /** The changes of one approval in their order: asked, its call refused, granted, admitted, settled. */

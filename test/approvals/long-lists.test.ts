@@ -10,15 +10,8 @@ import { test } from 'vitest';
 import { rowText } from '../../src/storage/port/row-forms.ts';
 import type { Store } from '../../src/storage/port/store.ts';
 import { approval, entry } from '../../src/testing/fixtures.ts';
-import {
-  AGENT,
-  BOB,
-  endedAfterEach,
-  STORES,
-  type TestService,
-  testService,
-} from '../service/harness.ts';
-import { countedSlicer, countTurns } from '../service/turns.ts';
+import { countedSlicer, countTurns } from '../turns.ts';
+import { AGENT, BOB, endedAfterEach, STORES, type TestService, testService } from '../world.ts';
 
 const endLater = endedAfterEach();
 

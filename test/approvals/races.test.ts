@@ -10,7 +10,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, test } from 'vitest';
-import { type Reply, STORES } from '../service/harness.ts';
+import { type Reply, STORES } from '../world.ts';
 import { ALICE, BOB, CAROL, type Desk, SETTINGS, startDesk } from './desk.ts';
 
 /** Requests that are raced for, and how many of the approvers race for each of them. */

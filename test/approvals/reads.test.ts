@@ -13,7 +13,7 @@ import { test } from 'vitest';
 import { ApprovalRequest } from '../../src/protocol/approval.ts';
 import type { Store } from '../../src/storage/port/store.ts';
 import { emptyStore } from '../empty-store.ts';
-import { eventually } from '../invoke/rig.ts';
+import { eventually } from '../world.ts';
 import {
   ALICE,
   AUDITOR,

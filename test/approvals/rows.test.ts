@@ -17,7 +17,7 @@ import {
   send,
   update,
 } from '../authority/tampering.ts';
-import { ALICE, BOB } from '../service/harness.ts';
+import { ALICE, BOB } from '../world.ts';
 
 const CAROL = 'demo-approver2-key';
 

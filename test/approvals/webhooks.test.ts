@@ -8,8 +8,7 @@ import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { afterEach, describe, test } from 'vitest';
 import { openStore } from '../../src/storage/open.ts';
-import { eventually } from '../invoke/rig.ts';
-import { STORES } from '../service/harness.ts';
+import { eventually, STORES } from '../world.ts';
 import { assertRefused, BOB, CAROL, type Desk, OPERATOR, startDesk } from './desk.ts';
 import { type Receiver, SECRET, startReceiver, verified } from './receiver.ts';
 

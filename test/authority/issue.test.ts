@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import { compactVerify, createLocalJWKSet } from 'jose';
 import { afterEach, test, vi } from 'vitest';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
-import { AGENT, ALICE, OPERATOR, type TestService } from '../service/harness.ts';
+import { AGENT, ALICE, OPERATOR, type TestService } from '../world.ts';
 import {
   ALICE_PRINCIPAL,
   askToken,

@@ -8,8 +8,8 @@ import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { defineCapability } from '../../src/service/author/define.ts';
 import { createService } from '../../src/service/author/definition.ts';
-import { ALICE, testService } from '../service/harness.ts';
-import { countedSlicer, countTurns } from '../service/turns.ts';
+import { countedSlicer, countTurns } from '../turns.ts';
+import { ALICE, testService } from '../world.ts';
 
 const COUNT = 300;
 

@@ -9,6 +9,7 @@ import { test } from 'vitest';
 import { rowText } from '../../src/storage/port/row-forms.ts';
 import type { Store } from '../../src/storage/port/store.ts';
 import { entry, freezeOf } from '../../src/testing/fixtures.ts';
+import { countedSlicer, countTurns, type TurnCounter } from '../turns.ts';
 import {
   AGENT,
   ALICE,
@@ -18,8 +19,7 @@ import {
   type TestOptions,
   type TestService,
   testService,
-} from '../service/harness.ts';
-import { countedSlicer, countTurns, type TurnCounter } from '../service/turns.ts';
+} from '../world.ts';
 
 const endLater = endedAfterEach();
 

@@ -10,8 +10,8 @@ import { test } from 'vitest';
 import type { TokenRecord } from '../../src/storage/port/records.ts';
 import { type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
 import { childToken, entry } from '../../src/testing/fixtures.ts';
-import { ALICE, STORES, testService } from '../service/harness.ts';
-import { countTurns } from '../service/turns.ts';
+import { countTurns } from '../turns.ts';
+import { ALICE, STORES, testService } from '../world.ts';
 import {
   askToken,
   assertRefused,

@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { test } from 'vitest';
-import { ALICE, type Reply, type TestService } from '../service/harness.ts';
+import { ALICE, type Reply, type TestService } from '../world.ts';
 import { CAPABILITIES, deskAndDepth, goodParameters } from './desk.ts';
 import { DESK, delegate, onBothStores, permissionsOf } from './support.ts';
 

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
-import { ALICE, OPERATOR } from '../service/harness.ts';
+import { ALICE, OPERATOR } from '../world.ts';
 import { ALICE_PRINCIPAL, onInspectedStores } from './support.ts';
 import {
   alarmCount,

@@ -11,7 +11,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { Client } from 'pg';
-import { afterAll, beforeAll, describe } from 'vitest';
 import { DEMO_IDENTITIES } from '../../examples/travel/service.ts';
 import { entryView } from '../../src/domain/log/entry.ts';
 import type { AuditEntry } from '../../src/protocol/audit.ts';
@@ -19,13 +18,14 @@ import type { FailureType } from '../../src/protocol/failure.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
 import type { Store } from '../../src/storage/port/store.ts';
 import { emptyStore } from '../empty-store.ts';
+import { person } from '../person.ts';
 import {
+  onEachStore,
   type Reply,
-  STORES,
   type TestOptions,
   type TestService,
   testService,
-} from '../service/harness.ts';
+} from '../world.ts';
 
 export const ALICE_PRINCIPAL = 'human:alice@example.com';
 
@@ -44,32 +44,19 @@ const CLASSES = ['automated_agent', 'partner', 'default', 'quiet'];
 
 export const IDENTITIES = [
   ...DEMO_IDENTITIES,
-  {
-    key: DESK,
-    principal: 'service:desk',
-    scopes: ['travel.*', 'approver:*'],
-    subjects: ['agent:*', 'service:*', 'human:*'],
-    caller_class: 'internal',
-    caller_classes: CLASSES,
-  },
+  person(DESK, 'service:desk', ['travel.*', 'approver:*'], { caller_classes: CLASSES }),
   { key: FREEZER, principal: 'service:freezer', scopes: ['operator:freeze'] },
   { key: REVOKER, principal: 'service:revoker', scopes: ['operator:revoke'] },
   { key: READER, principal: 'service:reader', scopes: ['operator:read'] },
   { key: NOBODY, principal: 'agent:nobody' },
-  {
-    key: QUIET,
-    principal: 'human:quiet@example.com',
-    scopes: ['travel.*'],
+  person(QUIET, 'human:quiet@example.com', ['travel.*'], {
     subjects: ['agent:*'],
     caller_class: 'quiet',
-  },
-  {
-    key: PLAIN,
-    principal: 'human:plain@example.com',
-    scopes: ['travel.*'],
+  }),
+  person(PLAIN, 'human:plain@example.com', ['travel.*'], {
     subjects: ['agent:*'],
     caller_class: 'default',
-  },
+  }),
 ];
 
 export const SETTINGS = { identities: IDENTITIES, disclosure: { quiet: 'redacted' } };
@@ -96,9 +83,7 @@ export function onBothStores(
   define: (rig: () => TestService) => void,
   options: TestOptions = {},
 ): void {
-  for (const { name, open } of STORES) {
-    describe(name, () => define(serviceOn(open, options)));
-  }
+  onEachStore(({ url }) => testService({ settings: SETTINGS, ...options, store: url }), define);
 }
 
 /** The same on stores that can be looked into from outside. */
@@ -106,36 +91,17 @@ export function onInspectedStores(
   define: (rig: () => Inspected) => void,
   options: TestOptions = {},
 ): void {
-  for (const { name, open } of [
-    { name: 'SQLite', open: async () => openFile() },
-    { name: 'PostgreSQL', open: openDatabase },
-  ]) {
-    describe(name, () => {
-      let place: Place;
-      const service = serviceOn(async () => {
-        place = await open();
-        return place;
-      }, options);
-      define(() => ({ ...service(), place }));
-    });
-  }
-}
-
-function serviceOn(
-  open: () => Promise<Pick<Place, 'url' | 'drop'>>,
-  options: TestOptions,
-): () => TestService {
-  let place: Pick<Place, 'url' | 'drop'>;
-  let service: TestService;
-  beforeAll(async () => {
-    place = await open();
-    service = await testService({ settings: SETTINGS, ...options, store: place.url });
-  });
-  afterAll(async () => {
-    await service?.close();
-    await place?.drop();
-  });
-  return () => service;
+  onEachStore(
+    async (place: Place): Promise<Inspected> => ({
+      ...(await testService({ settings: SETTINGS, ...options, store: place.url })),
+      place,
+    }),
+    define,
+    [
+      { name: 'SQLite', open: async () => openFile() },
+      { name: 'PostgreSQL', open: openDatabase },
+    ],
+  );
 }
 
 /** What an act answered, and the entries it left, oldest first. */

@@ -12,7 +12,7 @@ import { afterAll, afterEach, beforeAll, test, vi } from 'vitest';
 import { type Keyring, openKeyring } from '../../src/keyring/keyring.ts';
 import { ARTEFACTS } from '../../src/keyring/wire.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
-import { ALICE, OPERATOR, type Reply, type TestService } from '../service/harness.ts';
+import { ALICE, OPERATOR, type Reply, type TestService } from '../world.ts';
 import {
   ALICE_PRINCIPAL,
   ask,

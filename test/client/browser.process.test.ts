@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, test } from 'vitest';
 import { BROWSER_MS_MAX, openBrowser } from '../chromium.ts';
-import { ALICE } from '../service/harness.ts';
+import { ALICE } from '../world.ts';
 import { bundleClient, FOUND, PROGRAM } from './bundle.ts';
 import { type Desk, openDesk, TRIP } from './desk.ts';
 

@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import { webcrypto } from 'node:crypto';
 import { createContext, runInContext } from 'node:vm';
 import { afterAll, beforeAll, test } from 'vitest';
-import { ALICE } from '../service/harness.ts';
+import { ALICE } from '../world.ts';
 import { bundleClient, FOUND, PROGRAM } from './bundle.ts';
 import { type Desk, openDesk, TRIP } from './desk.ts';
 

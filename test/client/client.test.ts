@@ -10,7 +10,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
 import { operations } from '../../src/protocol/operations.ts';
-import { STORES } from '../service/harness.ts';
+import { STORES } from '../world.ts';
 import { answering, type Desk, losing, openDesk } from './desk.ts';
 
 const BUDGET = { budget: { currency: 'USD', max_amount: 500 } };

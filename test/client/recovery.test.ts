@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import { type Client, type Recovered, withRecovery } from '../../src/client/index.ts';
-import { ALICE, BOB, OPERATOR, STORES } from '../service/harness.ts';
+import { ALICE, BOB, OPERATOR, STORES } from '../world.ts';
 import { type Desk, openDesk, TRIP } from './desk.ts';
 
 const BUDGET = { budget: { currency: 'USD', max_amount: 30_000 } };

@@ -7,8 +7,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { APPROVER, OPERATOR } from '../invoke/principals.ts';
+import { GRANT_POLICY, whole } from './catalog.ts';
 import { type Desk, onEachStore } from './desk.ts';
-import { GRANT_POLICY, whole } from './world.ts';
 
 const approval = { when: 'always' as const, grant_policy: GRANT_POLICY };
 const whenDear = {

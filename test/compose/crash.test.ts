@@ -13,11 +13,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import type { AuditEntry } from '../../src/protocol/audit.ts';
 import { NoEffect } from '../../src/service/author/define.ts';
-import { eventually } from '../invoke/rig.ts';
-import { STORES } from '../service/harness.ts';
+import { eventually, STORES } from '../world.ts';
+import { createWorld, type World, whole } from './catalog.ts';
 import { type Desk, openDesk } from './desk.ts';
 import { type Death, mortal } from './mortal.ts';
-import { createWorld, type World, whole } from './world.ts';
 
 const HOLDS = ['hold_one', 'hold_two', 'hold_three'];
 const wholes = [

@@ -4,14 +4,18 @@
  * @module
  */
 
-import { afterAll, beforeAll, beforeEach, describe } from 'vitest';
-import { entryView } from '../../src/domain/log/entry.ts';
+import { beforeEach } from 'vitest';
 import type { AuditEntry } from '../../src/protocol/audit.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
 import type { DefinedCapability } from '../../src/service/author/define.ts';
 import { ALICE, SETTINGS } from '../invoke/principals.ts';
-import { STORES, type TestOptions, type TestService, testService } from '../service/harness.ts';
-import { createWorld, type World } from './world.ts';
+import {
+  onEachStore as onStores,
+  type TestOptions,
+  type TestService,
+  testService,
+} from '../world.ts';
+import { createWorld, type World } from './catalog.ts';
 
 export interface Desk extends TestService {
   readonly world: World;
@@ -31,11 +35,6 @@ export async function openDesk(
 ): Promise<Desk> {
   const settings = { ...SETTINGS, stop_grace_seconds: 1, ...options.settings };
   const service = await testService({ ...options, settings, definition: world.definition });
-  const query = async (by: object) => {
-    await service.store.sequence();
-    const { entries: found } = await service.store.queryEntries({ ...by, limit: 100 });
-    return found.map(entryView).reverse();
-  };
   return {
     ...service,
     world,
@@ -46,13 +45,11 @@ export async function openDesk(
         budget: { currency: 'USD', max_amount: 100 },
         ...request,
       }),
-    entries: (invocationId) => query({ invocationId }),
-    children: (parentInvocationId) => query({ parentInvocationId }),
+    entries: (invocationId) => service.entriesBy({ invocationId }),
+    children: (parentInvocationId) => service.entriesBy({ parentInvocationId }),
     async spent(token) {
-      const described = await service.store.describeToken(token.token_id, 0);
-      const budget = described?.lineage.at(-1)?.budget;
-      if (!budget) throw new Error(`Cannot look at the budget of ${token.token_id}: it has none`);
-      return [budget.reserved, budget.consumed];
+      const { reserved, consumed } = await service.budgetOf(token);
+      return [reserved, consumed];
     },
   };
 }
@@ -62,25 +59,11 @@ export function onEachStore(
   wholes: readonly DefinedCapability[],
   body: (desk: () => Desk) => void,
 ): void {
-  for (const place of STORES) {
-    describe(place.name, () => {
-      const world = createWorld(wholes);
-      let desk: Desk | undefined;
-      let drop: (() => Promise<void>) | undefined;
-      beforeAll(async () => {
-        const opened = await place.open();
-        drop = opened.drop;
-        desk = await openDesk(world, { store: opened.url });
-      });
-      beforeEach(() => world.reset());
-      afterAll(async () => {
-        await desk?.close();
-        await drop?.();
-      });
-      body(() => {
-        if (!desk) throw new Error('Cannot test: the service did not start');
-        return desk;
-      });
-    });
-  }
+  onStores(
+    ({ url }) => openDesk(createWorld(wholes), { store: url }),
+    (desk) => {
+      beforeEach(() => desk().world.reset());
+      body(desk);
+    },
+  );
 }

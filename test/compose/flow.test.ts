@@ -7,8 +7,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { NoEffect } from '../../src/service/author/define.ts';
+import { whole } from './catalog.ts';
 import { onEachStore } from './desk.ts';
-import { whole } from './world.ts';
 
 const HOLDS = ['hold_one', 'hold_two', 'hold_three'];
 

@@ -17,11 +17,10 @@ import { checkStore } from '../../src/storage/fsck/fsck.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
 import { OPERATOR } from '../invoke/principals.ts';
-import { eventually } from '../invoke/rig.ts';
-import { STORES } from '../service/harness.ts';
+import { eventually, STORES } from '../world.ts';
+import { createWorld, whole } from './catalog.ts';
 import { type Desk, openDesk } from './desk.ts';
 import { type Death, mortal } from './mortal.ts';
-import { createWorld, whole } from './world.ts';
 
 const wholes = [
   whole('trip', ['hold_one', 'hold_two', 'hold_three']),

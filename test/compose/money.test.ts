@@ -8,8 +8,8 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'vitest';
 import { NoEffect } from '../../src/service/author/define.ts';
+import { whole } from './catalog.ts';
 import { onEachStore } from './desk.ts';
-import { whole } from './world.ts';
 
 const dynamic = (upper_bound: number) =>
   ({ certainty: 'dynamic', financial: { currency: 'USD', upper_bound } }) as const;

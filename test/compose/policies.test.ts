@@ -9,8 +9,8 @@ import { test } from 'vitest';
 import { createClient, withRecovery } from '../../src/client/index.ts';
 import { HandlerFailure, NoEffect } from '../../src/service/author/define.ts';
 import { listening } from '../http/socket.ts';
+import { whole } from './catalog.ts';
 import { onEachStore } from './desk.ts';
-import { whole } from './world.ts';
 
 const HOLDS = ['hold_one', 'hold_two', 'hold_three'];
 

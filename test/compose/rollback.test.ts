@@ -7,8 +7,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { BOB } from '../invoke/principals.ts';
+import { whole } from './catalog.ts';
 import { onEachStore } from './desk.ts';
-import { whole } from './world.ts';
 
 const HOUR_MS = 3_600_000;
 

@@ -8,10 +8,9 @@ import assert from 'node:assert/strict';
 import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest';
 import { NoEffect } from '../../src/service/author/define.ts';
 import { OutcomeUnknown, type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
-import { eventually } from '../invoke/rig.ts';
-import { STORES } from '../service/harness.ts';
+import { eventually, STORES } from '../world.ts';
+import { createWorld, whole } from './catalog.ts';
 import { type Desk, openDesk } from './desk.ts';
-import { createWorld, whole } from './world.ts';
 
 type Change = 'beginStep' | 'endStep';
 type Fault = (real: () => Promise<boolean>) => Promise<boolean>;

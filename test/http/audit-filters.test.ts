@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, test } from 'vitest';
 import { AuditQuery } from '../../src/protocol/audit.ts';
-import { ALICE, type TestService, testService } from '../service/harness.ts';
+import { ALICE, type TestService, testService } from '../world.ts';
 import { assertRefused } from './refused.ts';
 
 let service: TestService;

@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, test, vi } from 'vitest';
 import { BODY_LIMITS } from '../../src/domain/wire/json.ts';
-import { ALICE, type Reply, type TestService, testService } from '../service/harness.ts';
+import { ALICE, type Reply, type TestService, testService } from '../world.ts';
 import { assertRefused } from './refused.ts';
 
 let service: TestService;

@@ -8,17 +8,17 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, test } from 'vitest';
 import { defineCapability } from '../../src/service/author/define.ts';
 import { createService } from '../../src/service/author/definition.ts';
 import {
   ALICE,
+  eventually,
   patientLoad,
   type TestOptions,
   type TestService,
   testService,
-} from '../service/harness.ts';
+} from '../world.ts';
 import { connected, listening } from './socket.ts';
 
 const open: (() => unknown)[] = [];
@@ -62,10 +62,6 @@ async function endedBy({ ask }: TestService, reason: string): Promise<number> {
   return Number(line.exec(body)?.[1] ?? 0);
 }
 
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await setTimeout(10);
-}
-
 describe('pipelines that are never read', () => {
   test('thirty of fifteen hundred requests leave every place free, and all of them are ended', async () => {
     const { service, load, port } = await serving({ bounds: { stallMs: 500, sweepMs: 50 } });
@@ -89,9 +85,9 @@ describe('pipelines that are never read', () => {
       }
     }
 
-    await until(() => load.inWork() === 0);
+    await eventually(() => load.inWork() === 0);
     const ended = ['stalled', 'pipeline', 'memory'];
-    await until(async () => {
+    await eventually(async () => {
       const counts = await Promise.all(ended.map((reason) => endedBy(service, reason)));
       return counts.reduce((sum, count) => sum + count, 0) === 30;
     });
@@ -164,9 +160,9 @@ describe('answers that are made and never read', () => {
       const { token } = await service.issue(ALICE, { scope: ['travel.read'] });
       await unread(port, post(path, token, message, accepting).repeat(COUNT));
 
-      await until(() => calls > 0);
-      await until(async () => (await endedBy(service, 'stalled')) === 1);
-      await until(() => load.inWork() === 0);
+      await eventually(() => calls > 0);
+      await eventually(async () => (await endedBy(service, 'stalled')) === 1);
+      await eventually(() => load.inWork() === 0);
     });
 
     test(`${name}: a client that reads late gets all of them`, async () => {
@@ -175,9 +171,9 @@ describe('answers that are made and never read', () => {
       const asked = post(path, token, message, accepting).repeat(COUNT);
       const last = 'GET /healthz HTTP/1.1\r\nHost: desk\r\nConnection: close\r\n\r\n';
       const socket = await unread(port, asked + last);
-      await until(() => calls > 0);
+      await eventually(() => calls > 0);
       // No place is held by what waits to be read.
-      await until(() => load.inWork() === 0);
+      await eventually(() => load.inWork() === 0);
 
       const chunks: Buffer[] = [];
       for await (const chunk of socket as AsyncIterable<Buffer>) chunks.push(chunk);

@@ -19,7 +19,7 @@ import {
   Jwks,
   Manifest,
 } from '../../src/protocol/trust.ts';
-import { type TestService, testService } from '../service/harness.ts';
+import { type TestService, testService } from '../world.ts';
 
 const HALF_DAY_MS = 43_200_000;
 

@@ -10,7 +10,7 @@ import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import { BODY_LIMITS } from '../../src/domain/wire/json.ts';
 import { Failure } from '../../src/protocol/failure.ts';
-import { ALICE, patientLoad, type TestService, testService } from '../service/harness.ts';
+import { ALICE, eventually, patientLoad, type TestService, testService } from '../world.ts';
 import { connected, exchanged, listening, receivedBy, replyIn } from './socket.ts';
 
 let service: TestService;
@@ -228,7 +228,7 @@ describe('slow and vanishing clients', () => {
   test('a hundred bodies that do not come keep nobody waiting', async () => {
     const slow = await Promise.all(Array.from({ length: 100 }, () => connected(port)));
     for (const socket of slow) socket.write(`${begun}{`);
-    await until(() => load.inWork() >= 100);
+    await eventually(() => load.inWork() >= 100);
 
     const reply = await exchanged(port, `GET /svc/graph HTTP/1.1\r\n${HOST}${CLOSE}\r\n`);
 
@@ -242,17 +242,17 @@ describe('slow and vanishing clients', () => {
   });
 
   test('a client that leaves gives its place back, whatever it was in the middle of', async () => {
-    await until(() => load.inWork() === 0);
+    await eventually(() => load.inWork() === 0);
     const leaving = await Promise.all(Array.from({ length: 50 }, () => connected(port)));
     for (const [index, socket] of leaving.entries()) {
       // Half a body, or a whole request whose answer nobody reads.
       socket.write(index % 2 === 0 ? `${begun}{` : `${begun}{}`);
     }
-    await until(() => load.inWork() >= 25);
+    await eventually(() => load.inWork() >= 25);
 
     for (const socket of leaving) socket.resetAndDestroy();
 
-    await until(() => load.inWork() === 0);
+    await eventually(() => load.inWork() === 0);
   });
 
   test('a client that leaves is no defect: the log has no such line', () => {
@@ -273,11 +273,6 @@ describe('slow and vanishing clients', () => {
     assert.deepEqual(statuses, ['200', '404', '200']);
   });
 });
-
-/** Waits for what a later turn of the loop will bring; the test's own timeout bounds it. */
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await setTimeout(5);
-}
 
 test('CONNECT is refused like every other method, and the connection ends', async () => {
   const received = await assertRefused(

@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, test } from 'vitest';
 import { frontPage } from '../../src/http/front-page.ts';
 import type { Discovery } from '../../src/protocol/trust.ts';
-import { type TestService, testService } from '../service/harness.ts';
+import { type TestService, testService } from '../world.ts';
 import { exchanged, listening, replyIn } from './socket.ts';
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';

@@ -13,7 +13,7 @@ import { createClient } from '../../src/client/index.ts';
 import type { OperationName } from '../../src/protocol/operations.ts';
 import { DiscoveryAnswer } from '../../src/protocol/trust.ts';
 import { inProcess } from '../../src/testing/scenarios/surface.ts';
-import { AGENT, ALICE, type TestService, testService } from '../service/harness.ts';
+import { AGENT, ALICE, type TestService, testService } from '../world.ts';
 import { assertRefused } from './refused.ts';
 
 let gated: TestService;

@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, test } from 'vitest';
-import { ALICE, type AskOptions, type TestService, testService } from '../service/harness.ts';
+import { ALICE, type AskOptions, type TestService, testService } from '../world.ts';
 import { assertRefused } from './refused.ts';
 
 let service: TestService;

@@ -14,6 +14,8 @@ import { setImmediate } from 'node:timers';
 import { test } from 'vitest';
 import type { Store } from '../../src/storage/port/store.ts';
 import { entry } from '../../src/testing/fixtures.ts';
+import { asking, openPipe } from '../surfaces/pipe.ts';
+import { countedSlicer, countTurns, type TurnCounter } from '../turns.ts';
 import {
   ALICE,
   endedAfterEach,
@@ -22,9 +24,7 @@ import {
   type TestOptions,
   type TestService,
   testService,
-} from '../service/harness.ts';
-import { countedSlicer, countTurns, type TurnCounter } from '../service/turns.ts';
-import { asking, openPipe } from '../surfaces/pipe.ts';
+} from '../world.ts';
 import { connected, listening, receivedBy, replyIn } from './socket.ts';
 
 const QUERY = '/svc/audit?limit=1000&entry_type=all&include=leaf';

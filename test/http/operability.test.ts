@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, test } from 'vitest';
 import { operations } from '../../src/protocol/operations.ts';
 import { createService } from '../../src/service/author/definition.ts';
 import { StoreUnavailable } from '../../src/storage/port/store.ts';
-import { ALICE, patientLoad, STORES, type TestService, testService } from '../service/harness.ts';
+import { ALICE, patientLoad, STORES, type TestService, testService } from '../world.ts';
 
 let service: TestService;
 beforeAll(async () => {

@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, test } from 'vitest';
 import { Failure } from '../../src/protocol/failure.ts';
-import { ALICE, BOB, type Reply, type TestService, testService } from '../service/harness.ts';
+import { ALICE, BOB, type Reply, type TestService, testService } from '../world.ts';
 
 let service: TestService;
 afterEach(() => service.close());

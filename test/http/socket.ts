@@ -6,7 +6,7 @@
 
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import type { TestService } from '../service/harness.ts';
+import type { TestService } from '../world.ts';
 
 interface RawReply {
   readonly status: number;

@@ -15,7 +15,7 @@ import {
   createService,
   type Resolution,
 } from '../../src/service/author/definition.ts';
-import { type TestService, testService } from '../service/harness.ts';
+import { type TestService, testService } from '../world.ts';
 import { ALICE, SETTINGS } from './principals.ts';
 
 type Answer<Value> = (asked: AskedInput) => Value | Promise<Value>;

@@ -12,8 +12,8 @@ import type { ActorPolicy } from '../../src/domain/invocation/inputs.ts';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
 import { defineCapability, type PinnedElsewhere } from '../../src/service/author/define.ts';
 import { createService, type Resolution } from '../../src/service/author/definition.ts';
-import { HOSTILE_VALUES } from '../../src/testing/store/hostile-values.ts';
-import { type TestService, testService } from '../service/harness.ts';
+import { HOSTILE_VALUES } from '../hostile-values.ts';
+import { type TestService, testService } from '../world.ts';
 import { ALICE, SETTINGS } from './principals.ts';
 
 const GRANT_POLICY = {

@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import { createService, defineCapability, HandlerFailure, NoEffect } from '../../src/index.ts';
-import { ALICE, OPERATOR, type TestService, testService } from '../service/harness.ts';
+import { ALICE, OPERATOR, type TestService, testService } from '../world.ts';
 
 const USD_10 = { currency: 'USD', amount: 10 };
 

@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, test } from 'vitest';
 import { BudgetContext } from '../../src/protocol/invocation.ts';
-import type { Reply } from '../service/harness.ts';
+import type { Reply } from '../world.ts';
 import { type Rig, startRig } from './rig.ts';
 
 let rig: Rig;

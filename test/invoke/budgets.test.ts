@@ -97,7 +97,7 @@ onEachStore((rig) => {
         rig().invoke(token.token, 'book', parameters),
       );
     }
-    assert.equal((await rig().budget(token)).consumed, 0n);
+    assert.equal((await rig().budgetOf(token)).consumed, 0n);
   });
 
   test('invoke() answers foreign, misdirected, mistyped and made-up bindings with one body', async () => {
@@ -196,7 +196,7 @@ onEachStore((rig) => {
       [below, 1000n],
     ] as const) {
       assert.deepEqual(
-        { ...(await rig().budget(token)), max: 0n },
+        { ...(await rig().budgetOf(token)), max: 0n },
         { max: 0n, reserved: 0n, consumed },
       );
     }
@@ -237,7 +237,7 @@ onEachStore((rig) => {
       assert.equal(body.budget_context.cost_check_amount, 20);
       assert.equal(body.budget_context.budget_spent, actual);
       assert.equal(body.budget_context.budget_remaining, 50 - actual);
-      assert.equal((await rig().budget(token)).consumed, BigInt(actual * 100));
+      assert.equal((await rig().budgetOf(token)).consumed, BigInt(actual * 100));
       const [entry] = await rig().entries(body.invocation_id);
       assert.deepEqual(entry?.cost_actual, body.cost_actual);
       const alarmed = rig()
@@ -308,7 +308,7 @@ onEachStore((rig) => {
       assert.equal('cost_actual' in body, false);
       assert.equal(body.budget_context.budget_spent, kept / 100);
       assert.equal(body.budget_context.budget_remaining, 10 - kept / 100);
-      const { reserved, consumed } = await rig().budget(token);
+      const { reserved, consumed } = await rig().budgetOf(token);
       assert.deepEqual([reserved, consumed], [0n, BigInt(kept)]);
       const [entry, ...more] = await rig().entries(body.invocation_id);
       assert.equal(more.length, 0);
@@ -329,6 +329,6 @@ onEachStore((rig) => {
     rig().world.script('pay_dynamic');
 
     assert.equal(body.failure.detail, 'Cannot finish: the rest is gone');
-    assert.equal((await rig().budget(token)).consumed, 300n);
+    assert.equal((await rig().budgetOf(token)).consumed, 300n);
   });
 });

@@ -56,7 +56,7 @@ for (let cut = 0; cut < ANSWERS_OF_A_CALL * ROUNDS; cut++) {
     assert.equal(reply.status, 200, JSON.stringify(first.body));
     assert.equal((await call()).text, reply.text);
     assert.equal(rig.world.ran('pay'), ran + 1);
-    const { reserved, consumed } = await rig.budget(token);
+    const { reserved, consumed } = await rig.budgetOf(token);
     assert.deepEqual([reserved, consumed], [0n, 1000n]);
     const entries = await rig.entries(reply.body.invocation_id);
     assert.deepEqual(

@@ -7,9 +7,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { TestAnswer } from '../../src/protocol/invocation.ts';
-import type { Reply } from '../service/harness.ts';
+import type { Reply } from '../world.ts';
+import { eventually } from '../world.ts';
 import { ALICE, BOB, OPERATOR } from './principals.ts';
-import { eventually, onEachStore, type Rig } from './rig.ts';
+import { onEachStore, type Rig } from './rig.ts';
 
 const BUDGET = { budget: { currency: 'USD', max_amount: 15 } };
 
@@ -49,7 +50,7 @@ onEachStore((rig) => {
     assert.deepEqual(answer.cost_check, { currency: 'USD', amount: 10, certainty: 'fixed' });
     assert.deepEqual(answer.approval, { required: false });
     assert.equal(answer.budget_context?.cost_check_amount, 10);
-    assert.deepEqual(await rig().budget(token), { max: 1500n, reserved: 0n, consumed: 0n });
+    assert.deepEqual(await rig().budgetOf(token), { max: 1500n, reserved: 0n, consumed: 0n });
     assert.equal((await rig().invoke(token.token, 'pay')).status, 200);
   });
 

@@ -9,9 +9,10 @@ import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { FailureType } from '../../src/protocol/failure.ts';
 import { NoEffect } from '../../src/service/author/define.ts';
-import type { Reply } from '../service/harness.ts';
+import type { Reply } from '../world.ts';
+import { eventually } from '../world.ts';
 import { ALICE, APPROVER, OPERATOR } from './principals.ts';
-import { eventually, onEachStore, type Rig } from './rig.ts';
+import { onEachStore, type Rig } from './rig.ts';
 
 type Guidance = [status: number, retry: boolean, action: string, recovery: string];
 

@@ -11,8 +11,8 @@ import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest';
 import { entryOf, SALT_BYTES } from '../../src/domain/log/entry.ts';
 import { ID_BYTES, idOf } from '../../src/domain/wire/ids.ts';
 import { OutcomeUnknown, type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
-import { STORES } from '../service/harness.ts';
-import { eventually, type Rig, startRig } from './rig.ts';
+import { eventually, STORES } from '../world.ts';
+import { type Rig, startRig } from './rig.ts';
 
 type Step = 'load' | 'admit' | 'settle' | 'append';
 
@@ -166,7 +166,7 @@ for (const place of STORES) {
         assert.equal(ranNow(), 0);
         assert.equal('audit' in body, false);
         await eventually(async () => (await rig.entries(body.invocation_id)).length === 1);
-        const { reserved, consumed } = await rig.budget(token);
+        const { reserved, consumed } = await rig.budgetOf(token);
         assert.deepEqual([reserved, consumed], [0n, 0n]);
         const again = await rig.invoke(token.token, 'pay', {}, { headers });
         assert.equal(again.body.failure?.type, wasAdmitted ? 'outcome_unknown' : undefined);
@@ -199,7 +199,7 @@ for (const place of STORES) {
           return entry?.state === 'completed';
         });
         assert.equal((await rig.entries(body.invocation_id)).length, 1);
-        const { reserved, consumed } = await rig.budget(token);
+        const { reserved, consumed } = await rig.budgetOf(token);
         assert.deepEqual([reserved, consumed], [0n, 1000n]);
         // Now that it is recorded, the same key gets the answer that was meant all along.
         const again = await rig.invoke(token.token, 'pay', {}, { headers });
@@ -239,7 +239,7 @@ for (const place of STORES) {
         ],
       );
       assert.deepEqual(await rig.indeterminate(), []);
-      assert.equal((await rig.budget(token)).consumed, 1000n);
+      assert.equal((await rig.budgetOf(token)).consumed, 1000n);
     });
 
     test('invoke() does not claim a read, nor its bindings, that it could not record', async () => {

@@ -9,8 +9,8 @@ import { test } from 'vitest';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
 import type { HandlerContext } from '../../src/service/author/define.ts';
 import { HandlerFailure, NoEffect } from '../../src/service/author/define.ts';
+import type { Script } from '../scripts.ts';
 import { onEachStore, type Rig } from './rig.ts';
-import type { Script } from './world.ts';
 
 const BUDGET = { budget: { currency: 'USD', max_amount: 10 } };
 
@@ -138,7 +138,7 @@ onEachStore((rig) => {
       assert.equal(reply.status, 500);
       assert.equal(reply.body.failure.type, 'internal_error');
       assert.equal('result' in reply.body, false);
-      assert.equal((await rig().budget(token)).consumed, 1000n);
+      assert.equal((await rig().budgetOf(token)).consumed, 1000n);
       const [entry, ...more] = await rig().entries(reply.body.invocation_id);
       assert.equal(more.length, 0);
       assert.equal(entry?.state, 'failed');
@@ -205,7 +205,7 @@ onEachStore((rig) => {
 
       assert.equal(reply.body.failure.type, 'internal_error');
       assert.equal(reply.text?.includes('secret-canary'), false);
-      assert.equal((await rig().budget(token)).consumed, 1000n);
+      assert.equal((await rig().budgetOf(token)).consumed, 1000n);
       const [entry, ...more] = await rig().entries(reply.body.invocation_id);
       assert.equal(more.length, 0);
       assert.equal(entry?.state, 'failed');
@@ -247,7 +247,7 @@ onEachStore((rig) => {
       );
 
       assert.equal(reply.body.failure.type, 'internal_error');
-      const { reserved, consumed } = await rig().budget(token);
+      const { reserved, consumed } = await rig().budgetOf(token);
       assert.deepEqual([reserved, consumed], [0n, 1000n]);
     });
   }

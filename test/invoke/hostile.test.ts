@@ -14,10 +14,10 @@ import { afterAll, beforeAll, describe, test } from 'vitest';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
 import { HandlerFailure, NoEffect } from '../../src/service/author/define.ts';
-import { HOSTILE_VALUES, type HostileValue } from '../../src/testing/store/hostile-values.ts';
 import { emptyStore, type Place } from '../empty-store.ts';
+import { HOSTILE_VALUES, type HostileValue } from '../hostile-values.ts';
+import type { Script } from '../scripts.ts';
 import { type Rig, startRig } from './rig.ts';
-import type { Script } from './world.ts';
 
 type Money = { currency: string; amount: number };
 
@@ -197,7 +197,7 @@ for (const { name: store, open } of PLACES) {
 
     async function isClosed(token: IssueAnswer, script: Script, { name }: HostileValue) {
       const key = `key-${invoked.length}`;
-      const before = await rig.budget(token);
+      const before = await rig.budgetOf(token);
       rig.world.script('pay', script);
       const body = await pay(token.token, key);
       rig.world.script('pay');
@@ -207,7 +207,7 @@ for (const { name: store, open } of PLACES) {
       assert.match(String(entries[0]?.state), /^(?:completed|failed|indeterminate)$/, name);
       assert.equal(entries[0]?.entry_id, body.audit.entry_id, name);
       assert.ok(JSON.stringify(body).length < 20_000, name);
-      const { reserved, consumed } = await rig.budget(token);
+      const { reserved, consumed } = await rig.budgetOf(token);
       assert.equal(reserved, 0n, name);
       const charged = entries[0]?.cost_actual;
       const spent = consumed - before.consumed;

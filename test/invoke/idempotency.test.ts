@@ -34,7 +34,7 @@ onEachStore((rig) => {
     assert.equal(again.headers['idempotent-replayed'], 'true');
     assert.match(String(again.headers['content-type']), /^application\/json/);
     assert.equal(rig().world.ran('pay'), ran);
-    assert.equal((await rig().budget(token)).consumed, 1000n);
+    assert.equal((await rig().budgetOf(token)).consumed, 1000n);
   });
 
   test('invoke() gives every replay an entry of its own kind', async () => {

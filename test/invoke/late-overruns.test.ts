@@ -17,9 +17,8 @@ import {
 } from '../../src/service/author/define.ts';
 import { createService } from '../../src/service/author/definition.ts';
 import { checkStore } from '../../src/storage/fsck/fsck.ts';
-import { STORES, type TestService, testService } from '../service/harness.ts';
+import { eventually, STORES, type TestService, testService } from '../world.ts';
 import { ALICE, OPERATOR, SETTINGS } from './principals.ts';
-import { eventually } from './rig.ts';
 
 type Handler = (parameters: JsonObject, context: HandlerContext) => Promise<JsonObject>;
 

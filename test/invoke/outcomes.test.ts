@@ -8,8 +8,9 @@ import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
 import { NoEffect } from '../../src/service/author/define.ts';
+import { eventually } from '../world.ts';
 import { ALICE, OPERATOR } from './principals.ts';
-import { eventually, onEachStore, type Rig } from './rig.ts';
+import { onEachStore, type Rig } from './rig.ts';
 
 interface Hanging {
   readonly signal: AbortSignal;
@@ -58,7 +59,7 @@ onEachStore((rig) => {
     assert.equal(signal.aborted, true);
     assert.equal(reply.body.budget_context.budget_spent, 10);
     assert.deepEqual(
-      { ...(await rig().budget(token)), max: 0n },
+      { ...(await rig().budgetOf(token)), max: 0n },
       { max: 0n, reserved: 0n, consumed: 1000n },
     );
     const [entry, ...more] = await rig().entries(id);
@@ -90,7 +91,7 @@ onEachStore((rig) => {
       refunded: { currency: 'USD', amount: 10 },
     });
     assert.equal(again.body.failure.type, 'not_found');
-    assert.equal((await rig().budget(token)).consumed, 0n);
+    assert.equal((await rig().budgetOf(token)).consumed, 0n);
     assert.equal(
       (await rig().indeterminate()).some((each) => each.invocation_id === id),
       false,
@@ -107,7 +108,7 @@ onEachStore((rig) => {
 
     assert.equal(status, 200);
     assert.equal(answer.refunded, null);
-    assert.equal((await rig().budget(token)).consumed, 1000n);
+    assert.equal((await rig().budgetOf(token)).consumed, 1000n);
     const path = `/svc/audit?entry_type=operator&invocation_id=${id}`;
     const { body: trail } = await rig().ask('POST', path, { bearer: OPERATOR });
     assert.deepEqual(
@@ -116,7 +117,7 @@ onEachStore((rig) => {
     );
     const other = { ...body, outcome: 'not_executed' };
     assert.equal((await reconcile(rig(), other)).status, 404);
-    assert.equal((await rig().budget(token)).consumed, 1000n);
+    assert.equal((await rig().budgetOf(token)).consumed, 1000n);
     finish({});
   });
 
@@ -140,7 +141,7 @@ onEachStore((rig) => {
     const settled = await rig().invoke((await rig().token()).token, 'pay');
     const known = { ...body, invocation_id: settled.body.invocation_id };
     assert.equal((await reconcile(rig(), known)).status, 404);
-    assert.equal((await rig().budget(token)).consumed, 1000n);
+    assert.equal((await rig().budgetOf(token)).consumed, 1000n);
     finish({});
   });
 
@@ -165,7 +166,7 @@ onEachStore((rig) => {
           ['settlement', state],
         ],
       );
-      assert.equal((await rig().budget(token)).consumed, consumed);
+      assert.equal((await rig().budgetOf(token)).consumed, consumed);
       assert.equal(
         (await rig().indeterminate()).some((each) => each.invocation_id === id),
         false,
@@ -185,7 +186,7 @@ onEachStore((rig) => {
       (await rig().entries(id)).some((entry) => entry.entry_type === 'settlement'),
     );
 
-    assert.equal((await rig().budget(token)).consumed, 1000n);
+    assert.equal((await rig().budgetOf(token)).consumed, 1000n);
   });
 
   test('invoke() records a late read too, which has nothing to reconcile', async () => {
@@ -255,7 +256,7 @@ onEachStore((rig) => {
       ],
     );
     assert.equal(entries[0]?.entry_id, body.audit.entry_id);
-    const { reserved, consumed } = await rig().budget(token);
+    const { reserved, consumed } = await rig().budgetOf(token);
     assert.deepEqual([reserved, consumed], [0n, 1000n]);
   });
 

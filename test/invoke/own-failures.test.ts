@@ -15,7 +15,7 @@ import {
   NoEffect,
 } from '../../src/service/author/define.ts';
 import { createService } from '../../src/service/author/definition.ts';
-import { type TestService, testService } from '../service/harness.ts';
+import { type TestService, testService } from '../world.ts';
 import { ALICE, SETTINGS } from './principals.ts';
 
 const SEAT_TAKEN = {

@@ -4,42 +4,19 @@
  * @module
  */
 
+import { person } from '../person.ts';
+
 export const ALICE = 'alice-key';
 export const BOB = 'bob-key';
 export const APPROVER = 'approver-key';
 export const OPERATOR = 'operator-key';
 
-const WHOEVER = ['agent:*', 'human:*', 'service:*'];
-
-/** Their classes are told everything, so that a test sees the whole failure. */
 export const SETTINGS = {
   identities: [
-    {
-      key: ALICE,
-      principal: 'human:alice',
-      scopes: ['w.*'],
-      subjects: WHOEVER,
-      caller_class: 'internal',
-    },
-    {
-      key: BOB,
-      principal: 'human:bob',
-      scopes: ['w.*'],
-      subjects: WHOEVER,
-      caller_class: 'internal',
-    },
-    {
-      key: APPROVER,
-      principal: 'human:approver',
-      scopes: ['approver:*'],
-      caller_class: 'internal',
-    },
-    {
-      key: OPERATOR,
-      principal: 'service:operator',
-      scopes: ['operator:*'],
-      caller_class: 'internal',
-    },
+    person(ALICE, 'human:alice', ['w.*']),
+    person(BOB, 'human:bob', ['w.*']),
+    person(APPROVER, 'human:approver', ['approver:*'], { subjects: [] }),
+    person(OPERATOR, 'service:operator', ['operator:*'], { subjects: [] }),
   ],
   actor_policies: [
     {

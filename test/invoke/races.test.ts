@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
-import type { Reply } from '../service/harness.ts';
+import type { Reply } from '../world.ts';
 import { onEachStore, type Rig } from './rig.ts';
 
 const CALLERS = 200;
@@ -55,7 +55,7 @@ onEachStore((rig) => {
 
     const won = await race(rig(), [token]);
 
-    assert.deepEqual(await rig().budget(token), SPENT);
+    assert.deepEqual(await rig().budgetOf(token), SPENT);
     // What each was told it left is a different moment of the same budget.
     assert.equal(new Set(won.map(({ body }) => body.invocation_id)).size, 10);
   });
@@ -68,7 +68,7 @@ onEachStore((rig) => {
 
     await race(rig(), tokens);
 
-    assert.deepEqual(await rig().budget(tokens[0] as IssueAnswer), SPENT);
+    assert.deepEqual(await rig().budgetOf(tokens[0] as IssueAnswer), SPENT);
   });
 
   test('invoke() serves no more when two children race under one parent', async () => {
@@ -77,8 +77,8 @@ onEachStore((rig) => {
 
     await race(rig(), children);
 
-    assert.deepEqual(await rig().budget(parent), SPENT);
-    const spent = await Promise.all(children.map((child) => rig().budget(child)));
+    assert.deepEqual(await rig().budgetOf(parent), SPENT);
+    const spent = await Promise.all(children.map((child) => rig().budgetOf(child)));
     assert.equal(
       spent.reduce((sum, { consumed }) => sum + consumed, 0n),
       10_000n,
@@ -96,7 +96,7 @@ onEachStore((rig) => {
     const after = await rig().invoke(token.token, 'pay', {}, { headers });
 
     assert.equal(rig().world.ran('pay'), ran + 1);
-    assert.equal((await rig().budget(token)).consumed, 1000n);
+    assert.equal((await rig().budgetOf(token)).consumed, 1000n);
     for (const { status, text, body } of replies) {
       if (status === 200) assert.equal(text, after.text);
       else assert.equal(body.failure.type, 'idempotency_in_progress');

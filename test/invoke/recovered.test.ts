@@ -11,8 +11,8 @@ import { join } from 'node:path';
 import { describe, test } from 'vitest';
 import { openStore } from '../../src/storage/open.ts';
 import { type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
-import { STORES } from '../service/harness.ts';
-import { eventually, startRig } from './rig.ts';
+import { eventually, STORES } from '../world.ts';
+import { startRig } from './rig.ts';
 
 const KEY = { headers: { 'idempotency-key': 'once' } };
 

@@ -12,9 +12,8 @@ import { entryView } from '../../src/domain/log/entry.ts';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
 import { defineCapability, type HandlerContext } from '../../src/service/author/define.ts';
 import { createService } from '../../src/service/author/definition.ts';
-import { type TestService, testService } from '../service/harness.ts';
+import { eventually, type TestService, testService } from '../world.ts';
 import { ALICE, SETTINGS } from './principals.ts';
-import { eventually } from './rig.ts';
 
 let script: (context: HandlerContext) => Promise<JsonObject>;
 let isOver = false;

@@ -15,7 +15,7 @@ import { afterAll, beforeAll, describe, test } from 'vitest';
 import { createService, defineCapability, type RunningService, serve } from '../../src/index.ts';
 import { createLog } from '../../src/log.ts';
 import { StreamEvent } from '../../src/protocol/invocation.ts';
-import { ALICE, STORES, type TestService, testService } from '../service/harness.ts';
+import { ALICE, STORES, type TestService, testService } from '../world.ts';
 
 /** Three steps, and an end that the caller chooses. */
 let finished = 0;

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { SmallLedger } from '../../src/testing/store/small-ledger.ts';
+import type { SmallLedger } from './small-ledger.ts';
 
 /** How each dialect writes a list of one text, and where it counts children. */
 export interface Dialect {

@@ -13,7 +13,7 @@ import {
   type TestOptions,
   type TestService,
   testService,
-} from '../service/harness.ts';
+} from '../world.ts';
 import { calmDesk, seal, sealed } from './support.ts';
 
 async function withService(

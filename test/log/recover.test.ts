@@ -12,6 +12,7 @@ import { afterEach, beforeEach, describe, test } from 'vitest';
 import { ORIGIN_SPAN } from '../../src/domain/log/origin.ts';
 import { checkStore } from '../../src/storage/fsck/fsck.ts';
 import { openStore } from '../../src/storage/open.ts';
+import { eventually } from '../world.ts';
 import {
   calls,
   type Desk,
@@ -24,7 +25,6 @@ import {
   rolledBack,
   writ,
 } from './restored-desk.ts';
-import { until } from './support.ts';
 
 ownFolder();
 
@@ -339,7 +339,7 @@ for (const [name, open] of Object.entries(PLACES)) {
         assert.equal((await desk.ask('GET', '/readyz')).status, 503);
         const recovered = await writ(['recover', '--accept-loss'], place, FIRST_OPERATOR);
         assert.equal(recovered.status, 0, recovered.err);
-        await until(async () => (await desk.ask('GET', '/readyz')).status === 200);
+        await eventually(async () => (await desk.ask('GET', '/readyz')).status === 200);
         const fresh = await desk.issue();
         assert.equal((await desk.invoke(fresh, 'look')).status, 200);
         assert.ok((await desk.seal()).sequence > ORIGIN_SPAN);

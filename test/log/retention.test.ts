@@ -10,7 +10,7 @@ import { eraseDue, startRetention } from '../../src/service/log/retention.ts';
 import { checkStore } from '../../src/storage/fsck/fsck.ts';
 import { openSqlite } from '../../src/storage/sqlite/store.ts';
 import { admission, FAR, keep, keyOf, rootToken, settlement } from '../../src/testing/fixtures.ts';
-import { ALICE, OPERATOR, STORES, type TestService, testService } from '../service/harness.ts';
+import { ALICE, OPERATOR, STORES, type TestService, testService } from '../world.ts';
 import { calmDesk, sealed } from './support.ts';
 
 const HOUR = 3_600_000;

@@ -11,18 +11,8 @@ import { openStore } from '../../src/storage/open.ts';
 import type { MarkStore } from '../../src/storage/port/mark.ts';
 import { type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
 import { emptyStore } from '../empty-store.ts';
-import { type Reply, STORES, type TestService, testService } from '../service/harness.ts';
-import {
-  calmDesk,
-  grow,
-  life,
-  listed,
-  onMachine,
-  seal,
-  sealed,
-  unready,
-  until,
-} from './support.ts';
+import { eventually, type Reply, STORES, type TestService, testService } from '../world.ts';
+import { calmDesk, grow, life, listed, onMachine, seal, sealed, unready } from './support.ts';
 
 /** What following a mark needs of a service; nothing is signed with it. */
 function sealParts({ store }: TestService, keys: string): SealParts {
@@ -120,7 +110,7 @@ test('a crash between mark and row is repaired in a file before anything is appe
       assert.deepEqual(await listed(service), [], 'not even the first one was kept');
       await assert.rejects(grow(service), /service_unavailable/);
       isDying = false;
-      await until(async () => (await unready(service)) === '');
+      await eventually(async () => (await unready(service)) === '');
       await grow(service);
 
       assert.equal((await sealed(service)).sequence, 2);
@@ -155,13 +145,13 @@ for (const store of STORES) {
     const service = await testService({ store: url, definition: { ...calmDesk, trust } });
 
     await grow(service);
-    await until(async () => (await listed(service)).length === 2);
+    await eventually(async () => (await listed(service)).length === 2);
     assert.deepEqual(await listed(service), [
       [2, 1],
       [1, 0],
     ]);
     await grow(service);
-    await until(async () => (await listed(service)).length === 3);
+    await eventually(async () => (await listed(service)).length === 3);
     await pause(500);
 
     assert.deepEqual(await listed(service), [

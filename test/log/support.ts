@@ -7,7 +7,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { travelDesk } from '../../examples/travel/service.ts';
 import type { CheckpointDetail } from '../../src/protocol/audit.ts';
 import type { ServiceDefinition } from '../../src/service/author/definition.ts';
@@ -20,7 +19,7 @@ import {
   type TestOptions,
   type TestService,
   testService,
-} from '../service/harness.ts';
+} from '../world.ts';
 
 /** Anchored, on a cadence that no test waits for. */
 export const calmDesk: ServiceDefinition = {
@@ -67,11 +66,6 @@ export async function unready(service: TestService): Promise<string> {
 export async function listed({ store }: TestService): Promise<[sequence: number, size: number][]> {
   const all = await store.listCheckpoints(100);
   return all.map(({ sequence, size }) => [sequence, size]);
-}
-
-/** Waits until it is so; a test that waits in vain fails by what it looks at next. */
-export async function until(done: () => Promise<boolean>): Promise<void> {
-  for (let waits = 0; waits < 400 && !(await done()); waits++) await pause(25);
 }
 
 /** A folder with keys and a file for the mark, as one machine has them. */

@@ -4,7 +4,6 @@
  * @module
  */
 
-import type { SmallLedger } from '../../src/testing/store/small-ledger.ts';
 import {
   callTamperings,
   type Dialect,
@@ -12,6 +11,7 @@ import {
   otherTamperings,
   type Row,
 } from './call-tamperings.ts';
+import type { SmallLedger } from './small-ledger.ts';
 
 export const SQLITE: Dialect = {
   list: (text) => `'["${text}"]'`,

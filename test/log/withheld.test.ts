@@ -13,8 +13,8 @@ import { openStore } from '../../src/storage/open.ts';
 import { type MarkStore, markIn } from '../../src/storage/port/mark.ts';
 import { type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
 import { emptyStore } from '../empty-store.ts';
-import { ALICE } from '../service/harness.ts';
-import { grow, life, listed, onMachine, seal, sealed, unready, until } from './support.ts';
+import { ALICE, eventually } from '../world.ts';
+import { grow, life, listed, onMachine, seal, sealed, unready } from './support.ts';
 
 test('a restored copy of the database is withheld: nothing is signed or appended, reads go on', () => {
   return onMachine(async (own) => {
@@ -201,7 +201,7 @@ test('a log with entries and no mark is withheld, also when the mark goes missin
       for (const part of ['', '-wal', '-shm']) {
         rmSync(join(own.folder, `mark.db${part}`), { force: true });
       }
-      await until(async () => (await unready(service)) !== '');
+      await eventually(async () => (await unready(service)) !== '');
       assert.match(
         await unready(service),
         /the log has 1 entries and no mark.*"The mark is missing"/,

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { setTimeout as pause } from 'node:timers/promises';
 import { test } from 'vitest';
 import { configOf } from '../../src/config/config.ts';
 import { noteClaims, readNote } from '../../src/domain/log/note.ts';
 import { type NoteKey, readVkey } from '../../src/domain/log/note-key.ts';
 import { isNoteClaim } from '../../src/keyring/note-signing.ts';
 import type { CheckpointDetail } from '../../src/protocol/audit.ts';
-import { STORES, type TestService, testService } from '../service/harness.ts';
+import { eventually, STORES, type TestService, testService } from '../world.ts';
 import { type FakeWitness, fakeWitness } from './fake-witness.ts';
 import { calmDesk, sealed } from './support.ts';
 
@@ -36,10 +35,6 @@ function logKey({ log }: TestService): string {
   return JSON.parse(line).keys?.[0] ?? '';
 }
 
-async function until(done: () => Promise<boolean> | boolean): Promise<void> {
-  for (let waits = 0; waits < 400 && !(await done()); waits++) await pause(25);
-}
-
 function cosigned({ tree_head }: CheckpointDetail, { vkey }: FakeWitness): boolean {
   const note = readNote(tree_head);
   assert.ok(note);
@@ -54,7 +49,7 @@ for (const store of STORES) {
       const read = async (id: string) => (await service.ask('GET', `/svc/checkpoints/${id}`)).body;
       for (let i = 0; i < 3; i++) {
         const { checkpoint_id: id } = await sealed(service);
-        await until(async () => cosigned(await read(id), witness));
+        await eventually(async () => cosigned(await read(id), witness));
 
         const { body, headers } = await service.ask('GET', `/svc/checkpoints/${id}`);
         assert.ok(cosigned(body, witness));
@@ -69,15 +64,15 @@ for (const store of STORES) {
 test('a witness that has seen an earlier tree is asked from there', () => {
   return withWitness('memory:', async (service, witness) => {
     await sealed(service);
-    await until(() => witness.cosigned.length === 1);
+    await eventually(() => witness.cosigned.length === 1);
     witness.answer = { status: 503, body: '' };
     for (let i = 0; i < 3; i++) await sealed(service);
-    await until(() => witness.asked >= 3);
+    await eventually(() => witness.asked >= 3);
     witness.answer = undefined;
 
     const { tree_size } = await sealed(service);
 
-    await until(() => witness.cosigned.includes(tree_size));
+    await eventually(() => witness.cosigned.includes(tree_size));
     // An attempt for a tree in between may still have been under way.
     assert.equal(witness.cosigned[0], 1);
     assert.equal(witness.cosigned.at(-1), tree_size);
@@ -98,7 +93,7 @@ for (const [name, answer] of REFUSALS) {
       witness.answer = answer;
 
       const { checkpoint_id: id } = await sealed(service);
-      await until(() => service.log.some((line) => line.includes('a witness did not cosign')));
+      await eventually(() => service.log.some((line) => line.includes('a witness did not cosign')));
 
       assert.ok(service.log.some((line) => line.includes('a witness did not cosign')));
       assert.deepEqual(await service.store.cosignatures(id), []);
@@ -114,7 +109,7 @@ test('a witness that has seen more than there is raises an alarm', () => {
     witness.answer = { status: 409, body: '999\n' };
 
     await sealed(service);
-    await until(() => service.log.some((line) => line.includes('seen more of the log')));
+    await eventually(() => service.log.some((line) => line.includes('seen more of the log')));
 
     assert.ok(service.log.some((line) => line.includes('"seen":999')));
   });

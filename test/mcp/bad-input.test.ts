@@ -9,7 +9,7 @@ import { afterAll, beforeAll, test } from 'vitest';
 import { BODY_LIMITS } from '../../src/domain/wire/json.ts';
 import { type Desk, openDesk } from '../client/desk.ts';
 import { connected } from '../http/socket.ts';
-import { ALICE } from '../service/harness.ts';
+import { ALICE } from '../world.ts';
 
 const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
 const ACCEPT = { accept: 'application/json, text/event-stream' };

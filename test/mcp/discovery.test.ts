@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { testService } from '../service/harness.ts';
+import { testService } from '../world.ts';
 
 test('discovery names the path where MCP is spoken, and not among the operations', async () => {
   const service = await testService();

@@ -10,7 +10,7 @@
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import { type Desk, openDesk, TRIP } from '../client/desk.ts';
-import { ALICE, BOB } from '../service/harness.ts';
+import { ALICE, BOB } from '../world.ts';
 import { GENERATIONS, type GenerationClient, type ListedTool } from './generations.ts';
 
 const SLOW = 60_000;

@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import type { Client } from '@modelcontextprotocol/client';
 import { afterAll, afterEach, beforeAll, describe, test } from 'vitest';
 import { type Desk, openDesk, TRIP } from '../client/desk.ts';
-import { ALICE, BOB, STORES } from '../service/harness.ts';
+import { ALICE, BOB, STORES } from '../world.ts';
 import { call, connectAgent, type Person, VERSIONS } from './agent.ts';
 
 const BUDGET = { currency: 'USD', max_amount: 60_000 };

@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, test } from 'vitest';
 import { type Desk, openDesk } from '../client/desk.ts';
-import { ALICE, BOB } from '../service/harness.ts';
+import { ALICE, BOB } from '../world.ts';
 import { call, newAgent, VERSIONS } from './agent.ts';
 
 const SLOW = 60_000;

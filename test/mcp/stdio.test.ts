@@ -10,7 +10,7 @@ import { afterAll, beforeAll, test } from 'vitest';
 import { main } from '../../src/cli/main.ts';
 import { BODY_LIMITS } from '../../src/domain/wire/json.ts';
 import { type Desk, openDesk, TRIP } from '../client/desk.ts';
-import { ALICE } from '../service/harness.ts';
+import { ALICE } from '../world.ts';
 
 const INITIALIZE = {
   jsonrpc: '2.0',

@@ -13,7 +13,7 @@ import { DEMO_IDENTITIES, travelDesk } from '../../examples/travel/service.ts';
 import { createClient } from '../../src/client/index.ts';
 import { type RunningService, serve } from '../../src/index.ts';
 import { createLog } from '../../src/log.ts';
-import { ALICE } from '../service/harness.ts';
+import { ALICE } from '../world.ts';
 import { call, connectAgent, VERSIONS } from './agent.ts';
 
 let folder: string;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, test } from 'vitest';
 import { ConfigError, configOf, loadConfig } from '../../src/config/config.ts';
-import type { TestService } from '../service/harness.ts';
+import type { TestService } from '../world.ts';
 import { desk, issuerOf, principalAt } from './desk.ts';
 import { AUDIENCE, type TestProvider, testProvider } from './provider.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { JWK } from 'jose';
 import { afterEach, beforeEach, test } from 'vitest';
-import { ALICE, type TestService } from '../service/harness.ts';
+import { ALICE, type TestService } from '../world.ts';
 import { desk, exchanged, issuerOf, principalAt } from './desk.ts';
 import { privateJwk, type TestProvider, testProvider } from './provider.ts';
 

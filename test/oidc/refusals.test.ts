@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { exportSPKI, type JWK, SignJWT } from 'jose';
 import { afterAll, beforeAll, test } from 'vitest';
-import { ALICE, type TestService } from '../service/harness.ts';
+import { ALICE, type TestService } from '../world.ts';
 import { desk, exchanged, issuerOf, principalAt } from './desk.ts';
 import { falseProvider } from './false-provider.ts';
 import { AUDIENCE, privateJwk, type TestProvider, testProvider } from './provider.ts';

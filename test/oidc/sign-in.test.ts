@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, test } from 'vitest';
-import { ALICE, STORES, type TestService } from '../service/harness.ts';
+import { ALICE, STORES, type TestService } from '../world.ts';
 import { desk, exchanged, issuerOf, principalAt } from './desk.ts';
 import { AUDIENCE, type PROGRAMS, type TestProvider, testProvider } from './provider.ts';
 

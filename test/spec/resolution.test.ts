@@ -11,7 +11,7 @@ import { ResolutionBehavior, ResolutionMode } from '../../src/protocol/capabilit
 import type { JsonObject } from '../../src/protocol/primitives.ts';
 import { defineCapability } from '../../src/service/author/define.ts';
 import { createService, type Resolution } from '../../src/service/author/definition.ts';
-import { type TestService, testService } from '../service/harness.ts';
+import { type TestService, testService } from '../world.ts';
 import { BARE, CELLS, type Hook, type Outcome, UNEQUIPPED } from './resolution-cells.ts';
 
 const KEY = 'alice-key';

@@ -16,7 +16,7 @@ import {
 } from '../../src/testing/index.ts';
 import { listening } from '../http/socket.ts';
 import { connectAgent, VERSIONS } from '../mcp/agent.ts';
-import type { TestService } from '../service/harness.ts';
+import type { TestService } from '../world.ts';
 
 export interface OpenSurface {
   readonly surface: Surface;

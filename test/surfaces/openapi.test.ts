@@ -19,7 +19,7 @@ import { surfaceScenarios } from '../../src/testing/scenarios/scenarios.ts';
 import { overHttp, type Surface, type Told } from '../../src/testing/scenarios/surface.ts';
 import { OPERATOR } from '../invoke/principals.ts';
 import { startRig } from '../invoke/rig.ts';
-import { type TestService, testService } from '../service/harness.ts';
+import { type TestService, testService } from '../world.ts';
 
 const NAMES = Object.keys(operations) as OperationName[];
 const DOCUMENT = openApiDocument(NAMES);

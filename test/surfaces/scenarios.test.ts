@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, test } from 'vitest';
 import { checkStore } from '../../src/storage/fsck/fsck.ts';
 import { STORIES_WITHOUT_TOOLS, surfaceScenarios } from '../../src/testing/index.ts';
 import type { Runner } from '../../src/testing/runner.ts';
-import { STORES, type TestService, testService } from '../service/harness.ts';
+import { STORES, type TestService, testService } from '../world.ts';
 import { type OpenSurface, SURFACES } from './open.ts';
 
 /** What was told, by store and surface: each story, and how many of its calls went over tools. */

@@ -15,7 +15,8 @@ import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { afterEach, beforeEach, test } from 'vitest';
 import { serveStdio } from '../../src/stdio/serve.ts';
 import { ALICE, SETTINGS } from '../invoke/principals.ts';
-import { eventually, type Rig, startRig } from '../invoke/rig.ts';
+import { type Rig, startRig } from '../invoke/rig.ts';
+import { eventually } from '../world.ts';
 import { asking, type Message, openPipe, type PipeClient } from './pipe.ts';
 
 /** As decision 0024 has it. */

@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, test } from 'vitest';
 import { main } from '../../src/cli/main.ts';
 import { entry } from '../../src/testing/fixtures.ts';
 import { calmDesk, seal, sealed } from '../log/support.ts';
-import { AGENT, ALICE, BOB, OPERATOR, STORES, testService } from '../service/harness.ts';
+import { AGENT, ALICE, BOB, OPERATOR, STORES, testService } from '../world.ts';
 
 interface Ran {
   readonly status: number;

@@ -12,7 +12,7 @@ import { test } from 'vitest';
 import { main } from '../../src/cli/main.ts';
 import type { Store } from '../../src/storage/port/store.ts';
 import { calmDesk, seal } from '../log/support.ts';
-import { ALICE, OPERATOR, STORES, testService } from '../service/harness.ts';
+import { ALICE, OPERATOR, STORES, testService } from '../world.ts';
 
 const env = { WRIT_CLIENT_CREDENTIAL: OPERATOR };
 

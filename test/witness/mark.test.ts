@@ -17,8 +17,8 @@ import { witnessGuard } from '../../src/service/log/witness.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { openWitnessKey } from '../../src/witness/key.ts';
 import { serveWitness, type WitnessServer } from '../../src/witness/server.ts';
-import { calmDesk, seal, sealed, until } from '../log/support.ts';
-import { ALICE, type TestService, testService } from '../service/harness.ts';
+import { calmDesk, seal, sealed } from '../log/support.ts';
+import { ALICE, eventually, type TestService, testService } from '../world.ts';
 
 const NAME = 'witness.example/w1';
 let home: string;
@@ -117,7 +117,7 @@ test('a second copy of a log that ended gets no second successor past the witnes
   copyFileSync(copy, file);
   const first = await acceptLoss();
   await life(async (service) => {
-    await until(async () => (await service.ask('GET', '/readyz')).status === 200);
+    await eventually(async () => (await service.ask('GET', '/readyz')).status === 200);
     await grow(service);
     await sealed(service);
   });

@@ -33,7 +33,7 @@ import { type NoteKey, noteKey, readVkey, vkeyText } from '../../src/domain/log/
 import { openWitnessKey } from '../../src/witness/key.ts';
 import { serveWitness, type WitnessServer } from '../../src/witness/server.ts';
 import { calmDesk, sealed } from '../log/support.ts';
-import { ALICE, testService } from '../service/harness.ts';
+import { ALICE, testService } from '../world.ts';
 
 const ORIGIN = 'desk.example/log/1';
 const NAME = 'witness.example/w1';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'vitest';
-import { HOSTILE_VALUES } from '../../testing/store/hostile-values.ts';
+import { HOSTILE_VALUES } from '../../../test/hostile-values.ts';
 import {
   foreignMember,
   foreignText,

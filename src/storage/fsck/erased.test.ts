@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
+import { fillLog, sealLog } from '../../../test/log/small-log.ts';
 import { createPlaces } from '../../../test/store-places.ts';
 import { at, entry } from '../../testing/fixtures.ts';
-import { fillLog, sealLog } from '../../testing/store/small-log.ts';
 import type { Store } from '../port/store.ts';
 import { openSqlite } from '../sqlite/store.ts';
 import { checkStore } from './fsck.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
+import { fillLog, SMALL_LOG_SIZE, sealLog } from '../../../test/log/small-log.ts';
 import { foldPeaks } from '../../domain/log/merkle.ts';
 import { toHex } from '../../domain/wire/hash.ts';
 import { admission, entry, keep, rootToken, settlement } from '../../testing/fixtures.ts';
-import { fillLog, SMALL_LOG_SIZE, sealLog } from '../../testing/store/small-log.ts';
 import { type Store, StoreUnavailable } from '../port/store.ts';
 import { openSqlite } from '../sqlite/store.ts';
 import { checkStore, FINDINGS_MAX } from './fsck.ts';

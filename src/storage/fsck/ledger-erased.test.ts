@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
-import { STORES } from '../../../test/service/harness.ts';
+import { fillLedger } from '../../../test/log/small-ledger.ts';
+import { STORES } from '../../../test/world.ts';
 import { entry } from '../../testing/entries.ts';
 import { admission, FAR, keep, rootToken, settlement, usd } from '../../testing/fixtures.ts';
-import { fillLedger } from '../../testing/store/small-ledger.ts';
 import { openStore } from '../open.ts';
 import type { TokenState } from '../port/ledger-store.ts';
 import type { Store } from '../port/store.ts';

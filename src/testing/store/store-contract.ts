@@ -2,7 +2,7 @@
  * The contract that every `Store` keeps, as tests: one for each sentence of the port.
  *
  * For authors of stores. `open` gives an empty store; each case gets its own and closes it. What
- * needs contention is in `store-races.ts`.
+ * needs contention is in `storeRaces`.
  *
  * @module
  */

@@ -5,8 +5,7 @@
  * @module
  */
 
-import type { JsonObject } from '../../src/protocol/primitives.ts';
-import { defineCapability, type HandlerContext } from '../../src/service/author/define.ts';
+import { defineCapability } from '../../src/service/author/define.ts';
 import {
   type AskedInput,
   createService,
@@ -14,20 +13,10 @@ import {
   type Resolver,
   type ServiceDefinition,
 } from '../../src/service/author/definition.ts';
+import { createScripts, type Script, type Scripts } from '../scripts.ts';
 
-export type Script = (
-  parameters: JsonObject,
-  context: HandlerContext,
-) => JsonObject | Promise<JsonObject>;
-
-export interface World {
+export interface World extends Scripts {
   readonly definition: ServiceDefinition;
-  /** How often the handler of a capability was called. */
-  ran(capability: string): number;
-  /** How often any handler was called. */
-  ranAny(): number;
-  /** What the capability's handler does from now on; without a script, what it does by default. */
-  script(capability: string, script?: Script): void;
   /** What the registered resolver answers from now on. */
   resolve(reference: string, answer: Resolution | Resolver): void;
 }
@@ -43,17 +32,9 @@ const GRANT_POLICY = {
 };
 
 export function createWorld(): World {
-  const counts = new Map<string, number>();
-  const scripts = new Map<string, Script>();
+  const scripts = createScripts();
+  const scripted = scripts.handler;
   const answers = new Map<string, Resolution | Resolver>();
-
-  /** A handler that counts, then does what it was told. */
-  const scripted =
-    (name: string, usual: Script = () => ({ done: true })) =>
-    (parameters: JsonObject, context: HandlerContext) => {
-      counts.set(name, (counts.get(name) ?? 0) + 1);
-      return (scripts.get(name) ?? usual)(parameters, context);
-    };
 
   const plain = (name: string) => ({
     name,
@@ -78,13 +59,8 @@ export function createWorld(): World {
     ],
   });
   return {
+    ...scripts,
     definition,
-    ran: (name) => counts.get(name) ?? 0,
-    ranAny: () => [...counts.values()].reduce((sum, count) => sum + count, 0),
-    script(name, script) {
-      if (script) scripts.set(name, script);
-      else scripts.delete(name);
-    },
     resolve: (reference, answer) => void answers.set(reference, answer),
   };
 }

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, test } from 'vitest';
-import { createService, defineCapability } from '../../src/index.ts';
-import { ALICE, BOB, endedAfterEach, OPERATOR, type TestService, testService } from './harness.ts';
+import { createService, defineCapability } from '../src/index.ts';
+import { ALICE, BOB, endedAfterEach, OPERATOR, type TestService, testService } from './world.ts';
 import { type SeededPlatform, seededPlatform } from './seeded.ts';
 
 const BEGIN = Date.parse('2030-01-01T00:00:00.000Z');

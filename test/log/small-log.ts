@@ -4,13 +4,13 @@
  * @module
  */
 
-import { generateJwk } from '../../keyring/es256.ts';
-import { openKeyring } from '../../keyring/keyring.ts';
-import { createLog } from '../../log.ts';
-import { system } from '../../platform.ts';
-import { sealNext } from '../../service/log/seal.ts';
-import type { Store } from '../../storage/port/store.ts';
-import { at, entry, newId } from '../fixtures.ts';
+import { generateJwk } from '../../src/keyring/es256.ts';
+import { openKeyring } from '../../src/keyring/keyring.ts';
+import { createLog } from '../../src/log.ts';
+import { system } from '../../src/platform.ts';
+import { sealNext } from '../../src/service/log/seal.ts';
+import type { Store } from '../../src/storage/port/store.ts';
+import { at, entry, newId } from '../../src/testing/fixtures.ts';
 
 /** In entries. Seven have three peaks and nodes on three levels. */
 export const SMALL_LOG_SIZE = 7;

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Store } from '../../storage/port/store.ts';
+import type { Store } from '../../src/storage/port/store.ts';
 import {
   approvalEntry,
   entry,
@@ -14,7 +14,7 @@ import {
   requestEntry,
   revocationEntry,
   unfreezeEntry,
-} from '../entries.ts';
+} from '../../src/testing/entries.ts';
 import {
   admission,
   approval,
@@ -29,7 +29,7 @@ import {
   TERMS,
   usd,
   useOf,
-} from '../fixtures.ts';
+} from '../../src/testing/fixtures.ts';
 
 /** Ids of what there is. */
 export interface SmallLedger {

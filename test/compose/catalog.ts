@@ -10,21 +10,14 @@ import {
   type CapabilityDefinition,
   type DefinedCapability,
   defineCapability,
-  type HandlerContext,
 } from '../../src/service/author/define.ts';
 import { createService, type ServiceDefinition } from '../../src/service/author/definition.ts';
+import { createScripts, type Script, type Scripts } from '../scripts.ts';
 
-type Script = (parameters: JsonObject, context: HandlerContext) => JsonObject | Promise<JsonObject>;
-
-export interface World {
+export interface World extends Scripts {
   readonly definition: ServiceDefinition;
   /** Every effect, oldest first: the capability, and what it was told to act on. */
   readonly effects: string[];
-  /** What each handler was given, and who it thought it was, oldest first. */
-  calls(capability: string): { parameters: JsonObject; context: HandlerContext }[];
-  /** What a handler does from now on, in place of its usual work. */
-  script(capability: string, script?: Script): void;
-  reset(): void;
 }
 
 const USD = 'USD';
@@ -81,20 +74,15 @@ const TAKE_ITEM = /^(hold|act|look|need|signed|human|secret|shallow|tight)/;
 
 export function createWorld(wholes: readonly DefinedCapability[]): World {
   const effects: string[] = [];
-  const calls = new Map<string, { parameters: JsonObject; context: HandlerContext }[]>();
-  const scripts = new Map<string, Script>();
+  const scripts = createScripts();
   let ids = 0;
 
   /** Notes the effect first, as a backend does that acts and then fails to answer. */
-  const acting = (name: string, result: (item: unknown) => JsonObject): Script => {
-    return (parameters, context) => {
-      calls.set(name, [...(calls.get(name) ?? []), { parameters, context }]);
-      const script = scripts.get(name);
-      if (script) return script(parameters, context);
-      effects.push(`${name} ${parameters.item ?? parameters.id ?? ''}`.trim());
-      return result(parameters.item);
-    };
-  };
+  const acting = (name: string, result: (item: unknown) => JsonObject) =>
+    scripts.handler(name, ({ item, id }) => {
+      effects.push(`${name} ${item ?? id ?? ''}`.trim());
+      return result(item);
+    });
   const made = (item: unknown): JsonObject => ({ id: `id-${++ids}`, item: item ?? null });
   const plain = (name: string, result = made) => ({
     name,
@@ -140,17 +128,12 @@ export function createWorld(wholes: readonly DefinedCapability[]): World {
     ],
   });
   return {
+    ...scripts,
     definition,
     effects,
-    calls: (name) => calls.get(name) ?? [],
-    script(name, script) {
-      if (script) scripts.set(name, script);
-      else scripts.delete(name);
-    },
     reset() {
       effects.length = 0;
-      calls.clear();
-      scripts.clear();
+      scripts.reset();
     },
   };
 }

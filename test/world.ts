@@ -1,5 +1,6 @@
 /**
- * A whole service in this process, asked over its real HTTP surface without a socket.
+ * The world of the tests: a whole service in this process, on either store, asked over its real HTTP
+ * surface without a socket. The folders add their own catalog of capabilities and what they ask most.
  *
  * @module
  */
@@ -7,24 +8,27 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach } from 'vitest';
-import { DEMO_IDENTITIES, travelDesk } from '../../examples/travel/service.ts';
-import { configOf } from '../../src/config/config.ts';
-import type { ConnectionBounds } from '../../src/http/bounds/connection.ts';
-import { type Load, watchLoad } from '../../src/http/bounds/shed.ts';
-import { createHttpServer, type HttpServer } from '../../src/http/server.ts';
-import { openKeyring } from '../../src/keyring/keyring.ts';
-import type { RowKeys } from '../../src/keyring/row-keys.ts';
-import { createLog } from '../../src/log.ts';
-import { mcpSurface } from '../../src/mcp/http.ts';
-import { type Platform, system } from '../../src/platform.ts';
-import type { IssueAnswer } from '../../src/protocol/token.ts';
-import type { ServiceDefinition } from '../../src/service/author/definition.ts';
-import { createRuntime, type Runtime, type RuntimeParts } from '../../src/service/runtime.ts';
-import { openStore } from '../../src/storage/open.ts';
-import type { MarkStore } from '../../src/storage/port/mark.ts';
-import type { Store } from '../../src/storage/port/store.ts';
-import { emptyStore, type Place } from '../empty-store.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe } from 'vitest';
+import { DEMO_IDENTITIES, travelDesk } from '../examples/travel/service.ts';
+import { configOf } from '../src/config/config.ts';
+import { entryView } from '../src/domain/log/entry.ts';
+import type { ConnectionBounds } from '../src/http/bounds/connection.ts';
+import { type Load, watchLoad } from '../src/http/bounds/shed.ts';
+import { createHttpServer, type HttpServer } from '../src/http/server.ts';
+import { openKeyring } from '../src/keyring/keyring.ts';
+import type { RowKeys } from '../src/keyring/row-keys.ts';
+import { createLog } from '../src/log.ts';
+import { mcpSurface } from '../src/mcp/http.ts';
+import { type Platform, system } from '../src/platform.ts';
+import type { AuditEntry } from '../src/protocol/audit.ts';
+import type { IssueAnswer } from '../src/protocol/token.ts';
+import type { ServiceDefinition } from '../src/service/author/definition.ts';
+import { createRuntime, type Runtime, type RuntimeParts } from '../src/service/runtime.ts';
+import { openStore } from '../src/storage/open.ts';
+import type { MarkStore } from '../src/storage/port/mark.ts';
+import type { Store } from '../src/storage/port/store.ts';
+import { emptyStore, type Place } from './empty-store.ts';
 
 export interface Reply {
   readonly status: number;
@@ -59,6 +63,10 @@ export interface TestService {
     parameters?: object,
     more?: { fields?: object; headers?: Record<string, string> },
   ): Promise<Reply>;
+  /** The entries that a query of the store finds, oldest first. */
+  entriesBy(query: Omit<Parameters<Store['queryEntries']>[0], 'limit'>): Promise<AuditEntry[]>;
+  /** What a token was given, has reserved and has spent, in minor units. */
+  budgetOf(token: IssueAnswer): Promise<{ max: bigint; reserved: bigint; consumed: bigint }>;
   /** Moves the service's clock. */
   advance(ms: number): void;
   /** Stops the service's clock, so that only `advance` moves it, or lets it go on. */
@@ -184,6 +192,17 @@ export async function testService(options: TestOptions = {}): Promise<TestServic
         body: { parameters, ...fields },
         ...(headers && { headers }),
       }),
+    async entriesBy(query) {
+      await store.sequence();
+      const { entries } = await store.queryEntries({ ...query, limit: 1_000 });
+      return entries.map(entryView).reverse();
+    },
+    async budgetOf({ token_id }) {
+      const described = await store.describeToken(token_id, 0);
+      const state = described?.lineage.at(-1)?.budget;
+      if (!state) throw new Error(`Cannot look at the budget of ${token_id}: it has none`);
+      return { max: state.max, reserved: state.reserved, consumed: state.consumed };
+    },
     advance: (ms) => {
       offset += ms;
     },
@@ -198,6 +217,44 @@ export async function testService(options: TestOptions = {}): Promise<TestServic
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Runs the tests of `body` on each store, with one service for all of them. */
+export function onEachStore<
+  Service extends { close(): Promise<void> },
+  Where extends Place = Place,
+>(
+  start: (place: Where) => Promise<Service>,
+  body: (service: () => Service) => void,
+  stores = STORES as readonly { name: string; open(): Promise<Where> }[],
+): void {
+  for (const { name, open } of stores) {
+    describe(name, () => {
+      let place: Where | undefined;
+      let service: Service | undefined;
+      beforeAll(async () => {
+        place = await open();
+        service = await start(place);
+      });
+      afterAll(async () => {
+        await service?.close();
+        await place?.drop();
+      });
+      body(() => {
+        if (!service) throw new Error('Cannot test: the service did not start');
+        return service;
+      });
+    });
+  }
+}
+
+/** Looks again until it is so. The bound only ends a test that would hang. */
+export async function eventually(isSo: () => Promise<boolean> | boolean): Promise<void> {
+  for (let tries = 0; tries < 2_500; tries++) {
+    if (await isSo()) return;
+    await pause(10);
+  }
+  throw new Error('Cannot go on: what was waited for did not happen');
 }
 
 /** What a test opens is ended after it, the last first. For each file that asks for it. */

@@ -7,7 +7,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import { type Platform, system } from '../../src/platform.ts';
+import { type Platform, system } from '../src/platform.ts';
 
 export interface SeededPlatform extends Platform {
   /** Lets time pass, and runs each timer when it is due. */

@@ -5,8 +5,8 @@
  */
 
 import { setImmediate } from 'node:timers';
-import { system } from '../../src/platform.ts';
-import { createSlicer, type Slicer } from '../../src/service/pace/slices.ts';
+import { system } from '../src/platform.ts';
+import { createSlicer, type Slicer } from '../src/service/pace/slices.ts';
 
 export interface TurnCounter {
   add(count: number): void;
