@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, test } from 'vitest';
 import { createService, defineCapability } from '../src/index.ts';
-import { ALICE, BOB, endedAfterEach, OPERATOR, type TestService, testService } from './world.ts';
 import { type SeededPlatform, seededPlatform } from './seeded.ts';
+import { ALICE, BOB, endedAfterEach, OPERATOR, type TestService, testService } from './world.ts';
 
 const BEGIN = Date.parse('2030-01-01T00:00:00.000Z');
 const MINUTE = 60_000;
