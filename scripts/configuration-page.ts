@@ -26,9 +26,9 @@ export function configurationPage(): string {
 # Configuration
 
 A setting comes from the environment, else from \`writ.config.mjs\`, \`.js\`, \`.yaml\` or \`.ts\` in the working folder
-(\`${CONFIG_FILE_VARIABLE}\` names another file; \`.ts\` needs the package \`tsx\`), else from its default. Two such files, or
-\`writ.config.*\` in another language, an unknown setting, an unknown \`WRIT_*\` variable, a value that cannot be used, half-configured OIDC, or demo credentials on an address that
-other machines reach stop the start; all faults are said at once.
+(\`${CONFIG_FILE_VARIABLE}\` names another file; \`.ts\` needs the package \`tsx\`), else from its default. The service does not start,
+and reports all faults at once, when it finds two such files, a \`writ.config.*\` in another language, an unknown setting, an unknown
+\`WRIT_*\` variable, a value that it cannot use, half-configured OIDC, or demo credentials on an address that other machines reach.
 
 | setting | variable | default | |
 |---|---|---|---|
@@ -38,38 +38,38 @@ ${Object.entries(Settings.shape)
 
 ## Limits
 
-\`principal_rate\` and \`address_rate\` are \`<calls>/<duration>\`: so many calls at once, and as many again in each such time. They hold
-for every operation, on every transport; each process counts by itself. A call beyond them is 429 \`rate_limited\` with
-\`Retry-After\`. Requests of known callers count for their root principal alone; the address counts for all others. A
-service behind a proxy needs \`trusted_proxies\`: otherwise all its clients have the address of the proxy. Proxies that are
-trusted append the client's address to \`X-Forwarded-For\`; \`Forwarded\` is not read.
+\`principal_rate\` and \`address_rate\` are \`<calls>/<duration>\`: that many calls at once, refilled over each duration. They apply
+to every operation on every transport; each process counts for itself. The service answers a call beyond them with 429 \`rate_limited\`
+and \`Retry-After\`. It counts a request of a known caller for the root principal only, and every other request for its address. A
+service behind a proxy needs \`trusted_proxies\`: otherwise all its clients have the address of the proxy. A trusted proxy must
+append the client's address to \`X-Forwarded-For\`; the service does not read \`Forwarded\`.
 
-\`GET /metrics\` is open where only this machine reaches the service. Where \`host\` or \`public_url\` is not a loopback address, or
-\`trusted_proxies\` is set, it needs a credential or a token with the scope \`operator:metrics\`.
+\`GET /metrics\` needs no credential while only this machine reaches the service. When \`host\` or \`public_url\` is not a loopback
+address, or \`trusted_proxies\` is set, it needs a credential or a token with the scope \`operator:metrics\`.
 
 ## Lists
 
-Lists are written in the configuration file.
+Only the configuration file can set lists.
 
-\`identities\` — each with ${names(Identity.shape)}. The credential is presented as \`Authorization: Bearer …\`; give its hash:
+\`identities\` — each with ${names(Identity.shape)}. A caller presents the credential as \`Authorization: Bearer …\`; the file has its hash:
 \`printf %s "$KEY" | sha256sum\`. \`scopes\` are exact, \`prefix.*\` or \`word:*\`; \`subjects\` are principals with at most one \`*\`.
-Nothing is entitled by default, except to name oneself as subject.
+By default a principal is entitled to nothing except naming itself as subject.
 
-\`entitlements\` — each with ${names(EntitlementRule.shape)}: for principals that prove who they are in another way.
+\`entitlements\` — each with ${names(EntitlementRule.shape)}: for principals that authenticate in another way, such as OIDC.
 
-\`actor_policies\` — each with ${names(ActorPolicyRule.shape)}: the \`value\` that is derived for an input, and the values that the actor is
-\`allowed\` to name.
+\`actor_policies\` — each with ${names(ActorPolicyRule.shape)}: the \`value\` that the service derives for an input, and the values that the
+acting principal may send itself (\`allowed\`).
 
-\`webhooks\` — each with ${names(Webhook.shape)}: who is told, by a signed POST (Standard Webhooks), what becomes of approval
-requests. \`secret\` is \`whsec_\` and 24 to 64 bytes in base64: \`echo whsec_$(openssl rand -base64 32)\`. A target with an inside
-address needs \`allow_inside\`; no redirect is followed.
+\`webhooks\` — each with ${names(Webhook.shape)}: targets that get a signed POST (Standard Webhooks) for each change of an
+approval request. \`secret\` is \`whsec_\` and 24 to 64 bytes in base64: \`echo whsec_$(openssl rand -base64 32)\`. A target with a
+private or local address needs \`allow_inside\`. The service follows no redirect.
 
 \`retention\` — event class (${EventClass.options.map((name) => `\`${name}\``).join(', ')}) to an ISO 8601 duration of an
-hour at least, after which the contents of its entries are erased; \`personal\` is for the personal fields of all. Places
-and hashes stay, so every proof still verifies.
+hour at least, after which the service erases the contents of its entries; \`personal\` applies to the personal fields of all
+entries. Indexes and hashes stay, so every proof still verifies.
 
-\`witnesses\` — each with ${names(WitnessSetting.shape)}: the address below which it takes \`add-checkpoint\`, and the key of its
-cosignatures. The service says at its start by which key it is to be trusted there.
+\`witnesses\` — each with ${names(WitnessSetting.shape)}: the base URL of its \`add-checkpoint\`, and the key of its
+cosignatures. The service logs at its start the key that the witness must trust.
 
 \`disclosure\` — caller class to \`full\`, \`reduced\` or \`redacted\`. Defaults: ${Object.entries(
     DISCLOSURE_DEFAULTS,

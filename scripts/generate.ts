@@ -46,7 +46,7 @@ function check(): void {
   for (const [path] of stale) console.error(`${path} differs from the code it is made from`);
   if (stale.length === 0) return;
 
-  console.error('Mend with: npm run generate');
+  console.error('Fix with: npm run generate');
   process.exitCode = 1;
 }
 

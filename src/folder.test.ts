@@ -34,7 +34,7 @@ test('makeFolder() names the file that stands in the way', () => {
   const file = join(root, 'file');
   writeFileSync(file, '');
 
-  const message = `Cannot make folder "${file}": something that is no folder has this name`;
+  const message = `Cannot make folder "${file}": a file or link of this name exists`;
   assert.throws(() => makeFolder(file), { message });
   assert.throws(() => makeFolder(join(file, 'a/b')), { message });
 });
@@ -43,14 +43,17 @@ test('makeFolder() refuses a link that leads nowhere', () => {
   const link = join(root, 'dangling');
   symlinkSync(join(root, 'nowhere'), link);
 
-  assert.throws(() => makeFolder(link), /^Error: Cannot make folder .* no folder has this name$/);
+  assert.throws(
+    () => makeFolder(link),
+    /^Error: Cannot make folder .* a file or link of this name exists$/,
+  );
 });
 
 test.skipIf(!existsSync('/proc/self'))(
   'makeFolder() ends where a file system takes no folder',
   () => {
     assert.throws(() => makeFolder('/proc/writ/keys'), {
-      message: 'Cannot make folder "/proc/writ": the file system takes no folder there',
+      message: 'Cannot make folder "/proc/writ": the file system does not allow a folder there',
     });
   },
 );

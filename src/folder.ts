@@ -31,8 +31,8 @@ export function makeFolder(folder: string): void {
 
 const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'this user may not write to the folder above it',
-  EEXIST: 'something that is no folder has this name',
-  ENOENT: 'the file system takes no folder there',
+  EEXIST: 'a file or link of this name exists',
+  ENOENT: 'the file system does not allow a folder there',
   EROFS: 'the file system is read-only',
   ENOSPC: 'the disk is full',
 };

@@ -17,9 +17,9 @@ export type {
   Advice,
   ApprovalPolicy,
   DefinedCapability,
+  ExternalBinding,
   Handler,
   HandlerContext,
-  PinnedElsewhere,
   ResolveBinding,
 } from './service/author/define.ts';
 export { defineCapability, HandlerFailure, NoEffect } from './service/author/define.ts';

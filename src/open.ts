@@ -13,7 +13,7 @@ import { packageManifest } from './package.ts';
 import { type Platform, system } from './platform.ts';
 import type { ServiceDefinition } from './service/author/definition.ts';
 import type { Tracer } from './service/core/tracing.ts';
-import { type SealParts, sealStore } from './service/rows/row-seal.ts';
+import { type RowSealOptions, sealStore } from './service/rows/row-seal.ts';
 import { openMark, openStore } from './storage/open.ts';
 import type { MarkStore } from './storage/port/mark.ts';
 import type { Store } from './storage/port/store.ts';
@@ -36,7 +36,7 @@ export interface ReadSettings {
   readonly platform: Platform;
 }
 
-export interface OpenParts extends ReadSettings {
+export interface OpenResources extends ReadSettings {
   readonly tracer?: Tracer | undefined;
   readonly store: Store;
   readonly keyring: Keyring;
@@ -52,28 +52,28 @@ export async function readSettings(options: ServeOptions): Promise<ReadSettings>
 }
 
 /** Rejects, with nothing left open, when a part cannot be opened. */
-export async function openParts(
+export async function openResources(
   definition: ServiceDefinition,
   { config, log, platform }: ReadSettings,
-): Promise<OpenParts> {
+): Promise<OpenResources> {
   const keyring = await named(keySettings(config), () => openKeys(config, log, platform));
   let store: Store | undefined;
   let mark: MarkStore | undefined;
   try {
     store = await named('WRIT_STORE or WRIT_DATA', () => openStore(config.store, { platform }));
-    await sealStore(sealParts(definition, { config, log, store, keyring }));
+    await sealStore(rowSealOptions(definition, { config, log, store, keyring }));
     mark = await openMarkOf(definition, config);
     const telemetry = await openTelemetry(config, definition.id);
-    const close = () => closeParts({ store, keyring, mark, telemetry });
+    const close = () => closeResources({ store, keyring, mark, telemetry });
     return { config, log, platform, tracer: telemetry?.tracer, store, keyring, mark, close };
   } catch (error) {
-    await closeParts({ store, keyring, mark });
+    await closeResources({ store, keyring, mark });
     throw error;
   }
 }
 
 /** Where the mark is kept, once at the start: only its owner knows whether that place is apart. */
-export function tellMark({ trust }: ServiceDefinition, { config, log }: OpenParts): void {
+export function tellMark({ trust }: ServiceDefinition, { config, log }: OpenResources): void {
   const { mark, store } = config;
   if (trust.level !== 'anchored') return;
   if (mark !== undefined) {
@@ -83,9 +83,12 @@ export function tellMark({ trust }: ServiceDefinition, { config, log }: OpenPart
       log.warn({}, `the mark of the log is a file of this machine; ${advice}`);
     }
   } else if (store === 'memory:') {
-    log.info({}, 'no mark of the log: it ends with this process');
+    log.info({}, 'no mark of the log: the log is in memory and ends with this process');
   } else {
-    log.warn({}, 'no mark of the log: a restored database would go unnoticed; set WRIT_MARK');
+    log.warn(
+      {},
+      'no mark of the log: the service cannot notice a restored database; set WRIT_MARK',
+    );
   }
 }
 
@@ -167,10 +170,10 @@ export function openKeys(config: Config, log: Logger, platform: Platform): Keyri
   );
 }
 
-function sealParts(
+function rowSealOptions(
   { id: serviceId }: ServiceDefinition,
-  { config, log, store, keyring }: Pick<OpenParts, 'config' | 'log' | 'store' | 'keyring'>,
-): SealParts {
+  { config, log, store, keyring }: Pick<OpenResources, 'config' | 'log' | 'store' | 'keyring'>,
+): RowSealOptions {
   return {
     store,
     rows: keyring.rows,
@@ -181,7 +184,7 @@ function sealParts(
   };
 }
 
-/** Only where something is signed: a folder that nobody may write to is no obstacle elsewhere. */
+/** Opens the mark only if the service signs its log; otherwise a read-only folder must not stop the start. */
 async function openMarkOf(
   { trust }: ServiceDefinition,
   config: Config,
@@ -204,7 +207,7 @@ async function named<Part>(
     return await open();
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    const advice = `mend that, or set ${settings} otherwise`;
+    const advice = `fix that, or change ${settings}`;
     throw new Error(`${before}${why}; ${advice}`, { cause });
   }
 }
@@ -225,12 +228,12 @@ async function openTelemetry({ otlp_endpoint: endpoint }: Config, serviceId: str
 }
 
 /** As far as opening came. */
-interface Opened extends Pick<OpenParts, 'keyring' | 'mark'> {
+interface Opened extends Pick<OpenResources, 'keyring' | 'mark'> {
   readonly store?: Store | undefined;
   readonly telemetry?: { close(): Promise<void> } | undefined;
 }
 
-async function closeParts({ store, keyring, mark, telemetry }: Opened): Promise<void> {
+async function closeResources({ store, keyring, mark, telemetry }: Opened): Promise<void> {
   keyring.close();
   await mark?.close();
   await store?.close();

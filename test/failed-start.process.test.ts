@@ -25,7 +25,7 @@ const folder = mkdtempSync(join(tmpdir(), 'writ-start-'));
 const file = join(folder, 'file');
 writeFileSync(
   file,
-  'This text is no database, and long enough to be read as the header of one.\n'.repeat(2),
+  'This text is not a database, and long enough to be read as the header of one.\n'.repeat(2),
 );
 writeFileSync(join(folder, 'broken.yaml'), 'port: [');
 writeFileSync(
@@ -73,10 +73,10 @@ async function ended(command: readonly string[], settings: Record<string, string
   return { code, signal, stderr: await stderr };
 }
 
-const MEND = /; mend that, or set (WRIT_\w+)( or WRIT_\w+)? otherwise\n$/;
+const MEND = /; fix that, or change (WRIT_\w+)( or WRIT_\w+)?\n$/;
 type Case = [name: string, settings: () => Record<string, string>, said: RegExp[]];
 const CASES: Case[] = [
-  ['a store is no database', () => ({ WRIT_STORE: `sqlite:${file}` }), [/is no database/, MEND]],
+  ['a store is not a database', () => ({ WRIT_STORE: `sqlite:${file}` }), [/is no database/, MEND]],
   [
     'the database is down',
     () => ({ WRIT_STORE: 'postgres://127.0.0.1:1/writ' }),
@@ -126,13 +126,21 @@ const CASES: Case[] = [
     () => ({ WRIT_CONFIG: join(folder, 'broken.yaml') }),
     [/broken\.yaml/],
   ],
-  ['the data path is a file', () => ({ WRIT_DATA: file }), [/is no folder has this name/, MEND]],
+  [
+    'the data path is a file',
+    () => ({ WRIT_DATA: file }),
+    [/a file or link of this name exists/, MEND],
+  ],
   ['the data path is below a file', () => ({ WRIT_DATA: join(file, 'data') }), [/folder "/, MEND]],
-  ['the mark is no database', () => ({ WRIT_MARK: `sqlite:${file}` }), [/mark of the log/, MEND]],
+  [
+    'the mark is not a database',
+    () => ({ WRIT_MARK: `sqlite:${file}` }),
+    [/mark of the log/, MEND],
+  ],
   [
     'the folder of the mark is a file',
     () => ({ XDG_STATE_HOME: file }),
-    [/^Cannot open the mark of the log: .* no folder has this name/, MEND],
+    [/^Cannot open the mark of the log: .* a file or link of this name exists/, MEND],
   ],
   [
     'one of several processes cannot start',
@@ -156,7 +164,7 @@ for (const data of ['/proc/writ', '/proc/self/writ/data']) {
     const { code, signal, stderr } = await ended(DESK, { WRIT_DATA: data });
 
     assert.deepEqual([code, signal], [1, null], stderr);
-    assert.match(stderr, /^Cannot make folder "\/proc\/.*takes no folder there/);
+    assert.match(stderr, /^Cannot make folder "\/proc\/.*does not allow a folder there/);
     assert.match(stderr, MEND);
   });
 }

@@ -98,7 +98,7 @@ export const HOSTILE_VALUES: readonly HostileValue[] = [
       }),
   },
   {
-    name: 'an error whose members are no texts',
+    name: 'an error whose members are not texts',
     make: () => Object.assign(new Error('x'), { message: {}, name: [], stack: 5, cause: refuse }),
   },
   { name: 'a then that throws', make: () => Object.defineProperty({}, 'then', { get: refuse }) },

@@ -24,7 +24,7 @@ import { type Platform, system } from '../src/platform.ts';
 import type { AuditEntry } from '../src/protocol/audit.ts';
 import type { IssueAnswer } from '../src/protocol/token.ts';
 import type { ServiceDefinition } from '../src/service/author/definition.ts';
-import { createRuntime, type Runtime, type RuntimeParts } from '../src/service/runtime.ts';
+import { createRuntime, type Runtime, type RuntimeOptions } from '../src/service/runtime.ts';
 import { openStore } from '../src/storage/open.ts';
 import type { MarkStore } from '../src/storage/port/mark.ts';
 import type { Store } from '../src/storage/port/store.ts';
@@ -80,16 +80,16 @@ export interface TestOptions {
   readonly settings?: object;
   /** Stands between the service and its store. */
   readonly wrap?: (store: Store) => Store;
-  readonly recovery?: RuntimeParts['recovery'];
-  readonly upkeep?: RuntimeParts['upkeep'];
+  readonly recovery?: RuntimeOptions['recovery'];
+  readonly upkeep?: RuntimeOptions['upkeep'];
   readonly mark?: MarkStore;
   /** Where the keys are, for services that share them. */
   readonly keys?: string;
   readonly load?: Load;
   /** What a connection may hold, beyond the defaults. */
   readonly bounds?: Partial<ConnectionBounds>;
-  readonly tracer?: RuntimeParts['tracer'];
-  readonly slicer?: RuntimeParts['slicer'];
+  readonly tracer?: RuntimeOptions['tracer'];
+  readonly slicer?: RuntimeOptions['slicer'];
   readonly platform?: Platform;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What a person has to approve first: charters and large refunds.
+ * Capabilities that a person must approve first: charters and large refunds.
  *
  * @module
  */

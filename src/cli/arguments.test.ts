@@ -39,7 +39,7 @@ test.each([
   [['pin', '-x']],
   [['--pin=a', '-x']],
   [['--pin', 'a', '-x']],
-])('%j is refused: an option is no value, and a stray dash is no option', (args) => {
+])('%j is refused: an option is not a value, and a stray dash is not an option', (args) => {
   assert.throws(() => read(...args), { name: 'TypeError' });
 });
 

@@ -1,6 +1,6 @@
 /**
  * Arguments as node's `parseArgs` reads them, with one difference: a value may start with a dash.
- * Thumbprints do, one in 64, and nobody should have to know that.
+ * One thumbprint in 64 starts with a dash.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import type { ParseArgsConfig } from 'node:util';
 
 type Options = NonNullable<ParseArgsConfig['options']>;
 
-/** `--pin -x` as `--pin=-x`, but never an option of the command as the value of the one before it. */
+/** Reads `--pin -x` as `--pin=-x`, but never takes an option of the command as a value. */
 export function joinedValues(args: readonly string[], options: Options): string[] {
   const texts: string[] = [];
   let takesValue = false;

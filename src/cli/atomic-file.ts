@@ -7,13 +7,13 @@
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** For this user only: what is written so says what people did. */
+/** Mode 0600: the contents say what people did. */
 const PRIVATE = 0o600;
 
 /** Bytes that are collected before they are written. */
 const CHUNK_BYTES = 64 * 1024;
 
-/** `part` is a name beside `path` that nobody else uses. A crash may leave it behind. */
+/** `part` is a temporary name beside `path`. A crash may leave it behind. */
 export async function writeAtomically(
   path: string,
   part: string,
@@ -40,7 +40,7 @@ export async function writeAtomically(
   await syncFolder(dirname(path));
 }
 
-/** The name is durable only with its folder. */
+/** Syncs the folder too: without that a crash can lose the name. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r');
   try {

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * The `writ` program: the command line with the real world around it.
+ * The `writ` program: runs the command line with the streams and signals of the process.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { olderNode } from '../package.ts';
 import { EXIT_FAILED } from './exit.ts';
 import { type Io, readAll } from './io.ts';
 
-/** A token, or a few; what is longer was piped in by mistake. */
+/** Bytes of standard input: a few tokens. Longer input was piped in by mistake. */
 const INPUT_BYTES_MAX = 128 * 1024;
 
 const io: Io = {
@@ -25,7 +25,7 @@ const io: Io = {
   input: () => readAll(process.stdin, INPUT_BYTES_MAX),
 };
 
-// The status is set and not forced: what was written has to reach a slow pipe first.
+// Sets `exitCode` instead of calling `exit()`, so that a slow pipe gets all output.
 process.exitCode = await run();
 
 /** The commands are loaded only on a Node that can load them. */

@@ -1,5 +1,5 @@
 /**
- * The credential of a command that talks to a service. Never an argument: it would show in the list of
+ * The credential of a command that calls a service. Never an argument: arguments show in the list of
  * processes.
  *
  * @module

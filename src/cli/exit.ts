@@ -6,8 +6,8 @@
 
 export const EXIT_OK = 0;
 
-/** The command did its work, and what it found is not well. */
+/** The command ran and found a fault. */
 export const EXIT_FOUND = 1;
 
-/** The command could not do its work. */
+/** The command could not run. */
 export const EXIT_FAILED = 2;

@@ -1,5 +1,5 @@
 /**
- * Files that a command is given: read whole, up to a bound, and as JSON where that is meant.
+ * Reads files that a command is given: whole, up to a bound, as bytes or as JSON.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { type JsonLimits, readJson } from '../domain/wire/json.ts';
 import { codeOf } from '../keyring/key-file.ts';
 
-/** A page of an export with leaves of the greatest length; logs are read in pieces. */
+/** Fits one page of an export with the longest leaves. Exported logs are read in pieces instead. */
 export const FILE_BYTES_MAX = 32 * 1024 * 1024;
 
 const FILE_LIMITS: JsonLimits = { bytes: FILE_BYTES_MAX, depth: 64, keys: 1_000_000 };
@@ -33,7 +33,7 @@ export function jsonIn(path: string): unknown {
   return jsonOf(bytesIn(path), `"${path}"`);
 }
 
-/** Strictly: a value that two readers could take differently is none. */
+/** Strict: refuses JSON that two parsers could read differently. */
 export function jsonOf(bytes: Uint8Array, from: string): unknown {
   const reading = readJson(bytes, FILE_LIMITS);
   if ('fault' in reading) throw new Error(`${from} is not JSON (${reading.fault})`);

@@ -112,7 +112,7 @@ test('writ fsck ends with 1 when entries were erased and no such retention is co
     assert.doesNotMatch(out, finding);
   }
   assert.equal((await writ(['fsck', '--store', `sqlite:${file}`])).status, 0);
-  assert.match((await said('all')).err, /"all" is no policy of retention/);
+  assert.match((await said('all')).err, /"all" is not a policy of retention/);
 });
 
 test('writ fsck ends with 1 when the store and its list of logs name different first logs', async () => {
@@ -193,7 +193,7 @@ test('writ fsck ends with 1 on a store without one of its guards, and names it',
 
 test('writ fsck ends with 2 on a file that is no store', async () => {
   const file = join(folder, 'text.db');
-  writeFileSync(file, 'This is no database, and never was one. '.repeat(200));
+  writeFileSync(file, 'This is not a database, and never was one. '.repeat(200));
 
   const { status, err } = await writ(['fsck', '--store', `sqlite:${file}`]);
 
@@ -324,7 +324,7 @@ test('writ fsck ends with 1 on a log that does not extend its mark, or has none 
   assert.match(whole.out, /^mark {9}checkpoint 2, 1 entries$/m);
   assert.match(whole.out, /^All is well$/m);
   assert.equal(unmarked.status, 0, unmarked.out);
-  assert.match(unmarked.out, /without its mark nobody can tell whether it is the newest copy$/m);
+  assert.match(unmarked.out, /without its mark, fsck cannot check whether it is the newest copy$/m);
   assert.equal(missing.status, 1);
   assert.match(missing.out, /^mark none: the log has 1 entries and no mark$/m);
   assert.equal(shorter.status, 1);

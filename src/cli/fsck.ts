@@ -1,8 +1,8 @@
 /**
- * `writ fsck`: checks a store and tells people what was checked and what was found.
+ * `writ fsck`: checks a store and prints what it checked and what it found.
  *
- * Ends with 0 when all is well, with 1 when something was found, and with 2 when the check could not
- * be made: silence about a store that was not there would be taken for praise.
+ * Exits with 0 when it finds nothing, with 1 when it finds something, and with 2 when it could not
+ * check, for example because there is no store.
  *
  * @module
  */
@@ -44,13 +44,13 @@ verifies their signatures where it has the keys, and that the log extends the
 mark where there is one. Compares tokens, revocations, budgets, debts, approval
 requests, decisions, grants with their uses, and freezes with what the log says
 they must be; with the keys, also with their MACs. Finds child tokens that
-allow more than their parents. Asks the store for damage of
-its own: pages, tables, indexes, triggers; on PostgreSQL only named indexes and
-the guards of the log. Makes and migrates nothing. Holds below one kilobyte in
-memory for each token, request and grant.
+allow more than their parents. Checks the database itself: on SQLite pages,
+tables, indexes and triggers; on PostgreSQL only named indexes and the guards
+of the log. Creates and migrates nothing. Uses less than one kilobyte of memory
+for each token, request and grant.
 
-Of an entry that retention erased only the hash is left: nothing here can tell
-whether its time, type and state are those it had.
+Retention leaves only the hash of an erased entry, so fsck cannot check its
+time, type and state.
 
   --store <url>  memory:, sqlite:<file> or postgres://… (default: $WRIT_STORE,
                  else ${STORE_DEFAULT})
@@ -59,12 +59,12 @@ whether its time, type and state are those it had.
   --mark <file or url>  the mark of the log (default: $WRIT_MARK, else
                  writ/mark.db in the state folder of the user)
   --retention <policies>  which policies of retention are configured, separated
-                 by commas, or none: erasures by any other are findings
+                 by commas, or none; fsck reports erasures by any other
                  (default: those of the configuration file, where there is one;
-                 else they are only counted)
+                 else fsck only counts them)
   --help         this text
 
-Exit status: 0 all is well, 1 something was found, 2 the check could not be made.
+Exit status: 0 nothing found, 1 something found, 2 the check could not run.
 `;
 
 export async function fsck(args: readonly string[], io: Io): Promise<number> {
@@ -114,18 +114,20 @@ function listed(policies: string): string[] {
   const names = policies.split(',').filter((name) => name !== 'none');
   const unknown = names.find((name) => !ERASING.includes(name));
   if (unknown === undefined) return names;
-  throw new Error(`"${unknown}" is no policy of retention; expected ${ERASING.join(', ')} or none`);
+  throw new Error(
+    `"${unknown}" is not a policy of retention; expected ${ERASING.join(', ')} or none`,
+  );
 }
 
 const ERASING: readonly string[] = [...EventClass.options, 'personal'];
 
-/** Settings that a program gives itself are not known here, so without a file nothing is. */
+/** Only the configuration file is known here, not the settings that a program passes to `serve()`. */
 async function configuredPolicies({ env }: Io): Promise<string[] | undefined> {
   const settings = await fileSettings(process.cwd(), env);
   return settings && Object.keys(settings.retention ?? {});
 }
 
-/** Where the mark is kept, if it can be read from here. One that was named must be there. */
+/** The mark, if it can be read from here. A mark named by an option must exist. */
 function markPlace(mark: string | undefined): string | undefined {
   if (mark === 'none' || mark === 'witness') return undefined;
   if (mark !== undefined && /^postgres(?:ql)?:\/\//.test(mark)) return mark;
@@ -137,9 +139,9 @@ function markPlace(mark: string | undefined): string | undefined {
 
 interface Checked {
   readonly report: FsckReport;
-  /** Nothing without the keys. */
+  /** Absent without the keys. */
   readonly macs: MacReport | undefined;
-  /** Nothing where no mark of this log was read. */
+  /** Absent if no mark of this log was read. */
   readonly marked: Marked | undefined;
   /** Findings outside the log and its rows, as lines to print: a store that was deleted here, the seal of the rows. */
   readonly others: readonly string[];
@@ -148,19 +150,19 @@ interface Checked {
 interface Asked {
   readonly keys: string;
   readonly place: string | undefined;
-  /** Whether the place of the mark was named. */
+  /** Whether an option or a variable names the mark. */
   readonly isNamed: boolean;
   readonly erasing: readonly string[] | undefined;
 }
 
-/** The place that is looked at by default may be that of other logs only. */
+/** The default file may have the marks of other logs only. */
 async function check(url: string, { keys, place, isNamed, erasing }: Asked): Promise<Checked> {
   const signatures = keys === '' ? undefined : signatureCheck(keys);
   const rowKeys = keys === '' ? undefined : rowKeysOf(keys);
-  // A store that opening had made would have nothing wrong with it.
+  // Opening would create a missing store, which then passes every check.
   const store = await openStore(url, { create: false });
   try {
-    // Before the log is read, since both grow.
+    // Read before the log, since both grow.
     const { logId } = (await store.origins()).at(-1) ?? store;
     const read = place === undefined ? undefined : await readMark(place, logId);
     const marked = isNamed || read?.checkpoint || read?.word ? read : undefined;
@@ -170,7 +172,7 @@ async function check(url: string, { keys, place, isNamed, erasing }: Asked): Pro
     const isSealed = rowKeys && macs && macs.byKey.size > 0;
     const seal = isSealed ? await sealFault(store, rowKeys) : undefined;
     const others = [
-      ...deleted.map(deletedTold),
+      ...deleted.map(deletedLogLine),
       ...(seal === undefined ? [] : [`store seal: ${seal}`]),
     ];
     return { report, macs, marked, others };
@@ -188,7 +190,7 @@ async function readMark(place: string, logId: string): Promise<Marked> {
   }
 }
 
-/** Logs that the keys signed for this place, where the store's own log was never signed: theirs was deleted. */
+/** Other logs that the keys signed for this store, if its own log was never signed: their store was deleted. */
 async function deletedLogs(
   url: string,
   store: Pick<Store, 'origins'>,
@@ -205,7 +207,7 @@ async function deletedLogs(
   }
 }
 
-/** A key that was compromised later has signed what it signed. */
+/** Includes compromised keys: their earlier signatures are part of the log. */
 function logKeysOf(folder: string) {
   const { files, faults } = readKeyFolder(folder);
   if (faults.length > 0) throw new Error(faults.join('; '));
@@ -244,10 +246,10 @@ function textOf(report: FsckReport, sources: Sources): string {
     `log          ${report.logId}`,
     `entries      ${entries}${erased > 0 ? ` (${erased} erased: only their hashes, not their time, type or state)` : ''}`,
     `tree nodes   ${nodes}`,
-    `checkpoints  ${checkpoints} (roots and notes; ${signaturesTold(keys)})`,
-    `mark         ${markTold(marked)}`,
-    `rows         ${rowsTold(report.ledger)}`,
-    `MACs         ${macsTold(macs)}`,
+    `checkpoints  ${checkpoints} (roots and notes; ${signaturesSummary(keys)})`,
+    `mark         ${markSummary(marked)}`,
+    `rows         ${rowsSummary(report.ledger)}`,
+    `MACs         ${macsSummary(macs)}`,
     ...report.ledger.notes.map((note) => `not compared ${note}`),
     ...(erased > 0 && !erasing ? [`not compared ${UNCONFIGURED}`] : []),
     `root         ${report.root}`,
@@ -266,12 +268,12 @@ function textOf(report: FsckReport, sources: Sources): string {
   return `${lines.join('\n')}\n`;
 }
 
-function deletedTold({ logId, signed: { sequence, size } }: SignedElsewhere): string {
-  return `mark ${sequence}: it covers ${size} entries of log ${logId}, of which the store has nothing`;
+function deletedLogLine({ logId, signed: { sequence, size } }: SignedElsewhere): string {
+  return `mark ${sequence}: it covers ${size} entries of log ${logId}, and the store has none of them`;
 }
 
-/** What was compared with the log. */
-function rowsTold(ledger: FsckReport['ledger']): string {
+/** Counts of the rows that were compared with the log. */
+function rowsSummary(ledger: FsckReport['ledger']): string {
   const { tokens, budgets, requests, grants, freezes, openCalls } = ledger;
   const kinds = [
     `${tokens} tokens`,
@@ -287,30 +289,31 @@ function macsFound(macs: MacReport | undefined): number {
   return macs ? macs.alteredCount + macs.voidedCount : 0;
 }
 
-function macsTold(macs: MacReport | undefined): string {
+function macsSummary(macs: MacReport | undefined): string {
   if (macs === undefined) return 'not checked: they need the keys';
   const keys = [...macs.byKey].map(([kid, count]) => `${count} under ${kid}`).join(', ');
   return `${macs.rows} rows${keys === '' ? '' : ` (${keys})`}`;
 }
 
-const UNCONFIGURED = 'whether retention is configured that erased entries: say so with --retention';
+const UNCONFIGURED =
+  'erased entries with the retention policies: name the policies with --retention';
 
-/** A copy of yesterday is as sound as the store of today. */
+/** An older copy of the store is consistent too, so only the mark shows which is newest. */
 const UNMARKED =
-  'The store is sound; without its mark nobody can tell whether it is the newest copy';
+  'The store is consistent; without its mark, fsck cannot check whether it is the newest copy';
 
-function markTold(marked: Marked | undefined): string {
+function markSummary(marked: Marked | undefined): string {
   if (!marked?.checkpoint)
     return marked?.word === 'accepted' ? 'none yet, as accepted' : 'none read';
   const { sequence, size } = marked.checkpoint;
   return `checkpoint ${sequence}, ${size} entries`;
 }
 
-function signaturesTold(keys: string): string {
+function signaturesSummary(keys: string): string {
   return keys === '' ? 'signatures need the keys' : `signatures by the keys in ${keys}`;
 }
 
-/** A password may stand before the host, up to the last "@", or among the parameters. */
+/** A password is before the host, up to the last "@", or among the parameters. */
 function withoutPassword(url: string): string {
   return url.replace(/^(\w+:\/\/[^:@/]*):.*@/s, '$1:…@').replace(/([?&]password=)[^&]*/g, '$1…');
 }

@@ -1,5 +1,5 @@
 /**
- * What a command sees of the world, so that it can be tested without a process.
+ * The environment of a command: streams, variables and signals, so that tests need no process.
  *
  * @module
  */
@@ -10,20 +10,20 @@ export interface Io {
   out(text: string): void;
   err(text: string): void;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Whether a person looks at what is written: then it may be laid out, and progress shown. */
+  /** Whether output goes to a terminal: then a command may format it and show progress. */
   readonly isTerminal?: { readonly out: boolean; readonly err: boolean };
-  /** Resolves when the process was asked to end; for commands that run until then. */
+  /** Resolves when the process is asked to stop; for commands that run until then. */
   readonly untilStopped?: () => Promise<void>;
-  /** The pipes themselves, for a command that holds a conversation over them. */
+  /** The raw streams, for a command that speaks a protocol over them. */
   readonly pipes?: { readonly input: Readable; readonly output: Writable };
   /** All of standard input; absent where there is none. */
   readonly input?: () => Promise<string>;
 }
 
-/** Resolves with the number that the process should end with (`exit.ts`). */
+/** Resolves with the exit status of the process (`exit.ts`). */
 export type Command = (args: readonly string[], io: Io) => Promise<number>;
 
-/** Reads a stream to its end, or rejects when it has more than that many bytes. */
+/** Reads a stream to its end. Rejects when it has more than `bytesMax` bytes. */
 export async function readAll(
   stream: AsyncIterable<Uint8Array | string>,
   bytesMax: number,

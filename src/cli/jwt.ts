@@ -1,9 +1,9 @@
 /**
- * A JWT read and verified offline, with keys that lie on this machine.
+ * Reads a JWT and verifies it offline, with keys on this machine.
  *
- * What carries one of our own kinds is held to our strict form, everything else to the algorithms
- * that the service admits from identity providers. Nothing is fetched: a key that a token names or
- * brings along is never looked at.
+ * Our own token types must have our strict form; every other token must use one of the algorithms
+ * that the service admits from identity providers. Fetches nothing, and ignores keys that a token
+ * names or contains.
  *
  * @module
  */
@@ -30,7 +30,7 @@ export interface Jwt {
 
 /** A key, and which tokens it may verify. */
 export interface HeldKey {
-  /** For people: which key of which place. */
+  /** Names the key and its source in messages. */
   readonly from: string;
   readonly kid: unknown;
   readonly key: KeyObject;
@@ -39,24 +39,24 @@ export interface HeldKey {
 
 export interface HeldKeys {
   readonly keys: readonly HeldKey[];
-  /** Whole sentences, one for each thing that could not be used. */
+  /** One message for each key that could not be used. */
   readonly faults: readonly string[];
 }
 
-/** Eight times what a header may take; no identity provider writes longer tokens. */
+/** Eight times the size of a header; identity providers do not issue longer tokens. */
 const JWT_LENGTH_MAX = 64 * 1024;
 
 const PART_LIMITS: JsonLimits = { bytes: JWT_LENGTH_MAX, depth: 32, keys: 1_000 };
 const JWKS_LIMITS: JsonLimits = { bytes: 256 * 1024, depth: 16, keys: 10_000 };
 
-/** Below this, a modulus can be factored by those who want to. */
+/** Shorter moduli can be factored. */
 const RSA_BITS_MIN = 2_048;
 
 export function readJwt(text: string): Jwt | { fault: string } {
   const [, head = '', body = '', last = ''] =
     /^([\w-]+)\.([\w-]+)\.([\w-]*)$/.exec(text.slice(0, JWT_LENGTH_MAX + 1)) ?? [];
   if (head === '' || text.length > JWT_LENGTH_MAX) {
-    return { fault: 'it is no JWT of the form header.claims.signature' };
+    return { fault: 'it is not a JWT of the form header.claims.signature' };
   }
   const signature = fromBase64url(last);
   const header = fieldsOf(fromBase64url(head));
@@ -73,7 +73,7 @@ export function verifiedBy(jwt: Jwt, keys: readonly HeldKey[]): { by: string } |
   const { alg, kid, crit } = jwt.header;
   const check = Object.hasOwn(CHECKS, String(alg)) ? CHECKS[String(alg)] : undefined;
   if (!check) return { why: `its algorithm ${JSON.stringify(alg)} is not admitted` };
-  if (crit !== undefined) return { why: 'it carries instructions that nobody here follows (crit)' };
+  if (crit !== undefined) return { why: 'it requires extensions that are not supported (crit)' };
   const named = keys.filter((held) => kid === undefined || held.kid === kid);
   if (named.length === 0) return { why: `none of ${keys.length} keys has its kid` };
   const fitting = named.filter((held) => check.kind === kindOf(held.key) && held.fits(jwt));
@@ -82,7 +82,7 @@ export function verifiedBy(jwt: Jwt, keys: readonly HeldKey[]): { by: string } |
   return found ? { by: found.from } : { why: 'its signature does not verify' };
 }
 
-/** The service's own keys. Reads only; a folder that is not there is not made. */
+/** The service's own keys. Reads only, and does not create a missing folder. */
 export function keysInFolder(folder: string): HeldKeys {
   const { files, faults } = readKeyFolder(folder);
   const usable = [...files].filter(([, { compromised }]) => !compromised);
@@ -97,8 +97,8 @@ export function keysInFolder(folder: string): HeldKeys {
       ),
   }));
   const withdrawn = [...files].filter(([, { compromised }]) => compromised);
-  const said = withdrawn.map(([name]) => `"${name}" is marked as compromised and was not used`);
-  return { keys, faults: [...faults, ...said] };
+  const notes = withdrawn.map(([name]) => `"${name}" is marked as compromised and was not used`);
+  return { keys, faults: [...faults, ...notes] };
 }
 
 /** The keys of a JWKS file, such as one saved from an issuer. */
@@ -124,7 +124,7 @@ interface Check {
   isSigned(key: KeyObject, jwt: Jwt): boolean;
 }
 
-/** The algorithms that the service admits; a secret shared with a verifier is none. */
+/** The algorithms that the service admits. HMAC is not among them: a verifier would hold the secret. */
 const CHECKS: Readonly<Record<string, Check>> = {
   ES256: {
     kind: 'ec prime256v1',
@@ -161,7 +161,7 @@ function readJwks(path: string): { keys: readonly unknown[] } | { fault: string 
 }
 
 function heldKey(jwk: unknown, from: string): HeldKey | { fault: string } {
-  const unusable = { fault: `Cannot use ${from}: it is no public key for signatures` };
+  const unusable = { fault: `Cannot use ${from}: it is not a public key for signatures` };
   if (!isObject(jwk)) return unusable;
   const { kid, alg, use = 'sig', key_ops: operations = ['verify'] } = jwk;
   if (use !== 'sig' || !Array.isArray(operations) || !operations.includes('verify'))

@@ -1,7 +1,7 @@
 /**
- * `writ keys`: makes the next key of a folder, or names the successor of a key of the environment.
+ * `writ keys`: creates the next key in a folder, or signs the successor of a key in the environment.
  *
- * Prints what is public only: file names, thumbprints and signed statements.
+ * Prints only public values: file names, thumbprints and signed statements.
  *
  * @module
  */
@@ -24,19 +24,19 @@ What
   rotate --folder <keys> [--at-once]     writes the next key of this use into a key
                                          folder; the old key signs it as its successor
                                          (a row key is secret and signs nothing)
-  successor --from <file> --to <file>    prints the same statement for keys of the
-                                         environment, to be added to WRIT_SUCCESSORS
+  successor --from <file> --to <file>    prints the same statement for keys in the
+                                         environment; add it to WRIT_SUCCESSORS
 
 Options
   --folder <path>  the key folder (WRIT_KEYS)
   --at-once        sign with the new key now, for a key that is compromised: mark the
                    old one with "compromised": true in its file first
   --from <file>    the old private key, in a form that WRIT_TOKEN_KEYS takes
-  --to <file>      the new private key, likewise
+  --to <file>      the new private key, in the same form
   --help           this text
 
-A new key is published at once and signs after ${ROTATION_LEAD_MS / 60_000} minutes. Clients that pinned the old one
-follow it by the statement.
+The service publishes a new key at once and signs with it after ${ROTATION_LEAD_MS / 60_000} minutes. Clients that
+pinned the old key accept the new one by the statement.
 `;
 
 export async function keys(args: readonly string[], io: Io): Promise<number> {
@@ -93,7 +93,7 @@ function rotateRows(values: Values): string {
 }
 
 function rotationOf({ folder, 'at-once': isAtOnce }: Values) {
-  if (folder === undefined) throw new Error('the key folder is not named; give --folder');
+  if (folder === undefined) throw new Error('no key folder is named; give --folder');
   return { folder, now: new Date(), leadMs: isAtOnce ? 0 : ROTATION_LEAD_MS };
 }
 

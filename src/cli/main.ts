@@ -1,7 +1,7 @@
 /**
- * The command line: which command was meant, and what is said when none was.
+ * The command line: finds the command, and prints the usage text if there is none.
  *
- * Decides nothing else: each command reads its own options and ends with a number of `exit.ts`.
+ * Decides nothing else: each command reads its own options and returns a status of `exit.ts`.
  *
  * @module
  */
@@ -20,19 +20,22 @@ import { witness } from './witness.ts';
 
 const COMMANDS: Readonly<Record<string, { run: Command; summary: string }>> = {
   audit: { run: audit, summary: 'read the log of a service (query), or save it (export)' },
-  fsck: { run: fsck, summary: 'check that the log is whole and nobody changed it' },
+  fsck: { run: fsck, summary: 'check that the log is complete and unchanged' },
   keys: { run: keys, summary: 'make the next key of a folder, or sign the successor of a key' },
   mcp: {
     run: mcp,
-    summary: 'offer what a token may do to an agent, over standard input and output',
+    summary: 'serve the capabilities of a token to an agent, as MCP tools',
   },
-  recover: { run: recover, summary: 'end the state in which a service appends nothing to its log' },
+  recover: {
+    run: recover,
+    summary: 'let a service append again after its log was rolled back or its mark lost',
+  },
   token: { run: token, summary: 'show what a JWT says and whether it verifies (inspect)' },
-  verify: { run: verify, summary: 'check what a service signed, with nothing but its keys' },
-  witness: { run: witness, summary: 'cosign checkpoints of logs from another place' },
+  verify: { run: verify, summary: 'verify what a service signed, with its keys alone' },
+  witness: { run: witness, summary: 'run a witness that cosigns checkpoints of logs' },
 };
 
-/** Loaded only when it is meant: the other commands need nothing of the protocol. */
+/** Loaded only for this command: no other one needs the MCP package. */
 async function mcp(args: readonly string[], io: Io): Promise<number> {
   const command = await import('./mcp.ts');
   return command.mcp(args, io);

@@ -1,7 +1,7 @@
 /**
- * `writ mcp`: a bridge from the pipes of an agent's desktop to a running service.
+ * `writ mcp`: a bridge from an agent's standard input and output to a running service.
  *
- * Asks the service with the client, as every other program would, and adds nothing to what the token
+ * Calls the service with the client, as any other program would, and adds nothing to what the token
  * allows. Standard output belongs to the protocol, so everything else goes to standard error.
  *
  * @module
@@ -12,7 +12,7 @@ import { type Client, createClient } from '../client/client.ts';
 import type { Refused } from '../client/reply.ts';
 import { UnsendableCall } from '../client/request.ts';
 import { failure } from '../domain/failure.ts';
-import { type Desk, isFailure } from '../mcp/desk.ts';
+import { type Gateway, isFailure } from '../mcp/gateway.ts';
 import { serveMcpOverPipes } from '../mcp/stdio.ts';
 import { system } from '../platform.ts';
 import type { FailureAnswer } from '../protocol/failure.ts';
@@ -28,15 +28,15 @@ import { printable } from './printable.ts';
 
 const MCP_USAGE = `Usage: writ mcp --service <url> [options]
 
-Speaks MCP on standard input and output for one delegation token: lists what the
-token may do as tools, and calls them at the service. For agents that start their
-tools as a command; others connect to <url>/mcp.
+Serves MCP on standard input and output for one delegation token: lists the
+capabilities of the token as tools, and calls them at the service. For agents that
+start their tools as a command; other agents connect to <url>/mcp.
 
   --pin <thumbprint>   a key of the service (may be repeated); without one, the
-                       keys that it shows at the start are held
+                       bridge trusts the keys it gets at its start
   --token-file <file>  the delegation token (default: $${CREDENTIAL_VARIABLE})
-  --gated-manifest     send the token for the manifest too, where the service asks
-                       for a credential there
+  --gated-manifest     send the token to fetch the manifest too, for a service that
+                       requires a credential there
   --help               this text
 
 Exit status: 0 the input ended, 2 it could not run.
@@ -49,10 +49,10 @@ export async function mcp(args: readonly string[], io: Io): Promise<number> {
       io.out(MCP_USAGE);
       return EXIT_OK;
     }
-    if (values.service === undefined) throw new Error('the service is not named; give --service');
-    if (io.pipes === undefined) throw new Error('there are no pipes to speak over');
+    if (values.service === undefined) throw new Error('no service is named; give --service');
+    if (io.pipes === undefined) throw new Error('standard input or output is not open');
     const credential = credentialOf(values['token-file'], io);
-    const desk = deskAt(
+    const gateway = remoteGateway(
       createClient({
         url: values.service,
         credential,
@@ -60,15 +60,15 @@ export async function mcp(args: readonly string[], io: Io): Promise<number> {
         gatedManifest: values['gated-manifest'],
       }),
     );
-    await checkAccess(desk);
+    await checkAccess(gateway);
     const tell = ({ message }: Error) => io.err(`${printable(message)}\n`);
-    const server = serveMcpOverPipes(desk, io.pipes, system, tell);
+    const server = serveMcpOverPipes(gateway, io.pipes, system, tell);
     await Promise.race([server.ended, io.untilStopped?.() ?? server.ended]);
     await server.close();
     return EXIT_OK;
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    io.err(`Cannot speak MCP: ${printable(why)}\n`);
+    io.err(`Cannot serve MCP: ${printable(why)}\n`);
     return EXIT_FAILED;
   }
 }
@@ -81,15 +81,15 @@ const options = {
   help: { type: 'boolean', short: 'h' },
 } as const;
 
-/** Said at the start, where a person still looks, and not at the first call. */
-async function checkAccess(desk: Desk): Promise<void> {
-  const manifest = await desk.manifest();
+/** Checks access at the start, when a person still reads the output, and not at the first call. */
+async function checkAccess(gateway: Gateway): Promise<void> {
+  const manifest = await gateway.manifest();
   if (isFailure(manifest)) throw new Error(manifest.failure.detail);
-  const permissions = await desk.ask('permissions', {});
+  const permissions = await gateway.ask('permissions', {});
   if (isFailure(permissions)) throw new Error(permissions.failure.detail);
 }
 
-function deskAt(client: Client): Desk {
+function remoteGateway(client: Client): Gateway {
   async function asked<Name extends OperationName>(
     name: Name,
     input: InputOf<Name>,
@@ -110,7 +110,7 @@ function deskAt(client: Client): Desk {
   };
 }
 
-/** What no request can carry, the service would refuse; so it is refused in its words. */
+/** The client cannot send such a call; the answer is the failure that the service would give. */
 function unsent(name: OperationName, error: unknown): FailureAnswer {
   if (!(error instanceof UnsendableCall)) throw error;
   const type = error.field === 'capability' ? 'unknown_capability' : 'invalid_parameters';

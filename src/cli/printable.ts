@@ -1,10 +1,10 @@
 /**
- * Text of others on our terminal: it must not steer it, nor hide a character.
+ * Makes foreign text safe to print: it cannot control the terminal or hide a character.
  *
  * @module
  */
 
-/** Whatever is drawn as nothing, or moves the rest of the line, is spelt out. */
+/** Writes invisible characters, and those that move the rest of the line, as their code points. */
 export function printable(text: string): string {
   return text.replace(
     /[\p{Default_Ignorable_Code_Point}\p{C}\p{Zl}\p{Zp}]/gu,

@@ -1,9 +1,9 @@
 /**
- * `writ recover`: an operator decides how a service goes on whose log is withheld.
+ * `writ recover`: an operator decides how a service continues after it stopped appending to its log.
  *
- * Reads the configuration as the service does, from the environment and the configuration file, and asks
- * for the credential of an operator; of two where the configuration has more than one. Credentials
- * are never arguments: those show in the list of processes.
+ * Reads the configuration as the service does, from the environment and the configuration file. Requires
+ * the credential of an operator, or of two if the configuration has more than one. Credentials
+ * are never arguments, because those show in the list of processes.
  *
  * @module
  */
@@ -17,7 +17,7 @@ import { system } from '../platform.ts';
 import { createIdentities } from '../service/authority/identities.ts';
 import { createAlarms } from '../service/core/alarms.ts';
 import { signerOf } from '../service/log/compare-log.ts';
-import { acceptLoss, acceptMissingMark, type RecoverParts } from '../service/log/recover-log.ts';
+import { acceptLoss, acceptMissingMark, type RecoverOptions } from '../service/log/recover-log.ts';
 import { witnessGuard } from '../service/log/witness.ts';
 import { authenticStore } from '../service/rows/authentic-store.ts';
 import { openRowLogs } from '../service/rows/row-check.ts';
@@ -33,11 +33,11 @@ const SECOND_VARIABLE = 'WRIT_CLIENT_SECOND_CREDENTIAL';
 const RECOVER_USAGE = `Usage: writ recover --accept-loss
        writ recover --accept-missing-mark
 
-Ends the state in which a service appends nothing because its log does not
-extend what was signed. Read docs/operating.md before: what is accepted here
-cannot be taken back. The store, the mark and the identities are those of the
-environment and the configuration file in the working folder; the keys too,
-since what is revoked is authenticated with them.
+Lets a service append again that stopped because its log does not extend the
+last signed checkpoint. Read docs/operating.md first: this command cannot be
+undone. It takes the store, the mark, the identities and the keys from the
+environment and from the configuration file in the working folder; it needs the
+keys to authenticate the revocations.
 
   --accept-loss          signed entries are lost for good: revokes every token,
                          voids grants, pending requests, bindings and
@@ -47,8 +47,8 @@ since what is revoked is authenticated with them.
                          lost: the last checkpoint of the store becomes the mark
   --credential-file <file>         the credential of an operator (scope
                          operator:recover; default: $${CREDENTIAL_VARIABLE})
-  --second-credential-file <file>  that of a second one, needed where the
-                         configuration names more than one operator
+  --second-credential-file <file>  the credential of a second operator, needed when
+                         the configuration names more than one
                          (default: $${SECOND_VARIABLE})
   --help                 this text
 
@@ -143,8 +143,8 @@ async function recovered(config: Config, operators: Operators, isLoss: boolean):
     await demandSeal(store, keyring.rows);
     const signer = signerOf(keyring, config.store);
     const opening = { store, platform: system, unchecked: opened, mark, guard, signer };
-    const parts: RecoverParts = { ...opening, ...operators };
-    return isLoss ? await lossTold(parts) : await markTold(parts);
+    const parts: RecoverOptions = { ...opening, ...operators };
+    return isLoss ? await acceptLossAndReport(parts) : await acceptMarkAndReport(parts);
   } finally {
     await mark?.close();
     await store.close();
@@ -152,7 +152,7 @@ async function recovered(config: Config, operators: Operators, isLoss: boolean):
   }
 }
 
-async function lossTold(parts: RecoverParts): Promise<string> {
+async function acceptLossAndReport(parts: RecoverOptions): Promise<string> {
   const { logId, surviving, lost, voided } = await acceptLoss(parts);
   const signed = lost.entry_count === undefined ? 'an unknown number' : `${lost.entry_count}`;
   return [
@@ -163,7 +163,7 @@ async function lossTold(parts: RecoverParts): Promise<string> {
   ].join('\n');
 }
 
-async function markTold(parts: RecoverParts): Promise<string> {
+async function acceptMarkAndReport(parts: RecoverOptions): Promise<string> {
   const { logId } = await acceptMissingMark(parts);
   return `The log ${logId} has its mark again; services append again within seconds\n`;
 }

@@ -1,5 +1,5 @@
 /**
- * A service as a command asks it: bounded in time and size, and without going elsewhere.
+ * Calls a service from a command: bounded in time and size, without redirects.
  *
  * @module
  */
@@ -7,13 +7,13 @@
 import { setTimeout } from 'node:timers/promises';
 import { FILE_BYTES_MAX, jsonOf } from './files.ts';
 
-/** In milliseconds. Longer than any of the answers asked for here takes. */
+/** In milliseconds. Longer than any answer requested here takes. */
 const TIMEOUT_MS = 30_000;
 
-/** A long export meets a busy service now and then; one that stays busy is no service. */
+/** A service may be busy for a moment during a long export; after this many tries the command gives up. */
 const TRIES_MAX = 10;
 
-/** A service that wants to be left alone for longer is not asked again. */
+/** In milliseconds. The command does not repeat a request if the service asks for a longer pause. */
 const RETRY_AFTER_MAX_SECONDS = 10;
 
 interface RemoteAnswer {
@@ -26,13 +26,13 @@ export interface Remote {
   readonly url: string;
   ask(method: 'GET' | 'POST', path: string): Promise<RemoteAnswer>;
   /**
-   * The body of a success, parsed. Rejects with what the service said otherwise. Only for questions: a
-   * service that is busy and names a time is asked again then.
+   * The parsed body of a success. Rejects with the failure of the service otherwise. Only for reads: if the
+   * service is busy and names a time, the request is repeated after it.
    */
   json(method: 'GET' | 'POST', path: string): Promise<unknown>;
 }
 
-/** `credential` goes to this service only: a redirection is an error. */
+/** Sends `credential` to this service only: a redirection is an error. */
 export function remoteAt(address: string, credential?: string): Remote {
   const url = baseOf(address);
   const headers = credential === undefined ? {} : { authorization: `Bearer ${credential}` };
@@ -65,7 +65,7 @@ export function remoteAt(address: string, credential?: string): Remote {
 function baseOf(address: string): string {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (!url || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {
-    throw new Error(`"${address}" is no address of a service such as https://desk.example.com`);
+    throw new Error(`"${address}" is not an address of a service such as https://desk.example.com`);
   }
   return `${url.origin}${url.pathname}`.replace(/\/+$/, '');
 }
@@ -81,14 +81,14 @@ async function bodyOf(response: Response): Promise<Uint8Array> {
   return new Uint8Array(Buffer.concat(chunks));
 }
 
-/** The platform hides the reason of a failed connection one level down. */
+/** `fetch` has the reason of a failed connection in `cause`. */
 function reasonOf(error: unknown): string {
   const { cause, message } = error as Error;
   const { code } = (cause ?? {}) as { code?: string };
   return code ?? (cause instanceof Error ? cause.message : message);
 }
 
-/** What a failure says of itself, where it is one of ours. */
+/** The detail of a failure, if the body is one. */
 function detailOf(body: Uint8Array): string {
   try {
     const { failure } = JSON.parse(new TextDecoder().decode(body));

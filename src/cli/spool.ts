@@ -1,5 +1,5 @@
 /**
- * A spool: pages that come newest first, kept on disk, and read again oldest first.
+ * A spool: stores pages that arrive newest first on disk, and reads them back oldest first.
  *
  * Memory holds two numbers for each page, whatever the pages hold.
  *
@@ -9,20 +9,20 @@
 import { closeSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs';
 
 export interface Spool<Item> {
-  /** In the order in which they came. */
+  /** Adds a page after the earlier ones. */
   add(items: readonly Item[]): void;
-  /** From the last that was added to the first. */
+  /** Reads the pages from the last added to the first. */
   backwards(): Generator<Item>;
-  /** The pages go. */
+  /** Deletes the pages. */
   drop(): void;
 }
 
-/** For this user only: entries say what people did. */
+/** Mode 0600: entries say what people did. */
 const PRIVATE = 0o600;
 
 export function openSpool<Item>(path: string): Spool<Item> {
   const file = openSync(path, 'wx+', PRIVATE);
-  // It lives on while it is open, and nothing is left of it however this process ends.
+  // Unlinked while open: the file disappears however this process ends.
   unlinkSync(path);
   const pages: { start: number; length: number }[] = [];
   let end = 0;

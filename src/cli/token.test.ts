@@ -252,7 +252,7 @@ const unreadable: [what: string, text: string][] = [
   ['nothing', ''],
   ['a word', 'demo-human-key'],
   ['a detached signature', `${part({ alg: 'ES256' })}..AAAA`],
-  ['claims that are no JSON', `${part({ alg: 'ES256' })}.AAAA.AAAA`],
+  ['claims that are not JSON', `${part({ alg: 'ES256' })}.AAAA.AAAA`],
   ['claims that are a list', `${part({ alg: 'ES256' })}.${part([])}.AAAA`],
   [
     'a claim twice',

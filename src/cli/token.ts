@@ -1,9 +1,9 @@
 /**
- * `writ token inspect`: shows what a JWT says, and whether it verifies, without sending it anywhere.
+ * `writ token inspect`: shows the claims of a JWT and whether it verifies, without sending it anywhere.
  *
- * A token is a secret, so it is taken from standard input when it should not stand in the shell's
- * history, and is never printed again: only what it says is. A claim is printed so that it cannot
- * steer the terminal or hide a character.
+ * A token is a secret. It can come from standard input, to keep it out of the history of the shell,
+ * and its text is never printed; only its claims are. A claim is printed so that it cannot
+ * control the terminal or hide a character.
  *
  * @module
  */
@@ -19,17 +19,17 @@ const KEYS_DEFAULT = '.writ/keys';
 
 const TOKEN_USAGE = `Usage: writ token inspect [--keys <folder>] [--jwks <file>] [<jwt>|-]
 
-Shows header and claims of a JWT, and tells whether it verifies and by which key.
-Reads the token from standard input when none is given, so that it need not stand
-in the history of the shell. Sends nothing anywhere.
+Shows the header and claims of a JWT, whether it verifies, and by which key. Reads
+the token from standard input when none is given, which keeps it out of the history
+of the shell. Sends nothing over the network.
 
   --keys <folder>  the service's own keys (default: $WRIT_KEYS, else ${KEYS_DEFAULT},
                    unless --jwks is given)
   --jwks <file>    a saved key set, such as that of an identity provider
   --help           this text
 
-Exit status: 0 it verifies, 1 it does not or its time is not now, 2 it could not
-be checked.
+Exit status: 0 it verifies, 1 it does not, or it is expired or not valid yet, 2 it
+could not be checked.
 `;
 
 export async function token(args: readonly string[], io: Io): Promise<number> {
@@ -75,7 +75,7 @@ function optionsOf([verb, ...args]: readonly string[]): Options {
   return { ...values, given: positionals[0] };
 }
 
-/** The text, without what a header or a copy of one adds. */
+/** The token, without a leading "Bearer" and white space. */
 async function presented(given: string | undefined, io: Io): Promise<string> {
   const text = given === undefined || given === '-' ? await io.input?.() : given;
   return (text ?? '').trim().replace(/^Bearer /i, '');
@@ -95,7 +95,7 @@ function keysAt(folder: string | undefined, file: string | undefined, io: Io): H
 
 function inspect(jwt: Jwt, { keys, faults }: HeldKeys, io: Io): number {
   const now = new Date();
-  io.out(`header\n${told(jwt.header, now)}claims\n${told(jwt.claims, now)}\n`);
+  io.out(`header\n${fieldLines(jwt.header, now)}claims\n${fieldLines(jwt.claims, now)}\n`);
   for (const fault of faults) io.out(`Note: ${printable(fault)}\n`);
   if (keys.length === 0) {
     io.out('Could not check: there is no key to check with\n');
@@ -109,7 +109,7 @@ function inspect(jwt: Jwt, { keys, faults }: HeldKeys, io: Io): number {
   return why === undefined ? EXIT_OK : EXIT_FOUND;
 }
 
-function told(fields: Readonly<Record<string, unknown>>, now: Date): string {
+function fieldLines(fields: Readonly<Record<string, unknown>>, now: Date): string {
   const names = Object.keys(fields).map(printable);
   const width = Math.max(0, ...names.map((name) => name.length));
   return Object.entries(fields)
@@ -129,7 +129,7 @@ function timeNote(name: string, value: unknown, now: Date): string {
   return ` (${time.toISOString()}, ${time <= now ? 'past' : 'ahead'})`;
 }
 
-/** No clock is believed to differ here: the verdict is about this moment, on this machine. */
+/** Allows no clock difference: the verdict is for the clock of this machine. */
 function wrongTime({ claims: { exp, nbf } }: Jwt, now: Date): string | undefined {
   const seconds = now.getTime() / 1_000;
   if (exp !== undefined && !(typeof exp === 'number' && exp > seconds)) return 'it has expired';

@@ -1,5 +1,5 @@
 /**
- * `writ witness`: watches logs from another place, and cosigns what only ever grows.
+ * `writ witness`: runs a witness that cosigns checkpoints of logs that only grow.
  *
  * @module
  */
@@ -19,16 +19,16 @@ const PORT_DEFAULT = 8_421;
 
 const WITNESS_USAGE = `Usage: writ witness --name <name> --log <vkey> [options]
 
-Runs a witness (C2SP tlog-witness): it cosigns a checkpoint of a log that extends
-the last one it saw, and no other. Run it where whoever can change the log cannot
-change it. Prints its key, which goes with its address into the setting
+Runs a witness (C2SP tlog-witness): it cosigns a checkpoint only if the checkpoint
+extends the last one it saw of that log. Run it on a machine that the operators of
+the log cannot change. Prints its key: add the key and the address to the setting
 "witnesses" of the service.
 
   --name <name>      its name in notes, such as witness.example.com/w1
   --log <vkey>       a key of a log to watch (may be repeated); the service logs
                      its own when witnesses are configured
-  --folder <folder>  its key and what it has seen (default: ${FOLDER_DEFAULT}); losing
-                     it is losing its memory, so keep it, and never restore an old copy
+  --folder <folder>  its key and the last checkpoints (default: ${FOLDER_DEFAULT}); a
+                     witness without it, or with an old copy, may cosign a fork
   --host <address>   default ${HOST_DEFAULT}
   --port <number>    default ${PORT_DEFAULT}
   --help             this text
@@ -78,9 +78,9 @@ function optionsOf(args: readonly string[]): Options | { help: true } {
   if (values.help) return { help: true };
   const { name, log = [], folder = FOLDER_DEFAULT, host = HOST_DEFAULT } = values;
   const { port = String(PORT_DEFAULT) } = values;
-  if (name === undefined) throw new Error('it has no name; give --name');
-  if (log.length === 0) throw new Error('there is no log to watch; give --log');
-  if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) throw new Error(`"${port}" is no port`);
+  if (name === undefined) throw new Error('the witness has no name; give --name');
+  if (log.length === 0) throw new Error('no log is named; give --log');
+  if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) throw new Error(`"${port}" is not a port`);
   return { folder, name, logKeys: log.map(logKey), host, port: Number(port) };
 }
 
@@ -96,5 +96,5 @@ const options = {
 function logKey(text: string): NoteKey {
   const key = readVkey(text);
   if (key && key.type !== 'cosignature') return key;
-  throw new Error(`"${text}" is no key of a log (--log)`);
+  throw new Error(`"${text}" is not a key of a log (--log)`);
 }

@@ -1,8 +1,8 @@
 /**
- * The client: the operations table, callable. What a service refuses is a value, and so is silence.
+ * The client: calls every operation of the operations table. A refusal is a value, and so is a lost answer.
  *
- * Asks again by itself only where that cannot do anything twice: after silence, calls without an
- * effect and calls under an idempotency key; after "nothing ran", every call. Runs in browsers.
+ * Repeats a call only where a repetition cannot cause a second effect: after a lost answer, calls without an
+ * effect and calls with an idempotency key; after "nothing ran", every call. Runs in browsers.
  *
  * @module
  */
@@ -38,34 +38,34 @@ import {
 import { httpRequestOf } from './request.ts';
 import { createTrust, type Trust, type TrustOptions } from './trust.ts';
 
-/** Longer than the handler deadline that capabilities have by default. */
+/** Longer than the default deadline of a capability. */
 const TIMEOUT_MS = 60_000;
 const RETRIES = 2;
 
-/** Three times the 15 seconds after which a service says that a quiet stream is alive. */
+/** Three times the interval at which a service sends a sign of life on a quiet stream. */
 const SILENCE_MS = 45_000;
 
-/** A service that wants to be left alone for longer is not asked again by itself. */
+/** The client does not repeat a call if the service asks for a longer pause. */
 const RETRY_AFTER_MAX_MS = 10_000;
 
 export interface ClientOptions {
-  /** Where the service is. */
+  /** The address of the service. */
   readonly url: string;
   /** A delegation token, or a bootstrap credential for the operations that take one. */
   readonly credential?: string | undefined;
-  /** Thumbprints (`kid`) of the service's keys, known by another way than from the service. */
+  /** Thumbprints (`kid`) of the service's keys, from another source than the service. */
   readonly pins?: readonly string[] | undefined;
   /**
-   * Sends the credential for the manifest too, for a service that keeps its manifest from strangers.
-   * Without it, a service that is known (by pins, by its id or from the first contact) gets the
+   * Sends the credential for the manifest too, for a service that requires one there.
+   * Without this option, a known service (by pins, by its id or from the first contact) gets the
    * credential only after its manifest was verified.
    */
   readonly gatedManifest?: boolean | undefined;
-  /** The service that is meant; without it, whichever answers first. */
+  /** The id of the expected service; without it, the service of the first answer. */
   readonly serviceId?: string | undefined;
   /** Milliseconds for one answer. */
   readonly timeoutMs?: number | undefined;
-  /** Milliseconds without a sign of life after which a stream counts as lost. */
+  /** Milliseconds without data after which a stream counts as lost. */
   readonly silenceMs?: number | undefined;
   /** How often a call is repeated where that is safe. */
   readonly retries?: number | undefined;
@@ -84,8 +84,8 @@ export interface AskOptions {
 export interface Client {
   readonly url: string;
   /**
-   * Any operation, by its name. Throws `UntrustedService` before a credential goes to a service that is
-   * not the one that is known.
+   * Calls an operation by name. Throws `UntrustedService` before it sends a credential to a service that is
+   * not the known one.
    */
   ask<Name extends OperationName>(
     name: Name,
@@ -93,15 +93,15 @@ export interface Client {
     options?: AskOptions,
   ): Promise<Reply<SuccessOf<Name>>>;
   /**
-   * Uses a capability. A call that has an effect gets an idempotency key unless one is given;
-   * `null` asks for none. Throws `UntrustedService` when the manifest does not verify.
+   * Invokes a capability. A call that has an effect gets an idempotency key unless one is given;
+   * `null` sends none. Throws `UntrustedService` when the manifest does not verify.
    */
   invoke(input: InputOf<'invoke'>, options?: AskOptions): Promise<Reply<InvokeSuccess>>;
-  /** The same, told as it happens. Leaving the loop closes the connection; the handler goes on. */
+  /** Invokes a capability as a stream. Leaving the loop closes the connection; the handler continues. */
   stream(input: InputOf<'invoke'>, options?: AskOptions): AsyncGenerator<ClientEvent>;
   /** The manifest, verified. Throws `UntrustedService`. */
   manifest(options?: AskOptions): Promise<Reply<Manifest>>;
-  /** The thumbprints that are believed, to be kept for the next time. */
+  /** The trusted thumbprints, to store for the next client. */
   pins(): readonly string[];
   /** The same service and trust with another credential. */
   withCredential(credential: string): Client;
@@ -113,7 +113,7 @@ export function createClient(options: ClientOptions): Client {
   const line: Line = {
     url: serviceUrl(options.url),
     credential: options.credential,
-    // Called through an arrow: browsers refuse a `fetch` that was taken off its window.
+    // Called through an arrow function: browsers refuse a detached `fetch`.
     fetch: options.fetch ?? ((input, init) => fetch(input, init)),
   };
   const { pins, serviceId, now = () => new Date() } = options;
@@ -122,13 +122,13 @@ export function createClient(options: ClientOptions): Client {
   return clientOf(line, trust, options);
 }
 
-/** Fetches what trust is built on. Many calls wait for it, so the bounds are the client's and not a call's. */
+/** Fetches manifest and keys. Many calls share the fetch, so it has the bounds of the client, not of a call. */
 function documentsFrom(line: Line, options: ClientOptions): TrustOptions['fetchDocument'] {
   const { timeoutMs = TIMEOUT_MS, retries = RETRIES, pause = pauseFor } = options;
 
   async function once(name: 'jwks' | 'manifest'): Promise<Reply<WholeAnswer>> {
     const request = httpRequestOf(operations[name], {});
-    // Most services publish both: then no credential goes with the question.
+    // Most services need no credential here, so none is sent.
     const isGated = name === 'manifest' && options.gatedManifest === true;
     const asked = isGated ? line : { ...line, credential: undefined };
     try {
@@ -148,11 +148,11 @@ function documentsFrom(line: Line, options: ClientOptions): TrustOptions['fetchD
   };
 }
 
-/** The service only says that it knows no caller; the reader may have given a credential, which stayed here. */
+/** Names the option: the service only reports a missing credential, which the client did not send. */
 function gateNamed(refused: Refused): Refused {
   if (refused.failure.type !== 'authentication_required') return refused;
   const detail =
-    'Cannot read the manifest: the service keeps it from strangers; set gatedManifest (--gated-manifest) to send the credential for it';
+    'Cannot read the manifest: the service requires a credential for it; set gatedManifest (--gated-manifest) to send one';
   const failure = { ...refused.failure, detail };
   return { ...refused, failure, answer: refused.answer && { ...refused.answer, failure } };
 }
@@ -176,7 +176,7 @@ function clientOf(line: Line, trust: Trust, options: ClientOptions): Client {
     return reply;
   }
 
-  /** The fetch is shared with others: who gives up leaves it to them. */
+  /** The fetch is shared: a caller that gives up does not cancel it. */
   async function manifest(given: AskOptions = {}): Promise<Reply<Manifest>> {
     try {
       const bounds = { timeoutMs: given.timeoutMs ?? timeoutMs, signal: given.signal };
@@ -198,7 +198,7 @@ function clientOf(line: Line, trust: Trust, options: ClientOptions): Client {
         return (await client.invoke(input as InputOf<'invoke'>, given)) as Reply<never>;
       }
       if (name === 'manifest') return (await manifest(given)) as Reply<never>;
-      // The credential is for the service that is known, not for any that answers in its place.
+      // Verifies first: the credential is for the known service only.
       const isGuarded = line.credential !== undefined && trust.knowsWhom();
       const known = isGuarded ? await manifest(given) : undefined;
       if (known && !known.ok) return known;
@@ -228,7 +228,7 @@ function clientOf(line: Line, trust: Trust, options: ClientOptions): Client {
   return client;
 }
 
-/** Refused here, where it is a mistake: sent, it would look like a service that does not answer. */
+/** Refused here: `fetch` would throw, which would look like a lost answer. */
 function checkCredential(credential: string | undefined): void {
   if (credential === undefined || /^[\x21-\x7e]+$/.test(credential)) return;
   throw new TypeError('Cannot use the credential: expected visible ASCII characters');
@@ -283,12 +283,12 @@ interface KeyedCall {
   readonly key: string | undefined;
 }
 
-/** A call with its key: the manifest says whether it has an effect, and so gets one. */
+/** The call with its key: a capability with an effect in the manifest gets one. */
 function keyedCall(
   { capability: name, idempotency_key }: InputOf<'invoke'>,
   { capabilities }: Manifest,
 ): KeyedCall {
-  // A name that every object answers to is no capability for that.
+  // Own properties only: "constructor" is not a capability.
   const declared = Object.hasOwn(capabilities, name) ? capabilities[name] : undefined;
   const hasEffect = declared?.side_effect.type !== 'read';
   const key = idempotency_key === undefined && hasEffect ? freshKey() : idempotency_key;
@@ -297,11 +297,11 @@ function keyedCall(
 
 function effectOf(name: OperationName): { hasEffect: boolean; isSafe: boolean } {
   const hasEffect = operations[name].method === 'POST' && !READING_POSTS.includes(name);
-  // Ending a token twice ends it once.
+  // Revoking a token twice has the effect of once.
   return { hasEffect, isSafe: !hasEffect || name === 'tokens.revoke' };
 }
 
-/** Sent as POST, and yet they change nothing. */
+/** Operations that are POST and change nothing. */
 const READING_POSTS: readonly OperationName[] = ['permissions', 'handshake', 'test', 'audit.query'];
 
 async function* streamed(
@@ -325,7 +325,7 @@ async function* streamed(
     const { status, headers } = response;
     const reply = replyOf('invoke', { status, headers, body: await bodyOf(chunks) });
     if (!reply.ok) yield { event: 'refused', data: { ...reply, idempotencyKey } };
-    else throw new NoAnswer('an answer that is no stream');
+    else throw new NoAnswer('an answer that is not a stream');
   } catch (error) {
     signal?.throwIfAborted();
     const reason = error instanceof Error ? error.message : String(error);
@@ -336,7 +336,7 @@ async function* streamed(
   }
 }
 
-/** Only silence becomes a value: an aborted call, or a fault of ours, is thrown on. */
+/** Only a lost answer becomes a value: an abort or a defect is thrown on. */
 function silenceAfter(error: unknown, name: OperationName, hasEffect: boolean): Refused {
   if (error instanceof NoAnswer) return silence(name, error.message, hasEffect);
   throw error;

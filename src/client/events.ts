@@ -1,8 +1,8 @@
 /**
- * A stream of an invocation, as the program that asked for it reads it.
+ * Reads the stream of an invocation.
  *
- * Ends with exactly one last word: what completed or failed, a refusal before anything ran, or that
- * the stream was lost and nobody here knows how it ended.
+ * Ends with exactly one last event: `completed`, `failed`, `refused` before anything ran, or `lost`
+ * when the outcome is unknown.
  *
  * @module
  */
@@ -18,10 +18,10 @@ export type ClientEvent =
   /** It may have run, and may still run. */
   | { readonly event: 'lost'; readonly data: Refused };
 
-/** Bytes of one event: progress has at most 64 KiB, the last event is a whole answer. */
+/** Bytes of one event: progress has at most 64 KiB, but the last event is a whole answer. */
 const EVENT_BYTES_MAX = 4 * 1024 * 1024;
 
-/** The events of a body, until the last one. Throws when it is cut off or is no such stream. */
+/** The events of a body, until the last one. Throws when the body is cut off or is not an event stream. */
 export async function* eventsOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<StreamEvent> {
   for await (const block of blocksOf(body)) {
     const event = eventOf(block);
@@ -32,7 +32,7 @@ export async function* eventsOf(body: AsyncIterable<Uint8Array>): AsyncGenerator
   throw new Error('the stream ended before its last event');
 }
 
-/** Texts between empty lines. */
+/** The texts between empty lines. */
 async function* blocksOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let rest = '';
@@ -45,9 +45,9 @@ async function* blocksOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string
   }
 }
 
-/** Nothing for a comment, and for an event of a later version. */
+/** `undefined` for a comment, and for an event of a later version. */
 function eventOf(block: string): StreamEvent | undefined {
-  // To the very end: U+2028 ends a line for "." but not for JSON, nor for a stream of events.
+  // Flag "s": without it "." stops at U+2028, which ends no line in JSON or in an event stream.
   const fields = block.split(/\r?\n/).map((line) => /^(event|data): ?(.*)$/s.exec(line));
   const textOf = (name: string) =>
     fields.flatMap((field) => (field?.[1] === name ? [field[2] ?? ''] : [])).join('\n');
@@ -58,7 +58,7 @@ function eventOf(block: string): StreamEvent | undefined {
     depth: 64,
     keys: 1_000_000,
   });
-  if ('fault' in reading) throw new Error(`an event that is no JSON: ${reading.fault}`);
+  if ('fault' in reading) throw new Error(`an event that is not JSON: ${reading.fault}`);
   const event = { event: textOf('event'), data: reading.value };
   return StreamEvent.safeParse(event).success ? (event as StreamEvent) : undefined;
 }

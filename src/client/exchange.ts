@@ -1,28 +1,28 @@
 /**
- * One exchange with the service: bounded in time and size, and with nobody else.
+ * One exchange with the service: bounded in time and size, without redirects.
  *
- * Uses `fetch` alone, so it runs in browsers as in Node. Knows nothing of what is asked; it only
- * tells an answer from none.
+ * Uses only `fetch`, so it runs in browsers as in Node. Knows nothing of operations; it only
+ * distinguishes an answer from a lost one.
  *
  * @module
  */
 
 import type { HttpRequest } from './request.ts';
 
-/** Bytes of one answer. A page of a thousand entries with their leaves has less. */
+/** Bytes of one answer. A page of a thousand entries with leaves is smaller. */
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 
 export interface Line {
-  /** Where the service is, without a slash at its end. */
+  /** The address of the service, without a slash at its end. */
   readonly url: string;
   readonly credential?: string | undefined;
   readonly fetch: typeof fetch;
 }
 
 export interface ExchangeOptions {
-  /** Milliseconds until the answer has to be there, body included. */
+  /** Milliseconds until the answer must be complete, body included. */
   readonly timeoutMs: number;
-  /** Ends it early. What it was aborted with is thrown. */
+  /** Ends the exchange early and throws the reason of the abort. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -32,12 +32,12 @@ export interface WholeAnswer {
   readonly body: Uint8Array;
 }
 
-/** Nothing that could be read came back. Whether the request arrived is not known. */
+/** No readable answer arrived. It is unknown whether the request did. */
 export class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
 }
 
-/** The address of a service, without what does not belong into one. */
+/** Origin and path of a service's address. Throws for another scheme, and for an address with a user. */
 export function serviceUrl(address: string): string {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (!url || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {
@@ -78,7 +78,7 @@ export async function openStream(
   }
 }
 
-/** All of a body, or an error when there is more than fits. */
+/** The whole body. Throws when it is larger than `ANSWER_BYTES_MAX`. */
 export async function bodyOf(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -106,14 +106,14 @@ export async function* chunksOf({ body }: Response): AsyncGenerator<Uint8Array> 
   }
 }
 
-/** The same chunks. Calls `onSilence` when the next one does not come in time; who reads slowly may. */
+/** The same chunks. Calls `onSilence` when the next one is late; time that the reader takes does not count. */
 export async function* heard(
   chunks: AsyncGenerator<Uint8Array>,
   silenceMs: number,
   onSilence: (why: Error) => void,
 ): AsyncGenerator<Uint8Array> {
   for (;;) {
-    const late = () => onSilence(new Error(`no sign of life in ${silenceMs} ms`));
+    const late = () => onSilence(new Error(`no data in ${silenceMs} ms`));
     const timer = setTimeout(late, silenceMs);
     const next = await chunks.next().finally(() => clearTimeout(timer));
     if (next.done) return;
@@ -121,7 +121,7 @@ export async function* heard(
   }
 }
 
-/** What others fetch, for one who waits only so long. Throws like an exchange; cancels nothing. */
+/** Waits for a shared fetch with a timeout. Throws like an exchange, and does not cancel the fetch. */
 export async function within<Result>(
   fetched: Promise<Result>,
   { timeoutMs, signal }: ExchangeOptions,
@@ -163,13 +163,13 @@ function open(line: Line, request: HttpRequest, signal: AbortSignal): Promise<Re
     method,
     headers: { ...headers, ...given },
     ...(body !== undefined && { body }),
-    // A credential goes to this service and to no other that it might point to.
+    // No redirects: the credential is for this service only.
     redirect: 'error',
     signal,
   });
 }
 
-/** Platforms hide why a connection failed one level down. */
+/** `fetch` has the reason of a failed connection in `cause`. */
 function noAnswer(line: Line, error: unknown): NoAnswer {
   const { cause, message } = error as Error;
   const { code } = (cause ?? {}) as { code?: string };

@@ -1,5 +1,5 @@
 /**
- * Idempotency keys of the client: where they come from, and when a call goes on under another one.
+ * Idempotency keys of the client: how they are made, and when a repetition uses another one.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 import { sha256Hex, toHex } from '../domain/wire/hash.ts';
 import type { Refused } from './reply.ts';
 
-/** Characters: as many as 16 random bytes have. */
+/** In characters: the length of 16 random bytes. */
 const KEY_LENGTH = 32;
 
 export function freshKey(): string {
@@ -15,16 +15,16 @@ export function freshKey(): string {
 }
 
 /**
- * The key under which a refused call is sent again: its own, unless what is kept under that one is
- * that nothing happened, which would be answered for as long as it is kept. The next key follows from
- * the first, so that every repetition of the call from the beginning comes to the same one.
+ * The key for the repetition of a refused call: the same key, unless the service stored under it
+ * that nothing happened, and would replay that answer. The next key is derived from
+ * the first, so that every repetition of the call from the beginning gets the same one.
  */
 export function keyAfter(refused: Refused): string | undefined {
   const { idempotencyKey: key } = refused;
   return key !== undefined && isSpent(refused) ? nextKey(key) : key;
 }
 
-/** Only the service's statement counts: what failed otherwise may have acted, and would act again. */
+/** Only `effect: "none"` counts: after any other failure the handler may have acted, and would act again. */
 export function isSpent({ answer }: Refused): boolean {
   return answer !== undefined && 'effect' in answer && answer.effect === 'none';
 }

@@ -1,5 +1,5 @@
 /**
- * Pace: how long the client waits before it asks again, and how it waits.
+ * Pace: how long the client waits before a repetition, and how it waits.
  *
  * @module
  */
@@ -11,13 +11,13 @@ const BACKOFF_MAX_MS = 10_000;
 /** How the client waits. Rejects with the signal's reason when it aborts. */
 export type Pause = (ms: number, signal?: AbortSignal) => Promise<void>;
 
-/** Full jitter, so that many clients do not come back at once; never before the service wants it. */
+/** Full jitter, so that many clients do not return at once; never earlier than the service asks for. */
 export function backoffMs(attempt: number, atLeastMs = 0): number {
   const most = Math.min(BACKOFF_MS * 2 ** attempt, BACKOFF_MAX_MS);
   return atLeastMs + Math.random() * most;
 }
 
-/** In milliseconds: a timer that is set to more fires at once. */
+/** In milliseconds: a longer timer fires at once. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
 export const pauseFor: Pause = async (ms, signal) => {

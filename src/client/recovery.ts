@@ -2,9 +2,9 @@
  * Recovery: does what a failure advises, within bounds that the caller sets.
  *
  * Waits where waiting helps, waits for a person's approval and continues with the grant, fetches fresh
- * bindings and a wider token where the caller said how, and stops at everything else. One call keeps
- * one idempotency key through all of it, or the keys that follow from it where nothing happened under
- * one (`key.ts`), so that however often it is sent, it happens once.
+ * bindings and a wider token where the caller provides a way, and stops at every other failure. One call keeps
+ * one idempotency key, or the keys derived from it where nothing happened under
+ * one (`key.ts`), so that it has at most one effect.
  *
  * @module
  */
@@ -23,15 +23,15 @@ import type { Refused, Reply } from './reply.ts';
 
 /** The same call can be sent again at once, with the same or better credentials. */
 export const canRetryNow = inClass('retry_now');
-/** It is a matter of time, or of a person's approval. */
+/** Waiting helps, or a person's approval. */
 export const canWait = inClass('wait_then_retry');
-/** Something that the call refers to has to be fetched anew. */
+/** The caller must fetch something that the call refers to again. */
 export const needsRefresh = inClass('refresh_then_retry');
 /** Another token is needed. */
 export const needsRedelegation = inClass('redelegation_then_retry');
-/** The call, or what it assumes, has to be looked at again. */
+/** The caller must check the call or its assumptions. */
 export const needsRevalidation = inClass('revalidate_then_retry');
-/** This caller cannot make it succeed. */
+/** This caller cannot make the call succeed. */
 export const isTerminal = inClass('terminal');
 
 function inClass(recovery: RecoveryClass): (failure: Failure) => boolean {
@@ -41,7 +41,7 @@ function inClass(recovery: RecoveryClass): (failure: Failure) => boolean {
 const ATTEMPTS_MAX = 5;
 const WAIT_MAX_MS = 60_000;
 
-/** Milliseconds more than a wait is asked for, so that its answer can arrive. */
+/** Milliseconds added to the timeout of a wait, so that its answer can arrive. */
 const WAIT_MARGIN_MS = 2_000;
 
 export interface RecoveryOptions {
@@ -59,14 +59,14 @@ export interface RecoveryOptions {
 /** Nothing when there is no better one. */
 export type Renew = (client: Client, failure: Failure) => Promise<string | undefined>;
 
-/** `caller`: what is advised takes more than was given along. */
+/** `caller`: the advised step needs something that the options do not provide. */
 export type Stop = 'terminal' | 'attempts' | 'time' | 'denied' | 'caller';
 
 export interface Recovered {
   readonly reply: Reply<InvokeSuccess>;
   /** Why nothing more was tried; absent after a success. */
   readonly stopped?: Stop | undefined;
-  /** Every failure on the way, first to last. */
+  /** Every failure, first to last. */
   readonly failures: readonly Failure[];
 }
 
@@ -86,7 +86,7 @@ export async function withRecovery(
     failures.push(reply.failure);
     if (attempt.number >= attemptsMax) return { reply, stopped: 'attempts', failures };
 
-    // The first key is kept: a call whose answer was lost is not made again under another one.
+    // Keeps the first key: a call whose answer was lost must not be repeated under another one.
     const idempotency_key = keyAfter(reply) ?? attempt.input.idempotency_key;
     const isOpen = !isSpent(reply) && (attempt.isOpen || isUnended(reply));
     const tried = { ...attempt, isOpen, input: { ...attempt.input, idempotency_key } };
@@ -100,13 +100,13 @@ interface Attempt {
   readonly client: Client;
   readonly input: InputOf<'invoke'>;
   readonly number: number;
-  /** Milliseconds that may still be waited. */
+  /** Milliseconds of waiting that are left. */
   readonly leftMs: number;
-  /** Whether a request under the current key may run, or have run, without an answer so far. */
+  /** Whether a request under the current key may have run without an answer so far. */
   readonly isOpen: boolean;
 }
 
-/** Silence after a call with an effect, or the word that one still runs under its key. */
+/** A lost answer to a call with an effect, or the failure that the call still runs under its key. */
 function isUnended({ answer, failure, idempotencyKey }: Refused): boolean {
   if (answer === undefined) return idempotencyKey !== undefined;
   return failure.type === 'idempotency_in_progress';
@@ -116,12 +116,12 @@ type Remedy = (tried: Attempt, reply: Refused, options: RecoveryOptions) => Prom
 
 function remedyOf({ failure, answer, idempotencyKey }: Refused): Remedy {
   const { type, retry, resolution } = failure;
-  // Silence: under its key the same call can be sent again, and will tell what became of it.
+  // Lost answer: the same call under its key gets the stored outcome.
   if (answer === undefined && idempotencyKey !== undefined) return wait;
   if (type === 'approval_required') return awaitApproval;
   if (type === 'approval_grant_invalid') return askAnew;
   if (resolution.action === 'provide_credentials') return redelegate;
-  // The recovery class is advice and does not override the flag: the same call would only fail again.
+  // The recovery class does not override `retry: false`: the same call would fail again.
   if (!retry && (canRetryNow(failure) || canWait(failure))) return stopped('caller');
   return REMEDIES[resolution.recovery_class];
 }
@@ -136,7 +136,7 @@ const REMEDIES: Record<RecoveryClass, Remedy> = {
   wait_then_retry: wait,
   refresh_then_retry: refresh,
   redelegation_then_retry: redelegate,
-  // What to look at is the caller's to know; sending the same again would only fail again.
+  // Only the caller knows what to check; the same call would fail again.
   revalidate_then_retry: stopped('caller'),
   terminal: stopped('terminal'),
 };
@@ -146,27 +146,27 @@ async function wait(
   { failure, retryAfterMs = 0 }: Refused,
   { signal }: RecoveryOptions,
 ): Promise<Attempt | Stop> {
-  const saidMs = untilAvailable(failure, tried.client.now());
-  const ms = backoffMs(tried.number, Math.max(saidMs, retryAfterMs));
+  const advisedMs = untilAvailable(failure, tried.client.now());
+  const ms = backoffMs(tried.number, Math.max(advisedMs, retryAfterMs));
   if (ms > tried.leftMs) return 'time';
   await tried.client.pause(ms, signal);
   return { ...tried, leftMs: tried.leftMs - ms };
 }
 
-/** In milliseconds: what the failure says, as a duration or as a time; none where it says neither. */
+/** Milliseconds until the failure's duration or time; 0 where it has neither. */
 function untilAvailable({ resolution }: Failure, now: Date): number {
-  const said = resolution.estimated_availability ?? '';
-  const moment = parseMoment(said) ?? now.getTime();
-  return parseDuration(said) ?? Math.max(0, moment - now.getTime());
+  const availability = resolution.estimated_availability ?? '';
+  const moment = parseMoment(availability) ?? now.getTime();
+  return parseDuration(availability) ?? Math.max(0, moment - now.getTime());
 }
 
-/** Leaves out the grant that does not fit, so that approval is asked for anew. */
+/** Leaves out the grant that does not fit, so that the service makes a new approval request. */
 async function askAnew(tried: Attempt): Promise<Attempt | Stop> {
   const { approval_grant: given, ...input } = tried.input;
   return given ? { ...tried, input } : 'caller';
 }
 
-/** Waits with the service, in turns, for the decision on the request that the failure names. */
+/** Waits for the decision on the request that the failure names, with repeated long polls. */
 async function awaitApproval(
   tried: Attempt,
   { failure }: Refused,
@@ -191,7 +191,7 @@ async function awaitApproval(
       return { ...tried, leftMs, input: { ...tried.input, approval_grant: grant_id } };
     }
     if (status !== 'pending') return 'denied';
-    // A service that stops ends every wait early; it must not be asked without pause.
+    // A stopping service ends every wait early; without a pause this loop would flood it.
     const pauseMs = backoffMs(Math.min(turn, 3));
     await client.pause(Math.min(pauseMs, Math.max(0, until - client.now().getTime())), signal);
   }
@@ -215,9 +215,9 @@ async function refresh(
 }
 
 /**
- * Keys belong to a chain of principals, and the new token may have another one. So the call goes on only
- * where it cannot have acted: no request is open, and the failure is none that a handler threw after it may
- * have acted. Of the types that lead here, such a handler can throw only those of its own capability.
+ * Keys belong to a chain of principals, and the new token may have another one. So the call continues only
+ * where it cannot have acted: no request is open, and no handler threw the failure after it may
+ * have acted. Of the types that lead here, a handler can throw only those that its capability declares.
  */
 async function redelegate(
   tried: Attempt,

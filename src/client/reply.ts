@@ -1,7 +1,7 @@
 /**
- * Replies: what came back, as a value. A refusal is one too, and so is silence.
+ * Replies: an answer, a refusal or a lost answer, as a value.
  *
- * Everything that arrives is held against the operation's row before it is believed to be an answer.
+ * Checks every body against the schema of its operation.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import type { InvokeAnswer, InvokeFailure, InvokeSuccess } from '../protocol/inv
 import { type AnswerOf, type OperationName, operations } from '../protocol/operations.ts';
 import { NoAnswer, type WholeAnswer } from './exchange.ts';
 
-/** What an operation answers when it does what was asked. */
+/** The answer of an operation that succeeded. */
 export type SuccessOf<Name extends OperationName> = Name extends 'invoke'
   ? InvokeSuccess
   : AnswerOf<Name>;
@@ -28,25 +28,25 @@ export interface Succeeded<Answer> {
 export interface Refused {
   readonly ok: false;
   readonly failure: Failure;
-  /** The whole refusal; nothing where no answer came and the failure is the client's own word. */
+  /** The whole refusal; absent when no answer arrived and the client made the failure. */
   readonly answer?: FailureAnswer | InvokeFailure | undefined;
-  /** Milliseconds after which the service wants to be asked again. */
+  /** Milliseconds of the `Retry-After` header. */
   readonly retryAfterMs?: number | undefined;
   /** The answer of an earlier call with the same idempotency key. */
   readonly replayed?: boolean | undefined;
-  /** The key of the call: the same one asks for the outcome of the same call. */
+  /** The idempotency key of the call; a call with the same key gets the same outcome. */
   readonly idempotencyKey?: string | undefined;
 }
 
 export type Reply<Answer> = Succeeded<Answer> | Refused;
 
-/** Wider than what a service takes in: answers are pages, and manifests. */
+/** Wider than the limits of a request: answers are pages and manifests. */
 const ANSWER_LIMITS: JsonLimits = { bytes: 16 * 1024 * 1024, depth: 64, keys: 1_000_000 };
 
-/** A year: longer than anybody waits, and a number that every clock can take. */
+/** A year, in seconds: more than any caller waits, and within the range of timers and dates. */
 const RETRY_AFTER_SECONDS_MAX = 31_536_000;
 
-/** Throws `NoAnswer` when it is none: a proxy's page, or half a body. */
+/** Throws `NoAnswer` when the body is not an answer: a proxy's page, or half a body. */
 export function replyOf<Name extends OperationName>(
   name: Name,
   { status, headers, body }: WholeAnswer,
@@ -54,7 +54,7 @@ export function replyOf<Name extends OperationName>(
   const value = jsonOf(body, status);
   if (status < 200 || status > 299) return refusalOf(value, status, headers);
   if (!operations[name].response.safeParse(value).success) {
-    throw new NoAnswer(`status ${status} and what is no answer of ${name}`);
+    throw new NoAnswer(`status ${status} with a body that is not an answer of ${name}`);
   }
   // A stored failure replays under its own status, but the body alone decides.
   if (name === 'invoke' && !(value as InvokeAnswer).success) {
@@ -63,37 +63,37 @@ export function replyOf<Name extends OperationName>(
   return { ok: true, answer: value as SuccessOf<Name>, replayed: isReplayed(headers) };
 }
 
-/** The client's own word for silence. Only a call without an effect can be said to have had none. */
+/** The failure for a lost answer. Only for a call without an effect is it certain that nothing happened. */
 export function silence(name: OperationName, reason: string, hasEffect: boolean): Refused {
   return {
     ok: false,
     failure: hasEffect
-      ? failure('outcome_unknown', `Cannot say what became of ${name}: ${reason}`)
+      ? failure('outcome_unknown', `Cannot report the outcome of ${name}: ${reason}`)
       : failure('service_unavailable', `Cannot ask ${name}: ${reason}`),
   };
 }
 
 export function refusalOf(value: unknown, status: number, headers: Headers): Refused {
   if (!FailureAnswer.safeParse(value).success) {
-    throw new NoAnswer(`status ${status} and what is no failure of a service`);
+    throw new NoAnswer(`status ${status} with a body that is not a failure`);
   }
   const answer = value as FailureAnswer;
   const [retryAfterMs, replayed] = [retryAfter(headers), isReplayed(headers)];
   return { ok: false, failure: answer.failure, answer, retryAfterMs, replayed };
 }
 
-/** Parsed strictly: two readings of one answer must not differ. */
+/** Strict: refuses JSON that two parsers could read differently. */
 export function jsonOf(body: Uint8Array, status: number): unknown {
   const reading = readJson(body, ANSWER_LIMITS);
   if ('value' in reading) return reading.value;
-  throw new NoAnswer(`status ${status} and a body that is no JSON`);
+  throw new NoAnswer(`status ${status} with a body that is not JSON`);
 }
 
 function isReplayed(headers: Headers): boolean {
   return headers.get('idempotent-replayed') === 'true';
 }
 
-/** Seconds, or a date by the service's own clock where it says what time it is. */
+/** Seconds, or a date; a date is compared with the service's `Date` header if present. */
 function retryAfter(headers: Headers): number | undefined {
   const text = headers.get('retry-after') ?? '';
   if (/^\d+$/.test(text)) return Math.min(Number(text), RETRY_AFTER_SECONDS_MAX) * 1_000;
@@ -103,7 +103,7 @@ function retryAfter(headers: Headers): number | undefined {
   return Math.min(Math.max(ms, 0), RETRY_AFTER_SECONDS_MAX * 1_000);
 }
 
-/** A date as HTTP writes it; other texts that a platform takes for one are none. */
+/** Accepts only the HTTP form of a date, although platforms parse others too. */
 function dateIn(text: string): number | undefined {
   const time = /^[A-Z][a-z]+, .* GMT$/.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(time) ? undefined : time;

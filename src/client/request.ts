@@ -1,9 +1,9 @@
 /**
- * A request of an operation, as HTTP carries it: read from the operation's row, field by field.
+ * Makes the HTTP request of an operation from its row, field by field.
  *
- * The mirror of what a service does with it: fields of the path, fields of headers, and the rest in
- * the query or in the body. Refuses only what HTTP would not carry as it is meant: a name that would
- * reach another address, and a header that would be cut, altered or not sent at all.
+ * Puts fields into the path, into headers, and the rest into
+ * the query or the body, as the service reads them. Refuses only what HTTP cannot carry unchanged: a name that would
+ * reach another path, and a header value that would be cut, altered or not sent.
  *
  * @module
  */
@@ -17,7 +17,7 @@ export interface HttpRequest {
   readonly body?: string;
 }
 
-/** The call itself is mistaken: nothing of it was sent. */
+/** The call cannot be sent; nothing was. */
 export class UnsendableCall extends TypeError {
   readonly field: string;
 
@@ -50,13 +50,13 @@ function taken(fields: Map<string, unknown>, field: string): unknown {
   return value;
 }
 
-/** An address resolves "." and ".." even where they are escaped, so they would name another path. */
+/** URLs resolve "." and ".." even when escaped, so they would name another path. */
 function segmentOf(field: string, value: unknown): string {
   if (typeof value === 'string' && !/^\.{0,2}$/.test(value)) return encodeURIComponent(value);
   throw unsendable(field, value, 'a text other than "." and ".."');
 }
 
-/** Blanks at the ends would be cut off, and line ends would begin another header. */
+/** Spaces at the ends would be cut, and line breaks would begin another header. */
 function headerOf(field: string, value: unknown): string {
   if (typeof value === 'string' && /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value)) {
     return value;

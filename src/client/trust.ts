@@ -1,10 +1,10 @@
 /**
- * Trust: the manifest, believed only when a key that is known signed it.
+ * Trust: accepts a manifest only when a known key signed it.
  *
- * With pins, the keys are those that the caller knows by another way. Without, they are those of the
- * first contact: a service that is replaced later is noticed, one that was false from the start is
- * not. Another key is believed only when a believed one has signed it as its successor, and each time
- * from the first pins on: a successor that the service has withdrawn is forgotten.
+ * With pins, the known keys are those that the caller has from another source. Without, they are those of the
+ * first contact: the client detects a service that is replaced later, but not one that was false from
+ * the start. It accepts another key only when a known one signed it as its successor. It follows successors
+ * from the first pins each time, so it forgets a successor that the service has withdrawn.
  *
  * @module
  */
@@ -17,10 +17,10 @@ import { followKeys } from '../verify/successors.ts';
 import type { WholeAnswer } from './exchange.ts';
 import type { Refused, Succeeded } from './reply.ts';
 
-/** Milliseconds for which a manifest is not fetched again; a service may change its contract. */
+/** Milliseconds for which a manifest is used. Short, because a service may change its contract. */
 const MANIFEST_AGE_MAX_MS = 300_000;
 
-/** What the service published is not signed by a key that is known. Nothing of it is to be used. */
+/** No known key signed what the service published. The caller must not use it. */
 export class UntrustedService extends Error {
   override readonly name = 'UntrustedService';
 }
@@ -29,18 +29,18 @@ export interface TrustOptions {
   readonly pins?: readonly string[] | undefined;
   readonly serviceId?: string | undefined;
   now(): Date;
-  /** Fetches a document, or tells why there is none. */
+  /** Fetches a document, or returns why there is none. */
   fetchDocument(name: 'jwks' | 'manifest'): Promise<WholeAnswer | Refused>;
 }
 
 export interface Trust {
-  /** Verified, and not older than a few minutes. Throws `UntrustedService`. */
+  /** The verified manifest, a few minutes old at most. Throws `UntrustedService`. */
   manifest(): Promise<Succeeded<Manifest> | Refused>;
-  /** Whether some service is meant: by pins, by its id, or from the first contact on. */
+  /** Whether the expected service is known: by pins, by its id, or from the first contact. */
   knowsWhom(): boolean;
-  /** The thumbprints that are believed, successors among them; none before the first contact. */
+  /** The trusted thumbprints with their successors; none before the first contact. */
   pins(): readonly string[];
-  /** Lets the next caller fetch again. */
+  /** Forgets the fetch, so that the next caller fetches again. */
   forget(): void;
 }
 
@@ -89,7 +89,7 @@ export function createTrust(options: TrustOptions): Trust {
   };
 }
 
-/** What is no JSON is no key set either. */
+/** `null` when the body is not JSON; `null` is not a key set. */
 function parsed({ body }: WholeAnswer): unknown {
   const reading = readJson(body);
   return 'value' in reading ? reading.value : null;

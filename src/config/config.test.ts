@@ -129,14 +129,18 @@ describe('values that cannot be used', () => {
     ['an empty host', { host: '' }, /^Cannot use setting "host": expected a text, not an empty/],
     ['another scheme', { public_url: 'ftp://x' }, /"public_url": expected an address such as http/],
     ['no address', { public_url: 'desk' }, /"public_url": expected an address such as https:/],
-    ['a rate in words', { rate_limit: 'often' }, /"rate_limit": expected <calls>\/<duration>, as/],
+    [
+      'a rate in words',
+      { rate_limit: 'often' },
+      /"rate_limit": expected <calls>\/<duration>, such as/,
+    ],
     ['a list that is a text', { webhooks: 'x' }, /"webhooks": expected a list$/],
     [
       'an unknown store',
       { store: `mysql://root:${SECRET}@db/x` },
       /^Cannot use setting "store": expected memory:, sqlite:<file> or postgres:/,
     ],
-    ['a store that is no text', { store: { url: SECRET } }, /^Cannot use setting "store": /],
+    ['a store that is not a text', { store: { url: SECRET } }, /^Cannot use setting "store": /],
     [
       'an unknown level',
       { log_level: 'loud' },
@@ -177,27 +181,27 @@ describe('values that cannot be used', () => {
     [
       'an identity with an invisible letter',
       { identities: [{ ...ALICE, principal: 'human:al\u200bice' }] },
-      /^Cannot use setting "identities.0.principal": ".*" is no principal$/,
+      /^Cannot use setting "identities.0.principal": ".*" is not a principal$/,
     ],
     [
       'a scope that entitles to nothing',
       { identities: [{ ...ALICE, scopes: ['travel.*', '*'] }] },
-      /^Cannot use setting "identities.0.scopes": "\*" is no scope or pattern$/,
+      /^Cannot use setting "identities.0.scopes": "\*" is neither a scope nor a pattern$/,
     ],
     [
       'a subject that means nobody',
       { identities: [{ ...ALICE, subjects: ['*'] }] },
-      /^Cannot use setting "identities.0.subjects": "\*" is no principal or pattern with one "\*"$/,
+      /^Cannot use setting "identities.0.subjects": "\*" is neither a principal nor a pattern with one "\*"$/,
     ],
     [
       'a rule for nobody',
       { entitlements: [{ principals: ['alice@*'] }] },
-      /^Cannot use setting "entitlements.0.principals": "alice@\*" is no principal or pattern/,
+      /^Cannot use setting "entitlements.0.principals": "alice@\*" is neither a principal nor a pattern/,
     ],
     [
       'a rule that entitles to nothing',
       { entitlements: [{ principals: ['human:*'], scopes: ['a b'] }] },
-      /^Cannot use setting "entitlements.0.scopes": "a b" is no scope or pattern$/,
+      /^Cannot use setting "entitlements.0.scopes": "a b" is neither a scope nor a pattern$/,
     ],
     [
       'an actor policy that no store can keep',
@@ -207,7 +211,7 @@ describe('values that cannot be used', () => {
     [
       'an actor policy for nobody',
       { actor_policies: [{ principals: ['*:x'], inputs: {} }] },
-      /^Cannot use setting "actor_policies.0.principals": "\*:x" is no principal or pattern/,
+      /^Cannot use setting "actor_policies.0.principals": "\*:x" is neither a principal nor a pattern/,
     ],
   ];
   for (const [name, settings, fault] of rows) {
@@ -279,7 +283,7 @@ describe('contradictions', () => {
       principal: 'human:carol',
       key_sha256: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
     };
-    const fault = /^Cannot tell identities apart: the credential of human:\w+ stands twice$/;
+    const fault = /^Cannot distinguish the identities: the credential of human:\w+ appears twice$/;
 
     for (const identities of [
       [ALICE, { ...ALICE, principal: 'human:bob' }],

@@ -2,8 +2,8 @@
  * Configuration: every setting of a running service, in one schema.
  *
  * A setting comes from the environment, else from the configuration file, else from its default. A
- * setting that nobody knows, or whose value cannot be used, stops the start, and all such faults are
- * said at once. The reference page is made from the schema, so it cannot be out of date.
+ * unknown setting, or a value that cannot be used, stops the start; one error lists all such faults.
+ * The reference page is generated from the schema, so it cannot be out of date.
  *
  * @module
  */
@@ -40,12 +40,12 @@ export const Settings = z.strictObject({
   workers: wholeNumber(1, 64)
     .default(1)
     .describe(
-      'How many processes serve behind the port; each has its own metrics, and `memory:` allows one',
+      'How many worker processes share the port; each has its own metrics; a `memory:` store allows one',
     ),
   public_url: z
     .url({ protocol: /^https?$/ })
     .optional()
-    .describe('Where callers reach the service; by default the address it listens on'),
+    .describe('The URL at which callers reach the service; by default the address it listens on'),
   data: Text.default('./.writ').describe('The folder for the embedded store and the keys'),
   store: z
     .string()
@@ -61,9 +61,11 @@ export const Settings = z.strictObject({
   token_keys: Text.optional().describe(
     'Private keys for tokens (PEM blocks or a JSON array of JWKs) instead of the folder',
   ),
-  log_keys: Text.optional().describe('Private keys for the log, likewise'),
+  log_keys: Text.optional().describe(
+    'Private keys for the log, in the same forms, instead of the folder',
+  ),
   successors: Text.optional().describe(
-    'With keys of the environment: what `writ keys successor` printed, one statement after another',
+    'With keys in the environment: the statements that `writ keys successor` printed, separated by spaces',
   ),
   row_keys: Text.optional().describe(
     'Secret keys that authenticate stored rows, 32 bytes in base64 each, the newest first; set with `token_keys` and `log_keys`',
@@ -72,21 +74,21 @@ export const Settings = z.strictObject({
     .enum(['once'])
     .optional()
     .describe(
-      '`once` at the first start on a store of an older version with `row_keys`, or with a key folder that authenticated another store before: its rows are authenticated as they are',
+      '`once` makes the first start authenticate the rows of a store as they are; needed for a store of an older version with `row_keys`, or with a key folder that authenticated another store before',
     ),
   ...log.LogSettings,
   log_level: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent'])
     .default('info')
-    .describe('What the service writes about itself, as JSON lines on standard error'),
+    .describe('The least severe level that the service logs, as JSON lines on standard error'),
   max_ttl_hours: Hours.default(TTL_HOURS_MAX_DEFAULT).describe(
     'The longest lifetime a root token may ask for',
   ),
   max_delegation_depth: wholeNumber(0, 32)
     .default(5)
-    .describe('The greatest depth of a token below its root'),
+    .describe('The greatest delegation depth of a token below its root token'),
   rate_limit: Rate.optional().describe(
-    'How many invocations each root principal gets over all replicas, with all that act for it: `100/PT1M`; without it only `principal_rate` counts',
+    'How many invocations each root principal and its delegates may make over all replicas, such as `100/PT1M`; without it only `principal_rate` applies',
   ),
   ...http.HttpSettings,
   otlp_endpoint: z
@@ -108,34 +110,42 @@ export const Settings = z.strictObject({
     .enum(['public', 'authenticated'])
     .default('public')
     .describe(
-      '`authenticated` keeps what the service can do from callers without a credential: manifest, graph and handshake ask for one, and discovery lists no capability',
+      '`authenticated` hides the capabilities from callers without a credential: manifest, graph and handshake require one, and discovery lists no capability',
     ),
   disclosure: z
     .record(CallerClass, DisclosureLevel)
     .default({})
-    .describe('How much of a failure each caller class is told, beyond the defaults'),
+    .describe(
+      'How much of a failure the service discloses to each caller class; overrides the defaults',
+    ),
   entitlements: z
     .array(EntitlementRule)
     .default([])
-    .describe('What other principals are entitled to; the first rule that matches counts'),
+    .describe(
+      'What principals that authenticate in another way than by `identities` may put into tokens; the first rule that matches applies',
+    ),
   actor_policies: z
     .array(ActorPolicyRule)
     .default([])
     .describe(
-      'Values of inputs that are derived from who acts; the first rule that matches counts',
+      'Values of inputs that the service derives from the acting principal; the first rule that matches applies',
     ),
-  webhooks: Webhooks.default([]).describe('Who is told what becomes of approval requests'),
+  webhooks: Webhooks.default([]).describe(
+    'Targets that the service notifies about approval requests',
+  ),
   identities: z
     .array(Identity)
     .default([])
-    .describe('Who may present which credential, and what it entitles to'),
+    .describe(
+      'Credentials that the service accepts, with the principal and the entitlement of each',
+    ),
 });
 export type Settings = z.output<typeof Settings>;
-/** As a person writes them: what has a default may be left out. */
+/** The settings as written: those with a default may be absent. */
 export type GivenSettings = Partial<z.input<typeof Settings>>;
 export type SettingName = keyof Settings;
 
-/** Settings with an environment variable. Lists are for the configuration file. */
+/** Settings with an environment variable. Only the configuration file can set lists. */
 export const ENVIRONMENT = {
   host: 'HOST',
   port: 'PORT',
@@ -162,10 +172,10 @@ export const ENVIRONMENT = {
   manifest_access: 'WRIT_MANIFEST_ACCESS',
 } as const satisfies Partial<Record<SettingName, string>>;
 
-/** Names the configuration file; by default `writ.config.*` in the working folder is looked for. */
+/** Names the configuration file; the default is `writ.config.*` in the working folder. */
 export const CONFIG_FILE_VARIABLE = 'WRIT_CONFIG';
 
-/** What a class is told when nothing else is configured. */
+/** The disclosure of each caller class when nothing else is configured. */
 export const DISCLOSURE_DEFAULTS: Readonly<Record<string, DisclosureLevel>> = {
   internal: 'full',
   partner: 'reduced',
@@ -173,7 +183,7 @@ export const DISCLOSURE_DEFAULTS: Readonly<Record<string, DisclosureLevel>> = {
   default: 'reduced',
 };
 
-/** The settings as the program uses them: nothing left to default, paths absolute. */
+/** The settings as the program uses them: defaults filled in, paths absolute. */
 export interface Config extends Omit<Settings, 'store' | 'keys' | 'public_url'> {
   readonly store: string;
   readonly keys: string;
@@ -194,12 +204,12 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 export { MARK_FILE, unsafeMark } from './log.ts';
 
-/** Of the user that runs the process, whatever settings it was given. */
+/** Variables of the user that runs the process, independent of the settings. */
 export function stateFolder(): string {
   return log.stateFolderIn(process.env);
 }
 
-/** Reads environment and file. `given` are values of the program itself; they yield to both. */
+/** Reads environment and file. `given` are values of the program; environment and file override them. */
 export async function loadConfig(
   folder: string,
   given: GivenSettings = {},
@@ -214,7 +224,7 @@ export async function loadConfig(
   return config;
 }
 
-/** What the configuration file alone says, unchecked; nothing where there is no file. */
+/** The unchecked contents of the configuration file; empty without a file. */
 export async function fileSettings(
   folder: string,
   environment: Environment,
@@ -224,7 +234,7 @@ export async function fileSettings(
   return Object.keys(file.settings).length === 0 ? undefined : { ...file.settings };
 }
 
-/** A demo credential stays one where a file gives it to somebody else: everybody knows it. */
+/** A demo credential stays a demo credential if a file gives it to another principal: it is public. */
 function withDemoMarks(settings: GivenSettings, given: GivenSettings): GivenSettings {
   const demo = new Set(given.identities?.filter((each) => each.demo).map(credentialDigest));
   const { identities } = settings;
@@ -241,14 +251,14 @@ function credentialDigest({ key, key_sha256 }: { key?: unknown; key_sha256?: unk
   return typeof key_sha256 === 'string' ? key_sha256 : hexDigestOf(String(key ?? ''));
 }
 
-/** Checks settings and fills in what follows from others. */
+/** Checks settings and fills in values derived from others. */
 export function configOf(settings: object, folder: string): Config {
   const { config, faults } = checked(settings, folder);
   if (faults.length > 0) throw new ConfigError(faults);
   return config;
 }
 
-/** All faults, and the configuration as it is without the settings that cannot be used. */
+/** All faults, and the configuration without the settings that cannot be used. */
 function checked(settings: object, folder: string): { config: Config; faults: string[] } {
   const { error } = Settings.safeParse(settings);
   const issues = error?.issues ?? [];
@@ -266,7 +276,7 @@ function checked(settings: object, folder: string): { config: Config; faults: st
   return { config, faults: [...issues.flatMap(faultsOf), ...contradictions] };
 }
 
-/** Says where, never what: a value may be a secret. */
+/** Names the setting, never its value: a value may be a secret. */
 function faultsOf(issue: z.core.$ZodIssue): string[] {
   const place = (...more: string[]) => `Cannot use setting "${[...issue.path, ...more].join('.')}"`;
   if (issue.code !== 'unrecognized_keys') return [`${place()}: ${expectedBy(issue)}`];
@@ -292,7 +302,7 @@ function fromShortForm({ oidc_issuer_url: issuer, oidc_audience: audience }: Set
   return issuer && audience ? [OidcIssuer.parse({ issuer, audience })] : [];
 }
 
-/** Finds what is wrong between settings that are each right. */
+/** Finds settings that are valid each but not together. */
 type Rule = (config: Config) => string | undefined;
 
 const halfConfiguredOidc: Rule = ({ oidc_issuer_url, oidc_audience }) =>
@@ -327,7 +337,9 @@ const dividedMemory: Rule = ({ workers, store }) => {
 const repeatedCredential: Rule = ({ identities }) => {
   const keys = identities.map(({ key = '', key_sha256 }) => key_sha256 ?? hexDigestOf(key));
   const twice = identities.find((_, index) => keys.indexOf(keys[index] as string) !== index);
-  return twice && `Cannot tell identities apart: the credential of ${twice.principal} stands twice`;
+  return (
+    twice && `Cannot distinguish the identities: the credential of ${twice.principal} appears twice`
+  );
 };
 
 function hexDigestOf(text: string): string {
@@ -336,7 +348,7 @@ function hexDigestOf(text: string): string {
 
 const ISSUERS = ['oidc', 'oidc_issuer_url', 'oidc_audience'] as const;
 
-/** Each with the settings it looks at: where one of them cannot be used, it would find a ghost. */
+/** Each check with the settings it reads: it runs only if all of them are usable. */
 const CONTRADICTIONS: readonly { of: readonly SettingName[]; find: Rule }[] = [
   ...ISSUER_RULES.map((find) => ({ of: ISSUERS, find })),
   { of: ['oidc_issuer_url', 'oidc_audience'], find: halfConfiguredOidc },
@@ -358,7 +370,7 @@ function fromEnvironment(environment: Environment): Record<string, string> {
   );
 }
 
-/** A misspelt variable would leave a default in force that nobody chose. */
+/** Refuses unknown variables: a misspelt one would silently leave the default in force. */
 function unknownVariables(environment: Environment): string[] {
   const known = new Set<string>([...Object.values(ENVIRONMENT), CONFIG_FILE_VARIABLE]);
   return Object.keys(environment)
@@ -368,7 +380,7 @@ function unknownVariables(environment: Environment): string[] {
     .map((name) => `Cannot use variable "${name}": ${variableMeant(name, known)}`);
 }
 
-/** Some settings have variables of another form, and lists have none. */
+/** Some settings have a variable with another name, and lists have none. */
 function variableMeant(name: string, known: Iterable<string>): string {
   const setting = name.slice('WRIT_'.length).toLowerCase();
   if (!Object.hasOwn(Settings.shape, setting)) return noSuchSetting(name, known);

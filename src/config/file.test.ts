@@ -108,12 +108,12 @@ test('readConfigFile() refuses a module that exports no settings', async () => {
 });
 
 const broken: [name: string, text: string, fault: RegExp][] = [
-  ['yaml', `a: 1\nb: "${SECRET}\n`, /": line \d+, column \d+ is no YAML$/],
-  ['yaml', `store: a: ${SECRET}\n`, /": line 1, column 8 is no YAML$/],
-  ['yaml', `a: ${SECRET}\na: ${SECRET}\n`, /": line 2, column 1 is no YAML$/],
+  ['yaml', `a: 1\nb: "${SECRET}\n`, /": line \d+, column \d+ is not YAML$/],
+  ['yaml', `store: a: ${SECRET}\n`, /": line 1, column 8 is not YAML$/],
+  ['yaml', `a: ${SECRET}\na: ${SECRET}\n`, /": line 2, column 1 is not YAML$/],
   ['yaml', `key: *${SECRET}\n`, /": a YAML alias in it has no anchor$/],
-  ['yaml', `%YAML ${SECRET}\n---\na: 1\n`, /": line 1, column 7 is no YAML$/],
-  ['yaml', `a: 1\n---\nb: ${SECRET}\n`, /": line \d+, column \d+ is no YAML$/],
+  ['yaml', `%YAML ${SECRET}\n---\na: 1\n`, /": line 1, column 7 is not YAML$/],
+  ['yaml', `a: 1\n---\nb: ${SECRET}\n`, /": line \d+, column \d+ is not YAML$/],
   ['mjs', `export default { store: a ${SECRET} };`, /": it does not parse/],
   ['ts', `export default { store: a ${SECRET} };`, /": it does not parse/],
 ];

@@ -1,8 +1,8 @@
 /**
- * The configuration file: finds it and reads it, whichever of four languages it is written in.
+ * Finds and reads the configuration file, in one of four languages.
  *
- * Knows no setting. What is wrong with a file is told without a word of what stands in it, since
- * credentials stand there.
+ * Knows no setting. Messages about a file never quote its contents, since
+ * it contains credentials.
  *
  * @module
  */
@@ -17,7 +17,7 @@ const CONFIG_FILES = ['writ.config.mjs', 'writ.config.js', 'writ.config.yaml', '
 
 type FileReading = { settings: object } | { fault: string; cause?: unknown };
 
-/** The settings of the named file, or of the one in the folder; none when nobody wrote one. */
+/** The settings of the named file, or of the one in the folder; none without a file. */
 export async function readConfigFile(
   named: string | undefined,
   folder: string,
@@ -41,7 +41,7 @@ export async function readConfigFile(
   return { fault: `Cannot use "${path}": expected an object of settings` };
 }
 
-/** A file that nobody reads would be a setting that nobody keeps, so each one is read or refused. */
+/** Every `writ.config.*` is read or refused: a file that is ignored would mislead its author. */
 function onlyFileIn(folder: string): { path?: string } | { fault: string } {
   const listed = existsSync(folder) ? readdirSync(folder) : [];
   const names = listed.filter((name) => /^writ\.config\.\w+$/.test(name));
@@ -58,18 +58,18 @@ function onlyFileIn(folder: string): { path?: string } | { fault: string } {
 async function importConfig(path: string): Promise<unknown> {
   if (/^\.ya?ml$/.test(extname(path))) {
     const { parse } = await import('yaml');
-    // At a higher level it would print warnings, and with them the lines they are about.
+    // A higher level prints warnings that quote lines of the file.
     return parse(readFileSync(path, 'utf8'), { logLevel: 'error' });
   }
   const { href } = pathToFileURL(path);
   const loaded = extname(path) === '.ts' ? await importTypeScript(href) : await import(href);
   const content = loaded.default ?? loaded.config;
-  // Outside of a package of modules tsx compiles to CommonJS, whose exports are the default export.
+  // Outside of an ES module package tsx compiles to CommonJS, whose exports are the default export.
   return content?.__esModule ? (content.default ?? content.config) : content;
 }
 
 /**
- * Rejects when the process has nothing left to do and the file is still loading: a promise that it awaits at
+ * Rejects when the event loop is empty and the file is still loading: a promise that the file awaits at
  * its top level never settles. Without this the process ends with exit code 13 and no message.
  */
 async function unlessStuck<Content>(loading: Promise<Content>): Promise<Content> {
@@ -84,18 +84,18 @@ async function unlessStuck<Content>(loading: Promise<Content>): Promise<Content>
   }
 }
 
-/** Where a text does not parse, and never what stands there: it may be a secret. */
+/** The position where a text does not parse, never the text there: it may be a secret. */
 function readingFault(cause: unknown): string {
   const { name, message, linePos } = cause as YAMLParseError;
   const [place] = linePos ?? [];
-  if (place) return `line ${place.line}, column ${place.col} is no YAML`;
+  if (place) return `line ${place.line}, column ${place.col} is not YAML`;
   if (message.startsWith('Unresolved alias')) return 'a YAML alias in it has no anchor';
-  // A message of several lines is a picture of the place.
+  // The further lines of a message quote the text.
   if (!/Syntax|Transform/.test(name) && !message.includes('\n')) return message;
   return 'it does not parse; an editor, or node --check, shows where';
 }
 
-/** Node 20 cannot import TypeScript, so it takes tsx, which a development checkout has. */
+/** Node 20 cannot import TypeScript, so this needs tsx, which a development checkout has. */
 async function importTypeScript(href: string) {
   const name = 'tsx/esm/api';
   const { tsImport } = await import(name).catch(() => {

@@ -1,5 +1,5 @@
 /**
- * Settings of what callers may take: connections, calls in a time, and from where they come.
+ * Settings of HTTP: rate limits, connections and trusted proxies.
  *
  * @module
  */
@@ -12,9 +12,9 @@ import { Rate, wholeNumber } from './parts.ts';
 const Network = z
   .string()
   .trim()
-  .refine(isNetwork, 'expected an address, or a network as 10.0.0.0/8');
+  .refine(isNetwork, 'expected an address, or a network such as 10.0.0.0/8');
 
-/** A list, or its members between commas as a variable carries them. */
+/** A list, or its members separated by commas, as in an environment variable. */
 const Proxies = z.union(
   [
     z.array(Network),
@@ -23,7 +23,7 @@ const Proxies = z.union(
       .transform((text) => text.split(','))
       .pipe(z.array(Network)),
   ],
-  { error: 'expected addresses and networks between commas, or a list of them' },
+  { error: 'expected addresses and networks separated by commas, or a list of them' },
 );
 
 function isNetwork(text: string): boolean {
@@ -40,22 +40,22 @@ export const HttpSettings = {
     .enum(['on', 'off'])
     .default('on')
     .describe(
-      '`off` leaves out `principal_rate` and `address_rate`, on a loopback address only; for load tests',
+      '`off` disables `principal_rate` and `address_rate` for load tests; accepted on a loopback address only',
     ),
   principal_rate: Rate.default({ limit: 1_000, window: 'PT10S' }).describe(
-    'How fast each root principal may call any operation, with all that act for it: so many at once, and as many again in each such time; counted by each process',
+    'How fast each root principal and its delegates may call any operation, as `<calls>/<duration>`: that many calls at once, refilled over each duration; each process counts for itself',
   ),
   address_rate: Rate.default({ limit: 10_000, window: 'PT10S' }).describe(
-    'The same for each address (IPv6: each /64) over HTTP, for requests without a credential that is known',
+    'The same for each address (IPv6: each /64) over HTTP, for requests without a known credential',
   ),
   trusted_proxies: Proxies.default([]).describe(
-    'Addresses and networks of the proxies whose `X-Forwarded-For` says where a request comes from, between commas',
+    'Addresses and networks of the proxies whose `X-Forwarded-For` the service believes, separated by commas',
   ),
   max_connections: Connections.default(10_000).describe(
-    'How many connections each process keeps open; more are closed at once',
+    'How many connections each process keeps open; it closes further ones at once',
   ),
   max_connections_per_address: Connections.default(1_000).describe(
-    'How many of them come from one address (IPv6: one /64) that is no trusted proxy',
+    'How many of them may come from one address (IPv6: one /64) that is not a trusted proxy',
   ),
 };
 

@@ -1,5 +1,5 @@
 /**
- * Settings of what is kept, and for how long: the log's mark, retention, witnesses.
+ * Settings of the log: its mark, retention and witnesses.
  *
  * @module
  */
@@ -14,14 +14,14 @@ import { openHost } from '../domain/values/host.ts';
 import { EventClass } from '../protocol/audit.ts';
 import { PrivateUrl } from './webhook.ts';
 
-/** Kept for at least an hour: less is a slip, and what is erased does not come back. */
+/** At least an hour: less is probably a mistake, and erased contents cannot be restored. */
 const RETENTION_MIN_MS = 3_600_000;
 
 const KeptFor = z.string().refine((text) => (parseDuration(text) ?? 0) >= RETENTION_MIN_MS, {
   message: 'expected a duration of at least an hour, such as "P90D"',
 });
 
-/** Each is asked after every seal, and a note has room for no more than a few dozen lines. */
+/** The service asks each after every seal, and a note has room for a few dozen lines only. */
 const WITNESSES_MAX = 8;
 
 export const WitnessSetting = z.strictObject({
@@ -40,38 +40,38 @@ export const LogSettings = {
     )
     .optional()
     .describe(
-      'Where the last signed checkpoint is remembered, outside the store: a file that the processes of one machine share, `postgres://…` (another database than the store) for replicas on several, `witness` (the first of `witnesses` sees every checkpoint before anybody else), or `none` (on a loopback address only); by default, on a loopback address, `writ/mark.db` in the state folder of the user (`$XDG_STATE_HOME`, else `~/.local/state`)',
+      'Where the service remembers the last signed checkpoint, outside the store: a file that the processes of one machine share, `postgres://…` (another database than the store) for replicas on several machines, `witness` (the first of `witnesses` gets every checkpoint before it is published), or `none` (on a loopback address only); by default, on a loopback address, `writ/mark.db` in the state folder of the user (`$XDG_STATE_HOME`, else `~/.local/state`)',
     ),
   retention: z
     .partialRecord(z.enum([...EventClass.options, 'personal']), KeptFor)
     .default({})
-    .describe('How long what entries say is kept, by event class; by default for good'),
+    .describe('How long the contents of entries are kept, by event class; by default without end'),
   witnesses: z
     .array(WitnessSetting)
     .max(WITNESSES_MAX)
     .default([])
-    .describe('Who is asked to cosign every checkpoint (C2SP add-checkpoint)'),
+    .describe('Witnesses that the service asks to cosign every checkpoint (C2SP add-checkpoint)'),
 };
 
 export const LOG_ENVIRONMENT = { mark: 'WRIT_MARK' } as const;
 
-/** Relative files begin in `folder`. */
+/** Relative paths start from `folder`. */
 export function absoluteStore(store: string, folder: string): string {
   return store.startsWith('sqlite:') ? `sqlite:${resolve(folder, store.slice(7))}` : store;
 }
 
-/** What the mark depends on. */
+/** The settings that the mark depends on. */
 interface MarkFacts {
   readonly mark?: string | undefined;
-  /** Filled in. */
+  /** The settings with their defaults. */
   readonly store: string;
   readonly host: string;
   readonly public_url?: string | undefined;
 }
 
 /**
- * The address of the mark, as stores are addressed. None for a store in memory, whose log ends with
- * it. A service that others reach has no default: only its operator knows what outlives the store.
+ * The URL of the mark, in the form of store URLs. None for a store in memory, whose log ends with
+ * it. A service that other machines reach has no default: only its operator knows a place that outlives the store.
  */
 export function markAddress(facts: MarkFacts, folder: string, state: string): string | undefined {
   const { mark, store } = facts;
@@ -84,10 +84,10 @@ export function markAddress(facts: MarkFacts, folder: string, state: string): st
   return `sqlite:${resolve(folder, mark.replace(/^sqlite:/, ''))}`;
 }
 
-/** One file has the marks of all logs that this user's services keep. */
+/** One file has the marks of all logs of this user's services. */
 export const MARK_FILE = 'mark.db';
 
-/** Where the programs of a user keep what outlives their data. */
+/** The state folder of the user. */
 export function stateFolderIn(environment: Readonly<Record<string, string | undefined>>): string {
   const { XDG_STATE_HOME: given, LOCALAPPDATA: local } = environment;
   if (given && isAbsolute(given)) return join(given, 'writ');
@@ -97,7 +97,7 @@ export function stateFolderIn(environment: Readonly<Record<string, string | unde
   return join(homedir(), own, 'writ');
 }
 
-/** A mark in the store would be restored with it, and so could not tell. */
+/** A mark in the store would be restored with the store, and could not show that. */
 export function markFault({
   mark,
   store,
@@ -110,8 +110,8 @@ export function markFault({
 }
 
 /**
- * Why a service that others reach must not start: its log has no mark, or one that would go back with
- * the store. On a loopback address that is the owner's choice.
+ * Why a service that other machines reach must not start: its log has no mark, or one that a restore
+ * of the store would restore too. On a loopback address both are allowed.
  */
 export function unsafeMark(facts: MarkFacts & { readonly data: string }): string | undefined {
   const { mark, store, data } = facts;
@@ -128,13 +128,13 @@ export function unsafeMark(facts: MarkFacts & { readonly data: string }): string
 const MARK_ADVICE =
   'set WRIT_MARK to a file on another volume, to another database (postgres://…), or to witness (docs/operating.md, "Where the mark lies")';
 
-/** Names may begin with two dots; only a part that is nothing else leads out. */
+/** A name may begin with two dots; only the segment ".." leads out of the folder. */
 function isInside(folder: string, path: string): boolean {
   const way = relative(folder, path);
   return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }
 
-/** With the links of those parts that exist followed. */
+/** Resolves symbolic links of the existing part of the path. */
 function realPath(path: string): string {
   try {
     return realpathSync(path);

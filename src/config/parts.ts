@@ -1,5 +1,5 @@
 /**
- * The pieces that settings are made of: identities, rules about principals, issuers, and numbers that
+ * Schemas shared by settings: identities, rules about principals, issuers, and numbers that
  * may arrive as text.
  *
  * @module
@@ -17,7 +17,7 @@ import { OutsideUrl } from './webhook.ts';
 export const Text = z.string().min(1);
 const HexDigest = z.string().regex(/^[0-9a-f]{64}$/, 'expected 64 lower-case hex digits');
 
-/** One bootstrap identity: who presents which credential, and what it may put into root tokens. */
+/** One bootstrap identity: principal, credential, and what it may put into root tokens. */
 export const Identity = z
   .strictObject({
     principal: Text,
@@ -35,7 +35,7 @@ export const Identity = z
   .superRefine((identity, context) => addFault(entitlementFault(identity), context));
 export type Identity = z.output<typeof Identity>;
 
-/** What principals that match a pattern are entitled to, however they prove who they are. */
+/** The entitlement of principals that match a pattern and authenticate in another way, such as OIDC. */
 export const EntitlementRule = z
   .strictObject({
     principals: z.array(Text).min(1),
@@ -47,15 +47,15 @@ export const EntitlementRule = z
   .superRefine((rule, context) => addFault(entitlementRuleFault(rule), context));
 export type EntitlementRule = z.output<typeof EntitlementRule>;
 
-/** A configuration may be a program: only what every store can keep becomes a parameter. */
+/** A configuration file may be a program, so this checks that every store can keep the value. */
 const JsonValue = z
   .unknown()
   .refine(
     (value) => 'value' in readForeign(value, BODY_LIMITS),
-    'expected a JSON value without U+0000 and half characters',
+    'expected a JSON value without U+0000 and lone surrogates',
   );
 
-/** What is derived for an actor, or what it may choose from, by the name of an input. */
+/** The value derived for a principal, or the values it may choose from, by input name. */
 export const ActorPolicyRule = z
   .strictObject({
     principals: z.array(Text).min(1),
@@ -94,7 +94,7 @@ export const OidcIssuer = z.strictObject({
 });
 export type OidcIssuer = z.output<typeof OidcIssuer>;
 
-/** Environment variables carry text, so digits are a number too; nothing else becomes one. */
+/** Environment variables are text, so digits are accepted as a number; other text is not. */
 const Numeric = z.union(
   [
     z.number(),
@@ -111,7 +111,7 @@ export function wholeNumber(min: number, max: number) {
 }
 export const PortNumber = wholeNumber(0, 65_535);
 export const Count = Numeric.pipe(z.int().nonnegative());
-const RATE_EXPECTED = 'expected <calls>/<duration>, as 100/PT1M';
+const RATE_EXPECTED = 'expected <calls>/<duration>, such as 100/PT1M';
 /** `100/PT1M`, or an object with both. */
 export const Rate = z
   .union(

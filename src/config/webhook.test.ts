@@ -28,7 +28,7 @@ const faults: [name: string, change: object, found: RegExp][] = [
   ['a secret without its prefix', { secret: secretOf(24).slice(6) }, /webhooks\.0\.secret/],
   ['a short secret', { secret: secretOf(23) }, /24 to 64 bytes/],
   ['a long secret', { secret: secretOf(65) }, /24 to 64 bytes/],
-  ['a secret that is no base64', { secret: `whsec_${'*'.repeat(40)}` }, /webhooks\.0\.secret/],
+  ['a secret that is not base64', { secret: `whsec_${'*'.repeat(40)}` }, /webhooks\.0\.secret/],
   ['an address in the clear', { url: 'http://hooks.example.com' }, /expected https/],
   ['a user in the address', { url: 'https://u:p@hooks.example.com' }, /no query/],
   ['a name with spaces', { name: 'my pager' }, /webhooks\.0\.name/],

@@ -1,5 +1,5 @@
 /**
- * Settings of what the service calls: addresses outside, and the targets of its webhooks.
+ * Settings of outgoing calls: addresses, and the targets of webhooks.
  *
  * @module
  */
@@ -7,14 +7,14 @@
 import * as z from 'zod';
 import { bareHost, isLoopback } from '../domain/values/host.ts';
 
-/** What is sent there is not for others to read on the way. */
+/** Requires TLS, because notifications contain details of approval requests. */
 export const PrivateUrl = z
   .url({ protocol: /^https?$/, abort: true })
   .refine((text) => text.startsWith('https:') || isLoopback(bareHost(new URL(text))), {
-    message: 'expected https; http is for a loopback address only',
+    message: 'expected https (http is accepted on a loopback address only)',
   });
 
-/** An address that this service calls. Compared as exact text, never mended. */
+/** An address that this service calls. Compared as exact text, never normalized. */
 export const OutsideUrl = PrivateUrl.refine((text) => !/[?#@]/.test(text), {
   message: 'expected no query, fragment or user',
 });
@@ -27,7 +27,7 @@ const Secret = z.string().refine(isSecret, {
   message: `expected "whsec_" and ${SECRET_BYTES_MIN} to ${SECRET_BYTES_MAX} bytes in base64`,
 });
 
-/** Somebody who is told what becomes of approval requests. */
+/** One target of notifications about approval requests. */
 export const Webhook = z.strictObject({
   name: z.string().regex(/^[a-z][a-z0-9-]{0,31}$/, 'expected a lower-case word'),
   url: OutsideUrl,
@@ -39,7 +39,7 @@ export const Webhook = z.strictObject({
   allow_inside: z.boolean().default(false),
 });
 
-/** A target is known by its name, in the store too, so no two may share one. */
+/** The store identifies a target by its name, so names are unique. */
 export const Webhooks = z
   .array(Webhook)
   .refine((targets) => new Set(targets.map(({ name }) => name)).size === targets.length, {

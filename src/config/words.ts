@@ -1,5 +1,5 @@
 /**
- * What is wrong with a setting, in plain words: what is expected, and which setting may be meant.
+ * Messages about settings: what is expected, and which setting may be meant.
  *
  * Never repeats a value: it may be a secret.
  *
@@ -12,7 +12,7 @@ type Issue = z.core.$ZodIssue;
 
 const LISTED = 'docs/configuration.md lists the settings';
 
-/** What the schema says of its own, where it does; else the schema's rule in words. */
+/** The message of the schema if it has one, else its rule in words. */
 export function expectedBy(issue: Issue): string {
   if (!/^(?:Invalid|Too (?:big|small))\b/.test(issue.message)) return issue.message;
   switch (issue.code) {
@@ -52,7 +52,7 @@ function unitOf(origin: string): string {
   return { string: ' characters', array: ' items' }[origin] ?? '';
 }
 
-/** For a name that is no setting: the one that may be meant, or where all of them stand. */
+/** For an unknown setting: a similar name, or the page with all settings. */
 export function noSuchSetting(name: string, known: Iterable<string>): string {
   const [nearest] = [...known]
     .map((each) => ({ each, distance: distanceOf(name, each) }))
@@ -62,7 +62,7 @@ export function noSuchSetting(name: string, known: Iterable<string>): string {
   return `there is no such setting; ${hint}`;
 }
 
-/** How many letters have to be inserted, left out or replaced (Levenshtein). */
+/** The Levenshtein distance: letters to insert, remove or replace. */
 function distanceOf(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, place) => place);
   for (const [index, letter] of [...one].entries()) {

@@ -60,9 +60,9 @@ const decided = DECIDED.trim()
 
 for (const { type, retry, action, recovery_class } of decided) {
   test(`failure() guides a caller after ${type} as decided`, () => {
-    assert.deepEqual(failure(FailureType.parse(type), 'Cannot go on: told so'), {
+    assert.deepEqual(failure(FailureType.parse(type), 'Cannot continue: told so'), {
       type,
-      detail: 'Cannot go on: told so',
+      detail: 'Cannot continue: told so',
       retry,
       resolution: { action, recovery_class },
     });

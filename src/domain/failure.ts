@@ -43,7 +43,7 @@ export const RECOVERY = {
 interface Guidance {
   readonly retry: boolean;
   readonly action: ResolutionAction;
-  /** When, in words: the failures page and the API description print it. */
+  /** In which case the service answers so: the failures page and the API description print it. */
   readonly when: string;
 }
 
@@ -55,16 +55,16 @@ export const GUIDANCE = {
   ),
   streaming_not_supported: stop(
     'check_manifest',
-    'a stream was asked of a capability that does not stream',
+    'the caller asked for a stream, and the capability does not stream',
   ),
   streaming_required: stop(
     'check_manifest',
-    'one answer was asked of a capability that only streams',
+    'the caller asked for one answer, and the capability only streams',
   ),
   binding_missing: stop('obtain_binding', 'a required binding is absent from the parameters'),
   authentication_required: again(
     'provide_credentials',
-    'nothing was presented, or a credential nobody knows',
+    'the caller presented no credential, or an unknown one',
   ),
   invalid_token: stop(
     'request_new_delegation',
@@ -77,9 +77,12 @@ export const GUIDANCE = {
   ),
   scope_escalation: stop(
     'request_broader_scope',
-    'a child token was asked to carry a scope its parent lacks',
+    'the request names a scope for a child token that its parent lacks',
   ),
-  not_entitled: stop('request_broader_scope', 'the identity may not put this into a token'),
+  not_entitled: stop(
+    'request_broader_scope',
+    'the principal is not entitled to what it asks for in a token',
+  ),
   approver_not_authorized: stop(
     'request_broader_scope',
     'the caller may not decide this approval request',
@@ -95,16 +98,16 @@ export const GUIDANCE = {
   ),
   delegation_depth_exceeded: stop(
     'request_new_delegation',
-    'the token stands too deep in its lineage',
+    'the delegation is deeper or wider than the lineage, the capability or the service allows',
   ),
-  budget_exceeded: stop('request_budget_increase', 'the cost is above what the budget leaves'),
+  budget_exceeded: stop('request_budget_increase', 'the cost is above what remains of the budget'),
   budget_currency_mismatch: stop(
     'obtain_matching_currency',
     'budget and cost are in different currencies',
   ),
   budget_not_enforceable: stop(
     'obtain_quote_first',
-    'nothing pins the cost that the budget should be compared with',
+    'the token has a budget, and no binding fixes the cost of the call',
   ),
   control_requirement_unsatisfied: stop(
     'request_capability_binding',
@@ -112,21 +115,27 @@ export const GUIDANCE = {
   ),
   binding_invalid: stop(
     'refresh_binding',
-    'the binding is forged, foreign or for another capability',
+    'the service did not issue the binding for this caller and capability',
   ),
-  approval_required: stop('request_approval', 'a person has to approve this call first'),
+  approval_required: stop('request_approval', 'a person must approve this call first'),
   approval_grant_invalid: stop(
     'request_approval',
     'the approval grant does not fit this call, has expired or is used up',
   ),
-  grant_policy_violation: stop('check_manifest', 'the grant asked for lies outside the policy'),
+  grant_policy_violation: stop(
+    'check_manifest',
+    'the requested grant is outside the policy of the capability',
+  ),
   input_denied: stop('check_manifest', 'the policy of an input refuses its value or its absence'),
   frozen: again(
     'wait_and_retry',
     'an operator has frozen the principal, the capability or the service',
   ),
   unknown_capability: stop('check_manifest', 'the service has no such capability'),
-  not_found: stop('check_manifest', 'there is no such thing, or it is not for this caller'),
+  not_found: stop(
+    'check_manifest',
+    'the named record does not exist, or the caller may not see it',
+  ),
   method_not_allowed: stop('check_manifest', 'the path exists, but not with this method'),
   binding_stale: again('refresh_binding', 'the binding is older than its max_age'),
   concurrent_branch_busy: again(
@@ -134,11 +143,11 @@ export const GUIDANCE = {
     'another invocation runs under the exclusive token',
   ),
   idempotency_in_progress: again('wait_and_retry', 'the first call with this key is still running'),
-  approval_request_decided: stop('revalidate_state', 'the approval request was decided already'),
+  approval_request_decided: stop('revalidate_state', 'the approval request is already decided'),
   approval_request_expired: stop('revalidate_state', 'the approval request has expired'),
   rollback_window_closed: stop(
     'revalidate_state',
-    'the call that should be undone can no longer be: its rollback window has closed',
+    'the rollback window of the call to undo has closed',
   ),
   request_too_large: stop('check_manifest', 'the request is larger than the limit'),
   unsupported_media_type: stop('check_manifest', 'the body is not plain JSON'),
@@ -163,7 +172,7 @@ export const GUIDANCE = {
   internal_error: stop('revalidate_state', 'the service or a handler has a defect'),
   service_unavailable: again(
     'wait_and_retry',
-    'store or log cannot be written, an issuer cannot be reached, or the service is overloaded; nothing ran',
+    'the store or the log cannot be written, an issuer cannot be reached, or the service is overloaded; nothing ran',
   ),
   outcome_unknown: stop(
     'revalidate_state',
@@ -247,7 +256,7 @@ export class Refusal extends Error {
   readonly failure: Failure;
 
   constructor(found: Failure, options?: ErrorOptions) {
-    // An answer, not a defect: nobody reads where it was made, and to find that out is most of its cost.
+    // A refusal is an answer, not a defect: its stack is never read, and capturing one is most of its cost.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     super(found.detail, options);

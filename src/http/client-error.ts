@@ -22,7 +22,7 @@ export function answerExpectation(
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
-  const found = failure('invalid_parameters', 'Cannot meet the expectation of the request');
+  const found = failure('invalid_parameters', 'Cannot meet the Expect header of the request');
   response.writeHead(417, { 'content-type': 'application/json; charset=utf-8' });
   response.end(JSON.stringify(failureBody(platform, request.url ?? '', found)));
 }
@@ -48,7 +48,7 @@ export function answerClientError(
 export function answerConnect({ url }: IncomingMessage, socket: Duplex): void {
   // Earlier requests are answered first, and the client would take this answer for one of theirs.
   if (!breakOff(socket as Socket)) return;
-  const detail = `Cannot CONNECT ${url}: this is no proxy`;
+  const detail = `Cannot CONNECT ${url}: this server is not a proxy`;
   const found = failure('method_not_allowed', detail);
   writeFailure(socket, '405 Method Not Allowed', { success: false, failure: found });
 }
@@ -61,7 +61,7 @@ export function answerConnect({ url }: IncomingMessage, socket: Duplex): void {
  */
 export function framingFault({ httpVersion, headers }: IncomingMessage): string | undefined {
   if (httpVersion === '1.1') return undefined;
-  if (httpVersion !== '1.0') return `HTTP/${httpVersion} is not spoken here, expected HTTP/1.1`;
+  if (httpVersion !== '1.0') return `HTTP/${httpVersion} is not supported, expected HTTP/1.1`;
   if (headers['transfer-encoding'] === undefined) return undefined;
   return 'HTTP/1.0 has no Transfer-Encoding, expected a Content-Length';
 }
@@ -100,7 +100,7 @@ function parserFailure(code: string | undefined): [status: string, found: Failur
     const detail = 'Cannot read the request: it took too long to arrive';
     return ['408 Request Timeout', failure('invalid_parameters', detail)];
   }
-  const detail = 'Cannot read the request: it is no well-formed HTTP/1.1';
+  const detail = 'Cannot read the request: it is not well-formed HTTP/1.1';
   return ['400 Bad Request', failure('invalid_parameters', detail)];
 }
 

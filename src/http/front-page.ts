@@ -62,7 +62,7 @@ export function frontPage(
 <header><b>Writ</b> ${text(protocol)}</header>
 <main>
 <h1>${text(service_id)}</h1>
-<p>This service offers ${offered} to automated agents.${gated.length > 0 ? ' It tells which to callers with a credential.' : ''}
+<p>This service offers ${offered} to automated agents.${gated.length > 0 ? ' Callers with a credential can list them.' : ''}
 It checks the authority of the caller before each call acts.</p>
 <section>
 <h2>For people</h2>

@@ -57,7 +57,7 @@ export function createMetrics(load: Load, sealing: () => SealingState | undefine
     'capability',
     DURATION_BUCKETS,
   );
-  const alarms = createCounter('writ_alarms_total', 'What an honest service never meets', [
+  const alarms = createCounter('writ_alarms_total', 'Events that mean altered data or a defect', [
     'alarm',
   ]);
   const overruns = createCounter(

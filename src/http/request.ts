@@ -49,7 +49,7 @@ export function bearerOf(request: FastifyRequest): string | undefined {
   const presented = headerLines(request, 'authorization');
   if (presented.length === 0) return undefined;
   if (presented.length > 1) {
-    const detail = `Cannot tell who asks: ${presented.length} Authorization headers`;
+    const detail = `Cannot identify the caller: ${presented.length} Authorization headers`;
     throw new Refusal(failure('authentication_required', detail));
   }
   const bearer = /^Bearer ([\x21-\x7e]+)$/i.exec(presented[0] as string)?.[1];

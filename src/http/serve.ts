@@ -11,8 +11,8 @@ import type { Config } from '../config/config.ts';
 import { isLoopback } from '../domain/values/host.ts';
 import type { Logger } from '../log.ts';
 import {
-  type OpenParts,
-  openParts,
+  type OpenResources,
+  openResources,
   type ReadSettings,
   readSettings,
   type ServeOptions,
@@ -66,7 +66,7 @@ async function open(
   read: ReadSettings,
   surfaces: readonly OpenSurface[],
 ): Promise<RunningService> {
-  const opened = { ...(await openParts(definition, read)), surfaces };
+  const opened = { ...(await openResources(definition, read)), surfaces };
   try {
     return await listen(definition, opened);
   } catch (error) {
@@ -80,7 +80,7 @@ async function serveByWorkers(
   { signals = true }: ServeOptions,
 ): Promise<RunningService> {
   const failed = () => {
-    log.fatal({}, 'workers keep ending; see what they said');
+    log.fatal({}, 'workers keep exiting; see their log lines');
     void running.close().finally(() => process.exit(1));
   };
   const workers = await startWorkers(config, log, failed);
@@ -92,7 +92,7 @@ async function serveByWorkers(
 
 async function listen(
   definition: ServiceDefinition,
-  { surfaces, ...parts }: OpenParts & { readonly surfaces: readonly OpenSurface[] },
+  { surfaces, ...parts }: OpenResources & { readonly surfaces: readonly OpenSurface[] },
 ): Promise<RunningService> {
   const { config, log, platform } = parts;
   // The manifest names the address, and a free port is known only once the server listens.

@@ -1,8 +1,8 @@
 /**
- * Checks the signatures of a stored checkpoint with nothing but public keys.
+ * Checks the signatures of a stored checkpoint with public keys.
  *
- * Stricter than a reader of notes needs to be: what is stored was written by us, so a line of the
- * note that no published key has signed was put there by somebody else.
+ * Stricter than a reader of notes: the service wrote what is stored, so a signature line of the
+ * note that no published key verifies was inserted by someone else.
  *
  * @module
  */
@@ -17,7 +17,7 @@ import { isSignature } from './es256.ts';
 import { isNoteClaim } from './note-signing.ts';
 import { ARTEFACTS } from './wire.ts';
 
-/** Says what is wrong with the signatures of a checkpoint, if anything is. */
+/** The fault of a checkpoint's signatures, if there is one. */
 export function createCheckpointCheck(
   keys: readonly PublicKey[],
   noteKeys: (origin: string) => readonly NoteKey[],
@@ -33,7 +33,7 @@ export function createCheckpointCheck(
   };
 }
 
-/** The origin leaves out the scheme of an id that is an address. */
+/** If the service id is a URL, the origin omits its scheme. */
 function serviceIdsOf(origin: string): string[] {
   const id = origin.slice(0, origin.lastIndexOf('/log/'));
   return ['', 'https://', 'http://'].flatMap((scheme) => [`${scheme}${id}`, `${scheme}${id}/`]);

@@ -62,10 +62,10 @@ const jwks: [name: string, jwk: unknown, fault: RegExp][] = [
   ['x and y exchanged', { ...rfcKey, x: rfcKey.y, y: rfcKey.x }, /halves/],
   ['a private half of zero', { ...rfcKey, d: hex('00'.repeat(32)) }, /halves/],
   ['a private half equal to the order', { ...rfcKey, d: hex(ORDER) }, /halves/],
-  ['a key for encryption', { ...rfcKey, use: 'enc' }, /not for signing/],
-  ['a key for another algorithm', { ...rfcKey, alg: 'ES384' }, /not for signing/],
-  ['a key that may not sign', { ...rfcKey, key_ops: ['verify'] }, /not for signing/],
-  ['a key whose operations are a text', { ...rfcKey, key_ops: 'sign' }, /not for signing/],
+  ['a key for encryption', { ...rfcKey, use: 'enc' }, /not allow signing/],
+  ['a key for another algorithm', { ...rfcKey, alg: 'ES384' }, /not allow signing/],
+  ['a key that may not sign', { ...rfcKey, key_ops: ['verify'] }, /not allow signing/],
+  ['a key whose operations are a text', { ...rfcKey, key_ops: 'sign' }, /not allow signing/],
   ['a kid that is not its thumbprint', { ...rfcKey, kid: 'mine' }, /kid does not match/],
 ];
 for (const [name, jwk, fault] of jwks) {

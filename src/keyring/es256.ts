@@ -1,11 +1,11 @@
 /**
- * ES256: one P-256 key, and what can be done with it.
+ * ES256: reads, checks and uses one P-256 key.
  *
- * Decides whether a key is what it says it is: the right curve, a public half that belongs to the
- * private one, the name that its content gives it. Knows nothing about where a key comes from or
+ * Decides whether a key is valid: the right curve, a public half that belongs to the
+ * private one, a kid that matches. Knows nothing about where a key comes from or
  * when it may be used.
  *
- * Invariant: no message made here contains a value of a key. Those of the platform may, so they are
+ * Invariant: no message made here contains a value of a key. Messages of the platform may, so they are
  * not passed on.
  *
  * @module
@@ -43,13 +43,13 @@ export interface SigningKey {
 export type KeyReading = { readonly key: SigningKey } | { readonly fault: string };
 
 /**
- * Not by `generateKeyPairSync`: Node 20 stops for good when it happens to collect garbage while the
- * pair that it made is exported.
+ * Does not use `generateKeyPairSync`: Node 20 hangs when it collects garbage while the
+ * generated pair is exported.
  */
 export function generateJwk(): PrivateJwk {
   const pair = createECDH('prime256v1');
   const point = pair.generateKeys();
-  // A number is given without its leading zeros, and a JWK has all 32 bytes.
+  // The platform omits leading zeros; a JWK has all 32 bytes.
   const secret = Buffer.concat([Buffer.alloc(COORDINATE_BYTES), pair.getPrivateKey()]);
   return {
     kty: 'EC',
@@ -61,11 +61,11 @@ export function generateJwk(): PrivateJwk {
 }
 
 /**
- * Makes a key of a private JWK. The fault completes a sentence that begins with the key's place.
+ * Reads a private JWK. The fault completes a message that begins with the source of the key.
  */
 export function readPrivateJwk(jwk: unknown): KeyReading {
   if (!isJwk(jwk)) return { fault: 'the key is not an EC key on curve P-256 with x, y and d' };
-  if (!isForSigning(jwk)) return { fault: 'the key says that it is not for signing with ES256' };
+  if (!isForSigning(jwk)) return { fault: 'the key does not allow signing with ES256' };
   if (!isPair(jwk)) return { fault: 'the private and public halves of the key do not match' };
 
   const kid = thumbprintOf(jwk);
@@ -84,23 +84,23 @@ export function readPrivateJwk(jwk: unknown): KeyReading {
   };
 }
 
-/** Makes a key of one PKCS#8 block. */
+/** Reads one PKCS#8 block. */
 export function readPrivatePem(pem: string): KeyReading {
   const jwk = jwkOf(pem);
   return jwk ? readPrivateJwk(jwk) : { fault: 'the block is not a PKCS#8 key on curve P-256' };
 }
 
-/** RFC 7638: the digest of the required members in their one order, so equal keys have one name. */
+/** RFC 7638: the digest of the required members in a fixed order, so equal keys have equal thumbprints. */
 export function thumbprintOf({ crv, kty, x, y }: Pick<PrivateJwk, 'crv' | 'kty' | 'x' | 'y'>) {
   return toBase64url(sha256(Buffer.from(JSON.stringify({ crv, kty, x, y }))));
 }
 
-/** Signs on this thread: handing so small a task to another costs nearly as much again. */
+/** Signs on this thread: handing over to another costs nearly as much as the signature. */
 export function signBytes({ privateKey }: SigningKey, bytes: Uint8Array): Uint8Array {
   return sign('sha256', bytes, { key: privateKey, dsaEncoding: 'ieee-p1363' });
 }
 
-/** The form of signature that notes carry: ASN.1 instead of two numbers. */
+/** The signature in the form of notes: ASN.1 instead of two numbers. */
 export function signDer({ privateKey }: SigningKey, bytes: Uint8Array): Uint8Array {
   return new Uint8Array(sign('sha256', bytes, { key: privateKey, dsaEncoding: 'der' }));
 }
@@ -119,7 +119,7 @@ export function isSignature(
 }
 
 /**
- * Members beyond the key itself, which others' tools write. Unknown ones mean nothing (RFC 7517).
+ * Further members that other tools write. Unknown ones are ignored (RFC 7517).
  */
 interface DescribedJwk extends PrivateJwk {
   readonly kid?: unknown;
@@ -134,7 +134,7 @@ function isJwk(jwk: unknown): jwk is DescribedJwk {
   return kty === 'EC' && crv === 'P-256' && [x, y, d].every(isCoordinate);
 }
 
-/** 32 bytes in the one spelling they have; another would give the same key a second name. */
+/** 32 bytes in their one canonical spelling; another would give the same key a second name. */
 function isCoordinate(value: unknown): boolean {
   return typeof value === 'string' && fromBase64url(value)?.length === COORDINATE_BYTES;
 }
@@ -151,7 +151,7 @@ function isForSigning({ use, alg, key_ops }: DescribedJwk): boolean {
 }
 
 /**
- * Computes the public half, because the platform believes whatever stands beside the private one.
+ * Computes the public half, because the platform does not check the one in the JWK.
  */
 function isPair({ x, y, d }: PrivateJwk): boolean {
   const curve = createECDH('prime256v1');
@@ -167,7 +167,7 @@ function isPair({ x, y, d }: PrivateJwk): boolean {
   ]);
   return curve.getPublicKey().equals(point);
 }
-/** SEC 1: the byte that stands before both coordinates. */
+/** SEC 1: the byte before both coordinates. */
 const UNCOMPRESSED_POINT = 0x04;
 
 function jwkOf(pem: string): JsonWebKey | undefined {

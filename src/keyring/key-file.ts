@@ -1,12 +1,12 @@
 /**
- * One key file: what a generation looks like on disk, and when it may be used.
+ * One key file: the form of a generation on disk, and whether it may be used.
  *
- * A file is read whole and refused for the first thing that is wrong with it, with a sentence that
- * names the file and what mends it. A member that nobody knows is wrong too: a misspelt
+ * Reads a file whole and refuses it for the first fault, with a message that
+ * names the file and the remedy. An unknown member is a fault too: a misspelt
  * `compromised` must not leave a stolen key in force.
  *
  * Invariant: a file appears complete and durable under its name, or not at all, and is never
- * written over. No message contains a value of a key.
+ * overwritten. No message contains a value of a key.
  *
  * @module
  */
@@ -29,7 +29,7 @@ import { Timestamp } from '../protocol/primitives.ts';
 import { type PrivateJwk, readPrivateJwk, type SigningKey } from './es256.ts';
 import type { KeyUse } from './wire.ts';
 
-/** What a file holds. */
+/** The contents of a file. */
 export interface KeyFileContent {
   readonly use: KeyUse;
   readonly kid: string;
@@ -39,26 +39,26 @@ export interface KeyFileContent {
   readonly compromised?: boolean;
 }
 
-/** A file that was read and found good. */
+/** A file that was read without a fault. */
 export interface KeyFile {
   readonly use: KeyUse;
   readonly key: SigningKey;
   readonly signFrom: number;
   readonly compromised: boolean;
-  /** Tells whether the file has changed since. */
+  /** Shows whether the file has changed since. */
   readonly digest: string;
 }
 
 export type KeyFileReading = { readonly file: KeyFile } | { readonly fault: string };
 
-/** The last generation that a name of four digits can hold: a rotation each day for 27 years. */
+/** The last generation that four digits allow: a rotation each day for 27 years. */
 export const GENERATION_MAX = 9_999;
 
 export function keyFileName(use: KeyUse, generation: number): string {
   return `${use}-${String(generation).padStart(4, '0')}.json`;
 }
 
-/** What a name says, or nothing when it is no key file's. Other files may lie in the folder. */
+/** Use and generation of a file name; `undefined` for other files, which may be in the folder too. */
 export function keyFileOf(name: string): { use: KeyUse; generation: number } | undefined {
   const [, use, generation] = KEY_FILE_NAME.exec(name) ?? [];
   return use === undefined ? undefined : { use: use as KeyUse, generation: Number(generation) };
@@ -81,7 +81,7 @@ export function readKeyFile(path: string, use: KeyUse, known?: KeyFile): KeyFile
 
 /**
  * Writes a file under a name that is free. Returns false, and changes nothing, when the name is
- * taken: of many writers one wins. A crash leaves at most a temporary file, whose key nobody used.
+ * taken: of many writers one wins. A crash leaves at most a temporary file, whose key was never used.
  */
 export function writeKeyFile(folder: string, name: string, content: object): boolean {
   try {
@@ -98,7 +98,7 @@ export function writeNewFile(folder: string, name: string, text: string): boolea
   try {
     writeDurably(temporary, text);
     const isFirst = linked(temporary, join(folder, name));
-    // Also for the loser of a race, who is about to sign with a key of which the winner may not yet
+    // Also for the loser of a race, which will sign with the winner's key: the winner may not yet
     // have made the name durable.
     syncFolder(folder);
     return isFirst;
@@ -111,10 +111,10 @@ export function codeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? 'unknown error';
 }
 
-/** A key file has some 400 bytes; this leaves room for what an editor does to its layout. */
+/** A key file has some 400 bytes; the rest is room for formatting by an editor. */
 const KEY_FILE_LIMITS: JsonLimits = { bytes: 16 * 1024, depth: 4, keys: 32 };
 
-/** Reads the bytes and judges the permissions of the very file that they were read from. */
+/** Reads the bytes, and checks the permissions of the same open file. */
 export function readPrivately(path: string): { bytes: Uint8Array } | { fault: string } {
   let descriptor: number | undefined;
   try {
@@ -139,7 +139,7 @@ const OTHERS_ACCESS = 0o077;
 
 type ContentReading = Pick<KeyFile, 'key' | 'signFrom' | 'compromised'> | { fault: string };
 
-/** What the strict reader says about a text is not repeated: it may quote what stands there. */
+/** Does not repeat the message of the JSON reader: it may quote the text. */
 function readContent(bytes: Uint8Array, use: KeyUse): ContentReading {
   const reading = readJson(bytes, KEY_FILE_LIMITS);
   if (!('value' in reading)) return { fault: 'it is not JSON' };
@@ -184,7 +184,7 @@ function writeDurably(path: string, text: string): void {
   }
 }
 
-/** A link, unlike a rename, fails when the name is taken: this is what decides a race. */
+/** A link, unlike a rename, fails when the name is taken; this decides a race. */
 function linked(from: string, to: string): boolean {
   try {
     linkSync(from, to);
@@ -204,5 +204,5 @@ function syncFolder(folder: string): void {
   }
 }
 
-/** Files by name, in the order of their names, which is that of generations. */
+/** Files by name, sorted by name, which is the order of generations. */
 export type KeyFiles = ReadonlyMap<string, KeyFile>;

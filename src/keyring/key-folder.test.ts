@@ -101,7 +101,7 @@ const edits: [name: string, edit: (content: Content) => unknown, fault: RegExp][
   ['a missing member', ({ kid: _, ...rest }) => rest, /it has other members/],
   ['a misspelt member', (content) => ({ ...content, comprimised: true }), /it has other members/],
   ['another use', (content) => ({ ...content, use: 'log' }), /it is not a token key/],
-  ['a turn that is no time', (content) => ({ ...content, sign_from: 'soon' }), /is not a time/],
+  ['a turn that is not a time', (content) => ({ ...content, sign_from: 'soon' }), /is not a time/],
   ['a day that does not exist', (c) => ({ ...c, sign_from: '2030-02-30T00:00:00Z' }), /not a time/],
   ['a mark that is a text', (c) => ({ ...c, compromised: 'false' }), /neither true nor false/],
   [

@@ -1,12 +1,12 @@
 /**
  * The key folder: one file per generation of each use, shared by all replicas.
  *
- * The files are the only state. Which key signs follows from the time written in them, so a
- * rotation is one new file, and replicas agree once they have read it. What the keys say of each
- * other is `successors.ts`.
+ * The files are the only state. The times in them decide which key signs, so a
+ * rotation is one new file, and replicas agree once they have read it. Statements of successors
+ * are in `successors.ts`.
  *
- * Invariant: a reading never loses a key because of a file that is broken at the moment; it keeps
- * the one it knew under that name and says what is wrong.
+ * Invariant: a file that is broken at the moment loses no key: a reading keeps
+ * the known key of that name and reports the fault.
  *
  * @module
  */
@@ -29,24 +29,24 @@ import {
 import { completeSuccessors } from './successors.ts';
 import { KEY_USES, type KeyUse } from './wire.ts';
 
-/** How often replicas look for new keys: soon against a rotation's lead, rare against its cost. */
+/** How often replicas look for new keys: often compared with the lead of a rotation, rarely compared with the cost. */
 export const REREAD_MS = 5_000;
 
-/** How long a verifier may use a JWKS it has fetched: the `max-age` it is served with. */
+/** How long a verifier may use a fetched JWKS: its `max-age`. */
 const JWKS_MAX_AGE_MS = 300_000;
 
-/** For clocks that differ, a slow share, and a re-reading that failed and is being mended. */
+/** A margin for different clocks, a slow shared folder, and a failed reading that is repeated. */
 const ROTATION_MARGIN_MS = 295_000;
 
 /**
  * From publishing a key to signing with it. Before that every replica has read it and no verifier
- * still uses a JWKS without it, so nobody meets a signature of a key he does not know.
+ * still uses a JWKS without it, so no verifier gets a signature of an unknown key.
  */
 export const ROTATION_LEAD_MS = JWKS_MAX_AGE_MS + REREAD_MS + ROTATION_MARGIN_MS;
 
 export interface FolderReading {
   readonly files: KeyFiles;
-  /** Whole sentences, one for each thing that is wrong. */
+  /** One message for each fault. */
   readonly faults: readonly string[];
 }
 
@@ -57,8 +57,8 @@ export interface Rotation {
 }
 
 /**
- * Makes the folder and the first generation of each use where they are missing. Of several
- * processes that start at once one makes each file, and all use that one.
+ * Creates the folder and the first generation of each use if they are missing. Of several
+ * processes that start at once, one creates each file and all use it.
  */
 export function prepareKeyFolder(folder: string, now: Date): void {
   makeFolder(folder);
@@ -70,7 +70,7 @@ export function prepareKeyFolder(folder: string, now: Date): void {
   }
 }
 
-/** Reads all key files; `known` are those of the last reading, which are kept where one fails. */
+/** Reads all key files; `known` are those of the last reading, which stay where a file fails. */
 export function readKeyFolder(folder: string, known: KeyFiles = new Map()): FolderReading {
   const listed = namesIn(folder);
   if ('fault' in listed) return { files: known, faults: [listed.fault] };
@@ -90,7 +90,7 @@ export function readKeyFolder(folder: string, known: KeyFiles = new Map()): Fold
 }
 
 /**
- * Writes the next generation. It is published as soon as it is read and signs after the lead,
+ * Writes the next generation. Replicas publish it once they read it and sign with it after the lead,
  * except that a lead of 0 changes keys at once: for a key that is compromised, when waiting is
  * worse than a few minutes in which verifiers with an old JWKS refuse what we sign.
  */
@@ -100,10 +100,12 @@ export function rotateKey(
   { now, leadMs = ROTATION_LEAD_MS }: { now: Date; leadMs?: number | undefined },
 ): Rotation {
   if (!Number.isFinite(leadMs) || leadMs < 0) {
-    throw new RangeError(`Cannot rotate the ${use} key: a lead of ${leadMs} ms is none`);
+    throw new RangeError(
+      `Cannot rotate the ${use} key: expected a lead of 0 ms or more, not ${leadMs} ms`,
+    );
   }
   const { files, faults } = readKeyFolder(folder);
-  // A folder that is not in order is no place to add to, and a mistyped one must not become one.
+  // Does not add to a faulty folder, and does not create a mistyped one.
   if (faults.length > 0) throw new Error(faults.join('\n'));
 
   const own = [...files.keys()].map(keyFileOf).filter((file) => file?.use === use);
@@ -114,7 +116,7 @@ export function rotateKey(
   const signFrom = new Date(now.getTime() + leadMs);
   const written = writeGeneration({ folder, use, generation }, { now, signFrom });
   if (written !== undefined) {
-    // A crash before this leaves a key that no other names; a service that reads the folder mends that.
+    // A crash before this leaves a key without a statement; a service that reads the folder adds it.
     completeSuccessors(folder, readKeyFolder(folder).files);
     return written;
   }
@@ -138,7 +140,7 @@ export function longestLifetime(
     closeSync(openSync(path, 'a', 0o600));
     return { keptMs: allowedMs };
   } catch (error) {
-    // A folder that is mounted read-only is a fine place for keys; it only cannot remember this.
+    // A read-only folder is allowed for keys; only this value is then not stored.
     const fault = `Cannot remember the longest token lifetime in "${path}": ${codeOf(error)}`;
     return { keptMs: allowedMs, fault };
   }
@@ -148,7 +150,7 @@ function lifetimeOf(name: string): number {
   return Number(/^token-lifetime-(\d{1,15})$/.exec(name)?.[1] ?? 0);
 }
 
-/** Whoever can write here can put a signing key of his own in place. */
+/** A user who can write here can add a signing key. */
 function refuseSharedFolder(folder: string): void {
   const mode = statSync(folder).mode & 0o777;
   if ((mode & OTHERS_WRITE) === 0) return;
@@ -170,7 +172,7 @@ function keepKnown(files: Map<string, KeyFile>, known: KeyFiles, use: KeyUse): v
   for (const [name, file] of known) if (file.use === use) files.set(name, file);
 }
 
-/** Adds a file, or the one known by its name when it cannot be used. Returns what is wrong. */
+/** Adds a file, or the known one of its name if it cannot be used. Returns the fault. */
 function addFile(
   files: Map<string, KeyFile>,
   { path, name, use }: { path: string; name: string; use: KeyUse },

@@ -69,7 +69,11 @@ const refused: [name: string, tokenKeys: string, fault: RegExp][] = [
   ['an encrypted block', encrypted, /it is neither PKCS#8 PEM blocks/],
   ['a block of nothing', block(''), /key 1 of WRIT_TOKEN_KEYS: the block is not a PKCS#8 key/],
   ['a key of another curve', pem(first) + exported(p384), /Cannot use key 2 of WRIT_TOKEN_KEYS/],
-  ['a key twice', pem(first) + pem(first), /key 2 of WRIT_TOKEN_KEYS: the same key stands before/],
+  [
+    'a key twice',
+    pem(first) + pem(first),
+    /key 2 of WRIT_TOKEN_KEYS: the same key appears earlier/,
+  ],
   ['too many keys', JSON.stringify(many), new RegExp(`more than ${LISTED_KEYS_MAX} keys`)],
   ['too much text', ' '.repeat(64 * 1024 + 1), /more than 65536 characters/],
   ['halves that differ', JSON.stringify([{ ...first, d: second.d }]), /halves of the key do not/],
@@ -88,7 +92,7 @@ for (const [name, tokenKeys, fault] of refused) {
 }
 
 test('openKeyring() refuses one key for both uses', () => {
-  assert.throws(() => open(logKeys), /Cannot use key 1 of WRIT_LOG_KEYS: the same key stands/);
+  assert.throws(() => open(logKeys), /Cannot use key 1 of WRIT_LOG_KEYS: the same key appears/);
 });
 
 test('openKeyring() names the faults of both variables at once', () => {

@@ -1,8 +1,8 @@
 /**
- * Keys given as text: what stands in the environment where there is no folder to share.
+ * Keys given as text in environment variables, instead of a shared folder.
  *
  * One or several PKCS#8 PEM blocks, or a JSON array of private JWKs. The first key signs and all
- * are published, so a rotation is two deployments: add the new key behind the old one, then swap
+ * are published, so a rotation is two deployments: add the new key after the old one, then swap
  * them.
  *
  * Invariant: no message contains a value of a key, or any part of the text.
@@ -15,7 +15,7 @@ import { type KeyReading, readPrivateJwk, readPrivatePem } from './es256.ts';
 import type { DatedKey } from './timeline.ts';
 import { KEY_USES, type KeyUse } from './wire.ts';
 
-/** Keys of one use: the one that signs, its successor, and those before it, with room to spare. */
+/** Keys of one use: the signing one, its successor and older ones, with a margin. */
 export const LISTED_KEYS_MAX = 16;
 
 /** Reads the keys of both uses. Throws with all faults, each naming its variable and position. */
@@ -51,7 +51,7 @@ const LIST_LIMITS: JsonLimits = { bytes: 64 * 1024, depth: 4, keys: 1_000 };
 
 const BLOCK = /-----BEGIN PRIVATE KEY-----[A-Za-z0-9+/=\s]*-----END PRIVATE KEY-----/g;
 
-/** The readings of each key, or what is wrong with the list as a whole. */
+/** The reading of each key, or the fault of the whole list. */
 function readList(text: string): KeyReading[] | string {
   if (text.length > LIST_LIMITS.bytes) return `it has more than ${LIST_LIMITS.bytes} characters`;
   const readings = text.trimStart().startsWith('[') ? readJwks(text) : readBlocks(text);
@@ -69,7 +69,7 @@ function readJwks(text: string): KeyReading[] | string {
 }
 
 function readBlocks(text: string): KeyReading[] | string {
-  // What is no block may be a key of another form, which must not be left out without a word.
+  // Text outside the blocks may be a key of another form, so it is a fault and not ignored.
   if (text.replace(BLOCK, '').trim() !== '') {
     const forms = 'PKCS#8 PEM blocks ("BEGIN PRIVATE KEY") nor a JSON array of JWKs';
     return `it is neither ${forms}; convert with: openssl pkcs8 -topk8 -nocrypt`;
@@ -77,15 +77,16 @@ function readBlocks(text: string): KeyReading[] | string {
   return (text.match(BLOCK) ?? []).map(readPrivatePem);
 }
 
-/** Adds a key. Returns what is wrong with it. */
+/** Adds a key. Returns its fault. */
 function addKey(
   keys: DatedKey[],
   reading: KeyReading,
   { use, index }: { use: KeyUse; index: number },
 ): string | undefined {
   if ('fault' in reading) return reading.fault;
-  if (keys.some(({ kid }) => kid === reading.key.kid)) return 'the same key stands before it';
-  // The turn of the first has always come, that of the others never does.
+  if (keys.some(({ kid }) => kid === reading.key.kid))
+    return 'the same key appears earlier in the list';
+  // The first key signs always, the others never.
   keys.push({ ...reading.key, use, signFrom: index === 0 ? 0 : Number.POSITIVE_INFINITY });
   return undefined;
 }

@@ -1,12 +1,12 @@
 /**
- * The keyring: signs what the service says, and tells what the service has said.
+ * The keyring: signs texts of the service, and verifies that a text is one of them.
  *
- * The only holder of private keys. Decides which key signs, which are published, and whether a text
- * is ours; what the text means, and whether it still counts, is decided from the store. Time is
- * asked of the one clock it is given.
+ * The only holder of private keys. Decides which key signs, which are published, and whether the service
+ * signed a text. The store decides what the text means and whether it is still valid. Time comes
+ * from the given clock.
  *
- * Invariant: a text is accepted only if its exact form, its artefact, the use of its key and its
- * signature are right, and that key is published at this moment, whatever was verified before.
+ * Invariant: the keyring accepts a text only if its exact form, its artefact, the use of its key and its
+ * signature are right, and that key is published now, even if the text verified before.
  *
  * @module
  */
@@ -45,18 +45,18 @@ import { KEY_USES, type KeyUse, payloadOf } from './wire.ts';
 export interface Keyring {
   /**
    * The published keys: token keys, then log keys, each from the oldest to the newest; and what they
-   * say of their successors, where one has followed another.
+   * sign about their successors, if there are any.
    */
   jwks(): Jwks;
-  /** Grows when the published set changes, by a new file or by the passing of time. */
+  /** Increases when the published set changes, by a new file or by time. */
   revision(): number;
   /** The key that signs now. Throws when every key of this use is compromised, as signing does. */
   kid(use: KeyUse): string;
   /** A compact JWS. Throws when the payload is empty or would not fit: no such text verifies. */
   sign(use: KeyUse, typ: ArtefactTyp, payload: Uint8Array): string;
-  /** `header..signature` over a payload of any length that travels elsewhere. */
+  /** `header..signature` over a payload of any length that is sent separately. */
   signDetached(use: KeyUse, typ: ArtefactTyp, payload: Uint8Array): string;
-  /** The payload is a copy, the caller's own. */
+  /** The payload is a copy. */
   verify(
     use: KeyUse,
     typ: ArtefactTyp,
@@ -70,11 +70,11 @@ export interface Keyring {
   ): { kid: string } | undefined;
   /** The signature lines of a note (`domain/log/note.ts`) under the log key that signs now. */
   signNote(name: string, text: string): NoteSignature[];
-  /** What the signature lines of notes verify by: of every published log key, oldest first. */
+  /** The note keys of every published log key, oldest first. */
   noteKeys(name: string): NoteKey[];
-  /** What authenticates rows; nothing of it is ever published. */
+  /** The keys that authenticate rows; they are never published. */
   readonly rows: RowKeys;
-  /** Reads the folder now. Never throws: what cannot be read is reported, and the old keys stay. */
+  /** Reads the folder now. Never throws: reports faults, and keeps the known keys. */
   refresh(): void;
   /** Stops the re-reading. The keys in memory stay usable. */
   close(): void;
@@ -86,7 +86,7 @@ export type KeySource = { readonly folder: string } | ListedKeys;
 interface ListedKeys {
   readonly tokenKeys: string;
   readonly logKeys: string;
-  /** Left out where no row is kept. */
+  /** Absent where no rows are stored. */
   readonly rowKeys?: string | undefined;
   /** The text of `WRIT_SUCCESSORS`. */
   readonly successors?: string | undefined;
@@ -95,7 +95,7 @@ interface ListedKeys {
 export interface KeyringOptions {
   readonly platform?: Pick<Platform, 'every' | 'cancel'> | undefined;
   readonly now: () => Date;
-  /** Told what is wrong with the folder, once for as long as the same things are. */
+  /** Called with the faults of the folder, once until they change. */
   readonly onWarning: (message: string) => void;
   /** A token key is published for this long after its last signature. */
   readonly tokenLifetimeMaxMs?: number | undefined;
@@ -106,7 +106,7 @@ export interface KeyringOptions {
 export const TOKEN_LIFETIME_MAX_MS = 720 * 3_600_000;
 
 /**
- * Opens the keys. Throws, with every fault, when one cannot be used: no start beats a wrong one.
+ * Opens the keys. Throws with all faults when one cannot be used, which stops the start.
  */
 export function openKeyring(source: KeySource, options: KeyringOptions): Keyring {
   const { tokenLifetimeMaxMs = TOKEN_LIFETIME_MAX_MS } = options;
@@ -144,26 +144,26 @@ function folderKeyring(
   let { files } = first;
   const { keptMs, fault } = longestLifetime(folder, lifetimeMs);
   if (fault !== undefined) onWarning(fault);
-  let said = completeSuccessors(folder, files);
+  let statements = completeSuccessors(folder, files);
   let held: Held = {
     timeline: timelineOf(keysOf(files), keptMs),
-    successors: publishedSuccessors(files, said.successors),
+    successors: publishedSuccessors(files, statements.successors),
   };
-  // Clients that pinned an old key cannot follow it without the statement; all others can go on.
-  let reported = said.faults.join('\n');
+  // Not fatal: only clients that pinned an old key need the missing statement.
+  let reported = statements.faults.join('\n');
   if (reported !== '') onWarning(reported);
   const refresh = () => {
     const reading = readKeyFolder(folder, files);
     files = reading.files;
-    said = completeSuccessors(folder, files, said.successors);
+    statements = completeSuccessors(folder, files, statements.successors);
     held = {
       timeline: timelineOf(keysOf(files), longestLifetime(folder, lifetimeMs).keptMs),
-      successors: publishedSuccessors(files, said.successors),
+      successors: publishedSuccessors(files, statements.successors),
     };
 
-    const broken = [...reading.faults, ...missingSigners(folder, files), ...said.faults];
+    const broken = [...reading.faults, ...missingSigners(folder, files), ...statements.faults];
     const warning = [...broken, ...rows.refresh()].join('\n');
-    // A fault lasts until somebody mends it; saying it every few seconds would bury the rest.
+    // Warns once: a fault lasts until an operator fixes it, and a line every few seconds would hide others.
     if (warning !== '' && warning !== reported) onWarning(warning);
     reported = warning;
   };
@@ -189,7 +189,7 @@ function missingSigners(folder: string, files: KeyFiles): string[] {
   });
 }
 
-/** What a reading gave. */
+/** The result of a reading. */
 interface Held {
   readonly timeline: Timeline;
   readonly successors: readonly string[];
@@ -222,7 +222,7 @@ function keyringOf(held: () => Held, now: () => Date): Omit<Keyring, 'rows' | 'r
       return { keys, ...(successors.length > 0 && { svc_successors: [...successors] }) };
     },
     revision: () => {
-      // A statement is never rewritten, so their number tells whether one came or was withdrawn with
+      // A statement is never rewritten, so their number changes when one is added or withdrawn with
       // its key.
       const names = [...published().map(({ kid }) => kid), held().successors.length].join(' ');
       if (names !== revised) revision += 1;
@@ -246,7 +246,7 @@ function keyringOf(held: () => Held, now: () => Date): Omit<Keyring, 'rows' | 'r
     verify: (use, typ, text) => {
       const before = verified.get(text);
       if (before !== undefined) {
-        // Its header names one artefact, so for any other the whole check would refuse it too.
+        // The header names one artefact, so the full check would refuse any other too.
         const isSame = before.use === use && before.typ === typ;
         const isKept = isSame && keyFor(use, before.kid) !== undefined;
         return isKept ? new RememberedText(text, before.kid) : undefined;
@@ -271,7 +271,7 @@ function keyringOf(held: () => Held, now: () => Date): Omit<Keyring, 'rows' | 'r
   };
 }
 
-/** Decoded when it is asked for: whoever verified a text before has mostly read it before, too. */
+/** Decoded on demand: a caller that verified a text before has usually read its payload before. */
 class RememberedText {
   readonly kid: string;
   readonly #text: string;

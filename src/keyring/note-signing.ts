@@ -1,9 +1,9 @@
 /**
- * How a log key signs notes: as itself, and as the Ed25519 key that follows from it.
+ * Signs notes with a log key, and with the Ed25519 key derived from it.
  *
- * Witnesses read Ed25519. A second key to make, keep, share and rotate would be a second thing to
- * lose, so it is derived from the log key, by a one-way function and for this use alone. It comes and
- * goes with the log key: witnesses are told its successor before that one signs.
+ * Witnesses verify Ed25519. A second stored key would have to be shared and rotated too,
+ * so this key is derived from the log key, by a one-way function and for this use alone. It changes
+ * with the log key: operators give witnesses the next one before it signs.
  *
  * @module
  */
@@ -22,7 +22,7 @@ import { type SigningKey, signDer, spkiOf } from './es256.ts';
 
 /** The signature lines of a note under one log key. */
 export function noteSignatures(key: SigningKey, name: string, text: string): NoteSignature[] {
-  // Nothing else that we sign has line breaks, so no note passes for another artefact.
+  // No other signed artefact has line breaks, so a note cannot be taken for one.
   if (!text.endsWith('\n')) throw new RangeError('Cannot sign a note: it has no last line');
   const bytes = new TextEncoder().encode(text);
   const [ecdsa, ed25519] = noteKeysOf(key, name);
@@ -32,14 +32,14 @@ export function noteSignatures(key: SigningKey, name: string, text: string): Not
   ];
 }
 
-/** The keys by which those lines verify. */
+/** The keys that verify those lines. */
 export function noteKeysOf(key: SigningKey, name: string): [ecdsa: NoteKey, ed25519: NoteKey] {
   const jwk = createPublicKey(derivedKey(key)).export({ format: 'jwk' });
   const bytes = new Uint8Array(Buffer.from(`${jwk.x}`, 'base64url'));
   return [noteKey(name, 'ecdsa', spkiOf(key)), noteKey(name, 'ed25519', bytes)];
 }
 
-/** Whether a signature of a note is what it claims to be. */
+/** Whether a signature line of a note verifies. */
 export function isNoteClaim({ key, message, signature }: NoteClaim): boolean {
   if (key.type === 'ecdsa') {
     const spki = createPublicKey({ key: Buffer.from(key.key), format: 'der', type: 'spki' });

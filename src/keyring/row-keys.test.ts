@@ -135,8 +135,8 @@ test('refresh() keeps the keys that it knows while a file is broken, and says wh
 
 const BROKEN: readonly [name: string, change: (content: object) => unknown, fault: RegExp][] = [
   ['no JSON', () => 'x', /not a JSON object/],
-  ['an unknown member', (content) => ({ ...content, comprimised: true }), /is no row key with/],
-  ['another use', (content) => ({ ...content, use: 'token' }), /is no row key with/],
+  ['an unknown member', (content) => ({ ...content, comprimised: true }), /is not a row key with/],
+  ['another use', (content) => ({ ...content, use: 'token' }), /is not a row key with/],
   ['another kid', (content) => ({ ...content, kid: 'x' }), /its kid does not match its key/],
   ['a short key', (content) => ({ ...content, jwk: { k: 'AAAA' } }), /its kid does not match/],
   ['no time', (content) => ({ ...content, sign_from: 'soon' }), /sign_from is not a time/],
@@ -176,7 +176,10 @@ test('listedRowKeys() names every key that it cannot use, and repeats nothing of
   assert.throws(
     () => listedRowKeys(`${keyOf(1)} ${keyOf(1)} ${secret}`, clock),
     (error: Error) => {
-      assert.match(error.message, /key 2 of WRIT_ROW_KEYS: the same key stands before it/);
+      assert.match(
+        error.message,
+        /key 2 of WRIT_ROW_KEYS: the same key appears earlier in the list/,
+      );
       assert.match(error.message, /key 3 of WRIT_ROW_KEYS: expected 32 bytes in base64/);
       assert.ok(!error.message.includes(secret));
       return true;

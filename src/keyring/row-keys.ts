@@ -2,9 +2,9 @@
  * Row keys: authenticate the rows that carry authority, with a secret that the database does not have.
  *
  * HMAC-SHA-256 under 32 random bytes. A MAC is written as `<kid>.<base64url>`. The newest key whose
- * turn has come makes MACs; every key that is here verifies. Unlike signing keys these are secrets
- * on both sides, so none is ever published. What a row's text is, and what becomes of a row that
- * does not match, is decided elsewhere (`storage/port/row-forms.ts`, `service/rows/authentic-store.ts`).
+ * `sign_from` has passed makes MACs; every key verifies. Unlike signing keys these are secrets
+ * on both sides, so none is ever published. The text of a row, and the treatment of a row that
+ * does not match, are decided elsewhere (`storage/port/row-forms.ts`, `service/rows/authentic-store.ts`).
  *
  * In a folder each generation is one file, `row-0001.json`, beside those of the signing keys. In the
  * environment `WRIT_ROW_KEYS` lists them, the one that makes MACs first.
@@ -30,15 +30,15 @@ import { codeOf, GENERATION_MAX, readPrivately, writeKeyFile } from './key-file.
 import type { Rotation } from './key-folder.ts';
 
 export interface RowKeys {
-  /** The MAC of a text under the key whose turn it is. */
+  /** The MAC of a text under the current key. */
   macOf(text: string): string;
-  /** Whether this is a MAC of the text under one of the keys that are here. */
+  /** Whether this is a MAC of the text under one of the keys. */
   isMacOf(text: string, mac: string): boolean;
   /** The key that makes MACs now. */
   kid(): string;
-  /** Changes when the keys that verify do. */
+  /** Changes when the verifying keys change. */
   revision(): string;
-  /** Which logs had their rows sealed under these keys; nothing where the keys have no folder. */
+  /** The logs whose rows were sealed under these keys; absent without a key folder. */
   readonly sealedLogs?: SealedLogs | undefined;
 }
 
@@ -47,7 +47,7 @@ interface SealedLogs {
   find(logId: string): string | undefined;
   /** Whether any log is remembered. Its id comes from the database, which may be altered; this does not. */
   any(): boolean;
-  /** Remembers the log. Returns what is wrong where that cannot be written. */
+  /** Remembers the log. Returns the fault if it cannot be written. */
   add(logId: string): string | undefined;
 }
 
@@ -60,10 +60,10 @@ interface RowKey {
 
 const SECRET_BYTES = 32;
 
-/** Keys of `WRIT_ROW_KEYS`: the one that makes MACs, its successor, and those before it. */
+/** Keys of `WRIT_ROW_KEYS`: the current one, its successor, and older ones. */
 const LISTED_KEYS_MAX = 16;
 
-/** What both sources have in common. `keys` are those that may be used, in the order of their turns. */
+/** The common part of both sources. `keys` are the usable ones, ordered by `sign_from`. */
 function rowKeysOf(keys: () => readonly RowKey[], now: () => Date): RowKeys {
   const current = () => {
     const own = keys();
@@ -82,7 +82,7 @@ function rowKeysOf(keys: () => readonly RowKey[], now: () => Date): RowKeys {
       const [kid] = mac.split('.', 1);
       const key = keys().find((each) => each.kid === kid);
       if (key === undefined) return false;
-      // As texts: several spellings of base64url stand for the same bytes, and one of them is kept.
+      // Compared as text: base64url has several spellings of the same bytes, and the service writes one.
       const given = Buffer.from(mac);
       const expected = Buffer.from(`${kid}.${hmac(key.secret, text).toString('base64url')}`);
       return given.length === expected.length && timingSafeEqual(given, expected);
@@ -118,12 +118,12 @@ export function listedRowKeys(text: string, now: () => Date): RowKeys {
     const kid = secret && kidOf(secret);
     const twin = keys.some((key) => key.kid === kid);
     if (secret && kid && !twin) {
-      // The turn of the first has always come, that of the others never does.
+      // The first key makes MACs always, the others never.
       const signFrom = index === 0 ? 0 : Number.POSITIVE_INFINITY;
       keys.push({ kid, secret: createSecretKey(secret), signFrom });
     } else {
       const why = twin
-        ? 'the same key stands before it'
+        ? 'the same key appears earlier in the list'
         : 'expected 32 bytes in base64; make one with: openssl rand -base64 32';
       faults.push(`Cannot use key ${index + 1} of WRIT_ROW_KEYS: ${why}`);
     }
@@ -132,7 +132,7 @@ export function listedRowKeys(text: string, now: () => Date): RowKeys {
   return rowKeysOf(() => keys, now);
 }
 
-/** For a keyring that was given no row keys: whatever needs one fails, and says which. */
+/** For a keyring without row keys: every use of one throws. */
 export function missingRowKeys(): RowKeys {
   return rowKeysOf(
     () => [],
@@ -141,13 +141,13 @@ export function missingRowKeys(): RowKeys {
 }
 
 export interface RowKeyFolder extends RowKeys {
-  /** Reads the folder again. Returns what is wrong; the keys that were known stay in use. */
+  /** Reads the folder again. Returns the faults; the known keys stay in use. */
   refresh(): string[];
 }
 
 /**
  * The row keys of a folder that exists. A folder without one gets the first generation; of several
- * processes that start at once one makes it, and all use that one. Throws, with every fault.
+ * processes that start at once, one creates it and all use it. Throws with all faults.
  */
 export function folderRowKeys(folder: string, now: () => Date): RowKeyFolder {
   if (generationsIn(folder).length === 0) {
@@ -193,7 +193,7 @@ function sealedLogsIn(folder: string): SealedLogs {
 
 /**
  * Writes the next generation of the row key. Every replica reads it, and so verifies by it, before
- * its turn comes. Those before it keep verifying for as long as their files stay.
+ * it makes MACs. Older keys verify as long as their files exist.
  */
 export function rotateRowKey(
   folder: string,
@@ -210,7 +210,7 @@ export function rotateRowKey(
   throw new Error(`Cannot rotate the row key: another process has just written "${name}"`);
 }
 
-/** The keys of a folder as far as they can be read: to verify rows without the service. */
+/** The readable keys of a folder, to verify rows without the service. */
 export function readRowKeys(folder: string): { rowKeys: RowKeys; faults: readonly string[] } {
   const { keys, faults } = readFolder(folder);
   return {
@@ -262,7 +262,7 @@ function readFolder(folder: string): { keys: RowKey[]; faults: string[] } {
 const FILE_LIMITS: JsonLimits = { bytes: 16 * 1024, depth: 4, keys: 32 };
 const MEMBERS = ['compromised', 'created_at', 'jwk', 'kid', 'sign_from', 'use'];
 
-/** A compromised key is treated as if it were not there: it neither makes nor verifies MACs. */
+/** A compromised key is ignored: it neither makes nor verifies MACs. */
 function readRowKeyFile(path: string): { key: RowKey | undefined } | { fault: string } {
   const opened = readPrivately(path);
   if ('fault' in opened) return opened;
@@ -273,7 +273,7 @@ function readRowKeyFile(path: string): { key: RowKey | undefined } | { fault: st
   }
   const { use, kid, sign_from, jwk, compromised = false } = content;
   if (Object.keys(content).some((member) => !MEMBERS.includes(member)) || use !== 'row') {
-    return { fault: `it is no row key with ${MEMBERS.join(', ')}; restore it from a backup` };
+    return { fault: `it is not a row key with ${MEMBERS.join(', ')}; restore it from a backup` };
   }
   const secret = secretOf((jwk as { k?: unknown } | undefined)?.k);
   if (secret === undefined || kidOf(secret) !== kid) {
@@ -300,7 +300,7 @@ function writeGeneration(
     : undefined;
 }
 
-/** Tells nothing of the key: a digest under a label of its own. */
+/** Reveals nothing of the key: a digest with its own label. */
 function kidOf(secret: Uint8Array): string {
   const digest = createHash('sha256').update('writ row key id\n').update(secret).digest();
   return digest.subarray(0, 12).toString('base64url');

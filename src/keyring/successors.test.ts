@@ -163,7 +163,7 @@ test('a damaged statement is reported, and nothing else suffers', () => {
 
   assert.match(
     warnings.join('\n'),
-    /token-0002-from-0001\.jws": it is no statement of a successor/,
+    /token-0002-from-0001\.jws": it is not a statement of a successor/,
   );
   assert.deepEqual(Object.keys(keyring.jwks()), ['keys']);
 });

@@ -1,9 +1,9 @@
 /**
- * Successors: every key but the first of its use is named by the one before it, in a signed statement.
+ * Successors: each key signs a statement that names the next key of its use.
  *
- * A statement is made when a key is rotated and kept beside the keys in a file of its own, so that it
- * outlives the old private key. One that is missing (a crash in between, keys of an older version) is
- * made when the folder is read, while the old key is still there. Keys follow each other by
+ * A rotation makes the statement and stores it beside the keys in its own file, so that it
+ * outlives the old private key. A missing statement (after a crash, or for keys of an older version) is
+ * made when the folder is read, if the old key still exists. Keys follow each other by
  * generation, within one use.
  *
  * Invariant: no statement by or about a compromised key is published, and no key names two successors.
@@ -29,22 +29,22 @@ import { isSignature, type SigningKey, signBytes } from './es256.ts';
 import type { KeyFiles } from './key-file.ts';
 import { codeOf, type KeyFile, keyFileOf, writeNewFile } from './key-file.ts';
 
-/** A statement that verifies, with its text. */
+/** A verified statement, with its text. */
 export interface Successor extends SuccessorText {
   readonly text: string;
 }
 
-/** By the names of their files, in the order of generations. */
+/** Statements by file name, in the order of generations. */
 export type Successors = ReadonlyMap<string, Successor>;
 
-/** The old key's word for the new one. */
+/** Signs the statement of the old key about the new one. */
 export function successorText(use: SuccessorUse, key: SigningKey, successor: PublicKey): string {
   const payload = toBase64url(successorPayload(use, key.jwk, successor));
   const header = headerOf(key.kid, TYPS.successor);
   return `${header}.${payload}.${toBase64url(signBytes(key, signedBytes(header, payload)))}`;
 }
 
-/** A statement of the right form whose signature holds. */
+/** A well-formed statement whose signature verifies; `undefined` otherwise. */
 export function verifiedSuccessor(text: string): Successor | undefined {
   const read = readSuccessor(text);
   if (read === undefined) return undefined;
@@ -52,14 +52,14 @@ export function verifiedSuccessor(text: string): Successor | undefined {
     const key = createPublicKey({ key: Buffer.from(read.spki), format: 'der', type: 'spki' });
     return isSignature(key, read.signed, read.signature) ? { ...read, text } : undefined;
   } catch {
-    // Two coordinates need not be a point of the curve; the platform throws when they are not.
+    // The platform throws when the coordinates are not a point of the curve.
     return undefined;
   }
 }
 
 /**
- * The statements of a folder, after those that are missing were made. `known` are those of the last
- * reading: an unchanged file is not verified again, and what could not be written is kept in memory.
+ * The statements of a folder, after it made the missing ones. `known` are those of the last
+ * reading: an unchanged file is not verified again, and an unwritten statement stays in memory.
  */
 export function completeSuccessors(
   folder: string,
@@ -71,7 +71,7 @@ export function completeSuccessors(
   for (const name of namesIn(folder)) {
     const read = readFile(join(folder, name), known.get(name));
     if (read) found.set(name, read);
-    else faults.push(`Cannot use "${join(folder, name)}": it is no statement of a successor`);
+    else faults.push(`Cannot use "${join(folder, name)}": it is not a statement of a successor`);
   }
   for (const { name, use, from, to } of missingPairs(files, [...usable(files, found).values()])) {
     const made = known.get(name)?.text ?? successorText(use, from.key, to.key.jwk);
@@ -85,7 +85,7 @@ export function completeSuccessors(
   return { successors: new Map(sorted), faults };
 }
 
-/** What is published, each use from the oldest to the newest. */
+/** The published statements, each use from the oldest to the newest. */
 export function publishedSuccessors(files: KeyFiles, successors: Successors): string[] {
   // A key that was marked as compromised by mistake leaves two statements by the one before it: the
   // later generation counts.
@@ -99,7 +99,7 @@ export function publishedSuccessors(files: KeyFiles, successors: Successors): st
   );
 }
 
-/** Reads the statements that stand in the environment. Throws with all faults. */
+/** Reads the statements in `WRIT_SUCCESSORS`. Throws with all faults. */
 export function listedSuccessors(text: string): string[] {
   const texts = text.split(/\s+/).filter(Boolean);
   const read = texts.map(verifiedSuccessor);
@@ -132,13 +132,13 @@ interface Pair {
   readonly to: KeyFile;
 }
 
-/** Neighbours by generation of which the later is not named yet, and the earlier names no other. */
-function missingPairs(files: KeyFiles, said: readonly Successor[]): Pair[] {
+/** Adjacent generations without a statement about the later or by the earlier. */
+function missingPairs(files: KeyFiles, known: readonly Successor[]): Pair[] {
   return SUCCESSOR_USES.flatMap((use) => {
     const own = [...files].filter(([, file]) => file.use === use && !file.compromised);
     return own.slice(1).flatMap(([name, to], index): Pair[] => {
       const [earlier, from] = own[index] as [string, KeyFile];
-      const isNamed = said.some(({ kid, successorKid }) => {
+      const isNamed = known.some(({ kid, successorKid }) => {
         return successorKid === to.key.kid || kid === from.key.kid;
       });
       return isNamed ? [] : [{ name: statementName(use, name, earlier), use, from, to }];
@@ -153,7 +153,7 @@ function statementName(use: SuccessorUse, name: string, earlier: string): string
   return `${use}-${digits(name)}-from-${digits(earlier)}.jws`;
 }
 
-/** A folder that cannot be listed is reported by the reading of its keys. */
+/** A folder that cannot be listed is reported when its keys are read. */
 function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder).filter((name) => STATEMENT_NAME.test(name));
@@ -171,7 +171,7 @@ function readFile(path: string, known: Successor | undefined): Successor | undef
   }
 }
 
-/** Of several processes that make the same statement one writes it, and all use that one. */
+/** Of several processes that make the same statement, one writes it and all use it. */
 function writeStatement(
   folder: string,
   name: string,
@@ -181,6 +181,6 @@ function writeStatement(
     if (writeNewFile(folder, name, `${text}\n`)) return { text };
     return { text: readFileSync(join(folder, name), 'utf8').trim() };
   } catch (error) {
-    return { fault: `Cannot keep "${join(folder, name)}": ${codeOf(error)}` };
+    return { fault: `Cannot write "${join(folder, name)}": ${codeOf(error)}` };
   }
 }

@@ -1,9 +1,9 @@
 /**
- * Timeline: which key signs and which are published, read from the time alone.
+ * Timeline: decides from the time alone which key signs and which are published.
  *
- * Pure. There is no state to keep in step between replicas: the same keys and the same time give
- * the same answer everywhere. A key is published as soon as it is known, signs from its `signFrom`
- * until the next one does, and stays for as long as something it signed may be alive.
+ * Pure. Replicas share no state: the same keys and the same time give
+ * the same result everywhere. A key is published as soon as it is read, signs from its `signFrom`
+ * until the next one does, and stays published while something it signed may be valid.
  *
  * Invariant: what the current key signs is verifiable, because a key that signs is published.
  *
@@ -13,7 +13,7 @@
 import type { SigningKey } from './es256.ts';
 import { KEY_USES, type KeyUse } from './wire.ts';
 
-/** A key with its place in time, in milliseconds since 1970. */
+/** A key with its times, in milliseconds since 1970. */
 export interface DatedKey extends SigningKey {
   readonly use: KeyUse;
   readonly signFrom: number;
@@ -30,14 +30,14 @@ export interface Timeline {
 }
 
 /**
- * Replicas do not change keys in the same instant: their clocks differ. A key that stays a minute
- * too long harms nobody; one that leaves early refuses tokens that are alive.
+ * Clocks of replicas differ, so they do not change keys at the same moment. A key that stays a minute
+ * too long is harmless; one that leaves early refuses valid tokens.
  */
 export const RETIREMENT_SKEW_MS = 60_000;
 
 /**
- * Puts the keys of both uses in order and says how long each stays. Tokens outlive their key's turn
- * by their longest lifetime; checkpoints are verified years later, so log keys stay for good.
+ * Orders the keys of both uses and decides how long each stays. Tokens outlive the signing time of their key
+ * by their longest lifetime; checkpoints are verified years later, so log keys stay without end.
  */
 export function timelineOf(keys: readonly DatedKey[], tokenLifetimeMaxMs: number): Timeline {
   const inOrder = KEY_USES.flatMap((use) => {
@@ -55,8 +55,8 @@ export function timelineOf(keys: readonly DatedKey[], tokenLifetimeMaxMs: number
 }
 
 /**
- * The key that signs now: the latest whose turn has come. Before the first turn it is the first
- * key, so that a replica whose clock is behind the one that made it can sign too.
+ * The key that signs now: the latest whose `signFrom` has passed. Before the first `signFrom` it is the first
+ * key, so that a replica with a slow clock can sign too.
  */
 export function currentKey({ keys }: Timeline, use: KeyUse, now: Date): PublishedKey | undefined {
   const own = keys.filter((key) => key.use === use);
@@ -67,7 +67,7 @@ export function isPublished(key: PublishedKey, now: Date): boolean {
   return now.getTime() < key.publishedUntil;
 }
 
-/** Of two keys of one instant, also of the end of time, the one listed later comes later. */
+/** Of two keys with the same time, the one listed later comes later. */
 function bySignFrom(a: DatedKey, b: DatedKey): number {
   return a.signFrom === b.signFrom ? 0 : a.signFrom - b.signFrom;
 }

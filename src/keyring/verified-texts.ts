@@ -1,11 +1,11 @@
 /**
- * Verified texts: remembers which exact texts carried a good signature, and of which key.
+ * Verified texts: caches which exact texts have a valid signature, and by which key.
  *
  * A signature over the same bytes does not change, so it is computed once. Everything that does
- * change (is the key still published, is the token revoked) is asked again by the caller each time.
+ * change (whether the key is published, whether the token is revoked) the caller checks each time.
  *
- * Only good texts are kept. A bad one is chosen by whoever sends it, and the next is cheap to make
- * different: remembering those would give memory to an attacker and save nothing.
+ * Caches only valid texts. An attacker can make many invalid ones cheaply, all
+ * different: caching those would only use memory.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import { createRecent, type Recent } from '../domain/values/recent.ts';
 import type { ArtefactTyp } from '../domain/wire/jws.ts';
 import type { KeyUse } from './wire.ts';
 
-/** Characters of all texts together: 16 MiB, more than the tokens that are busy on one replica. */
+/** Characters of all texts together, 16 Mi: more than the tokens in use on one replica. */
 const VERIFIED_CHARACTERS_MAX = 16 * 1024 * 1024;
 
 export interface Verified {
@@ -23,7 +23,7 @@ export interface Verified {
   readonly typ: ArtefactTyp;
 }
 
-/** What was verified about exactly which text. */
+/** The verified facts about one exact text. */
 export function createVerifiedTexts(): Recent<string, Verified> {
   return createRecent(VERIFIED_CHARACTERS_MAX, (text) => text.length);
 }

@@ -1,5 +1,5 @@
 /**
- * Which key signs what we sign, and the short way to a payload that was read before.
+ * Which use of key signs which artefact, and a fast way to a payload that was read before.
  *
  * The form itself is `domain/wire/jws.ts`, which verifiers outside the service use too.
  *
@@ -8,7 +8,7 @@
 
 import { type ArtefactTyp, TYPS } from '../domain/wire/jws.ts';
 
-/** What a key may sign. The log has keys of its own: its signatures must verify for good. */
+/** The use of a key. The log has its own keys, because its signatures must verify without end. */
 export const KEY_USES = ['token', 'log'] as const;
 export type KeyUse = (typeof KEY_USES)[number];
 
@@ -18,7 +18,7 @@ export const ARTEFACTS = {
   grant: { use: 'token', typ: TYPS.grant },
   checkpoint: { use: 'log', typ: TYPS.checkpoint },
 } as const satisfies Record<
-  // Each kind of key names its own successor (`successors.ts`).
+  // Each use of key names its own successor (`successors.ts`).
   Exclude<keyof typeof TYPS, 'successor'>,
   { use: KeyUse; typ: ArtefactTyp }
 >;

@@ -1,9 +1,9 @@
 /**
- * Approval in a conversation: where the client can ask its user, the call waits for the decision.
+ * Approval by elicitation: if the client can ask its user, the call waits for the decision.
  *
- * The user is asked to have the request approved, never to approve it: who may is the service's to
- * say, and it is asked for the grant. What comes back from the client names a request, and the
- * service shows it only to its requester, so it needs no seal.
+ * The client asks the user to get the request approved, never to approve it: the service decides who
+ * may approve. The client sends back the id of a request. The service shows a request only to its
+ * requester, so the id needs no signature.
  *
  * @module
  */
@@ -19,14 +19,14 @@ import {
 } from '@modelcontextprotocol/server';
 import { failure } from '../domain/failure.ts';
 import type { FailureAnswer } from '../protocol/failure.ts';
-import { type Desk, isFailure } from './desk.ts';
+import { type Gateway, isFailure } from './gateway.ts';
 
-/** Seconds to wait for the decision after the user said go on; clients give up after a minute. */
+/** Seconds to wait for the decision after the user continued; clients give up after a minute. */
 const WAIT_SECONDS = 25;
 
 const QUESTION = 'approval';
 
-/** Asks the client's user about an approval that is required, where the client can. */
+/** Asks the client's user to get a required approval, if the client supports elicitation. */
 export function elicitation(
   server: Server,
   context: ServerContext,
@@ -35,7 +35,7 @@ export function elicitation(
   if (!isFailure(answer) || !canAsk(server, context)) return undefined;
   const { type, detail, approval_request_id: id } = answer.failure;
   if (type !== 'approval_required' || id === undefined) return undefined;
-  const message = `${detail}. Have the request ${id} approved, then go on; it is not approved by going on.`;
+  const message = `${detail}. Have request ${id} approved, then continue; continuing does not approve it.`;
   return inputRequired({
     requestState: id,
     inputRequests: {
@@ -47,9 +47,9 @@ export function elicitation(
   });
 }
 
-/** What became of a request that the user was asked about; nothing where none was. */
+/** The decision on a request that the user was asked about; `undefined` if the user was not asked. */
 export async function continuation(
-  desk: Desk,
+  gateway: Gateway,
   { mcpReq }: ServerContext,
 ): Promise<{ grantId?: string } | FailureAnswer | undefined> {
   const view = inputResponse(mcpReq.inputResponses, QUESTION);
@@ -58,7 +58,7 @@ export async function continuation(
   if (view.action !== 'accept') return {};
 
   const prefer = `wait=${WAIT_SECONDS}`;
-  const request = await desk.ask('approval_requests.get', { approval_request_id: id, prefer });
+  const request = await gateway.ask('approval_requests.get', { approval_request_id: id, prefer });
   if (isFailure(request)) return request;
   const { status, grant_id, reason } = request;
   if (status === 'approved' && grant_id) return { grantId: grant_id };
@@ -69,11 +69,11 @@ export async function continuation(
   return { success: false, failure: failure(type, detail) };
 }
 
-/** In the newer protocol every request says what its client can; in the older, the handshake did. */
+/** The newer protocol sends the client's capabilities with every request, the older one in the handshake. */
 function canAsk(server: Server, { mcpReq }: ServerContext): boolean {
   const envelope: Readonly<Record<string, unknown>> = { ...mcpReq.envelope };
   const perRequest = envelope[CLIENT_CAPABILITIES_META_KEY] as ClientCapabilities | undefined;
-  const said = perRequest ?? server.getClientCapabilities();
-  const modes = said?.elicitation;
+  const capabilities = perRequest ?? server.getClientCapabilities();
+  const modes = capabilities?.elicitation;
   return modes !== undefined && (modes.form !== undefined || modes.url === undefined);
 }

@@ -9,7 +9,7 @@ import { type NodeIncomingMessageLike, toNodeHandler } from '@modelcontextprotoc
 import { type AuthInfo, createMcpHandler } from '@modelcontextprotocol/server';
 import type { Ask } from '../service/core/operations.ts';
 import type { Runtime } from '../service/runtime.ts';
-import { type Desk, deskIn } from './desk.ts';
+import { type Gateway, localGateway } from './gateway.ts';
 import { createMcpServer } from './server.ts';
 
 export interface Bridge {
@@ -20,15 +20,15 @@ export interface Bridge {
 export function createBridge(runtime: Runtime): Bridge {
   const handler = createMcpHandler(
     ({ authInfo }) =>
-      createMcpServer(deskFor(runtime, authInfo?.extra?.caller as McpRequest), runtime.platform),
+      createMcpServer(gatewayFor(runtime, authInfo?.extra?.caller as McpRequest), runtime.platform),
     {
       onerror: (error) => runtime.log.debug({ err: error }, 'mcp'),
-      // There is nothing to subscribe to, and an open stream would only hold a place.
+      // The service has no subscriptions, and an open stream would only hold a connection.
       maxSubscriptions: 0,
     },
   );
   return {
-    /** Through the package's own bridge, which minds a client that leaves or does not read. */
+    /** Uses the package's own bridge, which handles clients that disconnect or do not read. */
     async carry(request, message) {
       const bridge = toNodeHandler({
         fetch: (web, options) => handler.fetch(web, { ...options, authInfo: callerInfo(request) }),
@@ -39,19 +39,19 @@ export function createBridge(runtime: Runtime): Bridge {
   };
 }
 
-/** An invocation is the work of its request: its result may wait long for a client that does not read. */
-function deskFor(runtime: Runtime, caller: McpRequest): Desk {
-  const desk = deskIn(runtime, caller);
+/** The work of the request ends with the invocation; the client may take long to read the result. */
+function gatewayFor(runtime: Runtime, caller: McpRequest): Gateway {
+  const gateway = localGateway(runtime, caller);
   return {
-    ...desk,
+    ...gateway,
     ask: (name, input, sink) =>
-      desk.ask(name, input, sink).finally(() => {
+      gateway.ask(name, input, sink).finally(() => {
         if (name === 'invoke') caller.done();
       }),
   };
 }
 
-/** The package hands this through as it is; what it says of a token is never asked. */
+/** The package passes `extra` through unchanged; its other fields are not used. */
 function callerInfo(caller: McpRequest): AuthInfo {
   return { token: '', clientId: '', scopes: [], extra: { caller } };
 }
@@ -60,6 +60,6 @@ export interface McpRequest extends Pick<Ask, 'bearer' | 'trace' | 'gone' | 'pro
   readonly raw: IncomingMessage;
   readonly body: Uint8Array;
   response(): ServerResponse;
-  /** What takes work is done: the rest waits for the client to read. */
+  /** Called when the work is done and only sending is left. */
   done(): void;
 }

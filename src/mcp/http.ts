@@ -2,10 +2,10 @@
  * MCP over streamable HTTP at `/mcp`: stateless, one server for each request, the delegation token as
  * its bearer.
  *
- * Who asks is checked before a message is looked at. A call of a tool is not asked about twice: the
- * invocation itself checks its token, and its refusal is an entry and a tool's error.
+ * Authenticates the caller before it reads a message, except for a tool call: the
+ * invocation checks the token itself, and its refusal leaves an entry and is the tool's error.
  *
- * To load the protocol's package takes a fifth of the start, so it is loaded after it.
+ * Loads the MCP package after the start, because loading takes a fifth of the start time.
  *
  * @module
  */
@@ -17,17 +17,17 @@ import type { Failure } from '../protocol/failure.ts';
 import { INVALID_REQUEST, PARSE_ERROR } from '../protocol/json-rpc.ts';
 import type { Runtime } from '../service/runtime.ts';
 import type { Bridge, McpRequest } from './bridge.ts';
-import { deskIn, isFailure } from './desk.ts';
+import { isFailure, localGateway } from './gateway.ts';
 import { metaFault } from './meta.ts';
 import { foreignArrival } from './origin.ts';
 
 const MCP_PATH = '/mcp';
 
-/** The surface, for a server to carry. */
+/** The surface that the HTTP server mounts. */
 export function mcpSurface(runtime: Runtime) {
   let loading: Promise<Bridge | undefined> | undefined;
 
-  /** A package that cannot be loaded is missing or broken: nothing but a new start helps. */
+  /** The package is missing or broken; only a restart can help. */
   function load(): Promise<Bridge | undefined> {
     loading ??= import('./bridge.ts').then(
       ({ createBridge }) => createBridge(runtime),
@@ -53,7 +53,7 @@ export function mcpSurface(runtime: Runtime) {
     const reading = readJson(body);
     const message = 'value' in reading ? reading.value : undefined;
     if (!isToolCall(message)) {
-      const known = await deskIn(runtime, request).ask('permissions', {});
+      const known = await localGateway(runtime, request).ask('permissions', {});
       if (isFailure(known)) return known.failure;
       request.done();
     }
@@ -80,7 +80,7 @@ export function mcpSurface(runtime: Runtime) {
   return { path: MCP_PATH, name: 'mcp', answer, started: () => void load(), close } as const;
 }
 
-/** Many calls in one request would pass the limits that are set on requests. */
+/** A batch would bypass the limits on requests. */
 function messageFault(message: unknown): string | undefined {
   return Array.isArray(message)
     ? 'Cannot take several messages in one request'
@@ -94,14 +94,14 @@ function isToolCall(message: unknown): boolean {
 }
 
 function noBearer(): Failure {
-  const detail = 'Cannot tell who asks: present a delegation token as the bearer';
+  const detail = 'Cannot identify the caller: present a delegation token as the bearer';
   return failure('authentication_required', detail);
 }
 
 function notLoaded(): Failure {
   return failure(
     'service_unavailable',
-    'Cannot speak MCP: its package did not load; nothing happened',
+    'Cannot serve MCP: its package did not load; nothing happened',
   );
 }
 

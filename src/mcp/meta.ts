@@ -1,7 +1,7 @@
 /**
- * `_meta` of a tool's call: where the call belongs, under names that begin with `svc/`.
+ * `_meta` of a tool call: task, reference and parent of the call, under names that begin with `svc/`.
  *
- * Only sorts what was sent. What a value must be is said by the schema of the operation, as on every
+ * Only sorts the names. The schema of the operation checks the values, as on every
  * other transport.
  *
  * @module
@@ -18,13 +18,13 @@ const FIELDS = new Map(Object.entries(IDS));
 export interface SortedMeta {
   /** Fields of the call. */
   readonly fields: JsonObject;
-  /** Names of ours that mean nothing, as they were sent. */
+  /** Unknown names with the prefix `svc/`, as sent. */
   readonly unknown: JsonObject;
   /** The names for which the service will refuse the call. */
   readonly faulty: readonly string[];
 }
 
-/** What is not ours is left out. */
+/** Ignores names with another prefix. */
 export function sortedMeta(meta: JsonObject): SortedMeta {
   const fields: [string, unknown][] = [];
   const unknown: [string, unknown][] = [];
@@ -40,11 +40,11 @@ export function sortedMeta(meta: JsonObject): SortedMeta {
   return { fields: Object.fromEntries(fields), unknown: Object.fromEntries(unknown), faulty };
 }
 
-/** What is wrong with the `_meta` of a message, which the protocol's package would not name. */
+/** The fault of a message's `_meta`; the MCP package would not name it. */
 export function metaFault(message: unknown): string | undefined {
   const meta = memberOf(memberOf(message, 'params'), '_meta');
   if (meta === undefined || (isObject(meta) && !Array.isArray(meta))) return undefined;
-  return 'Cannot read the message: "_meta" is no object';
+  return 'Cannot read the message: "_meta" is not an object';
 }
 
 function memberOf(value: unknown, name: string): unknown {

@@ -1,9 +1,9 @@
 /**
- * Who may speak to a service of this machine: not a page of another site that a browser has open.
+ * Protects a service on this machine against pages of other sites in a browser.
  *
- * A name that an attacker owns may resolve to a loopback address, and then a browser sends to it what
- * the page likes. So on loopback the Host must be a name of this machine, or the service's public
- * one; and a page may only ask from the same names, wherever the service is.
+ * An attacker's host name may resolve to a loopback address; a browser then sends requests of
+ * the attacker's page there. So on loopback the Host must be a name of this machine, or the service's
+ * public one. The Origin of a page must be one of the same names on every address.
  *
  * @module
  */
@@ -13,27 +13,27 @@ import { bareHost, isLoopback } from '../domain/values/host.ts';
 export interface Arrival {
   readonly host: string | undefined;
   readonly origin: string | undefined;
-  /** The address on which the request came in. */
+  /** The local address of the connection. */
   readonly localAddress: string | undefined;
-  /** Where callers reach the service. */
+  /** The public URL of the service. */
   readonly publicUrl: string;
 }
 
-/** What is wrong with where a request comes from, or nothing. */
+/** The fault of the Host or Origin of a request; `undefined` if there is none. */
 export function foreignArrival({ host, origin, ...arrival }: Arrival): string | undefined {
   const own = bareHost(new URL(arrival.publicUrl));
   const named = hostOf(`http://${host ?? ''}`);
-  // An address that is not known is taken for the one that needs care.
+  // An unknown address is treated as loopback, the stricter case.
   const address = arrival.localAddress ?? '127.0.0.1';
   const isLocal = isLoopback(address.replace(/^::ffff:/, ''));
   const isOurs = (name: string | undefined) =>
     name !== undefined && (name === own || (isLocal && isLoopback(name)));
 
-  if (isLocal && !isOurs(named)) return `Host "${host ?? ''}" is no name of this service`;
+  if (isLocal && !isOurs(named)) return `Host "${host ?? ''}" is not a name of this service`;
   if (origin === undefined) return undefined;
   const page = hostOf(origin);
   if (isOurs(page) || (!isLocal && page !== undefined && page === named)) return undefined;
-  return `Origin "${origin}" is no page of this service`;
+  return `Origin "${origin}" is not a page of this service`;
 }
 
 function hostOf(text: string): string | undefined {

@@ -1,5 +1,5 @@
 /**
- * Progress of a streamed invocation, told as notifications to a client that asked for them.
+ * Sends the progress of a streamed invocation as notifications to a client that asked for them.
  *
  * @module
  */
@@ -8,10 +8,10 @@ import type { ServerContext } from '@modelcontextprotocol/server';
 import type { EventSink } from '../service/core/stream.ts';
 import { sentenceOf } from './sentence.ts';
 
-/** Notifications of one call: they wait in memory for a client that does not read. */
+/** Most notifications of one call: they stay in memory while a client does not read. */
 const NOTIFICATIONS_MAX = 1_000;
 
-/** Nothing when the client did not ask to hear of progress. */
+/** `undefined` when the client sent no progress token. */
 export function progressSink(context: ServerContext): EventSink | undefined {
   const { mcpReq } = context;
   const progressToken = mcpReq._meta?.progressToken;
@@ -25,7 +25,7 @@ export function progressSink(context: ServerContext): EventSink | undefined {
       progress += 1;
       const message = sentenceOf(JSON.parse(json).progress, progress);
       const params = { progressToken, progress, message };
-      // Rejects when the client is gone, which is all there is to know.
+      // Rejects only when the client is gone.
       return mcpReq.notify({ method: 'notifications/progress', params }).then(
         () => true,
         () => false,

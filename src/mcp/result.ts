@@ -1,9 +1,9 @@
 /**
- * An answer as the result of a tool: structured for programs, in words for a model.
+ * Makes the result of a tool from an answer: structured content for programs, text for a model.
  *
- * The structured content is the answer itself, a failure's too, so that nothing is lost on this
- * surface. The words say what went wrong and what to do next; they come from the failure's action,
- * which the service chose.
+ * The structured content is the whole answer, also of a failure, so that nothing is lost on this
+ * surface. The text says what went wrong and what to do next. It follows from the failure's action,
+ * which the service decided.
  *
  * @module
  */
@@ -22,7 +22,7 @@ export type ToolResult = {
 
 /**
  * `fields` are those that the capability declares for its output. `faultyMeta` are names in `_meta` for
- * which the service refuses the call; it does not know that they stood there.
+ * which the service refuses the call; the service does not know that they came from `_meta`.
  */
 export function toolResultOf(
   answer: InvokeAnswer | FailureAnswer,
@@ -38,7 +38,7 @@ export function toolResultOf(
   return resultOf({ ...answer, result }, JSON.stringify(result), false);
 }
 
-/** Names in one message. A call with more faults hears of the others when these are mended. */
+/** Names in one message. The next answer names the other faults. */
 const NAMES_MAX = 8;
 
 function blamingMeta(answer: FailureAnswer, faulty: readonly string[]): ToolResult {
@@ -54,7 +54,7 @@ function resultOf(structuredContent: JsonObject, text: string, isError: boolean)
 }
 
 /**
- * A client refuses a result without a field that the schema promises, also one that tells of an effect.
+ * A client rejects a result that lacks a field of the schema, even if the call had an effect.
  * Null means omitted here as everywhere.
  */
 function withFields(result: JsonObject, fields: readonly string[]): JsonObject {
@@ -70,8 +70,8 @@ export function adviceOn(failure: Failure, nextStep?: string): string {
   return [
     `${type}: ${detail}`,
     `What to do: ${nextStep ?? ADVICE_ON_TYPE.get(type) ?? ADVICE[action]}.`,
-    requires?.length && `It takes: ${requires.join(', ')}.`,
-    grantable_by && `Who can grant it: ${grantable_by}.`,
+    requires?.length && `Needed: ${requires.join(', ')}.`,
+    grantable_by && `Can be granted by: ${grantable_by}.`,
     estimated_availability && `When: ${whenOf(estimated_availability)}.`,
     request && `Approval request: ${request}.`,
     ...clarify.map(({ input, reason, candidates }) => {
@@ -83,10 +83,10 @@ export function adviceOn(failure: Failure, nextStep?: string): string {
     .join('\n');
 }
 
-/** It may be a duration, a time, or a word. */
-function whenOf(said: string): string {
-  if (isDuration(said)) return `in ${said}`;
-  return parseMoment(said) === undefined ? said : `at ${said}`;
+/** The availability is a duration, a time, or a word. */
+function whenOf(availability: string): string {
+  if (isDuration(availability)) return `in ${availability}`;
+  return parseMoment(availability) === undefined ? availability : `at ${availability}`;
 }
 
 /** Where the type says more than the action. */
@@ -107,25 +107,23 @@ const ADVICE_ON_TYPE: ReadonlyMap<string, string> = new Map([
   ],
   [
     'approval_request_decided',
-    'stop and tell the user: the approval was denied, and the same call is refused until that request would have expired',
+    'stop and tell the user: the approval was denied, and the service refuses the same call until the expiry of that request',
   ],
 ]);
 
 const ADVICE = {
   retry_now: 'call the tool again now',
-  provide_credentials:
-    'the connection presents no credential that is known; ask the person who set it up',
+  provide_credentials: 'the connection has no valid credential; ask the person who set it up',
   wait_and_retry: 'wait, then call the tool again with the same arguments',
   revalidate_state:
-    'look at the current state before anything else; the call may have had an effect, so do not repeat it blindly',
+    'check the current state first; the call may have had an effect, so do not repeat it without checking',
   check_manifest:
-    'correct the arguments, listing the tools again if need be; the same call fails again',
+    'correct the arguments (list the tools again if needed); the same call would fail again',
   provide_input:
-    'settle the inputs that it asks for, with the user where you cannot tell, and call the tool again with them',
+    'find the values of these inputs, ask the user where you do not know them, and call the tool again with them',
   request_new_delegation: 'ask for a new token; this tool refuses this one',
-  request_broader_scope:
-    'ask for a token with the scope that is missing; do not try another way round',
-  request_capability_binding: 'ask for a token that is meant for this capability and task',
+  request_broader_scope: 'ask for a token with the missing scope; do not try to work around it',
+  request_capability_binding: 'ask for a token for this capability and task',
   request_budget_increase: 'choose something cheaper, or ask for a token with a larger budget',
   request_budget_bound_delegation: 'ask for a token that has a budget',
   obtain_matching_currency: 'ask for a token whose budget is in the currency of the cost',
@@ -133,7 +131,7 @@ const ADVICE = {
   obtain_binding: 'get the missing value from the tool that issues it, and call with it',
   refresh_binding: 'get a fresh value from the tool that issues it, and call with that one',
   request_approval:
-    'tell the user that a person has to approve the request; once it is approved, call the tool again with the same arguments',
+    'tell the user that a person must approve the request; once it is approved, call the tool again with the same arguments',
   invoke_as_root_principal:
     'stop and tell the user: only the person who delegated the authority can do this',
 } as const satisfies Record<ResolutionAction, string>;

@@ -1,22 +1,22 @@
 /**
- * A sentence about progress: what a handler tells as data, for a person to read in one look.
+ * Makes a short sentence from a progress event, for a person to read.
  *
- * Handlers tell what they like, so this knows no event: it puts names and values side by side, and
- * reads "of" and "total" as the whole of what stands before.
+ * Events have no fixed form, so this writes names and values side by side, and
+ * reads "of" and "total" as the total of the value before.
  *
  * @module
  */
 
 import type { JsonObject } from '../protocol/primitives.ts';
 
-/** Characters. A notification is read by a person; the result carries the rest. */
+/** In characters. The result carries what a sentence leaves out. */
 const LENGTH_MAX = 1_000;
 
-/** Members and levels of one event that a sentence names: more cannot be read in one look. */
+/** Members and levels of one event that a sentence includes. */
 const MEMBERS_MAX = 12;
 const LEVELS_MAX = 3;
 
-/** `count` is the number of the event, for one that says nothing of its own. */
+/** `count` is the number of the event, for an event without readable members. */
 export function sentenceOf(progress: unknown, count: number): string {
   const phrase = phraseOf(progress, LEVELS_MAX).replaceAll(UNPRINTABLE, ' ').trim();
   const text = phrase === '' ? `Step ${count}` : phrase;
@@ -25,10 +25,10 @@ export function sentenceOf(progress: unknown, count: number): string {
   return /[.!?…]$/.test(sentence) ? sentence : `${sentence}.`;
 }
 
-/** Spaces, line ends and control characters, which a terminal might obey. */
+/** White space and control characters, which could control a terminal. */
 const UNPRINTABLE = /[\s\p{Cc}]+/gu;
 
-/** What is left of a pair that was cut in two. */
+/** A high surrogate at the end, left by a cut between two code units. */
 const HALF_CHARACTER = /[\ud800-\udbff]$/;
 
 function phraseOf(value: unknown, levels: number): string {
@@ -42,13 +42,15 @@ function phraseOf(value: unknown, levels: number): string {
 function membersOf(event: JsonObject, levels: number): string {
   const phrases: string[] = [];
   for (const [name, value] of Object.entries(event).slice(0, MEMBERS_MAX)) {
-    const said = phraseOf(value, levels);
+    const phrase = phraseOf(value, levels);
     const last = phrases.length - 1;
-    if (said === '') continue;
-    if (name === 'message') phrases.push(said);
-    else if (isWhole(name, value) && last >= 0) phrases[last] += ` of ${said}`;
+    if (phrase === '') continue;
+    if (name === 'message') phrases.push(phrase);
+    else if (isWhole(name, value) && last >= 0) phrases[last] += ` of ${phrase}`;
     else
-      phrases.push(Array.isArray(value) ? `${said} ${wordsOf(name)}` : `${wordsOf(name)} ${said}`);
+      phrases.push(
+        Array.isArray(value) ? `${phrase} ${wordsOf(name)}` : `${wordsOf(name)} ${phrase}`,
+      );
   }
   return phrases.join(', ');
 }

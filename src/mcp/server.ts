@@ -1,9 +1,9 @@
 /**
- * The MCP server of one caller: lists its tools and calls them. It translates, and decides nothing.
+ * The MCP server of one caller: lists its tools and calls them. Translates; the service decides.
  *
- * Listed is what the service says is available to the token. Reserved parameters are lifted out of
- * the arguments, and what a call belongs to out of `_meta`; any other name that begins like one of
- * these is handed on as a parameter, which the service refuses.
+ * Lists the capabilities that the service reports as available to the token. Moves reserved parameters
+ * out of the arguments, and `svc/` fields out of `_meta`; any other name with one of these prefixes
+ * stays a parameter, which the service refuses.
  *
  * @module
  */
@@ -23,7 +23,7 @@ import type { JsonObject } from '../protocol/primitives.ts';
 import { type Manifest, PROTOCOL_VERSION } from '../protocol/trust.ts';
 import { createSlicer } from '../service/pace/slices.ts';
 import { continuation, elicitation } from './approval.ts';
-import { type Desk, isFailure } from './desk.ts';
+import { type Gateway, isFailure } from './gateway.ts';
 import { type SortedMeta, sortedMeta } from './meta.ts';
 import { progressSink } from './progress.ts';
 import { toolResultOf } from './result.ts';
@@ -32,22 +32,27 @@ import { type CapabilityTool, GRANT_PARAMETER, KEY_PARAMETER, toolOf } from './t
 const INSTRUCTIONS =
   'Every tool is a governed capability: a call is checked against the authority of the token, and may need the approval of a person. A failed call says what to do next; follow it, and do not work around it.';
 
-export async function createMcpServer(desk: Desk, platform: Platform): Promise<Server> {
-  const manifest = await desk.manifest();
+export async function createMcpServer(gateway: Gateway, platform: Platform): Promise<Server> {
+  const manifest = await gateway.manifest();
   if (isFailure(manifest)) throw protocolError(manifest);
   const info = { name: manifest.service_identity.id, version: PROTOCOL_VERSION };
   const server = new Server(info, { capabilities: { tools: {} }, instructions: INSTRUCTIONS });
-  server.setRequestHandler('tools/list', async () => ({ tools: await listTools(desk, platform) }));
+  server.setRequestHandler('tools/list', async () => ({
+    tools: await listTools(gateway, platform),
+  }));
   server.setRequestHandler('tools/call', async ({ params }, context) => {
     const meta = sortedMeta(context.mcpReq._meta ?? {});
     const call = callOf(params.name, params.arguments ?? {}, meta);
-    return callTool({ desk, server, context, faultyMeta: meta.faulty }, call);
+    return callTool({ gateway, server, context, faultyMeta: meta.faulty }, call);
   });
   return server;
 }
 
-async function listTools(desk: Desk, platform: Platform): Promise<CapabilityTool[]> {
-  const [manifest, permissions] = await Promise.all([desk.manifest(), desk.ask('permissions', {})]);
+async function listTools(gateway: Gateway, platform: Platform): Promise<CapabilityTool[]> {
+  const [manifest, permissions] = await Promise.all([
+    gateway.manifest(),
+    gateway.ask('permissions', {}),
+  ]);
   if (isFailure(manifest)) throw protocolError(manifest);
   if (isFailure(permissions)) throw protocolError(permissions);
   const tools: CapabilityTool[] = [];
@@ -61,7 +66,7 @@ async function listTools(desk: Desk, platform: Platform): Promise<CapabilityTool
 }
 
 interface Conversation {
-  readonly desk: Desk;
+  readonly gateway: Gateway;
   readonly server: Server;
   readonly context: ServerContext;
   /** Names in `_meta` for which the service will refuse the call. */
@@ -69,40 +74,40 @@ interface Conversation {
 }
 
 async function callTool(conversation: Conversation, call: InputOf<'invoke'>) {
-  const { desk, server, context, faultyMeta } = conversation;
-  const decided = await continuation(desk, context);
+  const { gateway, server, context, faultyMeta } = conversation;
+  const decided = await continuation(gateway, context);
   if (decided && isFailure(decided)) return toolResultOf(decided);
   const input = decided
     ? { ...call, approval_grant: decided.grantId ?? call.approval_grant }
     : call;
   const { answer, fields } = await invoke(conversation, input);
-  // A caller that was asked once is not asked again: it gets the failure, and can act on it.
+  // Asks the user once: a second time the caller gets the failure.
   const asked = decided ? undefined : elicitation(server, context, answer);
   return asked ?? toolResultOf(answer, fields, faultyMeta);
 }
 
 async function invoke(
-  { desk, context }: Conversation,
+  { gateway, context }: Conversation,
   input: InputOf<'invoke'>,
 ): Promise<{ answer: InvokeAnswer | FailureAnswer; fields?: readonly string[] | undefined }> {
-  const manifest = await desk.manifest();
+  const manifest = await gateway.manifest();
   if (isFailure(manifest)) return { answer: manifest };
   const declared = declaredIn(manifest, input.capability);
   const modes = declared?.response_modes ?? ['unary'];
   const sink = progressSink(context);
   const stream = modes.includes('streaming') && (sink !== undefined || !modes.includes('unary'));
-  const answer = await desk.ask('invoke', { ...input, stream }, sink);
+  const answer = await gateway.ask('invoke', { ...input, stream }, sink);
   return { answer, fields: declared?.output.fields };
 }
 
-/** A name that every object answers to is no capability for that. */
+/** Own properties only: "constructor" is not a capability. */
 function declaredIn({ capabilities }: Manifest, name: string): CapabilityDeclaration | undefined {
   return Object.hasOwn(capabilities, name) ? capabilities[name] : undefined;
 }
 
 /**
- * A call as the service is asked it. Whatever the values are: the schema of the operation says what is
- * wrong with them. A name of ours that is unknown stays among the parameters, where it is refused.
+ * The input of `invoke`, with unchecked values: the schema of the operation finds what is
+ * wrong with them. An unknown reserved name stays a parameter, which the service refuses.
  */
 function callOf(capability: string, sent: JsonObject, meta: SortedMeta): InputOf<'invoke'> {
   const {
@@ -111,9 +116,9 @@ function callOf(capability: string, sent: JsonObject, meta: SortedMeta): InputOf
     ...parameters
   } = sent;
   const { fields, unknown } = meta;
-  const said = { approval_grant, idempotency_key, ...fields };
+  const given = { approval_grant, idempotency_key, ...fields };
   return {
-    ...(said as Partial<InputOf<'invoke'>>),
+    ...(given as Partial<InputOf<'invoke'>>),
     capability,
     parameters: { ...parameters, ...unknown },
     continue_approved: true,

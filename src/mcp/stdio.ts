@@ -1,9 +1,9 @@
 /**
- * MCP over a pair of pipes: one caller, for as long as the input lasts.
+ * MCP over standard input and output: one caller, until the input ends.
  *
- * Lines are bounded and read strictly before the protocol sees them; one that cannot be read is
- * answered with an error and skipped, and the conversation goes on. When the input ends, calls that
- * run are answered first, for as long as a client waits that wants to be rid of its child.
+ * Bounds lines and parses them strictly before the MCP package gets them. A line that cannot be read is
+ * answered with an error and skipped. When the input ends, running calls
+ * are answered first, within the time that clients wait for a child process to exit.
  *
  * @module
  */
@@ -19,12 +19,12 @@ import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/s
 import { BODY_LIMITS, readJson } from '../domain/wire/json.ts';
 import type { Platform } from '../platform.ts';
 import { createLineCutter, type Line } from '../service/pace/lines.ts';
-import type { Desk } from './desk.ts';
+import type { Gateway } from './gateway.ts';
 import { metaFault } from './meta.ts';
 import { createMcpServer } from './server.ts';
 import { createUnanswered, type Unanswered } from './unanswered.ts';
 
-/** Milliseconds. A call that takes longer ends at the service all the same, and is recorded there. */
+/** In milliseconds. A longer call still ends at the service and is recorded there. */
 const LAST_ANSWERS_MS = 10_000;
 
 export interface Pipes {
@@ -33,13 +33,13 @@ export interface Pipes {
 }
 
 export interface PipedServer {
-  /** Resolves when the input has ended and what was asked is answered, or the client has left. */
+  /** Resolves when the input has ended and all requests are answered, or the client has left. */
   readonly ended: Promise<void>;
   close(): Promise<void>;
 }
 
 export function serveMcpOverPipes(
-  desk: Desk,
+  gateway: Gateway,
   { input, output }: Pipes,
   platform: Platform,
   onError: (error: Error) => void,
@@ -58,8 +58,8 @@ export function serveMcpOverPipes(
   lines.once('close', end);
   const transport = new StdioServerTransport(lines, output);
   const send = transport.send.bind(transport);
-  transport.send = (message) => send(message).finally(() => unanswered.said(message));
-  const handle = serveStdio(() => createMcpServer(desk, platform), {
+  transport.send = (message) => send(message).finally(() => unanswered.answered(message));
+  const handle = serveStdio(() => createMcpServer(gateway, platform), {
     transport,
     onerror: onError,
     maxSubscriptions: 0,
@@ -77,7 +77,7 @@ interface Lines {
   readonly unanswered: Unanswered;
 }
 
-/** The lines that are JSON and not too long. They end when what they asked is answered. */
+/** Passes on the lines that are JSON and not too long. Ends when all requests are answered. */
 async function* readableLines({ input, refuse, unanswered }: Lines): AsyncGenerator<Buffer> {
   for await (const line of linesOf(input)) {
     if ('tooLong' in line) {
@@ -93,12 +93,12 @@ async function* readableLines({ input, refuse, unanswered }: Lines): AsyncGenera
     }
     if (!isMessage(reading.value)) {
       const fault = metaFault(reading.value);
-      const message = fault ?? 'Cannot read the line: it is no message of JSON-RPC';
+      const message = fault ?? 'Cannot read the line: it is not a message of JSON-RPC';
       refuse(ProtocolErrorCode.InvalidRequest, message);
       continue;
     }
     if (!unanswered.heard(reading.value)) {
-      // Under its own id this would pass for the answer to the request that runs.
+      // With its own id the client would take this error for the answer to the running request.
       const { id } = reading.value as { id: unknown };
       const message = `Cannot take a second request ${JSON.stringify(id)}: the first still runs`;
       refuse(ProtocolErrorCode.InvalidRequest, message);

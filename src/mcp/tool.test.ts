@@ -147,7 +147,7 @@ for (const [type, advised] of [
 
 test('adviceOn() names what it takes, who grants it, when, and what to choose from', () => {
   const text = adviceOn(
-    failure('clarification_required', 'Cannot go on', {
+    failure('clarification_required', 'Cannot continue', {
       requires: ['a.read'],
       grantable_by: 'human:ann',
       estimated_availability: 'PT5S',
@@ -156,8 +156,8 @@ test('adviceOn() names what it takes, who grants it, when, and what to choose fr
   );
 
   assert.deepEqual(text.split('\n').slice(2), [
-    'It takes: a.read.',
-    'Who can grant it: human:ann.',
+    'Needed: a.read.',
+    'Can be granted by: human:ann.',
     'When: in PT5S.',
     'Input "who" is ambiguous; choose one of ["Ann","Anna"].',
   ]);

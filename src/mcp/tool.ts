@@ -1,8 +1,8 @@
 /**
- * A capability as a tool: its name, what it says to a model, its input schema and its hints.
+ * Describes a capability as a tool: name, description, input schema and hints.
  *
- * Pure, and made from the declaration alone. Which capabilities a caller sees as tools is the
- * service's to say; what a call may carry is still checked by the service, whatever a schema says.
+ * Pure: uses the declaration alone. The service decides which capabilities a caller sees as
+ * tools, and checks every call again, whatever the schema allows.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { defaultApplies } from '../domain/invocation/inputs.ts';
 import type { CapabilityDeclaration, Input, SideEffectType } from '../protocol/capability.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
 
-/** As tools are listed. */
+/** As `tools/list` returns them. */
 export interface CapabilityTool {
   name: string;
   description: string;
@@ -20,9 +20,9 @@ export interface CapabilityTool {
   annotations: { readOnlyHint: boolean; destructiveHint: boolean; idempotentHint: boolean };
 }
 
-/** Carries the grant of an approval on the call that continues. */
+/** The approval grant of the call that continues. */
 export const GRANT_PARAMETER = 'svc_approval_grant';
-/** Names a call, so that sending it again does not do it again. */
+/** The idempotency key of a call. */
 export const KEY_PARAMETER = 'svc_idempotency_key';
 
 export function toolOf(name: string, capability: CapabilityDeclaration): CapabilityTool {
@@ -93,7 +93,7 @@ function approvalText(people: number): string {
 }
 
 function inputSchemaOf(capability: CapabilityDeclaration): CapabilityTool['inputSchema'] {
-  // What the service derives by itself is refused when a caller names it.
+  // The service refuses a derived input when a caller sends it.
   const inputs = capability.inputs.filter(({ resolution }) => resolution?.mode !== 'actor_policy');
   const properties = Object.fromEntries(
     inputs.map((input) => [input.name, propertyOf(input, capability)]),
@@ -147,7 +147,7 @@ function inputText(
     .join('. ');
 }
 
-/** A model should not be made to invent what the service would resolve or ask for. */
+/** Inputs that the service resolves or asks for are optional, so that a model need not invent a value. */
 function isNeeded(input: Input): boolean {
   const { required, resolution } = input;
   if (!required || defaultApplies(input) || resolution?.on_missing !== undefined) return false;
@@ -165,8 +165,8 @@ function reservedProperties({ approval, side_effect }: CapabilityDeclaration): J
 }
 
 /**
- * Of the whole answer, a failure's too: clients of the first generation hold errors against it as well.
- * Every declared field is there; one that the handler left out is null (`result.ts`).
+ * Covers failures too, because clients of the first generation validate errors against it as well.
+ * Requires every declared field; one that the handler left out is null (`result.ts`).
  */
 function outputSchemaOf({ output }: CapabilityDeclaration): CapabilityTool['outputSchema'] {
   const { type, fields } = output;
@@ -187,10 +187,10 @@ function outputSchemaOf({ output }: CapabilityDeclaration): CapabilityTool['outp
   };
 }
 
-/** A declaration names the fields of an output and says nothing of their types. */
+/** A declaration names the fields of an output, without types. */
 const ANY_VALUE: JsonObject = {};
 
-/** What a program acts on; the whole of it is in the API description. */
+/** The fields that a program acts on; the API description has all. */
 const FAILURE: JsonObject = {
   type: 'object',
   description: 'Why the call was refused or failed, and what to do next',

@@ -25,13 +25,13 @@ test('settled() waits for the last answer, and for no answer to what was called 
   });
   const params = { requestId: 3 };
   unanswered.heard({ jsonrpc: '2.0', method: 'notifications/cancelled', params });
-  unanswered.said({ jsonrpc: '2.0', id: 2, error: { code: -32_601, message: 'no' } });
+  unanswered.answered({ jsonrpc: '2.0', id: 2, error: { code: -32_601, message: 'no' } });
   // A question to the client is no answer to it.
-  unanswered.said(request(1));
+  unanswered.answered(request(1));
   await Promise.resolve();
   assert.equal(isSettled, false);
 
-  unanswered.said(result(1));
+  unanswered.answered(result(1));
   await settled;
 });
 
@@ -58,6 +58,6 @@ test('heard() takes no second request under an id until the first has its answer
   assert.equal(unanswered.heard(request(1)), true);
   assert.equal(unanswered.heard(request(1)), false);
   assert.equal(unanswered.heard(request(2)), true);
-  unanswered.said(result(1));
+  unanswered.answered(result(1));
   assert.equal(unanswered.heard(request(1)), true);
 });

@@ -1,5 +1,5 @@
 /**
- * Requests that were read and have no answer yet, so that the end of an input need not lose one.
+ * Tracks requests without an answer, so that they can be answered after the input ends.
  *
  * @module
  */
@@ -16,15 +16,15 @@ import type { Platform } from '../platform.ts';
 
 export interface Unanswered {
   /**
-   * Notes a message of the client: a request, or that it no longer wants an answer. False for a
-   * request whose id is that of another without an answer: nobody could tell their answers apart.
+   * Notes a message of the client: a request or a cancellation. Returns false for a
+   * request with the id of another unanswered one, because a client could not distinguish their answers.
    */
   heard(message: unknown): boolean;
-  /** Notes a message to the client. */
-  said(message: unknown): void;
-  /** Resolves when every request has its answer, nobody is there to have one, or time is up. */
+  /** Notes a message that was sent to the client. */
+  answered(message: unknown): void;
+  /** Resolves when every request is answered, the client has left, or the time is up. */
   settled(withinMs: number): Promise<void>;
-  /** Says that nobody is there any more. */
+  /** Notes that the client has left. */
   forget(): void;
 }
 
@@ -46,7 +46,7 @@ export function createUnanswered({ after, cancel }: Platform): Unanswered {
       }
       return true;
     },
-    said(message) {
+    answered(message) {
       if (isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message)) close(message.id);
     },
     async settled(withinMs) {

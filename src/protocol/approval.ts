@@ -1,7 +1,7 @@
 /**
  * Approvals: the pending record, the decision, and the signed grant.
  *
- * Requests are strict: a misspelt bound of a grant must never be dropped.
+ * Request schemas are strict: a misspelt bound of a grant must not be ignored.
  *
  * @module
  */
@@ -30,11 +30,11 @@ import {
   text,
 } from './primitives.ts';
 
-/** A page of requests carries parameters and previews, so it is smaller than a page of entries. */
+/** A page of requests contains parameters and previews, so it has fewer items than a page of entries. */
 export const APPROVAL_PAGE_MAX = 100;
 const APPROVAL_PAGE_DEFAULT = 50;
 
-/** Longer waits are cut: proxies between us and the caller give up after about a minute. */
+/** In seconds. Longer waits are cut, because proxies give up after about a minute. */
 export const WAIT_SECONDS_MAX = 60;
 
 export const ApprovalStatus = z.enum(['pending', 'approved', 'denied', 'expired']);
@@ -43,7 +43,7 @@ export type ApprovalStatus = z.infer<typeof ApprovalStatus>;
 export const Approval = z.object({ approver: Principal, approved_at: Timestamp });
 export type Approval = z.infer<typeof Approval>;
 
-/** What a grant will be: the first approver proposes it, the others approve it as it stands. */
+/** The terms of a grant: the first approver proposes them, the others approve them unchanged. */
 export const GrantTerms = z.object({
   grant_type: GrantType,
   session_id: CallerId.nullable(),
@@ -53,8 +53,8 @@ export const GrantTerms = z.object({
 export type GrantTerms = z.infer<typeof GrantTerms>;
 
 /**
- * Who asked. `chain` is the digest of the chain of principals, from the root principal down to the
- * subject; what an older version of the service kept has none.
+ * The requester. `chain` is the digest of the chain of principals, from the root principal down to the
+ * subject; requests stored by an older version have none.
  */
 const Requester = z.object({
   subject: Principal,
@@ -62,7 +62,7 @@ const Requester = z.object({
   chain: Digest.optional(),
 });
 
-/** What callers wrote, with every character that is known to hide or mislead made visible. */
+/** Texts of callers, with invisible and misleading characters made visible. */
 export const SafeForm = z.object({
   parameters: JsonObject,
   preview: JsonObject.nullable(),
@@ -98,7 +98,7 @@ export const ApprovalRequest = z.object({
 });
 export type ApprovalRequest = z.infer<typeof ApprovalRequest>;
 
-/** Reserved for what the policy decides at run time, so positivity is all that syntax can ask. */
+/** The policy bounds these values at run time; the schema only requires positive numbers. */
 export const GrantRequest = z.strictObject({
   approval_request_id: text(ID_LENGTH_MAX),
   grant_type: GrantType,
@@ -128,7 +128,7 @@ export const Grant = z.object({
 });
 export type Grant = z.infer<typeof Grant>;
 
-/** Below the quorum an approver gets the state so far instead of a grant, with status 202. */
+/** Before the last required approval, an approver gets the state so far instead of a grant, with status 202. */
 export const QuorumAnswer = z.object({
   approval_request_id: ApprovalRequestId,
   status: z.literal('pending'),

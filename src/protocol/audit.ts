@@ -1,5 +1,5 @@
 /**
- * The log as it is read: entries, queries, checkpoints and proofs.
+ * The log on the wire: entries, queries, checkpoints and proofs.
  *
  * @module
  */
@@ -31,7 +31,7 @@ import {
   text,
 } from './primitives.ts';
 
-/** A page has at most 1 MiB too, so it may end before its limit; `next_cursor` says whether more follow. */
+/** A page has at most 1 MiB, so it may have fewer items than its limit; `next_cursor` shows whether more follow. */
 export const AUDIT_PAGE_MAX = 1_000;
 const AUDIT_PAGE_DEFAULT = 50;
 
@@ -60,7 +60,7 @@ export const EntryType = z.enum([
 ]);
 export type EntryType = z.infer<typeof EntryType>;
 
-/** `refused`: nothing ran. `failed`: it ran and its failure is known. `indeterminate`: nobody knows. */
+/** `refused`: nothing ran. `failed`: it ran and failed. `indeterminate`: the outcome is unknown. */
 export const EntryState = z.enum(['completed', 'failed', 'refused', 'indeterminate']);
 export type EntryState = z.infer<typeof EntryState>;
 
@@ -70,7 +70,7 @@ export const AuditEntry = z.object({
   entry_type: EntryType,
   invocation_id: InvocationId.nullable(),
   capability: z.string().nullable(),
-  /** Null once retention erased it. */
+  /** Null after retention erased it. */
   actor_key: Principal.nullable(),
   root_principal: Principal.nullable(),
   event_class: EventClass,
@@ -88,19 +88,19 @@ export const AuditEntry = z.object({
   cost_actual: Money.nullable(),
   stream_summary: StreamSummary.nullable(),
   detail: z.record(z.string(), z.unknown()).nullable(),
-  /** How long the entry is kept, where its capability says so. */
+  /** The retention that the capability declares, if any. */
   retention: Duration.nullable(),
   timestamp: Timestamp,
   leaf_hash: HexHash,
   leaf: z.base64().optional(),
-  /** The bytes whose digest the leaf has in place of the personal fields. */
+  /** The bytes of the personal fields; the leaf has their digest. */
   personal: z.base64().optional(),
-  /** What retention has erased: the personal fields, or everything but place and hash. */
+  /** What retention has erased: the personal fields, or everything but index and hash. */
   erased: z.enum(['personal', 'contents']).optional(),
 });
 export type AuditEntry = z.infer<typeof AuditEntry>;
 
-/** Strict: a misspelt filter would show more than was asked for. */
+/** Strict: a misspelt filter would return more than requested. */
 export const AuditQuery = z.strictObject({
   capability: optional(text(ID_LENGTH_MAX, 0)),
   since: optional(Moment),
@@ -116,7 +116,7 @@ export const AuditQuery = z.strictObject({
 export type AuditQuery = z.output<typeof AuditQuery>;
 
 export const AuditAnswer = z.object({
-  /** Fewer than `limit` where more would not fit into 1 MiB; none, with a cursor, after a long search. */
+  /** Fewer than `limit` if more do not fit into 1 MiB; none, with a cursor, after a long search. */
   entries: z.array(AuditEntry),
   count: z.int().nonnegative(),
   next_cursor: NextCursor,

@@ -1,8 +1,8 @@
 /**
- * Capability declarations: what a service says it can do, as its manifest publishes it.
+ * Capability declarations, as a service publishes them in its manifest.
  *
- * Strict, so that a misspelt field of a declaration stops the start instead of being dropped. Rules
- * that look at two fields or two capabilities are the catalog's (`domain/catalog/catalog.ts`).
+ * Strict, so that a misspelt field of a declaration stops the start instead of being ignored. Rules
+ * that compare two fields or two capabilities are in the catalog (`domain/catalog/catalog.ts`).
  *
  * @module
  */
@@ -44,7 +44,7 @@ export const ResolutionBehavior = z.enum([
 ]);
 export type ResolutionBehavior = z.infer<typeof ResolutionBehavior>;
 
-/** An identifier of a catalog or resolver: a name, never a place for a secret. */
+/** The name of a catalog or resolver. It is public, so it must not be a secret. */
 export const Reference = z
   .string()
   .regex(/^[A-Za-z][A-Za-z0-9_.:/-]{0,127}$/, 'expected an identifier, not a value');
@@ -103,7 +103,7 @@ export const FinancialCost = z.strictObject({
 export const Cost = z.strictObject({
   certainty: CostCertainty,
   financial: FinancialCost.optional(),
-  // The resource hints are the author's own words, so their names are open.
+  // The author chooses the names of resource hints.
   compute: z.looseObject({ expected_duration: Duration.optional() }).optional(),
   determined_by: z.string().optional(),
 });
@@ -169,7 +169,7 @@ export type Observability = z.infer<typeof Observability>;
 export const ResponseMode = z.enum(['unary', 'streaming']);
 export type ResponseMode = z.infer<typeof ResponseMode>;
 
-/** An agent reads them all before it decides what to do; more are one failure with different details. */
+/** Agents read all of them; more types are better expressed as one type with different details. */
 const FAILURE_TYPES_MAX = 32;
 
 export const CapabilityDeclaration = z.strictObject({
@@ -202,19 +202,19 @@ export const CapabilityDeclaration = z.strictObject({
   principal_classes: z.array(PrincipalClass).min(1).optional(),
   max_delegation_depth: z.int().nonnegative().optional(),
   rate_limit: RateLimit.optional(),
-  /** What follows when the handler reports more than was reserved. By default only debt and an alarm. */
+  /** What happens when the handler reports more than was reserved. By default only a debt and an alarm. */
   on_overrun: z.literal('freeze').optional(),
   approval: ApprovalDeclaration.optional(),
-  /** Failures that its handler names beside those of the protocol. */
+  /** Failure types of the handler, in addition to those of the protocol. */
   failure_types: z.array(FailureDeclaration).min(1).max(FAILURE_TYPES_MAX).optional(),
 });
 export type CapabilityDeclaration = z.infer<typeof CapabilityDeclaration>;
-/** As an author writes it: what has a default may be left out. */
+/** A declaration as written: fields with a default may be absent. */
 export type DeclaredCapability = z.input<typeof CapabilityDeclaration>;
 export type DeclaredInput = z.input<typeof Input>;
 export type DeclaredApproval = z.input<typeof ApprovalDeclaration>;
 
-/** A declaration together with the name it stands under in the manifest. */
+/** A declaration with its name in the manifest. */
 export interface Capability extends CapabilityDeclaration {
   readonly name: string;
 }

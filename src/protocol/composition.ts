@@ -1,5 +1,5 @@
 /**
- * Composition: how a declaration says that one capability is made of several.
+ * Composition: the part of a declaration that makes one capability of several steps.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 import * as z from 'zod';
 import { CapabilityName, FieldName, JsonObject } from './primitives.ts';
 
-/** More steps than this is a program, and a program belongs into a handler. */
+/** A longer sequence belongs into a handler. */
 export const COMPOSITION_STEPS_MAX = 16;
 
 /** `$.input.a.b` or `$.steps.<id>.output.a.b`: own properties, by name. */

@@ -1,10 +1,10 @@
 /**
- * Exports: a log, or one's own trail in it, as a file that can be verified without the service.
+ * Exports: a log, or a caller's trail in it, as a file that verifies without the service.
  *
- * JSON lines, each in canonical form (RFC 8785), so that no byte can be changed without changing
- * what is said. The first line is a header. In a log the entries follow in their order, and each
- * checkpoint stands right after the last entry it covers; in a trail each entry stands with its
- * proof under the one checkpoint of the header, or under one of its own where it is of a log that an
+ * JSON lines, each in canonical form (RFC 8785), so that every changed byte changes
+ * the content. The first line is a header. In a log the entries follow in order, and each
+ * checkpoint follows the last entry it covers; in a trail each entry has its
+ * proof under the checkpoint of the header, or under its own checkpoint if it is of a log that an
  * operator has ended.
  *
  * @module
@@ -18,7 +18,7 @@ import { Jwks, PublicKey } from './trust.ts';
 export const LOG_FORMAT = 'writ-log/1';
 export const TRAIL_FORMAT = 'writ-trail/1';
 
-/** Strict, because what nobody knows nobody verifies. */
+/** Strict, because a verifier would ignore unknown fields. */
 const ExportedCheckpoint = z.strictObject(Checkpoint.shape);
 const ExportedDetail = z.strictObject({
   ...Checkpoint.shape,
@@ -27,7 +27,7 @@ const ExportedDetail = z.strictObject({
 });
 export type ExportedDetail = z.infer<typeof ExportedDetail>;
 
-/** The keys are as the service published them: a convenience, and no reason to believe them. */
+/** The published keys, for convenience; they still need to be pinned. */
 const ExportedJwks = z.strictObject({
   keys: z.array(z.strictObject(PublicKey.shape)).min(1),
   svc_successors: Jwks.shape.svc_successors,
@@ -54,7 +54,7 @@ export type TrailHeader = z.infer<typeof TrailHeader>;
 export const ExportHeader = z.discriminatedUnion('format', [LogHeader, TrailHeader]);
 export type ExportHeader = z.infer<typeof ExportHeader>;
 
-/** An entry is held against its leaf, which is stricter than a schema. */
+/** The verifier compares an entry with its leaf, which is stricter than a schema. */
 export const LogLine = z.union([
   z.strictObject({ entry: JsonObject }),
   z.strictObject({ checkpoint: z.union([ExportedCheckpoint, ExportedDetail]) }),

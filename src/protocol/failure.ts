@@ -1,5 +1,5 @@
 /**
- * The failure object as it travels, and the closed sets its fields are drawn from.
+ * The failure object on the wire, and the closed sets of its fields.
  *
  * @module
  */
@@ -64,7 +64,7 @@ export const FailureType = z.enum([
 export type FailureType = z.infer<typeof FailureType>;
 
 /**
- * A type that a capability declares for its own failures. The form alone does not tell it from a type of the
+ * A failure type that a capability declares. Its form does not distinguish it from a type of the
  * protocol: the catalog refuses declarations that shadow one.
  */
 export const OwnFailureType = z
@@ -138,7 +138,7 @@ export const GrantPolicy = z.strictObject({
 });
 export type GrantPolicy = z.infer<typeof GrantPolicy>;
 
-/** One input that a person or an application has to settle before the call can run. */
+/** One input that the caller must provide before the call can run. */
 export const Clarification = z.object({
   input: FieldName,
   reason: z.enum(['missing', 'ambiguous', 'unresolved']),

@@ -26,7 +26,7 @@ import {
 
 /** What a dry run takes: the call itself, without the fields that only matter when it runs. */
 export const TestRequest = z.object({
-  // Any text: what no capability can be called is answered like what none is called.
+  // Any text: an impossible name gets the same answer as an unknown one.
   capability: text(ID_LENGTH_MAX, 0),
   parameters: JsonObject,
   client_reference_id: optional(CallerId),
@@ -34,7 +34,7 @@ export const TestRequest = z.object({
   parent_invocation_id: optional(InvocationId),
   upstream_service: optional(CallerId),
   approval_grant: optional(text(ID_LENGTH_MAX)),
-  /** Where no grant is named: continue with one that waits for this very call, if there is one. */
+  /** Without `approval_grant`: continue with a grant for exactly this call, if there is one. */
   continue_approved: optional(z.boolean()),
   stream: optional(z.boolean()).transform((stream) => stream ?? false),
 });
@@ -58,7 +58,7 @@ export const BudgetContext = z.object({
 });
 export type BudgetContext = z.infer<typeof BudgetContext>;
 
-/** Names the entry that this answer left in the log, so that it can be looked for later. */
+/** The receipt: names the log entry of this answer, so that the caller can verify it later. */
 export const Receipt = z.object({ entry_id: EntryId, leaf_hash: HexHash });
 export type Receipt = z.infer<typeof Receipt>;
 
@@ -94,7 +94,7 @@ export type InvokeSuccess = z.infer<typeof InvokeSuccess>;
 export const InvokeFailure = InvocationIds.extend({
   success: z.literal(false),
   failure: Failure,
-  /** The call was admitted and is settled as one that changed nothing. Absent, nothing is said. */
+  /** The call was admitted and had no effect. Absent, the effect is unknown. */
   effect: z.literal('none').optional(),
   budget_context: BudgetContext.optional(),
   audit: Receipt.optional(),
@@ -121,7 +121,7 @@ export const StreamEvent = z.discriminatedUnion('event', [
 ]);
 export type StreamEvent = z.infer<typeof StreamEvent>;
 
-/** `would_be_admitted` speaks of the checks: a handler may still fail, and state may change meanwhile. */
+/** `would_be_admitted` is the result of the checks: a handler may still fail, and state may change. */
 export const TestAnswer = InvocationIds.extend({
   would_be_admitted: z.boolean(),
   capability: CapabilityName,

@@ -1,5 +1,5 @@
 /**
- * The codes of errors that JSON-RPC 2.0 reserves, for every transport that speaks it.
+ * The reserved error codes of JSON-RPC 2.0, for every transport that uses it.
  *
  * @module
  */

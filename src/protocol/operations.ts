@@ -1,7 +1,7 @@
 /**
- * The operations: everything a caller can ask, once, for every transport.
+ * The operations table: every operation of a service, for every transport.
  *
- * A row says what the operation is called, where it lives in HTTP, what it accepts and answers, and
+ * A row has the name of the operation, its HTTP route, its request and answer schemas, and
  * where each field of the request comes from. HTTP routes, stdio methods (`svc.<name>`), the typed
  * client and the API description are read from this table; to add an operation, add a row. Which
  * rows a service offers is decided by the service, which binds a method to each.
@@ -19,12 +19,12 @@ import { Nothing } from './primitives.ts';
 import * as token from './token.ts';
 import * as trust from './trust.ts';
 
-/** Who may ask. `bearer` leaves to the operation which of the two kinds of proof it takes. */
+/** Who may call. With `bearer` the operation decides whether it takes a credential, a token or both. */
 export type Authentication = 'none' | 'optional' | 'bearer' | 'token';
 
 export interface Operation {
   readonly method: 'GET' | 'POST';
-  /** `{field}` stands for a field of the request. */
+  /** `{field}` is a field of the request. */
   readonly path: `/${string}`;
   readonly auth: Authentication;
   /** The name under which discovery advertises the path. */
@@ -32,7 +32,7 @@ export interface Operation {
   readonly summary: string;
   readonly request: z.ZodType;
   readonly response: z.ZodType;
-  /** Where the fields come from that stand neither in the path nor in a header. */
+  /** Where HTTP carries the fields that are neither in the path nor in a header. */
   readonly rest: 'query' | 'body';
   /** Fields that HTTP carries in a header; other transports carry them beside the rest. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -226,7 +226,7 @@ export const operations = {
 
 export type OperationName = keyof typeof operations;
 export type RequestOf<Name extends OperationName> = z.output<(typeof operations)[Name]['request']>;
-/** What a caller writes: fields that have a default may be left out. */
+/** The input of a caller: fields with a default may be absent. */
 export type InputOf<Name extends OperationName> = z.input<(typeof operations)[Name]['request']>;
 export type AnswerOf<Name extends OperationName> = z.output<(typeof operations)[Name]['response']>;
 

@@ -37,7 +37,7 @@ const Target = {
   root_principal: optional(Principal),
 };
 
-/** The whole service has no name to give; everything smaller must be named. */
+/** A target is required, except for the whole service. */
 function namesItsTarget({ what, target }: { what: FreezeTarget; target?: string | undefined }) {
   return (what === 'service') === (target === undefined);
 }
@@ -106,10 +106,10 @@ export const Freeze = z.object({
 });
 export type Freeze = z.infer<typeof Freeze>;
 
-/** A page has at most 1 MiB too, so it may end before its limit. */
+/** A page has at most 1 MiB, so it may have fewer items than its limit. */
 const FREEZE_PAGE_MAX = 1_000;
 
-/** In characters: holds a target with a principal, whatever its characters, as the place to go on from. */
+/** In characters: fits a target with a principal of any characters. */
 const FREEZE_CURSOR_MAX = 4_096;
 
 const FreezeCursor = cursorOf(FREEZE_CURSOR_MAX);
@@ -129,7 +129,7 @@ export type FrozenAnswer = z.infer<typeof FrozenAnswer>;
 export const UnfreezeAnswer = z.object({ lifted: z.boolean() });
 export type UnfreezeAnswer = z.infer<typeof UnfreezeAnswer>;
 
-/** A call that was admitted and whose outcome nobody recorded. Its money stays charged. */
+/** A call that was admitted and whose outcome is not recorded. It stays charged. */
 export const IndeterminateInvocation = z.object({
   invocation_id: InvocationId,
   capability: CapabilityName,

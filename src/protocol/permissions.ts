@@ -1,5 +1,5 @@
 /**
- * Permissions: what a token may do, what stands in the way, and what would lift it.
+ * Permissions: what a token may do, what it lacks, and how to obtain that.
  *
  * @module
  */

@@ -1,7 +1,7 @@
 /**
- * Wire primitives: the forms that names, times, amounts and ids take wherever they travel.
+ * Wire primitives: the schemas of names, times, amounts and ids.
  *
- * A form is syntax only. Whether a principal may act or a scope covers another is decided in
+ * Syntax only. Whether a principal may act or a scope covers another is decided in
  * `domain/`.
  *
  * @module
@@ -12,13 +12,13 @@ import * as z from 'zod';
 /** Decision of the limits page: ids of callers are counted in code points, not UTF-16 units. */
 export const ID_LENGTH_MAX = 256;
 
-/** A scope longer than this is no name any more, and tokens carry up to 64 of them in a header. */
+/** In characters. A token in a header carries up to 64 scopes. */
 export const SCOPE_LENGTH_MAX = 128;
 
 /** Keeps a token below the 8 KiB that a header may take. */
 export const SCOPES_PER_TOKEN_MAX = 64;
 
-/** Long enough for a sentence about one decision; the log keeps it for good. */
+/** Long enough for a sentence about one decision; the log stores it. */
 export const REASON_LENGTH_MAX = 1_000;
 
 /** An optional field of a request. Decision 0002: `null` means the same as leaving it out. */
@@ -36,16 +36,16 @@ const MOMENT = new RegExp(
 const FIRST_MOMENT = Date.parse('0000-01-01T00:00:00Z');
 const LAST_MOMENT = Date.parse('9999-12-31T23:59:59.999Z');
 
-/** A moment as a caller writes it: a date, minutes or seconds. Without a zone it is UTC. */
+/** A time as a caller writes it: a date, minutes or seconds. Without a zone it is UTC. */
 export const Moment = z
   .string()
   .regex(MOMENT, 'expected a moment such as "2026-12-01" or "2026-12-01T09:30:00Z"')
   .transform((text) => {
     const isDay = !text.includes('T');
-    // Engines read a time without a zone as one of the place where they run.
+    // JavaScript reads a time without a zone as local time.
     const hasZone = isDay || /(?:Z|[+-]\d\d:\d\d)$/.test(text);
     const time = Date.parse(hasZone ? text : `${text}Z`);
-    // A zone can lead out of the years that a timestamp has; nothing happened there.
+    // An offset can lead out of the years that a timestamp can have.
     return new Date(Math.min(Math.max(time, FIRST_MOMENT), LAST_MOMENT)).toISOString();
   });
 
@@ -68,7 +68,7 @@ export type PrincipalClass = z.infer<typeof PrincipalClass>;
 
 const CLASSES = PrincipalClass.options.join('|');
 
-/** In any case, without a flag: a pattern of JSON Schema has none. */
+/** Matches both cases without a flag, because a pattern of JSON Schema has no flags. */
 const ANY_CASE_CLASSES = CLASSES.replaceAll(
   /[a-z]/g,
   (letter) => `[${letter}${letter.toUpperCase()}]`,
@@ -92,12 +92,12 @@ export const Principal = z
     'expected "human:", "agent:", "service:" or "oidc:" and a name of at most 256 visible characters, without "*"',
   );
 
-/** The named classes; an issuer may configure others, and an unknown one sees what `default` sees. */
+/** The named classes; an issuer may configure others, and an unknown one has the disclosure of `default`. */
 export const CallerClass = z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, 'expected a lower-case word');
 
 /**
- * Words of a caller. Counted in code points, as JSON Schema counts them. What a schema cannot say by
- * itself stands in its metadata, from which the API description is made.
+ * A text of a caller. Its length counts code points, as in JSON Schema. What a schema cannot express
+ * is in its metadata, from which the API description is made.
  */
 export function text(most: number, least = 1) {
   return z
@@ -109,7 +109,7 @@ export function text(most: number, least = 1) {
     .meta({ maxLength: most });
 }
 
-/** A correlation id that a caller makes up: kept, echoed, never interpreted. */
+/** A correlation id of the caller: stored and echoed, never interpreted. */
 export const CallerId = text(ID_LENGTH_MAX);
 
 /** Names a capability in paths, scopes (`approver:<capability>`) and tool lists. */
@@ -132,7 +132,7 @@ export const ServiceId = z
     'expected letters, digits, "_", ".", ":", "/" or "-"',
   );
 
-/** Semantic version 2.0.0, without build metadata: two builds of one contract are one contract. */
+/** Semantic version 2.0.0, without build metadata, which does not change a contract. */
 export const SemanticVersion = z
   .string()
   .max(64)
@@ -162,7 +162,7 @@ export const GrantId = z.string().regex(/^gnt_[0-9a-f]{32}$/, 'expected a grant 
 export const CheckpointId = z.string().regex(/^ckpt-[0-9a-f]{32}$/, 'expected a checkpoint id');
 export const EntryId = z.string().regex(/^ent_[0-9a-f]{32}$/, 'expected an entry id');
 
-/** ISO 4217 form: what is stored or declared is read although a later table may lack its code. */
+/** The form of ISO 4217 codes only: stored amounts stay readable if a later table lacks their code. */
 export const Currency = z.string().regex(/^[A-Z]{3}$/, 'expected an ISO 4217 code such as "USD"');
 
 /** Syntax only; the decimals a currency has are checked by `domain/values/money.ts`. */
@@ -182,7 +182,7 @@ export const Reason = text(REASON_LENGTH_MAX)
   .regex(/\S/, 'expected a reason')
   .transform((reason) => reason.trim());
 
-/** A request without fields. What else is sent is ignored. */
+/** A request without fields. Other fields are ignored. */
 export const Nothing = z.object({});
 
 /** A page size: a positive whole number, as a number or as a query's text, cut to `most`. */
@@ -193,19 +193,19 @@ export function pageSize(most: number, fallback: number) {
   );
 }
 
-/** An opaque place in a listing, as an earlier page gave it. */
+/** An opaque cursor of an earlier page. */
 export const Cursor = cursorOf(ID_LENGTH_MAX);
 
 export function cursorOf(lengthMax: number) {
   return z
     .string()
     .max(lengthMax)
-    .regex(/^[A-Za-z0-9_-]+$/, 'expected a cursor of an earlier page');
+    .regex(/^[A-Za-z0-9_-]+$/, 'expected a cursor from an earlier page');
 }
 
 export const NextCursor = nextOf(Cursor);
 
-/** Decision 0033: a page is bounded in bytes too, so its length says nothing about what follows. */
+/** Decision 0033: a page is bounded in bytes too, so a short page does not mean the end. */
 export function nextOf(cursor: typeof Cursor) {
   return cursor
     .nullable()
@@ -215,8 +215,8 @@ export function nextOf(cursor: typeof Cursor) {
 }
 
 /**
- * A JSON Schema about some fields of an object, as a condition or a consequence. It says that others may
- * stand beside them: some tools take a list of properties for all that there are.
+ * A JSON Schema about some fields of an object, as a condition or a consequence. It allows other fields
+ * explicitly, because some tools treat a list of properties as complete.
  */
 export function partOf<Properties extends object>(
   properties: Properties,

@@ -1,7 +1,7 @@
 /**
- * Delegation tokens: what a caller asks for, what it gets, and what the signed text claims.
+ * Delegation tokens: request, answer, and claims of the signed text.
  *
- * Requests are strict: authority is made here, and a misspelt constraint must never be dropped.
+ * Request schemas are strict: a misspelt constraint of a token must not be ignored.
  *
  * @module
  */
@@ -27,10 +27,10 @@ import {
 
 export const TTL_HOURS_DEFAULT = 2;
 
-/** The longest lifetime of a root token where nothing else is configured. */
+/** The default of the longest lifetime of a root token. */
 export const TTL_HOURS_MAX_DEFAULT = 720;
 
-/** Purpose travels inside the token, and a token has to fit into a header of 8 KiB. */
+/** The purpose is part of the token, and a token must fit into a header of 8 KiB. */
 const PURPOSE_LENGTH_MAX = 2_048;
 
 export const ConcurrentBranches = z.enum(['allowed', 'exclusive']);
@@ -40,10 +40,10 @@ const ScopeList = z
   .array(Scope)
   .min(1)
   .max(SCOPES_PER_TOKEN_MAX)
-  .refine((scopes) => new Set(scopes).size === scopes.length, { message: 'a scope stands twice' })
+  .refine((scopes) => new Set(scopes).size === scopes.length, { message: 'a scope appears twice' })
   .meta({ uniqueItems: true });
 
-/** Opaque but for the two keys that rules read. A key that is null is left out (decision 0002). */
+/** Opaque except for the two keys that rules read. A null value means absent (decision 0002). */
 export const Purpose = z
   .looseObject({ task_id: CallerId.nullish(), session_id: CallerId.nullish() })
   .transform(
@@ -54,7 +54,7 @@ export const Purpose = z
     message: `expected at most ${PURPOSE_LENGTH_MAX} characters`,
   });
 
-/** A budget that is asked for, in a currency of the table. */
+/** A requested budget, in a currency of the table. */
 const AskedBudget = Budget.extend({
   currency: z.enum([...CURRENCY_EXPONENTS.keys()], {
     error: 'expected an active ISO 4217 code such as "USD"',
@@ -89,10 +89,10 @@ export const IssueAnswer = z.object({
 });
 export type IssueAnswer = z.infer<typeof IssueAnswer>;
 
-/** A NumericDate of ours: whole seconds. */
+/** A NumericDate in whole seconds. */
 const Seconds = z.int().nonnegative();
 
-/** The claims of the JWT. Strict: a claim that we did not write is a forgery or a defect. */
+/** The claims of the JWT. Strict: an unknown claim is a forgery or a defect. */
 export const DelegationClaims = z.strictObject({
   iss: ServiceId,
   aud: ServiceId,
@@ -119,7 +119,7 @@ export type DelegationClaims = z.infer<typeof DelegationClaims>;
 export const RevokeRequest = z.strictObject({ token_id: TokenId });
 export type RevokeRequest = z.output<typeof RevokeRequest>;
 
-/** Bounds how long an answer to a revocation waits for its count: some seconds. */
+/** Bounds the time to count for the answer of a revocation to some seconds. */
 export const ENDED_COUNT_MAX = 100_000;
 
 export const RevokeAnswer = z.object({
@@ -139,7 +139,7 @@ export const TokenRequest = z.object({ token_id: TokenId });
 
 export const TokenState = z.enum(['active', 'expired', 'revoked']);
 
-/** What a holder, an ancestor's holder or an operator sees of a stored token. Never its text. */
+/** The view of a stored token for its holder, an ancestor's holder or an operator. Never contains its text. */
 export const TokenView = z.object({
   token_id: TokenId,
   state: TokenState,
@@ -154,7 +154,7 @@ export const TokenView = z.object({
   budget_spent: Amount.nullable(),
   budget_reserved: Amount.nullable(),
   budget_remaining: Amount.nullable(),
-  /** What calls under the token, or below it, cost beyond what was reserved for them. */
+  /** The cost beyond the reservation, of calls under the token or its descendants. */
   debts: z.array(Money),
   max_delegation_depth: z.int().nonnegative(),
   concurrent_branches: ConcurrentBranches,

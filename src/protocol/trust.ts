@@ -1,5 +1,5 @@
 /**
- * The trust surface: what anyone may fetch without a credential, and verify.
+ * The public documents: discovery, keys and manifest, which anyone may fetch and verify.
  *
  * @module
  */
@@ -48,11 +48,11 @@ export const Discovery = z.object({
   protocol: z.string(),
   service_id: ServiceId,
   endpoints: z.record(z.string(), Path),
-  /** Other protocols that are spoken at the same address: name to path. */
+  /** Other protocols at the same address: name to path. */
   surfaces: z.record(z.string(), Path).optional(),
-  /** None where the manifest asks for a credential. */
+  /** Empty if the manifest requires a credential. */
   capabilities: z.record(CapabilityName, CapabilitySummary),
-  /** Absent where anyone may fetch the manifest. */
+  /** Absent if the manifest is public. */
   manifest_access: z.literal('authenticated').optional(),
   trust: Trust,
   metadata_disclosure: ClassDisclosure.extend({ classes: z.array(ClassDisclosure) }).optional(),
@@ -75,7 +75,7 @@ export const PublicKey = z.object({
 });
 export type PublicKey = z.infer<typeof PublicKey>;
 
-/** A compact JWS in which a key names the one that follows it (`domain/log/successor.ts`). */
+/** A compact JWS in which a key names its successor (`domain/log/successor.ts`). */
 export const SuccessorStatement = z
   .string()
   .max(2_048)
@@ -85,8 +85,8 @@ export const SuccessorStatement = z
 export const SUCCESSOR_STATEMENTS_MAX = 128;
 
 /**
- * RFC 7517 lets a set have further members, which others pass over. Absent while no key has followed
- * another.
+ * RFC 7517 allows further members, which other readers ignore. Absent before the first
+ * rotation.
  */
 export const Jwks = z.object({
   keys: z.array(PublicKey).min(1),
@@ -120,7 +120,7 @@ export const GraphEdgeType = z.enum([
   'cross_service',
 ]);
 
-/** `service` is set on the nodes of other services that our capabilities point to. */
+/** `service` is set on nodes of other services that a capability refers to. */
 export const GraphNode = z.object({
   capability: CapabilityName,
   service: ServiceId.optional(),
@@ -143,7 +143,7 @@ export type Graph = z.infer<typeof Graph>;
 
 export const GraphRequest = z.object({ capability: text(ID_LENGTH_MAX, 0) });
 
-/** More names than a service has capabilities is no question about that service. */
+/** Bounds the request by the largest number of capabilities of a service. */
 const HANDSHAKE_CAPABILITIES_MAX = 1_000;
 
 const VersionRange = text(256);

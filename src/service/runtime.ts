@@ -34,7 +34,7 @@ import { answered } from './core/audited.ts';
 import { callerOf, createTokenReader } from './core/caller.ts';
 import { createDocuments } from './core/documents.ts';
 import { type Ask, failureOf, type Method, type Methods } from './core/operations.ts';
-import type { Parts, Watcher } from './core/parts.ts';
+import type { ServiceParts, Watcher } from './core/parts.ts';
 import { createRateLimiter } from './core/rate.ts';
 import { NO_TRACER, type Tracer, tracedStore } from './core/tracing.ts';
 import { GATED, type Gate, trustMethods } from './core/trust.ts';
@@ -57,9 +57,9 @@ import { createWorkInProgress } from './pace/work.ts';
 import { authenticStore } from './rows/authentic-store.ts';
 import { openRowLogs, type RowLogs } from './rows/row-check.ts';
 
-export interface RuntimeParts
+export interface RuntimeOptions
   extends Omit<
-    Parts,
+    ServiceParts,
     | 'identities'
     | 'readToken'
     | 'settler'
@@ -98,7 +98,7 @@ export interface Runtime {
   readonly methods: Methods;
   /** Operations that ask for a credential here, although their row asks for none. */
   readonly gated: readonly OperationName[];
-  readonly config: Parts['config'];
+  readonly config: ServiceParts['config'];
   readonly log: Logger;
   readonly platform: Platform;
   /** Where callers reach the service. */
@@ -133,7 +133,7 @@ export async function createRuntime({
   slicer,
   mark,
   ...given
-}: RuntimeParts): Promise<Runtime> {
+}: RuntimeOptions): Promise<Runtime> {
   const { definition, config, keyring, log, platform } = given;
   const external = await externalIdentities(given);
   const instanceId = newUuid(platform);
@@ -211,7 +211,7 @@ export async function createRuntime({
   };
 }
 
-function tellAll(watchers: ReadonlySet<Watcher>): Pick<Parts, 'ended' | 'overran'> {
+function tellAll(watchers: ReadonlySet<Watcher>): Pick<ServiceParts, 'ended' | 'overran'> {
   return {
     ended(invocation) {
       for (const watcher of watchers) watcher.invoked(invocation);
@@ -222,7 +222,7 @@ function tellAll(watchers: ReadonlySet<Watcher>): Pick<Parts, 'ended' | 'overran
   };
 }
 
-function recovering(parts: Parts, timing: RuntimeParts['recovery']) {
+function recovering(parts: ServiceParts, timing: RuntimeOptions['recovery']) {
   const { store, platform, instanceId, log } = parts;
   return startRecovery({
     ...timing,
@@ -236,7 +236,7 @@ function recovering(parts: Parts, timing: RuntimeParts['recovery']) {
   });
 }
 
-function paceOf({ rate_limits, principal_rate }: Parts['config']) {
+function paceOf({ rate_limits, principal_rate }: ServiceParts['config']) {
   return rate_limits === 'on' ? principal_rate : undefined;
 }
 
@@ -246,7 +246,7 @@ async function externalIdentities({
   store,
   log,
   platform,
-}: Pick<RuntimeParts, 'config' | 'store' | 'log' | 'platform'>): Promise<
+}: Pick<RuntimeOptions, 'config' | 'store' | 'log' | 'platform'>): Promise<
   ExternalIdentities | undefined
 > {
   if (oidc.length === 0) return undefined;
@@ -262,7 +262,7 @@ async function externalIdentities({
 /** Only a service that says that its log is anchored seals it. */
 async function anchored(
   parts: Pick<
-    Parts,
+    ServiceParts,
     'definition' | 'config' | 'store' | 'keyring' | 'log' | 'platform' | 'instanceId'
   > & {
     readonly logs: RowLogs;
@@ -299,14 +299,14 @@ async function anchored(
 }
 
 /** Whoever is known passes: what a caller may do with a capability is no matter of the gate. */
-function gateOf(parts: Parts): Gate | undefined {
+function gateOf(parts: ServiceParts): Gate | undefined {
   if (parts.config.manifest_access === 'public') return undefined;
   return async (ask) => answered(parts, await callerOf(parts, ask), () => undefined);
 }
 
 function authorityMethods(parts: InvokeParts): Methods {
   const answering =
-    (method: (parts: Parts, ask: Ask) => Promise<object>): Method =>
+    (method: (parts: ServiceParts, ask: Ask) => Promise<object>): Method =>
     async (ask) => ({ body: await method(parts, ask) });
   return {
     'tokens.issue': answering(issueToken),
@@ -326,7 +326,7 @@ function authorityMethods(parts: InvokeParts): Methods {
 }
 
 /** Only where something may ask for approval: elsewhere there is nothing to decide. */
-function approvalMethods(parts: Parts): Methods {
+function approvalMethods(parts: ServiceParts): Methods {
   const capabilities = [...parts.definition.catalog.capabilities.values()];
   if (!capabilities.some(({ approval }) => approval)) return {};
   return {
@@ -337,7 +337,7 @@ function approvalMethods(parts: Parts): Methods {
   };
 }
 
-async function unreadableMetrics(parts: Parts, ask: Ask): Promise<Failure | undefined> {
+async function unreadableMetrics(parts: ServiceParts, ask: Ask): Promise<Failure | undefined> {
   try {
     const judged = await callerOf(parts, ask);
     await answered(parts, judged, (caller) => refuse(notOperator(caller, 'metrics')));
@@ -347,7 +347,7 @@ async function unreadableMetrics(parts: Parts, ask: Ask): Promise<Failure | unde
   }
 }
 
-async function unready({ store, keyring, withheld }: Parts): Promise<string[]> {
+async function unready({ store, keyring, withheld }: ServiceParts): Promise<string[]> {
   const refused = withheld();
   const reasons = refused === undefined ? [] : [`log: ${refused}`];
   await store.probe().catch((error: Error) => reasons.push(`store: ${error.message}`));

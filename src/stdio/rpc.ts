@@ -1,8 +1,8 @@
 /**
- * JSON-RPC 2.0 as it travels on lines: what a line asks, and what is written in return.
+ * JSON-RPC 2.0 on lines: reads requests, and writes answers and notifications.
  *
- * Only the envelope is judged here. What stands in it is the operation's, whose refusals are results:
- * an error in the sense of JSON-RPC means that no operation was asked at all.
+ * Checks only the envelope. Refusals of an operation are results:
+ * a JSON-RPC error means that no operation ran.
  *
  * @module
  */
@@ -10,10 +10,10 @@
 import { BODY_LIMITS, isObject, type JsonLimits, readJson } from '../domain/wire/json.ts';
 import { INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR } from '../protocol/json-rpc.ts';
 
-/** As a body of HTTP, and one level for the envelope around it. */
+/** The limits of an HTTP body, with one more level for the envelope. */
 export const LINE_LIMITS: JsonLimits = { ...BODY_LIMITS, depth: BODY_LIMITS.depth + 1 };
 
-/** An id is sent back with every message of its request. */
+/** Bounds the id, which every message about its request repeats. */
 const ID_LENGTH_MAX = 256;
 
 export type RpcId = string | number;
@@ -30,7 +30,7 @@ export interface RpcError {
   readonly data?: object;
 }
 
-/** A line asks, is wrong, or says nothing that is answered. */
+/** A line is a request, is faulty, or needs no answer. */
 export type RpcReading =
   | { readonly request: RpcRequest }
   | { readonly error: RpcError; readonly id: RpcId | null; readonly method?: string | undefined }
@@ -48,7 +48,7 @@ export function readLine(bytes: Uint8Array): RpcReading {
   return readMessage(value);
 }
 
-/** What is answered to a line of which only the start is known. */
+/** The error for a line that is too long, of which only the start was kept. */
 export function readLongLine(start: Uint8Array): RpcReading {
   const before = BEFORE_PARAMS.exec(new TextDecoder().decode(start))?.groups?.members;
   const reading = readJson(new TextEncoder().encode(`{${before ?? ''}}`));
@@ -59,7 +59,7 @@ export function readLongLine(start: Uint8Array): RpcReading {
 
 const MEMBER = String.raw`\s*"(?:jsonrpc|id|method)"\s*:\s*(?:"[^"\\]*"|-?\d+)\s*`;
 
-/** Only what stands before the params is the envelope for certain. */
+/** Reads the envelope only before `params`: later text may belong to the params. */
 const BEFORE_PARAMS = new RegExp(
   String.raw`^\s*\{(?<members>${MEMBER}(?:,${MEMBER})*),\s*"params"\s*:`,
 );
@@ -90,7 +90,7 @@ function readMessage(message: Record<string, unknown>): RpcReading {
   if (typeof method !== 'string') {
     return wrong(INVALID_REQUEST, 'Cannot read "method": expected a text', known);
   }
-  // Nobody would hear what became of it, so nothing is done.
+  // A notification has no answer, so it runs nothing.
   if (id === undefined) return { ignored: 'a notification' };
   if (!isObject(params)) {
     const message = 'Cannot read "params": expected an object';
@@ -103,7 +103,7 @@ function wrong(code: number, message: string, id: RpcId | null = null): RpcReadi
   return { error: { code, message }, id };
 }
 
-/** `null` is JSON-RPC's own, for errors about lines whose id could not be read. */
+/** `null` for errors about lines whose id could not be read, as JSON-RPC requires. */
 function isId(value: unknown): value is RpcId {
   if (typeof value === 'string') return value.length > 0 && value.length <= ID_LENGTH_MAX;
   return Number.isSafeInteger(value);

@@ -1,8 +1,8 @@
 /**
- * Serving on standard input and output, for a client that starts the service as its child.
+ * Serves on standard input and output, for a client that starts the service as a child process.
  *
- * Standard output belongs to the conversation alone: whatever else the process writes there, such as
- * a handler's own remarks, goes to standard error instead.
+ * Standard output carries only JSON-RPC: other output of the process, such as
+ * what a handler prints, goes to standard error instead.
  *
  * @module
  */
@@ -11,8 +11,8 @@ import type { Readable, Writable } from 'node:stream';
 import type { Config } from '../config/config.ts';
 import type { Logger } from '../log.ts';
 import {
-  type OpenParts,
-  openParts,
+  type OpenResources,
+  openResources,
   readSettings,
   type ServeOptions,
   stopOnSignals,
@@ -21,7 +21,7 @@ import {
 } from '../open.ts';
 import type { ServiceDefinition } from '../service/author/definition.ts';
 import { createRuntime } from '../service/runtime.ts';
-import { converse } from './server.ts';
+import { serveConversation } from './server.ts';
 
 export interface StdioOptions extends ServeOptions {
   /** By default those of the process. */
@@ -32,9 +32,9 @@ export interface StdioOptions extends ServeOptions {
 export interface StdioService {
   readonly config: Config;
   readonly log: Logger;
-  /** Resolves when the client has ended its input or left, and everything is finished and closed. */
+  /** Resolves when the client closed its end, all calls are finished, and the service is closed. */
   readonly ended: Promise<void>;
-  /** Takes no new request, finishes those in work, closes the store. */
+  /** Takes no new request, finishes the running ones, closes the store. */
   close(): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ export async function serveStdio(
   definition: ServiceDefinition,
   options: StdioOptions = {},
 ): Promise<StdioService> {
-  const parts = await openParts(definition, await readSettings(options));
+  const parts = await openResources(definition, await readSettings(options));
   try {
     const running = await start(definition, parts, options);
     if (options.signals ?? true) stopOnSignals(running, parts);
@@ -56,14 +56,14 @@ export async function serveStdio(
 
 async function start(
   definition: ServiceDefinition,
-  parts: OpenParts,
+  parts: OpenResources,
   { input = process.stdin, output = process.stdout }: StdioOptions,
 ): Promise<StdioService> {
   const { config, log, platform } = parts;
   // Documents name where keys are found. Without an address there is only this pipe.
   const baseUrl = () => config.public_url ?? 'stdio:';
   const runtime = await createRuntime({ ...parts, definition, baseUrl });
-  const conversation = converse(runtime, { input, output });
+  const conversation = serveConversation(runtime, { input, output });
   const restore = output === process.stdout ? divert() : () => {};
   log.info({ service: definition.id, store: storeKind(config.store) }, 'listening on stdio');
   tellMark(definition, parts);
@@ -89,7 +89,7 @@ async function start(
   };
 }
 
-/** Leads what anyone but the conversation writes to standard output to standard error. */
+/** Redirects all other output of the process from standard output to standard error. */
 function divert(): () => void {
   const { stdout, stderr } = process;
   const write = stdout.write;

@@ -1,11 +1,11 @@
 /**
- * A service asked over a pair of streams: JSON-RPC 2.0, one message a line.
+ * Serves operations over a pair of streams: JSON-RPC 2.0, one message per line.
  *
  * Methods are `svc.` and the name of an operation; the fields of its request are the params, with the
- * credential beside them in `auth.bearer`. Requests run side by side and are answered as they end. A
- * refusal is a result. Input is read no faster than it is answered, so nothing grows without bound.
+ * credential beside them in `auth.bearer`. Requests run concurrently; each is answered when it ends. A
+ * refusal is a result. Reads input only while the client reads answers, so memory is bounded.
  *
- * Invariant: whatever ends the conversation, calls that run are finished and recorded first.
+ * Invariant: running calls are finished and recorded before the conversation ends.
  *
  * @module
  */
@@ -36,10 +36,10 @@ import { createLineCutter, type Line } from '../service/pace/lines.ts';
 import type { Runtime } from '../service/runtime.ts';
 import * as rpc from './rpc.ts';
 
-/** Each may hold a line and a place in the store's queue. More wait in the pipe. */
+/** Each holds a line and a place in the store's queue. Further requests wait in the pipe. */
 const REQUESTS_IN_WORK_MAX = 256;
 
-/** As much as a header of HTTP holds. */
+/** The limit of an HTTP header. */
 const BEARER_LENGTH_MAX = 8 * 1_024;
 
 const METHOD_PREFIX = 'svc.';
@@ -53,29 +53,29 @@ export interface Pipe {
 export interface Conversation {
   /** Resolves when the input has ended or the client has left, and every call that ran has ended. */
   readonly ended: Promise<void>;
-  /** Takes no further line. Calls that run may still end and be answered, for `graceMs` at most. */
+  /** Takes no further line. Running calls may end and be answered within `graceMs`. */
   stop(graceMs: number): void;
 }
 
-interface Desk {
+interface Session {
   readonly runtime: Runtime;
   readonly writer: LineWriter;
-  /** What is in work, by its id. */
+  /** Running requests by id. */
   readonly running: Map<rpc.RpcId, Promise<void>>;
-  /** Aborted when no further line is taken, also of those that were read already. */
+  /** Aborted when the session takes no further line, not even one that it has read. */
   readonly over: AbortSignal;
   /** Aborted when the client has left. */
   readonly left: AbortSignal;
 }
 
 /** Takes requests from `input` from now on. */
-export function converse(runtime: Runtime, { input, output }: Pipe): Conversation {
+export function serveConversation(runtime: Runtime, { input, output }: Pipe): Conversation {
   const writer = createLineWriter(output, runtime.platform);
   const over = new AbortController();
   const left = new AbortController();
-  // Each request in work may listen.
+  // Each running request may listen.
   setMaxListeners(0, left.signal);
-  const desk: Desk = {
+  const session: Session = {
     ...{ runtime, writer, running: new Map() },
     ...{ over: over.signal, left: left.signal },
   };
@@ -93,7 +93,7 @@ export function converse(runtime: Runtime, { input, output }: Pipe): Conversatio
     hangUp();
   });
   return {
-    ended: listen(desk, input).then(() => finish(desk, late)),
+    ended: listen(session, input).then(() => finish(session, late)),
     stop(graceMs) {
       hangUp();
       runtime.platform.after(graceMs, timeUp).unref();
@@ -101,40 +101,41 @@ export function converse(runtime: Runtime, { input, output }: Pipe): Conversatio
   };
 }
 
-async function listen(desk: Desk, input: Readable): Promise<void> {
+async function listen(session: Session, input: Readable): Promise<void> {
   const cutter = createLineCutter(rpc.LINE_LIMITS.bytes);
   try {
     for await (const piece of input as AsyncIterable<Uint8Array>) {
-      for (const line of cutter.cut(piece)) await take(desk, line);
+      for (const line of cutter.cut(piece)) await take(session, line);
     }
     const rest = cutter.rest();
-    if (rest) await take(desk, rest);
+    if (rest) await take(session, rest);
   } catch (error) {
-    // A stream that is destroyed while it is read says so; that there is no more is all it means.
-    desk.runtime.log.debug({ err: error }, 'input ended early');
+    // A stream that is destroyed while it is read throws; this only means that the input ended.
+    session.runtime.log.debug({ err: error }, 'input ended early');
   }
 }
 
-async function finish({ running, writer }: Desk, late: Promise<void>): Promise<void> {
+async function finish({ running, writer }: Session, late: Promise<void>): Promise<void> {
   const answered = Promise.all(running.values()).then(() => writer.flushed(STALL_MS));
   await Promise.race([answered, late]);
 }
 
 /** Answers a line at once, or starts what it asks for. Resolves when there is room for the next. */
-async function take(desk: Desk, line: Line): Promise<void> {
-  const { runtime, writer, running } = desk;
-  if (desk.over.aborted) return;
+async function take(session: Session, line: Line): Promise<void> {
+  const { runtime, writer, running } = session;
+  if (session.over.aborted) return;
   const reading = 'tooLong' in line ? rpc.readLongLine(line.start) : rpc.readLine(line.bytes);
-  if ('error' in reading) writer.write(refusalLine(desk, reading));
-  else if ('request' in reading) start(desk, reading.request);
+  if ('error' in reading) writer.write(refusalLine(session, reading));
+  else if ('request' in reading) start(session, reading.request);
   else runtime.log.debug({ line: reading.ignored }, 'a line was ignored');
 
-  if (running.size >= REQUESTS_IN_WORK_MAX) await unlessOver(desk, Promise.race(running.values()));
-  await unlessOver(desk, writer.ready());
+  if (running.size >= REQUESTS_IN_WORK_MAX)
+    await untilOver(session, Promise.race(running.values()));
+  await untilOver(session, writer.ready());
 }
 
-/** Waits, but not beyond the end of the conversation, on which it leaves nothing behind. */
-function unlessOver({ over }: Desk, awaited: Promise<unknown>): Promise<void> {
+/** Waits until `awaited` settles or the conversation is over, and removes its listener. */
+function untilOver({ over }: Session, awaited: Promise<unknown>): Promise<void> {
   return new Promise((resolve) => {
     const go = () => {
       over.removeEventListener('abort', go);
@@ -146,7 +147,7 @@ function unlessOver({ over }: Desk, awaited: Promise<unknown>): Promise<void> {
   });
 }
 
-interface Unasked {
+interface RefusedRequest {
   readonly error: rpc.RpcError;
   readonly id: rpc.RpcId | null;
   /** Absent where it could not be read. */
@@ -154,33 +155,33 @@ interface Unasked {
 }
 
 /**
- * A request for which no operation was asked. What may have been an invocation gets an id, as on HTTP
- * (decision 0044). Under the id of a request that runs, the error would pass for its answer.
+ * The error for a request that runs no operation. A possible invocation gets an id, as on HTTP
+ * (decision 0044). With the id of a running request, the client would take the error for its answer.
  */
-function refusalLine({ runtime, running }: Desk, { error, id, method }: Unasked): string {
+function refusalLine({ runtime, running }: Session, { error, id, method }: RefusedRequest): string {
   const name = method === undefined ? 'invoke' : operationOf(method);
   const data = { invocation_id: newInvocationId(runtime.platform) };
   const told = name === 'invoke' || name === 'test' ? { ...error, data } : error;
   return rpc.errorLine(id !== null && running.has(id) ? null : id, told);
 }
 
-function start(desk: Desk, request: rpc.RpcRequest): void {
-  const { runtime, writer, running } = desk;
+function start(session: Session, request: rpc.RpcRequest): void {
+  const { runtime, writer, running } = session;
   const { id, method } = request;
   if (running.has(id)) {
     const message = `Cannot take a second request ${JSON.stringify(id)}: the first still runs`;
-    writer.write(refusalLine(desk, { id, method, error: { code: INVALID_REQUEST, message } }));
+    writer.write(refusalLine(session, { id, method, error: { code: INVALID_REQUEST, message } }));
     return;
   }
   const name = operationOf(method);
   const bound = name && runtime.methods[name];
   if (!name || !bound) {
     const message = `Cannot call "${method.slice(0, 128)}": the service has no such method`;
-    writer.write(refusalLine(desk, { id, method, error: { code: METHOD_NOT_FOUND, message } }));
+    writer.write(refusalLine(session, { id, method, error: { code: METHOD_NOT_FOUND, message } }));
     return;
   }
-  const work = perform(name, bound, askOf(request, desk.left), runtime)
-    .then((answer) => answerLine(desk, id, answer))
+  const work = perform(name, bound, askOf(request, session.left), runtime)
+    .then((answer) => answerLine(session, id, answer))
     .then((line) => void writer.write(line))
     .finally(() => running.delete(id));
   running.set(id, work);
@@ -196,7 +197,7 @@ function askOf({ params: { auth, ...fields } }: rpc.RpcRequest, left: AbortSigna
   return { bearer: () => bearerOf(auth), input: () => fields, gone: () => left };
 }
 
-/** The credential, when exactly one was presented in the one place for it. */
+/** The credential in `auth.bearer`. Throws for any other form of `auth`. */
 function bearerOf(auth: unknown): string | undefined {
   if (auth === undefined || auth === null) return undefined;
   const { bearer, ...others } = Object(auth) as Record<string, unknown>;
@@ -210,19 +211,23 @@ function bearerOf(auth: unknown): string | undefined {
   throw new Refusal(failure('authentication_required', detail));
 }
 
-async function answerLine(desk: Desk, id: rpc.RpcId, answer: Answer | Document): Promise<string> {
+async function answerLine(
+  session: Session,
+  id: rpc.RpcId,
+  answer: Answer | Document,
+): Promise<string> {
   if (!isDocument(answer) && answer.stream) {
-    const body = await told(desk, id, answer.stream);
+    const body = await runStream(session, id, answer.stream);
     return rpc.resultLine(id, JSON.stringify(body), headersOf(answer));
   }
-  // The exact text where there is one: a signature over it holds for the result as it stands.
+  // Sends the exact text of a document, because its signature covers these bytes.
   const json = answer.text ?? JSON.stringify((answer as Answer).body);
   return rpc.resultLine(id, json, headersOf(answer));
 }
 
-/** Runs a stream: what happens on the way is notified, what it comes to is the result. */
-async function told(
-  { runtime, writer }: Desk,
+/** Runs a stream: sends its events as notifications and returns its result. */
+async function runStream(
+  { runtime, writer }: Session,
   id: rpc.RpcId,
   stream: NonNullable<Answer['stream']>,
 ): Promise<object> {
@@ -243,7 +248,7 @@ async function told(
   }
 }
 
-/** How long a copy may be kept is a matter of HTTP; everything else belongs to the answer. */
+/** Leaves out `cache-control`, which concerns HTTP only. */
 function headersOf({ headers = {} }: Answer | Document): object | undefined {
   const { 'cache-control': _, ...meant } = headers;
   return Object.keys(meant).length > 0 ? meant : undefined;

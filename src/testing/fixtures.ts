@@ -295,7 +295,7 @@ export async function keep(store: Store, token: TokenRecord): Promise<TokenRecor
     return token;
   }
   const result = await store.insertChild(token, told, { now: at(0), childrenMax: 10_000 });
-  if (result !== 'inserted') throw new Error(`Cannot keep token "${token.token_id}": ${result}`);
+  if (result !== 'inserted') throw new Error(`Cannot store token "${token.token_id}": ${result}`);
   return token;
 }
 
@@ -304,7 +304,7 @@ export function happened<Outcome>(outcome: Outcome): Exclude<Outcome, ActorEnded
   if (outcome !== 'actor_revoked' && outcome !== 'actor_expired') {
     return outcome as Exclude<Outcome, ActorEnded>;
   }
-  throw new Error(`Cannot go on with the case: ${outcome}, and there was none`);
+  throw new Error(`Cannot continue with the case: ${outcome}, and there was none`);
 }
 
 /** A token whose requester holds an approved grant. */

@@ -1,5 +1,5 @@
 /**
- * A checkpoint, verified in both of its forms: the signed JSON and the signed note of the same tree.
+ * Verifies a checkpoint in both forms: the signed JSON and the signed note of the same tree.
  *
  * @module
  */
@@ -22,7 +22,7 @@ import {
 import { type CheckpointGround, type SignedHead, signatureChecks } from './signed.ts';
 
 export interface CheckpointReport extends Report {
-  /** What was signed, once the signature of the JSON form holds. */
+  /** The signed content; present when the signature of the JSON form verifies. */
   readonly head?: SignedHead | undefined;
 }
 
@@ -36,7 +36,7 @@ export async function verifyCheckpoint(
 ): Promise<CheckpointReport> {
   const parsed = Checkpoint.safeParse(value);
   if (!parsed.success) {
-    return reportOf([failed('form', 'it is no checkpoint as services write it')]);
+    return reportOf([failed('form', 'it is not a checkpoint as services write it')]);
   }
   const checkpoint = parsed.data;
   const payload = payloadOf(ground.serviceId, checkpoint);
@@ -47,12 +47,12 @@ export async function verifyCheckpoint(
   return { ...reportOf(all, CHECKPOINT_LIMITS), ...(isSigned && { head }) };
 }
 
-/** For a checkpoint as listings have it, without its note: no witness is looked for. */
+/** Verifies a checkpoint from a listing, which has no note, so it checks no witness. */
 export function withoutNotes({ keys, ...ground }: CheckpointGround): CheckpointGround {
   return { ...ground, keys: { ...keys, noteKeys: [] } };
 }
 
-/** The schema admits only roots that can be read. */
+/** Cannot fail: the schema admits only well-formed roots. */
 function headOf({ sequence, entry_count, merkle_root }: Checkpoint): SignedHead {
   return {
     first: firstPlaceOf(sequence),
@@ -67,10 +67,10 @@ function contentChecks({ sequence, entry_count, created_at, timestamp }: Checkpo
   return [ok('content', content), unlessFound('time', fault)];
 }
 
-/** Without the proofs, which are looked at by those who asked for them. */
+/** Leaves out the proofs: the callers that need one check it. */
 const NotedCheckpoint = CheckpointDetail.omit({ inclusion_proof: true, consistency_proof: true });
 
-/** What a checkpoint has only where it was asked for alone. Listings leave it out. */
+/** The fields that only the detail of a checkpoint has, not a listing. */
 async function detailChecks(value: unknown, ground: CheckpointGround): Promise<Check[]> {
   const parsed = NotedCheckpoint.safeParse(value);
   if (!parsed.success) {
@@ -87,9 +87,9 @@ async function detailChecks(value: unknown, ground: CheckpointGround): Promise<C
   ];
 }
 
-/** Only a note shows who else has signed; a key of the log itself has signed the JSON too. */
+/** Only the note has cosignatures. The log key signs the JSON form too. */
 function unseenChecks({ keys }: CheckpointGround): Check[] {
   return keys.noteKeys
     .filter(({ type }) => type !== 'ecdsa')
-    .map(({ name }) => notChecked(`note signature of "${name}"`, 'it came without its note'));
+    .map(({ name }) => notChecked(`note signature of "${name}"`, 'its note is missing'));
 }

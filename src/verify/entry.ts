@@ -1,5 +1,5 @@
 /**
- * One entry, verified: its leaf, and the leaf's place in the tree of a verified checkpoint.
+ * Verifies one entry: its leaf, and the leaf's index in the tree of a verified checkpoint.
  *
  * @module
  */
@@ -14,14 +14,14 @@ import { contentCheck, readEntry } from './leaf.ts';
 import { about, type Check, failed, notChecked, ok, type Report, reportOf } from './report.ts';
 import type { CheckpointGround, SignedHead } from './signed.ts';
 
-/** An entry and the detail of a checkpoint that was asked for the entry's inclusion proof. */
+/** An entry, and the detail of a checkpoint with the inclusion proof of the entry. */
 export interface ProvedEntry {
   readonly entry: unknown;
   readonly checkpoint: unknown;
 }
 
 export interface EntryReport extends Report {
-  /** What happened, once its leaf is under a signed root. */
+  /** The entry; present when its leaf is under a signed root. */
   readonly entry?: AuditEntry | undefined;
 }
 
@@ -42,17 +42,17 @@ export async function verifyEntry(
   return { ...report, ...(proof.outcome === 'ok' && erased !== 'contents' && { entry }) };
 }
 
-/** What is to be found where. */
+/** The leaf hash to find, and under which head. */
 export interface Sought {
   readonly head?: SignedHead | undefined;
   readonly hash: Hash;
-  /** The place that the proof must be about, where it is known. */
+  /** The index that the proof must be about, if it is known. */
   readonly place?: number | undefined;
 }
 
 export function inclusionCheck(value: unknown, { head, hash, place }: Sought): Check {
   if (head === undefined)
-    return notChecked('inclusion', 'there is no signed root to hold it against');
+    return notChecked('inclusion', 'there is no signed root to compare it with');
   if (value === undefined) return notChecked('inclusion', 'there is no inclusion proof');
   const parsed = InclusionProof.safeParse(value);
   if (!parsed.success) return failed('inclusion', 'the proof is not as services write it');

@@ -1,5 +1,5 @@
 /**
- * An approval grant, verified without its service.
+ * Verifies an approval grant without its service.
  *
  * @module
  */
@@ -11,15 +11,15 @@ import { type Check, failed, ok, type Report, reportOf } from './report.ts';
 import { canonicalBytes, expiryCheck, type Ground, signatureChecks } from './signed.ts';
 
 export interface GrantReport extends Report {
-  /** What was approved, once the signature holds. */
+  /** The grant; present when the signature verifies. */
   readonly grant?: Grant | undefined;
 }
 
-/** The signature covers every field as it came, also those that this version does not know. */
+/** The signature covers every field as received, also fields that this version does not know. */
 export async function verifyGrant(value: unknown, ground: Ground): Promise<GrantReport> {
   const parsed = Grant.safeParse(value);
   if (!parsed.success || !isObject(value)) {
-    return reportOf([failed('form', 'it is no grant as services write it')]);
+    return reportOf([failed('form', 'it is not a grant as services write it')]);
   }
   const grant = parsed.data;
   const { signature: _, ...content } = value;
@@ -31,11 +31,11 @@ export async function verifyGrant(value: unknown, ground: Ground): Promise<Grant
     'which service it is of, beyond whose keys signed it: a grant does not say',
   ];
   if (!isSigned) return reportOf(checks, limits);
-  const all: Check[] = [...checks, said(grant), expiryCheck(grant.expires_at, ground.now)];
+  const all: Check[] = [...checks, contentOf(grant), expiryCheck(grant.expires_at, ground.now)];
   return { ...reportOf(all, limits), grant };
 }
 
-function said({ grant_id, capability, approved_by, max_uses }: Grant): Check {
+function contentOf({ grant_id, capability, approved_by, max_uses }: Grant): Check {
   const uses = max_uses === 1 ? 'once' : `${max_uses} times`;
   return ok('content', `"${grant_id}": "${capability}" ${uses}, by ${approved_by.join(', ')}`);
 }

@@ -1,5 +1,5 @@
 /**
- * Two checkpoints, verified to be of one log: the later tree begins with the whole earlier one.
+ * Verifies that two checkpoints are of one log: the later tree begins with the whole earlier one.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import { CHECKPOINT_LIMITS, verifyCheckpoint } from './checkpoint.ts';
 import { about, type Check, failed, notChecked, ok, type Report, reportOf } from './report.ts';
 import type { CheckpointGround, SignedHead } from './signed.ts';
 
-/** The later one is the detail that was asked for with `consistency_from` the earlier. */
+/** The later one is a detail that was fetched with `consistency_from` of the earlier one. */
 export interface CheckpointPair {
   readonly earlier: unknown;
   readonly later: unknown;
@@ -40,9 +40,9 @@ export async function verifyGrowth(
 
 function orderCheck(earlier: unknown, later: unknown): Check {
   const [first, second] = [Checkpoint.safeParse(earlier), Checkpoint.safeParse(later)];
-  if (!first.success || !second.success) return notChecked('order', 'one is no checkpoint');
+  if (!first.success || !second.success) return notChecked('order', 'one is not a checkpoint');
   const [before, after] = [first.data, second.data];
-  // A place in the list is signed once: one number is one checkpoint, and one checkpoint one number.
+  // A log signs one checkpoint per number, so an equal number requires an equal checkpoint, and vice versa.
   const isSame = before.checkpoint_id === after.checkpoint_id;
   const isOfOneLog = firstPlaceOf(before.sequence) === firstPlaceOf(after.sequence);
   const isOrdered =
@@ -51,7 +51,7 @@ function orderCheck(earlier: unknown, later: unknown): Check {
   const what = `${before.sequence} then ${after.sequence}`;
   return isOrdered
     ? ok('order', what)
-    : failed('order', `number or size falls or stands twice (${what})`);
+    : failed('order', `number or size decreases or repeats (${what})`);
 }
 
 function consistencyCheck(
@@ -64,7 +64,7 @@ function consistencyCheck(
   if (first.first !== second.first) {
     return notChecked(what, 'an operator ended the log of the earlier one and accepted its loss');
   }
-  // Of equal trees nothing has to be shown; every tree begins with the empty one.
+  // Equal trees need no proof, and every tree begins with the empty one.
   const isPlain = first.size === second.size || first.size === 0;
   if (value === undefined && !isPlain) return notChecked(what, 'there is no consistency proof');
 
@@ -84,7 +84,7 @@ function proofOfNothing(first: SignedHead, second: SignedHead): ConsistencyProof
   return { from_size: first.size, to_size: second.size, hashes: [] };
 }
 
-/** A proof that cannot be read is of no size. */
+/** `undefined` for a proof that cannot be read. */
 function proofOf(value: unknown): ConsistencyProof {
   const parsed = ConsistencyProof.safeParse(value);
   return parsed.success ? parsed.data : { from_size: -1, to_size: -1, hashes: [] };

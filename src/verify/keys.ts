@@ -1,8 +1,8 @@
 /**
- * The keys to verify with, and how far each is to be believed.
+ * The keys to verify with, and whether each is pinned.
  *
- * A key set that a service publishes proves only what the service says of itself: whoever replaces
- * the service replaces the set. A key is pinned when it came, or its thumbprint did, by another way.
+ * A key set fetched from the service proves only what the service claims: an attacker who replaces
+ * the service replaces the set. A key is pinned when it, or its thumbprint, came from another source.
  *
  * @module
  */
@@ -13,12 +13,12 @@ import { toBase64url } from '../domain/wire/base64.ts';
 import { Jwks } from '../protocol/trust.ts';
 
 export interface VerifyingKey {
-  /** RFC 7638: computed from the key, never believed. */
+  /** RFC 7638: computed from the key, not taken from the set. */
   readonly kid: string;
   /** DER, on curve P-256. */
   readonly spki: Uint8Array;
   readonly isPinned: boolean;
-  /** What it may sign, where a successor statement says so (`successors.ts`). */
+  /** The use of the key, if a successor statement names it (`successors.ts`). */
   readonly use?: SuccessorUse | undefined;
   /** The thumbprint of the pinned key whose chain of successors led here. */
   readonly follows?: string | undefined;
@@ -26,21 +26,21 @@ export interface VerifyingKey {
 
 export interface Keys {
   readonly keys: readonly VerifyingKey[];
-  /** Keys of notes that were given one by one: of the log, and of witnesses. All are pinned. */
+  /** Note keys of the log and of witnesses that the caller gave. All are pinned. */
   readonly noteKeys: readonly NoteKey[];
 }
 
 export interface KeySource {
-  /** A key set as it is published, parsed. */
+  /** A published key set, parsed. */
   readonly jwks?: unknown;
-  /** Thumbprints known by another way than the set; `all` when the set itself is. */
+  /** Thumbprints from another source than the set; `all` when the whole set is trusted. */
   readonly pinned?: 'all' | readonly string[] | undefined;
   readonly noteKeys?: readonly NoteKey[] | undefined;
 }
 
 /**
- * The keys, or why the set cannot be used: one bad key in it makes all of it doubtful. Successors of
- * pinned keys are not pinned by this; `followKeys` does that.
+ * The keys, or why the set cannot be used: one bad key makes the whole set unusable. Successors of
+ * pinned keys are not pinned here; `followKeys` does that.
  */
 export function readKeys(source: KeySource): Keys | { fault: string } {
   const { pinned = [], noteKeys = [] } = source;

@@ -1,9 +1,9 @@
 /**
- * The leaf of an entry: whether its bytes are what was hashed, and what the entry says of them.
+ * Checks the leaf of an entry: its bytes have the leaf hash, and the entry shows what they say.
  *
- * The readable fields of an entry are for convenience; only the leaf's bytes are under the tree, and
- * through a digest in them the bytes of what tells of people. A field that the bytes do not say is
- * therefore as wrong as one that they contradict.
+ * The readable fields of an entry are a convenience. The tree covers only the leaf's bytes and,
+ * through a digest in them, the bytes of the personal fields. So a field that the bytes do not contain is
+ * as wrong as one that they contradict.
  *
  * @module
  */
@@ -24,22 +24,23 @@ export type LeafReading =
   | { readonly entry: AuditEntry; readonly hash: Hash; readonly erased?: Erased | undefined }
   | { readonly fault: string };
 
-/** Reads an entry as it travels, with its bytes in base64 as far as it has them. */
+/** Reads an entry in its wire form, with its bytes in base64 where present. */
 export function readEntry(value: unknown): LeafReading {
   const parsed = AuditEntry.safeParse(value);
-  if (!parsed.success || !isObject(value)) return { fault: 'it is no entry as services write it' };
+  if (!parsed.success || !isObject(value))
+    return { fault: 'it is not an entry as services write it' };
   const entry = parsed.data;
   const hash = fromHex(entry.leaf_hash) as Hash;
   if (entry.leaf === undefined) return { entry, hash, erased: 'contents' };
 
-  const read = saidBy(entry, hash);
+  const read = leafFields(entry, hash);
   if ('fault' in read) return read;
-  const fault = disagreement(read.said, value);
+  const fault = disagreement(read.fields, value);
   if (fault !== undefined) return { fault };
   return entry.personal === undefined ? { entry, hash, erased: 'personal' } : { entry, hash };
 }
 
-/** How far the contents of an entry could be checked. */
+/** The check of an entry's contents, as far as they are present. */
 export function contentCheck(what: string, erased: Erased | undefined, isAllowed = false): Check {
   if (erased === undefined) return ok(what);
   const detail = MISSING[erased];
@@ -48,34 +49,36 @@ export function contentCheck(what: string, erased: Erased | undefined, isAllowed
 
 const MISSING = {
   contents: 'it has no leaf, erased or not asked for: only its hash is checked',
-  personal: 'what tells of people is erased or not there: only its digest is checked',
+  personal: 'its personal fields are erased or absent: only their digest is checked',
 } as const satisfies Record<Erased, string>;
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What the bytes say: the leaf's own fields, and the personal ones where they are there. */
-function saidBy(
+/** The fields in the bytes: those of the leaf, and the personal ones if present. */
+function leafFields(
   { leaf = '', personal }: AuditEntry,
   hash: Hash,
-): { said: Fields } | { fault: string } {
+): { fields: Fields } | { fault: string } {
   const bytes = fromBase64(leaf);
   if (bytes === undefined || !equalBytes(hashLeaf(bytes), hash)) {
     return { fault: 'its leaf has another hash' };
   }
   const read = fieldsOf(bytes);
-  if (!read) return { fault: 'its leaf is no JSON object with a salt' };
+  if (!read) return { fault: 'its leaf is not a JSON object with a salt' };
   const { v, personal: digest, ...facts } = read;
   if (v !== LEAF_VERSION) {
     return { fault: `its leaf is of version ${JSON.stringify(v)}, which is not known` };
   }
-  if (personal === undefined) return { said: facts };
+  if (personal === undefined) return { fields: facts };
 
   const apart = fromBase64(personal);
   if (apart === undefined || personalDigest(apart) !== digest) {
     return { fault: 'its personal fields have another digest than its leaf says' };
   }
-  const told = fieldsOf(apart);
-  return told ? { said: { ...facts, ...told } } : { fault: 'its personal fields are no JSON' };
+  const personalFields = fieldsOf(apart);
+  return personalFields
+    ? { fields: { ...facts, ...personalFields } }
+    : { fault: 'its personal fields are not JSON' };
 }
 
 const LEAF_LIMITS: JsonLimits = { bytes: LEAF_BYTES_MAX, depth: 64, keys: LEAF_BYTES_MAX };
@@ -88,14 +91,14 @@ function fieldsOf(bytes: Uint8Array): Fields | undefined {
   return fields;
 }
 
-/** What an entry has beside what its bytes say: its place, its hash, the bytes, what is missing. */
+/** Fields of an entry that its bytes do not contain: index, hash, the bytes, and what was erased. */
 const BESIDE_THE_BYTES = new Set(['sequence', 'leaf_hash', 'leaf', 'personal', 'erased']);
 
-function disagreement(said: Fields, shown: Fields): string | undefined {
-  const names = new Set([...Object.keys(said), ...Object.keys(shown)]);
+function disagreement(signed: Fields, shown: Fields): string | undefined {
+  const names = new Set([...Object.keys(signed), ...Object.keys(shown)]);
   const differs = [...names].filter((name) => {
     if (BESIDE_THE_BYTES.has(name)) return false;
-    return canonicalJson(said[name] ?? null) !== canonicalJson(shown[name] ?? null);
+    return canonicalJson(signed[name] ?? null) !== canonicalJson(shown[name] ?? null);
   });
   return differs.length === 0 ? undefined : `"${differs.join('", "')}" is not what its leaf says`;
 }

@@ -1,5 +1,5 @@
 /**
- * A manifest, verified from the exact bytes of its body and the header that came with them.
+ * Verifies a manifest from the exact bytes of its body and the signature header.
  *
  * @module
  */
@@ -19,11 +19,11 @@ import {
 } from './signed.ts';
 
 export interface ManifestReport extends Report {
-  /** What it declares, once its signature holds. */
+  /** The manifest; present when its signature verifies. */
   readonly manifest?: Manifest | undefined;
 }
 
-/** A thousand capabilities with generous declarations. */
+/** Fits a thousand capabilities with long declarations. */
 const MANIFEST_LIMITS: JsonLimits = { bytes: 8 * 1024 * 1024, depth: 32, keys: 1_000_000 };
 
 /** `signature` is the value of `X-SVC-Signature`. */
@@ -40,7 +40,7 @@ export async function verifyManifest(
   const value = 'value' in reading ? reading.value : undefined;
   const parsed = Manifest.safeParse(value);
   if (!parsed.success) {
-    return reportOf([...checks, failed('body', 'it is no manifest')], limits);
+    return reportOf([...checks, failed('body', 'it is not a manifest')], limits);
   }
   const manifest = parsed.data;
   const all = [...checks, ...contentChecks(manifest, value, ground)];
@@ -48,17 +48,20 @@ export async function verifyManifest(
 }
 
 function contentChecks(manifest: Manifest, value: unknown, ground: Ground): Check[] {
-  const { sha256: said, expires_at } = manifest.manifest_metadata;
+  const { sha256: claimed, expires_at } = manifest.manifest_metadata;
   const digest = digestOf(value);
   return [
     ok('body', `${Object.keys(manifest.capabilities).length} capabilities`),
-    unlessFound('digest', digest === said ? undefined : `"sha256" says ${said}, it is ${digest}`),
+    unlessFound(
+      'digest',
+      digest === claimed ? undefined : `"sha256" says ${claimed}, it is ${digest}`,
+    ),
     ...serviceCheck(manifest.service_identity.id, ground),
     expiryCheck(expires_at, ground.now),
   ];
 }
 
-/** Of the canonical form without the digest's own field, as it came: unknown fields count too. */
+/** The digest of the canonical form as received, without the digest field itself; unknown fields count too. */
 function digestOf(value: unknown): string | undefined {
   if (!isObject(value) || !isObject(value.manifest_metadata)) return undefined;
   const { sha256: _, ...metadata } = value.manifest_metadata;

@@ -1,5 +1,5 @@
 /**
- * The note of a checkpoint: whether it is of the same tree, and who signed it.
+ * Checks the note of a checkpoint: that it is of the same tree, and which keys signed it.
  *
  * @module
  */
@@ -26,15 +26,15 @@ export async function noteChecks(
 ): Promise<Check[]> {
   const note = readNote(text);
   const noted = note && readHeadText(note.text);
-  if (!note || !noted) return [failed('note', 'it is no signed note of a tree head')];
+  if (!note || !noted) return [failed('note', 'it is not a signed note of a tree head')];
 
   const published = publishedKeys(noted.origin, keys);
   const known = [...published.map(({ key }) => key), ...keys.noteKeys];
   const claims = noteClaims(note, known);
-  if (claims === undefined) return [failed('note signature', 'one has not even the form of one')];
+  if (claims === undefined) return [failed('note signature', 'a signature line is malformed')];
 
   const made = await Promise.all(
-    claims.map(async (claim) => ({ claim, outcome: await told(claim) })),
+    claims.map(async (claim) => ({ claim, outcome: await signatureCheck(claim) })),
   );
   return [
     unlessFound('note', headFault(noted, head, serviceId)),
@@ -67,7 +67,7 @@ function headFault(noted: NoteHead, head: SignedHead, serviceId: string): string
   return isSame ? undefined : `it says ${noted.size} entries, ${rootText(noted.root)}`;
 }
 
-async function told(claim: NoteClaim): Promise<Check> {
+async function signatureCheck(claim: NoteClaim): Promise<Check> {
   const { key, time } = claim;
   const what = `note signature of "${key.name}"`;
   const isHeld = await isHeldNote(claim);
@@ -82,7 +82,7 @@ async function isHeldNote({ key, message, signature }: NoteClaim): Promise<boole
   return raw !== undefined && holds({ type: 'ecdsa', key: key.key, message, signature: raw });
 }
 
-/** Seconds since 1970 beyond what a date can hold are shown as they are. */
+/** Shows seconds since 1970 as a number if a date cannot hold them. */
 function timeText(seconds: number): string {
   const date = new Date(seconds * 1_000);
   return Number.isNaN(date.getTime()) ? String(seconds) : date.toISOString();
@@ -94,14 +94,14 @@ function pinChecks(published: readonly PublishedNoteKey[], claims: readonly Note
     .map(({ from }) => ({ ...pinCheck(from), what: 'note key' }));
 }
 
-/** A key that was given was meant to be looked for. */
+/** The caller expects a signature of every key that it gave; a missing one is not checked. */
 function missing(given: readonly NoteKey[], claims: readonly NoteClaim[]): Check[] {
   return given
     .filter((key) => !claims.some((claim) => claim.key === key))
     .map((key) => notChecked(`note signature of "${key.name}"`, `the note has none of this key`));
 }
 
-/** Witnesses vouch for what they saw, not for the log: its own signature must be there. */
+/** The log must have signed its note itself: cosignatures of witnesses do not replace that. */
 function unsigned({ origin }: NoteHead, claims: readonly NoteClaim[]): Check[] {
   const isOwn = ({ key }: NoteClaim) => key.type !== 'cosignature' && key.name === origin;
   if (claims.some(isOwn)) return [];

@@ -1,9 +1,9 @@
 /**
- * The receipt of an invocation, held against a checkpoint: is what was promised in the log?
+ * Checks the receipt of an invocation against a checkpoint: whether its leaf is in the log.
  *
- * That it is there is shown by an inclusion proof. That it was dropped takes more: a whole exported
+ * An inclusion proof shows that the leaf is there. To show that it was dropped takes a whole exported
  * log, and a checkpoint that the holder of the receipt fetched after it (`receipt-search.ts`). A
- * service that only gives no proof may be late, or out of order, as well as dishonest.
+ * service that gives no proof may also be late or broken.
  *
  * @module
  */
@@ -16,7 +16,7 @@ import { inclusionCheck, proofIn } from './entry.ts';
 import { about, failed, type Report, reportOf } from './report.ts';
 import type { CheckpointGround } from './signed.ts';
 
-/** The detail of the checkpoint was asked for the proof of the receipt's leaf hash. */
+/** The checkpoint is a detail that was fetched with the proof of the receipt's leaf hash. */
 export interface ProvedReceipt {
   readonly receipt: unknown;
   readonly checkpoint: unknown;
@@ -35,11 +35,12 @@ export async function verifyReceipt(
   const limits = [...RECEIPT_LIMITS, ...CHECKPOINT_LIMITS];
   const checks = about('checkpoint', covered.checks);
   const hash = receiptHash(value);
-  if (hash === undefined) return reportOf([...checks, failed('receipt', 'it is none')], limits);
+  if (hash === undefined)
+    return reportOf([...checks, failed('receipt', 'it is not a receipt')], limits);
   return reportOf([...checks, inclusionCheck(proofIn(checkpoint), { ...covered, hash })], limits);
 }
 
-/** The leaf hash that a receipt promises. */
+/** The leaf hash in a receipt. */
 export function receiptHash(value: unknown): Hash | undefined {
   const parsed = Receipt.safeParse(value);
   return parsed.success ? fromHex(parsed.data.leaf_hash) : undefined;

@@ -1,13 +1,13 @@
 /**
- * What a verification says: each thing that was looked at, and how it came out.
+ * The report of a verification: each check and its outcome.
  *
- * Never a bare yes. What could not be checked is as much an answer as what failed, and what no
- * offline check can tell is said too, so that nobody reads more into "verified" than was shown.
+ * A report lists what verified, what failed and what could not be checked. It also names the limits: what
+ * an offline check cannot show, so that a reader does not take "verified" for more than it is.
  *
  * @module
  */
 
-/** `not_checked`: it belongs to what was asked, but what it takes was not at hand. */
+/** `not_checked`: the check was requested, but something it needs was missing. */
 export type Outcome = 'ok' | 'failed' | 'not_checked';
 
 export interface Check {
@@ -22,7 +22,7 @@ export type Verdict = 'verified' | 'failed' | 'incomplete';
 export interface Report {
   readonly verdict: Verdict;
   readonly checks: readonly Check[];
-  /** What cannot be told from what was given, however good it is. */
+  /** What this kind of verification cannot show. */
   readonly limits: readonly string[];
 }
 
@@ -30,7 +30,7 @@ export function reportOf(checks: readonly Check[], limits: readonly string[] = [
   return { verdict: verdictOf(checks), checks, limits };
 }
 
-/** Nothing checked is nothing verified. */
+/** A report without checks is not verified. */
 export function verdictOf(checks: readonly Check[]): Verdict {
   if (checks.some(({ outcome }) => outcome === 'failed')) return 'failed';
   const isWhole = checks.length > 0 && checks.every(({ outcome }) => outcome === 'ok');
@@ -49,12 +49,12 @@ export function notChecked(what: string, detail: string): Check {
   return { what, outcome: 'not_checked', detail };
 }
 
-/** Well when nothing was found. */
+/** Ok when no fault was found. */
 export function unlessFound(what: string, fault: string | undefined): Check {
   return fault === undefined ? ok(what) : failed(what, fault);
 }
 
-/** Sets a group of checks apart from others of the same names. */
+/** Prefixes the names of a group of checks, to distinguish them from others. */
 export function about(subject: string, checks: readonly Check[]): Check[] {
   return checks.map((check) => ({ ...check, what: `${subject}: ${check.what}` }));
 }

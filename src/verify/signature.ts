@@ -1,7 +1,7 @@
 /**
- * Whether a signature holds: the one place of this layer that does cryptography with keys.
+ * Verifies signatures: the one place of this layer that does cryptography with keys.
  *
- * WebCrypto, which browsers and Node share. Knows nothing about what was signed.
+ * Uses WebCrypto, which browsers and Node share. Knows nothing about the signed content.
  *
  * @module
  */
@@ -26,14 +26,14 @@ export async function holds(claim: SignatureClaim): Promise<boolean | undefined>
     const key = await imported(claim);
     return await subtle.verify(use, key, claim.signature.slice(), claim.message.slice());
   } catch (error) {
-    // Every other complaint is about the key's own bytes: no point of the curve, no such length.
+    // Any other error is about the bytes of the key: not a point of the curve, or a wrong length.
     return isUnsupported(error) ? undefined : false;
   }
 }
 
 type Imported = Awaited<ReturnType<typeof globalThis.crypto.subtle.importKey>>;
 
-/** To import a key takes twice as long as to verify with it, and a log is signed with few. */
+/** Importing a key takes twice as long as verifying with it, and a log has few keys. */
 const known = createRecent<string, Imported>(100);
 
 async function imported({ type, key }: SignatureClaim): Promise<Imported> {

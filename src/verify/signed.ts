@@ -1,5 +1,5 @@
 /**
- * What every signed artefact has in common: a form, a key, a signature, a service and a time.
+ * Checks that all signed artefacts share: form, key, signature, service and time.
  *
  * @module
  */
@@ -11,17 +11,17 @@ import type { Keys, VerifyingKey } from './keys.ts';
 import { type Check, failed, notChecked, ok, unlessFound } from './report.ts';
 import { holds } from './signature.ts';
 
-/** What a verifier brings along. */
+/** What a verification starts from: keys, service, time. */
 export interface Ground {
   readonly keys: Keys;
   readonly now: Date;
-  /** The service that is meant. Without it, whichever service the keys belong to. */
+  /** The expected service. Without it, any service that the keys belong to. */
   readonly serviceId?: string | undefined;
-  /** Whether contents may be missing that retention erases. Their hashes are checked all the same. */
+  /** Whether erased contents are accepted. Their hashes are checked in any case. */
   readonly allowErased?: boolean | undefined;
 }
 
-/** Checks a text that was read strictly. `isSigned` is true only if a key at hand made it. */
+/** Checks a strictly parsed text. `isSigned` is true only if one of the given keys signed it. */
 export async function signatureChecks(
   read: SignedText | undefined,
   typ: string,
@@ -45,14 +45,14 @@ export async function signatureChecks(
   return { checks: [form, check, misused ?? pinCheck(key)], isSigned };
 }
 
-/** A key that is known to be of the other kind signs nothing of this one. */
+/** A key of a known other use must not sign this artefact. */
 function otherUse({ kid, use }: VerifyingKey, typ: string): Check | undefined {
   const expected = typ === TYPS.checkpoint ? 'log' : 'token';
   if (use === undefined || use === expected) return undefined;
   return failed('key', `"${kid}" is a ${use} key, and this takes a ${expected} key`);
 }
 
-/** Whether the key is known by another way than the service. */
+/** Whether the key is pinned. */
 export function pinCheck({ kid, isPinned, follows }: VerifyingKey): Check {
   const detail = `"${kid}"`;
   if (follows !== undefined) return ok('key', `${detail}, a successor of the pinned "${follows}"`);
@@ -61,13 +61,14 @@ export function pinCheck({ kid, isPinned, follows }: VerifyingKey): Check {
   return notChecked('key', `${detail}: ${why}`);
 }
 
-export function serviceCheck(said: string, { serviceId }: Ground): Check[] {
+export function serviceCheck(claimedId: string, { serviceId }: Ground): Check[] {
   if (serviceId === undefined) return [];
-  const fault = said === serviceId ? undefined : `it is of "${said}", not of "${serviceId}"`;
+  const fault =
+    claimedId === serviceId ? undefined : `it is of "${claimedId}", not of "${serviceId}"`;
   return [unlessFound('service', fault)];
 }
 
-/** Said where the verifier did not name the service. */
+/** The limit of a verification without an expected service. */
 export function serviceLimit({ serviceId }: Pick<Ground, 'serviceId'>): string[] {
   return serviceId === undefined ? ['whether it is of the service you mean: none was named'] : [];
 }
@@ -77,7 +78,7 @@ export function expiryCheck(expires: string, now: Date): Check {
   return unlessFound('time', fault);
 }
 
-/** Nothing for a value that is no JSON: a signature cannot cover it. */
+/** `undefined` for a value that is not JSON: a signature cannot cover it. */
 export function canonicalBytes(value: unknown): Uint8Array | undefined {
   try {
     return new TextEncoder().encode(canonicalJson(value));
@@ -86,14 +87,14 @@ export function canonicalBytes(value: unknown): Uint8Array | undefined {
   }
 }
 
-/** A checkpoint does not name its service; the signature covers the name that is given here. */
+/** A checkpoint does not contain its service id; the signature covers the id given here. */
 export interface CheckpointGround extends Ground {
   readonly serviceId: string;
 }
 
-/** What a proof is held against. */
+/** The signed tree head that a proof is checked against. */
 export interface SignedHead {
-  /** The place of the log's first entry: a later log of the same store begins at another than 0. */
+  /** The index of the log's first entry; a later log of the same store does not begin at 0. */
   readonly first: number;
   readonly size: number;
   readonly root: Hash;

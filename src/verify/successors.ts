@@ -1,14 +1,14 @@
 /**
  * Follows pinned keys to their successors, by statements that the old keys signed.
  *
- * The set that a service publishes carries the statements. None is believed because of that: each
- * counts only when the key that it starts from is pinned, or was reached from a pinned one, and has
- * signed it. A chain stays within one use, is of bounded length and visits no key twice. A key that
- * names two different successors is followed to neither: one of them was named by somebody else.
+ * The published key set carries the statements. That alone makes none trusted: a statement
+ * counts only when the key that it starts from is pinned, or was reached from a pinned one, and
+ * signed it. A chain stays within one use, has a bounded length and visits no key twice. A key that
+ * names two different successors is followed to neither: one of them may be an attacker's.
  *
- * This cannot tell that a key was stolen. A service withdraws every statement by and about a key that
- * it knows to be compromised, so a chain that it publishes does not pass through one; a thief who
- * stands in for the service shows his own. Such a pin has to be renewed by another way.
+ * An offline check cannot detect a stolen key. A service withdraws every statement by and about a key that
+ * it knows to be compromised, so a published chain does not pass through one; a thief who
+ * impersonates the service publishes his own. Such a pin must be renewed from another source.
  *
  * @module
  */
@@ -42,20 +42,20 @@ export async function followKeys(source: KeySource): Promise<Keys | { fault: str
 
 type Statements = ReadonlyMap<string, SuccessorText>;
 
-/** What each key says of its successor: by signatures that hold, and where it says one thing only. */
+/** The statement of each key about its successor: verified, and only if all statements of the key agree. */
 async function statementsIn(texts: readonly string[]): Promise<Statements> {
-  const said = new Map<string, SuccessorText>();
+  const statements = new Map<string, SuccessorText>();
   const contradicted = new Set<string>();
   for (const text of texts) {
     const read = readSuccessor(text);
     if (!read || !(await isSigned(read))) continue;
-    const before = said.get(read.kid);
+    const before = statements.get(read.kid);
     const isSame = before?.successorKid === read.successorKid && before.use === read.use;
     if (before && !isSame) contradicted.add(read.kid);
-    said.set(read.kid, read);
+    statements.set(read.kid, read);
   }
-  for (const kid of contradicted) said.delete(kid);
-  return said;
+  for (const kid of contradicted) statements.delete(kid);
+  return statements;
 }
 
 async function isSigned({ spki, signed, signature }: SuccessorText): Promise<boolean> {
@@ -64,19 +64,19 @@ async function isSigned({ spki, signed, signature }: SuccessorText): Promise<boo
 
 interface Reached {
   readonly use: SuccessorUse;
-  /** The pinned key from which it was reached; absent for that key itself. */
+  /** The pinned key from which this key was reached; absent for the pinned key itself. */
   readonly from?: string;
 }
 
-/** A key that two chains of different uses lead to is followed by neither. */
-function chainsFrom(pins: ReadonlySet<string>, said: Statements): Map<string, Reached> {
+/** A key at the end of two chains of different uses is not followed at all. */
+function chainsFrom(pins: ReadonlySet<string>, statements: Statements): Map<string, Reached> {
   const reached = new Map<string, Reached>();
   const disputed = new Set<string>();
   for (const from of pins) {
-    const use = said.get(from)?.use;
+    const use = statements.get(from)?.use;
     if (use === undefined) continue;
     reached.set(from, { use });
-    for (const kid of chainOf(from, pins, said)) {
+    for (const kid of chainOf(from, pins, statements)) {
       const before = reached.get(kid);
       if (before && before.use !== use) disputed.add(kid);
       if (!before) reached.set(kid, { use, from });
@@ -86,16 +86,16 @@ function chainsFrom(pins: ReadonlySet<string>, said: Statements): Map<string, Re
   return reached;
 }
 
-/** Ends before another pinned key, which is the start of its own chain, and before any key again. */
-function chainOf(from: string, pins: ReadonlySet<string>, said: Statements): Set<string> {
+/** Ends before another pinned key, which starts its own chain, and before a key that it has visited. */
+function chainOf(from: string, pins: ReadonlySet<string>, statements: Statements): Set<string> {
   const passed = new Set<string>();
-  const use = said.get(from)?.use;
-  let next = said.get(from);
+  const use = statements.get(from)?.use;
+  let next = statements.get(from);
   while (next && next.use === use && passed.size < SUCCESSORS_MAX) {
     const { successorKid } = next;
     if (pins.has(successorKid) || passed.has(successorKid)) break;
     passed.add(successorKid);
-    next = said.get(successorKid);
+    next = statements.get(successorKid);
   }
   return passed;
 }

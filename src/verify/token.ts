@@ -1,5 +1,5 @@
 /**
- * A delegation token, verified without its service.
+ * Verifies a delegation token without its service.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { type Check, failed, ok, type Report, reportOf, unlessFound } from './re
 import { expiryCheck, type Ground, serviceCheck, serviceLimit, signatureChecks } from './signed.ts';
 
 export interface TokenReport extends Report {
-  /** What the token says, once its signature holds. */
+  /** The claims; present when the signature verifies. */
   readonly claims?: DelegationClaims | undefined;
 }
 

@@ -1,8 +1,8 @@
 /**
  * `add-checkpoint` of C2SP tlog-witness: cosigns a tree head that extends the last one it saw.
  *
- * Decides by what was sent, by the keys of the logs it was given and by what it has kept; the time
- * is given to it. What it cosigns it has kept durably before it answers, so that it never vouches
+ * Decides from the request, the keys of the watched logs and the stored heads; the time
+ * is a parameter. Stores a head durably before it cosigns it, so that it never vouches
  * for two histories of one log.
  *
  * @module
@@ -21,12 +21,12 @@ import type { NoteKey } from '../domain/log/note-key.ts';
 import { fromBase64 } from '../domain/wire/base64.ts';
 import { isNoteClaim } from '../keyring/note-signing.ts';
 import type { WitnessKey } from './key.ts';
-import { keepSeen, readSeen, type SeenHead } from './state.ts';
+import { readSeen, type SeenHead, storeSeenHead } from './state.ts';
 
 export interface Witness {
   readonly folder: string;
   readonly key: WitnessKey;
-  /** The keys of the logs that it watches. A log is named by the name of its keys. */
+  /** The keys of the watched logs. The name of a key is the name of its log. */
   readonly logKeys: readonly NoteKey[];
 }
 
@@ -36,24 +36,24 @@ export interface WitnessAnswer {
   readonly body: string;
 }
 
-/** The specification's bound: no proof in a tree of 2^63 leaves is longer. */
+/** The bound of the specification: the longest proof in a tree of 2^63 leaves. */
 const PROOF_LINES_MAX = 63;
 
 export function addCheckpoint(witness: Witness, body: string, now: Date): WitnessAnswer {
   const request = readRequest(body);
-  if (!request) return told(400, 'the request is not of the form of add-checkpoint');
+  if (!request) return refusal(400, 'the request is not of the form of add-checkpoint');
   const { note, head, old, proof } = request;
 
   const keys = witness.logKeys.filter(({ name }) => name === head.origin);
-  if (keys.length === 0) return told(404, 'the origin is not one of the logs that are watched');
-  if (!isSigned(note, keys)) return told(403, 'no signature of a known key of the log');
-  if (old > head.size) return told(400, 'the old size is greater than that of the checkpoint');
+  if (keys.length === 0) return refusal(404, 'the origin is not one of the logs that are watched');
+  if (!isSigned(note, keys)) return refusal(403, 'no signature of a known key of the log');
+  if (old > head.size) return refusal(400, 'the old size is greater than that of the checkpoint');
 
   const seen = readSeen(witness.folder, head.origin);
   const { size, root } = seen.head ?? { size: 0, root: EMPTY_ROOT };
   if (old !== size) return conflict(size);
   const claim = { from: old, to: head.size, fromRoot: root, toRoot: head.root, proof };
-  if (!verifyConsistency(claim)) return told(422, 'the checkpoint does not extend the last one');
+  if (!verifyConsistency(claim)) return refusal(422, 'the checkpoint does not extend the last one');
 
   if (!isKept(witness, seen, head)) {
     return conflict(readSeen(witness.folder, head.origin).head?.size ?? 0);
@@ -70,7 +70,7 @@ interface Request {
 
 const OLD = /^old (0|[1-9]\d{0,14})$/;
 
-/** An old size line, proof lines, an empty line, and the checkpoint. */
+/** A line with the old size, proof lines, an empty line, and the checkpoint. */
 function readRequest(body: string): Request | undefined {
   const end = body.indexOf('\n\n');
   if (end < 0) return undefined;
@@ -86,20 +86,20 @@ function readRequest(body: string): Request | undefined {
 
 const HASH_BYTES = 32;
 
-/** Unknown keys are passed over; a known key whose signature does not hold spoils the note. */
+/** Ignores unknown keys. A wrong signature of a known key makes the note unsigned. */
 function isSigned(note: Note, keys: readonly NoteKey[]): boolean {
   const claims = noteClaims(note, keys) ?? [];
   return claims.length > 0 && claims.every(isNoteClaim);
 }
 
-/** The very head that was seen last is kept already. */
+/** The head that was seen last is already stored. */
 function isKept({ folder }: Witness, seen: SeenHead, head: NoteHead): boolean {
-  return seen.head?.size === head.size || keepSeen(folder, seen, head);
+  return seen.head?.size === head.size || storeSeenHead(folder, seen, head);
 }
 
 const TEXT = 'text/plain; charset=utf-8';
 
-function told(status: 400 | 403 | 404 | 422, why: string): WitnessAnswer {
+function refusal(status: 400 | 403 | 404 | 422, why: string): WitnessAnswer {
   return { status, type: TEXT, body: `${why}\n` };
 }
 

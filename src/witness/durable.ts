@@ -1,5 +1,5 @@
 /**
- * Files and names that are on the disk when the call returns.
+ * Writes files so that contents and names are on disk when the call returns.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { closeSync, fsyncSync, openSync, writeFileSync } from 'node:fs';
 
 const PRIVATE = 0o600;
 
-/** A new file. Throws when there is one of this name. */
+/** Creates a file. Throws when the name is taken. */
 export function writeDurably(path: string, text: string): void {
   const file = openSync(path, 'wx', PRIVATE);
   try {
@@ -19,7 +19,7 @@ export function writeDurably(path: string, text: string): void {
   }
 }
 
-/** A name is durable only with its folder. */
+/** Syncs the folder: without that a crash can lose the name. */
 export function syncFolder(path: string): void {
   const folder = openSync(path, 'r');
   try {

@@ -1,5 +1,5 @@
 /**
- * The witness's own key: made once, kept in its folder, readable for its user only.
+ * The key of the witness: created once, stored in its folder, readable for its user only.
  *
  * @module
  */
@@ -28,7 +28,7 @@ export interface WitnessKey {
 const KEY_FILE = 'witness-key.pem';
 const OTHERS = 0o077;
 
-/** Opens the key of the folder, and makes both where there are none. */
+/** Opens the key of the folder. Creates folder and key if they are missing. */
 export function openWitnessKey(folder: string, name: string): WitnessKey {
   makeFolder(folder);
   const path = join(folder, KEY_FILE);
@@ -48,7 +48,7 @@ export function openWitnessKey(folder: string, name: string): WitnessKey {
 
 const ED25519_BYTES = 32;
 
-/** Of two that make one at the same time the first wins, and both use its key. */
+/** If two processes create the key at the same time, both use the first one. */
 function makeKey(folder: string, path: string): void {
   const { privateKey } = generateKeyPairSync('ed25519');
   const part = join(folder, `${KEY_FILE}.${randomUUID()}`);
@@ -63,7 +63,7 @@ function makeKey(folder: string, path: string): void {
   syncFolder(folder);
 }
 
-/** No message has anything of the key in it, and those of the platform are not passed on. */
+/** No message contains any part of the key; messages of the platform are not passed on. */
 function readKey(path: string): KeyObject {
   if ((statSync(path).mode & OTHERS) !== 0) {
     throw new Error(`Cannot use "${path}": others have access to it; chmod 600 "${path}"`);
@@ -75,5 +75,5 @@ function readKey(path: string): KeyObject {
     key = undefined;
   }
   if (key?.asymmetricKeyType === 'ed25519') return key;
-  throw new Error(`Cannot use "${path}": it is no private Ed25519 key`);
+  throw new Error(`Cannot use "${path}": it is not a private Ed25519 key`);
 }

@@ -1,5 +1,5 @@
 /**
- * The witness over HTTP: one path, small bodies, short patience.
+ * The witness over HTTP: one path, small bodies, short timeouts.
  *
  * @module
  */
@@ -15,19 +15,19 @@ export interface WitnessServer {
 
 export interface WitnessServerOptions {
   readonly host: string;
-  /** 0 for a free one. */
+  /** 0 takes a free port. */
   readonly port: number;
   readonly now: () => Date;
   readonly onError: (error: Error) => void;
 }
 
-/** A note of the greatest length, 63 lines of proof, and the old size. */
+/** Bytes of a body: the longest note, 63 lines of proof, and the old size. */
 const BODY_BYTES_MAX = 32 * 1024;
 
-/** In milliseconds: a log sends its request at once. */
+/** In milliseconds. Short, because a log sends its request at once. */
 const REQUEST_TIMEOUT_MS = 10_000;
 
-/** Logs are few, and each asks once in a cadence. */
+/** A witness watches few logs, and each sends one request per checkpoint. */
 const CONNECTIONS_MAX = 256;
 
 export async function serveWitness(
@@ -81,7 +81,7 @@ async function answer(
   return addCheckpoint(witness, bytes.toString('utf8'), now());
 }
 
-/** Nothing when it is too long: the rest is then not read. */
+/** `undefined` when the body is too long; the rest is not read. */
 async function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -95,7 +95,7 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
 
 function send(response: ServerResponse, status: number, type: string, body: string): void {
   if (response.destroyed) return;
-  // A request that was not read to its end cannot be followed by another on its connection.
+  // Closes the connection: the request was not read to its end, so no other can follow.
   const isRead = response.req.complete;
   response.writeHead(status, {
     'content-type': type,

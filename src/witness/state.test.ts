@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'vitest';
-import { keepSeen, readSeen } from './state.ts';
+import { readSeen, storeSeenHead } from './state.ts';
 
 const ORIGIN = 'desk/log/1';
 let folder: string;
@@ -19,8 +19,8 @@ function head(size: number, origin = ORIGIN) {
 
 test('readSeen() knows nothing of a log at first, and then what was kept last', () => {
   const first = readSeen(folder, ORIGIN);
-  assert.equal(keepSeen(folder, first, head(3)), true);
-  assert.equal(keepSeen(folder, readSeen(folder, ORIGIN), head(5)), true);
+  assert.equal(storeSeenHead(folder, first, head(3)), true);
+  assert.equal(storeSeenHead(folder, readSeen(folder, ORIGIN), head(5)), true);
 
   assert.equal(first.head, undefined);
   assert.deepEqual(readSeen(folder, ORIGIN).head, head(5));
@@ -29,7 +29,7 @@ test('readSeen() knows nothing of a log at first, and then what was kept last', 
 
 test('readSeen() keeps logs apart, whatever their names', () => {
   for (const origin of ['a', 'A', '../a', 'a/log/2', 'é']) {
-    assert.equal(keepSeen(folder, readSeen(folder, origin), head(1, origin)), true);
+    assert.equal(storeSeenHead(folder, readSeen(folder, origin), head(1, origin)), true);
   }
 
   assert.equal(readdirSync(folder).length, 5);
@@ -39,21 +39,21 @@ test('readSeen() keeps logs apart, whatever their names', () => {
 test('keepSeen() lets one of two that read the same head keep the next', () => {
   const [mine, others] = [readSeen(folder, ORIGIN), readSeen(folder, ORIGIN)];
 
-  assert.equal(keepSeen(folder, others, head(4)), true);
-  assert.equal(keepSeen(folder, mine, head(3)), false);
+  assert.equal(storeSeenHead(folder, others, head(4)), true);
+  assert.equal(storeSeenHead(folder, mine, head(3)), false);
   assert.deepEqual(readSeen(folder, ORIGIN).head, head(4));
 });
 
 test('keepSeen() refuses one that comes so late that its number is free again', () => {
   const late = readSeen(folder, ORIGIN);
-  for (const size of [4, 5, 6]) keepSeen(folder, readSeen(folder, ORIGIN), head(size));
+  for (const size of [4, 5, 6]) storeSeenHead(folder, readSeen(folder, ORIGIN), head(size));
 
-  assert.equal(keepSeen(folder, late, head(3)), false);
+  assert.equal(storeSeenHead(folder, late, head(3)), false);
   assert.deepEqual(readSeen(folder, ORIGIN).head, head(6));
 });
 
 test('readSeen() takes the newer head when a crash left the older one too', () => {
-  keepSeen(folder, readSeen(folder, ORIGIN), head(3));
+  storeSeenHead(folder, readSeen(folder, ORIGIN), head(3));
   const [older = ''] = readdirSync(folder);
   writeFileSync(join(folder, older.replace('0001.json', '0002.json')), file(head(5)));
   writeFileSync(join(folder, 'part.unfinished'), '{');
@@ -62,7 +62,7 @@ test('readSeen() takes the newer head when a crash left the older one too', () =
 });
 
 test('readSeen() refuses to go on from a file that it cannot read', () => {
-  keepSeen(folder, readSeen(folder, ORIGIN), head(3));
+  storeSeenHead(folder, readSeen(folder, ORIGIN), head(3));
   const [name = ''] = readdirSync(folder);
   for (const text of ['', '{', '{}', file(head(3, 'other')), file({ ...head(3), size: -1 })]) {
     writeFileSync(join(folder, name), text);

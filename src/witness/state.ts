@@ -1,9 +1,9 @@
 /**
- * What a witness has seen of each log, kept so that no crash and no second process can undo it.
+ * Stores the last head that a witness saw of each log, safe against crashes and a second process.
  *
- * Each head has a file of its own, numbered by generation, and a new one is linked under the next
- * number: of several processes only one can. The highest number counts. A file is removed only when
- * a higher one is durable, so after linking, a higher number than one's own means that one came too
+ * Each head has its own file, numbered by generation, and a new file is linked under the next
+ * number, which only one of several processes can do. The highest number is current. A file is removed only when
+ * a higher one is durable, so if a process finds a higher number than its own after linking, it came too
  * late. A crash at any point leaves the old head or the new one.
  *
  * @module
@@ -24,21 +24,23 @@ export interface SeenHead {
   readonly head?: NoteHead | undefined;
 }
 
-/** Throws when what was kept cannot be read: then nothing may be signed. */
+/** Throws when a stored head cannot be read: then the witness must sign nothing. */
 export function readSeen(folder: string, origin: string): SeenHead {
   const generation = Math.max(0, ...generationsOf(folder, origin));
   if (generation === 0) return { generation };
   const path = join(folder, fileName(origin, generation));
   const head = parsed(readFileSync(path, 'utf8'));
   if (head?.origin === origin) return { generation, head };
-  throw new Error(`Cannot use "${path}": it is no head of "${origin}"; restore it from a backup`);
+  throw new Error(
+    `Cannot use "${path}": it is not a head of "${origin}"; restore it from a backup`,
+  );
 }
 
 /**
- * Keeps a head in place of the one that was read. Returns `false`, and changes nothing, when
- * another came first. When it returns `true` the head is durable.
+ * Stores a head in place of the one that was read. Returns `false`, and changes nothing, when
+ * another process stored one first. When it returns `true`, the head is durable.
  */
-export function keepSeen(folder: string, { generation }: SeenHead, head: NoteHead): boolean {
+export function storeSeenHead(folder: string, { generation }: SeenHead, head: NoteHead): boolean {
   const own = generation + 1;
   const path = join(folder, fileName(head.origin, own));
   const part = join(folder, `part.${randomUUID()}`);
@@ -66,7 +68,7 @@ function fileName(origin: string, generation: number): string {
   return `${prefixOf(origin)}${String(generation).padStart(DIGITS, '0')}.json`;
 }
 
-/** An origin may have any characters; its digest is a name that no other log has. */
+/** An origin may have any characters, so the file name uses its digest. */
 function prefixOf(origin: string): string {
   return `seen-${sha256Hex(origin)}-`;
 }

@@ -163,7 +163,11 @@ onEachStore((desk) => {
     const named = await desk().token({ scope: ['approver:*'], subject: 'service:front' });
 
     for (const bearer of [ALICE, ALICE_AGAIN, root.token, named.token]) {
-      assertRefused(await desk().approve(bearer, own.id), 'approver_not_authorized', /asked for/);
+      assertRefused(
+        await desk().approve(bearer, own.id),
+        'approver_not_authorized',
+        /their own request/,
+      );
     }
     assert.equal((await desk().approve(BOB, own.id)).status, 200);
   });
@@ -181,8 +185,16 @@ onEachStore((desk) => {
     const hidden = await below(clerks, 'service:other');
     const agents = await below(await below(bobs, 'agent:x'), 'service:other');
 
-    assertRefused(await desk().approve(clerks.token, clerk.id), 'approver_not_authorized', /asked/);
-    assertRefused(await desk().approve(hidden.token, clerk.id), 'approver_not_authorized', /asked/);
+    assertRefused(
+      await desk().approve(clerks.token, clerk.id),
+      'approver_not_authorized',
+      /their own request/,
+    );
+    assertRefused(
+      await desk().approve(hidden.token, clerk.id),
+      'approver_not_authorized',
+      /their own request/,
+    );
     assertRefused(
       await desk().approve(agents.token, clerk.id),
       'approver_not_authorized',
@@ -203,7 +215,7 @@ onEachStore((desk) => {
     });
     const id = await desk().asked(front, 'sign', { note: 'under another name' });
 
-    assertRefused(await desk().approve(CLERK, id), 'approver_not_authorized', /asked/);
+    assertRefused(await desk().approve(CLERK, id), 'approver_not_authorized', /their own request/);
   });
 
   test('approval_grants.issue lets the root principal approve unless it is separated', async () => {
@@ -258,7 +270,7 @@ onEachStore((desk) => {
     );
     assert.equal(again.status, 202);
     assert.equal(again.body.approvals.length, 1);
-    assertRefused(deputy, 'approver_not_authorized', /in person/);
+    assertRefused(deputy, 'approver_not_authorized', /delegated tokens may not approve/);
     const last = await desk().approve(CAROL, id);
     assert.equal(last.status, 200);
     assert.deepEqual(last.body.approved_by, ['human:bob', 'human:carol']);

@@ -114,7 +114,10 @@ onBothStores((rig) => {
     assert.match(String(told.get(ALICE)), /nobody_may/);
     assert.match(String(told.get(PARTNER)), /^Cannot issue scope/);
     assert.ok(String(told.get(PARTNER)).length <= 200);
-    assert.equal(told.get(QUIET), 'Refused: the identity may not put this into a token');
+    assert.equal(
+      told.get(QUIET),
+      'Refused: the principal is not entitled to what it asks for in a token',
+    );
   });
 
   test("the log says why an act was refused, in nobody's words, whoever was told less", async () => {

@@ -70,7 +70,7 @@ const WRONG: readonly [what: string, request: object, type: Refused, named: RegE
     'invalid_parameters',
     /until/,
   ],
-  ['an end that is no time', { what: 'service', until: 'soon' }, 'invalid_parameters', /until/],
+  ['an end that is not a time', { what: 'service', until: 'soon' }, 'invalid_parameters', /until/],
   [
     'an end without zone',
     { what: 'service', until: '2100-01-01T00:00:00' },

@@ -162,11 +162,11 @@ const WRONG: Readonly<Record<string, readonly Row[]>> = {
     ['of 257 characters', 'x'.repeat(257)],
   ],
   // A misspelt constraint must never be dropped.
-  scopes: [['which is no field', ['travel.search']]],
-  ttl: [['which is no field', 1]],
-  Budget: [['which is no field', { currency: 'USD', max_amount: 1 }]],
-  token: [['which is no field', 'x']],
-  issued: [['which is no field', true]],
+  scopes: [['which is not a field', ['travel.search']]],
+  ttl: [['which is not a field', 1]],
+  Budget: [['which is not a field', { currency: 'USD', max_amount: 1 }]],
+  token: [['which is not a field', 'x']],
+  issued: [['which is not a field', true]],
 };
 
 /** The words by which a refusal of meaning names its field, where they are not the field's own. */
@@ -210,7 +210,7 @@ onInspectedStores((rig) => {
 
   const BODIES = [
     ['an amount without end', '{"scope":["travel.search"],"budget":{"max_amount":1e999}}'],
-    ['an amount that is no number', '{"scope":["travel.search"],"budget":{"max_amount":NaN}}'],
+    ['an amount that is not a number', '{"scope":["travel.search"],"budget":{"max_amount":NaN}}'],
     ['a scope given twice', '{"scope":["travel.search"],"scope":["travel.book"]}'],
     ['a prototype', '{"scope":["travel.search"],"__proto__":{"budget":null}}'],
     ['half a document', '{"scope":["travel.search"'],

@@ -100,7 +100,7 @@ test('stream() is lost when the service falls silent, and not when the reader ta
   );
   const last = events.at(-1);
   assert.ok(last?.event === 'lost');
-  assert.match(last.data.failure.detail, /no sign of life in 200 ms/);
+  assert.match(last.data.failure.detail, /no data in 200 ms/);
 });
 
 test('stream() ends with what the caller aborted with', async () => {

@@ -233,5 +233,5 @@ test('writ mcp names the option that a gated service needs', async () => {
   });
 
   assert.equal(code, 2);
-  assert.match(said, /^Cannot speak MCP: Cannot read the manifest: .*\(--gated-manifest\)/);
+  assert.match(said, /^Cannot serve MCP: Cannot read the manifest: .*\(--gated-manifest\)/);
 });

@@ -39,7 +39,7 @@ const REFUSED: readonly [what: string, status: number, head: string, body?: stri
   ['a forged token', 401, `authorization: Bearer a.b.c\r\ncontent-length: 2\r\n${JSON_TYPE}`, '{}'],
   ['an expectation', 417, `expect: miracle\r\ncontent-length: 2\r\n${JSON_TYPE}`, '{}'],
   ['a second Host', 400, `host: other\r\ncontent-length: 2\r\n${JSON_TYPE}`, '{}'],
-  ['a header that is no header', 400, 'no colon here\r\n'],
+  ['a header that is not a header', 400, 'no colon here\r\n'],
   ['headers that are too large', 431, `x-large: ${'x'.repeat(20_000)}\r\n`],
   ['a chunk without a length', 400, CHUNKED, 'zz\r\n'],
 ];
@@ -82,9 +82,9 @@ describe('an invocation that is refused over a socket names its id:', () => {
 
   for (const [what, line] of [
     ['an HTTP version that is not spoken', `POST ${PATH} HTTP/1.0\r\ntransfer-encoding: chunked`],
-    ['a path that is no text', 'POST /svc/invoke/%zz HTTP/1.1\r\nhost: x'],
+    ['a path that is not a text', 'POST /svc/invoke/%zz HTTP/1.1\r\nhost: x'],
     ['a name that is too long', `POST /svc/invoke/${'x'.repeat(2_000)} HTTP/1.1\r\nhost: x`],
-    ['a whole address that is no text', 'POST http://x/svc/%69nvoke/%zz HTTP/1.1\r\nhost: x'],
+    ['a whole address that is not a text', 'POST http://x/svc/%69nvoke/%zz HTTP/1.1\r\nhost: x'],
     [
       'an expectation of a whole address',
       `POST http://x${PATH} HTTP/1.1\r\nhost: x\r\nexpect: miracle`,

@@ -10,7 +10,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, test } from 'vitest';
 import type { ActorPolicy } from '../../src/domain/invocation/inputs.ts';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
-import { defineCapability, type PinnedElsewhere } from '../../src/service/author/define.ts';
+import { defineCapability, type ExternalBinding } from '../../src/service/author/define.ts';
 import { createService, type Resolution } from '../../src/service/author/definition.ts';
 import { HOSTILE_VALUES } from '../hostile-values.ts';
 import { type TestService, testService } from '../world.ts';
@@ -84,7 +84,7 @@ const definition = createService({
       name: 'bound',
       inputs: [{ name: 'quote', type: 'string' }],
       requires_binding: [{ type: 'quote', field: 'quote', max_age: 'PT1M' }],
-      resolveBinding: () => code.binding?.() as PinnedElsewhere,
+      resolveBinding: () => code.binding?.() as ExternalBinding,
     }),
   ],
 });

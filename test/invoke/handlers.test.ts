@@ -129,7 +129,7 @@ onEachStore((rig) => {
     ['the character no database keeps', { text: 'a\u0000b' }],
     ['half a character', { text: '\ud800' }],
     ['more levels than readers take', nested(33)],
-    ['a key that is no key to every reader', JSON.parse('{"__proto__": 1}')],
+    ['a key that is not a key to every reader', JSON.parse('{"__proto__": 1}')],
   ];
   for (const [name, result] of GARBAGE) {
     test(`a handler that returns ${name} is a defect whose effect is recorded`, async () => {

@@ -116,7 +116,11 @@ onEachStore((rig) => {
   test('invoke() replays a failure of an admitted call with its status', async () => {
     const cases: [error: Error, status: number, type: string][] = [
       [new Error('inside'), 500, 'internal_error'],
-      [new HandlerFailure('Cannot go on', 'clarification_required'), 422, 'clarification_required'],
+      [
+        new HandlerFailure('Cannot continue', 'clarification_required'),
+        422,
+        'clarification_required',
+      ],
       [new NoEffect('Cannot find it', 'not_found'), 404, 'not_found'],
     ];
     for (const [error, status, type] of cases) {

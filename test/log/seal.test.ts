@@ -5,7 +5,7 @@ import { test } from 'vitest';
 import { openKeyring } from '../../src/keyring/keyring.ts';
 import { createLog } from '../../src/log.ts';
 import { system } from '../../src/platform.ts';
-import { followMark, type SealParts } from '../../src/service/log/seal.ts';
+import { followMark, type SealOptions } from '../../src/service/log/seal.ts';
 import { checkStore } from '../../src/storage/fsck/fsck.ts';
 import { openStore } from '../../src/storage/open.ts';
 import type { MarkStore } from '../../src/storage/port/mark.ts';
@@ -15,7 +15,7 @@ import { eventually, type Reply, STORES, type TestService, testService } from '.
 import { calmDesk, grow, life, listed, onMachine, seal, sealed, unready } from './support.ts';
 
 /** What following a mark needs of a service; nothing is signed with it. */
-function sealParts({ store }: TestService, keys: string): SealParts {
+function sealParts({ store }: TestService, keys: string): SealOptions {
   const options = { now: () => new Date(), onWarning: () => undefined };
   const keyring = openKeyring({ folder: keys }, options);
   keyring.close();

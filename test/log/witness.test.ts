@@ -109,7 +109,9 @@ test('a witness that has seen more than there is raises an alarm', () => {
     witness.answer = { status: 409, body: '999\n' };
 
     await sealed(service);
-    await eventually(() => service.log.some((line) => line.includes('seen more of the log')));
+    await eventually(() =>
+      service.log.some((line) => line.includes('seen more entries than the log has')),
+    );
 
     assert.ok(service.log.some((line) => line.includes('"seen":999')));
   });

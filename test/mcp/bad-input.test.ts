@@ -44,7 +44,7 @@ test('/mcp answers a plain request of the older protocol', async () => {
 const REFUSED: [what: string, sent: Sent, status: number, said: RegExp][] = [
   ['broken JSON', { body: '{"jsonrpc"' }, 400, /"code":-32700/],
   ['no message at all', { body: '' }, 400, /"code":-32700/],
-  ['a key that stands twice', { body: '{"id":1,"id":2}' }, 400, /"code":-32700/],
+  ['a key that appears twice', { body: '{"id":1,"id":2}' }, 400, /"code":-32700/],
   ['no message of the protocol', { body: '{"a":1}' }, 400, /"code":-32\d00/],
   ['several messages at once', { body: JSON.stringify([LIST, LIST]) }, 400, /several messages/],
   ['a body above the limit', { body: 'x'.repeat(BODY_LIMITS.bytes + 1) }, 413, /request_too_large/],
@@ -93,10 +93,10 @@ test('/mcp lets a page of this machine ask', async () => {
 
 /** Each is answered as a result with a failure, or with an error of the protocol. */
 const META: [what: string, meta: string, said: RegExp][] = [
-  ['a number', '5', /"code":-32600,"message":.*_meta.* is no object/],
-  ['a list', '[1]', /"code":-32600,"message":.*_meta.* is no object/],
-  ['a text', '"svc/task_id"', /"code":-32600,"message":.*_meta.* is no object/],
-  ['nothing', 'null', /"code":-32600,"message":.*_meta.* is no object/],
+  ['a number', '5', /"code":-32600,"message":.*_meta.* is not an object/],
+  ['a list', '[1]', /"code":-32600,"message":.*_meta.* is not an object/],
+  ['a text', '"svc/task_id"', /"code":-32600,"message":.*_meta.* is not an object/],
+  ['nothing', 'null', /"code":-32600,"message":.*_meta.* is not an object/],
   ['an id that is none', '{"svc/task_id": {"a": [1]}}', blamed('svc/task_id')],
   ['a name of ours that is none', '{"svc/": 1}', blamed('svc/')],
   ['a name that objects have', '{"svc/constructor": 1}', blamed('svc/constructor')],

@@ -82,8 +82,11 @@ for (const { name: store, open } of STORES) {
 
         assert.equal(isError, true);
         assert.equal(answer.failure.type, 'scope_insufficient');
-        assert.match(text, /^scope_insufficient: .*\nWhat to do: ask for a token with the scope/);
-        assert.match(text, /Who can grant it: human:alice@example.com/);
+        assert.match(
+          text,
+          /^scope_insufficient: .*\nWhat to do: ask for a token with the missing scope/,
+        );
+        assert.match(text, /Can be granted by: human:alice@example.com/);
         const { body } = await desk.service.ask(
           'POST',
           `/svc/audit?task_id=refused-${version.version}`,

@@ -78,11 +78,11 @@ test('writ mcp lists what the token may do, until its input ends', async () => {
 
 const UNREADABLE: [what: string, line: string, code: number][] = [
   ['broken JSON', '{"jsonrpc"', -32_700],
-  ['a key that stands twice', '{"id":1,"id":2}', -32_700],
-  ['what is no message', '{"a":1}', -32_600],
+  ['a key that appears twice', '{"id":1,"id":2}', -32_700],
+  ['what is not a message', '{"a":1}', -32_600],
   ['a message without its version', '{"id":1,"method":"tools/list"}', -32_600],
   [
-    'a _meta that is no object',
+    'a _meta that is not an object',
     '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","_meta":[]}}',
     -32_600,
   ],
@@ -154,8 +154,8 @@ for (const [what, params, type] of UNSENDABLE) {
 }
 
 const UNUSABLE: [what: string, env: object, said: RegExp][] = [
-  ['no token', { WRIT_CLIENT_CREDENTIAL: undefined }, /^Cannot speak MCP: there is no credential/],
-  ['a token of nobody', { WRIT_CLIENT_CREDENTIAL: 'x' }, /^Cannot speak MCP: Cannot use the token/],
+  ['no token', { WRIT_CLIENT_CREDENTIAL: undefined }, /^Cannot serve MCP: there is no credential/],
+  ['a token of nobody', { WRIT_CLIENT_CREDENTIAL: 'x' }, /^Cannot serve MCP: Cannot use the token/],
 ];
 for (const [what, env, expected] of UNUSABLE) {
   test(`writ mcp does not start with ${what}`, async () => {

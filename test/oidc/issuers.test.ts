@@ -105,17 +105,21 @@ const { email_domains: _domains, ...UNBOUND } = B;
 const faults: [what: string, settings: object, fault: RegExp][] = [
   ['two issuers of which one has no name', { oidc: [A, UNNAMED] }, /give each of 2 a "name"/],
   ['two issuers of one name', { oidc: [A, { ...B, name: 'a' }] }, /give each of 2 a "name"/],
-  ['one issuer twice', { oidc: [A, { ...A, name: 'b' }] }, /"https:\/\/a\.example" stands twice/],
-  ['an issuer that may vouch for all', { oidc: [A, UNBOUND] }, /may vouch for: with several/],
+  ['one issuer twice', { oidc: [A, { ...A, name: 'b' }] }, /"https:\/\/a\.example" appears twice/],
+  [
+    'an issuer that may vouch for all',
+    { oidc: [A, UNBOUND] },
+    /Cannot accept the addresses of .*: with several/,
+  ],
   [
     'one domain of two issuers, in another case',
     { oidc: [A, { ...B, email_domains: ['b.example', 'A.Example'] }] },
-    /people those of "a\.example" are: both "https:\/\/a\.example" and "https:\/\/b\.example" have it/,
+    /domain "a\.example": both "https:\/\/a\.example" and "https:\/\/b\.example" have it/,
   ],
   [
     'two prefixes of one class of accounts',
     { oidc: [{ ...A, service_accounts: accounts('svc-', 'job-') }] },
-    /accounts of "https:\/\/a\.example" apart: "svc-x" and "job-x" would both be "service:x"/,
+    /accounts of "https:\/\/a\.example": "svc-x" and "job-x" would both be "service:x"/,
   ],
   [
     'the environment form beside the file form',
@@ -155,12 +159,16 @@ const faults: [what: string, settings: object, fault: RegExp][] = [
     { oidc: [{ ...A, service_accounts: [{ claim: 'sub', prefix: '', class: 'agent' }] }] },
     /prefix/,
   ],
-  ['a pattern without class', { entitlements: [{ principals: ['*'] }] }, /"\*" is no principal/],
+  [
+    'a pattern without class',
+    { entitlements: [{ principals: ['*'] }] },
+    /"\*" is neither a principal/,
+  ],
   ['a pattern with two stars', { entitlements: [{ principals: ['human:*@*'] }] }, /one "\*"/],
   [
     'a scope that is none',
     { entitlements: [{ principals: ['human:*'], scopes: ['a b'] }] },
-    /"a b" is no scope/,
+    /"a b" is neither a scope/,
   ],
 ];
 for (const [what, settings, fault] of faults) {

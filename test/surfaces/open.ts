@@ -5,7 +5,7 @@
  */
 
 import { PassThrough } from 'node:stream';
-import { converse } from '../../src/stdio/server.ts';
+import { serveConversation } from '../../src/stdio/server.ts';
 import {
   inProcess,
   overClient,
@@ -56,7 +56,7 @@ async function addressOf(service: TestService): Promise<string> {
 
 function openStdio(runtime: TestService['runtime']): OpenSurface {
   const [input, output] = [new PassThrough(), new PassThrough()];
-  const { ended } = converse(runtime, { input, output });
+  const { ended } = serveConversation(runtime, { input, output });
   const end = () => {
     input.end();
     return ended;

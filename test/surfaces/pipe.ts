@@ -6,7 +6,7 @@
 
 import { PassThrough } from 'node:stream';
 import type { Runtime } from '../../src/service/runtime.ts';
-import { type Conversation, converse } from '../../src/stdio/server.ts';
+import { type Conversation, serveConversation } from '../../src/stdio/server.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came back.
 export type Message = any;
@@ -45,7 +45,7 @@ export function openPipe(runtime: Runtime): PipeClient {
     messages.length > 0
       ? Promise.resolve(messages.shift())
       : new Promise<Message>((resolve) => void waiting.push(resolve));
-  const conversation = converse(runtime, { input, output });
+  const conversation = serveConversation(runtime, { input, output });
   return {
     ...conversation,
     input,

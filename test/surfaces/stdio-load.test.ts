@@ -81,7 +81,7 @@ async function manyTurns(): Promise<void> {
   for (let turns = 0; turns < 200; turns += 1) await turn();
 }
 
-test('converse() takes 256 calls at once, leaves the others in the pipe, and answers every one', async () => {
+test('serveConversation() takes 256 calls at once, leaves the others in the pipe, and answers every one', async () => {
   const sent = Array.from({ length: 3 * IN_WORK_MAX }, (_, id) => id);
   // In one piece, so that the line that waits is one that was read already.
   pipe.input.write(sent.map((id) => `${JSON.stringify(call(id))}\n`).join(''));
@@ -104,7 +104,7 @@ test('converse() takes 256 calls at once, leaves the others in the pipe, and ans
   assert.equal(await rig.entryCount(), before + sent.length);
 });
 
-test('converse() loses no answer to a client that stops reading and reads again', async () => {
+test('serveConversation() loses no answer to a client that stops reading and reads again', async () => {
   const sent = Array.from({ length: 2_000 }, (_, id) => id);
   for (const half of [sent.slice(0, 1_000), sent.slice(1_000)]) {
     pipe.output.pause();
@@ -124,7 +124,7 @@ test('converse() loses no answer to a client that stops reading and reads again'
   assert.deepEqual(await pipe.hangUp(), []);
 });
 
-test('converse() waits for every call in work when its input ends, and answers it', async () => {
+test('serveConversation() waits for every call in work when its input ends, and answers it', async () => {
   for (const id of [1, 2, 3]) pipe.say(call(id));
   await eventually(() => gate.waiting() === 3);
   let isEnded = false;
@@ -143,7 +143,7 @@ test('converse() waits for every call in work when its input ends, and answers i
   assert.ok(told.every(({ result }) => result.success));
 });
 
-test('converse() waits no longer than the grace once it is stopped, and the call is recorded', async () => {
+test('serveConversation() waits no longer than the grace once it is stopped, and the call is recorded', async () => {
   pipe.say(call(1));
   await eventually(() => gate.waiting() === 1);
   pipe.input.end();
@@ -157,7 +157,7 @@ test('converse() waits no longer than the grace once it is stopped, and the call
   await eventually(async () => (await rig.entryCount()) === before + 1);
 });
 
-test('converse() ends when it is stopped while its client does not read', async () => {
+test('serveConversation() ends when it is stopped while its client does not read', async () => {
   pipe.output.pause();
   for (let id = 0; id < 1_000; id += 1) pipe.say(asking(id, 'svc.manifest'));
   await eventually(() => pipe.output.writableNeedDrain);
@@ -168,7 +168,7 @@ test('converse() ends when it is stopped while its client does not read', async 
   await pipe.ended;
 });
 
-test('converse() ends when it is stopped while it has no room for another call', async () => {
+test('serveConversation() ends when it is stopped while it has no room for another call', async () => {
   const sent = Array.from({ length: IN_WORK_MAX + 1 }, (_, id) => id);
   pipe.input.write(sent.map((id) => `${JSON.stringify(call(id))}\n`).join(''));
   await eventually(() => gate.waiting() === IN_WORK_MAX);

@@ -38,7 +38,7 @@ async function assertGoesOn(): Promise<void> {
   assert.ok(result.keys.length > 0);
 }
 
-test('converse() answers a refusal as a result, and says why no operation was asked as an error', async () => {
+test('serveConversation() answers a refusal as a result, and says why no operation was asked as an error', async () => {
   pipe.say(asking(1, 'svc.permissions', { auth: { bearer: 'no-such-key' } }));
   const refused = await pipe.next();
   pipe.say(asking(2, 'svc.nothing'));
@@ -64,7 +64,7 @@ const unknownMethods = [
   'svc.invoke.progress',
 ];
 for (const method of unknownMethods) {
-  test(`converse() knows no method ${JSON.stringify(method)}`, async () => {
+  test(`serveConversation() knows no method ${JSON.stringify(method)}`, async () => {
     pipe.say(asking(1, method));
 
     assert.equal((await pipe.next()).error.code, -32_601);
@@ -82,14 +82,14 @@ const wrongCredentials: object[] = [
   [ALICE],
 ];
 for (const wrong of wrongCredentials) {
-  test(`converse() takes no credential from ${JSON.stringify(wrong).slice(0, 40)}`, async () => {
+  test(`serveConversation() takes no credential from ${JSON.stringify(wrong).slice(0, 40)}`, async () => {
     pipe.say(asking(1, 'svc.tokens.issue', { auth: wrong, scope: ['travel.search'] }));
 
     assert.equal((await pipe.next()).result.failure.type, 'authentication_required');
   });
 }
 
-test('converse() does nothing for a notification', async () => {
+test('serveConversation() does nothing for a notification', async () => {
   const bearer = await token(['travel.extras']);
   const params = { auth: { bearer }, capability: 'buy_lounge_pass', parameters: {} };
   pipe.say({ jsonrpc: '2.0', method: 'svc.invoke', params });
@@ -99,7 +99,7 @@ test('converse() does nothing for a notification', async () => {
   assert.deepEqual((await pipe.answerTo(1)).result.entries, []);
 });
 
-test('converse() refuses broken lines one by one and goes on', async () => {
+test('serveConversation() refuses broken lines one by one and goes on', async () => {
   const lines = [
     '{',
     '"x"',
@@ -118,7 +118,7 @@ test('converse() refuses broken lines one by one and goes on', async () => {
   await assertGoesOn();
 });
 
-test('converse() takes a line of 256 KiB, refuses a longer one, and goes on', async () => {
+test('serveConversation() takes a line of 256 KiB, refuses a longer one, and goes on', async () => {
   const request = (room: number) =>
     JSON.stringify(asking(1, 'svc.jwks', { room: 'x'.repeat(room) }));
   const most = 256 * 1024 - request(0).length;
@@ -130,7 +130,7 @@ test('converse() takes a line of 256 KiB, refuses a longer one, and goes on', as
   await assertGoesOn();
 });
 
-test('converse() refuses a line of 100 MB when it ends, and goes on', async () => {
+test('serveConversation() refuses a line of 100 MB when it ends, and goes on', async () => {
   const piece = Buffer.alloc(1024 * 1024, 0x20);
   pipe.input.write('{"jsonrpc":"2.0","id":1,"method":"svc.jwks","params":{"room":"');
   for (let sent = 0; sent < 100; sent += 1) {
@@ -167,7 +167,7 @@ const unasked: { name: string; line: object | string; id: unknown; isInvocation:
   },
 ];
 for (const { name, line, id, isInvocation } of unasked) {
-  test(`converse() names what may have been an invocation in its error: ${name}`, async () => {
+  test(`serveConversation() names what may have been an invocation in its error: ${name}`, async () => {
     pipe.say(line as object);
 
     const answer = await pipe.next();
@@ -176,7 +176,7 @@ for (const { name, line, id, isInvocation } of unasked) {
   });
 }
 
-test('converse() answers no error under an id that is in work', async () => {
+test('serveConversation() answers no error under an id that is in work', async () => {
   const bearer = await token(['travel.read']);
   const params = { auth: { bearer }, capability: 'export_report', parameters: { months: 2 } };
   pipe.say(asking(7, 'svc.invoke', params));
@@ -186,7 +186,7 @@ test('converse() answers no error under an id that is in work', async () => {
   assert.equal((await pipe.next()).result.success, true);
 });
 
-test('converse() runs requests side by side and answers each as it ends', async () => {
+test('serveConversation() runs requests side by side and answers each as it ends', async () => {
   const bearer = await token(['travel.read', 'travel.search']);
   const invoke = (capability: string, parameters: object) => ({
     auth: { bearer },
@@ -200,7 +200,7 @@ test('converse() runs requests side by side and answers each as it ends', async 
   assert.equal((await pipe.next()).id, 'slow');
 });
 
-test('converse() refuses a second request under an id that is in work', async () => {
+test('serveConversation() refuses a second request under an id that is in work', async () => {
   const bearer = await token(['travel.read']);
   const params = { auth: { bearer }, capability: 'export_report', parameters: { months: 2 } };
   pipe.say(asking(7, 'svc.invoke', params));
@@ -215,7 +215,7 @@ test('converse() refuses a second request under an id that is in work', async ()
   assert.ok((await pipe.next()).result.keys);
 });
 
-test('converse() tells of a stream in notifications, then gives its result', async () => {
+test('serveConversation() tells of a stream in notifications, then gives its result', async () => {
   const bearer = await token(['travel.read']);
   const params = {
     auth: { bearer },
@@ -249,7 +249,7 @@ test('converse() tells of a stream in notifications, then gives its result', asy
   );
 });
 
-test('converse() carries the signature of the manifest, over the very text of the result', async () => {
+test('serveConversation() carries the signature of the manifest, over the very text of the result', async () => {
   pipe.say(asking(1, 'svc.manifest'));
   const { result, headers } = await pipe.next();
   pipe.say(asking(2, 'svc.jwks'));
@@ -268,7 +268,7 @@ test('converse() carries the signature of the manifest, over the very text of th
   assert.ok(signed);
 });
 
-test('converse() finishes what runs when the input ends, also a last line without an end', async () => {
+test('serveConversation() finishes what runs when the input ends, also a last line without an end', async () => {
   const bearer = await token(['travel.extras']);
   const params = { auth: { bearer }, capability: 'buy_lounge_pass', parameters: {} };
   pipe.input.write(JSON.stringify(asking('last', 'svc.invoke', params)));
@@ -279,7 +279,7 @@ test('converse() finishes what runs when the input ends, also a last line withou
   assert.equal(left[0].result.success, true);
 });
 
-test('converse() finishes and records a call whose client has left', async () => {
+test('serveConversation() finishes and records a call whose client has left', async () => {
   const bearer = await token(['travel.read']);
   const params = {
     auth: { bearer },
@@ -298,7 +298,7 @@ test('converse() finishes and records a call whose client has left', async () =>
   assert.equal(body.entries[0].stream_summary.client_disconnected, true);
 });
 
-test('converse() starts nothing that a client asked for before it left unheard', async () => {
+test('serveConversation() starts nothing that a client asked for before it left unheard', async () => {
   const bearer = await token(['travel.extras']);
   const params = { auth: { bearer }, capability: 'buy_lounge_pass', parameters: {} };
   pipe.output.destroy(new Error('EPIPE'));
@@ -309,7 +309,7 @@ test('converse() starts nothing that a client asked for before it left unheard',
   assert.deepEqual(body.entries, []);
 });
 
-test('converse() starts nothing of what it has read already when the client leaves', async () => {
+test('serveConversation() starts nothing of what it has read already when the client leaves', async () => {
   const bearer = await token(['travel.extras']);
   const params = { auth: { bearer }, capability: 'buy_lounge_pass', parameters: {} };
   // The first one is made in slices; those after it are at hand.
@@ -328,7 +328,7 @@ test('converse() starts nothing of what it has read already when the client leav
   assert.deepEqual(body.entries, []);
 });
 
-test('converse() reads no further while the client does not read', async () => {
+test('serveConversation() reads no further while the client does not read', async () => {
   pipe.output.pause();
   const request = `${JSON.stringify(asking('x', 'svc.manifest'))}\n`;
   let sent = 0;
@@ -342,7 +342,7 @@ test('converse() reads no further while the client does not read', async () => {
   await pipe.answerTo(sent - 1);
 });
 
-test('converse() takes what was read before it stopped, and nothing after', async () => {
+test('serveConversation() takes what was read before it stopped, and nothing after', async () => {
   const bearer = await token(['travel.read']);
   const params = { auth: { bearer }, capability: 'export_report', parameters: { months: 2 } };
   pipe.say(asking(1, 'svc.invoke', params));

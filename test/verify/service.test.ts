@@ -127,7 +127,7 @@ for (const { name, open } of STORES) {
       assert.match(shown.err, /^\rentries \d+ of \d+\nSaved/);
       assert.equal(saved.out + shown.out, '');
       assert.equal(verified.status, 0, verified.out);
-      assert.match(verified.out, /^This does not tell whether entries of the trail were left out/m);
+      assert.match(verified.out, /^Not covered: whether entries of the trail were left out/m);
     });
 
     test('writ audit export writes over nothing, and leaves nothing when it fails', async () => {
@@ -137,7 +137,7 @@ for (const { name, open } of STORES) {
       const refused = await writ(['audit', 'export', '--service', url, '--out', at('new')], wrong);
 
       assert.equal(again.status, 2);
-      assert.match(again.err, /is there already/);
+      assert.match(again.err, /already exists/);
       assert.equal(refused.status, 2);
       assert.match(refused.err, /answered 401/);
       assert.deepEqual(readdirSync(folder).sort(), before);

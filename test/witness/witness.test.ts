@@ -238,7 +238,7 @@ const malformed: [name: string, text: string][] = [
   ['a negative old size', body('-1', [], note(3))],
   ['an old size above that of the checkpoint', body(4, [], note(3))],
   ['a proof line that is not base64', body(0, ['!'], note(3))],
-  ['a proof line that is no hash', body(0, ['AAAA'], note(3))],
+  ['a proof line that is not a hash', body(0, ['AAAA'], note(3))],
   [
     'more than 63 proof lines',
     body(0, Array(64).fill(Buffer.alloc(32).toString('base64')), note(3)),
@@ -299,7 +299,7 @@ test('openWitnessKey() makes one key that only this user can read, and uses it a
   assert.throws(() => openWitnessKey(folder, NAME), /others have access to it; chmod 600/);
   chmodSync(path, 0o600);
   writeFileSync(path, pem.replace(/[A-Za-z]{8}/, 'AAAAAAAA').slice(0, 60));
-  assert.throws(() => openWitnessKey(folder, NAME), /it is no private Ed25519 key$/);
+  assert.throws(() => openWitnessKey(folder, NAME), /it is not a private Ed25519 key$/);
 });
 
 test('a service has its checkpoints cosigned, and writ verify finds the witness', async () => {
@@ -338,7 +338,7 @@ async function cosignedDetail(service: Awaited<ReturnType<typeof testService>>, 
     if (detail.tree_head.includes(`— ${NAME} `)) return detail;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  throw new Error('Cannot go on: the witness did not cosign');
+  throw new Error('Cannot continue: the witness did not cosign');
 }
 
 test('writ witness runs until it is stopped, and says its key and address', async () => {
@@ -364,13 +364,13 @@ test('writ witness runs until it is stopped, and says its key and address', asyn
 });
 
 const refusals: [name: string, args: string[], why: RegExp][] = [
-  ['no name', ['--log', vkeyText(logKey)], /it has no name/],
-  ['no log', ['--name', NAME], /no log to watch/],
-  ['a key that is none', ['--name', NAME, '--log', 'x'], /no key of a log/],
+  ['no name', ['--log', vkeyText(logKey)], /has no name/],
+  ['no log', ['--name', NAME], /no log is named/],
+  ['a key that is none', ['--name', NAME, '--log', 'x'], /not a key of a log/],
   [
     'a port that is none',
     ['--name', NAME, '--log', vkeyText(logKey), '--port', '70000'],
-    /no port/,
+    /not a port/,
   ],
 ];
 for (const [name, args, why] of refusals) {

@@ -58,7 +58,7 @@ function cellsOf(entry: AuditEntry): string[] {
   );
 }
 
-/** A cell that is too long pushes the rest: cutting it could hide what somebody looks for. */
+/** Long cells are not cut: a cut could hide the part that a reader looks for. */
 function rowOf(cells: readonly string[]): string {
   return cells
     .map((cell, index) => cell.padEnd(WIDTHS[index] ?? 0))

@@ -1,12 +1,12 @@
 /**
- * `writ audit export`: a service's log as a file that can be verified without the service.
+ * `writ audit export`: saves a service's log as a file that verifies without the service.
  *
- * The newest checkpoint is taken first and decides what is exported, so that all of it is covered.
- * Entries come newest first and stand in the file oldest first, by way of the disk: a log of any
+ * Fetches the newest checkpoint first and exports only what it covers.
+ * Entries arrive newest first and are written oldest first, by way of a temporary file, so a log of any
  * length takes little memory.
  *
- * Whoever may see every entry gets the whole log. Others get their own trail, with a proof of each
- * entry: what is between their entries is not theirs to see.
+ * A credential that may see every entry gets the whole log. Any other gets its own trail, with a proof
+ * of each entry.
  *
  * @module
  */
@@ -28,8 +28,8 @@ import type { AuditOptions } from './options.ts';
 import { checkpointPagesOf, pagesOf } from './pages.ts';
 
 export async function exportAudit({ remote, out, extent }: AuditOptions, io: Io): Promise<void> {
-  if (out === undefined) throw new Error('the file is not named; give --out');
-  if (existsSync(out)) throw new Error(`"${out}" is there already`);
+  if (out === undefined) throw new Error('no output file is named; give --out');
+  if (existsSync(out)) throw new Error(`"${out}" already exists`);
   const facts = await factsOf(remote);
   const part = `${out}.${randomUUID()}`;
   const entries = openSpool<AuditEntry>(`${part}.entries`);
@@ -44,7 +44,7 @@ export async function exportAudit({ remote, out, extent }: AuditOptions, io: Io)
     );
     const { entry_count, sequence } = facts.checkpoint;
     const isComplete = current === entry_count;
-    // Whoever is shown others' entries is shown all: a gap is the service's doing, and no trail.
+    // A credential that sees entries of others sees all of them, so a gap is a fault of the service.
     if (!isComplete && (extent === 'whole' || (isAnybodys && extent !== 'trail'))) {
       throw new Error(`of ${entry_count} entries the service gave only ${current}`);
     }
@@ -86,7 +86,7 @@ interface Fetched {
 
 interface Extent {
   readonly facts: ExportFacts;
-  /** The last checkpoint of each log that an operator has ended, by the log's first place. */
+  /** The last checkpoint of each log that an operator ended, by the log's first index. */
   readonly ended: ReadonlyMap<number, ExportedDetail>;
 }
 
@@ -106,7 +106,7 @@ async function endedLogs(
   return ended;
 }
 
-/** What proves one entry: with its own checkpoint where the entry is of a log that ended. */
+/** The proof of one entry, with its own checkpoint if the entry is of a log that ended. */
 async function proofOf(
   remote: Remote,
   { facts, ended }: Extent,
@@ -125,8 +125,8 @@ function isCovered({ facts, ended }: Extent, place: number): boolean {
 }
 
 /**
- * Entries that came after the checkpoint are left for the next export. Of a log that ended, what no
- * checkpoint covers is part of the whole log only, where the first entry of the next one names its head.
+ * Skips entries after the checkpoint; the next export has them. Entries of an ended log that no
+ * checkpoint covers are part of the whole log only: the first entry of the next log names their head.
  */
 async function fetchEntries(
   remote: Remote,
@@ -151,7 +151,7 @@ async function fetchEntries(
   return { count, current, unproved, isAnybodys: owners.size > 1 || owners.has(null) };
 }
 
-/** Returns how many there are before the newest. */
+/** Returns the number of checkpoints before the newest. */
 async function fetchCheckpoints(
   remote: Remote,
   { checkpoint }: ExportFacts,

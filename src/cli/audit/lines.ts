@@ -17,7 +17,7 @@ import {
 import type { Jwks } from '../../protocol/trust.ts';
 import type { Spool } from '../spool.ts';
 
-/** What is the same for the whole export. */
+/** Values of the whole export. */
 export interface ExportFacts {
   readonly serviceId: string;
   readonly jwks: Jwks;
@@ -27,7 +27,7 @@ export interface ExportFacts {
 
 export interface FetchedLog {
   readonly entries: Spool<AuditEntry>;
-  /** All but the newest, as they are listed. */
+  /** All checkpoints but the newest, as the service lists them. */
   readonly earlier: Spool<Checkpoint>;
   readonly earlierCount: number;
   /** Entries of all logs of the store. */
@@ -48,7 +48,7 @@ export async function* logLines(
   yield canonicalJson(header);
   const sealed = earlier.backwards();
   let [end, next] = [0, sealed.next()];
-  // Several may cover the same entries, and the first none at all.
+  // Several checkpoints may cover the same entries, and the first may cover none.
   const sealedHere = function* () {
     for (; !next.done && endOf(next.value) === end; next = sealed.next()) {
       yield canonicalJson({ checkpoint: next.value });
@@ -63,12 +63,12 @@ export async function* logLines(
   yield canonicalJson({ checkpoint });
 }
 
-/** The place after the last entry that a checkpoint covers. */
+/** The index after the last entry that a checkpoint covers. */
 export function endOf({ sequence, entry_count }: Checkpoint): number {
   return firstPlaceOf(sequence) + entry_count;
 }
 
-/** `prove` fetches what proves the entry of one place; nothing when no checkpoint covers it. */
+/** `prove` fetches the proof of the entry at one index; `undefined` when no checkpoint covers it. */
 export async function* trailLines(
   { serviceId, jwks, checkpoint }: ExportFacts,
   entries: Spool<AuditEntry>,

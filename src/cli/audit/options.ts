@@ -1,5 +1,5 @@
 /**
- * What `writ audit` was asked: the filters of a query, the file of an export, and whose credential.
+ * The options of `writ audit`: filters of a query, the file of an export, and the credential.
  *
  * @module
  */
@@ -16,21 +16,21 @@ const LIMIT_DEFAULT = 50;
 export const AUDIT_USAGE = `Usage: writ audit query  --service <url> [filters]
        writ audit export --service <url> --out <file>
 
-Query shows entries, newest first: as a table on a terminal, else as JSON lines.
+Query prints entries, newest first: as a table on a terminal, else as JSON lines.
   --capability, --since, --invocation-id, --client-reference-id, --task-id,
   --parent-invocation-id <value>   the filters of POST /svc/audit
   --type <type>    ${EntryType.options.slice(0, 5).join(', ')},
                    ${EntryType.options.slice(5).join(', ')}
                    or all (default: invocation)
-  --limit <n>      at most so many (default: ${LIMIT_DEFAULT})
+  --limit <n>      how many at most (default: ${LIMIT_DEFAULT})
   --leaf           with the leaf of each, to verify it
 
-Export saves all that the newest checkpoint covers, in a file that "writ verify
-log" verifies: the whole log for an operator's credential (operator:audit), for
-others their own trail with a proof of each entry.
-  --out <file>     must not exist; it appears when it is complete
-  --whole          the whole log, or nothing
-  --trail          a trail, also where the log is all one's own
+Export saves the entries that the newest checkpoint covers, in a file for "writ
+verify log": the whole log with an operator's credential (operator:audit), with
+any other credential its own trail with a proof of each entry.
+  --out <file>     a new file; it appears when it is complete
+  --whole          export the whole log, or fail
+  --trail          export a trail, even with an operator's credential
 
   --token-file <file>  the credential (default: $${CREDENTIAL_VARIABLE})
   --help               this text
@@ -41,18 +41,18 @@ Exit status: 0 done, 2 it could not be done.
 export interface AuditOptions {
   readonly remote: Remote;
   readonly limit: number;
-  /** Fields of the request by their names on the wire. */
+  /** Fields of the request by their wire names. */
   readonly filters: Readonly<Record<string, string>>;
   readonly out?: string | undefined;
-  /** What is to be exported; without it, what the credential is shown decides. */
+  /** What to export; without it, the entries that the credential may see decide. */
   readonly extent?: 'whole' | 'trail' | undefined;
 }
 
 export function auditOptions(args: readonly string[], io: Io): AuditOptions {
   const { values } = parseArgs({ args: joinedValues(args, options), options });
-  if (values.service === undefined) throw new Error('the service is not named; give --service');
+  if (values.service === undefined) throw new Error('no service is named; give --service');
   const { limit = String(LIMIT_DEFAULT) } = values;
-  if (!/^[1-9]\d{0,8}$/.test(limit)) throw new Error(`"${limit}" is no number of entries`);
+  if (!/^[1-9]\d{0,8}$/.test(limit)) throw new Error(`"${limit}" is not a number of entries`);
   const filters = Object.entries(FILTERS).flatMap(([option, field]) => {
     const value = values[option as keyof typeof FILTERS];
     return value === undefined ? [] : [[field, value] as const];

@@ -1,5 +1,5 @@
 /**
- * What a service tells of its log, page by page: entries and checkpoints, newest first.
+ * Fetches the log of a service page by page: entries and checkpoints, newest first.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import {
 import { operations } from '../../protocol/operations.ts';
 import type { Remote } from '../remote.ts';
 
-/** Entries in one answer. With leaves of the greatest length it still fits into what is read. */
+/** Entries in one answer. With the longest leaves an answer still fits into the size limit. */
 const PAGE_SIZE = 200;
 
 /** Pages of entries, newest first, until there are no more. */

@@ -1,7 +1,7 @@
 /**
- * What `writ verify` fetches when it was given a service: manifests, checkpoints and proofs.
+ * Fetches manifests, checkpoints and proofs for `writ verify --service`.
  *
- * Whatever comes back is material for the verifier, never a reason to believe it.
+ * The verifier checks everything fetched here; fetching it proves nothing.
  *
  * @module
  */
@@ -23,7 +23,7 @@ export async function fetchedManifest(
   return { body, signature: headers.get('x-svc-signature') ?? '' };
 }
 
-/** What a service calls itself. */
+/** The id that the service reports. */
 export async function serviceIdAt(remote: Remote): Promise<string> {
   const answer = (await remote.json('GET', operations.discovery.path)) as {
     svc_discovery?: { service_id?: unknown };
@@ -90,7 +90,7 @@ async function newestId(remote: Remote, below?: number): Promise<string> {
   return id;
 }
 
-/** A service that has no proof answers 404: then there is the checkpoint alone, and no proof. */
+/** A service without a proof answers 404: the result is then the checkpoint without a proof. */
 async function proved(remote: Remote, id: string, field: string, value: unknown): Promise<unknown> {
   const query = `?include_proof=true&${field}=${encodeURIComponent(String(value))}`;
   const path = pathOf(id) + query;

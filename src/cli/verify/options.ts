@@ -1,5 +1,5 @@
 /**
- * What `writ verify` was asked, and where it finds keys and the name of the service.
+ * The options of `writ verify`, and its keys and service id.
  *
  * @module
  */
@@ -80,12 +80,12 @@ const options = {
 function keyOf(text: string): NoteKey {
   const key = readVkey(text);
   if (key) return key;
-  throw new Error(`"${text}" is no key of the form <name>+<id>+<base64> (--vkey)`);
+  throw new Error(`"${text}" is not a key of the form <name>+<id>+<base64> (--vkey)`);
 }
 
 /**
- * A set from a file is taken as known, unless thumbprints say which of its keys are; a set from the
- * service never is.
+ * All keys of a set from a file are pinned, unless `--pin` names some of them. Keys of a set from the
+ * service are pinned only by `--pin`.
  */
 export async function keySource(asked: VerifyOptions): Promise<KeySource> {
   const { jwks, remote, pins, noteKeys } = asked;
@@ -103,9 +103,9 @@ export async function keysFor(asked: VerifyOptions): Promise<Keys> {
   throw new Error('there is no key to check with; give --jwks, --vkey or --service');
 }
 
-/** Checkpoints are signed for one service by name. What the service calls itself will do. */
+/** Signatures of checkpoints cover the service id. Without `--service-id`, the reported id is used. */
 export async function serviceIdFor({ serviceId, remote }: VerifyOptions): Promise<string> {
   if (serviceId !== undefined) return serviceId;
-  if (!remote) throw new Error('the service is not named; give --service-id or --service');
+  if (!remote) throw new Error('no service is named; give --service-id or --service');
   return serviceIdAt(remote);
 }

@@ -135,7 +135,7 @@ test('writ verify lets no text of others steer the terminal', async () => {
 const refusals: [name: string, args: string[], why: RegExp][] = [
   ['an unknown kind', ['passport'], /expected one of token, manifest/],
   ['no key', ['grant', join(folder, 'grant.json')], /no key to check with/],
-  ['no service', ['checkpoint', before, ...keys], /the service is not named/],
+  ['no service', ['checkpoint', before, ...keys], /no service is named/],
   [
     'a file that is not there',
     ['grant', join(folder, 'none'), ...keys],
@@ -144,14 +144,18 @@ const refusals: [name: string, args: string[], why: RegExp][] = [
   ['a log that is not there', ['log', join(folder, 'none')], /ENOENT/],
   ['a file that is not JSON', ['grant', file, ...keys], /is not JSON/],
   ['a file too many', ['grant', before, after, ...keys], /expected 1 files, not 2/],
-  ['a key that is none', ['log', file, '--vkey', 'x'], /is no key of the form/],
+  ['a key that is none', ['log', file, '--vkey', 'x'], /is not a key of the form/],
   [
     'a set that is none',
     ['grant', join(folder, 'grant.json'), '--jwks', before],
     /keys cannot be used/,
   ],
-  ['an address that is none', ['checkpoint', '--service', 'ftp://desk'], /is no address/],
-  ['an address with a password', ['checkpoint', '--service', 'http://a:b@desk'], /is no address/],
+  ['an address that is none', ['checkpoint', '--service', 'ftp://desk'], /is not an address/],
+  [
+    'an address with a password',
+    ['checkpoint', '--service', 'http://a:b@desk'],
+    /is not an address/,
+  ],
   [
     'a service that is not there',
     ['checkpoint', '--service', 'http://127.0.0.1:1'],
@@ -172,5 +176,5 @@ test('writ verify --help tells its kinds and exit codes', async () => {
   const { status, out } = await writ(['--help']);
 
   assert.equal(status, 0);
-  assert.match(out, /Exit status: 0 all was verified/);
+  assert.match(out, /Exit status: 0 everything verified/);
 });

@@ -1,9 +1,9 @@
 /**
- * `writ verify`: checks what a service signed, from files or from the service itself, and tells what
+ * `writ verify`: checks what a service signed, from files or from the service itself, and prints what
  * was checked, what failed, and what could not be.
  *
- * Ends with 0 only when all that was asked for was verified, with 1 when something failed, and with
- * 2 when something could not be checked. Decides nothing about that itself: `src/verify` does.
+ * Exits with 0 only when everything verified, with 1 when something failed, and with
+ * 2 when something could not be checked. `src/verify` decides which of them it is.
  *
  * @module
  */
@@ -37,30 +37,30 @@ What
   entry <file> [<checkpoint>]        an entry with its leaf, and a checkpoint's
                                      detail with the entry's inclusion proof
   consistency <earlier> [<later>]    two checkpoints, the later with its proof
-  receipt <file> [<checkpoint>]      what an invocation was given, likewise
+  receipt <file> [<checkpoint>]      the receipt of an invocation, in the same way
   receipt <file> --log <export>      the same, against a whole log: with --after
                                      <checkpoint> it can prove a drop
   log <export>                       what "writ audit export" wrote
 
 Options
   --service <url>    fetch what is not given: keys, newest checkpoint, proofs
-  --service-id <id>  the service that is meant (default: what --service says)
+  --service-id <id>  the expected service (default: the id that --service reports)
   --jwks <file>      its keys, saved from a source that you trust
   --pin <kid>        the thumbprint of a key that you know (may be repeated)
   --vkey <key>       a key of the log or of a witness (may be repeated)
   --after <file>     the newest checkpoint, fetched after the receipt came; for
                      --log, whose log must have two more
-  --gated-manifest   send a credential for the manifest, where the service asks for
-                     one there: before anything of the service is verified
+  --gated-manifest   send a credential to fetch the manifest, for a service that
+                     requires one; it is sent before anything is verified
   --token-file <f>   that credential (default: $${CREDENTIAL_VARIABLE})
-  --trail            a trail is what you want to verify, not a whole log
-  --allow-erased     contents may be missing, as retention erases them
+  --trail            accept a trail instead of a whole log
+  --allow-erased     accept entries whose contents retention erased
   --json             the report as JSON
   --help             this text
 
-Keys that come from the service prove only what it says of itself: pin them.
+Keys fetched from the service prove only what the service claims: pin them.
 
-Exit status: 0 all was verified, 1 something failed, 2 something could not be
+Exit status: 0 everything verified, 1 something failed, 2 something could not be
 checked.
 `;
 
@@ -171,13 +171,13 @@ async function exportReport(
   return verifyExport(createReadStream(file), ground);
 }
 
-/** An entry, or an answer of the audit endpoint that has one only. */
+/** An entry, or an answer of the audit endpoint with exactly one. */
 function onlyEntry(value: unknown): unknown {
   const { entries } = (value ?? {}) as { entries?: unknown };
   return Array.isArray(entries) && entries.length === 1 ? entries[0] : value;
 }
 
-/** A checkpoint, or a listing that has one only. */
+/** A checkpoint, or a listing with exactly one. */
 function onlyCheckpoint(value: unknown): unknown {
   const { checkpoints } = (value ?? {}) as { checkpoints?: unknown };
   return Array.isArray(checkpoints) && checkpoints.length === 1 ? checkpoints[0] : value;
@@ -212,6 +212,6 @@ function textReport({ verdict, checks, limits }: Report): string {
     const start = `${OUTCOMES[outcome].padEnd(12)} ${(names[index] ?? '').padEnd(width)}`;
     return `${start}  ${printable(detail ?? '')}`.trimEnd();
   });
-  const beyond = limits.map((limit) => `This does not tell ${limit}`);
+  const beyond = limits.map((limit) => `Not covered: ${limit}`);
   return `${[...lines, ...beyond, VERDICTS[verdict]].join('\n')}\n`;
 }

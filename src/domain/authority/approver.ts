@@ -37,19 +37,19 @@ export function barredApprover(
 ): string | undefined {
   const names = [approver.root_principal, ...approver.through];
   const inPerson = approver.through.every((name) => name === approver.root_principal);
-  if (names.some((name) => isBarredAgent(name, policy))) return 'agents do not approve';
+  if (names.some((name) => isBarredAgent(name, policy))) return 'agents may not approve';
   if (names.some((name) => isRequesting(request, name))) {
-    return 'nobody approves what they asked for or had asked for';
+    return 'requesters may not approve their own request';
   }
   if (policy.separation === 'root' && names.includes(request.root_principal)) {
     return 'the root principal of the requester may not approve';
   }
   if (approver.root_principal === request.root_principal && !inPerson) {
-    return 'a token below the root principal of the requester does not approve';
+    return 'a token delegated by the root principal of the requester may not approve';
   }
   // One person could hold tokens of several names, so a quorum counts only those who come in person.
   if (request.approvals_required > 1 && !inPerson) {
-    return 'where several have to approve, each approves in person';
+    return 'where several approvals are required, delegated tokens may not approve';
   }
   return undefined;
 }

@@ -70,7 +70,7 @@ const PRINCIPALS: readonly [
     { subject: 'human:bob', root_principal: 'service:x' },
   ],
   [
-    'a subject that is no principal',
+    'a subject that is not a principal',
     { principal_classes: ['human'] },
     { subject: 'human:' },
     OTHER_CLASS,

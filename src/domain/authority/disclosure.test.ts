@@ -8,7 +8,7 @@ const LEVELS = { internal: 'full', partner: 'redacted', default: 'reduced' } as 
 
 /** A failure with everything in it that a failure can have. */
 const FULL: Failure = {
-  ...failure('approval_required', `Cannot go on: ${'é'.repeat(300)}`, {
+  ...failure('approval_required', `Cannot continue: ${'é'.repeat(300)}`, {
     grantable_by: 'human:boss',
     requires: ['travel.book'],
     estimated_availability: 'PT5S',
@@ -81,7 +81,7 @@ describe('disclose()', () => {
       recovery_class: FULL.resolution.recovery_class,
     });
     assert.equal(told.clarify, undefined);
-    assert.doesNotMatch(JSON.stringify(told), /human:boss|Ann|travel\.book|Cannot go on/);
+    assert.doesNotMatch(JSON.stringify(told), /human:boss|Ann|travel\.book|Cannot continue/);
   });
 
   for (const type of FailureType.options) {

@@ -153,7 +153,7 @@ describe('entitlementFault()', () => {
       const found = entitlementFault({ ...ALICE, [field]: changed });
 
       assert.equal(found?.field, field);
-      assert.ok(found.fault.startsWith(`"${value}" is no `));
+      assert.ok(/^ is (not|neither) a /.test(found.fault.slice(value.length + 2)), found.fault);
     });
   }
 

@@ -33,7 +33,7 @@ export function entitlementFault(
   entitlement: Pick<Entitlement, 'principal' | 'scopes' | 'subjects'>,
 ): Fault | undefined {
   if (isPrincipal(entitlement.principal)) return grantFault(entitlement);
-  return { field: 'principal', fault: `"${entitlement.principal}" is no principal` };
+  return { field: 'principal', fault: `"${entitlement.principal}" is not a principal` };
 }
 
 /** The same of a rule, which may speak of many principals; some rules grant nothing. */
@@ -78,12 +78,13 @@ export function unentitledClass(
 
 function grantFault({ scopes, subjects }: Pick<Entitlement, 'scopes' | 'subjects'>) {
   const scope = scopes.find((each) => !isScopePattern(each));
-  if (scope !== undefined) return { field: 'scopes', fault: `"${scope}" is no scope or pattern` };
+  if (scope !== undefined)
+    return { field: 'scopes', fault: `"${scope}" is neither a scope nor a pattern` };
   return patternFault('subjects', subjects);
 }
 
 function patternFault(field: string, patterns: readonly string[]) {
   const stray = patterns.find((each) => !isPrincipalPattern(each));
   if (stray === undefined) return undefined;
-  return { field, fault: `"${stray}" is no principal or pattern with one "*"` };
+  return { field, fault: `"${stray}" is neither a principal nor a pattern with one "*"` };
 }

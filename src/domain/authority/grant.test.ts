@@ -165,8 +165,8 @@ const misfits: [
     /bound to session "s", and the token has no session/,
   ],
   ['a former approver', { formerApprover: 'human:bob' }, {}, /human:bob may not/],
-  ['an approver in its hands', { through: ['human:bob', 'agent:a'] }, {}, /human:bob stands/],
-  ['a deputy in its hands', { through: ['human:deputy', 'agent:a'] }, {}, /human:deputy stands/],
+  ['an approver in its hands', { through: ['human:bob', 'agent:a'] }, {}, /human:bob is/],
+  ['a deputy in its hands', { through: ['human:deputy', 'agent:a'] }, {}, /human:deputy is/],
 ];
 
 for (const [name, changed, kept, why] of misfits) {

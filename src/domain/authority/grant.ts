@@ -168,7 +168,7 @@ function misfit(grant: GrantFacts, call: Continuation): string | undefined {
       call.formerApprover === undefined,
       `its approver ${call.formerApprover} may not approve it any more`,
     ],
-    [own === undefined, `its approver ${own} stands on the side of the caller`],
+    [own === undefined, `its approver ${own} is a principal in the lineage of the token`],
   ];
   return checks.find(([fits]) => !fits)?.[1];
 }

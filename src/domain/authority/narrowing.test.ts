@@ -113,7 +113,7 @@ test('narrow() takes every constraint that is narrower than the parent', () => {
   );
 });
 
-// What the decisions call each widening; `undefined` means that it is none.
+// What the decisions call each widening; `undefined` means that it is not a widening.
 type Row = [change: Record<string, unknown>, type: FailureType | undefined];
 
 const scopes = (type: FailureType | undefined, ...texts: string[]): Row[] =>

@@ -211,7 +211,7 @@ function widenedClass(
   const asked = request.caller_class;
   if (asked === undefined || asked === parent.caller_class) return undefined;
   if (TOLD[disclosure(asked)] <= TOLD[disclosure(parent.caller_class)]) return undefined;
-  const detail = `Cannot assign caller class "${asked}": it is told more than "${parent.caller_class}"`;
+  const detail = `Cannot assign caller class "${asked}": it discloses more than "${parent.caller_class}"`;
   return failure('not_entitled', detail);
 }
 

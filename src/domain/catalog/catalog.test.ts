@@ -63,18 +63,18 @@ const rules: FaultRow[] = [
   ['book_flight.verify_via.0', 'Flight_status', '"Flight_status" is not declared here'],
   ['book_flight.requires.0.capability', 'book_flight', 'it names itself'],
   ['book_flight.side_effect.compensation', 'book_flight', 'it names itself'],
-  ['find_flights.output.fields', ['flights', 'quote', 'quote'], '"quote" stands twice'],
+  ['find_flights.output.fields', ['flights', 'quote', 'quote'], '"quote" appears twice'],
   [
     'cancel_flight.minimum_scope',
     ['travel.book', 'travel.book', 'travel.book'],
-    '"travel.book" stands twice',
+    '"travel.book" appears twice',
   ],
-  ['cancel_flight.response_modes', ['unary', 'unary'], '"unary" stands twice'],
-  ['book_flight.principal_classes', ['human', 'human'], '"human" stands twice'],
+  ['cancel_flight.response_modes', ['unary', 'unary'], '"unary" appears twice'],
+  ['book_flight.principal_classes', ['human', 'human'], '"human" appears twice'],
   [
     'book_flight.control_requirements',
     [{ type: 'cost_ceiling' }, { type: 'cost_ceiling' }],
-    '"cost_ceiling" stands twice',
+    '"cost_ceiling" appears twice',
   ],
   [
     'book_flight.requires_binding',
@@ -82,18 +82,18 @@ const rules: FaultRow[] = [
       { type: 'quote', field: 'quote' },
       { type: 'hold', field: 'quote' },
     ],
-    '"quote" stands twice',
+    '"quote" appears twice',
   ],
   [
     'book_flight.approval.grant_policy.allowed_grant_types',
     ['one_time', 'session_bound', 'one_time'],
-    '"one_time" stands twice',
+    '"one_time" appears twice',
   ],
-  ['book_flight.side_effect.rollback_window', 'P1M', '"P1M" is no positive duration'],
-  ['find_flights.cost.compute.expected_duration', 'PT0S', '"PT0S" is no positive duration'],
-  ['book_flight.observability.retention', '0d', '"0d" is no positive duration'],
-  ['find_flights.rate_limit.window', 'PT', '"PT" is no positive duration'],
-  ['book_flight.requires_binding.0.max_age', 'P1DT', '"P1DT" is no positive duration'],
+  ['book_flight.side_effect.rollback_window', 'P1M', '"P1M" is not a positive duration'],
+  ['find_flights.cost.compute.expected_duration', 'PT0S', '"PT0S" is not a positive duration'],
+  ['book_flight.observability.retention', '0d', '"0d" is not a positive duration'],
+  ['find_flights.rate_limit.window', 'PT', '"PT" is not a positive duration'],
+  ['book_flight.requires_binding.0.max_age', 'P1DT', '"P1DT" is not a positive duration'],
   [
     'cancel_flight.side_effect.rollback_window',
     'PT1H',
@@ -152,10 +152,10 @@ const rules: FaultRow[] = [
     (scope): FaultRow => [
       'cancel_flight.minimum_scope.0',
       scope,
-      `nobody can hold "${scope}": the one wildcard is "word:*"`,
+      `no token can hold "${scope}": the only wildcard is "word:*"`,
     ],
   ),
-  ['book_flight.requires_binding.0.field', 'offer', '"offer" is no input'],
+  ['book_flight.requires_binding.0.field', 'offer', '"offer" is not an input'],
   [
     'book_flight.inputs.0.type',
     'integer',
@@ -349,7 +349,7 @@ for (const name of prototypeNames) {
       ['book_flight', 'side_effect.compensation', words],
     ]);
     assert.deepEqual(faultsOf(travelWith('book_flight.requires_binding.0.field', name)), [
-      ['book_flight', 'requires_binding[0].field', `"${name}" is no input`],
+      ['book_flight', 'requires_binding[0].field', `"${name}" is not an input`],
     ]);
     assert.deepEqual(faultsOf(travelWith('book_flight.observability.fields_logged.0', name)), [
       ['book_flight', 'observability.fields_logged', `"${name}" is neither input nor output`],

@@ -145,7 +145,7 @@ const unreadableDurations: FaultRule = (capability) => {
   ];
   return durations
     .filter(([, text]) => text !== undefined && !((parseDuration(text) ?? 0) > 0))
-    .map(([field, text]) => fault(capability.name, field, `"${text}" is no positive duration`));
+    .map(([field, text]) => fault(capability.name, field, `"${text}" is not a positive duration`));
 };
 
 const repeatedNames: FaultRule = (capability) => {
@@ -159,7 +159,7 @@ const repeatedNames: FaultRule = (capability) => {
     ['approval.grant_policy.allowed_grant_types', grantTypes(capability)],
   ];
   return lists.flatMap(([field, names]) =>
-    repeated(names).map((name) => fault(capability.name, field, `"${name}" stands twice`)),
+    repeated(names).map((name) => fault(capability.name, field, `"${name}" appears twice`)),
   );
 };
 
@@ -167,7 +167,7 @@ const repeatedNames: FaultRule = (capability) => {
 const unholdableScopes: FaultRule = (capability) =>
   capability.minimum_scope.flatMap((scope, index) => {
     if (entitles(scope, scope)) return [];
-    const found = `nobody can hold "${scope}": the one wildcard is "word:*"`;
+    const found = `no token can hold "${scope}": the only wildcard is "word:*"`;
     return [fault(capability.name, `minimum_scope[${index}]`, found)];
   });
 
@@ -188,7 +188,7 @@ const misplacedSideEffect: FaultRule = (capability) => {
 const unusableBinding: FaultRule = (capability) =>
   (capability.requires_binding ?? []).flatMap(({ field }, index) => {
     const input = capability.inputs.find(({ name }) => name === field);
-    const found = input ? unfitForHandle(input) : `"${field}" is no input`;
+    const found = input ? unfitForHandle(input) : `"${field}" is not an input`;
     return found ? [fault(capability.name, `requires_binding[${index}].field`, found)] : [];
   });
 

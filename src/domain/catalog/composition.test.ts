@@ -98,7 +98,7 @@ const rules: FaultRow[] = [
     (text): FaultRow => [`${at}.input_mapping.book.quote`, text, path],
   ),
 
-  [`${at}.output_mapping.price`, '$.steps.book.output.price', 'it is no output field'],
+  [`${at}.output_mapping.price`, '$.steps.book.output.price', 'it is not an output field'],
   [
     `${at}.output_mapping.flights`,
     '$.steps.search.output.hotels',
@@ -131,14 +131,14 @@ const rules: FaultRow[] = [
   [
     `${at}.empty_result_output.hotels`,
     [],
-    'it is no output field',
+    'it is not an output field',
     'plan_trip composition.empty_result_output.hotels',
   ],
   [`${at}.empty_result_output`, { flights: new Set() }, 'it has no JSON form'],
   [
     `${at}.steps.0.empty_result_source`,
     undefined,
-    'step "search" is no empty_result_source',
+    'step "search" is not an empty_result_source',
     'plan_trip composition.steps[0].empty_result_path',
   ],
   [`${at}.steps.0.empty_result_path`, 'hotels.list', 'step "search" has no output field "hotels"'],
@@ -267,11 +267,11 @@ test('compositionFaults refuses a composed step', () => {
   ]);
 });
 
-test('compositionFaults names a step id that stands twice', () => {
+test('compositionFaults names a step id that appears twice', () => {
   const steps = [...two, { id: 'one', capability: 'first' }];
 
   assert.deepEqual(faultsOf(wholeOf(steps, { first: {}, second: {} })), [
-    ['whole', 'composition.steps', 'step "one" stands twice'],
+    ['whole', 'composition.steps', 'step "one" appears twice'],
   ]);
 });
 

@@ -39,7 +39,7 @@ type Rule = (view: View) => Found[];
 
 const unusableSteps: Rule = ({ parent, composition, steps, all }) => [
   ...repeated(composition.steps.map(({ id }) => id)).map(
-    (id): Found => ['composition.steps', `step "${id}" stands twice`],
+    (id): Found => ['composition.steps', `step "${id}" appears twice`],
   ),
   ...composition.steps.flatMap((step, index): Found[] => {
     const field = `composition.steps[${index}].capability`;
@@ -81,7 +81,7 @@ const unusableOutputMapping: Rule = ({ parent, composition, steps }) => [
     const at = `composition.output_mapping.${field}`;
     const wrong = unreachable(path, parent, composition.steps, steps);
     return [
-      ...(parent.output.fields.includes(field) ? [] : [[at, 'it is no output field'] as Found]),
+      ...(parent.output.fields.includes(field) ? [] : [[at, 'it is not an output field'] as Found]),
       ...(wrong ? [[at, wrong] as Found] : []),
     ];
   }),
@@ -103,13 +103,14 @@ const unusableEmptyResult: Rule = ({ parent, composition, steps }) => {
   }
   for (const field of Object.keys(composition.empty_result_output ?? {})) {
     if (parent.output.fields.includes(field)) continue;
-    found.push([`composition.empty_result_output.${field}`, 'it is no output field']);
+    found.push([`composition.empty_result_output.${field}`, 'it is not an output field']);
   }
   for (const [index, step] of composition.steps.entries()) {
     if (step.empty_result_path === undefined) continue;
     const at = `composition.steps[${index}].empty_result_path`;
     const [head = ''] = step.empty_result_path.split('.');
-    if (!step.empty_result_source) found.push([at, `step "${step.id}" is no empty_result_source`]);
+    if (!step.empty_result_source)
+      found.push([at, `step "${step.id}" is not an empty_result_source`]);
     if (steps[index] && !steps[index].output.fields.includes(head)) {
       found.push([at, `step "${step.id}" has no output field "${head}"`]);
     }

@@ -69,8 +69,8 @@ const refused: Row[] = [
   ],
   ['fixed', usd({ amount: -0 }), 'amount', 'Cannot read amount -0 USD: it is negative'],
   ['fixed', usd({ amount: -1 }), 'amount', 'Too small: expected number to be >=0'],
-  ['fixed', { currency: 'XXX', amount: 1 }, 'currency', '"XXX" is no ISO 4217 currency'],
-  ['estimated', { currency: 'ZZZ' }, 'currency', '"ZZZ" is no ISO 4217 currency'],
+  ['fixed', { currency: 'XXX', amount: 1 }, 'currency', '"XXX" is not an ISO 4217 currency'],
+  ['estimated', { currency: 'ZZZ' }, 'currency', '"ZZZ" is not an ISO 4217 currency'],
   ['estimated', { currency: 'usd' }, 'currency', 'expected an ISO 4217 code such as "USD"'],
 ];
 for (const [certainty, financial, field, words] of refused) {

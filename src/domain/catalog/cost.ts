@@ -21,7 +21,7 @@ export const costFaults: FaultRule = (capability) => {
   const found = (field: string, text: string) =>
     fault(capability.name, `cost.financial.${field}`, text);
   if (!isCurrency(financial.currency)) {
-    return [found('currency', `"${financial.currency}" is no ISO 4217 currency`)];
+    return [found('currency', `"${financial.currency}" is not an ISO 4217 currency`)];
   }
   const unreadable = AMOUNTS.flatMap((field) => {
     const amount = financial[field];

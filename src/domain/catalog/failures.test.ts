@@ -23,7 +23,7 @@ const failures: [declared: object[], field: string, words: string][] = [
     'failure_types[1].type',
     ofProtocol('outcome_unknown'),
   ],
-  [[own(), own({ retry: true })], 'failure_types', '"seat_taken" stands twice'],
+  [[own(), own({ retry: true })], 'failure_types', '"seat_taken" appears twice'],
   [[own({ type: 'Seat taken' })], 'failure_types[0].type', form],
   [[own({ type: 'a'.repeat(65) })], 'failure_types[0].type', form],
   [[own({ type: '__proto__' })], 'failure_types[0].type', form],

@@ -20,7 +20,7 @@ export const failureFaults: FaultRule = ({ name, kind, failure_types: declared =
     return [fault(name, 'failure_types', 'a composed capability has none: its steps have')];
   }
   const twice = repeated(declared.map(({ type }) => type)).map((type) =>
-    fault(name, 'failure_types', `"${type}" stands twice`),
+    fault(name, 'failure_types', `"${type}" appears twice`),
   );
   const unusable = declared.flatMap(({ type, retry, action }, index) => {
     const at = `failure_types[${index}]`;

@@ -27,7 +27,7 @@ const rules: FaultRow[] = [
   [`${input}.default`, 'first', '"first" is not among allowed_values'],
   [`${input}.default`, 'Economy', '"Economy" is not among allowed_values'],
   ['find_flights.inputs.1.allowed_values', ['2026-01-01', 'soon'], '"soon" is not of type "date"'],
-  [`${input}.allowed_values`, ['economy', 'economy'], '"economy" stands twice'],
+  [`${input}.allowed_values`, ['economy', 'economy'], '"economy" appears twice'],
   [`${input}.allowed_values`, undefined, 'mode "closed_values" needs them'],
   [`${input}.allowed_values`, [], 'Too small: expected array to have >=1 items'],
   [
@@ -68,9 +68,9 @@ const rules: FaultRow[] = [
   ['find_flights.inputs.1.default', new Date(0), 'it has no JSON form'],
   [`${input}.allowed_values`, ['economy', undefined], 'it has no JSON form'],
   ['find_flights.inputs.1.input_meanings', { today: () => 1 }, 'it has no JSON form'],
-  [`${when}.input`, 'quote', '"quote" is no input of type number'],
-  [`${when}.input`, 'nights', '"nights" is no input of type number'],
-  [`${when}.input`, 'constructor', '"constructor" is no input of type number'],
+  [`${when}.input`, 'quote', '"quote" is not an input of type number'],
+  [`${when}.input`, 'nights', '"nights" is not an input of type number'],
+  [`${when}.input`, 'constructor', '"constructor" is not an input of type number'],
 ];
 for (const [place, value, words, at = placeOf(place)] of rules) {
   test(`inputFaults finds at ${at} that ${words}`, () => {
@@ -107,11 +107,11 @@ test('inputFaults accepts a threshold on an input that is a number', () => {
   }
 });
 
-test('inputFaults names an input that stands twice once', () => {
+test('inputFaults names an input that appears twice once', () => {
   const inputs = ['a', 'b', 'a', 'a'].map((each) => ({ name: each, type: 'string' }));
 
   assert.deepEqual(faultsOf({ alone: { ...smallest(), inputs } }), [
-    ['alone', 'inputs', '"a" stands twice'],
+    ['alone', 'inputs', '"a" appears twice'],
   ]);
 });
 

@@ -14,7 +14,7 @@ export const RESERVED_INPUT_PREFIX = 'svc_';
 
 export const inputFaults: FaultRule = (capability) => [
   ...repeated(capability.inputs.map(({ name }) => name)).map((name) =>
-    fault(capability.name, 'inputs', `"${name}" stands twice`),
+    fault(capability.name, 'inputs', `"${name}" appears twice`),
   ),
   ...capability.inputs.flatMap((input, index) =>
     INPUT_RULES.flatMap((rule) => rule(input)).map(([field, found]) =>
@@ -48,7 +48,7 @@ const unusableAllowedValues: InputRule = (input) => {
       return wrong ? [['allowed_values', wrong]] : [];
     }),
     ...repeated(values.map(canonicalJson)).map(
-      (text): Found => ['allowed_values', `${text} stands twice`],
+      (text): Found => ['allowed_values', `${text} appears twice`],
     ),
   ];
 };
@@ -103,7 +103,7 @@ function unusableThreshold(capability: Capability): Fault[] {
   }
   const input = capability.inputs.find(({ name }) => name === when.input);
   if (input?.type === 'number' || input?.type === 'integer') return [];
-  return [fault(capability.name, `${at}.input`, `"${when.input}" is no input of type number`)];
+  return [fault(capability.name, `${at}.input`, `"${when.input}" is not an input of type number`)];
 }
 
 function behaviors({ resolution }: Input): [string, ResolutionBehavior | undefined][] {

@@ -16,7 +16,7 @@ const beside: [what: string, wrong: object, found: readonly string[]][] = [
     ['refresh_via[0]', 'inputs[1].default'],
   ],
   [
-    'an input of a wrong type and one that stands twice',
+    'an input of a wrong type and one that appears twice',
     {
       inputs: [
         { name: 'a', type: 7, default: 1 },

@@ -78,7 +78,7 @@ function judging(damaged: readonly string[]): (field: string) => boolean {
   };
 }
 
-/** Lists of which the rules say nothing but that a name stands twice; a filling never does. */
+/** Lists of which the rules say nothing but that a name appears twice; a filling never does. */
 const REPEATS_ONLY: ReadonlySet<string> = new Set(['inputs', 'output.fields']);
 
 function within(place: string, whole: string): boolean {

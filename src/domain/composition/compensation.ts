@@ -86,11 +86,11 @@ export function rollbackTies({ capabilities }: Catalog): Map<string, string[][]>
 
 /** The same for a call and for the compensation that undoes it. */
 export function rollbackDigest(names: readonly string[], values: JsonObject): string {
-  const said = names.map((name): [string, unknown] => [
+  const members = names.map((name): [string, unknown] => [
     name,
     Object.hasOwn(values, name) ? (values[name] ?? null) : null,
   ]);
-  return digestOf(Object.fromEntries(said));
+  return digestOf(Object.fromEntries(members));
 }
 
 /** When the window of a call that completed at `now` closes; nothing where it has none. */

@@ -39,13 +39,13 @@ export function composedFailure(
   const unknown = trail.find(isUnknown);
   if (unknown) {
     const what = unknown.role === 'step' ? 'step' : 'the compensation of step';
-    const detail = `Cannot say what became of "${capability.name}": nobody knows how ${what} "${unknown.step_id}" ended${undone}`;
+    const detail = `Cannot report the outcome of "${capability.name}": it is unknown how ${what} "${unknown.step_id}" ended${undone}`;
     return { outcome: 'indeterminate', failure: failure('outcome_unknown', detail) };
   }
   const acted = trail.some((step) => hasActed(step, stop));
   return {
     outcome: acted ? 'failed' : 'no_effect',
-    failure: toldFailure(capability, { ...stop, acted }, undone),
+    failure: stepFailure(capability, { ...stop, acted }, undone),
   };
 }
 
@@ -60,7 +60,7 @@ function hasActed({ role, capability, outcome, drawn }: TrailStep, { effects }: 
   return role === 'step' && ran && effects(capability) !== 'read';
 }
 
-function toldFailure(
+function stepFailure(
   { name, composition }: Capability,
   { failure: found, step, acted }: Stop & { acted: boolean },
   undone: string,

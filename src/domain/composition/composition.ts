@@ -157,11 +157,11 @@ export function checkDraw(
   const price = priceOf(cost, bound);
   if (!price || price.currency !== currency) {
     if (!isBudgeted) return { price: left };
-    const detail = `Cannot run "${name}": nothing pins its ${cost.certainty} cost`;
+    const detail = `Cannot run "${name}": no binding fixes its ${cost.certainty} cost`;
     return { failure: failure('budget_not_enforceable', detail) };
   }
   if (!left || price.amount <= left.amount) return { price };
   const [needed, rest] = [price, left].map(({ amount }) => formatMinor(amount, currency));
-  const detail = `Cannot run "${name}" for ${needed} ${currency}: of what was reserved for the whole, ${rest} is left`;
+  const detail = `Cannot run "${name}" for ${needed} ${currency}: ${rest} is left of the reservation for the composed call`;
   return { failure: failure('budget_exceeded', detail) };
 }

@@ -15,7 +15,7 @@ const table: [name: string, when: ApprovalCondition, facts: ApprovalFacts, neede
   ['asks always where the policy says so', 'always', { parameters: {} }, true],
   ['lets an input at the threshold pass', byInput, { parameters: { amount: 100 } }, false],
   ['asks for an input above the threshold', byInput, { parameters: { amount: 100.01 } }, true],
-  ['asks for an input that is no number', byInput, { parameters: { amount: '5' } }, true],
+  ['asks for an input that is not a number', byInput, { parameters: { amount: '5' } }, true],
   ['asks for an input that is not there', byInput, { parameters: {} }, true],
   [
     'asks for an input that is not a number to compare',

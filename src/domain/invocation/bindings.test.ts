@@ -48,7 +48,7 @@ const ROWS: [name: string, parameters: JsonObject, facts: Partial<BindingFacts>,
     ['misses a binding that is null', { quote: null }, {}, 'binding_missing'],
     ['refuses a handle nobody issued', { quote: 'other' }, {}, 'binding_invalid'],
     ['refuses an empty handle', { quote: '' }, {}, 'binding_invalid'],
-    ['refuses what is no handle', { quote: { binding_id: 'h' } }, {}, 'binding_invalid'],
+    ['refuses what is not a handle', { quote: { binding_id: 'h' } }, {}, 'binding_invalid'],
     ['refuses another type', { quote: 'h' }, { type: 'hold' }, 'binding_invalid'],
     ['refuses another capability', { quote: 'h' }, { capability: 'sell' }, 'binding_invalid'],
     [

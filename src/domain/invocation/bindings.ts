@@ -101,7 +101,7 @@ function missing({ name }: Capability, { field, source_capability }: BindingRequ
 }
 
 function unusable({ field }: BindingRequirement): Failure {
-  const detail = `Cannot use the binding in "${field}": it is not one of this service for this call`;
+  const detail = `Cannot use the binding in "${field}": this service did not issue it for this caller and capability`;
   return failure('binding_invalid', detail, { requires: [field] });
 }
 

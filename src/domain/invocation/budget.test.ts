@@ -79,7 +79,7 @@ const TABLE: [
   ],
   ['waits for a price that a binding will pin', ESTIMATED, [state(0n)], undefined, 'pending'],
   ['passes a free capability under a budget of nothing', FREE, [state(0n)], undefined],
-  ['passes a cost that is no money', COMPUTE, [state(0n)], undefined],
+  ['passes a cost that is not money', COMPUTE, [state(0n)], undefined],
   ['counts what was spent', FIXED, [state(500n, 0n, 201n)], 'budget_exceeded'],
   ['counts what is reserved', FIXED, [state(500n, 201n, 0n)], 'budget_exceeded'],
   ['passes what spending and reservations leave', FIXED, [state(500n, 100n, 100n)], undefined],

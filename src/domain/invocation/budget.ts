@@ -61,7 +61,7 @@ export function checkBudget(
   }
   if (bound === 'pending') return {};
   if (!charge || charge.currency !== currency) {
-    const detail = `Cannot check the budget: nothing pins the ${cost.certainty} cost of "${capability.name}"`;
+    const detail = `Cannot check the budget: no binding fixes the ${cost.certainty} cost of "${capability.name}"`;
     return { failure: failure('budget_not_enforceable', detail) };
   }
   // Nothing is taken yet: a call that a later rule refuses leaves the budget as it is told here.

@@ -19,7 +19,10 @@ test('rateWindow() puts every moment of a window into that window, and the next 
 });
 
 test('rateWindow() refuses a window without length', () => {
-  assert.throws(() => rateWindow({ limit: 1, window: 'soon' }, new Date()), /no positive duration/);
+  assert.throws(
+    () => rateWindow({ limit: 1, window: 'soon' }, new Date()),
+    /not a positive duration/,
+  );
 });
 
 const state: RateState = {

@@ -96,7 +96,7 @@ function outpaced(whose: PaceOf, { limit, window }: RateLimit, waitMs: number): 
 function lengthOf(window: string): number {
   const lengthMs = parseDuration(window);
   if (lengthMs) return lengthMs;
-  throw new RangeError(`Cannot limit calls: "${window}" is no positive duration`);
+  throw new RangeError(`Cannot limit calls: "${window}" is not a positive duration`);
 }
 
 /** The header fields that tell a client how to pace itself. Empty where nothing is limited. */

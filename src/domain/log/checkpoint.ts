@@ -45,8 +45,8 @@ export function checkpointPayload(serviceId: string, facts: CheckpointFacts): Ui
 /** The same for whoever has the checkpoint as it travels. */
 export function payloadOf(serviceId: string, checkpoint: SignedFields): Uint8Array {
   const { checkpoint_id, sequence, merkle_root, entry_count, created_at } = checkpoint;
-  const said = { checkpoint_id, sequence, merkle_root, entry_count, created_at };
-  return new TextEncoder().encode(canonicalJson({ service_id: serviceId, ...said }));
+  const facts = { checkpoint_id, sequence, merkle_root, entry_count, created_at };
+  return new TextEncoder().encode(canonicalJson({ service_id: serviceId, ...facts }));
 }
 
 type SignedFields = Omit<Checkpoint, 'timestamp' | 'signature'>;

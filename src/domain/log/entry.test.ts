@@ -85,7 +85,10 @@ test('entryOf() says until when an entry is kept that says for how long', () => 
 
   assert.deepEqual(retain_until, new Date('2030-01-02T00:00:00.123Z'));
   assert.equal(entryOf(REQUIRED, SALT).retain_until, undefined);
-  assert.throws(() => entryOf({ ...REQUIRED, retention: 'P1M' }, SALT), /"P1M": it is no duration/);
+  assert.throws(
+    () => entryOf({ ...REQUIRED, retention: 'P1M' }, SALT),
+    /"P1M": it is not a duration/,
+  );
 });
 
 test('entryOf() leaves out what does not apply', () => {
@@ -177,13 +180,13 @@ test('entryOf() takes a leaf of the most bytes, and refuses one byte more', () =
   const room = LEAF_BYTES_MAX - bare;
 
   assert.equal(entryOf(sized(room), SALT).personal.length, LEAF_BYTES_MAX);
-  assert.throws(() => entryOf(sized(room + 1), SALT), /Cannot keep entry "ent_0a.*65536 bytes/);
+  assert.throws(() => entryOf(sized(room + 1), SALT), /Cannot store entry "ent_0a.*65536 bytes/);
 });
 
 test('entryOf() counts the leaf in bytes, not in characters', () => {
   const text = 'ü'.repeat(LEAF_BYTES_MAX / 2);
 
-  assert.throws(() => entryOf({ ...REQUIRED, detail: { text } }, SALT), /Cannot keep entry/);
+  assert.throws(() => entryOf({ ...REQUIRED, detail: { text } }, SALT), /Cannot store entry/);
 });
 
 test('entryView() gives back every field that entryOf() was given', () => {

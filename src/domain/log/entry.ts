@@ -116,17 +116,17 @@ export interface StoredEntry extends Omit<EntryRecord, 'leaf' | 'personal'> {
 export function entryOf(fields: EntryFields, salt: Uint8Array): EntryRecord {
   if (salt.length !== SALT_BYTES) throw new Error(`Cannot salt a leaf: ${salt.length} bytes`);
   const half = SALT_BYTES / 2;
-  const said = textOf(PERSONAL_NAMES, fields, { salt: toHex(salt.subarray(half)) });
+  const personalText = textOf(PERSONAL_NAMES, fields, { salt: toHex(salt.subarray(half)) });
   const text = textOf(LEAF_NAMES, fields, {
     v: LEAF_VERSION,
-    personal: personalDigest(said),
+    personal: personalDigest(personalText),
     salt: toHex(salt.subarray(0, half)),
   });
   const leaf = utf8(text);
-  const personal = utf8(said);
+  const personal = utf8(personalText);
   const bytes = Math.max(leaf.length, personal.length);
   if (bytes > LEAF_BYTES_MAX) {
-    throw new Error(`Cannot keep entry "${fields.entry_id}": its leaf has ${bytes} bytes`);
+    throw new Error(`Cannot store entry "${fields.entry_id}": its leaf has ${bytes} bytes`);
   }
   return {
     entry_id: fields.entry_id,
@@ -161,7 +161,7 @@ export function retainUntil(fields: {
   if (fields.retention === undefined) return undefined;
   const milliseconds = parseDuration(fields.retention);
   if (milliseconds === undefined) {
-    throw new Error(`Cannot keep an entry for "${fields.retention}": it is no duration`);
+    throw new Error(`Cannot store an entry for "${fields.retention}": it is not a duration`);
   }
   return new Date(Date.parse(fields.timestamp) + milliseconds);
 }
@@ -196,9 +196,9 @@ function textOf<Name extends string>(
 
 /** What a stored entry says, as it travels. Fields that do not apply, or were erased, are null. */
 export function entryView(stored: StoredEntry): AuditEntry {
-  const said: Partial<AuditEntry> = amended(readFields(stored.leaf), readFields(stored.personal));
+  const stated: Partial<AuditEntry> = amended(readFields(stored.leaf), readFields(stored.personal));
   const optional: Partial<Record<OptionalField, unknown>> = {};
-  for (const field of OPTIONAL_FIELDS) optional[field] = said[field] ?? null;
+  for (const field of OPTIONAL_FIELDS) optional[field] = stated[field] ?? null;
   const view = {
     entry_id: stored.entry_id,
     sequence: stored.sequence,

@@ -92,7 +92,7 @@ export function breakFault(detail: unknown, ended: EndedTree): string | undefine
 }
 
 /** What the first entry of a log tells of the loss before it. */
-export function lossTold(detail: unknown): string {
+export function lossText(detail: unknown): string {
   const lost = isObject(detail) && isObject(detail.lost) ? detail.lost : {};
   const count =
     typeof lost.entry_count === 'number' ? `${lost.entry_count}` : 'an unknown number of';

@@ -49,8 +49,8 @@ const unread: Record<string, string> = {
   'with a coordinate that is too short': textOf(
     said({ key: KEY, successor: { ...NEXT, y: 'AAAA' }, use: 'token' }),
   ),
-  'that is no JSON': textOf('{'),
-  'that is no JWS': 'a.b',
+  'that is not JSON': textOf('{'),
+  'that is not a JWS': 'a.b',
 };
 for (const [name, text] of Object.entries(unread)) {
   test(`readSuccessor() reads nothing from a text ${name}`, () => {

@@ -49,9 +49,9 @@ export function successorPayload(use: SuccessorUse, key: Point, successor: Point
 /** Reads a statement, or nothing unless it has exactly the form that is written here. */
 export function readSuccessor(text: string): SuccessorText | undefined {
   const read = readCompact(text, TYPS.successor);
-  const said = read && readClaims(read.payload);
-  if (!read || !isObject(said)) return undefined;
-  const { use, key, successor } = said;
+  const claims = read && readClaims(read.payload);
+  if (!read || !isObject(claims)) return undefined;
+  const { use, key, successor } = claims;
   if (!isUse(use) || !isPoint(key) || !isPoint(successor)) return undefined;
   // One statement has one spelling, and no member that this version would pass over.
   if (toBase64url(successorPayload(use, key, successor)) !== toBase64url(read.payload)) {

@@ -74,11 +74,11 @@ const faults: [amount: unknown, currency: unknown, fault: string][] = [
   [1n, 'USD', 'Cannot read amount in USD: it is of type bigint'],
   [null, 'USD', 'Cannot read amount in USD: it is of type object'],
   [undefined, 'USD', 'Cannot read amount in USD: it is of type undefined'],
-  [1, 'XAU', 'Cannot read amount: "XAU" is no ISO 4217 currency'],
-  [1, 'constructor', 'Cannot read amount: "constructor" is no ISO 4217 currency'],
-  [1, 'x'.repeat(1000), 'Cannot read amount: a long string is no ISO 4217 currency'],
-  [1, undefined, 'Cannot read amount: a value of type undefined is no ISO 4217 currency'],
-  [1, ['USD'], 'Cannot read amount: a value of type object is no ISO 4217 currency'],
+  [1, 'XAU', 'Cannot read amount: "XAU" is not an ISO 4217 currency'],
+  [1, 'constructor', 'Cannot read amount: "constructor" is not an ISO 4217 currency'],
+  [1, 'x'.repeat(1000), 'Cannot read amount: a long string is not an ISO 4217 currency'],
+  [1, undefined, 'Cannot read amount: a value of type undefined is not an ISO 4217 currency'],
+  [1, ['USD'], 'Cannot read amount: a value of type object is not an ISO 4217 currency'],
 ];
 for (const [amount, currency, fault] of faults) {
   test(`amountFault() says: ${fault}`, () => {

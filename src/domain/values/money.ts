@@ -78,7 +78,7 @@ const MINOR_MAX: Readonly<Record<number, bigint>> = {
 /** Minor units, or the reason there are none. */
 function readAmount(amount: unknown, currency: unknown): bigint | string {
   if (!isCurrency(currency)) {
-    return `Cannot read amount: ${shown(currency)} is no ISO 4217 currency`;
+    return `Cannot read amount: ${shown(currency)} is not an ISO 4217 currency`;
   }
   if (typeof amount !== 'number') {
     return `Cannot read amount in ${currency}: it is of type ${typeof amount}`;

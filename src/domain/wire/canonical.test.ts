@@ -69,22 +69,22 @@ cycle.left = cycle;
 cycle.right = cycle;
 
 const refused: [name: string, value: unknown, why: RegExp][] = [
-  ['undefined', undefined, /: undefined is no JSON$/],
-  ['an undefined member', { a: { b: undefined } }, /: undefined is no JSON$/],
-  ['an undefined element', [undefined], /: undefined is no JSON$/],
+  ['undefined', undefined, /: undefined is not JSON$/],
+  ['an undefined member', { a: { b: undefined } }, /: undefined is not JSON$/],
+  ['an undefined element', [undefined], /: undefined is not JSON$/],
   // biome-ignore lint/suspicious/noSparseArray: the hole is what is tested.
-  ['a hole', [1, , 2], /: undefined is no JSON$/],
-  ['a function', { a: () => 1 }, /: function is no JSON$/],
-  ['a symbol', [Symbol('s')], /: symbol is no JSON$/],
-  ['a bigint', { a: 1n }, /: bigint is no JSON$/],
-  ['NaN', [Number.NaN], /: NaN is no JSON$/],
-  ['Infinity', { a: Number.NEGATIVE_INFINITY }, /: -Infinity is no JSON$/],
+  ['a hole', [1, , 2], /: undefined is not JSON$/],
+  ['a function', { a: () => 1 }, /: function is not JSON$/],
+  ['a symbol', [Symbol('s')], /: symbol is not JSON$/],
+  ['a bigint', { a: 1n }, /: bigint is not JSON$/],
+  ['NaN', [Number.NaN], /: NaN is not JSON$/],
+  ['Infinity', { a: Number.NEGATIVE_INFINITY }, /: -Infinity is not JSON$/],
   ['a lone surrogate', ['\ud800'], /: a string has a lone surrogate$/],
   ['a lone surrogate in a key', { 'a\udc00': 1 }, /: a key has a lone surrogate$/],
   ['a date', { at: new Date(0) }, /: an object is neither plain nor an array$/],
   ['a map', new Map([['a', 1]]), /: an object is neither plain nor an array$/],
   ['bytes', Uint8Array.of(1), /: an object is neither plain nor an array$/],
-  ['a toJSON method', { toJSON: () => 'other' }, /: function is no JSON$/],
+  ['a toJSON method', { toJSON: () => 'other' }, /: function is not JSON$/],
   ['a cycle', cycle, /: nested deeper than 64 levels$/],
 ];
 for (const [name, value, why] of refused) {

@@ -47,13 +47,13 @@ function textOf(value: unknown, depth: number): string {
       return quoted(value, 'a string');
     case 'number':
       if (Number.isFinite(value)) return JSON.stringify(value);
-      throw unfit(`${value} is no JSON`);
+      throw unfit(`${value} is not JSON`);
     case 'boolean':
       return value ? 'true' : 'false';
     case 'object':
       return value === null ? 'null' : compound(value, depth);
     default:
-      throw unfit(`${typeof value} is no JSON`);
+      throw unfit(`${typeof value} is not JSON`);
   }
 }
 

@@ -63,7 +63,7 @@ export function readForeignName(value: unknown, lengthMax: number): ForeignReadi
     return { fault: `expected a text of 1 to ${lengthMax} characters` };
   }
   if (value.includes('\0')) return { fault: 'the text has U+0000' };
-  return isWellFormed(value) ? { value } : { fault: 'the text has half of a character' };
+  return isWellFormed(value) ? { value } : { fault: 'the text has a lone surrogate' };
 }
 
 /** Milliseconds since 1970 of a real `Date` with a real time, and of nothing else. */
@@ -202,7 +202,7 @@ function textBytes(copying: Copying, text: string): number {
   if (text.length > copying.limits.bytes) tooLong(copying);
   if (PLAIN.test(text)) return text.length + 2;
   if (text.includes('\0')) stop(copying, 'it has the character U+0000');
-  if (!isWellFormed(text)) stop(copying, 'it has half of a character');
+  if (!isWellFormed(text)) stop(copying, 'it has a lone surrogate');
   return encoder.encode(JSON.stringify(text)).length;
 }
 

@@ -52,40 +52,40 @@ for (const text of accepted) {
 }
 
 const syntax: [text: string, fault: string][] = [
-  ['', 'position 0: the text ends where a value must stand'],
-  ['  ', 'position 2: the text ends where a value must stand'],
-  ['{"a":1', 'position 6: the text ends where "," or "}" must stand'],
-  ['[1', 'position 2: the text ends where "," or "]" must stand'],
-  ['[1,]', 'position 3: "]" where a value must stand'],
-  ['[,1]', 'position 1: "," where a value must stand'],
-  ['{"a":1,}', 'position 7: "}" where a key must stand'],
-  ['{,}', 'position 1: "," where a key must stand'],
-  ['{a:1}', 'position 1: "a" where a key must stand'],
-  ["{'a':1}", 'position 1: "\'" where a key must stand'],
-  ['{"a" 1}', 'position 5: "1" where a colon must stand'],
-  ['{"a":}', 'position 5: "}" where a value must stand'],
-  ['[1}', 'position 2: "}" where "," or "]" must stand'],
-  ['{"a":1]', 'position 6: "]" where "," or "}" must stand'],
-  ['[1 2]', 'position 3: "2" where "," or "]" must stand'],
-  ['1 2', 'position 2: "2" where the end of the text must stand'],
-  ['{}}', 'position 2: "}" where the end of the text must stand'],
-  ['01', 'position 1: "1" where the end of the text must stand'],
-  ['-', 'position 0: "-" where a value must stand'],
-  ['+1', 'position 0: "+" where a value must stand'],
-  ['.5', 'position 0: "." where a value must stand'],
-  ['1.', 'position 1: "." where the end of the text must stand'],
-  ['1e', 'position 1: "e" where the end of the text must stand'],
-  ['0x10', 'position 1: "x" where the end of the text must stand'],
-  ['NaN', 'position 0: "N" where a value must stand'],
-  ['Infinity', 'position 0: "I" where a value must stand'],
-  ['nul', 'position 0: "n" where a value must stand'],
-  ['truex', 'position 4: "x" where the end of the text must stand'],
-  ['// 1', 'position 0: "/" where a value must stand'],
-  ['\u00a01', 'position 0: "\u00a0" where a value must stand'],
-  ['😂', 'position 0: "😂" where a value must stand'],
+  ['', 'position 0: the text ends where a value is expected'],
+  ['  ', 'position 2: the text ends where a value is expected'],
+  ['{"a":1', 'position 6: the text ends where "," or "}" is expected'],
+  ['[1', 'position 2: the text ends where "," or "]" is expected'],
+  ['[1,]', 'position 3: "]" where a value is expected'],
+  ['[,1]', 'position 1: "," where a value is expected'],
+  ['{"a":1,}', 'position 7: "}" where a key is expected'],
+  ['{,}', 'position 1: "," where a key is expected'],
+  ['{a:1}', 'position 1: "a" where a key is expected'],
+  ["{'a':1}", 'position 1: "\'" where a key is expected'],
+  ['{"a" 1}', 'position 5: "1" where a colon is expected'],
+  ['{"a":}', 'position 5: "}" where a value is expected'],
+  ['[1}', 'position 2: "}" where "," or "]" is expected'],
+  ['{"a":1]', 'position 6: "]" where "," or "}" is expected'],
+  ['[1 2]', 'position 3: "2" where "," or "]" is expected'],
+  ['1 2', 'position 2: "2" where the end of the text is expected'],
+  ['{}}', 'position 2: "}" where the end of the text is expected'],
+  ['01', 'position 1: "1" where the end of the text is expected'],
+  ['-', 'position 0: "-" where a value is expected'],
+  ['+1', 'position 0: "+" where a value is expected'],
+  ['.5', 'position 0: "." where a value is expected'],
+  ['1.', 'position 1: "." where the end of the text is expected'],
+  ['1e', 'position 1: "e" where the end of the text is expected'],
+  ['0x10', 'position 1: "x" where the end of the text is expected'],
+  ['NaN', 'position 0: "N" where a value is expected'],
+  ['Infinity', 'position 0: "I" where a value is expected'],
+  ['nul', 'position 0: "n" where a value is expected'],
+  ['truex', 'position 4: "x" where the end of the text is expected'],
+  ['// 1', 'position 0: "/" where a value is expected'],
+  ['\u00a01', 'position 0: "\u00a0" where a value is expected'],
+  ['😂', 'position 0: "😂" where a value is expected'],
   ['"abc', 'position 4: the string does not end'],
-  ['"a\nb"', 'position 2: a control character stands in a string'],
-  ['"a\u0000b"', 'position 2: a control character stands in a string'],
+  ['"a\nb"', 'position 2: a string contains a control character'],
+  ['"a\u0000b"', 'position 2: a string contains a control character'],
   ['"\\x41"', 'position 1: an escape that JSON does not have'],
   ['"\\', 'position 1: an escape that JSON does not have'],
   ['"\\u12g4"', 'position 1: four hexadecimal digits must follow "\\u"'],
@@ -100,18 +100,18 @@ for (const [text, fault] of syntax) {
 
 /** What JSON.parse would take and change, cut or hide. */
 const dangerous: [text: string, fault: string][] = [
-  ['{"a":1,"a":2}', 'position 7: key "a" stands twice'],
-  ['{"a":1,"\\u0061":2}', 'position 7: key "a" stands twice'],
-  ['[{"x":{"b":1,"c":2,"b":3}}]', 'position 19: key "b" stands twice'],
+  ['{"a":1,"a":2}', 'position 7: key "a" appears twice'],
+  ['{"a":1,"\\u0061":2}', 'position 7: key "a" appears twice'],
+  ['[{"x":{"b":1,"c":2,"b":3}}]', 'position 19: key "b" appears twice'],
   ['{"__proto__":{}}', 'position 1: key "__proto__" is not allowed'],
   ['{"a":{"\\u005f_proto__":1}}', 'position 6: key "__proto__" is not allowed'],
-  ['"\ud800"', 'position 1: a surrogate stands alone'],
-  ['"\\ud800"', 'position 1: a surrogate stands alone'],
-  ['"a\\udc00"', 'position 2: a surrogate stands alone'],
-  ['"\\ud800\\ud800"', 'position 1: a surrogate stands alone'],
-  ['"\\ud800x"', 'position 1: a surrogate stands alone'],
-  ['"\\ud83d\\n"', 'position 1: a surrogate stands alone'],
-  ['{"\\udfff":1}', 'position 2: a surrogate stands alone'],
+  ['"\ud800"', 'position 1: a surrogate is unpaired'],
+  ['"\\ud800"', 'position 1: a surrogate is unpaired'],
+  ['"a\\udc00"', 'position 2: a surrogate is unpaired'],
+  ['"\\ud800\\ud800"', 'position 1: a surrogate is unpaired'],
+  ['"\\ud800x"', 'position 1: a surrogate is unpaired'],
+  ['"\\ud83d\\n"', 'position 1: a surrogate is unpaired'],
+  ['{"\\udfff":1}', 'position 2: a surrogate is unpaired'],
   ['"a\\u0000"', 'position 2: character U+0000 is not allowed'],
   ['{"\\u0000":1}', 'position 2: character U+0000 is not allowed'],
   ['9007199254740992', 'position 0: the integer is beyond 2^53-1'],
@@ -133,13 +133,13 @@ for (const [text, fault] of dangerous) {
   });
 }
 
-test('readJson() finds a key that stands twice in an object of any size', () => {
+test('readJson() finds a key that appears twice in an object of any size', () => {
   for (const size of [1, 2, 15, 16, 17, 18, 1_000]) {
     const members = Array.from({ length: size }, (_, index) => `"k${index}":0`);
     assert.equal(faultOf(`{${members.join(',')}}`), undefined);
     for (const repeated of new Set([0, size >> 1, size - 1])) {
       const fault = faultOf(`{${members.join(',')},"k${repeated}":0}`);
-      assert.match(fault ?? '', new RegExp(`: key "k${repeated}" stands twice$`));
+      assert.match(fault ?? '', new RegExp(`: key "k${repeated}" appears twice$`));
     }
   }
 });
@@ -147,11 +147,11 @@ test('readJson() finds a key that stands twice in an object of any size', () => 
 test('readJson() cuts a long key in its message, never inside a surrogate pair', () => {
   const key = `${'k'.repeat(63)}😂${'k'.repeat(100)}`;
   const fault = faultOf(JSON.stringify({ [key]: 1 }).replace('}', `,${JSON.stringify(key)}:2}`));
-  assert.match(fault ?? '', /: key "k{63}…" stands twice$/);
+  assert.match(fault ?? '', /: key "k{63}…" appears twice$/);
 });
 
 test('readJson() refuses a byte order mark in bytes and in text', () => {
-  const expected = 'Cannot read JSON at position 0: a byte order mark stands first';
+  const expected = 'Cannot read JSON at position 0: the text begins with a byte order mark';
   assert.equal(faultOf('\ufeff{}'), expected);
   assert.equal(faultOf(Uint8Array.of(0xef, 0xbb, 0xbf, 0x7b, 0x7d)), expected);
 });

@@ -5,7 +5,7 @@
  * handed to `JSON.parse`. It never recurses, so nesting cannot exhaust the stack. Knows nothing
  * about what the text should contain: schemas decide that afterwards.
  *
- * Invariant: a text that is accepted means the same to every reader. No key stands twice, no number
+ * Invariant: a text that is accepted means the same to every reader. No key appears twice, no number
  * changes when it becomes a double, no string is cut or replaced by a store or an encoder.
  *
  * @module
@@ -153,7 +153,8 @@ function firstBadByte(source: Uint8Array): number {
 }
 
 function scanText(scan: Scan): void {
-  if (scan.text.charCodeAt(0) === BYTE_ORDER_MARK) fail(0, 'a byte order mark stands first');
+  if (scan.text.charCodeAt(0) === BYTE_ORDER_MARK)
+    fail(0, 'the text begins with a byte order mark');
   do {
     // Asked for an element it does not have, an array is searched like any object.
     const keys = scan.open.length === 0 ? undefined : scan.open[scan.open.length - 1];
@@ -177,7 +178,7 @@ function scanKey(scan: Scan, keys: Keys): void {
     ? JSON.parse(scan.text.slice(start, scan.at))
     : scan.text.slice(start + 1, scan.at - 1);
   if (key === '__proto__') fail(start, 'key "__proto__" is not allowed');
-  if (hasKey(keys, key)) fail(start, `key ${shown(key)} stands twice`);
+  if (hasKey(keys, key)) fail(start, `key ${shown(key)} appears twice`);
   scan.keys += 1;
   if (scan.keys > scan.limits.keys) fail(start, `more than ${scan.limits.keys} keys`);
   addKey(keys, key);
@@ -264,7 +265,7 @@ function afterSpecial(text: string, at: number): number {
   if (unit === 0) fail(at, 'character U+0000 is not allowed');
   const next = at + widthAt(text, at);
   if (unit < 0xd800 || unit > 0xdfff) return next;
-  if (unit > 0xdbff || !isLowSurrogate(unitAt(text, next))) fail(at, 'a surrogate stands alone');
+  if (unit > 0xdbff || !isLowSurrogate(unitAt(text, next))) fail(at, 'a surrogate is unpaired');
   return next + widthAt(text, next);
 }
 
@@ -272,7 +273,7 @@ function afterSpecial(text: string, at: number): number {
 function unitAt(text: string, at: number): number {
   const unit = text.charCodeAt(at);
   if (Number.isNaN(unit)) fail(at, 'the string does not end');
-  if (unit < 0x20) fail(at, 'a control character stands in a string');
+  if (unit < 0x20) fail(at, 'a string contains a control character');
   if (unit !== BACKSLASH) return unit;
 
   if (text[at + 1] === 'u') {
@@ -370,8 +371,8 @@ function skipSpace(scan: Scan): void {
 
 function failUnexpected(scan: Scan, wanted: string): never {
   const point = scan.text.codePointAt(scan.at);
-  if (point === undefined) fail(scan.at, `the text ends where ${wanted} must stand`);
-  fail(scan.at, `${JSON.stringify(String.fromCodePoint(point))} where ${wanted} must stand`);
+  if (point === undefined) fail(scan.at, `the text ends where ${wanted} is expected`);
+  fail(scan.at, `${JSON.stringify(String.fromCodePoint(point))} where ${wanted} is expected`);
 }
 
 function fail(at: number, why: string): never {

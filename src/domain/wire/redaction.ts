@@ -2,7 +2,7 @@
  * Redaction: words on their way to a log, without what lets somebody in.
  *
  * Messages of libraries quote addresses, headers and requests. What looks like a credential is replaced,
- * also where it is none: a line that says too little can be looked up elsewhere, one that says too
+ * also where it is not a credential: a line that says too little can be looked up elsewhere, one that says too
  * much cannot be taken back.
  *
  * @module

@@ -18,7 +18,7 @@ const table: [name: string, text: string, shown: string][] = [
   ['shows isolates and marks', '\u2066x\u2069\u200F', '⟨U+2066⟩x⟨U+2069⟩⟨U+200F⟩'],
   ['shows what has no width', 'al\u200Bice\uFEFF\u00AD', 'al⟨U+200B⟩ice⟨U+FEFF⟩⟨U+00AD⟩'],
   ['shows fillers and selectors', 'a\u3164\uFE0F', 'a⟨U+3164⟩⟨U+FE0F⟩'],
-  ['shows spaces that are no space', 'a\u00A0b\u2003c', 'a⟨U+00A0⟩b⟨U+2003⟩c'],
+  ['shows spaces that are not a space', 'a\u00A0b\u2003c', 'a⟨U+00A0⟩b⟨U+2003⟩c'],
   ['shows tags that nobody sees', '\u{E0041}', '⟨U+E0041⟩'],
   ['shows a Cyrillic letter in a Latin word', 'p\u0430ypal', 'p⟨U+0430⟩ypal'],
   ['shows a Greek letter among digits', '1\u03BF0', '1⟨U+03BF⟩0'],

@@ -37,7 +37,7 @@ describe('clientOf()', () => {
   const { clientOf } = createAddresses(['10.0.0.0/8', '2001:db8:aaaa::/48', '127.0.0.1']);
   const table: [name: string, remote: string, forwarded: string | undefined, client: string][] = [
     ['the connection where no header is sent', '10.0.0.1', undefined, '10.0.0.1'],
-    ['the connection where it is no trusted proxy', '192.0.2.9', '198.51.100.1', '192.0.2.9'],
+    ['the connection where it is not a trusted proxy', '192.0.2.9', '198.51.100.1', '192.0.2.9'],
     ['what a trusted proxy saw', '10.0.0.1', '198.51.100.1', '198.51.100.1'],
     ['a proxy over mapped IPv4', '::ffff:10.0.0.1', '198.51.100.1', '198.51.100.1'],
     ['a proxy over IPv6', '2001:db8:aaaa::5', '198.51.100.1', '198.51.100.1'],

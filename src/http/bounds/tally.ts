@@ -39,7 +39,7 @@ export function createCounter(
       const lines = [...counted.values()].map(({ labels, count }) => {
         return `${name}${braces(labelNames, labels)} ${count}`;
       });
-      return told(name, help, 'counter', lines);
+      return metricText(name, help, 'counter', lines);
     },
   };
 }
@@ -79,20 +79,20 @@ export function createHistogram(
           `${name}_count${own} ${count}`,
         ];
       });
-      return told(name, help, 'histogram', lines);
+      return metricText(name, help, 'histogram', lines);
     },
   };
 }
 
 export function createGauge(name: string, help: string, value: () => number): Metric {
-  return { text: () => told(name, help, 'gauge', [`${name} ${value()}`]) };
+  return { text: () => metricText(name, help, 'gauge', [`${name} ${value()}`]) };
 }
 
 export function metricsText(metrics: readonly Metric[]): string {
   return `${metrics.map((metric) => metric.text()).join('\n\n')}\n`;
 }
 
-function told(name: string, help: string, type: string, lines: readonly string[]): string {
+function metricText(name: string, help: string, type: string, lines: readonly string[]): string {
   return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines].join('\n');
 }
 

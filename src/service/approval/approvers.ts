@@ -15,7 +15,7 @@ import type { Failure } from '../../protocol/failure.ts';
 import type { ApprovalRecord } from '../../storage/port/records.ts';
 import { approverScope } from '../author/approval-policy.ts';
 import { type Caller, holds } from '../core/caller.ts';
-import type { Parts } from '../core/parts.ts';
+import type { ServiceParts } from '../core/parts.ts';
 import type { Slices } from '../pace/slices.ts';
 
 /** Characters of a reason that a class with reduced detail is told. */
@@ -29,7 +29,7 @@ export function approvingSide(caller: Caller): ApprovingSide {
 }
 
 export function notApprover(
-  parts: Parts,
+  parts: ServiceParts,
   caller: Caller,
   request: ApprovalRecord,
 ): Failure | undefined {
@@ -43,7 +43,7 @@ export function notApprover(
   return failure('approver_not_authorized', `Cannot decide on "${request.capability}": ${why}`);
 }
 
-export function mayDecide(parts: Parts, caller: Caller, request: ApprovalRecord): boolean {
+export function mayDecide(parts: ServiceParts, caller: Caller, request: ApprovalRecord): boolean {
   return notApprover(parts, caller, request) === undefined;
 }
 
@@ -63,7 +63,11 @@ function isRequester(caller: Caller, request: ApprovalRecord): boolean {
 }
 
 /** A request that is neither the caller's to read nor to decide is answered like an unknown one. */
-export function visibleRequest(parts: Parts, caller: Caller, id: string): Promise<ApprovalRecord> {
+export function visibleRequest(
+  parts: ServiceParts,
+  caller: Caller,
+  id: string,
+): Promise<ApprovalRecord> {
   return requestFor(parts, caller, id, mayDecide);
 }
 
@@ -72,7 +76,7 @@ export function visibleRequest(parts: Parts, caller: Caller, id: string): Promis
  * learns why it may not decide this one.
  */
 export function addressedRequest(
-  parts: Parts,
+  parts: ServiceParts,
   caller: Caller,
   id: string,
 ): Promise<ApprovalRecord> {
@@ -80,7 +84,7 @@ export function addressedRequest(
 }
 
 async function requestFor(
-  parts: Parts,
+  parts: ServiceParts,
   caller: Caller,
   id: string,
   mayKnow: typeof mayDecide,
@@ -90,7 +94,7 @@ async function requestFor(
   throw new Refusal(failure('not_found', 'Cannot find the approval request'));
 }
 
-function isApprover(parts: Parts, caller: Caller, { capability }: ApprovalRecord): boolean {
+function isApprover(parts: ServiceParts, caller: Caller, { capability }: ApprovalRecord): boolean {
   return mayHold(parts, caller, approverScope(capability));
 }
 
@@ -110,7 +114,7 @@ export function closedRequest(
 
 /** A request as this caller may see it: whoever decides sees all of it, others by their class. */
 export async function requestView(
-  parts: Parts,
+  parts: ServiceParts,
   caller: Caller,
   request: ApprovalRecord,
   slices: Slices = parts.lane.slices(),
@@ -173,7 +177,7 @@ export function proposedTerms({
 
 /** Who decided and why: names and words are told as far as the caller's class is told such things. */
 function decisionView(
-  parts: Parts,
+  parts: ServiceParts,
   caller: Caller,
   request: ApprovalRecord,
 ): Pick<ApprovalRequest, 'approvals' | 'decided_by' | 'reason'> {
@@ -189,7 +193,7 @@ function decisionView(
 }
 
 /** A token outlives the entitlement it was made from; an approval must not. */
-function mayHold({ identities }: Parts, caller: Caller, scope: string): boolean {
+function mayHold({ identities }: ServiceParts, caller: Caller, scope: string): boolean {
   return holds(caller, scope) && identities.isEntitled(caller.root_principal, scope);
 }
 
@@ -199,7 +203,7 @@ function otherBinding(caller: Caller, { capability }: ApprovalRecord): string | 
   return `the token is bound to "${bound}"`;
 }
 
-function barred({ definition }: Parts, caller: Caller, request: ApprovalRecord) {
+function barred({ definition }: ServiceParts, caller: Caller, request: ApprovalRecord) {
   const policy = definition.code.get(request.capability)?.approval;
   return barredApprover(request, approvingSide(caller), policy);
 }

@@ -18,7 +18,7 @@ import { acted, actorOf, type Caller, callerOf, holds } from '../core/caller.ts'
 import { actEntry } from '../core/entries.ts';
 import { type Answer, type Ask, requestOf } from '../core/operations.ts';
 import { createPage } from '../core/page.ts';
-import type { Parts } from '../core/parts.ts';
+import type { ServiceParts } from '../core/parts.ts';
 import type { Slices } from '../pace/slices.ts';
 import type { Waiter } from '../pace/waits.ts';
 import {
@@ -41,7 +41,7 @@ const READ_MAX = 4;
 /** Reads for one answer. A list that needs more goes on in the next page. */
 const READS_MAX = 100;
 
-export async function listRequests(parts: Parts, ask: Ask): Promise<Answer> {
+export async function listRequests(parts: ServiceParts, ask: Ask): Promise<Answer> {
   return answered(parts, await callerOf(parts, ask), async (caller) => {
     const { status, limit, cursor } = requestOf('approval_requests.list', ask);
     const names = [...parts.definition.catalog.capabilities.keys()];
@@ -55,7 +55,7 @@ export async function listRequests(parts: Parts, ask: Ask): Promise<Answer> {
 }
 
 async function readPage(
-  parts: Parts,
+  parts: ServiceParts,
   slices: Slices,
   caller: Caller,
   query: ApprovalQuery,
@@ -82,7 +82,7 @@ async function readPage(
   return page.answer({ next_cursor: before ? cursorOf(before) : null });
 }
 
-export async function readRequest(parts: Parts, ask: Ask): Promise<Answer> {
+export async function readRequest(parts: ServiceParts, ask: Ask): Promise<Answer> {
   return answered(parts, await callerOf(parts, ask), async (caller) => {
     const { approval_request_id: id, prefer } = requestOf('approval_requests.get', ask);
     const request = await visibleRequest(parts, caller, id);
@@ -109,7 +109,7 @@ const LONG_PARAMETERS = 16_384;
 
 /** One long request takes as long to show as a list does, and takes a place like one. */
 function viewFor(
-  parts: Parts,
+  parts: ServiceParts,
   caller: Caller,
   ask: Ask,
   request: ApprovalRecord,
@@ -120,7 +120,7 @@ function viewFor(
   return inLane(parts, caller, ask, (slices) => requestView(parts, caller, request, slices));
 }
 
-export async function denyRequest(parts: Parts, ask: Ask): Promise<ApprovalRequest> {
+export async function denyRequest(parts: ServiceParts, ask: Ask): Promise<ApprovalRequest> {
   return audited(parts, await callerOf(parts, ask), 'approval_decision', async (caller, about) => {
     const { approval_request_id: id, reason } = requestOf('approval_requests.deny', ask);
     const request = await visibleRequest(parts, caller, id);
@@ -164,7 +164,11 @@ function waitOf(prefer: string | undefined): number {
 }
 
 /** False when there was no place to wait in. */
-async function decidedOrLate(parts: Parts, waiter: Waiter, waitMs: number): Promise<boolean> {
+async function decidedOrLate(
+  parts: ServiceParts,
+  waiter: Waiter,
+  waitMs: number,
+): Promise<boolean> {
   const place = parts.waits.enter(waiter);
   if (!place) return false;
   const until = parts.platform.monotonic() + waitMs;
@@ -184,11 +188,11 @@ async function decidedOrLate(parts: Parts, waiter: Waiter, waitMs: number): Prom
   }
 }
 
-function isOpen({ store }: Parts, state: Parameters<typeof closedRequest>[0]): boolean {
+function isOpen({ store }: ServiceParts, state: Parameters<typeof closedRequest>[0]): boolean {
   return closedRequest(state, store.now()) === undefined;
 }
 
-function denialEntry(parts: Parts, caller: Caller, request: ApprovalRecord) {
+function denialEntry(parts: ServiceParts, caller: Caller, request: ApprovalRecord) {
   return actEntry(parts, caller, {
     entry_type: 'approval_decision',
     capability: request.capability,
@@ -209,6 +213,6 @@ function placeOf(cursor: string | undefined) {
   if (time !== undefined && id !== undefined) {
     return { created_at: new Date(Number(time)), approval_request_id: id };
   }
-  const detail = `Cannot go on from "${cursor}": expected a cursor of an earlier page`;
+  const detail = `Cannot continue from "${cursor}": expected a cursor from an earlier page`;
   throw new Refusal(failure('invalid_parameters', detail));
 }

@@ -10,7 +10,7 @@
 import { failure } from '../../domain/failure.ts';
 import type { ApprovalRecord } from '../../storage/port/records.ts';
 import { actEntry } from '../core/entries.ts';
-import type { Parts } from '../core/parts.ts';
+import type { ServiceParts } from '../core/parts.ts';
 import { type Repeated, repeated } from '../pace/repeated.ts';
 import { noticesOf } from './notices.ts';
 
@@ -20,12 +20,12 @@ const LOOK_MS = 5_000;
 /** Requests in one step of the store. Each may have parameters of 256 KiB. */
 const BATCH = 10;
 
-export function startExpiry(parts: Parts, everyMs: number = LOOK_MS): Repeated {
+export function startExpiry(parts: ServiceParts, everyMs: number = LOOK_MS): Repeated {
   const onError = (error: unknown) => parts.log.error({ err: error }, 'expiry failed');
   return repeated(parts.platform, () => expireAll(parts), everyMs, onError);
 }
 
-async function expireAll(parts: Parts): Promise<void> {
+async function expireAll(parts: ServiceParts): Promise<void> {
   for (;;) {
     const expired: string[] = [];
     const count = await parts.store.expireApprovals(parts.store.now(), BATCH, (request) => {
@@ -38,7 +38,7 @@ async function expireAll(parts: Parts): Promise<void> {
   }
 }
 
-function consequenceOf(parts: Parts, request: ApprovalRecord) {
+function consequenceOf(parts: ServiceParts, request: ApprovalRecord) {
   const { subject: principal, root_principal, capability, approval_request_id } = request;
   const entry = actEntry(
     parts,

@@ -26,7 +26,7 @@ import { audited } from '../core/audited.ts';
 import { acted, actorOf, type Caller, callerOf } from '../core/caller.ts';
 import { actEntry } from '../core/entries.ts';
 import { type Answer, type Ask, requestOf } from '../core/operations.ts';
-import type { Parts } from '../core/parts.ts';
+import type { ServiceParts } from '../core/parts.ts';
 import { newId } from '../core/random.ts';
 import {
   addressedRequest,
@@ -41,7 +41,7 @@ import { noticesOf } from './notices.ts';
 /** Each rival that was quicker has added an approval, and a quorum is smaller than this. */
 const RIVALS_MAX = 32;
 
-export async function issueGrant(parts: Parts, ask: Ask): Promise<Answer> {
+export async function issueGrant(parts: ServiceParts, ask: Ask): Promise<Answer> {
   return audited(parts, await callerOf(parts, ask), 'approval_decision', async (caller, about) => {
     const asked = requestOf('approval_grants.issue', ask);
     for (let rivals = 0; rivals < RIVALS_MAX; rivals += 1) {
@@ -57,7 +57,7 @@ export async function issueGrant(parts: Parts, ask: Ask): Promise<Answer> {
 
 /** One try: nothing when another approver was quicker, and the request has to be looked at again. */
 async function approve(
-  parts: Parts,
+  parts: ServiceParts,
   caller: Caller,
   asked: GrantRequest,
   request: ApprovalRecord,
@@ -118,7 +118,7 @@ export function namesOf({ capability, approval_request_id }: ApprovalRecord) {
 }
 
 function signedGrant(
-  { keyring, platform }: Parts,
+  { keyring, platform }: ServiceParts,
   {
     request,
     terms,
@@ -176,7 +176,7 @@ function quorumAnswer(request: ApprovalRecord): Answer {
 }
 
 function decisionEntry(
-  parts: Parts,
+  parts: ServiceParts,
   caller: Caller,
   request: ApprovalRecord,
   grant: GrantRecord | undefined,

@@ -11,7 +11,7 @@
 import { toHex } from '../../domain/wire/hash.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
 import type { ApprovalRecord, DeliveryRecord } from '../../storage/port/records.ts';
-import type { Parts } from '../core/parts.ts';
+import type { ServiceParts } from '../core/parts.ts';
 
 export type Notice = DeliveryRecord['event'];
 
@@ -22,7 +22,7 @@ export function noticesOf(
     store,
     definition,
     platform,
-  }: Pick<Parts, 'config' | 'store' | 'definition' | 'platform'>,
+  }: Pick<ServiceParts, 'config' | 'store' | 'definition' | 'platform'>,
   event: Notice,
   request: ApprovalRecord,
 ): DeliveryRecord[] {

@@ -28,7 +28,7 @@ import type { Call } from '../core/call.ts';
 import { acted, actorOf, type TokenCaller } from '../core/caller.ts';
 import { actEntry } from '../core/entries.ts';
 import { askNow, returnedBy } from '../core/foreign.ts';
-import type { Parts } from '../core/parts.ts';
+import type { ServiceParts } from '../core/parts.ts';
 import { newId } from '../core/random.ts';
 import { noticesOf } from './notices.ts';
 
@@ -42,7 +42,7 @@ export interface AskingCall extends Call {
 }
 
 /** Keeps the request and returns the failure that tells of it. Rejects when it could not be kept. */
-export async function requestApproval(parts: Parts, call: AskingCall): Promise<Failure> {
+export async function requestApproval(parts: ServiceParts, call: AskingCall): Promise<Failure> {
   const frozen = call.caller.loaded.freezes[0];
   // Nobody should be asked to decide what could not run.
   if (frozen) throw new Refusal(frozenFailure(frozen));
@@ -73,7 +73,10 @@ export async function requestApproval(parts: Parts, call: AskingCall): Promise<F
  * What was answered to the same question and still holds. A caller that repeats its call to see whether
  * it may go on must hear it, not ask the approvers again.
  */
-export async function standingAnswer(parts: Parts, call: AskingCall): Promise<Failure | undefined> {
+export async function standingAnswer(
+  parts: ServiceParts,
+  call: AskingCall,
+): Promise<Failure | undefined> {
   const { caller, capability, parameters } = call;
   if (!call.request?.continue_approved) return undefined;
   const question = questionOf(caller, capability, digestOf(parameters));
@@ -84,7 +87,7 @@ export async function standingAnswer(parts: Parts, call: AskingCall): Promise<Fa
 
 /** A grant for another session than the token's can be used there: until then it is the answer. */
 async function otherSession(
-  { store }: Parts,
+  { store }: ServiceParts,
   call: AskingCall,
   { approval_request_id: id }: LatestApproval,
 ): Promise<Failure | undefined> {
@@ -104,7 +107,7 @@ async function otherSession(
 
 /** A denial stands until its request would have expired. */
 function standingDenial(
-  { store }: Parts,
+  { store }: ServiceParts,
   call: AskingCall,
   { approval_request_id: id, expires_at, reason }: LatestApproval,
 ): Failure | undefined {
@@ -113,13 +116,13 @@ function standingDenial(
 
   call.approvalRequestId = id;
   const until = expires_at.toISOString();
-  const detail = `Cannot invoke "${capability.name}": approval request "${id}" was denied, which stands until ${until}`;
+  const detail = `Cannot invoke "${capability.name}": approval request "${id}" was denied, and the denial holds until ${until}`;
   return failure('approval_request_decided', reason ? `${detail}: ${reason}` : detail, {
     approval_request_id: id,
   });
 }
 
-function requestOf(parts: Parts, call: AskingCall, policy: ApprovalPolicy): ApprovalRecord {
+function requestOf(parts: ServiceParts, call: AskingCall, policy: ApprovalPolicy): ApprovalRecord {
   const { caller, capability, parameters, ids } = call;
   const { subject, root_principal, chain, session_id } = caller.token;
   const preview = policy.preview && previewOf(policy.preview, parameters);
@@ -160,7 +163,7 @@ function previewOf(make: (parameters: JsonObject) => unknown, parameters: JsonOb
   throw new Error(`Cannot use ${what}: ${reading.fault}`);
 }
 
-function approvalRequired(parts: Parts, request: ApprovalRecord): Failure {
+function approvalRequired(parts: ServiceParts, request: ApprovalRecord): Failure {
   const { capability, approvals_required: count } = request;
   const people = count === 1 ? 'one approver' : `${count} approvers`;
   const detail = `Cannot invoke "${capability}" yet: ${people} must approve request "${request.approval_request_id}" first`;
@@ -177,7 +180,7 @@ function approvalRequired(parts: Parts, request: ApprovalRecord): Failure {
 
 /** Somebody who could approve this very request, where the configuration names one. */
 function configuredApprover(
-  { config, definition }: Parts,
+  { config, definition }: ServiceParts,
   request: ApprovalRecord,
 ): string | undefined {
   const policy = definition.code.get(request.capability)?.approval;

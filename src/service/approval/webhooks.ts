@@ -18,7 +18,7 @@ import type { DeliveryResult } from '../../storage/port/store.ts';
 import { operatorList } from '../authority/freeze.ts';
 import { callOut, type OutboundRequest } from '../authority/outbound.ts';
 import type { Answer, Ask } from '../core/operations.ts';
-import type { Parts } from '../core/parts.ts';
+import type { ServiceParts } from '../core/parts.ts';
 import { type Repeated, repeated } from '../pace/repeated.ts';
 
 /** How often the store is asked for what is due; what happens in this process is sent at once. */
@@ -50,11 +50,11 @@ export interface WebhookTiming {
   readonly resolve?: OutboundRequest['resolve'];
 }
 
-type SendingParts = Pick<Parts, 'config' | 'store' | 'log' | 'platform'>;
-type Target = Parts['config']['webhooks'][number];
+type SenderParts = Pick<ServiceParts, 'config' | 'store' | 'log' | 'platform'>;
+type Target = ServiceParts['config']['webhooks'][number];
 
 /** Starts sending. Without a target there is nothing to do, also not to ask the store. */
-export function startWebhooks(parts: SendingParts, timing: WebhookTiming = {}): Repeated {
+export function startWebhooks(parts: SenderParts, timing: WebhookTiming = {}): Repeated {
   if (parts.config.webhooks.length === 0) {
     return { nudge: () => undefined, stop: () => Promise.resolve() };
   }
@@ -80,7 +80,7 @@ export function startWebhooks(parts: SendingParts, timing: WebhookTiming = {}): 
   };
 }
 
-export function listDeliveries(parts: Parts, ask: Ask): Promise<Answer> {
+export function listDeliveries(parts: ServiceParts, ask: Ask): Promise<Answer> {
   return operatorList(parts, ask, {
     name: 'deliveries',
     limit: DELIVERIES_SHOWN_MAX,
@@ -92,7 +92,7 @@ export function listDeliveries(parts: Parts, ask: Ask): Promise<Answer> {
 
 /** Starts what is due for every target that is not busy. Ends when nothing is, and waits for none. */
 async function sendDue(
-  { store }: SendingParts,
+  { store }: SenderParts,
   busy: ReadonlyMap<string, unknown>,
   send: (target: string, due: readonly DeliveryRecord[]) => void,
 ): Promise<void> {
@@ -112,7 +112,7 @@ async function sendDue(
 
 /** One attempt and its record. What could not be recorded is sent again when the lease is over. */
 async function sendOne(
-  parts: SendingParts,
+  parts: SenderParts,
   delivery: DeliveryRecord,
   timing: WebhookTiming,
 ): Promise<void> {
@@ -131,7 +131,7 @@ async function sendOne(
 
 /** What went wrong, in words; nothing when the receiver took it. */
 async function attempt(
-  { store, platform }: SendingParts,
+  { store, platform }: SenderParts,
   target: Target,
   { delivery_id, payload }: DeliveryRecord,
   { timeoutMs = SEND_TIMEOUT_MS, resolve }: WebhookTiming,

@@ -43,7 +43,7 @@ const faults: [name: string, approval: object, found: RegExp][] = [
   ['a lifetime of nothing', { request_lifetime: 'PT0S' }, /request_lifetime/],
   ['a lifetime of years', { request_lifetime: 'P31D' }, /request_lifetime/],
   ['a separation nobody knows', { separation: 'all' }, /separation.*"all"/],
-  ['an approver that is no principal', { approvers: ['bob'] }, /approvers.*"bob"/],
+  ['an approver that is not a principal', { approvers: ['bob'] }, /approvers.*"bob"/],
   ['more approvers than can be asked', { approvals_required: 17 }, /approvals_required/],
   ['no approver', { approvals_required: 0 }, /approvals_required/],
   [
@@ -53,11 +53,15 @@ const faults: [name: string, approval: object, found: RegExp][] = [
   ],
   ['a condition without a predicate', { when: { condition: 'big' } }, /when\.needed/],
   ['a preview in words', { preview: 'Pay' }, /preview/],
-  ['a threshold on no input', { when: { amount_above: 1, input: 'size' } }, /"size" is no input/],
+  [
+    'a threshold on no input',
+    { when: { amount_above: 1, input: 'size' } },
+    /"size" is not an input/,
+  ],
   [
     'a threshold on a text',
     { when: { amount_above: 1, input: 'note' } },
-    /"note" is no input of type number/,
+    /"note" is not an input of type number/,
   ],
   ['a threshold on no cost', { when: { amount_above: 1 } }, /no cost to compare/],
 ];

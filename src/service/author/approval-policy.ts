@@ -36,12 +36,12 @@ export function approvalFaults({ name, approval }: DefinedCapability): Fault[] {
   return [
     ...(lifetimeMs > 0 && lifetimeMs <= REQUEST_LIFETIME_MAX_MS
       ? []
-      : at('request_lifetime', `"${lifetime}" is no duration of at most 30 days`)),
+      : at('request_lifetime', `"${lifetime}" is not a duration of at most 30 days`)),
     ...(separation === undefined || separation === 'root'
       ? []
       : at('separation', `"${separation}" is not "root"`)),
     ...stray.flatMap((each) =>
-      at('approvers', `"${each}" is no principal or pattern with one "*"`),
+      at('approvers', `"${each}" is neither a principal nor a pattern with one "*"`),
     ),
     ...(approvals_required > APPROVALS_REQUIRED_MAX
       ? at('approvals_required', `at most ${APPROVALS_REQUIRED_MAX} approvers can be asked for`)

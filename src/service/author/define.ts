@@ -74,9 +74,9 @@ export interface CapabilityDefinition<Inputs extends readonly DeclaredInput[]>
 export type ResolveBinding = (
   handle: string,
   requirement: BindingRequirement,
-) => PinnedElsewhere | undefined | Promise<PinnedElsewhere | undefined>;
+) => ExternalBinding | undefined | Promise<ExternalBinding | undefined>;
 
-export interface PinnedElsewhere {
+export interface ExternalBinding {
   readonly issued_at: Date;
   readonly price?: Money;
   readonly data?: JsonObject;

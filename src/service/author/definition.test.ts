@@ -187,7 +187,7 @@ describe('createService()', () => {
       [/^Cannot declare "no id": id: expected a service id$/],
     ],
     [
-      'a name that stands twice',
+      'a name that appears twice',
       { capabilities: [ping, ping] },
       [/^Cannot declare "ping": name: it is declared twice$/],
     ],
@@ -202,14 +202,14 @@ describe('createService()', () => {
       [/^Cannot declare "ping": handler: an atomic capability needs one$/],
     ],
     [
-      'a deadline that is no duration',
+      'a deadline that is not a duration',
       { capabilities: [{ ...ping, deadline: 'soon' }] },
-      [/^Cannot declare "ping": deadline: "soon" is no duration of at most a day$/],
+      [/^Cannot declare "ping": deadline: "soon" is not a duration of at most a day$/],
     ],
     [
       'a deadline of more than a day',
       { capabilities: [{ ...ping, deadline: 'PT25H' }] },
-      [/^Cannot declare "ping": deadline: "PT25H" is no duration of at most a day$/],
+      [/^Cannot declare "ping": deadline: "PT25H" is not a duration of at most a day$/],
     ],
     [
       'a resolver that nobody registered',
@@ -227,7 +227,7 @@ describe('createService()', () => {
     [
       'a cadence that is none',
       { trust: { level: 'anchored', anchoring: { cadence: 'PT0S' } } },
-      [/^Cannot declare "desk": trust.anchoring.cadence: "PT0S" is no positive duration$/],
+      [/^Cannot declare "desk": trust.anchoring.cadence: "PT0S" is not a positive duration$/],
     ],
     [
       'a level of trust that nobody knows',

@@ -144,7 +144,7 @@ function serviceFaults({ id, capabilities, trust }: ServiceOptions): Fault[] {
       ? [fault(id, 'trust.anchoring', 'an anchored service names its cadence')]
       : []),
     ...(cadence && !parseDuration(cadence)
-      ? [fault(id, 'trust.anchoring.cadence', `"${cadence}" is no positive duration`)]
+      ? [fault(id, 'trust.anchoring.cadence', `"${cadence}" is not a positive duration`)]
       : []),
   ];
 }
@@ -171,7 +171,7 @@ function codeFaults({ name, declaration, handler, deadline }: DefinedCapability)
     ...(!composed && !handler ? [fault(name, 'handler', 'an atomic capability needs one')] : []),
     ...(length > 0 && length <= HANDLER_DEADLINE_MAX_MS
       ? []
-      : [fault(name, 'deadline', `"${deadline}" is no duration of at most a day`)]),
+      : [fault(name, 'deadline', `"${deadline}" is not a duration of at most a day`)]),
   ];
 }
 

@@ -27,10 +27,10 @@ import { acted, actorOf, type Caller, callerOf, holds } from '../core/caller.ts'
 import { actEntry } from '../core/entries.ts';
 import { type Answer, type Ask, requestOf } from '../core/operations.ts';
 import { createPage, type Listing, listed } from '../core/page.ts';
-import type { Parts } from '../core/parts.ts';
+import type { ServiceParts } from '../core/parts.ts';
 import type { Slices } from '../pace/slices.ts';
 
-export async function freeze(parts: Parts, ask: Ask): Promise<Freeze> {
+export async function freeze(parts: ServiceParts, ask: Ask): Promise<Freeze> {
   return audited(parts, await callerOf(parts, ask), 'operator', async (caller) => {
     refuse(notOperator(caller, 'freeze'));
     const request = requestOf('operator.freeze', ask);
@@ -50,7 +50,7 @@ export async function freeze(parts: Parts, ask: Ask): Promise<Freeze> {
   });
 }
 
-export async function unfreeze(parts: Parts, ask: Ask): Promise<UnfreezeAnswer> {
+export async function unfreeze(parts: ServiceParts, ask: Ask): Promise<UnfreezeAnswer> {
   return audited(parts, await callerOf(parts, ask), 'operator', async (caller) => {
     refuse(notOperator(caller, 'unfreeze'));
     const request = requestOf('operator.unfreeze', ask);
@@ -62,7 +62,7 @@ export async function unfreeze(parts: Parts, ask: Ask): Promise<UnfreezeAnswer> 
 
 /** A list without pages for operators, named like the operation that shows it. */
 export async function operatorList<Kept, Item extends object>(
-  parts: Parts,
+  parts: ServiceParts,
   ask: Ask,
   listing: Listing<Kept, Item>,
 ): Promise<Answer> {
@@ -78,7 +78,7 @@ const READ_MAX = 32;
 /** Reads for one answer. A list that needs more goes on in the next page. */
 const READS_MAX = 64;
 
-export async function frozen(parts: Parts, ask: Ask): Promise<Answer> {
+export async function frozen(parts: ServiceParts, ask: Ask): Promise<Answer> {
   return answered(parts, await callerOf(parts, ask), async (caller) => {
     refuse(notOperator(caller, 'frozen'));
     const { limit, cursor } = requestOf('operator.frozen', ask);
@@ -88,7 +88,7 @@ export async function frozen(parts: Parts, ask: Ask): Promise<Answer> {
 }
 
 async function readPage(
-  { store }: Parts,
+  { store }: ServiceParts,
   slices: Slices,
   limit: number,
   after: FreezePlace | undefined,
@@ -119,7 +119,10 @@ export function notOperator(caller: Caller, verb: string): Failure | undefined {
 }
 
 /** What is frozen on the service or on a root principal. */
-export async function frozenFor(parts: Parts, rootPrincipal: string): Promise<Failure | undefined> {
+export async function frozenFor(
+  parts: ServiceParts,
+  rootPrincipal: string,
+): Promise<Failure | undefined> {
   const [found] = await parts.store.freezesUnder(principalFreezes(rootPrincipal));
   return found && frozenFailure(found);
 }
@@ -143,7 +146,7 @@ function targetOf({ target = '', root_principal }: UnfreezeRequest): string {
 
 /** An act about one invocation is found with the invocation's own entries. */
 export function operatorEntry(
-  parts: Parts,
+  parts: ServiceParts,
   caller: Caller,
   verb: string,
   facts: Readonly<Record<string, unknown>> & { readonly invocation_id?: string | undefined },
@@ -152,16 +155,20 @@ export function operatorEntry(
     entry_type: 'operator',
     invocation_id: facts.invocation_id,
     token_id: actorOf(caller),
-    detail: { verb, ...said(facts) },
+    detail: { verb, ...presentFields(facts) },
   });
 }
 
 /** Absent fields are left out: the canonical form has no word for them. */
-function said(facts: object): object {
+function presentFields(facts: object): object {
   return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined));
 }
 
-function unusableTarget(parts: Parts, request: FreezeRequest, now: Date): Failure | undefined {
+function unusableTarget(
+  parts: ServiceParts,
+  request: FreezeRequest,
+  now: Date,
+): Failure | undefined {
   const { what, target = '', root_principal, until } = request;
   if (what === 'capability' && !capabilityOf(parts.definition, target)) {
     const detail = `Cannot freeze "${target}": the service has no such capability`;
@@ -206,6 +213,6 @@ function placeOf(cursor: string | undefined): FreezePlace | undefined {
     const place = { frozen_at: new Date(Number(time)), what, target };
     if (cursorOf(place) === cursor) return place;
   }
-  const detail = `Cannot go on from "${cursor}": expected a cursor of an earlier page`;
+  const detail = `Cannot continue from "${cursor}": expected a cursor from an earlier page`;
   throw new Refusal(failure('invalid_parameters', detail));
 }

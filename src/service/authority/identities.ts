@@ -37,7 +37,7 @@ export function createIdentities(
     if (!authenticate) return undefined;
     const heard = await askWithin(platform, AUTHENTICATE_MS, () => authenticate(bearer));
     if (heard !== LATE && 'returned' in heard) return heard.returned;
-    const detail = 'Cannot tell who asks: the credential could not be checked';
+    const detail = 'Cannot identify the caller: the credential could not be checked';
     throw new Refusal(failure('service_unavailable', detail));
   };
   const configured = (bearer: string) => {

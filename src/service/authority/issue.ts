@@ -38,14 +38,14 @@ import { audited } from '../core/audited.ts';
 import { type Caller, callerOf, type IdentityCaller } from '../core/caller.ts';
 import { actEntry } from '../core/entries.ts';
 import { type Ask, requestOf } from '../core/operations.ts';
-import type { Parts } from '../core/parts.ts';
+import type { ServiceParts } from '../core/parts.ts';
 import { newId } from '../core/random.ts';
 import { frozenFor } from './freeze.ts';
 
 /** A parent with more children is a factory; its holder should ask for tokens of its own. */
 const CHILDREN_PER_TOKEN_MAX = 10_000;
 
-export async function issueToken(parts: Parts, ask: Ask): Promise<IssueAnswer> {
+export async function issueToken(parts: ServiceParts, ask: Ask): Promise<IssueAnswer> {
   return audited(parts, await callerOf(parts, ask), 'issuance', async (caller) => {
     const request = requestOf('tokens.issue', ask);
     refuse(unknownBinding(parts, request));
@@ -60,7 +60,7 @@ export async function issueToken(parts: Parts, ask: Ask): Promise<IssueAnswer> {
 }
 
 async function issueRoot(
-  parts: Parts,
+  parts: ServiceParts,
   caller: IdentityCaller,
   request: IssueRequest,
 ): Promise<IssueAnswer> {
@@ -70,7 +70,11 @@ async function issueRoot(
   return issued.answer;
 }
 
-function rootAuthority(parts: Parts, caller: IdentityCaller, request: IssueRequest): Authority {
+function rootAuthority(
+  parts: ServiceParts,
+  caller: IdentityCaller,
+  request: IssueRequest,
+): Authority {
   const { entitlement, principal } = caller;
   const { config, store } = parts;
   const subject = request.subject ?? principal;
@@ -104,7 +108,7 @@ function rootAuthority(parts: Parts, caller: IdentityCaller, request: IssueReque
 }
 
 async function issueChild(
-  parts: Parts,
+  parts: ServiceParts,
   caller: Caller,
   parent: Parent,
   request: IssueRequest,
@@ -159,7 +163,7 @@ interface Parent {
  * identity. A foreign token is answered like one that does not exist.
  */
 async function parentOf(
-  parts: Parts,
+  parts: ServiceParts,
   caller: Caller,
   { parent_token: parentId }: IssueRequest,
 ): Promise<Parent | undefined> {
@@ -188,7 +192,7 @@ function notTheirs(parentId: string) {
 
 /** The stored row and the signed text of one authority. */
 function tokenOf(
-  parts: Parts,
+  parts: ServiceParts,
   authority: Authority,
   parent?: Parent,
 ): { record: TokenRecord; answer: IssueAnswer } {
@@ -225,7 +229,7 @@ function tokenOf(
   return { record, answer };
 }
 
-function issuanceEntry(parts: Parts, caller: Caller, token: TokenRecord) {
+function issuanceEntry(parts: ServiceParts, caller: Caller, token: TokenRecord) {
   return actEntry(
     parts,
     { principal: caller.principal, root_principal: token.root_principal },
@@ -249,7 +253,7 @@ function unreadableClaims(payload: Uint8Array) {
   return failure('invalid_parameters', 'Cannot issue a token: purpose_parameters nest too deep');
 }
 
-function unknownBinding({ definition }: Parts, { capability }: IssueRequest) {
+function unknownBinding({ definition }: ServiceParts, { capability }: IssueRequest) {
   if (capability === undefined || capabilityOf(definition, capability)) return undefined;
   const detail = `Cannot bind a token to "${capability}": the service has no such capability`;
   return failure('unknown_capability', detail);

@@ -43,7 +43,7 @@ const TOKEN_LENGTH_MAX = 8_192;
 const COMPACT = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 
 export interface ExternalIdentities {
-  /** The principal behind an external token; `undefined` when it is none of a configured issuer. */
+  /** The principal behind an external token; `undefined` when no configured issuer signed it. */
   principal(bearer: string): Promise<string | undefined>;
 }
 
@@ -187,8 +187,8 @@ async function fetchKeys(rules: OidcIssuer, call: CallOut): Promise<KeySet> {
   const ask = (url: string) => fetchJson(url, insideHosts(rules), call);
   const discovery = await ask(`${base}/.well-known/openid-configuration`);
   if (discovery.issuer !== rules.issuer) {
-    const said = String(discovery.issuer).slice(0, SHOWN_LENGTH_MAX);
-    throw new Error(`its discovery document is of "${said}"`);
+    const claimed = String(discovery.issuer).slice(0, SHOWN_LENGTH_MAX);
+    throw new Error(`its discovery document is of "${claimed}"`);
   }
   const { keys } = await ask(String(discovery.jwks_uri));
   if (!Array.isArray(keys)) throw new Error('its key set has no keys');
@@ -216,7 +216,7 @@ async function fetchJson(
   const reading = readJson(body);
   if ('fault' in reading) throw new Error(reading.fault);
   if (typeof reading.value === 'object' && reading.value) return { ...reading.value };
-  throw new Error('it answered with no JSON object');
+  throw new Error('its answer is not a JSON object');
 }
 
 function unusable(why: string) {

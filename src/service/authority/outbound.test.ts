@@ -131,8 +131,8 @@ const refused: [url: string, insideHosts: string[], why: RegExp][] = [
   ['https://[::1]/', [], /inside address$/],
   ['https://[::ffff:10.0.0.1]/', [], /inside address$/],
   ['https://[64:ff9b::7f00:1]/', [], /inside address$/],
-  ['nonsense', [], /"nonsense": it is no URL$/],
-  ['//example.com', [], /it is no URL$/],
+  ['nonsense', [], /"nonsense": it is not a URL$/],
+  ['//example.com', [], /it is not a URL$/],
 ];
 for (const [url, insideHosts, why] of refused) {
   test(`callOut() refuses ${url} where ${JSON.stringify(insideHosts)} may be inside`, async () => {

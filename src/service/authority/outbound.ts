@@ -44,7 +44,7 @@ export async function callOut(
   platform: Pick<Platform, 'after' | 'cancel'>,
   call: OutboundRequest,
 ): Promise<OutboundAnswer> {
-  if (!URL.canParse(call.url)) throw new Error(`Cannot call "${shown(call.url)}": it is no URL`);
+  if (!URL.canParse(call.url)) throw new Error(`Cannot call "${shown(call.url)}": it is not a URL`);
   const url = new URL(call.url);
   const refused = refusedAddress(url, call.insideHosts);
   if (refused) throw new Error(refused);

@@ -33,7 +33,7 @@ import { answered, disclosedTo, inLane } from '../core/audited.ts';
 import { budgetsOf } from '../core/call.ts';
 import { type TokenCaller, tokenCallerOf } from '../core/caller.ts';
 import { type Answer, type Ask, type Method, requestOf } from '../core/operations.ts';
-import type { Parts } from '../core/parts.ts';
+import type { ServiceParts } from '../core/parts.ts';
 
 /** Answers kept: a busy agent asks again and again. */
 const ANSWERS_MAX = 500;
@@ -45,22 +45,22 @@ const ANSWER_LENGTH_MAX = 50_000;
 const AT_ONCE_MAX = 100;
 
 /** An answer, and the state of the budgets that it was made from. */
-interface Told {
+interface CachedAnswer {
   readonly state: string;
   readonly answer: Answer;
 }
 
 /** Besides the catalog an answer depends on the token's row and on its budgets: it is made once of them. */
-export function createPermissions(parts: Parts): Method {
-  const told = createRecent<TokenRecord, Told>(ANSWERS_MAX);
+export function createPermissions(parts: ServiceParts): Method {
+  const answers = createRecent<TokenRecord, CachedAnswer>(ANSWERS_MAX);
 
-  function tell(caller: TokenCaller): Answer {
+  function answerFor(caller: TokenCaller): Answer {
     const state = budgetsOf(caller.loaded).map(stateOf).join();
-    const before = told.get(caller.token);
+    const before = answers.get(caller.token);
     if (before?.state === state) return before.answer;
     const answer = answerOf(permissionsOf(parts, caller));
     if ((answer.text?.length ?? 0) > ANSWER_LENGTH_MAX) return answer;
-    told.set(caller.token, { state, answer });
+    answers.set(caller.token, { state, answer });
     return answer;
   }
 
@@ -68,7 +68,7 @@ export function createPermissions(parts: Parts): Method {
   return async (ask) =>
     answered(parts, await tokenCallerOf(parts, ask), (caller) => {
       requestOf('permissions', ask);
-      return isLong ? tellInSlices(parts, caller, ask) : tell(caller);
+      return isLong ? tellInSlices(parts, caller, ask) : answerFor(caller);
     });
 }
 
@@ -76,7 +76,7 @@ function answerOf(body: PermissionsAnswer): Answer {
   return { body, text: JSON.stringify(body) };
 }
 
-function tellInSlices(parts: Parts, caller: TokenCaller, ask: Ask): Promise<Answer> {
+function tellInSlices(parts: ServiceParts, caller: TokenCaller, ask: Ask): Promise<Answer> {
   return inLane(parts, caller, ask, async (slices) => {
     const answer: PermissionsAnswer = { available: [], restricted: [], denied: [] };
     await slices.each(parts.definition.catalog.capabilities.values(), (capability) => {
@@ -91,7 +91,7 @@ function stateOf({ max, reserved, consumed }: BudgetState): string {
   return `${max} ${reserved} ${consumed}`;
 }
 
-function permissionsOf(parts: Parts, caller: TokenCaller): PermissionsAnswer {
+function permissionsOf(parts: ServiceParts, caller: TokenCaller): PermissionsAnswer {
   const answer: PermissionsAnswer = { available: [], restricted: [], denied: [] };
   for (const capability of parts.definition.catalog.capabilities.values()) {
     addTo(answer, parts, caller, capability);
@@ -102,7 +102,7 @@ function permissionsOf(parts: Parts, caller: TokenCaller): PermissionsAnswer {
 /** Judges one capability, and puts it where it belongs. */
 function addTo(
   answer: PermissionsAnswer,
-  parts: Parts,
+  parts: ServiceParts,
   caller: TokenCaller,
   capability: Capability,
 ): void {
@@ -112,9 +112,9 @@ function addTo(
     answer.available.push(available(caller, capability));
     return;
   }
-  const told = restricted(caller, whole, disclosedTo(parts, caller, found));
-  if (told.reason_type !== 'non_delegable') answer.restricted.push(told);
-  else answer.denied.push({ ...denied(told) });
+  const disclosed = restricted(caller, whole, disclosedTo(parts, caller, found));
+  if (disclosed.reason_type !== 'non_delegable') answer.restricted.push(disclosed);
+  else answer.denied.push({ ...denied(disclosed) });
 }
 
 /** The first rule that invoking would fail, in the order of invocation. */

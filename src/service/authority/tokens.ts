@@ -18,12 +18,12 @@ import { moneyOf } from '../core/call.ts';
 import { acted, actorOf, type Caller, callerOf, holds } from '../core/caller.ts';
 import { actEntry } from '../core/entries.ts';
 import { type Ask, requestOf } from '../core/operations.ts';
-import type { Parts } from '../core/parts.ts';
+import type { ServiceParts } from '../core/parts.ts';
 
 /** Enough to look around; the count tells how many there are. */
 const CHILDREN_SHOWN_MAX = 100;
 
-export async function revokeToken(parts: Parts, ask: Ask): Promise<RevokeAnswer> {
+export async function revokeToken(parts: ServiceParts, ask: Ask): Promise<RevokeAnswer> {
   return audited(parts, await callerOf(parts, ask), 'revocation', async (caller) => {
     const { token_id } = requestOf('tokens.revoke', ask);
     const { token } = await describe(parts, caller, token_id, 'operator:revoke');
@@ -49,7 +49,11 @@ export async function revokeToken(parts: Parts, ask: Ask): Promise<RevokeAnswer>
  * The token and what lived below it. Counted after the revocation, which so takes the same time however
  * many tokens it ends, and in slices, without a place: the answer reports an effect.
  */
-async function countEnded({ store, lane, log }: Parts, id: string, at: Date): Promise<number> {
+async function countEnded(
+  { store, lane, log }: ServiceParts,
+  id: string,
+  at: Date,
+): Promise<number> {
   const slices = lane.slices();
   let ended = 1;
   try {
@@ -66,7 +70,7 @@ async function countEnded({ store, lane, log }: Parts, id: string, at: Date): Pr
   return ended;
 }
 
-export async function viewToken(parts: Parts, ask: Ask): Promise<TokenView> {
+export async function viewToken(parts: ServiceParts, ask: Ask): Promise<TokenView> {
   return answered(parts, await callerOf(parts, ask), async (caller) => {
     const { token_id } = requestOf('tokens.get', ask);
     return viewOf(await describe(parts, caller, token_id, 'operator:read'), parts.store.now());
@@ -74,7 +78,7 @@ export async function viewToken(parts: Parts, ask: Ask): Promise<TokenView> {
 }
 
 async function describe(
-  { store }: Parts,
+  { store }: ServiceParts,
   caller: Caller,
   tokenId: string,
   operatorScope: string,

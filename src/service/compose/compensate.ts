@@ -13,7 +13,7 @@ import type { Capability } from '../../protocol/capability.ts';
 import type { BegunStep, EndedStep, StepRecord } from '../../storage/port/composition-store.ts';
 import { capabilityOf } from '../author/definition.ts';
 import { failureOf } from '../core/operations.ts';
-import type { Parts } from '../core/parts.ts';
+import type { ServiceParts } from '../core/parts.ts';
 import type { Work } from '../invoke/context.ts';
 import { type Done, runHandler, withinDeadline } from '../invoke/handler.ts';
 import { resolvedParameters } from '../invoke/inputs.ts';
@@ -21,7 +21,7 @@ import { costAndOverrun, lateSettlement } from '../invoke/late.ts';
 import { claimStep, recordStep, stepIds, type Whole } from './trail.ts';
 
 /** Runs whatever is due and has not been claimed before. */
-export async function compensate(parts: Parts, whole: Whole): Promise<void> {
+export async function compensate(parts: ServiceParts, whole: Whole): Promise<void> {
   const { capabilities } = parts.definition.catalog;
   const due = dueCompensations(
     whole.trail,
@@ -32,7 +32,7 @@ export async function compensate(parts: Parts, whole: Whole): Promise<void> {
 }
 
 async function compensateStep(
-  parts: Parts,
+  parts: ServiceParts,
   whole: Whole,
   undone: StepRecord,
   name: string,
@@ -68,7 +68,7 @@ async function compensateStep(
 
 /** Whatever keeps it from running is how it ended. */
 async function performed(
-  parts: Parts,
+  parts: ServiceParts,
   { call: { caller } }: Whole,
   capability: Capability,
   { ids, parameters: sent }: Pick<BegunStep, 'parameters'> & { ids: ReturnType<typeof stepIds> },

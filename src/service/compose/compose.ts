@@ -20,7 +20,7 @@ import type { CompositionStep } from '../../protocol/composition.ts';
 import type { Failure } from '../../protocol/failure.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
 import type { CheckedCall } from '../core/call.ts';
-import type { Parts } from '../core/parts.ts';
+import type { ServiceParts } from '../core/parts.ts';
 import { type ComposedWork, completed, type Done } from '../invoke/handler.ts';
 import { isStoreFailure } from '../invoke/settle.ts';
 import { compensate } from './compensate.ts';
@@ -28,7 +28,7 @@ import { flowOf, runStep } from './step.ts';
 import { CallLost, drawnBy, listed, StepRefused, type Whole } from './trail.ts';
 
 export async function runComposition(
-  parts: Parts,
+  parts: ServiceParts,
   call: CheckedCall,
   work: ComposedWork,
 ): Promise<Done> {
@@ -55,7 +55,11 @@ export type Reached =
     };
 
 /** Applies the policies to how far the call came. */
-export async function composedDone(parts: Parts, whole: Whole, reached: Reached): Promise<Done> {
+export async function composedDone(
+  parts: ServiceParts,
+  whole: Whole,
+  reached: Reached,
+): Promise<Done> {
   const { composition, call } = whole;
   const steps = composition.audit_policy.record_child_invocations ? undefined : listed(whole);
   if ('result' in reached) {
@@ -63,14 +67,14 @@ export async function composedDone(parts: Parts, whole: Whole, reached: Reached)
     return { ...completed(parts, reached.result, notes), steps };
   }
   if (composition.failure_policy === 'compensate') await compensate(parts, whole);
-  const { failure: told, outcome } = composedFailure(call.capability, whole.trail, {
+  const { failure: found, outcome } = composedFailure(call.capability, whole.trail, {
     ...reached,
     effects: (name) => parts.definition.catalog.capabilities.get(name)?.side_effect.type,
   });
   return {
     // Who is only asked for approval is not charged: the reads before it run again with the grant.
     outcome: reached.needsApproval ? 'no_effect' : outcome,
-    failure: told,
+    failure: found,
     reported: reportedBy(whole),
     bindings: [],
     needsApproval: reached.needsApproval,
@@ -79,7 +83,7 @@ export async function composedDone(parts: Parts, whole: Whole, reached: Reached)
 }
 
 async function runSteps(
-  parts: Parts,
+  parts: ServiceParts,
   whole: Whole,
   { deadline, progress }: ComposedWork,
 ): Promise<Reached> {
@@ -128,12 +132,15 @@ function reportedBy(whole: Whole): Charge | undefined {
 }
 
 /** The store is away and the service stops, or the call is in other hands, or this is a defect. */
-function brokenOff({ log }: Parts, whole: Whole, error: unknown): Done {
+function brokenOff({ log }: ServiceParts, whole: Whole, error: unknown): Done {
   const isAbandoned = error instanceof CallLost || isStoreFailure(error);
   const { invocation_id } = whole.call.ids;
-  const left = 'left a composed call to whoever adopts it';
-  log.error({ err: error, invocation_id }, isAbandoned ? left : 'a composed call broke');
-  const detail = 'Cannot say what became of the call: its steps could not be finished';
+  const left = 'left a composed call for another process to adopt';
+  log.error(
+    { err: error, invocation_id },
+    isAbandoned ? left : 'a composed call failed unexpectedly',
+  );
+  const detail = 'Cannot report the outcome of the call: its steps could not be finished';
   return {
     outcome: 'indeterminate',
     failure: failure('outcome_unknown', detail),

@@ -24,7 +24,7 @@ import { HEARTBEAT_MS, type RecoveryOptions, SILENT_MS } from '../../storage/rec
 import { capabilityOf } from '../author/definition.ts';
 import { answerOf, bytesOf, type Call, type Ending, endingEntry } from '../core/call.ts';
 import type { TokenCaller } from '../core/caller.ts';
-import type { Parts } from '../core/parts.ts';
+import type { ServiceParts } from '../core/parts.ts';
 import type { Done } from '../invoke/handler.ts';
 import { rollbackOf } from '../invoke/inputs.ts';
 import { admittedCaller } from '../invoke/recover.ts';
@@ -36,10 +36,10 @@ import { listed, recordStep, type Whole } from './trail.ts';
 type Timing = Pick<RecoveryOptions, 'intervalMs' | 'silentMs'>;
 
 /** Looks for abandoned calls as often as this process says that it lives. */
-export function startResuming(parts: Parts, timing: Timing = {}): Repeated {
+export function startResuming(parts: ServiceParts, timing: Timing = {}): Repeated {
   const { intervalMs = HEARTBEAT_MS, silentMs = SILENT_MS } = timing;
   const onError = (error: unknown) =>
-    parts.log.error({ err: error }, 'abandoned compositions could not be looked for');
+    parts.log.error({ err: error }, 'could not look for abandoned compositions');
   const resuming = repeated(parts.platform, () => resumeAll(parts, silentMs), intervalMs, onError);
   resuming.nudge();
   return resuming;
@@ -50,7 +50,7 @@ export function startResuming(parts: Parts, timing: Timing = {}): Repeated {
  * so that the next pass, here or elsewhere, tries it again: else its money would stay reserved for as
  * long as this process lives.
  */
-async function resumeAll(parts: Parts, silentMs: number): Promise<void> {
+async function resumeAll(parts: ServiceParts, silentMs: number): Promise<void> {
   const { store, instanceId } = parts;
   const failed: string[] = [];
   for (;;) {
@@ -66,17 +66,17 @@ async function resumeAll(parts: Parts, silentMs: number): Promise<void> {
 }
 
 /** False when the call is still open. */
-async function resume(parts: Parts, adopted: AdoptedComposition): Promise<boolean> {
+async function resume(parts: ServiceParts, adopted: AdoptedComposition): Promise<boolean> {
   const { intent } = adopted;
   const facts = { invocation_id: intent.invocation_id, capability: intent.capability };
   try {
     const call = await callOf(parts, adopted);
     const done = await goOn(parts, call, adopted);
     await close(parts, call, adopted, done);
-    parts.log.warn({ ...facts, outcome: done.outcome }, 'went on with an abandoned composition');
+    parts.log.warn({ ...facts, outcome: done.outcome }, 'resumed an abandoned composition');
     return true;
   } catch (error) {
-    parts.log.error({ ...facts, err: error }, 'an abandoned composition could not be gone on with');
+    parts.log.error({ ...facts, err: error }, 'could not resume an abandoned composition');
     return false;
   }
 }
@@ -89,11 +89,11 @@ interface AdoptedCall extends Call {
 
 /** The call as it was admitted. */
 async function callOf(
-  parts: Parts,
+  parts: ServiceParts,
   { intent, parameters }: AdoptedComposition,
 ): Promise<AdoptedCall> {
   const caller = await admittedCaller(parts, intent);
-  if (!caller) throw new Error(`Cannot go on: token "${intent.token_id}" is gone`);
+  if (!caller) throw new Error(`Cannot continue: token "${intent.token_id}" is gone`);
   const text = (fact: string) => {
     const value = intent.facts[fact];
     return typeof value === 'string' ? value : undefined;
@@ -114,7 +114,7 @@ async function callOf(
 
 /** Ends what was interrupted, then lets the policies decide. */
 async function goOn(
-  parts: Parts,
+  parts: ServiceParts,
   call: AdoptedCall,
   { intent, steps }: AdoptedComposition,
 ): Promise<Done> {
@@ -141,16 +141,16 @@ async function goOn(
 }
 
 function unknownEnd(): Done {
-  const detail = 'Cannot say what became of the call: the process that ran it ended';
+  const detail = 'Cannot report the outcome of the call: the process that ran it ended';
   return { outcome: 'indeterminate', failure: failure('outcome_unknown', detail), bindings: [] };
 }
 
 /** Nobody knows how far it came; but what only reads has changed nothing. */
-async function endInterrupted(parts: Parts, whole: Whole, begun: StepRecord): Promise<void> {
+async function endInterrupted(parts: ServiceParts, whole: Whole, begun: StepRecord): Promise<void> {
   const capability = capabilityOf(parts.definition, begun.capability);
   if (!capability) throw new Error(`Cannot end "${begun.step_id}": no "${begun.capability}"`);
   const what = begun.role === 'step' ? 'step' : 'the compensation of step';
-  const detail = `Cannot say how ${what} "${begun.step_id}" ended: the process that ran it ended`;
+  const detail = `Cannot report how ${what} "${begun.step_id}" ended: the process that ran it ended`;
   const found = failure('outcome_unknown', detail);
   const readOnly = begun.role === 'step' && capability.side_effect.type === 'read';
   const step: EndedStep = {
@@ -185,7 +185,7 @@ function reachedBy(whole: Whole): Reached {
 
 /** Closes the call, or tells of it later where it was closed as unknown while it still ran. */
 async function close(
-  parts: Parts,
+  parts: ServiceParts,
   call: AdoptedCall,
   adopted: AdoptedComposition,
   done: Done,
@@ -208,7 +208,7 @@ async function close(
 }
 
 async function settled(
-  parts: Parts,
+  parts: ServiceParts,
   call: AdoptedCall,
   adopted: AdoptedComposition,
   done: Done,

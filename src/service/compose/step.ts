@@ -20,7 +20,7 @@ import type { BegunStep, EndedStep } from '../../storage/port/composition-store.
 import { capabilityOf } from '../author/definition.ts';
 import { frozenFailure } from '../authority/freeze.ts';
 import { failureOf } from '../core/operations.ts';
-import type { Parts } from '../core/parts.ts';
+import type { ServiceParts } from '../core/parts.ts';
 import { isApprovalNeeded } from '../invoke/approve-call.ts';
 import type { Work } from '../invoke/context.ts';
 import { type Done, runHandler } from '../invoke/handler.ts';
@@ -36,7 +36,7 @@ export interface StepDone {
 }
 
 export async function runStep(
-  parts: Parts,
+  parts: ServiceParts,
   whole: Whole,
   declared: CompositionStep,
   deadline: Deadline,
@@ -94,12 +94,12 @@ class ApprovalMissing extends Error {
 }
 
 function approvalMissing({ id }: CompositionStep): Failure {
-  return failure('approval_required', `Cannot run step "${id}": a person has to approve first`);
+  return failure('approval_required', `Cannot run step "${id}": a person must approve it first`);
 }
 
 /** The rules of a call, but for those that the whole has passed. */
 async function prepare(
-  parts: Parts,
+  parts: ServiceParts,
   whole: Whole,
   capability: Capability,
   sent: JsonObject,
@@ -127,7 +127,7 @@ async function prepare(
 
 /** Handles may have been pinned by an earlier step, so they are looked up now. */
 async function boundBy(
-  { store }: Parts,
+  { store }: ServiceParts,
   { call: { caller, grant } }: Whole,
   capability: Capability,
   sent: JsonObject,
@@ -143,7 +143,7 @@ async function boundBy(
 }
 
 function workOf(
-  parts: Parts,
+  parts: ServiceParts,
   { call }: Whole,
   capability: Capability,
   { parameters, bound }: Prepared,

@@ -23,7 +23,7 @@ import type {
   StepRecord,
 } from '../../storage/port/composition-store.ts';
 import { type CheckedCall, type Ending, endingEntry, moneyOf } from '../core/call.ts';
-import type { Parts } from '../core/parts.ts';
+import type { ServiceParts } from '../core/parts.ts';
 import { newInvocationId } from '../core/random.ts';
 import type { StepView } from '../invoke/handler.ts';
 
@@ -54,7 +54,7 @@ export class StepRefused extends CallLost {
 }
 
 /** The ids of one more step of the call. */
-export function stepIds({ platform }: Parts, { call, composition }: Whole): InvocationIds {
+export function stepIds({ platform }: ServiceParts, { call, composition }: Whole): InvocationIds {
   const { task_id, invocation_id } = call.ids;
   const lineage = composition.audit_policy.parent_task_lineage && task_id !== undefined;
   return {
@@ -65,7 +65,7 @@ export function stepIds({ platform }: Parts, { call, composition }: Whole): Invo
 }
 
 /** Must be awaited before the step runs. */
-export async function claimStep(parts: Parts, whole: Whole, step: BegunStep): Promise<void> {
+export async function claimStep(parts: ServiceParts, whole: Whole, step: BegunStep): Promise<void> {
   if (whole.operationId !== undefined) {
     const claimed = await parts.settler.insist(() => parts.store.beginStep(step, parts.instanceId));
     if (!claimed) throw new StepRefused(`Cannot begin step "${step.step_id}": the call is closed`);
@@ -85,7 +85,7 @@ export interface StepEnding {
 
 /** Must be awaited before anything follows from what the step did. */
 export async function recordStep(
-  parts: Parts,
+  parts: ServiceParts,
   whole: Whole,
   ending: StepEnding,
   kept: Omit<KeptWithStep, 'entry'>,
@@ -139,7 +139,7 @@ function hasEntry(
 }
 
 function stepEntry(
-  parts: Parts,
+  parts: ServiceParts,
   whole: Whole,
   { step, capability, ids, failure, isRefused, detail }: StepEnding,
   entryType?: EntryType,

@@ -18,17 +18,17 @@ export interface Alarms {
 }
 
 /** Subjects that the log has told of. */
-const TOLD_MAX = 1_000;
+const RAISED_MAX = 1_000;
 
 export function createAlarms(log: Logger): Alarms {
   const listeners = new Set<(alarm: string) => void>();
-  const told = createRecent<string, true>(TOLD_MAX);
+  const raised = createRecent<string, true>(RAISED_MAX);
   return {
     raise(alarm, about, message) {
       for (const listener of listeners) listener(alarm);
       const subject = JSON.stringify([alarm, about]);
-      if (told.get(subject)) return;
-      told.set(subject, true);
+      if (raised.get(subject)) return;
+      raised.set(subject, true);
       log.error({ alarm, ...about }, message);
     },
     watch: (listener) => void listeners.add(listener),

@@ -13,7 +13,7 @@ import type { Caller, Judged } from './caller.ts';
 import { callerOf } from './caller.ts';
 import { actEntry } from './entries.ts';
 import type { Ask } from './operations.ts';
-import type { Parts } from './parts.ts';
+import type { ServiceParts } from './parts.ts';
 import { refuseWithheld } from './withheld.ts';
 
 /** What an act turned out to be about, for the entry of its refusal. Never what a caller made up. */
@@ -28,7 +28,7 @@ interface About {
  * refusal is an entry too; whoever is not known leaves none.
  */
 export async function audited<Known extends Caller, Result>(
-  parts: Parts,
+  parts: ServiceParts,
   judged: Judged<Known>,
   entryType: EntryType,
   act: (caller: Known, about: About) => Promise<Result>,
@@ -53,7 +53,7 @@ export async function audited<Known extends Caller, Result>(
 
 /** The same without an entry, for questions that change nothing. */
 export async function answered<Known extends Caller, Result>(
-  parts: Parts,
+  parts: ServiceParts,
   judged: Judged<Known>,
   question: (caller: Known) => Promise<Result> | Result,
 ): Promise<Result> {
@@ -66,7 +66,7 @@ export async function answered<Known extends Caller, Result>(
   }
 }
 
-export function disclosedTo({ config }: Parts, caller: Caller, found: Failure): Failure {
+export function disclosedTo({ config }: ServiceParts, caller: Caller, found: Failure): Failure {
   return disclose(found, levelOf(config.disclosure, caller.caller_class), caller.root_principal);
 }
 
@@ -91,7 +91,7 @@ function shareOf(caller: Caller): string {
 
 /** Long work for a caller. One that waited may have lost its authority meanwhile: it is judged again. */
 export function inLane<Result>(
-  parts: Parts,
+  parts: ServiceParts,
   caller: Caller,
   ask: Ask,
   work: (slices: Slices) => Promise<Result>,

@@ -32,7 +32,7 @@ import type { GrantRecord } from '../../storage/port/records.ts';
 import { disclosedTo } from './audited.ts';
 import type { TokenCaller } from './caller.ts';
 import { entryBy } from './entries.ts';
-import type { Parts } from './parts.ts';
+import type { ServiceParts } from './parts.ts';
 
 /** Grows check by check. What is not known yet is absent. */
 export interface Call {
@@ -101,12 +101,12 @@ const ECHOED = Object.entries(InvocationIds.shape).filter(([field]) => field !==
 
 /** The one entry of an ended call. Only a call whose caller is known has one. */
 export function endingEntry(
-  parts: Parts,
+  parts: ServiceParts,
   call: Call & { caller: TokenCaller },
   ending: Ending,
 ): EntryRecord {
   const { ids, caller, capability, request } = call;
-  const said = amended(ids, {
+  const content = amended(ids, {
     entry_type: ending.entryType ?? 'invocation',
     capability: capability?.name ?? request?.capability,
     // A dry run does nothing, whatever the capability would do.
@@ -125,7 +125,7 @@ export function endingEntry(
     detail: entryDetail(call, ending),
     retention: capability?.observability?.retention,
   });
-  return entryBy(parts, caller, said);
+  return entryBy(parts, caller, content);
 }
 
 function entryDetail({ capability, parameters }: Call, { result, detail }: Ending) {
@@ -135,7 +135,7 @@ function entryDetail({ capability, parameters }: Call, { result, detail }: Endin
 
 /** What the caller gets: as much of a failure as its class is told, and the receipt of the entry. */
 export function answerOf(
-  parts: Parts,
+  parts: ServiceParts,
   call: Call,
   ending: Ending,
   entry?: EntryRecord,

@@ -22,7 +22,7 @@ import { DelegationClaims } from '../../protocol/token.ts';
 import type { Loaded } from '../../storage/port/invocation-store.ts';
 import type { ActorEnded, TokenRecord } from '../../storage/port/records.ts';
 import type { Ask } from './operations.ts';
-import type { Parts, PresentedToken, TokenReader } from './parts.ts';
+import type { PresentedToken, ServiceParts, TokenReader } from './parts.ts';
 
 export interface TokenCaller {
   readonly kind: 'token';
@@ -44,7 +44,7 @@ export interface IdentityCaller {
 export type Caller = TokenCaller | IdentityCaller;
 
 /** A token, or a bootstrap credential; refuses when it is neither. */
-export async function callerOf(parts: Parts, ask: Ask): Promise<Judged<Caller>> {
+export async function callerOf(parts: ServiceParts, ask: Ask): Promise<Judged<Caller>> {
   const bearer = ask.bearer();
   if (bearer === undefined) throw new Refusal(nothingPresented());
   const presented = parts.readToken(bearer);
@@ -60,7 +60,7 @@ export async function callerOf(parts: Parts, ask: Ask): Promise<Judged<Caller>> 
 }
 
 /** A delegation token; a bootstrap credential does not do. */
-export async function tokenCallerOf(parts: Parts, ask: Ask): Promise<Judged> {
+export async function tokenCallerOf(parts: ServiceParts, ask: Ask): Promise<Judged> {
   const presented = presentedToken(parts, ask);
   const loaded = await parts.store.load({ tokenId: presented.tokenId });
   return counted(parts, ask, tokenCaller(parts, presented, loaded));
@@ -68,7 +68,7 @@ export async function tokenCallerOf(parts: Parts, ask: Ask): Promise<Judged> {
 
 /** Counts a call of a caller that is known now, and refuses it where its root principal calls too fast. */
 function counted<Known extends Caller>(
-  { rates }: Pick<Parts, 'rates'>,
+  { rates }: Pick<ServiceParts, 'rates'>,
   ask: Ask,
   judged: Judged<Known>,
 ): Judged<Known> {
@@ -79,7 +79,7 @@ function counted<Known extends Caller>(
 }
 
 /** The part of the check that needs no store. */
-export function presentedToken(parts: Parts, ask: Ask): PresentedToken {
+export function presentedToken(parts: ServiceParts, ask: Ask): PresentedToken {
   const bearer = ask.bearer();
   if (bearer === undefined) throw new Refusal(nothingPresented());
   const presented = parts.readToken(bearer);
@@ -94,7 +94,7 @@ export type Judged<Known extends Caller = TokenCaller> =
 
 /** Judges what was loaded for a presented token. */
 export function tokenCaller(
-  { definition, store }: Pick<Parts, 'definition' | 'store'>,
+  { definition, store }: Pick<ServiceParts, 'definition' | 'store'>,
   presented: PresentedToken,
   loaded: Loaded,
 ): Judged {
@@ -190,7 +190,10 @@ export function createTokenReader(keyring: Keyring, serviceId: string): TokenRea
 }
 
 function nothingPresented(): Failure {
-  return failure('authentication_required', 'Cannot tell who asks: no credential was presented');
+  return failure(
+    'authentication_required',
+    'Cannot identify the caller: no credential was presented',
+  );
 }
 
 /** What has the form of a JWT was meant as a token of ours, unless it names another issuer. */
@@ -203,6 +206,6 @@ function unknownBearer(bearer: string, serviceId: string): Failure {
     : failure('invalid_token', UNUSABLE);
 }
 
-const UNKNOWN_CREDENTIAL = 'Cannot tell who asks: the credential is not known';
+const UNKNOWN_CREDENTIAL = 'Cannot identify the caller: the credential is not known';
 const UNKNOWN_ISSUER =
-  'Cannot tell who asks: no issuer that this service accepts signed the identity token';
+  'Cannot identify the caller: no issuer that this service accepts signed the identity token';

@@ -28,7 +28,9 @@ export async function ask(code: () => unknown): Promise<Heard> {
       if (!then) return { returned: answer };
       answer = (await outcomeOf(answer, then)).value;
     }
-    return { thrown: new Error('Cannot wait: what was promised is promised again and again') };
+    return {
+      thrown: new Error('Cannot wait: the promise resolves to a chain of promises without an end'),
+    };
   } catch (error) {
     return { thrown: error };
   }

@@ -137,7 +137,7 @@ export function failureOf(name: OperationName | 'metrics', error: unknown, log: 
     log.error({ operation: name, err: error }, 'outcome unknown');
     return failure(
       'outcome_unknown',
-      `Cannot say what became of ${name}: the store did not answer`,
+      `Cannot report the outcome of ${name}: the store did not answer`,
     );
   }
   log.error({ operation: name, err: error }, 'defect');

@@ -35,7 +35,7 @@ export interface Watcher {
   overran(capability: string): void;
 }
 
-export interface Parts {
+export interface ServiceParts {
   readonly definition: ServiceDefinition;
   readonly config: Config;
   /** Clock, timers, turns and random bytes; nothing in a service has them from elsewhere. */

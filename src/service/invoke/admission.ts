@@ -40,7 +40,7 @@ import {
   endingEntry,
 } from '../core/call.ts';
 import { type Answer, failureOf } from '../core/operations.ts';
-import type { Parts } from '../core/parts.ts';
+import type { ServiceParts } from '../core/parts.ts';
 import { newOperationId } from '../core/random.ts';
 import { createStream, type Stream } from '../core/stream.ts';
 import { traced } from '../core/tracing.ts';
@@ -59,9 +59,9 @@ import { fingerprintOf, replayOf } from './replay.ts';
 import {
   brokenCall,
   brokenRead,
-  keepLeases,
   leaseUntil,
   refusedCall,
+  renewLeases,
   unrecordedCall,
   unsettledCall,
 } from './settle.ts';
@@ -121,20 +121,20 @@ async function answering(
  */
 function lostAdmission(parts: InvokeParts, call: CheckedCall, { intent }: Admission): Answer {
   const detail =
-    'Cannot say whether the call was admitted: the store did not answer; it did not run';
+    'Cannot report whether the call was admitted: the store did not answer; the handler did not run';
   const found = failure('outcome_unknown', detail);
   const ending: Ending = { state: 'failed', failure: found };
-  const told = { ...call, budget: 'unsettled' as const };
-  const entry = endingEntry(parts, told, ending);
+  const unsettled = { ...call, budget: 'unsettled' as const };
+  const entry = endingEntry(parts, unsettled, ending);
   parts.settler.release({
     operation_id: intent.operation_id,
     outcome: 'no_effect',
     bindings: [],
-    answer: bytesOf(answerOf(parts, told, ending, entry)),
+    answer: bytesOf(answerOf(parts, unsettled, ending, entry)),
     entry,
     now: parts.store.now(),
   });
-  return { body: answerOf(parts, told, ending), failure: found };
+  return { body: answerOf(parts, unsettled, ending), failure: found };
 }
 
 /** Nothing to reserve, to take or to claim, and no effect to be found again after a crash. */
@@ -165,7 +165,7 @@ async function run(
   stream?: Stream,
 ): Promise<Answer> {
   const { operation_id } = admission.intent;
-  const leases = keepLeases(parts, call, operation_id);
+  const leases = renewLeases(parts, call, operation_id);
   const done = await handled(parts, call, stream, operation_id);
   // A handler that ignores its deadline keeps its turn until it ends: nobody runs beside it.
   const letGo = ({ isAbandoned }: Done) => (isAbandoned ? leases.stop() : leases.release());
@@ -350,7 +350,7 @@ function workOf(parts: InvokeParts, call: CheckedCall, progress: Work['progress'
   };
 }
 
-function deadlineOf({ definition }: Parts, { capability }: CheckedCall): number {
+function deadlineOf({ definition }: ServiceParts, { capability }: CheckedCall): number {
   return definition.code.get(capability.name)?.deadlineMs as number;
 }
 

@@ -27,7 +27,7 @@ import { questionOf } from '../approval/request.ts';
 import { approverScope } from '../author/approval-policy.ts';
 import type { TokenCaller } from '../core/caller.ts';
 import { askNow, returnedBy } from '../core/foreign.ts';
-import type { Parts } from '../core/parts.ts';
+import type { ServiceParts } from '../core/parts.ts';
 import { resolvedParameters } from './inputs.ts';
 import { askedUnder, continuationKey } from './replay.ts';
 
@@ -48,7 +48,7 @@ export interface CallApproval {
 }
 
 /** Refuses a grant that does not cover the call: one that is given is judged, needed or not. */
-export function approvalOf(parts: Parts, call: ApprovableCall): CallApproval {
+export function approvalOf(parts: ServiceParts, call: ApprovableCall): CallApproval {
   const { caller, request } = call;
   const needed = isApprovalNeeded(parts, call);
   if (request.approval_grant === undefined) return { needed };
@@ -58,7 +58,7 @@ export function approvalOf(parts: Parts, call: ApprovableCall): CallApproval {
 
 /** The first of these grants that covers the call; those that do not are passed over. */
 function usableGrant(
-  parts: Parts,
+  parts: ServiceParts,
   call: JudgedCall,
   grants: readonly GrantRecord[],
 ): GrantRecord | undefined {
@@ -69,7 +69,7 @@ type JudgedCall = Pick<ApprovableCall, 'caller' | 'capability' | 'parametersDige
 
 /** Whether the policy of the capability asks for a person's word. */
 export function isApprovalNeeded(
-  { definition }: Parts,
+  { definition }: ServiceParts,
   { capability, parameters, charge }: Pick<ApprovableCall, 'capability' | 'parameters' | 'charge'>,
 ): boolean {
   const when = definition.code.get(capability.name)?.approval?.when;
@@ -110,12 +110,12 @@ export function grantUseOf(
 
 /** Why admission could not take the use: what is different now, or that a rival was quicker. */
 export function lostGrant(
-  parts: Parts,
+  parts: ServiceParts,
   call: ApprovableCall,
   found: GrantRecord | undefined,
 ): Failure {
   const { approval_grant: id = '' } = call.request;
-  const detail = `Cannot use grant "${id}": it changed meanwhile`;
+  const detail = `Cannot use grant "${id}": it has changed since it was read`;
   return unusable(parts, call, id, found) ?? failure('approval_grant_invalid', detail);
 }
 
@@ -124,7 +124,7 @@ export function lostGrant(
  * for the question stays good for its answer; that the question was this one is checked later.
  */
 export function bindingsJudgedAt(
-  { store }: Parts,
+  { store }: ServiceParts,
   { token, loaded: { grant } }: TokenCaller,
   capability: Capability,
 ): Promise<Date> | Date {
@@ -136,7 +136,7 @@ export function bindingsJudgedAt(
 }
 
 function unusable(
-  parts: Parts,
+  parts: ServiceParts,
   { caller, capability, parametersDigest }: JudgedCall,
   id: string,
   grant: GrantRecord | undefined,
@@ -156,14 +156,17 @@ function unusable(
   });
 }
 
-function isSigned({ keyring }: Parts, grant: GrantRecord): boolean {
+function isSigned({ keyring }: ServiceParts, grant: GrantRecord): boolean {
   const { use, typ } = ARTEFACTS.grant;
   const payload = new TextEncoder().encode(canonicalJson(unsignedGrant(grant)));
   return keyring.verifyDetached(use, typ, grant.signature, payload) !== undefined;
 }
 
 /** The first who approved and could not do so today. */
-function formerApprover({ identities, definition }: Parts, grant: GrantRecord): string | undefined {
+function formerApprover(
+  { identities, definition }: ServiceParts,
+  grant: GrantRecord,
+): string | undefined {
   const policy: ApproverPolicy = definition.code.get(grant.capability)?.approval ?? {};
   return grant.approved_by.find(
     (principal) =>
@@ -191,7 +194,7 @@ export function continues(capability: Capability, request: InvokeRequest): boole
 
 /** The call as if it had named the grant that waits for it; unchanged where none does. */
 export async function continued(
-  parts: Parts,
+  parts: ServiceParts,
   caller: TokenCaller,
   capability: Capability,
   request: InvokeRequest,
@@ -221,7 +224,7 @@ export async function continued(
  * the grant is used up. `asked` is the request of which the key tells.
  */
 async function answeredUnder(
-  { store }: Parts,
+  { store }: ServiceParts,
   { token }: TokenCaller,
   { capability, idempotency_key }: InvokeRequest,
   asked: string,
@@ -237,7 +240,7 @@ async function answeredUnder(
 }
 
 async function waitingGrant(
-  parts: Parts,
+  parts: ServiceParts,
   caller: TokenCaller,
   capability: Capability,
   parameters: JsonObject,

@@ -27,7 +27,7 @@ import type { BindingRecord } from '../../storage/port/records.ts';
 import { ApprovalNeeded, type Handler, type HandlerContext } from '../author/define.ts';
 import type { Call } from '../core/call.ts';
 import type { TokenCaller } from '../core/caller.ts';
-import type { Parts } from '../core/parts.ts';
+import type { ServiceParts } from '../core/parts.ts';
 import { newId } from '../core/random.ts';
 import type { Deadline } from '../pace/deadline.ts';
 
@@ -70,7 +70,7 @@ export interface Notes {
 }
 
 export function contextOf(
-  parts: Parts,
+  parts: ServiceParts,
   { ids, caller }: HandledCall,
   work: Work,
   { deadline, notes }: { deadline: Deadline; notes: Notes },
@@ -133,14 +133,14 @@ function progressOf(
       // Also before an event is refused: a handler may catch that and go on.
       await (begun > EVENTS_AT_ONCE_MAX ? pause(platform, 1) : nextTurn());
       if (!deadline.hasPassed) {
-        if ('fault' in reading) throw new RangeError(`Cannot tell of progress: ${reading.fault}`);
+        if ('fault' in reading) throw new RangeError(`Cannot send progress: ${reading.fault}`);
         return await progress(reading.value as JsonObject);
       }
       await pause(platform, LATE_PAUSE_MS);
     } finally {
       waiting -= 1;
     }
-    throw new Error('Cannot tell of progress: the deadline has passed');
+    throw new Error('Cannot send progress: the deadline has passed');
   }
 
   return (event) => {
@@ -171,7 +171,7 @@ export function foreignCharge(amount: unknown): Charge {
 }
 
 function issueBinding(
-  parts: Parts,
+  parts: ServiceParts,
   { root_principal }: TokenCaller,
   notes: Notes,
   wanted: unknown,
@@ -207,13 +207,14 @@ export function bindingData(data: unknown): JsonObject {
 
 function requireApproval({ approval }: Work): void {
   if (approval === 'granted') return;
-  if (approval === 'open') throw new ApprovalNeeded('Cannot go on: a person has to approve first');
+  if (approval === 'open')
+    throw new ApprovalNeeded('Cannot continue: a person must approve the call first');
   throw new Error('Cannot ask for approval: the capability declares no policy');
 }
 
 /** Names the call in each line. The logger that does is made for the first: most handlers say nothing. */
-function logOf(parts: Parts, { invocation_id }: Call['ids']): HandlerContext['log'] {
-  let child: Parts['log'] | undefined;
+function logOf(parts: ServiceParts, { invocation_id }: Call['ids']): HandlerContext['log'] {
+  let child: ServiceParts['log'] | undefined;
   let lines = 0;
   const write = (level: 'info' | 'warn', facts: unknown, message: unknown) => {
     lines += 1;

@@ -28,7 +28,7 @@ import {
 } from '../core/call.ts';
 import { presentedToken, type TokenCaller } from '../core/caller.ts';
 import { type Answer, type Ask, failureOf } from '../core/operations.ts';
-import type { Parts } from '../core/parts.ts';
+import type { ServiceParts } from '../core/parts.ts';
 import { newInvocationId } from '../core/random.ts';
 import { busyFailure } from './admission.ts';
 import type { InvokeParts } from './handler.ts';
@@ -48,7 +48,7 @@ async function tried(parts: InvokeParts, ask: Ask, rates: RateState[]): Promise<
     call = beginCall(reading.input, rates, call.ids.invocation_id);
     const presented = presentedToken(parts, ask);
     const checked = await judged(parts, call, () => check(parts, presented, call, reading));
-    return await told(parts, call, checked);
+    return await dryRunAnswer(parts, call, checked);
   } catch (error) {
     const found = failureOf('test', error, parts.log);
     if (error instanceof OutcomeUnknown) return unrecordedCall(parts, call, found);
@@ -86,7 +86,7 @@ async function judged(
 
 /** What admission would meet, as far as looking can tell. */
 async function obstacle(
-  { store }: Parts,
+  { store }: ServiceParts,
   { caller: { loaded } }: CheckedCall,
 ): Promise<Failure | undefined> {
   const [freeze] = loaded.freezes;
@@ -98,7 +98,7 @@ async function obstacle(
   return until && busyFailure(until);
 }
 
-async function told(
+async function dryRunAnswer(
   parts: InvokeParts,
   call: Call,
   { failure, checked, needsApproval = false }: Judged,

@@ -9,7 +9,7 @@ import type { Store } from '../../storage/port/store.ts';
 import { rootToken, usd } from '../../testing/fixtures.ts';
 import { type Handler, NoEffect } from '../author/define.ts';
 import type { TokenCaller } from '../core/caller.ts';
-import type { Parts } from '../core/parts.ts';
+import type { ServiceParts } from '../core/parts.ts';
 import { runHandler, withinDeadline } from './handler.ts';
 
 let store: Store;
@@ -40,7 +40,7 @@ function run(handler: Handler, given: Given = {}) {
   const { caller = callerOf(), parameters = {}, bound = new Map(), deadlineMs = 10_000 } = given;
   const log = createLog('debug', { write: (line) => void lines.push(line) });
   // The rest of the parts is for the checks before a handler and the settlement after it.
-  const parts = { store, log, platform: system } as Parts;
+  const parts = { store, log, platform: system } as ServiceParts;
   const call = { ids: { invocation_id: 'inv-000000000000' }, caller };
   const progress = async () => undefined;
   const work = { handler, parameters, bound, approval: 'undeclared', progress } as const;

@@ -24,7 +24,7 @@ import type { BindingRecord } from '../../storage/port/records.ts';
 import { ApprovalNeeded, HandlerFailure, NoEffect } from '../author/define.ts';
 import type { CheckedCall } from '../core/call.ts';
 import { ask, report } from '../core/foreign.ts';
-import type { Parts } from '../core/parts.ts';
+import type { ServiceParts } from '../core/parts.ts';
 import { beforeLate, createDeadline, type Deadline, LATE } from '../pace/deadline.ts';
 import { contextOf, type HandledCall, type Notes, type Work } from './context.ts';
 
@@ -62,7 +62,7 @@ export interface Running {
 
 /** Runs a handler to its end, however long it takes. Never rejects. */
 export async function runHandler(
-  parts: Parts,
+  parts: ServiceParts,
   call: HandledCall,
   work: Work,
   { deadline, notes = { bindings: [] } }: Running,
@@ -94,8 +94,8 @@ export async function withinDeadline(
   const first = await beforeLate(platform, ended, deadlineMs);
   if (first !== LATE) return first;
 
-  deadline.pass(new Error(`Cannot go on: the deadline of ${deadlineMs} ms has passed`));
-  const detail = `Cannot say what became of the call: the handler took longer than ${deadlineMs} ms`;
+  deadline.pass(new Error(`Cannot continue: the deadline of ${deadlineMs} ms has passed`));
+  const detail = `Cannot report the outcome of the call: the handler took longer than ${deadlineMs} ms`;
   return {
     outcome: 'indeterminate',
     failure: failure('outcome_unknown', detail),
@@ -111,27 +111,30 @@ function noted({ bindings, ...rest }: Notes): Notes {
 }
 
 /** A result as it will be answered, or the failure of one that cannot be. */
-export function completed(parts: Parts, returned: unknown, notes: Notes): Done {
+export function completed(parts: ServiceParts, returned: unknown, notes: Notes): Done {
   const read = readForeignObject(returned, RESULT_LIMITS);
   if ('value' in read) return { outcome: 'completed', result: read.value, ...notes };
-  report(parts.log, { fault: read.fault }, 'a handler returned what cannot be answered');
+  report(parts.log, { fault: read.fault }, 'a handler returned a result that cannot be sent');
   return { outcome: 'failed', failure: broke(), ...notes };
 }
 
-function broken(parts: Parts, work: Work, thrown: unknown, notes: Notes): Done {
+function broken(parts: ServiceParts, work: Work, thrown: unknown, notes: Notes): Done {
   const { approval, failureTypes } = work;
   if (ApprovalNeeded.is(thrown) && approval === 'open') {
-    const needed = failure('approval_required', 'Cannot go on: a person has to approve first');
+    const needed = failure(
+      'approval_required',
+      'Cannot continue: a person must approve the call first',
+    );
     return { outcome: 'no_effect', failure: needed, needsApproval: true, bindings: [] };
   }
-  const told = thrownFailure(parts, thrown, failureTypes);
-  if (!told) {
+  const found = thrownFailure(parts, thrown, failureTypes);
+  if (!found) {
     report(parts.log, { err: thrown, undeclared: undeclaredType(thrown) }, 'a handler broke');
     return { outcome: 'failed', failure: broke(), ...notes };
   }
-  if (NoEffect.is(thrown)) return { outcome: 'no_effect', failure: told, bindings: [] };
-  const outcome = told.type === 'outcome_unknown' ? 'indeterminate' : 'failed';
-  return { outcome, failure: told, ...notes };
+  if (NoEffect.is(thrown)) return { outcome: 'no_effect', failure: found, bindings: [] };
+  const outcome = found.type === 'outcome_unknown' ? 'indeterminate' : 'failed';
+  return { outcome, failure: found, ...notes };
 }
 
 /** A handler's own words may carry what is inside; the caller gets none of them. */
@@ -147,10 +150,10 @@ export interface ComposedWork {
 }
 
 /** Runs the steps of a composed call in place of a handler. */
-type Compose = (parts: Parts, call: CheckedCall, work: ComposedWork) => Promise<Done>;
+type Compose = (parts: ServiceParts, call: CheckedCall, work: ComposedWork) => Promise<Done>;
 
 /** What an invocation needs beside the parts of every operation. The runtime hands the composer over. */
-export interface InvokeParts extends Parts {
+export interface InvokeParts extends ServiceParts {
   readonly compose: Compose;
 }
 
@@ -168,20 +171,21 @@ const AVAILABILITY_LENGTH_MAX = 64;
 
 /** The failure that a handler threw; nothing where what it threw is none, or one that it may not name. */
 function thrownFailure(
-  { log }: Pick<Parts, 'log'>,
+  { log }: Pick<ServiceParts, 'log'>,
   thrown: unknown,
   declared: readonly FailureDeclaration[] = [],
 ): Failure | undefined {
   if (!NoEffect.is(thrown) && !HandlerFailure.is(thrown)) return undefined;
-  const said = foreignMember(thrown, 'type');
-  if (typeof said !== 'string') return undefined;
-  const own = declared.find(({ type }) => type === said);
-  if (!own && (!isOfProtocol(said) || isWithheld(said, NoEffect.is(thrown)))) return undefined;
+  const thrownType = foreignMember(thrown, 'type');
+  if (typeof thrownType !== 'string') return undefined;
+  const own = declared.find(({ type }) => type === thrownType);
+  if (!own && (!isOfProtocol(thrownType) || isWithheld(thrownType, NoEffect.is(thrown))))
+    return undefined;
 
   const detail = foreignText(foreignMember(thrown, 'message'), DETAIL_LENGTH_MAX);
   const { advice, faults } = readAdvice(foreignMember(thrown, 'advice'));
-  if (faults.length > 0) report(log, { faults }, 'a handler attached advice that cannot be told');
-  return own ? ownFailure(own, detail, advice) : failure(said as FailureType, detail, advice);
+  if (faults.length > 0) report(log, { faults }, 'a handler attached advice that cannot be sent');
+  return own ? ownFailure(own, detail, advice) : failure(thrownType as FailureType, detail, advice);
 }
 
 /** The type that a failure of ours names without being allowed to, for the log: an author looks for it. */
@@ -226,13 +230,14 @@ function readAdvice(value: unknown): { advice: FailureAdvice; faults: string[] }
   if (isTextList(requires)) {
     const texts = requires.slice(0, REQUIRES_MAX);
     advice.requires = texts.map((text) => redactedText(text, REQUIRED_LENGTH_MAX));
-  } else if (isSaid(requires)) faults.push('requires: expected a list of texts');
+  } else if (isPresent(requires)) faults.push('requires: expected a list of texts');
   const principal = Principal.safeParse(grantable_by);
   if (principal.success) advice.grantable_by = principal.data;
-  else if (isSaid(grantable_by)) faults.push('grantable_by: expected a principal');
+  else if (isPresent(grantable_by)) faults.push('grantable_by: expected a principal');
   if (typeof estimated_availability === 'string') {
     advice.estimated_availability = redactedText(estimated_availability, AVAILABILITY_LENGTH_MAX);
-  } else if (isSaid(estimated_availability)) faults.push('estimated_availability: expected a text');
+  } else if (isPresent(estimated_availability))
+    faults.push('estimated_availability: expected a text');
   return { advice, faults };
 }
 
@@ -240,6 +245,6 @@ function isTextList(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((each) => typeof each === 'string');
 }
 
-function isSaid(value: unknown): boolean {
+function isPresent(value: unknown): boolean {
   return value !== undefined && value !== null;
 }

@@ -40,7 +40,7 @@ import type { Store } from '../../storage/port/store.ts';
 import { type AskedInput, capabilityOf } from '../author/definition.ts';
 import type { TokenCaller } from '../core/caller.ts';
 import { askWithin, returnedBy } from '../core/foreign.ts';
-import type { Parts } from '../core/parts.ts';
+import type { ServiceParts } from '../core/parts.ts';
 import { LATE } from '../pace/deadline.ts';
 import { bindingData, foreignCharge } from './context.ts';
 
@@ -66,7 +66,7 @@ export interface Prepared {
 }
 
 /** The rules about what a call is sent, in the order in which a caller hears of them. */
-export async function prepareCall(parts: Parts, asked: Preparing): Promise<Prepared> {
+export async function prepareCall(parts: ServiceParts, asked: Preparing): Promise<Prepared> {
   const { caller, capability, sent } = asked;
   const { failure: unbound, bound } = checkBindings(capability, sent, {
     root_principal: caller.root_principal,
@@ -83,7 +83,7 @@ export async function prepareCall(parts: Parts, asked: Preparing): Promise<Prepa
 
 /** The resolved parameters, or a refusal. */
 export async function resolvedParameters(
-  parts: Parts,
+  parts: ServiceParts,
   caller: TokenCaller,
   capability: Capability,
   sent: JsonObject,
@@ -109,7 +109,7 @@ export async function resolvedParameters(
 }
 
 interface Asking {
-  readonly parts: Parts;
+  readonly parts: ServiceParts;
   readonly caller: TokenCaller;
   readonly capability: Capability;
   readonly input: Input;
@@ -141,7 +141,7 @@ function policyFor(asking: Asking, derived: Map<string, ActorPolicy>): Question 
   return async () => {
     const { value, allowed } = await answerOf(asking, what, () => actorPolicy(askedInput(asking)));
     if (allowed !== undefined && !Array.isArray(allowed)) {
-      throw new Error(`Cannot use ${what}: "allowed" is no list`);
+      throw new Error(`Cannot use ${what}: "allowed" is not a list`);
     }
     derived.set(input.name, { ...(value !== undefined && { value }), allowed });
   };
@@ -167,7 +167,7 @@ async function answerOf(
 function findingOf({ value, candidates, disclosable }: JsonObject, what: string): Finding {
   if (value !== undefined) return { value };
   if (candidates === undefined) return { unresolved: true };
-  if (!Array.isArray(candidates)) throw new Error(`Cannot use ${what}: "candidates" is no list`);
+  if (!Array.isArray(candidates)) throw new Error(`Cannot use ${what}: "candidates" is not a list`);
   return { candidates, disclosable: disclosable === true };
 }
 
@@ -216,7 +216,7 @@ const NOTHING_BOUND: Lookup = () => undefined;
 
 /** A lookup over every handle that the parameters carry where a binding is required. */
 function findBindings(
-  parts: Parts,
+  parts: ServiceParts,
   caller: TokenCaller,
   capability: Capability,
   parameters: JsonObject,
@@ -226,7 +226,7 @@ function findBindings(
 }
 
 async function lookupOver(
-  parts: Parts,
+  parts: ServiceParts,
   { loaded, root_principal }: TokenCaller,
   capability: Capability,
   parameters: JsonObject,
@@ -254,7 +254,7 @@ type Pinned = Pick<BindingFacts, 'issued_at' | 'price' | 'data'>;
 
 /** What the capability's own resolver says of a handle. It has as long as the handler. */
 async function pinnedBy(
-  { platform }: Parts,
+  { platform }: ServiceParts,
   resolve: () => unknown,
   deadlineMs: number,
 ): Promise<Pinned | undefined> {
@@ -267,7 +267,7 @@ async function pinnedBy(
   if (pinned === undefined) return undefined;
   const issuedAt = foreignTime(foreignMember(pinned, 'issued_at'));
   // Without a real time a binding would never grow old.
-  if (issuedAt === undefined) throw new Error(`Cannot use ${WHAT}: "issued_at" is no Date`);
+  if (issuedAt === undefined) throw new Error(`Cannot use ${WHAT}: "issued_at" is not a Date`);
   const price = foreignMember(pinned, 'price') ?? undefined;
   return {
     issued_at: new Date(issuedAt),
@@ -287,7 +287,7 @@ export interface UndoableCall {
 
 /** What is kept with a call that completed and can be undone for a while. */
 export function rollbackOf(
-  { definition, store }: Parts,
+  { definition, store }: ServiceParts,
   { root_principal }: TokenCaller,
   capability: Capability,
   { outcome, parameters, output }: UndoableCall,
@@ -302,7 +302,7 @@ export function rollbackOf(
 
 /** Refuses a compensation that comes too late for every call it could undo. */
 function closedRollback(
-  { definition, store }: Parts,
+  { definition, store }: ServiceParts,
   { root_principal }: TokenCaller,
   capability: Capability,
   parameters: JsonObject,

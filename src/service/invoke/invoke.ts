@@ -27,7 +27,7 @@ import { capabilityOf } from '../author/definition.ts';
 import { beginCall, budgetsOf, type Call, type CheckedCall } from '../core/call.ts';
 import { presentedToken, type TokenCaller, tokenCaller } from '../core/caller.ts';
 import { type Answer, type Ask, failureOf, requestOf } from '../core/operations.ts';
-import type { Parts, PresentedToken } from '../core/parts.ts';
+import type { PresentedToken, ServiceParts } from '../core/parts.ts';
 import { newInvocationId } from '../core/random.ts';
 import { type Span, traced } from '../core/tracing.ts';
 import { refuseWithheld } from '../core/withheld.ts';
@@ -53,12 +53,12 @@ export async function invoke(parts: InvokeParts, ask: Ask): Promise<Answer> {
     watch.end(answer.body as InvokeAnswer);
     return amended(answer, { headers });
   }
-  const told: Answer['stream'] = async (sink) => {
+  const streamed: Answer['stream'] = async (sink) => {
     const last = await watch.span.within(() => stream(sink));
     watch.end(last);
     return last;
   };
-  return { ...answer, headers, stream: told };
+  return { ...answer, headers, stream: streamed };
 }
 
 async function answerTo(parts: InvokeParts, ask: Ask, { rates, saw }: Watch): Promise<Answer> {
@@ -203,7 +203,7 @@ async function loadCaller(
 
 /** A whole is frozen with any of its steps. */
 function frozenSteps(
-  { store }: Parts,
+  { store }: ServiceParts,
   { steps }: NonNullable<Capability['composition']>,
   rootPrincipal: string | undefined,
 ): Promise<readonly FreezeRecord[]> {
@@ -256,7 +256,7 @@ interface Watch {
   end(answer: InvokeAnswer): void;
 }
 
-function watchCall({ platform, tracer, ended }: Parts, ask: Ask): Watch {
+function watchCall({ platform, tracer, ended }: ServiceParts, ask: Ask): Watch {
   const begun = platform.monotonic();
   const span = tracer.call('invoke', ask.trace);
   let seen: Call | undefined;

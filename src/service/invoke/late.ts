@@ -28,7 +28,7 @@ import {
 } from '../core/call.ts';
 import { actEntry } from '../core/entries.ts';
 import type { Answer } from '../core/operations.ts';
-import type { Parts } from '../core/parts.ts';
+import type { ServiceParts } from '../core/parts.ts';
 import type { HandledCall } from './context.ts';
 import type { Done } from './handler.ts';
 
@@ -42,7 +42,7 @@ export type LateCall = Call &
  * entry says what the handler had `reported` until then.
  */
 export function lateSettlement(
-  parts: Parts,
+  parts: ServiceParts,
   call: LateCall,
   { late, reported }: Pick<Done, 'late' | 'reported'>,
 ): void {
@@ -57,14 +57,14 @@ export function lateSettlement(
  * nobody else would close it while this process lives; so it is closed as unknown here.
  */
 export async function supersededCall(
-  parts: Parts,
+  parts: ServiceParts,
   call: CheckedCall,
   done: Done,
   settlement: Settlement,
 ): Promise<Answer> {
-  const detail = 'Cannot say what became of the call: it ended after its turn was over';
+  const detail = 'Cannot report the outcome of the call: it ended after it was closed';
   const found = failure('outcome_unknown', detail);
-  const told = { ...call, budget: 'unsettled' as const };
+  const unsettled = { ...call, budget: 'unsettled' as const };
   const { overrun } = settlement;
   const ending: Ending = {
     state: 'indeterminate',
@@ -72,13 +72,13 @@ export async function supersededCall(
     cost: call.charge,
     detail: overrun && done.reported && { cost_reported: moneyOf(done.reported) },
   };
-  const entry = endingEntry(parts, told, ending);
+  const entry = endingEntry(parts, unsettled, ending);
   const closing: Settlement = {
     ...settlement,
     outcome: 'indeterminate',
     actual: undefined,
     bindings: [],
-    answer: bytesOf(answerOf(parts, told, ending, entry)),
+    answer: bytesOf(answerOf(parts, unsettled, ending, entry)),
     entry,
   };
   const tell = (closed: 'settled' | 'superseded') =>
@@ -89,14 +89,14 @@ export async function supersededCall(
   const closed = await parts.settler.settle(closing, tell);
   if (closed !== 'unknown') tell(closed);
   const receipt = closed === 'settled' ? entry : undefined;
-  return { body: answerOf(parts, told, ending, receipt), failure: found };
+  return { body: answerOf(parts, unsettled, ending, receipt), failure: found };
 }
 
 async function record(
-  parts: Parts,
+  parts: ServiceParts,
   call: LateCall,
   done: Done,
-  told: Charge | undefined,
+  recorded: Charge | undefined,
 ): Promise<void> {
   // Whoever adopts the call tells how it ended.
   if (done.isAbandoned) return;
@@ -104,7 +104,7 @@ async function record(
   const { cost, detail, overrun } = costAndOverrun(parts, call, done, {
     capability,
     checked,
-    told,
+    recorded,
   });
   const ending: Ending = {
     entryType: 'settlement',
@@ -141,7 +141,7 @@ export interface Priced {
   /** What was reserved for the call. */
   readonly checked?: Charge | undefined;
   /** What an entry of the call says already that it reported: only what is more than that is new. */
-  readonly told?: Charge | undefined;
+  readonly recorded?: Charge | undefined;
 }
 
 /**
@@ -149,14 +149,14 @@ export interface Priced {
  * which a handler can end comes through here, also one after its deadline.
  */
 export function costAndOverrun(
-  parts: Parts,
+  parts: ServiceParts,
   call: HandledCall,
   { outcome, reported }: Pick<Done, 'outcome' | 'reported'>,
-  { capability, checked, told }: Priced,
+  { capability, checked, recorded }: Priced,
 ): SettledCost {
   if (outcome === 'no_effect') return {};
   const { cost, excess } = settledCost(capability, checked, reported);
-  if (!excess || !reported || covers(told, reported)) return { cost };
+  if (!excess || !reported || covers(recorded, reported)) return { cost };
   const facts = { ...call.ids, capability: capability.name, reported: moneyOf(reported) };
   const charged = cost ? moneyOf(cost) : null;
   parts.log.error(
@@ -170,7 +170,7 @@ export function costAndOverrun(
     detail: { cost_reported: moneyOf(reported) },
     overrun: {
       token_id: call.caller.token.token_id,
-      debt: debtOf(checked, reported, told),
+      debt: debtOf(checked, reported, recorded),
       freeze: isFreezing ? freezeOf(parts, call, capability, reported) : undefined,
     },
   };
@@ -180,19 +180,20 @@ export function costAndOverrun(
 function debtOf(
   checked: Charge | undefined,
   { currency, amount }: Charge,
-  told: Charge | undefined,
+  recorded: Charge | undefined,
 ): Charge | undefined {
   if (checked?.currency !== currency) return undefined;
-  const owed = told?.currency === currency && told.amount > checked.amount ? told : checked;
+  const owed =
+    recorded?.currency === currency && recorded.amount > checked.amount ? recorded : checked;
   return { currency, amount: amount - owed.amount };
 }
 
-function covers(told: Charge | undefined, { currency, amount }: Charge): boolean {
-  return told?.currency === currency && told.amount >= amount;
+function covers(recorded: Charge | undefined, { currency, amount }: Charge): boolean {
+  return recorded?.currency === currency && recorded.amount >= amount;
 }
 
 function freezeOf(
-  parts: Parts,
+  parts: ServiceParts,
   { ids, caller }: HandledCall,
   { name }: Capability,
   { currency, amount }: Charge,

@@ -19,19 +19,19 @@ import { answerOf, bytesOf, type Call, moneyOf } from '../core/call.ts';
 import { acted, actorOf, callerOf, type TokenCaller } from '../core/caller.ts';
 import { entryBy } from '../core/entries.ts';
 import { type Answer, type Ask, requestOf } from '../core/operations.ts';
-import type { Parts } from '../core/parts.ts';
+import type { ServiceParts } from '../core/parts.ts';
 
 /** A list for people to work through; the oldest come first. */
 const INDETERMINATE_SHOWN_MAX = 1_000;
 const INDETERMINATE_READ_MAX = 32;
 
 /** Closes an abandoned call from what its intent says: its process ended before it recorded an outcome. */
-export function closeAbandoned(parts: Parts): Close {
+export function closeAbandoned(parts: ServiceParts): Close {
   return async (intent) => {
     const ids = intent.facts.ids as InvocationIds;
     const found = failure(
       'outcome_unknown',
-      'Cannot say what became of the call: the process that ran it ended',
+      'Cannot report the outcome of the call: the process that ran it ended',
     );
     const caller = { principal: intent.subject, root_principal: intent.root_principal };
     const fact = (name: string) => textOf(intent.facts[name]);
@@ -67,7 +67,7 @@ export function closeAbandoned(parts: Parts): Close {
 
 /** Who made an admitted call, unless the token is gone. It may have been revoked: that changes nothing. */
 export async function admittedCaller(
-  { store }: Parts,
+  { store }: ServiceParts,
   { token_id, subject, root_principal }: IntentRecord,
 ): Promise<TokenCaller | undefined> {
   const loaded = await store.load({ tokenId: token_id });
@@ -81,7 +81,7 @@ function textOf(fact: unknown): string | undefined {
   return typeof fact === 'string' ? fact : undefined;
 }
 
-export function indeterminate(parts: Parts, ask: Ask): Promise<Answer> {
+export function indeterminate(parts: ServiceParts, ask: Ask): Promise<Answer> {
   return operatorList(parts, ask, {
     name: 'indeterminate',
     limit: INDETERMINATE_SHOWN_MAX,
@@ -92,7 +92,7 @@ export function indeterminate(parts: Parts, ask: Ask): Promise<Answer> {
 }
 
 /** Says once what an unknown outcome was. `not_executed` gives the money back. */
-export async function reconcile(parts: Parts, ask: Ask): Promise<ReconcileAnswer> {
+export async function reconcile(parts: ServiceParts, ask: Ask): Promise<ReconcileAnswer> {
   return audited(parts, await callerOf(parts, ask), 'operator', async (caller) => {
     refuse(notOperator(caller, 'reconcile'));
     const { invocation_id, outcome, reason } = requestOf('operator.reconcile', ask);

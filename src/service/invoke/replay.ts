@@ -11,7 +11,7 @@ import type { IdempotencyRecord } from '../../storage/port/records.ts';
 import { type Call, endingEntry } from '../core/call.ts';
 import type { TokenCaller } from '../core/caller.ts';
 import type { Answer } from '../core/operations.ts';
-import type { Parts } from '../core/parts.ts';
+import type { ServiceParts } from '../core/parts.ts';
 import type { EventSink } from '../core/stream.ts';
 
 /** The digest by which two calls with one key are told apart: the parameters as they were sent. */
@@ -30,7 +30,7 @@ export interface KeyClaim {
  * continuation may bring the same key, and is then known by the key and the grant.
  */
 export function keyClaim(
-  parts: Parts,
+  parts: ServiceParts,
   caller: TokenCaller,
   request: InvokeRequest,
 ): Promise<KeyClaim> | KeyClaim {
@@ -47,7 +47,7 @@ export function continuationKey(key: string, grantId: string): string {
 }
 
 async function continuedClaim(
-  { store }: Parts,
+  { store }: ServiceParts,
   { token }: TokenCaller,
   capability: string,
   key: string,
@@ -72,7 +72,7 @@ export function askedUnder(
 
 /** The stored answer, or nothing when the key is new. Refuses a key that was used otherwise. */
 export function replayOf(
-  parts: Parts,
+  parts: ServiceParts,
   call: Call & { caller: TokenCaller },
   request: InvokeRequest,
   record: IdempotencyRecord | undefined,
@@ -82,7 +82,7 @@ export function replayOf(
 }
 
 async function replayed(
-  parts: Parts,
+  parts: ServiceParts,
   call: Call & { caller: TokenCaller },
   request: InvokeRequest,
   record: IdempotencyRecord,
@@ -124,10 +124,10 @@ const ONE_EVENT: StreamSummary = {
   client_disconnected: false,
 };
 
-function lastEvent({ store }: Parts, body: InvokeAnswer) {
+function lastEvent({ store }: ServiceParts, body: InvokeAnswer) {
   return async (sink: EventSink) => {
-    const told = { ...body, stream_summary: body.stream_summary ?? ONE_EVENT };
-    const json = JSON.stringify({ ...told, timestamp: store.now().toISOString() });
+    const summarized = { ...body, stream_summary: body.stream_summary ?? ONE_EVENT };
+    const json = JSON.stringify({ ...summarized, timestamp: store.now().toISOString() });
     await sink.send(body.success ? 'completed' : 'failed', json);
     return body;
   };

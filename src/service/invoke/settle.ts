@@ -26,7 +26,7 @@ import {
 } from '../core/call.ts';
 import { report } from '../core/foreign.ts';
 import { type Answer, failureOf } from '../core/operations.ts';
-import type { Parts, Settler } from '../core/parts.ts';
+import type { ServiceParts, Settler } from '../core/parts.ts';
 
 /** A store that was restarted is back within seconds; a minute between tries harms nobody after that. */
 const RETRY_FIRST_MS = 250;
@@ -83,7 +83,7 @@ export function createSettler(store: Store, platform: Platform, log: Logger): Se
         return await change();
       } catch (error) {
         if (!isStoreFailure(error) || isClosed) throw error;
-        log.warn({ err: error }, 'the store is asked again');
+        log.warn({ err: error }, 'retrying the store');
       }
       waiting += 1;
       await rest(wait);
@@ -148,7 +148,7 @@ export const LEASE_MS = 15_000;
 /** Two renewals may be lost before a living holder loses its turn. */
 const RENEWALS_PER_LEASE = 3;
 
-export function leaseUntil({ store, leaseMs }: Pick<Parts, 'store' | 'leaseMs'>): Date {
+export function leaseUntil({ store, leaseMs }: Pick<ServiceParts, 'store' | 'leaseMs'>): Date {
   return new Date(store.now().getTime() + leaseMs);
 }
 
@@ -165,8 +165,8 @@ const NO_LEASES: Leases = { stop: () => undefined, release: async () => undefine
  * Renews until stopped. Nothing to renew where no token of the lineage is exclusive, and nothing to
  * let go of unless the call is composed.
  */
-export function keepLeases(
-  parts: Parts,
+export function renewLeases(
+  parts: ServiceParts,
   { caller, capability }: CheckedCall,
   operationId: string,
 ): Leases {
@@ -198,7 +198,7 @@ export function keepLeases(
 
 /** A call that ended before admission: nothing ran, and its caller, if known, has its entry. */
 export async function refusedCall(
-  parts: Parts,
+  parts: ServiceParts,
   call: Call,
   found: Failure,
   entryType: EntryType = 'invocation',
@@ -216,26 +216,26 @@ export async function refusedCall(
 }
 
 /** The store could not say that the entry is there, so the answer names none. */
-export function unrecordedCall(parts: Parts, call: Call, found: Failure): Answer {
+export function unrecordedCall(parts: ServiceParts, call: Call, found: Failure): Answer {
   const ending = { state: 'indeterminate', failure: found } as const;
   return { body: answerOf(parts, call, ending), failure: found };
 }
 
 /** A defect after admission: closed as of unknown outcome, still charged, its key and turn given back. */
 export async function brokenCall(
-  parts: Parts,
+  parts: ServiceParts,
   call: CheckedCall,
   { operation_id }: IntentRecord,
   error: unknown,
 ): Promise<Answer> {
   const { invocation_id } = call.ids;
   report(parts.log, { err: error, invocation_id }, 'an admitted call could not be finished');
-  const detail = 'Cannot say what became of the call: internal error';
+  const detail = 'Cannot report the outcome of the call: internal error';
   const found = failure('outcome_unknown', detail);
   const ending: Ending = { state: 'indeterminate', failure: found, cost: call.charge };
-  const told = { ...call, budget: 'unsettled' as const, parameters: undefined };
-  const entry = endingEntry(parts, told, ending);
-  const body = answerOf(parts, told, ending, entry);
+  const unsettled = { ...call, budget: 'unsettled' as const, parameters: undefined };
+  const entry = endingEntry(parts, unsettled, ending);
+  const body = answerOf(parts, unsettled, ending, entry);
   const settlement: Settlement = {
     operation_id,
     outcome: 'indeterminate',
@@ -249,21 +249,25 @@ export async function brokenCall(
 }
 
 /** A defect after a read that took nothing. A store that is away is told as such. */
-export async function brokenRead(parts: Parts, call: CheckedCall, error: unknown): Promise<Answer> {
+export async function brokenRead(
+  parts: ServiceParts,
+  call: CheckedCall,
+  error: unknown,
+): Promise<Answer> {
   if (isStoreFailure(error)) throw error;
   const { invocation_id } = call.ids;
   report(parts.log, { err: error, invocation_id }, 'a read could not be finished');
   const found = failure('internal_error', 'Cannot complete the invocation: internal error');
   const ending: Ending = { state: 'failed', failure: found };
-  const told = { ...call, parameters: undefined };
-  const entry = endingEntry(parts, told, ending);
+  const withoutParameters = { ...call, parameters: undefined };
+  const entry = endingEntry(parts, withoutParameters, ending);
   await parts.store.append([entry]);
-  return { body: answerOf(parts, told, ending, entry), failure: found };
+  return { body: answerOf(parts, withoutParameters, ending, entry), failure: found };
 }
 
 /** The handler ended, and the log does not say so yet: the caller must look before it acts again. */
-export function unsettledCall(parts: Parts, call: CheckedCall): Answer {
-  const detail = 'Cannot say what became of the call: its outcome could not be recorded';
+export function unsettledCall(parts: ServiceParts, call: CheckedCall): Answer {
+  const detail = 'Cannot report the outcome of the call: its outcome could not be recorded';
   return unrecordedCall(
     parts,
     { ...call, budget: 'unsettled' as const },

@@ -14,7 +14,7 @@ import { answered, inLane } from '../core/audited.ts';
 import { type Caller, callerOf, holds } from '../core/caller.ts';
 import { type Answer, type Ask, requestOf } from '../core/operations.ts';
 import { createPage } from '../core/page.ts';
-import type { Parts } from '../core/parts.ts';
+import type { ServiceParts } from '../core/parts.ts';
 import type { Slices } from '../pace/slices.ts';
 
 /** Entries in one read: about a millisecond of an embedded store. */
@@ -27,7 +27,7 @@ const READ_MAX = 32;
 const READS_MAX = 256;
 
 /** A principal sees its own trail; an operator with the audit scope sees every trail. */
-export async function queryAudit(parts: Parts, ask: Ask): Promise<Answer> {
+export async function queryAudit(parts: ServiceParts, ask: Ask): Promise<Answer> {
   return answered(parts, await callerOf(parts, ask), async (caller) => {
     const query = requestOf('audit.query', ask);
     const filters = filtersOf(caller, query);
@@ -52,7 +52,7 @@ function filtersOf(caller: Caller, query: AuditQuery): Filters {
 }
 
 async function readPage(
-  { store }: Parts,
+  { store }: ServiceParts,
   slices: Slices,
   query: AuditQuery,
   filters: Filters,
@@ -93,6 +93,6 @@ function base64Of({ buffer, byteOffset, length }: Uint8Array): string {
 function placeOf(cursor: string | undefined): number | undefined {
   if (cursor === undefined) return undefined;
   if (/^(?:0|[1-9]\d{0,14})$/.test(cursor)) return Number(cursor);
-  const detail = `Cannot go on from "${cursor}": expected a cursor of an earlier page`;
+  const detail = `Cannot continue from "${cursor}": expected a cursor from an earlier page`;
   throw new Refusal(failure('invalid_parameters', detail));
 }

@@ -28,7 +28,7 @@ import { notOperator, operatorEntry } from '../authority/freeze.ts';
 import { answered, audited } from '../core/audited.ts';
 import { callerOf, holds } from '../core/caller.ts';
 import { type Answer, type Ask, type Methods, requestOf } from '../core/operations.ts';
-import type { Parts } from '../core/parts.ts';
+import type { ServiceParts } from '../core/parts.ts';
 import { SealingRefused } from './compare-log.ts';
 import { consistencyHashes, inclusionHashes } from './proofs.ts';
 import type { Sealer } from './sealer.ts';
@@ -39,7 +39,7 @@ const FOREVER = { 'cache-control': 'public, max-age=31536000, immutable' };
 /** In seconds: shorter than any cadence that a reader would follow. */
 const LATEST = { 'cache-control': 'public, max-age=2' };
 
-export function checkpointMethods(parts: Parts, sealer: Sealer): Methods {
+export function checkpointMethods(parts: ServiceParts, sealer: Sealer): Methods {
   return {
     'checkpoints.list': (ask) => listCheckpoints(parts, ask),
     'checkpoints.get': (ask) => readCheckpoint(parts, ask),
@@ -47,7 +47,7 @@ export function checkpointMethods(parts: Parts, sealer: Sealer): Methods {
   };
 }
 
-async function listCheckpoints({ store }: Parts, ask: Ask): Promise<Answer> {
+async function listCheckpoints({ store }: ServiceParts, ask: Ask): Promise<Answer> {
   const { limit, cursor } = requestOf('checkpoints.list', ask);
   // One more than asked for tells whether there is a next page.
   const found = await store.listCheckpoints(limit + 1, placeOf(cursor));
@@ -63,10 +63,13 @@ async function listCheckpoints({ store }: Parts, ask: Ask): Promise<Answer> {
 function placeOf(cursor: string | undefined): number | undefined {
   if (cursor === undefined) return undefined;
   if (/^[1-9]\d{0,14}$/.test(cursor)) return Number(cursor);
-  return refused('invalid_parameters', `Cannot go on from "${cursor}": expected a given cursor`);
+  return refused(
+    'invalid_parameters',
+    `Cannot continue from "${cursor}": expected a cursor from an earlier page`,
+  );
 }
 
-async function readCheckpoint(parts: Parts, ask: Ask): Promise<Answer> {
+async function readCheckpoint(parts: ServiceParts, ask: Ask): Promise<Answer> {
   const request = requestOf('checkpoints.get', ask);
   refuseContradiction(request);
   const record = await knownCheckpoint(parts, request.checkpoint_id);
@@ -95,13 +98,15 @@ function refuseContradiction(request: CheckpointReadRequest): void {
   );
 }
 
-async function knownCheckpoint({ store }: Parts, id: string): Promise<CheckpointRecord> {
+async function knownCheckpoint({ store }: ServiceParts, id: string): Promise<CheckpointRecord> {
   const record = await store.loadCheckpoint(id);
-  return record ?? refused('not_found', `Cannot find checkpoint "${id}": there is none`);
+  return (
+    record ?? refused('not_found', `Cannot find checkpoint "${id}": the log has no such checkpoint`)
+  );
 }
 
 async function inclusionProof(
-  parts: Parts,
+  parts: ServiceParts,
   ask: Ask,
   request: CheckpointReadRequest,
   { size, sequence }: CheckpointRecord,
@@ -125,7 +130,7 @@ async function inclusionProof(
 
 /** An index is of the checkpoint's own tree; a place is that of an entry in any log of the store. */
 async function placeAsked(
-  parts: Parts,
+  parts: ServiceParts,
   ask: Ask,
   request: CheckpointReadRequest,
   first: number,
@@ -134,21 +139,31 @@ async function placeAsked(
   if (leaf_index !== undefined) return first + leaf_index;
   if (invocation_id !== undefined) return leafOfInvocation(parts, ask, invocation_id);
   const found = await parts.store.findLeaf({ leaf_hash: fromHex(leaf_hash ?? '') as Uint8Array });
-  return found?.sequence ?? refused('not_found', `Cannot find leaf "${leaf_hash}": there is none`);
+  return (
+    found?.sequence ??
+    refused('not_found', `Cannot find leaf "${leaf_hash}": the log has no such leaf`)
+  );
 }
 
-async function leafOfInvocation(parts: Parts, ask: Ask, invocationId: string): Promise<number> {
+async function leafOfInvocation(
+  parts: ServiceParts,
+  ask: Ask,
+  invocationId: string,
+): Promise<number> {
   return answered(parts, await callerOf(parts, ask), async (caller) => {
     const found = await parts.store.findLeaf({ invocation_id: invocationId });
     const isVisible =
       found?.root_principal === caller.root_principal || holds(caller, 'operator:audit');
     if (found && isVisible) return found.sequence;
-    return refused('not_found', `Cannot find an entry of "${invocationId}": there is none`);
+    return refused(
+      'not_found',
+      `Cannot find an entry of "${invocationId}": the log has no such entry`,
+    );
   });
 }
 
 async function consistencyProof(
-  parts: Parts,
+  parts: ServiceParts,
   { consistency_from: from }: CheckpointReadRequest,
   { size, sequence }: CheckpointRecord,
 ): Promise<ConsistencyProof | undefined> {
@@ -169,7 +184,7 @@ async function consistencyProof(
 }
 
 /** The entry comes first, so that the checkpoint covers it. */
-async function sealNow(parts: Parts, sealer: Sealer, ask: Ask): Promise<SealAnswer> {
+async function sealNow(parts: ServiceParts, sealer: Sealer, ask: Ask): Promise<SealAnswer> {
   return audited(parts, await callerOf(parts, ask), 'operator', async (caller) => {
     refuse(notOperator(caller, 'checkpoints'));
     requestOf('operator.checkpoints', ask);

@@ -18,7 +18,7 @@ import type { MarkStore } from '../../storage/port/mark.ts';
 import type { Store } from '../../storage/port/store.ts';
 import { consistencyHashes } from './proofs.ts';
 
-export interface ComparedParts {
+export interface ComparedLog {
   readonly store: Store;
   /** Absent where nothing outlives the store, or nobody wants one. */
   readonly mark?: MarkStore | undefined;
@@ -102,7 +102,7 @@ interface Tree {
  * that cannot be told, and otherwise as store and mark do. Nothing when another process began the log,
  * or another one, meanwhile.
  */
-export async function compareLog(parts: ComparedParts): Promise<Compared | undefined> {
+export async function compareLog(parts: ComparedLog): Promise<Compared | undefined> {
   const { store, mark } = parts;
   const origin = await currentOrigin(store);
   // In this order: whatever was signed when the mark was read, the rest must know of.
@@ -123,7 +123,7 @@ export async function compareLog(parts: ComparedParts): Promise<Compared | undef
 
 /** Rejects with `SealingRefused` when the witness that serves as the mark has seen more. */
 export async function seenElsewhere(
-  { guard }: ComparedParts,
+  { guard }: ComparedLog,
   { last, tree: { size } }: Compared,
 ): Promise<number> {
   const seen = (await guard?.seen(last)) ?? 0;
@@ -165,11 +165,11 @@ async function refuseWord(
  * A log that was never signed, under a key that has signed its numbers for another log of a store at the
  * same place: that store was deleted. To sign them again would be a second history.
  */
-async function refuseSignedNumbers(parts: ComparedParts, origin: Origin): Promise<void> {
+async function refuseSignedNumbers(parts: ComparedLog, origin: Origin): Promise<void> {
   const [highest] = await signedElsewhere(parts, origin);
   if (!highest) return;
   const { logId, signed } = highest;
-  const found = `checkpoint ${signed.sequence} was signed over ${signed.size} entries of log ${logId}, of which the database has nothing`;
+  const found = `checkpoint ${signed.sequence} was signed over ${signed.size} entries of log ${logId}, and the database has none of them`;
   throw new SealingRefused(found, 'rollback', lostHead(signed));
 }
 
@@ -181,7 +181,7 @@ export interface SignedElsewhere {
 
 /** The other logs that our keys signed for this place beyond where this log begins; the highest number first. */
 export async function signedElsewhere(
-  { mark, signer }: Pick<ComparedParts, 'mark' | 'signer'>,
+  { mark, signer }: Pick<ComparedLog, 'mark' | 'signer'>,
   { first, logId: own }: Origin,
 ): Promise<SignedElsewhere[]> {
   if (!mark || !signer) return [];

@@ -32,7 +32,7 @@ import {
 } from '../../storage/port/store.ts';
 import { actEntry } from '../core/entries.ts';
 import {
-  type ComparedParts,
+  type ComparedLog,
   compareLog,
   currentOrigin,
   type LostHead,
@@ -48,7 +48,7 @@ const PAGE = 500;
 /** Services that have not noticed yet may append meanwhile; more than this is no coincidence. */
 const BEGIN_TRIES = 20;
 
-export interface RecoverParts extends ComparedParts {
+export interface RecoverOptions extends ComparedLog {
   readonly platform: Platform;
   /** The store without the check of MACs: a request whose row does not match is voided too. */
   readonly unchecked: Pick<Store, 'listApprovals'>;
@@ -67,7 +67,7 @@ export interface Recovery {
 }
 
 /** Rejects, and changes nothing, when the log extends what was signed. */
-export async function acceptLoss(parts: RecoverParts): Promise<Recovery> {
+export async function acceptLoss(parts: RecoverOptions): Promise<Recovery> {
   const { store, mark } = parts;
   const found = await refusalOf(parts);
   if (found?.kind !== 'rollback') {
@@ -132,7 +132,7 @@ const COPY_ADVICE =
   'the store of its successor must be brought back, or a new store must be started';
 
 /** Rejects, and changes nothing, when there is a mark or nothing that could be marked. */
-export async function acceptMissingMark(parts: RecoverParts): Promise<{ logId: string }> {
+export async function acceptMissingMark(parts: RecoverOptions): Promise<{ logId: string }> {
   const { store, mark } = parts;
   const found = await refusalOf(parts);
   if (!mark || found?.kind !== 'missing') {
@@ -152,7 +152,7 @@ export async function acceptMissingMark(parts: RecoverParts): Promise<{ logId: s
   return { logId };
 }
 
-async function refusalOf(parts: RecoverParts): Promise<SealingRefused | undefined> {
+async function refusalOf(parts: RecoverOptions): Promise<SealingRefused | undefined> {
   try {
     const compared = await compareLog(parts);
     if (compared) await seenElsewhere(parts, compared);
@@ -170,7 +170,7 @@ interface Break {
   readonly head: TreeHead;
 }
 
-function breakDetail(parts: RecoverParts, { logId, endedLogId, lost, head }: Break): BreakDetail {
+function breakDetail(parts: RecoverOptions, { logId, endedLogId, lost, head }: Break): BreakDetail {
   return {
     ...{ verb: 'recover', accepted: 'loss', log_id: logId, ended_log_id: endedLogId, lost },
     surviving: { entry_count: head.size, merkle_root: rootText(foldPeaks(head.peaks)) },
@@ -178,11 +178,11 @@ function breakDetail(parts: RecoverParts, { logId, endedLogId, lost, head }: Bre
   };
 }
 
-function confirmation({ confirmedBy }: RecoverParts): object {
+function confirmation({ confirmedBy }: RecoverOptions): object {
   return confirmedBy === undefined ? {} : { confirmed_by: confirmedBy };
 }
 
-function operatorEntry(parts: RecoverParts, detail: object) {
+function operatorEntry(parts: RecoverOptions, detail: object) {
   const { operator } = parts;
   const caller = { principal: operator, root_principal: operator };
   return actEntry(parts, caller, { entry_type: 'operator', detail: { ...detail } });
@@ -193,7 +193,7 @@ function operatorEntry(parts: RecoverParts, detail: object) {
  * keys. Open calls are closed by the recovery of services once they append again. Returns how many
  * entries that took.
  */
-async function voidAuthority(parts: RecoverParts): Promise<number> {
+async function voidAuthority(parts: RecoverOptions): Promise<number> {
   const revoked = await revokeRoots(parts);
   const denied = await denyPending(parts);
   const expired = await expirePending(parts);
@@ -201,7 +201,7 @@ async function voidAuthority(parts: RecoverParts): Promise<number> {
   return revoked + denied + expired;
 }
 
-async function revokeRoots(parts: RecoverParts): Promise<number> {
+async function revokeRoots(parts: RecoverOptions): Promise<number> {
   let count = 0;
   for (let after = ''; ; ) {
     const ids = await parts.store.unrevokedRoots(after, PAGE);
@@ -213,7 +213,7 @@ async function revokeRoots(parts: RecoverParts): Promise<number> {
 }
 
 /** The one way in which a token is voided. */
-async function revokeRoot(parts: RecoverParts, token_id: string): Promise<void> {
+async function revokeRoot(parts: RecoverOptions, token_id: string): Promise<void> {
   const { store, operator } = parts;
   const { token } = (await store.describeToken(token_id, 0)) ?? {};
   const owner = token?.root_principal ?? operator;
@@ -226,7 +226,7 @@ async function revokeRoot(parts: RecoverParts, token_id: string): Promise<void> 
 
 const REASON = 'an operator accepted the loss of later entries';
 
-async function denyPending(parts: RecoverParts): Promise<number> {
+async function denyPending(parts: RecoverOptions): Promise<number> {
   const { store, unchecked } = parts;
   let count = 0;
   for (let before: ApprovalPlace | undefined; ; ) {
@@ -239,7 +239,7 @@ async function denyPending(parts: RecoverParts): Promise<number> {
 }
 
 /** Whatever is pending still has an expiry in the past, which may have been edited: it ends for good. */
-async function expirePending(parts: RecoverParts): Promise<number> {
+async function expirePending(parts: RecoverOptions): Promise<number> {
   const { store, operator } = parts;
   const caller = { principal: operator, root_principal: operator };
   let count = 0;
@@ -262,7 +262,7 @@ async function expirePending(parts: RecoverParts): Promise<number> {
 /** Later than every expiry. */
 const END_OF_TIME = new Date('9999-12-31T00:00:00Z');
 
-async function deny(parts: RecoverParts, request: ApprovalRecord): Promise<number> {
+async function deny(parts: RecoverOptions, request: ApprovalRecord): Promise<number> {
   const { store, operator } = parts;
   const { approval_request_id, capability, parameters_digest } = request;
   const caller = { principal: operator, root_principal: operator };

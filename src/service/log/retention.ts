@@ -47,7 +47,7 @@ export function startRetention(options: RetentionOptions): Pick<Repeated, 'stop'
     if (!(await store.lead('retention', instanceId, now, until))) return;
     await forgetKeys(store, now);
     const reached = await eraseDue(store, options.policy, now);
-    if (reached > 0) log.info({ entries: reached }, 'retention passed over entries');
+    if (reached > 0) log.info({ entries: reached }, 'retention skipped entries');
   };
   const onError = (error: unknown) => log.error({ err: error }, 'retention failed');
   return repeated(platform, turn, intervalMs, onError);

@@ -26,7 +26,7 @@ import { StoreUnavailable } from '../../storage/port/store.ts';
 import { newId } from '../core/random.ts';
 import {
   type Compared,
-  type ComparedParts,
+  type ComparedLog,
   compareLog,
   SealingRefused,
   seenElsewhere,
@@ -35,7 +35,7 @@ import {
 /** Others may seal between our reading and our writing; more than this is no coincidence. */
 const SEAL_TRIES = 5;
 
-export interface SealParts extends ComparedParts {
+export interface SealOptions extends ComparedLog {
   readonly platform: Platform;
   readonly serviceId: string;
   readonly keyring: Keyring;
@@ -49,19 +49,19 @@ export interface Sealed {
 }
 
 /** Rejects with `SealingRefused`, or when store or mark cannot be used. */
-export async function sealNext(parts: SealParts): Promise<Sealed> {
+export async function sealNext(parts: SealOptions): Promise<Sealed> {
   for (let tries = 1; tries <= SEAL_TRIES; tries++) {
     const sealed = await trySeal(parts);
     if (sealed) return sealed;
   }
-  throw new StoreUnavailable(`Cannot seal: others were first ${SEAL_TRIES} times`);
+  throw new StoreUnavailable(`Cannot seal: other processes sealed first, ${SEAL_TRIES} times`);
 }
 
 /**
  * What a replica does that does not seal: its own mark, where it has one of its own, learns what others
  * have sealed, and it notices a database that was put back as soon as they would.
  */
-export async function followMark(parts: SealParts): Promise<void> {
+export async function followMark(parts: SealOptions): Promise<void> {
   const { mark } = parts;
   if (!mark) return;
   const { origin, marked, last } = (await compareLog(parts)) ?? {};
@@ -71,15 +71,15 @@ export async function followMark(parts: SealParts): Promise<void> {
 }
 
 /** Nothing when another process moved the mark or kept a checkpoint meanwhile. */
-async function trySeal(parts: SealParts): Promise<Sealed | undefined> {
+async function trySeal(parts: SealOptions): Promise<Sealed | undefined> {
   const { mark } = parts;
   const compared = await compareLog(parts);
   if (!compared) return undefined;
   const { origin, marked, last, tree } = compared;
 
-  await keepSigner(parts, origin.logId);
+  await recordSigner(parts, origin.logId);
   if (marked && marked.sequence > (last?.sequence ?? origin.first))
-    return keepMarked(parts, marked);
+    return storeMarked(parts, marked);
   const isBehind = last && last.checkpoint_id !== marked?.checkpoint_id;
   if (isBehind && !(await catchUp(parts, compared, last))) return undefined;
   if (last?.size === tree.size) return { checkpoint: last, isNew: false };
@@ -88,17 +88,17 @@ async function trySeal(parts: SealParts): Promise<Sealed | undefined> {
   const next = signedCheckpoint(parts, compared);
   const from = isBehind ? last : marked;
   if (mark && !(await mark.advance(origin.logId, from, next))) return undefined;
-  return keepNext(parts, next, seen);
+  return storeNext(parts, next, seen);
 }
 
 /** Before anything is signed, so that a store that is deleted leaves a trace. */
-async function keepSigner({ mark, signer }: SealParts, logId: string): Promise<void> {
+async function recordSigner({ mark, signer }: SealOptions, logId: string): Promise<void> {
   const kid = signer?.kids().at(-1);
   if (mark && signer && kid !== undefined) await mark.signsWith(kid, signer.place, logId);
 }
 
-async function keepNext(
-  { store, guard }: SealParts,
+async function storeNext(
+  { store, guard }: SealOptions,
   next: CheckpointRecord,
   seen: number,
 ): Promise<Sealed | undefined> {
@@ -110,35 +110,35 @@ async function keepNext(
 
 /** A mark that others did not move learns what the database has. */
 async function catchUp(
-  { mark, log }: SealParts,
+  { mark, log }: SealOptions,
   { origin, marked }: Compared,
   last: CheckpointRecord,
 ): Promise<boolean> {
   if (!mark) return true;
   const moved = await mark.advance(origin.logId, marked, last);
   const facts = { sequence: last.sequence, marked: marked?.sequence };
-  if (moved) log.warn(facts, 'took the last checkpoint of the database for the mark');
+  if (moved) log.warn(facts, 'set the mark to the last checkpoint of the database');
   return moved;
 }
 
 /** Keeps what was signed and marked and then not kept. Sealing goes on from there. */
-async function keepMarked(parts: SealParts, marked: CheckpointRecord): Promise<undefined> {
+async function storeMarked(parts: SealOptions, marked: CheckpointRecord): Promise<undefined> {
   if (!isOurs(parts, marked)) {
     throw new SealingRefused(`the mark says checkpoint ${marked.sequence}, which is not ours`);
   }
   if (await parts.store.insertCheckpoint(marked)) {
-    parts.log.warn({ sequence: marked.sequence }, 'kept a checkpoint that a crash had left out');
+    parts.log.warn({ sequence: marked.sequence }, 'stored a checkpoint that a crash had left out');
   }
 }
 
-function isOurs({ serviceId, keyring }: SealParts, record: CheckpointRecord): boolean {
+function isOurs({ serviceId, keyring }: SealOptions, record: CheckpointRecord): boolean {
   const { use, typ } = ARTEFACTS.checkpoint;
   const payload = checkpointPayload(serviceId, record);
   return keyring.verifyDetached(use, typ, record.signature, payload) !== undefined;
 }
 
 function signedCheckpoint(
-  { serviceId, store, keyring, platform }: SealParts,
+  { serviceId, store, keyring, platform }: SealOptions,
   { origin: { logId, first }, last, tree: { size, root } }: Compared,
 ): CheckpointRecord {
   const facts: CheckpointFacts = {

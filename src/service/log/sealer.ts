@@ -15,7 +15,7 @@ import type { Platform } from '../../platform.ts';
 import { MarkDamaged } from '../../storage/port/mark.ts';
 import { repeated } from '../pace/repeated.ts';
 import { compareLog, SealingRefused, seenElsewhere } from './compare-log.ts';
-import { followMark, type SealParts, sealNext } from './seal.ts';
+import { followMark, type SealOptions, sealNext } from './seal.ts';
 
 /** In milliseconds. A signature and two flushes each time: more often is no better word. */
 const CADENCE_MIN_MS = 100;
@@ -32,7 +32,7 @@ const LOOK_MS = 1_000;
 /** In milliseconds. How long a withheld log waits at most once it can be compared again. */
 const RETRY_MS = 5_000;
 
-export interface SealerOptions extends SealParts {
+export interface SealerOptions extends SealOptions {
   /** ISO 8601. */
   readonly cadence: string;
   readonly instanceId: string;
@@ -65,7 +65,7 @@ export async function startSealer(options: SealerOptions): Promise<Sealer> {
   const cadenceMs = cadenceOf(options.cadence);
   const leadMs = Math.max(3 * cadenceMs, LEAD_MIN_MS);
   let state: SealingState = { refused: UNCOMPARED };
-  let told: string | undefined;
+  let loggedKind: string | undefined;
   let queue: Promise<unknown> = Promise.resolve();
 
   /** One after the other: whoever asks is answered by an attempt that began after that. */
@@ -85,7 +85,7 @@ export async function startSealer(options: SealerOptions): Promise<Sealer> {
     const { checkpoint, isNew } = await sealNext(options);
     await options.onCompared?.();
     state = { checkpoint };
-    told = undefined;
+    loggedKind = undefined;
     const { sequence, size } = checkpoint;
     if (isNew) {
       log.debug({ sequence, entries: size }, 'sealed a checkpoint');
@@ -100,8 +100,8 @@ export async function startSealer(options: SealerOptions): Promise<Sealer> {
     else if (!state.checkpoint) state = { refused: `${UNCOMPARED}: ${error.message}` };
     // It lasts until somebody mends it; saying it on every turn would bury the rest. Sizes grow meanwhile.
     const kind = error.message.replaceAll(/\d+/g, '');
-    if (told !== kind) log.error({ err: error }, 'could not seal the log');
-    told = kind;
+    if (loggedKind !== kind) log.error({ err: error }, 'could not seal the log');
+    loggedKind = kind;
   };
   const seal = () =>
     inTurn(attempt).catch((error) => {

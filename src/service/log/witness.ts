@@ -69,9 +69,12 @@ async function asked<Answer>(asking: Promise<Answer>): Promise<Answer> {
   try {
     return await asking;
   } catch (cause) {
-    throw new StoreUnavailable('Cannot seal: the witness that serves as the mark is away', {
-      cause,
-    });
+    throw new StoreUnavailable(
+      'Cannot seal: the witness that serves as the mark is not reachable',
+      {
+        cause,
+      },
+    );
   }
 }
 
@@ -88,7 +91,7 @@ interface Witness {
   readonly vkey: string;
 }
 
-interface WitnessParts extends Asking {
+interface WitnessOptions extends Asking {
   readonly witnesses: readonly Witness[];
   readonly log: Logger;
 }
@@ -100,7 +103,7 @@ interface Witnesses {
   stop(): Promise<void>;
 }
 
-export function createWitnesses(parts: WitnessParts): Witnesses {
+export function createWitnesses(parts: WitnessOptions): Witnesses {
   const seen = new Map<string, number>();
   let next: CheckpointRecord | undefined;
   let asking: Promise<void> | undefined;
@@ -133,7 +136,7 @@ export function createWitnesses(parts: WitnessParts): Witnesses {
 
 /** What a witness has seen is what it last said; at first it is asked as if it had seen nothing. */
 async function askOne(
-  parts: WitnessParts,
+  parts: WitnessOptions,
   witness: Witness,
   checkpoint: CheckpointRecord,
   seen: Map<string, number>,
@@ -146,12 +149,12 @@ async function askOne(
     const size = sizeOf(answer.body);
     if (size > checkpoint.size) {
       const facts = { witness: witness.url, seen: size, entries: checkpoint.size };
-      log.error(facts, 'a witness has seen more of the log than there is');
+      log.error(facts, 'a witness has seen more entries than the log has');
       return;
     }
     answer = await addCheckpoint(parts, witness, checkpoint, size);
   }
-  if (answer.status !== 200) throw new Error(`Cannot have it cosigned: status ${answer.status}`);
+  if (answer.status !== 200) throw new Error(`Cannot get a cosignature: status ${answer.status}`);
 
   const line = cosignatureIn(answer.body, witness, checkpoint);
   seen.set(key, checkpoint.size);
@@ -182,7 +185,7 @@ async function addCheckpoint(
 
 function sizeOf(body: string): number {
   const digits = /^(0|[1-9]\d{0,14})\n$/.exec(body)?.[1];
-  if (digits === undefined) throw new Error('Cannot have it cosigned: a conflict without a size');
+  if (digits === undefined) throw new Error('Cannot get a cosignature: a conflict without a size');
   return Number(digits);
 }
 
@@ -195,5 +198,5 @@ function cosignatureIn(body: string, witness: Witness, checkpoint: CheckpointRec
     const [claim] = noteClaims({ text, signatures: [signature] }, [key]) ?? [];
     if (claim && isNoteClaim(claim)) return signatureLine(signature);
   }
-  throw new Error('Cannot have it cosigned: no answer that verifies');
+  throw new Error('Cannot get a cosignature: no answer that verifies');
 }

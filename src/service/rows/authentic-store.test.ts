@@ -225,9 +225,9 @@ test('authenticStore() admits nothing and keeps no child whose lineage was not j
   const root = rootToken();
   await store.insertRoot(root, entry());
 
-  assert.throws(() => store.admit(admission(root)), /its lineage was not judged/);
+  assert.throws(() => store.admit(admission(root)), /its lineage was not checked/);
   await assert.rejects(
     async () => store.insertChild(childToken(root), entry(), { now: at(0), childrenMax: 9 }),
-    /its lineage was not judged/,
+    /its lineage was not checked/,
   );
 });

@@ -28,7 +28,7 @@ import type { Alarms } from '../core/alarms.ts';
 import type { RowLogs } from './row-check.ts';
 import { createRowCheck, type RowCheck } from './row-check.ts';
 
-export function authenticStore(store: Store, parts: AuthenticParts): Store {
+export function authenticStore(store: Store, parts: AuthenticStoreOptions): Store {
   const rows = createRowSealing(parts);
   const check = createRowCheck(parts.rows, parts.alarms, parts.logs);
   const own: Partial<Store> = {
@@ -46,7 +46,7 @@ export function authenticStore(store: Store, parts: AuthenticParts): Store {
   return Object.assign(Object.create(store) as Store, own);
 }
 
-export interface AuthenticParts {
+export interface AuthenticStoreOptions {
   readonly rows: RowKeys;
   readonly alarms: Alarms;
   readonly logs: RowLogs;
@@ -60,7 +60,7 @@ interface RowSealing {
   ): Row & { mac: string };
 }
 
-function createRowSealing({ rows, logs }: AuthenticParts): RowSealing {
+function createRowSealing({ rows, logs }: AuthenticStoreOptions): RowSealing {
   return {
     sealed: (kind, row) =>
       Object.assign({}, row, { mac: rows.macOf(rowText(kind, row, logs.current())) }),
@@ -76,7 +76,7 @@ function tokenRows(store: Store, rows: RowSealing, check: RowCheck): Partial<Sto
   return {
     insertRoot: (token, entry) => store.insertRoot(rows.sealed('token', token), entry),
     async insertChild(token, entry, bounds) {
-      demand(bounds.judged, `keep token "${token.token_id}"`);
+      demand(bounds.judged, `store token "${token.token_id}"`);
       const answer = await store.insertChild(rows.sealed('token', token), entry, bounds);
       if (answer === 'parent_altered') check.altered('token', token.parent_token_id ?? '');
       return answer;
@@ -120,14 +120,14 @@ function callRows(store: Store, rows: RowSealing, check: RowCheck): Partial<Stor
     append: (entries, bindings = [], overrun = undefined) =>
       store.append(entries, bound(bindings), sealedOverrun(rows, overrun)),
     async reconcile(invocationId, refund, entry, by) {
-      const isTold = refund ? await chargeTold(store, invocationId) : undefined;
+      const isRecorded = refund ? await recordedCharge(store, invocationId) : undefined;
       try {
-        const told: typeof entry = (intent) => {
-          if (isTold && !isTold(intent)) throw new AlteredCall();
+        const matches: typeof entry = (intent) => {
+          if (isRecorded && !isRecorded(intent)) throw new AlteredCall();
           return entry(intent);
         };
         const overrun = sealedOverrun(rows, by?.overrun);
-        return await store.reconcile(invocationId, refund, told, { ...by, overrun });
+        return await store.reconcile(invocationId, refund, matches, { ...by, overrun });
       } catch (error) {
         if (!(error instanceof AlteredCall)) throw error;
         check.altered('call', invocationId);
@@ -150,7 +150,7 @@ class AlteredCall extends Error {
  * charge, and the row has no MAC. A call whose outcome a later entry tells gets nothing back. Where retention erased entries, a row whose entry is not found is
  * believed, since such a row is kept for this very question.
  */
-async function chargeTold(
+async function recordedCharge(
   store: Store,
   invocationId: string,
 ): Promise<((intent: IntentRecord) => boolean) | undefined> {
@@ -193,7 +193,7 @@ function approvalRows(store: Store, rows: RowSealing, check: RowCheck): Partial<
     async requestApproval(request, ...rest) {
       const kept = await store.requestApproval(rows.sealed('approval', request), ...rest);
       if (typeof kept === 'string' || check.isApproval(kept)) return kept;
-      throw new StoreUnavailable('Cannot keep the request: an equal one cannot be authenticated');
+      throw new StoreUnavailable('Cannot store the request: an equal one cannot be authenticated');
     },
     async loadApproval(id) {
       const request = await store.loadApproval(id);
@@ -217,7 +217,7 @@ function approvalRows(store: Store, rows: RowSealing, check: RowCheck): Partial<
 
 /** A step that compares nothing would let an altered row through: a defect of the caller. */
 function demand(judged: Admission['judged'], what: string): void {
-  if (judged === undefined) throw new Error(`Cannot ${what}: its lineage was not judged`);
+  if (judged === undefined) throw new Error(`Cannot ${what}: its lineage was not checked`);
 }
 
 /** What was loaded, without what does not match. */

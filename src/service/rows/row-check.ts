@@ -113,13 +113,13 @@ type StandingOf = <Kind extends RowKind>(
   row: RowOf<Kind> & { mac?: string | undefined },
 ) => Standing;
 
-interface LineageParts extends Pick<RowCheck, 'altered'> {
+interface LineageCheckOptions extends Pick<RowCheck, 'altered'> {
   readonly rows: RowKeys;
   readonly logs: RowLogs;
   readonly standingOf: StandingOf;
 }
 
-function createLineageCheck(parts: LineageParts): RowCheck['lineageOf'] {
+function createLineageCheck(parts: LineageCheckOptions): RowCheck['lineageOf'] {
   const { rows, logs, standingOf, altered } = parts;
   let verified = new WeakSet<TokenRecord>();
   let revision = rows.revision();

@@ -30,7 +30,7 @@ import {
   keep,
   rootToken,
 } from '../../testing/fixtures.ts';
-import { type SealParts, sealStore } from './row-seal.ts';
+import { type RowSealOptions, sealStore } from './row-seal.ts';
 
 const SERVICE = 'desk';
 const clock = () => new Date();
@@ -117,7 +117,7 @@ for (const { name, open } of PLACES) {
       await place.drop();
     });
 
-    const seal = (rows: RowKeys, changed: Partial<SealParts> = {}) =>
+    const seal = (rows: RowKeys, changed: Partial<RowSealOptions> = {}) =>
       sealStore({
         ...{ store, rows, serviceId: SERVICE, isKept: true, adopt: false },
         onWarning: assert.fail,

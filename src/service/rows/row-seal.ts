@@ -19,7 +19,7 @@ import type { RowSealing, RowState, StoredRow } from '../../storage/port/row-sto
 import type { Store } from '../../storage/port/store.ts';
 import { currentOrigin } from '../log/compare-log.ts';
 
-export interface SealParts {
+export interface RowSealOptions {
   readonly store: Store;
   readonly rows: RowKeys;
   readonly serviceId: string;
@@ -31,7 +31,7 @@ export interface SealParts {
 }
 
 /** Rejects where the rows cannot be trusted, and says what mends it. */
-export async function sealStore(parts: SealParts): Promise<void> {
+export async function sealStore(parts: RowSealOptions): Promise<void> {
   const { store, rows, isKept } = parts;
   const label = rowLabelOf(await currentOrigin(store));
   await store.sealRows((state) => sealingOf(parts, state, label));
@@ -41,8 +41,8 @@ export async function sealStore(parts: SealParts): Promise<void> {
 
 /** For commands that change rows beside a service: rejects where the keys are not those of the store. */
 export async function demandSeal(
-  store: SealParts['store'],
-  rows: SealParts['rows'],
+  store: RowSealOptions['store'],
+  rows: RowSealOptions['rows'],
 ): Promise<void> {
   await store.sealRows(({ seal }) => {
     if (seal === undefined) throw new Error(NEVER_SEALED);
@@ -53,7 +53,7 @@ export async function demandSeal(
 
 /** For fsck: what is wrong with the seal of a store whose rows have MACs. Changes nothing. */
 export async function sealFault(
-  store: SealParts['store'],
+  store: RowSealOptions['store'],
   rows: Pick<RowKeys, 'isMacOf'>,
 ): Promise<string | undefined> {
   let fault: string | undefined;
@@ -73,7 +73,7 @@ function sealText(logId: string): string {
 }
 
 function sealingOf(
-  parts: SealParts,
+  parts: RowSealOptions,
   { seal, isEmpty }: RowState,
   label: string,
 ): RowSealing | undefined {
@@ -96,7 +96,7 @@ function sealingOf(
  * read: it stays without a MAC.
  */
 function adoptedMac(
-  { rows, serviceId }: SealParts,
+  { rows, serviceId }: RowSealOptions,
   { kind, row }: StoredRow,
   label: string,
 ): string | undefined {

@@ -111,7 +111,7 @@ export const INVOCATION_SCENARIOS: Scenarios = {
     }
   },
 
-  'a refusal before the handler is no stream': async (surface) => {
+  'a refusal before the handler is not a stream': async (surface) => {
     const { token } = await rootToken(surface, ['travel.search']);
     const { body, events } = await invoke(surface, token, 'export_report', { stream: true });
 

@@ -1,7 +1,7 @@
 /**
- * An exported file, verified line by line: a whole log, or a trail.
+ * Verifies an exported file line by line: a whole log, or a trail.
  *
- * Reads as much as it needs and holds on to nothing but the tree's peaks, so that a log of any
+ * Keeps only the peaks of the tree in memory, so that a log of any
  * length can be verified.
  *
  * @module
@@ -57,7 +57,7 @@ const NOT_WHOLE = notChecked(
 
 const EXPORT_LIMITS = {
   'writ-log/1': [
-    'whether the log has grown since: hold the last checkpoint against a later one',
+    'whether the log has grown since: compare the last checkpoint with a later one',
     ...CHECKPOINT_LIMITS,
   ],
   'writ-trail/1': [
@@ -68,7 +68,7 @@ const EXPORT_LIMITS = {
 
 async function open(value: unknown, ground: ExportGround) {
   const parsed = ExportHeader.safeParse(value);
-  if (!parsed.success) return { fault: 'it is no header of an export in canonical JSON' };
+  if (!parsed.success) return { fault: 'it is not a header of an export in canonical JSON' };
   const header = parsed.data;
   const { serviceId = header.service_id } = ground;
   if (serviceId !== header.service_id) {

@@ -1,5 +1,5 @@
 /**
- * Lines of a file that comes in pieces, in bounded memory.
+ * Reads lines of a file that arrives in pieces, in bounded memory.
  *
  * @module
  */
@@ -13,14 +13,14 @@ import type { Check } from '../report.ts';
 
 export type Chunks = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
-/** A leaf of the greatest length in base64, the entry's fields beside it, and room. */
+/** Fits the longest leaf in base64 and the fields of its entry, with a margin. */
 const LINE_LIMITS: JsonLimits = { bytes: 512 * 1024, depth: 64, keys: 100_000 };
 
 const LINE_BREAK = 0x0a;
 
 /**
- * The value of each line; `undefined` for one that is not JSON in canonical form, so that a value
- * has one line only. A last line without its break is none: the rest of it may be missing.
+ * The value of each line; `undefined` for a line that is not canonical JSON, so that a value
+ * has one spelling only. A last line without a line break is skipped: it may be cut.
  */
 export async function* valuesOf(chunks: Chunks): AsyncGenerator<{ value: unknown } | undefined> {
   let held: Uint8Array[] = [];
@@ -52,29 +52,29 @@ function readLine(pieces: readonly Uint8Array[]): { value: unknown } | undefined
 }
 
 export interface ExportGround {
-  /** Keys that are given stand in for those of the file. */
+  /** Given keys replace those of the file. */
   readonly keys: KeySource;
   readonly now: Date;
   readonly serviceId?: string | undefined;
   readonly allowErased?: boolean | undefined;
-  /** A trail is what was asked for: otherwise it is less than the whole log, and said to be. */
+  /** Whether a trail is expected; otherwise the report notes that a trail is not a whole log. */
   readonly isTrail?: boolean | undefined;
   /** A receipt to look for. */
   readonly receipt?: unknown;
   /**
-   * The newest checkpoint, which the holder of the receipt fetched after the receipt came. With it the
-   * absence of the leaf from a whole log can be proof (`receipt-search.ts`).
+   * The newest checkpoint that the holder of the receipt fetched after the receipt arrived. With it the
+   * absence of the leaf from a whole log can be a proof (`receipt-search.ts`).
    */
   readonly after?: unknown;
 }
 
-/** Takes the lines after the header, and says at the end what it found. */
+/** Takes the lines after the header, and returns its checks at the end. */
 export interface ExportReader {
   read(value: unknown): Promise<ReadLine>;
   finish(): Promise<Check[]>;
 }
 
-/** What a line holds; neither where it cannot be used. */
+/** A leaf or a checkpoint; neither if the line cannot be used. */
 export interface ReadLine {
   readonly leaf?: Hash | undefined;
   readonly checkpoint?: Checkpoint | undefined;

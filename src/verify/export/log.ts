@@ -1,13 +1,13 @@
 /**
- * A whole exported log: every leaf in its place, and the root recomputed at each checkpoint. Where an
- * operator accepted a loss, one log ends and the next begins: each is verified by itself.
+ * Verifies a whole exported log: every leaf at its index, and the root recomputed at each checkpoint. Where an
+ * operator accepted a loss, one log ends and the next begins; each is verified by itself.
  *
  * @module
  */
 
 import { FIRST_SEQUENCE, rootText } from '../../domain/log/checkpoint.ts';
 import { appendLeaves, foldPeaks, type Hash } from '../../domain/log/merkle.ts';
-import { breakFault, firstPlaceOf, lossTold } from '../../domain/log/origin.ts';
+import { breakFault, firstPlaceOf, lossText } from '../../domain/log/origin.ts';
 import type { AuditEntry, Checkpoint } from '../../protocol/audit.ts';
 import { type LogHeader, LogLine } from '../../protocol/export.ts';
 import { verifyCheckpoint, withoutNotes } from '../checkpoint.ts';
@@ -38,11 +38,11 @@ export function logReader(header: LogHeader, ground: CheckpointGround): ExportRe
 
 interface Log {
   readonly tally: Tally;
-  /** The place of the first entry: a later log of the same store begins at another than 0. */
+  /** The index of the first entry; a later log of the same store does not begin at 0. */
   first: number;
   size: number;
   peaks: readonly Hash[];
-  /** Entries of the logs before. */
+  /** The number of entries in earlier logs. */
   ended: number;
   checkpoints: number;
   last?: Checkpoint | undefined;
@@ -66,13 +66,13 @@ function readLeaf(log: Log, value: unknown, { allowErased }: CheckpointGround): 
   return hash;
 }
 
-/** Where an operator accepted a loss: the tree before ends, and the first entry of the next names it. */
+/** Where an operator accepted a loss, the tree ends, and the first entry of the next log names its head. */
 function beginLog(log: Log, { sequence, detail }: AuditEntry, allowErased = false): void {
   const { size, peaks } = log;
   const isErased = detail === null && allowErased;
   const fault = isErased ? undefined : breakFault(detail, { size, root: foldPeaks(peaks) });
   log.tally.add('breaks', unlessFound('', fault && `place ${sequence}: ${fault}`));
-  log.tally.add('lost entries', notChecked('', lossTold(detail)));
+  log.tally.add('lost entries', notChecked('', lossText(detail)));
   const first = firstPlaceOf(sequence);
   Object.assign(log, { first, size: 0, peaks: [], ended: log.ended + size, last: undefined });
 }
@@ -92,38 +92,38 @@ async function readCheckpoint(
 }
 
 /**
- * By number alone; the size is held against the entries that stand before it. An honest service may
- * date a checkpoint before an earlier one: clocks are set back.
+ * Compares numbers only; `rootFault` compares the size. An honest service may
+ * date a checkpoint before an earlier one, because clocks are set back.
  */
 function orderFault({ first, last }: Log, next: Checkpoint): string | undefined {
   const expected = last ? last.sequence + 1 : first + FIRST_SEQUENCE;
   if (next.sequence === expected) return undefined;
-  return `number ${next.sequence} stands where ${expected} must`;
+  return `number ${next.sequence} where ${expected} is expected`;
 }
 
 function rootFault({ size, peaks }: Log, checkpoint: Checkpoint): string | undefined {
   const { sequence, entry_count, merkle_root } = checkpoint;
   if (entry_count !== size) {
-    return `number ${sequence} covers ${entry_count} entries and stands after ${size}`;
+    return `number ${sequence} covers ${entry_count} entries, and ${size} come before it`;
   }
   const root = rootText(foldPeaks(peaks));
   return root === merkle_root ? undefined : `number ${sequence}: the entries give ${root}`;
 }
 
-/** A file that was cut must not pass for a shorter log. */
+/** Detects a file that was cut. */
 function endChecks(log: Log, header: LogHeader): Check[] {
   const { ended, size, checkpoints, last } = log;
   const found = `${ended + size} entries and ${checkpoints} checkpoints`;
-  const said = `${header.tree_size} entries and ${header.checkpoints} checkpoints`;
+  const expected = `${header.tree_size} entries and ${header.checkpoints} checkpoints`;
   const whole = unlessFound(
     'end',
-    found === said ? undefined : `${found}, the header says ${said}`,
+    found === expected ? undefined : `${found}, the header says ${expected}`,
   );
   if (last === undefined) return [whole, notChecked('cover', 'the file has no checkpoint')];
   return [whole, coverCheck(size, last)];
 }
 
-/** Entries that follow the newest checkpoint are not proved; entries that it covers must be there. */
+/** Entries after the newest checkpoint are not proved; entries that it covers must be present. */
 function coverCheck(size: number, { sequence, entry_count: covered }: Checkpoint): Check {
   if (covered > size) {
     return failed(

@@ -7,11 +7,11 @@
  * durable before its receipt is sent, and a service reads its tree only after it read which
  * checkpoint is the last. So:
  *
- * - number n + 1 may have been under way when the entry became durable, and may lack it;
- * - number n + 2 was begun after number n + 1 was kept, hence after the receipt came: it has the entry.
+ * - the service may have begun number n + 1 before the entry became durable, so it may lack the entry;
+ * - the service began number n + 2 after it stored number n + 1, hence after the receipt: it has the entry.
  *
- * Absence is therefore proof only from a whole log that verified, has that very checkpoint n in its
- * place and goes on to n + 2 or later. Everything else is "cannot tell".
+ * Absence is therefore a proof only in a whole log that verified, has that same checkpoint n in its
+ * place and continues to n + 2 or later. Every other case is "not checked".
  *
  * @module
  */
@@ -26,7 +26,7 @@ import { about, type Check, failed, notChecked, ok, verdictOf } from '../report.
 import type { CheckpointGround } from '../signed.ts';
 import type { ExportGround, ReadLine } from './lines.ts';
 
-/** How many checkpoints after the fetched one the first is that must have the entry. */
+/** How many checkpoints after the fetched one must cover the entry. */
 const CHECKPOINTS_LATER = 2;
 
 export const SEARCH_LIMITS: readonly string[] = [
@@ -36,7 +36,7 @@ export const SEARCH_LIMITS: readonly string[] = [
 
 export interface ReceiptSearch {
   see(line: ReadLine): void;
-  /** What was found, given what the file itself is worth. */
+  /** The check of the receipt, given the verdict on the file itself. */
   checks(file: SearchedFile): Promise<Check[]>;
 }
 
@@ -63,13 +63,18 @@ export function receiptSearch({ receipt, after }: ExportGround): ReceiptSearch |
       seen += 1;
     },
     async checks({ checks, isWhole, ground }) {
-      if (sought === undefined) return [failed('receipt', 'it is none')];
+      if (sought === undefined) return [failed('receipt', 'it is not a receipt')];
       if (verdictOf(checks) !== 'verified') {
         return [notChecked('receipt', 'the file itself was not verified, so it shows nothing')];
       }
       if (place >= 0) return [ok('receipt', `its leaf is the ${place + 1}. of ${seen}`)];
       if (!isWhole) {
-        return [notChecked('receipt', 'its leaf is not in this trail; only a whole log can tell')];
+        return [
+          notChecked(
+            'receipt',
+            'its leaf is not in this trail; only a whole log can show that it was dropped',
+          ),
+        ];
       }
       const missing = `the signed tree of ${seen} entries does not have its leaf`;
       if (after === undefined) return [notChecked('receipt', `${missing}; ${WITHOUT_AFTER}`)];
@@ -85,11 +90,11 @@ export function receiptSearch({ receipt, after }: ExportGround): ReceiptSearch |
 }
 
 const WITHOUT_AFTER =
-  'whether it was dropped cannot be told without a checkpoint fetched after the receipt';
+  'a checkpoint fetched after the receipt is needed to check whether it was dropped';
 
 interface Absence {
   readonly missing: string;
-  /** What the holder of the receipt fetched, and what stands under the same number in the log. */
+  /** The checkpoint that the holder fetched, and the one with the same number in the log. */
   readonly kept: Checkpoint;
   readonly standing: Checkpoint | undefined;
   readonly newest: Checkpoint | undefined;
@@ -113,7 +118,7 @@ function absence(found: Absence, ground: CheckpointGround): Check[] {
 
 /**
  * A service that lost its database begins a new log, whose numbers begin again. Only the notes name
- * the log; without them two checkpoints of one number are no proof of two histories.
+ * the log; without them two checkpoints of one number do not prove two histories.
  */
 function otherHistory({ missing, kept: { sequence }, isSameLog }: Absence): Check[] {
   const other = `the log has another checkpoint ${sequence}`;
@@ -123,14 +128,14 @@ function otherHistory({ missing, kept: { sequence }, isSameLog }: Absence): Chec
   return [check, notChecked('receipt', missing)];
 }
 
-/** The log that the note of a checkpoint names, where the checkpoint came with its note. */
+/** The log that the note of a checkpoint names; `undefined` without a note. */
 function originIn(checkpoint: unknown): string | undefined {
   const { tree_head } = (checkpoint ?? {}) as { tree_head?: unknown };
   const note = typeof tree_head === 'string' ? readNote(tree_head) : undefined;
   return note && readHeadText(note.text)?.origin;
 }
 
-/** Of the same signed content; an ECDSA signature of it has twins. */
+/** Compares the signed content, because ECDSA gives different signatures for the same content. */
 function isSame(kept: Checkpoint, standing: Checkpoint, { serviceId }: CheckpointGround): boolean {
   return equalBytes(payloadOf(serviceId, kept), payloadOf(serviceId, standing));
 }

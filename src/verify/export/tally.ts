@@ -1,18 +1,18 @@
 /**
- * Many checks of a kind, told as one: how many there were, and the first few that went wrong.
+ * Combines many checks of a kind into one: their number, and the first few that failed.
  *
  * @module
  */
 
 import { type Check, failed, notChecked, ok } from '../report.ts';
 
-/** Enough to see what kind of damage it is. */
+/** Enough to see the kind of damage. */
 const EXAMPLES_MAX = 5;
 
 export interface Tally {
-  /** Takes one check of the kind `what`; its detail counts only unless all is well. */
+  /** Adds one check of the kind `what`; its detail is kept only if the check is not ok. */
   add(what: string, check: Pick<Check, 'outcome' | 'detail'>): void;
-  /** One check for each kind, in the order in which they came up. */
+  /** One check for each kind, in the order of their first appearance. */
   checks(): Check[];
 }
 
@@ -32,7 +32,7 @@ export function createTally(): Tally {
 
 interface Kind {
   readonly counts: Record<Check['outcome'], number>;
-  /** Different ones only: a thousand times the same is one finding. */
+  /** Keeps different details only. */
   readonly examples: Record<Check['outcome'], Set<string>>;
 }
 
@@ -44,11 +44,11 @@ function newKind(): Kind {
 }
 
 function checkOf(what: string, { counts, examples }: Kind): Check {
-  const told = (outcome: Check['outcome']) => {
+  const summary = (outcome: Check['outcome']) => {
     const shown = [...examples[outcome]].join('; ');
     return counts[outcome] > 1 ? `${counts[outcome]} times: ${shown}` : shown;
   };
-  if (counts.failed > 0) return failed(what, told('failed'));
-  if (counts.not_checked > 0) return notChecked(what, told('not_checked'));
+  if (counts.failed > 0) return failed(what, summary('failed'));
+  if (counts.not_checked > 0) return notChecked(what, summary('not_checked'));
   return ok(what, String(counts.ok));
 }

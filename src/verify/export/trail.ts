@@ -1,5 +1,5 @@
 /**
- * An exported trail: some entries of a log, each with its proof under one checkpoint.
+ * Verifies an exported trail: some entries of a log, each with its proof under one checkpoint.
  *
  * @module
  */
@@ -27,7 +27,7 @@ export function trailReader(header: TrailHeader, ground: CheckpointGround): Expo
     covered = await verified(header.checkpoint);
     return covered;
   };
-  /** Of logs that ended, by the checkpoint's id: all entries of one log stand under one. */
+  /** Checkpoints of ended logs by id: all entries of one log are proved under one. */
   const ended = new Map<string, CheckpointReport>();
   const coveringEnded = async (checkpoint: ExportedDetail) => {
     const known = ended.get(checkpoint.checkpoint_id) ?? (await verified(checkpoint));
@@ -39,7 +39,9 @@ export function trailReader(header: TrailHeader, ground: CheckpointGround): Expo
       const current = covered ?? (await open());
       count += 1;
       const parsed = TrailLine.safeParse(value);
-      const read = parsed.success ? readEntry(parsed.data.entry) : { fault: 'it is no such line' };
+      const read = parsed.success
+        ? readEntry(parsed.data.entry)
+        : { fault: 'it is not an entry of a trail' };
       if ('fault' in read || !parsed.success) {
         const fault = 'fault' in read ? read.fault : '';
         tally.add('leaves', failed('', `line ${count}: ${fault}`));
@@ -58,8 +60,9 @@ export function trailReader(header: TrailHeader, ground: CheckpointGround): Expo
     },
     async finish() {
       if (!covered) await open();
-      const said = header.entries;
-      const fault = count === said ? undefined : `${count} entries, the header says ${said}`;
+      const expected = header.entries;
+      const fault =
+        count === expected ? undefined : `${count} entries, the header says ${expected}`;
       return [...tally.checks(), unlessFound('end', fault)];
     },
   };

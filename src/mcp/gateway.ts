@@ -1,5 +1,5 @@
 /**
- * Where tools are listed and called: one caller's view of a service, in this process or elsewhere.
+ * The gateway: performs operations for one caller, on a service in this process or at an address.
  *
  * @module
  */
@@ -13,9 +13,9 @@ import { type Ask, isDocument, perform } from '../service/core/operations.ts';
 import type { EventSink } from '../service/core/stream.ts';
 import type { Runtime } from '../service/runtime.ts';
 
-export interface Desk {
+export interface Gateway {
   /**
-   * Asks an operation. Resolves with its answer, or with the failure; `sink` hears of progress where
+   * Performs an operation. Resolves with its answer or with the failure; `sink` gets the progress if
    * the answer is a stream.
    */
   ask<Name extends OperationName>(
@@ -31,13 +31,13 @@ export function isFailure(answer: object): answer is FailureAnswer {
 }
 
 /** The service of this process, asked with what a caller presented. */
-export function deskIn(
+export function localGateway(
   runtime: Pick<Runtime, 'methods' | 'log' | 'platform'>,
   caller: Pick<Ask, 'bearer' | 'trace' | 'gone' | 'proved'>,
-): Desk {
+): Gateway {
   const { bearer, trace, gone, proved } = caller;
 
-  async function asked(name: OperationName, input: unknown) {
+  async function performed(name: OperationName, input: unknown) {
     const method = runtime.methods[name];
     if (!method) return { body: absent(name) };
     const ask = {
@@ -50,24 +50,24 @@ export function deskIn(
     return perform(name, method, ask, runtime);
   }
   return {
-    async ask<Name extends OperationName>(name: Name, input: InputOf<Name>, sink = UNHEARD) {
-      const answer = await asked(name, input);
+    async ask<Name extends OperationName>(name: Name, input: InputOf<Name>, sink = UNUSED_SINK) {
+      const answer = await performed(name, input);
       if (isDocument(answer)) return parsed(answer) as AnswerOf<Name>;
-      const told = answer.stream ? await answer.stream(sink) : answer.body;
-      return told as AnswerOf<Name>;
+      const body = answer.stream ? await answer.stream(sink) : answer.body;
+      return body as AnswerOf<Name>;
     },
     async manifest() {
-      const answer = await asked('manifest', {});
+      const answer = await performed('manifest', {});
       if (isDocument(answer)) return parsed(answer) as Manifest;
       return isFailure(answer.body) ? answer.body : absent('manifest');
     },
   };
 }
 
-/** For a stream that nobody asked to hear of. */
-const UNHEARD: EventSink = { send: async () => true, isOpen: () => true };
+/** Discards progress that the caller did not ask for. */
+const UNUSED_SINK: EventSink = { send: async () => true, isOpen: () => true };
 
-/** A document is made once and asked for often. */
+/** Parsed documents: a document is made once and requested often. */
 const documents = new WeakMap<Document, unknown>();
 
 function parsed(document: Document): unknown {
