@@ -1,7 +1,9 @@
 /**
- * A running service: the definition with the store, keys and settings it runs on.
+ * A running service: connects the rooms to the store, the keys and the settings they run on.
  *
- * The only place where the parts meet. Transports see the methods; nothing here knows a transport.
+ * Starting goes in this order: compare the log with what was signed, wrap the store (traced,
+ * guarded, authenticated), make the parts, bind a method to each operation, then start the
+ * background tasks. Transports use the methods; nothing here knows a transport.
  *
  * @module
  */
@@ -78,51 +80,62 @@ export interface RuntimeOptions
   /** Where callers reach the service. */
   baseUrl(): string;
   readonly tracer?: Tracer | undefined;
-  /** Where the last signed checkpoint is remembered, outside the store. */
+  /** Stores the last signed checkpoint outside of the store. */
   readonly mark?: MarkStore | undefined;
-  /** How long work is cut into slices; by default by this process's clock. */
+  /** Cuts long work into slices; by default with the clock of this process. */
   readonly slicer?: Slicer | undefined;
-  /** How soon silence counts as death; by default as the promise of a minute needs it. */
+  /**
+   * How long a process may be silent before its calls are recovered. The default closes calls
+   * within a minute.
+   */
   readonly recovery?: Pick<RecoveryOptions, 'intervalMs' | 'silentMs'>;
   readonly leaseMs?: number | undefined;
   readonly retention?: Pick<RetentionOptions, 'intervalMs'>;
-  /** How often requests are looked at for their expiry, and how notices are sent. */
+  /** How often expired requests are closed, and how notices are sent. */
   readonly upkeep?: WebhookTiming & { readonly expiryMs?: number };
 }
 
 export interface Runtime {
-  /** Tells of every invocation that ends, and of every overrun, from now on. */
+  /** Reports every invocation that ends and every overrun from now on. */
   watch(watcher: Watcher): void;
-  /** Tells of every alarm that is raised from now on. */
+  /** Reports every alarm from now on. */
   readonly watchAlarms: Alarms['watch'];
   readonly methods: Methods;
-  /** Operations that ask for a credential here, although their row asks for none. */
+  /** Operations that need a credential here, although their row does not require one. */
   readonly gated: readonly OperationName[];
   readonly config: ServiceParts['config'];
   readonly log: Logger;
   readonly platform: Platform;
   /** Where callers reach the service. */
   baseUrl(): string;
-  /** Whether a bootstrap credential is one of the configuration, told without asking anything else. */
+  /** Whether the configuration contains the credential. Calls no hook and no identity provider. */
   isConfigured(bearer: string): boolean;
-  /** Why a caller may not read the metrics, where they are not open to all. */
+  /** Why a caller may not read the metrics, where they are restricted. */
   unreadableMetrics(ask: Ask): Promise<Failure | undefined>;
-  /** Names another protocol that is spoken at this address, before anybody asks for discovery. */
+  /**
+   * Adds another protocol at this address to discovery. Called before the first fetch of discovery.
+   */
   announce(protocol: string, path: string): void;
-  /** Lets go of callers that only wait, so that a transport can close without them. */
+  /** Ends the wait of callers that only wait, so that a transport can close. */
   release(): void;
   /**
-   * Waits for calls that still run, within the grace period or what is left of it, then stops what
-   * runs beside the requests. The store and the keys stay open: they were given.
+   * Waits for running calls within the grace period, or what is left of it, then stops the
+   * background tasks. The store and the keys stay open: the caller of `createRuntime` owns them.
    */
   close(graceMs?: number): Promise<void>;
-  /** What was sealed last and whether more will be; nothing where the log is not sealed at all. */
+  /**
+   * The last sealed checkpoint and whether sealing is refused; `undefined` when the log is not
+   * sealed.
+   */
   sealing(): SealingState | undefined;
-  /** What keeps the service from working, in words; empty when nothing does. */
+  /** The reasons why the service is not ready; empty when it is. */
   unready(): Promise<string[]>;
 }
 
-/** Resolves when the service may take calls; rejects when the store does not take a first sign of life. */
+/**
+ * Resolves when the service can take calls. Rejects when the store does not take the first
+ * heartbeat.
+ */
 export async function createRuntime({
   baseUrl,
   recovery: timing,
@@ -137,7 +150,7 @@ export async function createRuntime({
   const { definition, config, keyring, log, platform } = given;
   const external = await externalIdentities(given);
   const instanceId = newUuid(platform);
-  // Before anything is written: the log may not be the one that was signed.
+  // Compared before anything is written: the store may hold another log than the signed one.
   const logs = await openRowLogs(given.store);
   const sealer = await anchored({ ...given, instanceId, logs }, mark);
   const withheld = () => sealer?.state().refused;
@@ -151,7 +164,7 @@ export async function createRuntime({
     store,
     tracer,
     leaseMs,
-    ...tellAll(watchers),
+    ...notifyAll(watchers),
     identities: createIdentities(config, platform, definition.authenticate, external),
     readToken: createTokenReader(keyring, definition.id),
     settler: createSettler(store, platform, log),
@@ -165,7 +178,7 @@ export async function createRuntime({
   };
   for (const missing of missingApprovers(definition, config)) log.warn({}, missing);
   const gate = gateOf(parts);
-  // Discovery advertises exactly what is offered, and is itself offered: hence the two steps.
+  // Discovery lists the bound methods and is one of them, so `methods` is filled after `documents`.
   const methods: Methods = {};
   const surfaces = new Map<string, string>();
   const documents = createDocuments({
@@ -211,7 +224,7 @@ export async function createRuntime({
   };
 }
 
-function tellAll(watchers: ReadonlySet<Watcher>): Pick<ServiceParts, 'ended' | 'overran'> {
+function notifyAll(watchers: ReadonlySet<Watcher>): Pick<ServiceParts, 'ended' | 'overran'> {
   return {
     ended(invocation) {
       for (const watcher of watchers) watcher.invoked(invocation);
@@ -240,7 +253,7 @@ function paceOf({ rate_limits, principal_rate }: ServiceParts['config']) {
   return rate_limits === 'on' ? principal_rate : undefined;
 }
 
-/** Loaded where an issuer is configured: it brings a library of its own. */
+/** Loaded only when an issuer is configured: it imports a library of its own. */
 async function externalIdentities({
   config: { oidc },
   store,
@@ -259,7 +272,7 @@ async function externalIdentities({
   );
 }
 
-/** Only a service that says that its log is anchored seals it. */
+/** Starts the sealer of a service whose trust level is `anchored`. */
 async function anchored(
   parts: Pick<
     ServiceParts,
@@ -298,7 +311,7 @@ async function anchored(
   return { ...sealer, stop };
 }
 
-/** Whoever is known passes: what a caller may do with a capability is no matter of the gate. */
+/** Every known caller passes the gate. Capabilities have their own checks. */
 function gateOf(parts: ServiceParts): Gate | undefined {
   if (parts.config.manifest_access === 'public') return undefined;
   return async (ask) => answered(parts, await callerOf(parts, ask), () => undefined);
@@ -325,7 +338,7 @@ function authorityMethods(parts: InvokeParts): Methods {
   };
 }
 
-/** Only where something may ask for approval: elsewhere there is nothing to decide. */
+/** Bound only when a capability can require approval. */
 function approvalMethods(parts: ServiceParts): Methods {
   const capabilities = [...parts.definition.catalog.capabilities.values()];
   if (!capabilities.some(({ approval }) => approval)) return {};

@@ -1,5 +1,5 @@
 /**
- * Approval requests as callers meet them: who may decide one, who may see it, and how much of it.
+ * Who may decide an approval request, who may see it, and how much of it.
  *
  * @module
  */
@@ -18,10 +18,10 @@ import { type Caller, holds } from '../core/caller.ts';
 import type { ServiceParts } from '../core/parts.ts';
 import type { Slices } from '../pace/slices.ts';
 
-/** Characters of a reason that a class with reduced detail is told. */
+/** Characters of a reason for a class with reduced detail. */
 const REDUCED_REASON_MAX = 200;
 
-/** Whom an approval counts for, and everyone its authority passed through. */
+/** The root principal that an approval counts for, and every principal in its lineage. */
 export function approvingSide(caller: Caller): ApprovingSide {
   const { root_principal } = caller;
   if (caller.kind === 'identity') return { root_principal, through: [caller.principal] };
@@ -48,9 +48,9 @@ export function mayDecide(parts: ServiceParts, caller: Caller, request: Approval
 }
 
 /**
- * The requester: a token of the same chain, the subject itself by its own credential, or the root
- * principal in person, whose trail the request is part of. Credentials are the service's to give, so
- * the name of an identity is its own; the name on a token was chosen by its issuer.
+ * Whether the caller is the requester: a token of the same chain, the subject by its own
+ * credential, or the root principal itself. The service gives out credentials, so the name of an
+ * identity is authentic. The name on a token was chosen by its issuer.
  */
 function isRequester(caller: Caller, request: ApprovalRecord): boolean {
   const { subject, root_principal } = request;
@@ -62,7 +62,10 @@ function isRequester(caller: Caller, request: ApprovalRecord): boolean {
   return chain === request.chain || (inPerson && caller.principal === root_principal);
 }
 
-/** A request that is neither the caller's to read nor to decide is answered like an unknown one. */
+/**
+ * The request, if the caller may read or decide it. Otherwise the answer is the same as for an
+ * unknown one.
+ */
 export function visibleRequest(
   parts: ServiceParts,
   caller: Caller,
@@ -72,8 +75,8 @@ export function visibleRequest(
 }
 
 /**
- * The same for a decision: a caller that holds the approver scope may know that the request exists, and
- * learns why it may not decide this one.
+ * The request, for a decision. A caller with the approver scope may know that it exists, and learns
+ * why it may not decide this one.
  */
 export function addressedRequest(
   parts: ServiceParts,
@@ -112,7 +115,10 @@ export function closedRequest(
   return failure('approval_request_expired', detail);
 }
 
-/** A request as this caller may see it: whoever decides sees all of it, others by their class. */
+/**
+ * The request as this caller may see it. An approver sees all of it, others what their class may
+ * see.
+ */
 export async function requestView(
   parts: ServiceParts,
   caller: Caller,
@@ -167,7 +173,7 @@ export function approvalViews({ approvals }: ApprovalRecord): Approval[] {
   }));
 }
 
-/** What the first approver proposed, once there is one. */
+/** The terms that the first approver proposed. */
 export function proposedTerms({
   approvals,
 }: ApprovalRecord): Pick<QuorumAnswer, 'terms' | 'terms_digest'> | undefined {
@@ -175,7 +181,7 @@ export function proposedTerms({
   return terms && { terms, terms_digest: digestOf(terms) };
 }
 
-/** Who decided and why: names and words are told as far as the caller's class is told such things. */
+/** Who decided and why. Names and reason depend on the class of the caller. */
 function decisionView(
   parts: ServiceParts,
   caller: Caller,
@@ -192,7 +198,7 @@ function decisionView(
   return { approvals: [], decided_by: null, reason: words === '' ? null : words };
 }
 
-/** A token outlives the entitlement it was made from; an approval must not. */
+/** Checks the current entitlement too: a token can outlive it, but an approval must not. */
 function mayHold({ identities }: ServiceParts, caller: Caller, scope: string): boolean {
   return holds(caller, scope) && identities.isEntitled(caller.root_principal, scope);
 }

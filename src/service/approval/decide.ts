@@ -1,9 +1,9 @@
 /**
- * Approval requests: listing, reading, waiting for and denying them.
+ * Lists and shows approval requests, waits for decisions, and denies requests.
  *
- * A caller sees what it may decide and what it asked for itself; everything else does not exist for
- * it. Waiting only looks again and again, so it ends by itself on every replica, when the caller
- * has left, and when the service stops.
+ * A caller sees the requests that it may decide and those that it made. All others are unknown to
+ * it. A waiting caller polls the store, so a wait ends on every replica, and it ends early when the
+ * caller leaves or the service stops.
  *
  * @module
  */
@@ -32,13 +32,13 @@ import {
 import { namesOf } from './grants.ts';
 import { noticesOf } from './notices.ts';
 
-/** How often a waiting request is looked at; a decision made in this process is seen at once. */
+/** In milliseconds: how often a wait asks the store. A decision in this process ends it at once. */
 const LOOK_AGAIN_MS = 1_000;
 
-/** Requests in one read: each may have parameters of 256 KiB. */
+/** Requests in one read. Each may have parameters of 256 KiB. */
 const READ_MAX = 4;
 
-/** Reads for one answer. A list that needs more goes on in the next page. */
+/** Reads for one answer. A longer list continues on the next page. */
 const READS_MAX = 100;
 
 export async function listRequests(parts: ServiceParts, ask: Ask): Promise<Answer> {
@@ -48,7 +48,7 @@ export async function listRequests(parts: ServiceParts, ask: Ask): Promise<Answe
     const capabilities = names.filter((name) => holds(caller, approverScope(name)));
     const now = parts.store.now();
     const query = { now, status, capabilities, before: placeOf(cursor), limit };
-    // Most callers may decide nothing: the store need not look for that.
+    // Most callers may decide nothing, so the store is not asked.
     if (capabilities.length === 0) return { body: { approval_requests: [], next_cursor: null } };
     return inLane(parts, caller, ask, (slices) => readPage(parts, slices, caller, query));
   });
@@ -69,7 +69,7 @@ async function readPage(
     for (const request of found.requests) {
       await slices.turn();
       if (mayDecide(parts, caller, request)) {
-        // One more than asked for tells whether there is a next page.
+        // One more than the limit shows whether there is a next page.
         isFull = !page.add(await requestView(parts, caller, request, slices));
       }
       if (isFull) break;
@@ -93,7 +93,7 @@ export async function readRequest(parts: ServiceParts, ask: Ask): Promise<Answer
     const { root_principal } = caller;
     const waiter = { id, root_principal, gone: ask.gone?.() };
     const waited = await decidedOrLate(parts, waiter, seconds * 1_000);
-    // Whoever waited may have lost its authority meanwhile.
+    // The caller may have lost its authority during the wait.
     const judged = await callerOf(parts, ask);
     if ('failure' in judged) throw new Refusal(judged.failure);
     const now = await visibleRequest(parts, judged.caller, id);
@@ -104,10 +104,10 @@ export async function readRequest(parts: ServiceParts, ask: Ask): Promise<Answer
   });
 }
 
-/** In characters: what takes a few milliseconds to show. */
+/** In characters: above this, showing takes several milliseconds. */
 const LONG_PARAMETERS = 16_384;
 
-/** One long request takes as long to show as a list does, and takes a place like one. */
+/** A long request takes as much time as a list, so it takes a place in the lane. */
 function viewFor(
   parts: ServiceParts,
   caller: Caller,
@@ -157,13 +157,13 @@ export async function denyRequest(parts: ServiceParts, ask: Ask): Promise<Approv
   });
 }
 
-/** RFC 7240: `wait=<seconds>`, cut to what we wait at most; anything else is not for us. */
+/** RFC 7240: `wait=<seconds>`, cut to our maximum. Other preferences are ignored. */
 function waitOf(prefer: string | undefined): number {
   const wanted = /(?:^|[,;\s])wait\s*=\s*"?(\d{1,6})"?(?=$|[,;\s])/i.exec(prefer ?? '')?.[1];
   return Math.min(Number(wanted ?? 0), WAIT_SECONDS_MAX);
 }
 
-/** False when there was no place to wait in. */
+/** Waits for a decision or the end of the time. False when too many wait already. */
 async function decidedOrLate(
   parts: ServiceParts,
   waiter: Waiter,

@@ -1,8 +1,8 @@
 /**
- * Expiry: requests that nobody decided in time come to their end, each once, with an entry in the
- * requester's trail and a notice.
+ * Expiry: closes each request that was not decided in time, once, with an entry for the requester
+ * and a notice.
  *
- * That a request is expired is decided by its time alone; this only tells of it.
+ * The expiry time alone decides whether a request is expired. This task only records it.
  *
  * @module
  */
@@ -14,10 +14,10 @@ import type { ServiceParts } from '../core/parts.ts';
 import { type Repeated, repeated } from '../pace/repeated.ts';
 import { noticesOf } from './notices.ts';
 
-/** How late an expiry is told at most. */
+/** In milliseconds: the longest delay of the entry and the notice. */
 const LOOK_MS = 5_000;
 
-/** Requests in one step of the store. Each may have parameters of 256 KiB. */
+/** Requests in one transaction. Each may have parameters of 256 KiB. */
 const BATCH = 10;
 
 export function startExpiry(parts: ServiceParts, everyMs: number = LOOK_MS): Repeated {

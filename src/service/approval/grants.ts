@@ -1,9 +1,9 @@
 /**
- * Grants: an approver's yes to one request, checked in the specification's order and signed.
+ * Grants: checks an approval in the order of the specification, and signs the grant.
  *
- * The grant copies everything it is bound to from the stored request. Approval, grant and transition
- * are one step of the store, so one request never yields two grants; below the quorum an approver is
- * counted and told the state so far.
+ * The grant copies everything it is bound to from the stored request. The store records the
+ * approval, the grant and the new state in one transaction, so one request never yields two grants.
+ * Below the quorum the approval is counted, and the approver gets the current state.
  *
  * @module
  */
@@ -38,7 +38,7 @@ import {
 } from './approvers.ts';
 import { noticesOf } from './notices.ts';
 
-/** Each rival that was quicker has added an approval, and a quorum is smaller than this. */
+/** Attempts. Each lost race means one more stored approval, and a quorum is smaller than this. */
 const RIVALS_MAX = 32;
 
 export async function issueGrant(parts: ServiceParts, ask: Ask): Promise<Answer> {
@@ -55,7 +55,10 @@ export async function issueGrant(parts: ServiceParts, ask: Ask): Promise<Answer>
   });
 }
 
-/** One try: nothing when another approver was quicker, and the request has to be looked at again. */
+/**
+ * One attempt. Returns `undefined` when another approver was faster and the request must be read
+ * again.
+ */
 async function approve(
   parts: ServiceParts,
   caller: Caller,
@@ -72,7 +75,7 @@ async function approve(
 
   const { root_principal: approver, through } = approvingSide(caller);
   const { approvals } = request;
-  // Asked again after a lost answer: it counts once, and the approver is told so.
+  // A repeated approval, for example after a lost answer, counts once.
   if (isVoter(approvals, approver)) return quorumAnswer(request);
   const approved = [...approvals, { approver, approved_at: now, terms }];
   const grant = completesQuorum(request)
@@ -112,7 +115,7 @@ async function approve(
   return grant ? { body: grantView(grant) } : quorumAnswer(decided);
 }
 
-/** What the entry of a refusal says about the request. */
+/** What the entry of a refusal contains about the request. */
 export function namesOf({ capability, approval_request_id }: ApprovalRecord) {
   return { capability, approval_request_id };
 }
@@ -149,7 +152,7 @@ function signedGrant(
     parameters_digest: request.parameters_digest,
     preview_digest: request.preview_digest,
     approved_by: approved.map(({ approver }) => approver),
-    // Where there were several they came in person, so the last one's hands are all there are.
+    // With several approvers each approves in person, so the lineage of the last one is complete.
     approved_through: through,
     issued_at,
     expires_at: new Date(issued_at.getTime() + lifetimeMs),

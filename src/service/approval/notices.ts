@@ -1,9 +1,9 @@
 /**
- * Notices: what configured targets are told about an approval request.
+ * Notices: what the configured targets receive about an approval request.
  *
- * They are kept in the same step as what they tell of, so none is lost and none tells of what did not
- * happen. They say which request, by and for whom; parameters and preview are read from the service,
- * by those who may see them.
+ * The store inserts a notice together with the change it reports, so no notice is lost and none
+ * reports a change that did not happen. A notice names the request, the requester and the decision.
+ * Receivers read parameters and preview from the service, where permissions are checked.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import type { ServiceParts } from '../core/parts.ts';
 
 export type Notice = DeliveryRecord['event'];
 
-/** One notice for each target that wants it. */
+/** One notice for each target that subscribes to the event. */
 export function noticesOf(
   {
     config,

@@ -1,9 +1,19 @@
 /**
- * Asking for approval: the request is kept, with all that will be decided on, before the caller
- * hears that one is needed.
+ * Asking for approval: the store has the request, with everything to decide on, before the caller
+ * learns that approval is needed.
  *
- * The preview is made here, by the service, from the resolved parameters. Nothing is reserved and no
- * key is claimed; the same question while it is pending is the same request.
+ * The service makes the preview from the resolved parameters. Asking reserves nothing and claims no
+ * idempotency key. The same question is the same request while it is pending.
+ *
+ * An approval goes through these files:
+ *
+ * 1. `request.ts` stores the request and its notices.
+ * 2. `notices.ts` writes the notices and `webhooks.ts` sends them.
+ * 3. `decide.ts` lists, shows and denies requests. `approvers.ts` says who may see and decide one.
+ * 4. `grants.ts` counts approvals, and signs the grant with the last one.
+ * 5. `expiry.ts` closes requests that were not decided in time.
+ *
+ * `invoke/approve-call.ts` decides whether a call needs approval and whether a grant covers it.
  *
  * @module
  */
@@ -32,7 +42,7 @@ import type { ServiceParts } from '../core/parts.ts';
 import { newId } from '../core/random.ts';
 import { noticesOf } from './notices.ts';
 
-/** A preview is for a person to read in one look. */
+/** Bounds a preview: a person reads it at a glance. */
 const PREVIEW_LIMITS: JsonLimits = { bytes: 32_768, depth: 16, keys: 1_000 };
 
 export interface AskingCall extends Call {
@@ -41,10 +51,13 @@ export interface AskingCall extends Call {
   readonly parameters: JsonObject;
 }
 
-/** Keeps the request and returns the failure that tells of it. Rejects when it could not be kept. */
+/**
+ * Stores the request and returns the failure that names it. Rejects when the request was not
+ * stored.
+ */
 export async function requestApproval(parts: ServiceParts, call: AskingCall): Promise<Failure> {
   const frozen = call.caller.loaded.freezes[0];
-  // Nobody should be asked to decide what could not run.
+  // Approvers are not asked about a call that could not run.
   if (frozen) throw new Refusal(frozenFailure(frozen));
   const { capability, caller } = call;
   const policy = parts.definition.code.get(capability.name)?.approval;
@@ -63,15 +76,15 @@ export async function requestApproval(parts: ServiceParts, call: AskingCall): Pr
     detail: { ...requestFacts(request), requested_through: [...request.requested_through] },
   });
   const notices = noticesOf(parts, 'requested', request);
-  const kept = acted(await parts.store.requestApproval(request, entry, notices, actorOf(caller)));
+  const stored = acted(await parts.store.requestApproval(request, entry, notices, actorOf(caller)));
   parts.webhooks.nudge();
-  call.approvalRequestId = kept.approval_request_id;
-  return approvalRequired(parts, kept);
+  call.approvalRequestId = stored.approval_request_id;
+  return approvalRequired(parts, stored);
 }
 
 /**
- * What was answered to the same question and still holds. A caller that repeats its call to see whether
- * it may go on must hear it, not ask the approvers again.
+ * The earlier answer to the same question, while it holds. A caller that repeats its call to see
+ * whether it may go on gets this answer, and approvers are not asked again.
  */
 export async function standingAnswer(
   parts: ServiceParts,
@@ -85,7 +98,10 @@ export async function standingAnswer(
   return latest?.status === 'denied' ? standingDenial(parts, call, latest) : undefined;
 }
 
-/** A grant for another session than the token's can be used there: until then it is the answer. */
+/**
+ * A grant for another session than that of the token. It can be used there, so until it ends it is
+ * the answer.
+ */
 async function otherSession(
   { store }: ServiceParts,
   call: AskingCall,
@@ -151,7 +167,7 @@ function requestOf(parts: ServiceParts, call: AskingCall, policy: ApprovalPolicy
   };
 }
 
-/** As every store can keep it: a preview that cannot be shown must not be approved. */
+/** Reads the preview within limits. A preview that cannot be shown must not be approved. */
 function previewOf(make: (parameters: JsonObject) => unknown, parameters: JsonObject): JsonObject {
   const what = 'the preview of the call';
   const made = returnedBy(
@@ -178,7 +194,7 @@ function approvalRequired(parts: ServiceParts, request: ApprovalRecord): Failure
   });
 }
 
-/** Somebody who could approve this very request, where the configuration names one. */
+/** A principal that could approve this request, if the configuration names one. */
 function configuredApprover(
   { config, definition }: ServiceParts,
   request: ApprovalRecord,
@@ -192,7 +208,7 @@ function configuredApprover(
   )?.principal;
 }
 
-/** What makes this call the same question as an earlier one. */
+/** The fields by which two calls ask the same question. */
 export function questionOf(
   { token: { chain, session_id } }: TokenCaller,
   { name, contract_version }: Capability,

@@ -1,11 +1,11 @@
 /**
- * Webhooks: sends kept notices to their targets, signed (Standard Webhooks), until each is taken or
- * given up.
+ * Webhooks: sends stored notices to their targets, signed as in Standard Webhooks, until each is
+ * delivered or given up.
  *
- * A notice may arrive twice, never not at all while its target answers: its id stays the same, so a
- * receiver can tell. Targets do not wait for each other: each is sent a few at a time, and while they
- * are under way the others go on. Every attempt goes through `outbound.ts`: the address is checked when it connects
- * and no redirect is followed.
+ * A notice is delivered at least once while its target answers. Its id stays the same, so a
+ * receiver can drop duplicates. Targets do not wait for each other: each gets a few notices at a
+ * time. Every attempt goes through `outbound.ts`, which checks the address when it connects and
+ * follows no redirect.
  *
  * @module
  */
@@ -21,39 +21,44 @@ import type { Answer, Ask } from '../core/operations.ts';
 import type { ServiceParts } from '../core/parts.ts';
 import { type Repeated, repeated } from '../pace/repeated.ts';
 
-/** How often the store is asked for what is due; what happens in this process is sent at once. */
+/**
+ * In milliseconds: how often the store is asked for due notices. Notices of this process are sent
+ * at once.
+ */
 const LOOK_MS = 2_000;
 
-/** A receiver that needs longer should answer first and work later. */
+/** In milliseconds. A slower receiver should answer first and work later. */
 const SEND_TIMEOUT_MS = 10_000;
 
-/** Longer than one attempt, so that no other process sends meanwhile. */
+/** In milliseconds: longer than one attempt, so that no other process sends at the same time. */
 const LEASE_MS = 60_000;
 
-/** Sent side by side to one target; the next ones follow when these have ended. */
+/** Notices sent to one target at the same time. */
 const BATCH = 8;
 
-/** An answer has nothing to say but its status. */
+/** Only the status of an answer is used. */
 const ANSWER_BYTES_MAX = 65_536;
 
-/** Waits after each failed attempt, in seconds: about three days in all, then it is given up. */
+/**
+ * Seconds to wait after each failed attempt: about three days in all, then the notice is given up.
+ */
 const BACKOFF_SECONDS = [5, 30, 120, 600, 3_600, 18_000, 36_000, 86_400, 86_400];
 
-/** A list for people to look through. */
+/** Bounds the list that operators read. */
 const DELIVERIES_SHOWN_MAX = 1_000;
 const DELIVERIES_READ_MAX = 32;
 
 export interface WebhookTiming {
   readonly lookMs?: number;
   readonly timeoutMs?: number;
-  /** How names become addresses, when not as the system does it. */
+  /** Resolves names; by default as the system does. */
   readonly resolve?: OutboundRequest['resolve'];
 }
 
 type SenderParts = Pick<ServiceParts, 'config' | 'store' | 'log' | 'platform'>;
 type Target = ServiceParts['config']['webhooks'][number];
 
-/** Starts sending. Without a target there is nothing to do, also not to ask the store. */
+/** Starts sending. Without a target nothing runs and the store is not asked. */
 export function startWebhooks(parts: SenderParts, timing: WebhookTiming = {}): Repeated {
   if (parts.config.webhooks.length === 0) {
     return { nudge: () => undefined, stop: () => Promise.resolve() };
@@ -90,7 +95,7 @@ export function listDeliveries(parts: ServiceParts, ask: Ask): Promise<Answer> {
   });
 }
 
-/** Starts what is due for every target that is not busy. Ends when nothing is, and waits for none. */
+/** Starts the due notices of every idle target, without waiting for them. */
 async function sendDue(
   { store }: SenderParts,
   busy: ReadonlyMap<string, unknown>,
@@ -110,7 +115,7 @@ async function sendDue(
   }
 }
 
-/** One attempt and its record. What could not be recorded is sent again when the lease is over. */
+/** Makes one attempt and records it. If that fails, the notice is sent again after the lease. */
 async function sendOne(
   parts: SenderParts,
   delivery: DeliveryRecord,
@@ -129,7 +134,7 @@ async function sendOne(
   await parts.store.finishDelivery(result);
 }
 
-/** What went wrong, in words; nothing when the receiver took it. */
+/** Returns the error text; `undefined` when the receiver accepted the notice. */
 async function attempt(
   { store, platform }: SenderParts,
   target: Target,

@@ -39,12 +39,12 @@ function faultsOf(approval: object): string[] {
 }
 
 const faults: [name: string, approval: object, found: RegExp][] = [
-  ['a lifetime that is none', { request_lifetime: 'soon' }, /request_lifetime.*"soon"/],
-  ['a lifetime of nothing', { request_lifetime: 'PT0S' }, /request_lifetime/],
-  ['a lifetime of years', { request_lifetime: 'P31D' }, /request_lifetime/],
-  ['a separation nobody knows', { separation: 'all' }, /separation.*"all"/],
+  ['a lifetime that does not parse', { request_lifetime: 'soon' }, /request_lifetime.*"soon"/],
+  ['a lifetime of zero', { request_lifetime: 'PT0S' }, /request_lifetime/],
+  ['a lifetime over 30 days', { request_lifetime: 'P31D' }, /request_lifetime/],
+  ['an unknown separation', { separation: 'all' }, /separation.*"all"/],
   ['an approver that is not a principal', { approvers: ['bob'] }, /approvers.*"bob"/],
-  ['more approvers than can be asked', { approvals_required: 17 }, /approvals_required/],
+  ['more approvers than the bound', { approvals_required: 17 }, /approvals_required/],
   ['no approver', { approvals_required: 0 }, /approvals_required/],
   [
     'a grant that outlives its key',
@@ -52,9 +52,9 @@ const faults: [name: string, approval: object, found: RegExp][] = [
     /expires_in_seconds/,
   ],
   ['a condition without a predicate', { when: { condition: 'big' } }, /when\.needed/],
-  ['a preview in words', { preview: 'Pay' }, /preview/],
+  ['a preview that is a text', { preview: 'Pay' }, /preview/],
   [
-    'a threshold on no input',
+    'a threshold on an unknown input',
     { when: { amount_above: 1, input: 'size' } },
     /"size" is not an input/,
   ],
@@ -63,7 +63,7 @@ const faults: [name: string, approval: object, found: RegExp][] = [
     { when: { amount_above: 1, input: 'note' } },
     /"note" is not an input of type number/,
   ],
-  ['a threshold on no cost', { when: { amount_above: 1 } }, /no cost to compare/],
+  ['a threshold without a cost', { when: { amount_above: 1 } }, /no cost to compare/],
 ];
 
 for (const [name, approval, found] of faults) {
@@ -72,7 +72,7 @@ for (const [name, approval, found] of faults) {
   });
 }
 
-test('createService() takes every part of a policy, and publishes the public part', () => {
+test('createService() accepts every part of a policy and publishes the public part', () => {
   const service = serviceWith({
     when: { condition: 'big', needed: () => true },
     preview: () => ({}),
@@ -96,25 +96,35 @@ const person = (principal: string, scope: string, key = principal) => ({
 });
 const rule = (principals: string[], scope = 'approver:*') => ({ principals, scopes: [scope] });
 
-const settings: [name: string, settings: object, policy: object, said: RegExp | undefined][] = [
-  ['nobody is configured', {}, {}, /No approver is configured for "pay"/],
-  ['somebody may approve', { identities: [person('human:b', 'approver:pay')] }, {}, undefined],
-  ['somebody may approve all', { identities: [person('human:b', 'approver:*')] }, {}, undefined],
+const settings: [name: string, settings: object, policy: object, warning: RegExp | undefined][] = [
+  ['no identity is configured', {}, {}, /No approver is configured for "pay"/],
+  ['an identity may approve', { identities: [person('human:b', 'approver:pay')] }, {}, undefined],
   [
-    'somebody may approve something else',
+    'an identity may approve everything',
+    { identities: [person('human:b', 'approver:*')] },
+    {},
+    undefined,
+  ],
+  [
+    'an identity may approve something else',
     { identities: [person('human:b', 'approver:look')] },
     {},
     /No approver/,
   ],
-  ['only an agent may', { identities: [person('agent:a', 'approver:*')] }, {}, /No approver/],
+  [
+    'only an agent may approve',
+    { identities: [person('agent:a', 'approver:*')] },
+    {},
+    /No approver/,
+  ],
   [
     'the policy names that agent',
     { identities: [person('agent:a', 'approver:*')] },
     { approvers: ['agent:a'] },
     undefined,
   ],
-  ['a rule may mean anybody', { entitlements: [rule(['human:*'])] }, {}, undefined],
-  ['a rule means agents only', { entitlements: [rule(['agent:*'])] }, {}, /No approver/],
+  ['a rule matches people', { entitlements: [rule(['human:*'])] }, {}, undefined],
+  ['a rule matches agents only', { entitlements: [rule(['agent:*'])] }, {}, /No approver/],
   [
     'one person has two keys',
     { identities: [person('human:b', 'approver:*', '1'), person('human:b', 'approver:*', '2')] },
@@ -123,11 +133,11 @@ const settings: [name: string, settings: object, policy: object, said: RegExp | 
   ],
 ];
 
-for (const [name, given, policy, said] of settings) {
-  test(`missingApprovers() ${said ? 'warns' : 'is silent'} when ${name}`, () => {
+for (const [name, given, policy, warning] of settings) {
+  test(`missingApprovers() ${warning ? 'warns' : 'does not warn'} when ${name}`, () => {
     const found = missingApprovers(serviceWith(policy), configOf(given, '/')).join('\n');
 
-    if (said) assert.match(found, said);
+    if (warning) assert.match(found, warning);
     else assert.equal(found, '');
   });
 }

@@ -1,6 +1,6 @@
 /**
- * Approval policies as authors write them: checked when the service is defined, and held against the
- * configuration when it starts.
+ * Approval policies as authors write them. `createService()` checks each policy, and a start
+ * compares it with the configured identities.
  *
  * @module
  */
@@ -14,19 +14,19 @@ import { parseDuration } from '../../domain/values/duration.ts';
 import type { Catalog } from '../../protocol/capability.ts';
 import type { ApprovalPolicy, DefinedCapability } from './define.ts';
 
-/** How long a request waits for its decision unless its policy says otherwise. */
+/** How long a request waits for its decision when the policy sets no lifetime. */
 const REQUEST_LIFETIME_DEFAULT_MS = 86_400_000;
 
-/** A month: whoever has not decided by then will not, and the world has moved on. */
+/** A month. A request that old no longer describes the world it was made in. */
 const REQUEST_LIFETIME_MAX_MS = 30 * 86_400_000;
 
 /** A signing key stays published for as long as a token may live by default: 720 hours. */
 const GRANT_LIFETIME_SECONDS_MAX = 720 * 3_600;
 
-/** More people never agree in time; who needs them needs a committee. */
+/** Bounds the votes that one request stores and one grant names. */
 const APPROVALS_REQUIRED_MAX = 16;
 
-/** What is wrong with the private part of a policy; the public part is the catalog's. */
+/** Faults in the private part of a policy. The catalog checks the public part. */
 export function approvalFaults({ name, approval }: DefinedCapability): Fault[] {
   if (!approval) return [];
   const at = (field: string, found: string) => [fault(name, `approval.${field}`, found)];
@@ -61,13 +61,13 @@ export function approverScope(capability: string): string {
   return `approver:${capability}`;
 }
 
-/** The part of a service's definition that approvals follow from. */
+/** The part of a service definition that approvals depend on. */
 interface ApprovedService {
   readonly catalog: Catalog;
   readonly code: ReadonlyMap<string, { readonly approval?: ApprovalPolicy | undefined }>;
 }
 
-/** Capabilities that too few configured identities could approve: one sentence each. */
+/** One sentence for each capability that too few configured identities can approve. */
 export function missingApprovers(
   { catalog, code }: ApprovedService,
   config: Pick<Config, 'identities' | 'entitlements'>,
@@ -78,7 +78,7 @@ export function missingApprovers(
     const may = (scopes: readonly string[], principal: string) =>
       scopes.some((scope) => entitles(scope, approverScope(name))) &&
       !isBarredAgent(principal.replace('*', 'x'), policy);
-    // A rule may mean any number of people.
+    // A rule can match any number of people.
     const rules = config.entitlements.some(({ scopes, principals }) =>
       principals.some((principal) => may(scopes, principal)),
     );
@@ -91,7 +91,7 @@ export function missingApprovers(
   });
 }
 
-/** Code without types may leave the predicate out, or write words where a function belongs. */
+/** JavaScript authors may omit the predicate, or pass a text instead of a function. */
 function codeFaults({ when, preview }: ApprovalPolicy): string[] {
   const isCondition = typeof when === 'object' && when !== null && 'condition' in when;
   return [

@@ -1,9 +1,12 @@
 /**
- * What a service author writes: a capability's declaration together with the code behind it.
+ * What a service author writes: the declaration of a capability and the code behind it.
  *
- * The declaration is the public half and goes into the manifest; handler, deadline, preview and
- * predicates are the private half. Parameter types of the handler are inferred from the declared
- * inputs, so a handler that reads an input nobody declared does not compile.
+ * The declaration is public and goes into the manifest. Handler, deadline, preview and predicates
+ * are private. The parameter types of the handler are inferred from the declared inputs, so a
+ * handler that reads an undeclared input does not compile.
+ *
+ * The room has two more files. `definition.ts` checks all capabilities of a service together and
+ * makes the definition that the other rooms use. `approval-policy.ts` checks approval policies.
  *
  * @module
  */
@@ -17,21 +20,21 @@ import type {
 import type { FailureType } from '../../protocol/failure.ts';
 import type { JsonObject, Money } from '../../protocol/primitives.ts';
 
-/** An input may also come out of a constant, whose lists cannot be written to. */
+/** An input may come from a constant, whose lists are readonly. */
 type DeclaredInput = Omit<Input, 'allowed_values'> & {
   readonly allowed_values?: readonly unknown[] | undefined;
 };
 
-/** Two spellings for the common case: an effect without details is its type alone. */
+/** An effect without details may be written as its type alone. */
 type SideEffect = Declared['side_effect'] | Declared['side_effect']['type'];
 
 type ConditionPolicy<Parameters> = {
-  /** In words, for the manifest; the predicate decides. */
+  /** Text for the manifest. The predicate decides. */
   readonly condition: string;
   readonly needed: (parameters: Parameters) => boolean;
 };
 
-/** When a person has to approve, what that person is shown, and who may be that person. */
+/** When a person has to approve, what the approver is shown, and who may approve. */
 export interface ApprovalPolicy<Parameters = JsonObject> {
   readonly when:
     | Exclude<DeclaredApproval['when'], { condition: string }>
@@ -39,13 +42,13 @@ export interface ApprovalPolicy<Parameters = JsonObject> {
   readonly grant_policy: DeclaredApproval['grant_policy'];
   readonly approvals_required?: number;
   /**
-   * Made by the service from the resolved parameters; a caller's words are never the preview. Answers
-   * at once: a promise is a defect, and the call is refused.
+   * The service makes the preview from the resolved parameters, never from a text of the caller.
+   * The function returns at once: a promise is a defect, and the call is refused.
    */
   readonly preview?: (parameters: Parameters) => JsonObject;
-  /** `root` also keeps the requester's root principal from approving. */
+  /** `root`: the root principal of the requester may not approve either. */
   readonly separation?: 'root';
-  /** Principal patterns that may approve although their class alone would not let them. */
+  /** Patterns of agents that may approve. Without a matching pattern, agents may not. */
   readonly approvers?: readonly string[];
   /** How long a request waits for its decision. */
   readonly request_lifetime?: string;
@@ -62,7 +65,7 @@ export interface CapabilityDefinition<Inputs extends readonly DeclaredInput[]>
   readonly side_effect: SideEffect;
   readonly minimum_scope: readonly string[];
   readonly approval?: ApprovalPolicy<ParametersOf<Inputs>>;
-  /** Knows handles that were issued elsewhere; `undefined` for one it does not know. */
+  /** Looks up handles that another issuer gave out. Returns `undefined` for an unknown handle. */
   readonly resolveBinding?: ResolveBinding;
   /** How long the handler may take before the outcome counts as unknown. */
   readonly deadline?: string;
@@ -70,7 +73,7 @@ export interface CapabilityDefinition<Inputs extends readonly DeclaredInput[]>
   readonly handler?: Handler<ParametersOf<Inputs>>;
 }
 
-/** What a handle of another issuer pins. Its age counts from when that issuer gave it out. */
+/** What a handle of another issuer pins. Its age counts from `issued_at`. */
 export type ResolveBinding = (
   handle: string,
   requirement: BindingRequirement,
@@ -87,7 +90,7 @@ export type Handler<Parameters = JsonObject> = (
   context: HandlerContext,
 ) => JsonObject | Promise<JsonObject>;
 
-/** What a handler may know and do besides its work. Nothing here widens authority. */
+/** What a handler is given besides its parameters. Nothing here widens authority. */
 export interface HandlerContext {
   readonly invocation_id: string;
   readonly client_reference_id?: string | undefined;
@@ -103,7 +106,7 @@ export interface HandlerContext {
     readonly depth: number;
     readonly expires_at: Date;
   };
-  /** Aborts at the deadline: the call has been answered as unknown, and going on helps nobody. */
+  /** Aborts at the deadline. The caller has then been answered that the outcome is unknown. */
   readonly signal: AbortSignal;
   /** What the required bindings pinned, by the field that carried them. */
   readonly bindings: Readonly<
@@ -121,15 +124,18 @@ export interface HandlerContext {
     data?: JsonObject;
   }): string;
   /**
-   * Tells a streaming caller how far the work is. Resolves when the event was taken or dropped, never
-   * in the same turn of the event loop; rejects once the deadline has passed.
+   * Sends a progress event to a streaming caller. Resolves when the event was taken or dropped,
+   * never in the same turn of the event loop. Rejects once the deadline has passed.
    */
   progress(event: JsonObject): Promise<void>;
-  /** What the call really cost; never charged above what was reserved: the rest becomes debt. */
+  /**
+   * Reports what the call really cost. At most the reserved amount is charged; the rest becomes
+   * debt.
+   */
   cost(amount: Money): void;
   /**
-   * Goes on when this call was approved. Otherwise it throws, and the call ends as one that had no
-   * effect and needs approval. Only where the capability declares a policy.
+   * Returns when this call was approved. Otherwise it throws, and the call ends without effect and
+   * asks for approval. Only for a capability that declares an approval policy.
    */
   requireApproval(): void;
 }
@@ -137,9 +143,9 @@ export interface HandlerContext {
 /** A type of the protocol, or one that the capability declares in `failure_types`. */
 type NamedFailure = FailureType | (string & Record<never, never>);
 
-/** What helps a caller with the next step. What cannot be told of it is left out of the answer. */
+/** Advice for the next step of the caller. Parts that cannot be read are left out of the answer. */
 export interface Advice {
-  /** What the caller has to have or to do first, each in a few words; sixteen at most. */
+  /** What the caller needs first, each in a few words. At most sixteen. */
   readonly requires?: readonly string[];
   /** The principal that could lift the restriction. */
   readonly grantable_by?: string;
@@ -147,9 +153,11 @@ export interface Advice {
   readonly estimated_availability?: string;
 }
 
-/** Thrown by a handler that did nothing: whatever was reserved for the call is given back. */
+/**
+ * Thrown by a handler that did nothing. The service gives back everything reserved for the call.
+ */
 export class NoEffect extends Error {
-  // Known by a private name: `instanceof` would ask the thrown value itself, and that may throw.
+  // Recognised by a private field: `instanceof` runs code of the thrown value, which may throw.
   readonly #isOurs = true;
   override readonly name = 'NoEffect';
   readonly type: string;
@@ -176,7 +184,9 @@ export class ApprovalNeeded extends Error {
   }
 }
 
-/** Thrown by a handler that failed after it may have acted: the caller gets this very failure. */
+/**
+ * Thrown by a handler that failed after it may have acted. The caller gets exactly this failure.
+ */
 export class HandlerFailure extends Error {
   readonly #isOurs = true;
   override readonly name = 'HandlerFailure';
@@ -194,7 +204,7 @@ export class HandlerFailure extends Error {
   }
 }
 
-/** A capability ready to be put into a service. */
+/** A capability as `createService()` takes it. */
 export interface DefinedCapability {
   readonly name: string;
   readonly declaration: unknown;
@@ -204,7 +214,7 @@ export interface DefinedCapability {
   readonly resolveBinding?: ResolveBinding | undefined;
 }
 
-/** Declares one capability. Faults are found when the service is created, all of them at once. */
+/** Declares one capability. `createService()` reports all faults at once. */
 export function defineCapability<const Inputs extends readonly DeclaredInput[] = readonly []>(
   definition: CapabilityDefinition<Inputs>,
 ): DefinedCapability {
@@ -214,7 +224,7 @@ export function defineCapability<const Inputs extends readonly DeclaredInput[] =
     name,
     deadline,
     resolveBinding,
-    // The parameters are what the declared inputs admit; that is checked before a handler is called.
+    // Safe: parameters are checked against the declared inputs before a handler is called.
     handler: handler as Handler | undefined,
     approval: approval as ApprovalPolicy | undefined,
     declaration: {
@@ -237,7 +247,7 @@ function publicPart({ when, grant_policy, approvals_required = 1 }: ApprovalPoli
   };
 }
 
-/** The type behind a declared type's name; a name of the author's own says nothing to the compiler. */
+/** The TypeScript type of each declared type. A type name of the author is `unknown`. */
 interface TypeNames {
   string: string;
   integer: number;
@@ -255,7 +265,7 @@ type ValueOf<I extends DeclaredInput> = I extends { allowed_values: readonly (in
     ? TypeNames[I['type']]
     : unknown;
 
-/** Without a default, an input that is not required may be absent. */
+/** An input that is not required and has no default may be absent. */
 type MayBeAbsent<I extends DeclaredInput> = I extends { default: NonNullable<unknown> | null }
   ? false
   : I extends { required: false }
@@ -268,5 +278,5 @@ type ParametersOf<Inputs extends readonly DeclaredInput[]> = {
   readonly [I in Inputs[number] as MayBeAbsent<I> extends true ? I['name'] : never]?: ValueOf<I>;
 };
 
-/** The author's own way to know a credential: a principal, or null for an unknown one. */
+/** Looks up a credential for the author: returns a principal, or null for an unknown one. */
 export type Authenticate = (bearer: string) => string | null | Promise<string | null>;

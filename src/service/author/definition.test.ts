@@ -25,7 +25,7 @@ function faultsOf(options: Partial<ServiceOptions>): string[] {
 }
 
 describe('defineCapability()', () => {
-  test('fills in everything an author need not say', () => {
+  test('fills in the defaults of a declaration', () => {
     const { catalog, trust, code } = createService({ id: 'desk', capabilities: [ping] });
 
     assert.deepEqual(catalog.capabilities.get('ping'), {
@@ -86,7 +86,7 @@ describe('defineCapability()', () => {
     assert.equal(definition.code.get('pay')?.approval?.separation, 'root');
   });
 
-  /** These rows are read by the compiler: a mistake that it stops to see fails `npm run check`. */
+  /** The compiler checks these rows: `npm run check` fails when it misses one of the mistakes. */
   test('types the parameters of a handler by the declared inputs', () => {
     const inputs = [
       { name: 'text', type: 'string' },
@@ -123,14 +123,14 @@ describe('defineCapability()', () => {
       minimum_scope: ['x'],
       handler: (parameters) => {
         const chosen: 'small' | 'large' = parameters.size;
-        // @ts-expect-error Nobody declared "price".
+        // @ts-expect-error "price" is not declared.
         return { chosen, count: parameters.count + 1, price: parameters.price };
       },
     });
     defineCapability({
       ...common,
       name: 'undeclared',
-      // @ts-expect-error Nobody declared "price".
+      // @ts-expect-error "price" is not declared.
       handler: ({ price }) => ({ price }),
     });
     defineCapability({
@@ -154,14 +154,14 @@ describe('defineCapability()', () => {
     defineCapability({
       ...common,
       name: 'own_type',
-      // @ts-expect-error What an airport is, the compiler does not know.
+      // @ts-expect-error The type of an "airport" is unknown to the compiler.
       handler: ({ place }) => ({ place: place.code }),
     });
     defineCapability({
       ...common,
       name: 'written',
       handler: (parameters) => {
-        // @ts-expect-error Parameters are not the handler's to change.
+        // @ts-expect-error A handler may not change its parameters.
         parameters.count = 1;
         return {};
       },
@@ -170,29 +170,25 @@ describe('defineCapability()', () => {
     defineCapability({ ...common, handler: () => ({}) });
     // @ts-expect-error There is no such effect.
     defineCapability({ ...common, name: 'effect', side_effect: 'magic', handler: () => ({}) });
-    // @ts-expect-error A handler answers an object.
+    // @ts-expect-error A handler returns an object.
     defineCapability({ ...common, name: 'answer', handler: () => 'text' });
   });
 });
 
 describe('createService()', () => {
-  test('takes a service without a fault', () => {
+  test('accepts a service without faults', () => {
     assert.deepEqual(faultsOf({}), []);
   });
 
   const rows: [name: string, options: Partial<ServiceOptions>, faults: RegExp[]][] = [
-    [
-      'an id that is none',
-      { id: 'no id' },
-      [/^Cannot declare "no id": id: expected a service id$/],
-    ],
+    ['a malformed id', { id: 'no id' }, [/^Cannot declare "no id": id: expected a service id$/]],
     [
       'a name that appears twice',
       { capabilities: [ping, ping] },
       [/^Cannot declare "ping": name: it is declared twice$/],
     ],
     [
-      'a name that is none',
+      'a malformed name',
       { capabilities: [{ ...ping, name: 'a b' }] },
       [/^Cannot declare "a b": name: expected a letter/],
     ],
@@ -212,7 +208,7 @@ describe('createService()', () => {
       [/^Cannot declare "ping": deadline: "PT25H" is not a duration of at most a day$/],
     ],
     [
-      'a resolver that nobody registered',
+      'an unregistered resolver',
       {
         capabilities: [resolving('ping', 'people')],
         resolvers: { others: () => ({ value: 1 }) },
@@ -225,27 +221,27 @@ describe('createService()', () => {
       [/^Cannot declare "desk": trust.anchoring: an anchored service names its cadence$/],
     ],
     [
-      'a cadence that is none',
+      'a cadence of zero',
       { trust: { level: 'anchored', anchoring: { cadence: 'PT0S' } } },
       [/^Cannot declare "desk": trust.anchoring.cadence: "PT0S" is not a positive duration$/],
     ],
     [
-      'a level of trust that nobody knows',
+      'an unknown trust level',
       { trust: { level: 'blind' as never } },
       [/^Cannot declare "desk": trust: expected a trust level$/],
     ],
     [
-      'a version that is none',
+      'a malformed version',
       { capabilities: [declaring({ contract_version: '1' })] },
       [/^Cannot declare "ping": contract_version: expected "1\.2\.3"$/],
     ],
     [
-      'a field that nobody knows',
+      'an unknown field',
       { capabilities: [declaring({ minimum_scopes: ['x'] })] },
       [/^Cannot declare "ping": declaration: Unrecognized key: "minimum_scopes"$/],
     ],
     [
-      'a capability to verify by that does not exist',
+      'an unknown capability in verify_via',
       { capabilities: [declaring({ verify_via: ['pong'] })] },
       [/^Cannot declare "ping": verify_via/],
     ],
@@ -259,7 +255,7 @@ describe('createService()', () => {
     });
   }
 
-  test('lists every fault of a service at once, of whatever kind', () => {
+  test('lists faults of every kind at once', () => {
     const faults = faultsOf({
       id: '',
       trust: { level: 'anchored' },

@@ -1,5 +1,6 @@
 /**
- * A service as its author defines it, checked as a whole before anything starts.
+ * A service as its author defines it. All declarations are checked together, before anything
+ * starts.
  *
  * @module
  */
@@ -17,29 +18,34 @@ import { Trust } from '../../protocol/trust.ts';
 import { approvalFaults } from './approval-policy.ts';
 import type { Authenticate, DefinedCapability } from './define.ts';
 
-/** Long enough for a slow backend, short enough that a stuck one is noticed while someone waits. */
+/** Long enough for a slow backend, short enough that a waiting person notices a stuck one. */
 const HANDLER_DEADLINE_DEFAULT_MS = 30_000;
 
-/** A day: longer work belongs into a job that a capability starts. */
+/** A day. Longer work belongs in a job that a capability starts. */
 const HANDLER_DEADLINE_MAX_MS = 86_400_000;
 
 export interface ServiceOptions {
   readonly id: string;
   readonly capabilities: readonly DefinedCapability[];
-  /** The author's own way to know a bootstrap credential, beside those of the configuration. */
+  /** Looks up bootstrap credentials that the configuration does not contain. */
   readonly authenticate?: Authenticate;
-  /** By the `resolver_ref` or `catalog_ref` that inputs name. */
+  /** Resolvers by the `resolver_ref` or `catalog_ref` of an input. */
   readonly resolvers?: Readonly<Record<string, Resolver>>;
-  /** Asked about inputs for which the configuration's `actor_policies` say nothing. */
+  /** Asked about inputs for which `actor_policies` in the configuration has no rule. */
   readonly actorPolicy?: AuthorPolicy;
-  /** How far the service's word can be checked. Anchored by default: its log is sealed every ten seconds. */
+  /** How callers can check the log. Default: anchored, sealed every ten seconds. */
   readonly trust?: Trust;
 }
 
-/** Finds what a caller's word for a thing means. Candidates are shown only where that is allowed. */
+/**
+ * Finds the value that a caller's input means. Candidates are shown only where `disclosable` is
+ * true.
+ */
 export type Resolver = (value: unknown, asked: AskedInput) => Resolution | Promise<Resolution>;
 
-/** Says what is derived for an actor, and what it may name itself; nothing where it has no policy. */
+/**
+ * Returns the value derived for an actor and the values it may send; `undefined` without a policy.
+ */
 export type AuthorPolicy = (
   asked: AskedInput,
 ) => ActorPolicy | undefined | Promise<ActorPolicy | undefined>;
@@ -51,13 +57,13 @@ export interface AskedInput {
   readonly principal: string;
   readonly root_principal: string;
   /**
-   * The root principal, then the subject of every token down to the caller's. The holder of a token names
-   * the next one, so the last name alone is no identity.
+   * The root principal, then the subject of every token down to the caller. The holder of a token
+   * chooses the next name, so the last name alone does not identify the caller.
    */
   readonly principals: readonly string[];
   readonly caller_class: string;
   readonly session_id?: string | undefined;
-  /** Of the token, with its `task_id` where it has one. */
+  /** The purpose of the token, with its `task_id` where it has one. */
   readonly purpose: Readonly<JsonObject>;
 }
 
@@ -66,13 +72,13 @@ export type Resolution =
   | { readonly candidates: readonly unknown[]; readonly disclosable?: boolean }
   | { readonly unresolved: true };
 
-/** What the rest of the service layer works with. */
+/** The checked definition, which the other rooms of the service use. */
 export interface ServiceDefinition {
   readonly id: string;
   readonly catalog: Catalog;
   readonly trust: Trust;
   readonly code: ReadonlyMap<string, CapabilityCode>;
-  /** By which inputs a compensation shows which call it undoes. */
+  /** For each compensation: the sets of inputs that identify the call it undoes. */
   readonly rollbacks: ReadonlyMap<string, readonly (readonly string[])[]>;
   readonly resolvers: ReadonlyMap<string, Resolver>;
   readonly actorPolicy?: AuthorPolicy | undefined;
@@ -85,7 +91,7 @@ interface CapabilityCode
   readonly deadlineMs: number;
 }
 
-/** Every fault of a definition, in one message that an author can work through. */
+/** All faults of a definition, in one message. */
 export class DefinitionError extends Error {
   override readonly name = 'DefinitionError';
   readonly faults: readonly Fault[];
@@ -149,7 +155,7 @@ function serviceFaults({ id, capabilities, trust }: ServiceOptions): Fault[] {
   ];
 }
 
-/** Looks at one input at a time: one that does not parse has faults of its own. */
+/** Checks one input at a time. An input that does not parse is reported by the catalog. */
 function resolutionFaults(
   { name, declaration }: DefinedCapability,
   known: ReadonlyMap<string, Resolver>,

@@ -1,5 +1,6 @@
 /**
- * The kill switch: operators freeze a root principal, a capability or everything, until lifted.
+ * The kill switch: operators freeze a root principal, a capability or the whole service, until a
+ * given time or until they lift the freeze.
  *
  * @module
  */
@@ -60,7 +61,7 @@ export async function unfreeze(parts: ServiceParts, ask: Ask): Promise<UnfreezeA
   });
 }
 
-/** A list without pages for operators, named like the operation that shows it. */
+/** A list without pages for operators. The operation has the same name as the list. */
 export async function operatorList<Kept, Item extends object>(
   parts: ServiceParts,
   ask: Ask,
@@ -72,10 +73,10 @@ export async function operatorList<Kept, Item extends object>(
   });
 }
 
-/** Freezes in one read: each is authenticated, which takes some 30 microseconds. */
+/** Freezes in one read. Verifying the MAC of each takes about 30 microseconds. */
 const READ_MAX = 32;
 
-/** Reads for one answer. A list that needs more goes on in the next page. */
+/** Reads for one answer. A longer list continues on the next page. */
 const READS_MAX = 64;
 
 export async function frozen(parts: ServiceParts, ask: Ask): Promise<Answer> {
@@ -111,14 +112,14 @@ async function readPage(
   return page.answer({ next_cursor: place ? cursorOf(place) : null });
 }
 
-/** Operators hold `operator:*` or the scope of the one verb. */
+/** Operators hold `operator:*` or the scope of the one operation. */
 export function notOperator(caller: Caller, verb: string): Failure | undefined {
   if (holds(caller, `operator:${verb}`)) return undefined;
   const detail = `Cannot ${verb}: ${caller.principal} lacks scope "operator:${verb}"`;
   return failure('scope_insufficient', detail, { requires: [`operator:${verb}`] });
 }
 
-/** What is frozen on the service or on a root principal. */
+/** The failure when the service or the root principal is frozen. */
 export async function frozenFor(
   parts: ServiceParts,
   rootPrincipal: string,
@@ -144,7 +145,9 @@ function targetOf({ target = '', root_principal }: UnfreezeRequest): string {
   return capabilityTarget(target, root_principal);
 }
 
-/** An act about one invocation is found with the invocation's own entries. */
+/**
+ * The entry of an operator. It carries the id of the invocation, so that both are found together.
+ */
 export function operatorEntry(
   parts: ServiceParts,
   caller: Caller,
@@ -159,7 +162,7 @@ export function operatorEntry(
   });
 }
 
-/** Absent fields are left out: the canonical form has no word for them. */
+/** Leaves out absent fields: canonical JSON has no form for `undefined`. */
 function presentFields(facts: object): object {
   return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined));
 }
@@ -203,7 +206,7 @@ function cursorOf({ frozen_at, what, target }: FreezePlace): string {
   return `${frozen_at.getTime()}-${what}-${Buffer.from(target).toString('base64url')}`;
 }
 
-/** Only a cursor that this place would be given: a store takes no text with NUL in it. */
+/** Accepts only a cursor that `cursorOf` makes. A store rejects text with NUL. */
 function placeOf(cursor: string | undefined): FreezePlace | undefined {
   if (cursor === undefined) return undefined;
   const [, time, kind, text = ''] = /^(\d{1,15})-([a-z_]+)-([\w-]*)$/.exec(cursor) ?? [];

@@ -24,21 +24,21 @@ const RULES = [
 
 const CONFIG = { identities: [ALICE, DESK], entitlements: RULES };
 
-test('identify() knows a credential by its text or by its hash', async () => {
+test('identify() finds a credential configured as text or as hash', async () => {
   const { identify } = createIdentities(CONFIG, system);
 
   assert.equal((await identify('alice-key'))?.principal, 'human:alice');
   assert.equal((await identify('desk-key'))?.principal, 'service:desk');
 });
 
-test('identify() knows no credential that is merely alike', async () => {
+test('identify() rejects credentials that are only similar', async () => {
   const { identify } = createIdentities(CONFIG, system);
   const alike = ['alice-ke', 'alice-key ', 'Alice-key', '', 'alice-key\0', DESK.key_sha256 ?? ''];
 
   for (const bearer of alike) assert.equal(await identify(bearer), undefined, bearer);
 });
 
-test('identify() gives an identity what it is configured with, and nothing by default', async () => {
+test('identify() returns the configured entitlement, empty by default', async () => {
   const { identify } = createIdentities(CONFIG, system);
 
   assert.deepEqual((await identify('alice-key'))?.scopes, ['travel.*']);
@@ -53,7 +53,7 @@ for (const [kind, hook] of [
   ['a hook', (bearer: string) => (bearer === 'bob-key' ? 'human:bob' : null)],
   ['a promise', async (bearer: string) => (bearer === 'bob-key' ? 'human:bob' : null)],
 ] as const) {
-  test(`identify() takes the word of ${kind}, and the rules say what it is worth`, async () => {
+  test(`identify() entitles the principal of ${kind} by the rules`, async () => {
     const { identify } = createIdentities(CONFIG, system, hook);
 
     assert.deepEqual(await identify('bob-key'), {
@@ -79,7 +79,7 @@ test('identify() asks the hook only about credentials that are not configured', 
   assert.deepEqual(asked, ['other']);
 });
 
-test('identify() asks an identity provider when nobody else knows the credential', async () => {
+test('identify() asks an identity provider last', async () => {
   const external = {
     principal: async (bearer: string) => (bearer === 'jwt' ? 'oidc:b-7' : undefined),
   };
@@ -89,7 +89,7 @@ test('identify() asks an identity provider when nobody else knows the credential
   assert.equal(await identify('other'), undefined);
 });
 
-test('identify() entitles a principal without a rule to nothing but its name', async () => {
+test('identify() entitles a principal without a rule to its name only', async () => {
   const { identify } = createIdentities(CONFIG, system, () => 'service:unheard-of');
 
   assert.deepEqual(await identify('x'), {
@@ -101,7 +101,7 @@ test('identify() entitles a principal without a rule to nothing but its name', a
   });
 });
 
-test('identify() does not lend a configured entitlement to whom a hook calls by that name', async () => {
+test('identify() gives a principal of the hook no entitlement of a configured identity', async () => {
   const { identify } = createIdentities(CONFIG, system, () => 'human:alice');
 
   assert.deepEqual((await identify('x'))?.scopes, ['travel.search']);
@@ -123,14 +123,14 @@ for (const answer of [
   'human:*',
   'agent:human:bob',
 ]) {
-  test(`identify() calls it a defect when a hook answers "${answer}"`, async () => {
+  test(`identify() throws a defect when the hook returns "${answer}"`, async () => {
     const { identify } = createIdentities(CONFIG, system, () => answer);
 
     await assert.rejects(identify('x'), /authenticate\(\) returned/);
   });
 }
 
-test('identify() takes nobody for unknown when the hook breaks, and keeps its words inside', async () => {
+test('identify() refuses without the message of a hook that throws', async () => {
   const { identify } = createIdentities(CONFIG, system, () => {
     throw new Error('directory is down');
   });
@@ -143,7 +143,7 @@ test('identify() takes nobody for unknown when the hook breaks, and keeps its wo
   assert.equal((await identify('alice-key'))?.principal, 'human:alice');
 });
 
-test('isEntitled() tells what a principal may have, by any of its credentials or by a rule', () => {
+test('isEntitled() considers every credential of a principal and the rules', () => {
   const second = { ...ALICE, key: 'second-key', scopes: ['approver:*'] };
   const { isEntitled } = createIdentities({ ...CONFIG, identities: [ALICE, DESK, second] }, system);
 

@@ -1,9 +1,10 @@
 /**
- * Bootstrap identities: who presents which credential, and what it entitles to.
+ * Bootstrap identities: which principal presents a credential, and what it is entitled to.
  *
- * Credentials are kept as hashes and compared in constant time. A credential that nobody configured
- * may be known to the author's own hook; what the hook's principal may do is said by the rules of the
- * configuration. Nothing is entitled by default, except to name oneself.
+ * Configured credentials are stored as hashes and compared in constant time. The hook of the
+ * author, then the identity providers, are asked about other credentials; the rules of the
+ * configuration decide what their principals may do. By default a principal is entitled to no
+ * scope, and may name only itself as a subject.
  *
  * @module
  */
@@ -22,7 +23,7 @@ import type { Identities } from '../core/parts.ts';
 import { LATE } from '../pace/deadline.ts';
 import type { ExternalIdentities } from './oidc.ts';
 
-/** In milliseconds: how long a caller waits for a hook that asks a directory. */
+/** In milliseconds: how long the hook may take. It may ask a directory. */
 const AUTHENTICATE_MS = 10_000;
 
 export function createIdentities(
@@ -32,8 +33,10 @@ export function createIdentities(
   external?: ExternalIdentities,
 ): Identities {
   const known = identities.map((identity) => ({ identity, hash: hashOf(identity) }));
-  /** What a hook throws may quote the credential, so nothing of it is kept but that it threw. */
-  const asked = async (bearer: string): Promise<unknown> => {
+  /**
+   * Asks the hook. An error it throws may quote the credential, so nothing of the error is used.
+   */
+  const askHook = async (bearer: string): Promise<unknown> => {
     if (!authenticate) return undefined;
     const heard = await askWithin(platform, AUTHENTICATE_MS, () => authenticate(bearer));
     if (heard !== LATE && 'returned' in heard) return heard.returned;
@@ -42,7 +45,7 @@ export function createIdentities(
   };
   const configured = (bearer: string) => {
     const presented = sha256(bearer);
-    // Every hash is compared, so the time taken does not tell which one came close.
+    // Compares every hash, so that the time taken does not show which one came close.
     return known.filter(({ hash }) => timingSafeEqual(hash, presented))[0]?.identity;
   };
   return {
@@ -50,9 +53,9 @@ export function createIdentities(
     async identify(bearer) {
       const identity = configured(bearer);
       if (identity) return identity;
-      const principal = (await asked(bearer)) ?? (await external?.principal(bearer)) ?? null;
+      const principal = (await askHook(bearer)) ?? (await external?.principal(bearer)) ?? null;
       if (principal === null) return undefined;
-      // Not repeated: a hook may have handed back the credential itself.
+      // The message leaves out the value: a hook may have returned the credential itself.
       if (!isPrincipal(principal)) throw new Error('Cannot use what authenticate() returned');
       return ruleFor(entitlements, principal);
     },
@@ -64,7 +67,7 @@ export function createIdentities(
   };
 }
 
-/** The first rule that matches, so that an exception stands before the general case. */
+/** The first rule that matches, so an exception precedes the general rule. */
 function ruleFor(rules: readonly EntitlementRule[], principal: string): Entitlement {
   const rule = rules.find(({ principals }) =>
     principals.some((pattern) => matchesPrincipal(pattern, principal)),

@@ -1,9 +1,19 @@
 /**
- * Issuance: how authority is made, at the root and below a token.
+ * Issuance: makes root tokens and child tokens.
  *
- * A root token carries what the presented identity is entitled to; a child carries a narrowing of its
- * parent, and is inserted only while the parent's whole lineage lives. Nothing is issued without its
- * entry, and nothing is inferred: scope is always named.
+ * A request passes these steps: find the parent (none for a root token), refuse a frozen principal,
+ * decide the authority, sign the token, insert row and entry in one transaction. A root token
+ * carries what the presented identity is entitled to. A child carries a narrowing of its parent,
+ * and the store inserts it only while every token of the lineage is alive. A request names its
+ * scope; nothing is inferred.
+ *
+ * The other files of this room:
+ *
+ * - `tokens.ts` revokes and shows stored tokens.
+ * - `permissions.ts` lists what a token may do.
+ * - `freeze.ts` is the kill switch of operators.
+ * - `identities.ts` and `oidc.ts` know bootstrap credentials and external identity tokens.
+ * - `outbound.ts` sends requests to other services.
  *
  * @module
  */
@@ -42,7 +52,9 @@ import type { ServiceParts } from '../core/parts.ts';
 import { newId } from '../core/random.ts';
 import { frozenFor } from './freeze.ts';
 
-/** A parent with more children is a factory; its holder should ask for tokens of its own. */
+/**
+ * Bounds the children of one token. A holder that needs more should ask for its own root tokens.
+ */
 const CHILDREN_PER_TOKEN_MAX = 10_000;
 
 export async function issueToken(parts: ServiceParts, ask: Ask): Promise<IssueAnswer> {
@@ -99,7 +111,8 @@ function rootAuthority(
     depth: 0,
     max_delegation_depth: request.max_delegation_depth ?? config.max_delegation_depth,
     session_id: session,
-    // The default yields to a shorter maximum: keys are retired by the longest lifetime there is.
+    // The default is cut to the configured maximum, because keys are retired after the longest
+    // lifetime.
     expires_at: expiryOf(
       Math.min(request.ttl_hours ?? TTL_HOURS_DEFAULT, config.max_ttl_hours),
       store.now(),
@@ -137,7 +150,7 @@ async function issueChild(
   return answer;
 }
 
-/** What became of the parent between the first look and the insertion. */
+/** Failures for a parent that changed between the first look and the insertion. */
 const LOST = {
   parent_unknown: (parent: TokenRecord) => notTheirs(parent.token_id),
   parent_altered: (parent: TokenRecord) => notTheirs(parent.token_id),
@@ -151,7 +164,7 @@ const LOST = {
     ),
 } as const;
 
-/** A token to delegate from, with the tokens above it. */
+/** A token to delegate from, with its lineage. */
 interface Parent {
   readonly token: TokenRecord;
   /** Root first, the token itself last. */
@@ -160,7 +173,7 @@ interface Parent {
 
 /**
  * The token to delegate from: the presented one, or a stored one that belongs to the presented
- * identity. A foreign token is answered like one that does not exist.
+ * identity. The answer for a foreign token is the same as for an unknown one.
  */
 async function parentOf(
   parts: ServiceParts,
@@ -190,7 +203,7 @@ function notTheirs(parentId: string) {
   );
 }
 
-/** The stored row and the signed text of one authority. */
+/** The row and the signed text of a token. */
 function tokenOf(
   parts: ServiceParts,
   authority: Authority,
@@ -243,7 +256,7 @@ function issuanceEntry(parts: ServiceParts, caller: Caller, token: TokenRecord) 
   );
 }
 
-/** What could not be read back must not be signed: too long for a header, or nested too deep. */
+/** A token that could not be read back is not signed: too long for a header, or nested too deep. */
 function unreadableClaims(payload: Uint8Array) {
   if (payload.length > PAYLOAD_BYTES_MAX) {
     const detail = `Cannot issue a token: its claims take ${payload.length} bytes, ${PAYLOAD_BYTES_MAX} fit`;

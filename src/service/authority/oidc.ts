@@ -1,9 +1,9 @@
 /**
- * Identity providers: verifies the tokens of configured issuers, and nobody else's.
+ * Identity providers: verifies tokens of the configured issuers only.
  *
- * Keys come from the issuer's own discovery document and are kept: a token with an unknown key makes
- * us ask again at most once in half a minute, and an issuer that is down is done without for a day.
- * An external token proves who somebody is; it is never a delegation token.
+ * Keys come from the discovery document of the issuer and are cached. A token with an unknown key
+ * causes a new fetch, at most one in half a minute. While an issuer is down, its last keys are used
+ * for up to a day. An external token proves an identity; it is never a delegation token.
  *
  * @module
  */
@@ -23,19 +23,19 @@ import { readJson } from '../../domain/wire/json.ts';
 import type { Logger } from '../../log.ts';
 import type { OutboundAnswer, OutboundRequest } from './outbound.ts';
 
-/** Keys are asked for again after this, so that a withdrawn one is forgotten. */
+/** In milliseconds: keys are fetched again after this, so that a withdrawn key is dropped. */
 const FRESH_MS = 600_000;
 
-/** An unknown key or a failed fetch makes us ask again, but never more often than this. */
+/** In milliseconds: the shortest time between two fetches. */
 const REFETCH_MIN_MS = 30_000;
 
-/** How long the last keys serve while the issuer is down. */
+/** In milliseconds: how long the last keys are used while the issuer is down. */
 const STALE_MAX_MS = 86_400_000;
 
 const FETCH_TIMEOUT_MS = 5_000;
 const DOCUMENT_BYTES_MAX = 262_144;
 
-/** Of an issuer's own words in a log line: enough to see a missing slash. */
+/** Characters of a foreign issuer name in a log line: enough to see a missing slash. */
 const SHOWN_LENGTH_MAX = 200;
 
 const TOKEN_LENGTH_MAX = 8_192;
@@ -43,13 +43,13 @@ const TOKEN_LENGTH_MAX = 8_192;
 const COMPACT = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 
 export interface ExternalIdentities {
-  /** The principal behind an external token; `undefined` when no configured issuer signed it. */
+  /** The principal of an external token; `undefined` when no configured issuer made it. */
   principal(bearer: string): Promise<string | undefined>;
 }
 
 type CallOut = (request: OutboundRequest) => Promise<OutboundAnswer>;
 
-/** `call` is how issuers are asked. */
+/** `call` sends the requests to issuers. */
 export function createExternalIdentities(
   issuers: readonly OidcIssuer[],
   now: () => Date,
@@ -74,7 +74,7 @@ export function createExternalIdentities(
   };
 }
 
-/** Which issuer a text says it is from. Says nothing about whether that is true. */
+/** The issuer that a text claims. Nothing is verified yet. */
 function claimedIssuer(bearer: string): string | undefined {
   if (bearer.length > TOKEN_LENGTH_MAX || !COMPACT.test(bearer)) return undefined;
   try {
@@ -101,7 +101,7 @@ async function verifiedClaims(
     });
   const { payload, protectedHeader } = await withKeys(keys, verify).catch((error: unknown) => {
     if (error instanceof Refusal) throw error;
-    // Not only the library's own: a key of the issuer that is too short or no key is a TypeError.
+    // Covers all errors: an issuer key that is too short or malformed causes a TypeError.
     throw new Refusal(unusable(reasonOf(error)), { cause: error });
   });
   const why = unfitToken({ typ: protectedHeader.typ, claims: payload }, rules, now());
@@ -109,7 +109,7 @@ async function verifiedClaims(
   return payload;
 }
 
-/** Tries the keys we have; a key we do not know is worth one more look at the issuer's. */
+/** Verifies with the cached keys, and once more with newer ones when the key is unknown. */
 async function withKeys<Result>(
   keys: IssuerKeys,
   verify: (keySet: KeySet) => Promise<Result>,
@@ -128,9 +128,11 @@ async function withKeys<Result>(
 type KeySet = ReturnType<typeof createLocalJWKSet>;
 
 interface IssuerKeys {
-  /** Fresh keys, or the last ones while the issuer is down and they are not too old. */
+  /** Fresh keys, or the last ones while the issuer is down, up to their maximum age. */
   current(): Promise<KeySet>;
-  /** Keys fetched after the tried ones: just now, unless the last fetch was a moment ago. */
+  /**
+   * Keys that were fetched after the tried ones. Fetches them, unless the last fetch was recent.
+   */
   newerThan(tried: KeySet): Promise<KeySet | undefined>;
 }
 
@@ -145,7 +147,7 @@ function issuerKeys(issuer: string, { now, log, fetch }: KeySource): IssuerKeys 
   let triedAt = Number.NEGATIVE_INFINITY;
   let underWay: Promise<void> | undefined;
 
-  /** One fetch at a time, and none sooner than the interval after the last. */
+  /** Runs one fetch at a time, and none before the interval has passed. */
   function refetch(): Promise<void> {
     if (underWay !== undefined) return underWay;
     if (now().getTime() - triedAt < REFETCH_MIN_MS) return Promise.resolve();
@@ -174,14 +176,14 @@ function issuerKeys(issuer: string, { now, log, fetch }: KeySource): IssuerKeys 
       );
     },
     async newerThan(tried) {
-      // Somebody else may have fetched them while the tried ones were being tried.
+      // Another call may have fetched them in the meantime.
       if (held?.keySet === tried) await refetch();
       return held?.keySet === tried ? undefined : held?.keySet;
     },
   };
 }
 
-/** Only a whole answer counts: a malformed set does not take the place of one that works. */
+/** Rejects a malformed key set, so that it never replaces a working one. */
 async function fetchKeys(rules: OidcIssuer, call: CallOut): Promise<KeySet> {
   const base = rules.issuer.replace(/\/$/, '');
   const ask = (url: string) => fetchJson(url, insideHosts(rules), call);
@@ -195,7 +197,9 @@ async function fetchKeys(rules: OidcIssuer, call: CallOut): Promise<KeySet> {
   return createLocalJWKSet({ keys } as JSONWebKeySet);
 }
 
-/** An operator who writes a loopback or inside address means it; a name has to be allowed. */
+/**
+ * A loopback or inside address in the configuration is allowed. A host name needs `inside_hosts`.
+ */
 function insideHosts({ issuer, inside_hosts }: OidcIssuer): string[] {
   const host = bareHost(new URL(issuer));
   return isIP(host) !== 0 || host === 'localhost' ? [...inside_hosts, host] : [...inside_hosts];

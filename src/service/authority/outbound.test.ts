@@ -25,7 +25,7 @@ async function asked(listener: RequestListener, call: Partial<OutboundRequest> =
   return callOut(system, { ...BOUNDS, url, ...call }).finally(close);
 }
 
-test('callOut() gives the status and the whole body', async () => {
+test('callOut() returns the status and the whole body', async () => {
   const { status, body } = await asked((_, response) => {
     response.statusCode = 201;
     response.write('a');
@@ -50,7 +50,7 @@ test('callOut() sends method, headers and body', async () => {
   assert.equal(body.toString(), 'POST test writ hello');
 });
 
-test('callOut() passes a body of exactly the bound and refuses one byte more', async () => {
+test('callOut() accepts a body of exactly the bound and refuses one byte more', async () => {
   const { body } = await asked((_, response) => response.end('x'.repeat(1_000)));
 
   assert.equal(body.length, 1_000);
@@ -84,7 +84,7 @@ for (const [what, listener] of [
   ['a server that never answers', () => undefined],
   ['a body that never ends', (_, response) => void response.write('x')],
 ] satisfies [string, RequestListener][]) {
-  test(`callOut() gives up ${what}`, async () => {
+  test(`callOut() times out on ${what}`, async () => {
     await assert.rejects(asked(listener, { timeoutMs: 50 }), /: no answer in 50 ms$/);
   });
 }
@@ -100,7 +100,7 @@ test('callOut() does not follow a redirect', async () => {
   assert.deepEqual(paths, ['/x']);
 });
 
-test('callOut() rejects when the connection breaks, before and amid the answer', async () => {
+test('callOut() rejects when the connection breaks before or during the answer', async () => {
   await assert.rejects(
     asked((request) => request.socket.destroy()),
     /^Error: Cannot call 127/,
@@ -154,7 +154,7 @@ test('callOut() refuses a name when one of its addresses is inside', async () =>
   );
 });
 
-test('callOut() connects to the very address it has checked', async () => {
+test('callOut() connects to the address it has checked', async () => {
   let lookups = 0;
   const { port, close } = await serving((_, response) => response.end('here'));
   const answer = await callOut(system, {
@@ -163,7 +163,7 @@ test('callOut() connects to the very address it has checked', async () => {
     insideHosts: ['localhost'],
     resolve(_, __, done) {
       lookups += 1;
-      // A second question would be answered differently, as a rebinding name does.
+      // A second lookup gets another address, as with DNS rebinding.
       done(null, [{ address: lookups === 1 ? '127.0.0.1' : '192.0.2.1', family: 4 }]);
     },
   });
@@ -199,7 +199,7 @@ const OUTSIDE = [
   ...['128.0.0.1', '169.253.255.255', '172.15.255.255', '172.32.0.0', '192.167.255.255'],
   ...['192.169.0.0', '223.255.255.255', '::ffff:1.1.1.1', '2606:4700::1111', '2a00::1'],
 ];
-test('isInside() knows the ranges that lead inside, in every spelling', () => {
+test('isInside() recognises inside ranges in every spelling', () => {
   for (const address of INSIDE) assert.equal(isInside(address), true, address);
   for (const address of OUTSIDE) assert.equal(isInside(address), false, address);
 });

@@ -1,8 +1,9 @@
 /**
- * Outbound requests: the only way this service calls another.
+ * Outbound requests: every request of this service to another one goes through here.
  *
- * Every address is checked at the moment of connecting, so a name that resolves to an inside address
- * is refused whatever it resolved to before. No redirects, bounded in size and time.
+ * The address is checked when the connection is made. So a name that resolves to an inside address
+ * is refused, whatever it resolved to before. Redirects are not followed. Size and time are
+ * bounded.
  *
  * @module
  */
@@ -21,13 +22,13 @@ export interface OutboundRequest {
   readonly body?: string | Uint8Array;
   readonly timeoutMs: number;
   readonly bytesMax: number;
-  /** Hosts that an operator named by an inside address, or allowed to have one. */
+  /** Hosts that may have an inside address: an operator named that address or allowed the name. */
   readonly insideHosts: readonly string[];
-  /** How names become addresses, when not as the system does it. */
+  /** Resolves names; by default as the system does. */
   readonly resolve?: Resolve | undefined;
 }
 
-/** What is used of the system's own. */
+/** The part of `dns.lookup` that is used. */
 type Resolve = (
   hostname: string,
   options: LookupAllOptions,
@@ -39,7 +40,7 @@ export interface OutboundAnswer {
   readonly body: Buffer;
 }
 
-/** Rejects with a message that says what was wrong; never with what the other side sent. */
+/** Rejects with a message about the fault, which never contains what the other side sent. */
 export async function callOut(
   platform: Pick<Platform, 'after' | 'cancel'>,
   call: OutboundRequest,
@@ -51,7 +52,7 @@ export async function callOut(
   return exchange(platform, url, call);
 }
 
-/** One request and its whole answer, or the first thing that went wrong. */
+/** Sends one request. Resolves with the whole answer, or rejects at the first fault. */
 function exchange(
   { after, cancel }: Pick<Platform, 'after' | 'cancel'>,
   url: URL,
@@ -93,17 +94,17 @@ function exchange(
   });
 }
 
-/** Reachable only from inside: this machine, its network, and what is reserved. */
+/** Whether an address is on this machine, in its network or reserved. */
 export function isInside(address: string): boolean {
   const family = isIP(address);
-  // An IPv4 address in its IPv6 spelling (::ffff:0:0/96) is judged by the IPv4 ranges.
+  // An IPv4-mapped IPv6 address (::ffff:0:0/96) is judged by the IPv4 ranges.
   return family === 0 || INSIDE.check(address, family === 6 ? 'ipv6' : 'ipv4');
 }
 
 function refusedAddress(url: URL, insideHosts: readonly string[]): string | undefined {
   const host = bareHost(url);
   const allowed = insideHosts.includes(host);
-  // What is not encrypted may not leave this machine: whoever is on the way could change it.
+  // Plain HTTP may not leave this machine: others on the path could change it.
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && allowed && isLoopback(host))) {
     return `Cannot call ${url.host || `"${shown(url.href)}"`}: expected https`;
   }
@@ -113,7 +114,7 @@ function refusedAddress(url: URL, insideHosts: readonly string[]): string | unde
   return undefined;
 }
 
-/** The other side may have written it, and a log line has to stay one. */
+/** Shortens text that the other side may have written, for a log line. */
 function shown(text: string): string {
   return text.slice(0, SHOWN_LENGTH_MAX);
 }
@@ -149,7 +150,7 @@ function insideRanges(): BlockList {
     ['192.168.0.0', 16, 'ipv4'],
     ['198.18.0.0', 15, 'ipv4'],
     ['224.0.0.0', 3, 'ipv4'],
-    // The next ones carry an IPv4 address inside, so they can lead to any of the above.
+    // The next ranges embed an IPv4 address, so they can lead to any range above.
     ['::', 96, 'ipv6'],
     ['64:ff9b::', 96, 'ipv6'],
     ['64:ff9b:1::', 48, 'ipv6'],

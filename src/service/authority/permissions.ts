@@ -1,8 +1,8 @@
 /**
- * Permissions: what a token may do, what stands in the way, and what would lift it.
+ * Permissions: what a token may do, what prevents the rest, and what would lift that.
  *
- * Applies the very rules of invocation to every capability, so the two agree on everything that needs
- * only the token, its budget and the catalog.
+ * Applies the rules of invocation to every capability. So both agree on everything that needs only
+ * the token, its budgets and the catalog.
  *
  * @module
  */
@@ -35,22 +35,28 @@ import { type TokenCaller, tokenCallerOf } from '../core/caller.ts';
 import { type Answer, type Ask, type Method, requestOf } from '../core/operations.ts';
 import type { ServiceParts } from '../core/parts.ts';
 
-/** Answers kept: a busy agent asks again and again. */
+/** Cached answers: a busy agent asks again and again. */
 const ANSWERS_MAX = 500;
 
-/** Characters of an answer that is kept: those of most catalogs have ten thousand. */
+/** Characters of a cached answer. Most catalogs need ten thousand. */
 const ANSWER_LENGTH_MAX = 50_000;
 
-/** Capabilities that are judged at once, in some milliseconds. A longer catalog is judged in slices. */
+/**
+ * Capabilities that are judged in one turn, in a few milliseconds. A longer catalog is judged in
+ * slices.
+ */
 const AT_ONCE_MAX = 100;
 
-/** An answer, and the state of the budgets that it was made from. */
+/** An answer, and the state of the budgets it was made from. */
 interface CachedAnswer {
   readonly state: string;
   readonly answer: Answer;
 }
 
-/** Besides the catalog an answer depends on the token's row and on its budgets: it is made once of them. */
+/**
+ * An answer depends on the catalog, the row of the token and its budgets. It is cached until one
+ * changes.
+ */
 export function createPermissions(parts: ServiceParts): Method {
   const answers = createRecent<TokenRecord, CachedAnswer>(ANSWERS_MAX);
 
@@ -99,7 +105,7 @@ function permissionsOf(parts: ServiceParts, caller: TokenCaller): PermissionsAns
   return answer;
 }
 
-/** Judges one capability, and puts it where it belongs. */
+/** Judges one capability and adds it to the matching list. */
 function addTo(
   answer: PermissionsAnswer,
   parts: ServiceParts,
@@ -117,7 +123,7 @@ function addTo(
   else answer.denied.push({ ...denied(disclosed) });
 }
 
-/** The first rule that invoking would fail, in the order of invocation. */
+/** The first rule that an invocation would fail, in its order. */
 function obstacle({ token, loaded }: TokenCaller, whole: Whole): Failure | undefined {
   const [capability] = whole;
   return (
@@ -127,7 +133,7 @@ function obstacle({ token, loaded }: TokenCaller, whole: Whole): Failure | undef
   );
 }
 
-/** A price that a required binding will pin is not known yet, and no obstacle. */
+/** A price that a required binding will pin is still unknown, and does not restrict. */
 function pendingPrice({ cost, requires_binding }: Capability) {
   return cost?.certainty === 'estimated' && requires_binding?.length ? 'pending' : undefined;
 }
@@ -183,7 +189,7 @@ function available(caller: TokenCaller, capability: Capability): AvailableCapabi
   };
 }
 
-/** Everything that will bound a call, so that an agent can plan before it acts. */
+/** Everything that bounds a call, so that an agent can plan. */
 function constraintsOf({ token, loaded }: TokenCaller, capability: Capability): JsonObject {
   const budgets = budgetsOf(loaded);
   const { budget } = token;

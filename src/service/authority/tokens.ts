@@ -1,8 +1,8 @@
 /**
- * Stored tokens: ending them, and looking at them.
+ * Stored tokens: revokes and shows them.
  *
- * Whoever holds a token or one above it, the root principal, and operators. A token that is none of
- * the caller's business is answered like one that does not exist.
+ * The holder of a token or of one above it, the root principal and operators may do so. Any other
+ * caller gets the same answer as for an unknown token.
  *
  * @module
  */
@@ -20,7 +20,7 @@ import { actEntry } from '../core/entries.ts';
 import { type Ask, requestOf } from '../core/operations.ts';
 import type { ServiceParts } from '../core/parts.ts';
 
-/** Enough to look around; the count tells how many there are. */
+/** Children shown in one view. `children_count` has the total. */
 const CHILDREN_SHOWN_MAX = 100;
 
 export async function revokeToken(parts: ServiceParts, ask: Ask): Promise<RevokeAnswer> {
@@ -46,8 +46,9 @@ export async function revokeToken(parts: ServiceParts, ask: Ask): Promise<Revoke
 }
 
 /**
- * The token and what lived below it. Counted after the revocation, which so takes the same time however
- * many tokens it ends, and in slices, without a place: the answer reports an effect.
+ * Counts the token and the living tokens below it. The count runs after the revocation, so that a
+ * revocation takes the same time however many tokens it ends. It runs in slices without a place,
+ * because the answer reports an effect and must not be refused.
  */
 async function countEnded(
   { store, lane, log }: ServiceParts,
@@ -64,7 +65,7 @@ async function countEnded(
       await slices.turn();
     }
   } catch (error) {
-    // The token is revoked: a refusal would say that nothing happened.
+    // The token is already revoked, so a refusal would be wrong.
     log.warn({ err: error, token_id: id }, 'stopped counting what a revocation ended');
   }
   return ended;
@@ -89,9 +90,10 @@ async function describe(
 }
 
 /**
- * A token proves what it is, not whose name it carries: an agent can name anybody but a human as the
- * subject of a child and keep the text. So a token stands above what descends from it, and only a
- * bootstrap credential, or a root token of the root principal itself, speaks for a principal.
+ * Whether a caller stands above a token. A token proves its lineage, not its name: an agent can
+ * name any non-human subject for a child and use that child itself. So a token stands above its
+ * descendants. Only a bootstrap credential, or a root token of the root principal itself, acts for
+ * a principal by name.
  */
 function isAbove(caller: Caller, { token, lineage }: TokenDescription): boolean {
   if (caller.kind === 'identity') {

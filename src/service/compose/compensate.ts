@@ -1,9 +1,9 @@
 /**
  * Compensation: undoes the completed transactional steps of a composed call, the last one first.
  *
- * Runs on the authority of the original admission, also after a revocation, and each one once: it is
- * claimed before it runs. One that fails keeps no other from being run; one that was interrupted is
- * not run again, since nobody knows how far it came. Both are told.
+ * A compensation uses the authority of the original admission, even after a revocation. It is
+ * claimed before it runs, so each runs once. A failed compensation does not stop the others. An
+ * interrupted one is not run again, because its effect is unknown. Entries record both.
  *
  * @module
  */
@@ -20,7 +20,7 @@ import { resolvedParameters } from '../invoke/inputs.ts';
 import { costAndOverrun, lateSettlement } from '../invoke/late.ts';
 import { claimStep, recordStep, stepIds, type Whole } from './trail.ts';
 
-/** Runs whatever is due and has not been claimed before. */
+/** Runs every compensation that is due and not yet claimed. */
 export async function compensate(parts: ServiceParts, whole: Whole): Promise<void> {
   const { capabilities } = parts.definition.catalog;
   const due = dueCompensations(
@@ -59,14 +59,14 @@ async function compensateStep(
     failure_type: done.failure?.type,
   };
   const { failure, bindings } = done;
-  // Nothing is reserved for a compensation, so whatever it reports is more.
+  // Nothing is reserved for a compensation, so any cost it reports is an overrun.
   const { detail, overrun } = costAndOverrun(parts, { ids, caller }, done, { capability });
   const ending = { step, capability, ids, failure, detail };
   await recordStep(parts, whole, ending, { bindings, overrun });
   lateSettlement(parts, { ids, caller, capability, rates: [] }, done);
 }
 
-/** Whatever keeps it from running is how it ended. */
+/** Runs the handler. An error before it becomes the outcome. */
 async function performed(
   parts: ServiceParts,
   { call: { caller } }: Whole,

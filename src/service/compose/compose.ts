@@ -1,9 +1,11 @@
 /**
  * Composition: runs the steps of a composed call in place of a handler.
  *
- * The call was checked, admitted and charged as one; here its steps run in order, until one does not
- * complete or finds nothing, and then the declared policies say how the whole ends. However it ends,
- * what it cost is what the steps took.
+ * The call is checked, admitted and charged as one before this file runs. Here the steps run in
+ * order (`step.ts`) until one does not complete or finds nothing. The declared policies then decide
+ * how the call ends; `compensate.ts` undoes completed steps where the policy requires it.
+ * `trail.ts` records each step in the store. When the process dies, `resume.ts` finishes the call
+ * from that record. A call whose outcome is known costs what its steps cost.
  *
  * @module
  */
@@ -38,13 +40,14 @@ export async function runComposition(
   try {
     return await composedDone(parts, whole, await runSteps(parts, whole, work));
   } catch (error) {
-    // Without an admission nothing had an effect: the caller is told as of any other call.
+    // A call that was not admitted had no effect, so a store failure is reported as for any other
+    // call.
     if (whole.operationId === undefined && isStoreFailure(error)) throw error;
     return brokenOff(parts, whole, error);
   }
 }
 
-/** How far a composed call came. */
+/** How far a composed call came: its result, or the failure that stopped it. */
 export type Reached =
   | { readonly result: JsonObject }
   | {
@@ -54,7 +57,7 @@ export type Reached =
       readonly needsApproval?: boolean | undefined;
     };
 
-/** Applies the policies to how far the call came. */
+/** Applies the policies and makes the outcome of the call. */
 export async function composedDone(
   parts: ServiceParts,
   whole: Whole,
@@ -72,7 +75,7 @@ export async function composedDone(
     effects: (name) => parts.definition.catalog.capabilities.get(name)?.side_effect.type,
   });
   return {
-    // Who is only asked for approval is not charged: the reads before it run again with the grant.
+    // A call that stops for approval is not charged: its reads run again with the grant.
     outcome: reached.needsApproval ? 'no_effect' : outcome,
     failure: found,
     reported: reportedBy(whole),
@@ -91,7 +94,7 @@ async function runSteps(
   for (const [index, declared] of steps.entries()) {
     if (deadline.hasPassed) return outOfTime(whole, declared);
     const ran = await runStep(parts, whole, declared, deadline).catch((error) => {
-      // Nothing begins after the deadline: by then the call may be closed in the store.
+      // No step begins after the deadline: the call may be closed in the store by then.
       if (error instanceof StepRefused && deadline.hasPassed) return undefined;
       throw error;
     });
@@ -112,7 +115,7 @@ async function runSteps(
   return { result: composedOutput(whole.composition, flowOf(whole)) };
 }
 
-/** How the whole ends early because a step found nothing. */
+/** The early end of a call in which a step found nothing. */
 export function emptied(
   { call }: Whole,
   declared: CompositionStep,
@@ -131,7 +134,10 @@ function reportedBy(whole: Whole): Charge | undefined {
   return currency === undefined ? undefined : { currency, amount: drawnBy(whole) };
 }
 
-/** The store is away and the service stops, or the call is in other hands, or this is a defect. */
+/**
+ * The store is unavailable and the service stops, or another process took the call over, or this is
+ * a defect.
+ */
 function brokenOff({ log }: ServiceParts, whole: Whole, error: unknown): Done {
   const isAbandoned = error instanceof CallLost || isStoreFailure(error);
   const { invocation_id } = whole.call.ids;

@@ -1,10 +1,10 @@
 /**
- * Going on with composed calls whose process died: what ran is known from the trail, and the policy of
- * the whole says what follows.
+ * Finishes composed calls whose process died. The trail shows what ran, and the policy of the call
+ * decides what follows.
  *
- * No step is begun any more. A call all of whose steps completed has completed; one that is to be
- * compensated is, each step once; anything else is closed as of unknown outcome, with a list of what
- * ran. A step, or a compensation, that was interrupted is never run again.
+ * No further step begins. A call whose steps all completed is completed. A call with the policy
+ * `compensate` is compensated, each step once. Any other call is closed with an unknown outcome and
+ * the list of its steps. An interrupted step or compensation is never run again.
  *
  * @module
  */
@@ -35,7 +35,7 @@ import { listed, recordStep, type Whole } from './trail.ts';
 
 type Timing = Pick<RecoveryOptions, 'intervalMs' | 'silentMs'>;
 
-/** Looks for abandoned calls as often as this process says that it lives. */
+/** Looks for abandoned calls at the interval of the heartbeat. */
 export function startResuming(parts: ServiceParts, timing: Timing = {}): Repeated {
   const { intervalMs = HEARTBEAT_MS, silentMs = SILENT_MS } = timing;
   const onError = (error: unknown) =>
@@ -46,9 +46,9 @@ export function startResuming(parts: ServiceParts, timing: Timing = {}): Repeate
 }
 
 /**
- * One call that cannot be gone on with keeps no other from it. It is given back when all were tried,
- * so that the next pass, here or elsewhere, tries it again: else its money would stay reserved for as
- * long as this process lives.
+ * Resumes all abandoned calls. A call that fails does not stop the others. It is given back at the
+ * end, so that the next pass, in this or another process, tries it again. Otherwise its money would
+ * stay reserved while this process lives.
  */
 async function resumeAll(parts: ServiceParts, silentMs: number): Promise<void> {
   const { store, instanceId } = parts;
@@ -65,7 +65,7 @@ async function resumeAll(parts: ServiceParts, silentMs: number): Promise<void> {
   }
 }
 
-/** False when the call is still open. */
+/** Resumes one call. False when the call is still open. */
 async function resume(parts: ServiceParts, adopted: AdoptedComposition): Promise<boolean> {
   const { intent } = adopted;
   const facts = { invocation_id: intent.invocation_id, capability: intent.capability };
@@ -112,7 +112,7 @@ async function callOf(
   };
 }
 
-/** Ends what was interrupted, then lets the policies decide. */
+/** Ends interrupted steps, then applies the policies. */
 async function goOn(
   parts: ServiceParts,
   call: AdoptedCall,
@@ -120,7 +120,7 @@ async function goOn(
 ): Promise<Done> {
   const { capability } = call;
   const composition = capability?.composition;
-  // A newer version of the service may have no such composition: then nobody knows what to undo.
+  // A newer version of the service may lack this composition. Then it is unknown what to undo.
   if (!capability || !composition) return unknownEnd();
   const whole: Whole = {
     call: { ...call, capability, charge: intent.charge },
@@ -145,7 +145,7 @@ function unknownEnd(): Done {
   return { outcome: 'indeterminate', failure: failure('outcome_unknown', detail), bindings: [] };
 }
 
-/** Nobody knows how far it came; but what only reads has changed nothing. */
+/** Records an interrupted step: no effect for a read, an unknown outcome for anything else. */
 async function endInterrupted(parts: ServiceParts, whole: Whole, begun: StepRecord): Promise<void> {
   const capability = capabilityOf(parts.definition, begun.capability);
   if (!capability) throw new Error(`Cannot end "${begun.step_id}": no "${begun.capability}"`);
@@ -165,7 +165,7 @@ async function endInterrupted(parts: ServiceParts, whole: Whole, begun: StepReco
   await recordStep(parts, whole, { step, capability, ids, failure: found }, { bindings: [] });
 }
 
-/** How far the trail shows that the steps came. Once one was undone, the whole cannot complete. */
+/** How far the steps came, by the trail. After a compensation the call cannot complete. */
 function reachedBy(whole: Whole): Reached {
   const { trail, composition, call } = whole;
   const stopped = (id: string): Reached => {
@@ -183,7 +183,7 @@ function reachedBy(whole: Whole): Reached {
   return { result: composedOutput(composition, flowOf(whole)) };
 }
 
-/** Closes the call, or tells of it later where it was closed as unknown while it still ran. */
+/** Closes the call. A call that was closed as unknown while it ran gets a later entry. */
 async function close(
   parts: ServiceParts,
   call: AdoptedCall,
@@ -192,7 +192,8 @@ async function close(
 ): Promise<void> {
   if (!adopted.isSettled) {
     if (await settled(parts, call, adopted, done)) return;
-    // A lease was lost to another call, so nothing may be claimed; or it was closed meanwhile.
+    // The lease was lost to another call, so only an unknown outcome may be recorded; or the call
+    // was closed.
     const { steps } = done;
     if (await settled(parts, call, adopted, { ...unknownEnd(), steps })) return;
   }
@@ -230,11 +231,11 @@ async function settled(
   return (await parts.settler.insist(() => parts.store.settle(settlement))) === 'settled';
 }
 
-/** Nobody knows what an unknown outcome cost, so it stays charged in full. */
+/** The cost of an unknown outcome is unknown, so the full amount stays charged. */
 function endingOf({ intent }: AdoptedComposition, done: Done): Ending {
   const { outcome, result, failure: found, reported, steps } = done;
   const { charge } = intent;
-  // Steps drew from what was reserved, whatever currency a newer version of the service prices in.
+  // Steps spent from the reserved amount, even if a newer version prices in another currency.
   const known = charge && { ...charge, amount: reported?.amount ?? charge.amount };
   return {
     state: outcome === 'no_effect' ? 'failed' : outcome,

@@ -1,8 +1,10 @@
 /**
- * One step of a composed call: prepared like a call of its own, run by its own handler, recorded.
+ * One step of a composed call: prepared like a call of its own, run by its own handler, and
+ * recorded.
  *
- * A step has its own inputs, bindings and price, and no authority of its own: who may run it was
- * decided before the first one began, and what it costs comes out of what was reserved for the whole.
+ * A step has its own inputs, bindings and price. It has no authority of its own: the checks of the
+ * whole call covered all steps, and the cost of a step is taken from the amount reserved for the
+ * whole.
  *
  * @module
  */
@@ -67,7 +69,7 @@ export async function runStep(
   const { caller } = whole.call;
   const call = { ids, caller };
   const done = await runHandler(parts, call, workOf(parts, whole, capability, ready), { deadline });
-  // A step that reports more than was left for it takes what was left.
+  // A step that reports more than was left is charged what was left.
   const settled = costAndOverrun(parts, call, done, { capability, checked: ready.charge });
   const step = endedStep(claimed, done, settled.cost);
   const rollback = rollbackOf(parts, caller, capability, step);
@@ -80,7 +82,7 @@ export async function runStep(
   return { step, failure: done.failure, needsApproval: done.needsApproval };
 }
 
-/** What the paths of the next step, or of the result, are read from. */
+/** The data that paths of later steps and of the result read. */
 export function flowOf({ call, trail }: Whole) {
   const outputs = trail.flatMap(({ role, step_id, output }): [string, JsonObject][] =>
     role === 'step' && output ? [[step_id, output]] : [],
@@ -88,7 +90,7 @@ export function flowOf({ call, trail }: Whole) {
   return { input: call.parameters, outputs: new Map(outputs) };
 }
 
-/** Says that the step needs the approval of the whole, which has none. */
+/** A step needs an approval that the whole call does not have. */
 class ApprovalMissing extends Error {
   override readonly name = 'ApprovalMissing';
 }
@@ -97,7 +99,7 @@ function approvalMissing({ id }: CompositionStep): Failure {
   return failure('approval_required', `Cannot run step "${id}": a person must approve it first`);
 }
 
-/** The rules of a call, but for those that the whole has passed. */
+/** The rules of a call, except those that the whole call has passed. */
 async function prepare(
   parts: ServiceParts,
   whole: Whole,
@@ -125,7 +127,7 @@ async function prepare(
   return prepared;
 }
 
-/** Handles may have been pinned by an earlier step, so they are looked up now. */
+/** Loads bindings now, because an earlier step may have issued them. */
 async function boundBy(
   { store }: ServiceParts,
   { call: { caller, grant } }: Whole,
@@ -137,7 +139,7 @@ async function boundBy(
   const bindingIds = handlesOf(capability, sent);
   const { bindings } = await store.load({ tokenId: caller.token.token_id, bindingIds });
   const loaded = { ...caller.loaded, bindings };
-  // What was fresh when the approval was asked for is fresh enough for what was approved.
+  // Bindings that were fresh when the approval was requested stay valid for the approved call.
   const asked = grant && (await store.loadApproval(grant.approval_request_id));
   return { caller: { ...caller, loaded }, boundAt: asked?.created_at ?? now };
 }
@@ -157,7 +159,7 @@ function workOf(
     bound,
     approval: call.grant ? 'granted' : unapproved,
     failureTypes: capability.failure_types,
-    // A step's own events are not the whole's.
+    // Progress events of a step are not sent to the caller of the whole.
     progress: async () => undefined,
   };
 }

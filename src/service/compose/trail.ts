@@ -1,9 +1,9 @@
 /**
- * The trail of a composed call: what each step did, kept before the next one begins.
+ * The trail of a composed call: the store has what each step did before the next one begins.
  *
- * A step is claimed in the store before it runs and recorded, with its entry, before anything follows
- * from it. So whoever has to go on after a crash knows what ran, and nothing runs twice. A call that
- * only reads has nothing to go on with: its steps leave their entries and no trail.
+ * A step is claimed in the store before it runs. It is recorded, with its entry, before anything
+ * follows from it. So after a crash another process knows what ran, and no step runs twice. A call
+ * that only reads needs no recovery: its steps leave entries and no trail.
  *
  * @module
  */
@@ -27,33 +27,33 @@ import type { ServiceParts } from '../core/parts.ts';
 import { newInvocationId } from '../core/random.ts';
 import type { StepView } from '../invoke/handler.ts';
 
-/** What of a composed call its steps need to know. */
+/** The part of a composed call that its steps use. */
 type WholeCall = Pick<
   CheckedCall,
   'ids' | 'caller' | 'capability' | 'parameters' | 'charge' | 'grant'
 >;
 
-/** One composed call under way. */
+/** A composed call in progress. */
 export interface Whole {
   readonly call: WholeCall;
   readonly composition: Composition;
-  /** Absent where the call was not admitted, because it only reads. */
+  /** Absent when the call was not admitted, because it only reads. */
   readonly operationId?: string | undefined;
-  /** What has begun so far, and how it ended, in that order. */
+  /** The steps so far, in order, with their outcomes. */
   readonly trail: StepRecord[];
 }
 
-/** Another process has taken the call over: nothing more may be done about it here. */
+/** Another process took the call over, so this process must stop working on it. */
 export class CallLost extends Error {
   override readonly name: string = 'CallLost';
 }
 
-/** So has a step that may not begin; or the call was closed meanwhile, at its deadline. */
+/** The store refused to begin a step: the call was taken over, or closed at its deadline. */
 export class StepRefused extends CallLost {
   override readonly name = 'StepRefused';
 }
 
-/** The ids of one more step of the call. */
+/** The ids of a new step. */
 export function stepIds({ platform }: ServiceParts, { call, composition }: Whole): InvocationIds {
   const { task_id, invocation_id } = call.ids;
   const lineage = composition.audit_policy.parent_task_lineage && task_id !== undefined;
@@ -64,7 +64,7 @@ export function stepIds({ platform }: ServiceParts, { call, composition }: Whole
   };
 }
 
-/** Must be awaited before the step runs. */
+/** Claims a step. Must be awaited before the step runs. */
 export async function claimStep(parts: ServiceParts, whole: Whole, step: BegunStep): Promise<void> {
   if (whole.operationId !== undefined) {
     const claimed = await parts.settler.insist(() => parts.store.beginStep(step, parts.instanceId));
@@ -79,42 +79,42 @@ export interface StepEnding {
   readonly ids: InvocationIds;
   readonly failure?: Failure | undefined;
   readonly isRefused?: boolean | undefined;
-  /** What the entry says besides. */
+  /** More facts for the entry. */
   readonly detail?: JsonObject | undefined;
 }
 
-/** Must be awaited before anything follows from what the step did. */
+/** Records the end of a step. Must be awaited before anything follows from it. */
 export async function recordStep(
   parts: ServiceParts,
   whole: Whole,
   ending: StepEnding,
-  kept: Omit<KeptWithStep, 'entry'>,
+  results: Omit<KeptWithStep, 'entry'>,
 ): Promise<void> {
   const { step } = ending;
   const place = whole.trail.findIndex(({ invocation_id }) => invocation_id === step.invocation_id);
   if (place >= 0) whole.trail[place] = step;
   else whole.trail.push(step);
-  const entry = hasEntry(whole, step, kept) ? stepEntry(parts, whole, ending) : undefined;
+  const entry = hasEntry(whole, step, results) ? stepEntry(parts, whole, ending) : undefined;
   if (whole.operationId === undefined || ending.isRefused) {
     const entries = entry ? [entry] : [];
-    const append = () => parts.store.append(entries, kept.bindings, kept.overrun);
+    const append = () => parts.store.append(entries, results.bindings, results.overrun);
     await (whole.operationId === undefined ? append() : parts.settler.insist(append));
     return;
   }
-  const end = () => parts.store.endStep(step, parts.instanceId, { ...kept, entry });
+  const end = () => parts.store.endStep(step, parts.instanceId, { ...results, entry });
   if (await parts.settler.insist(end)) return;
-  // Whoever took the call over has told that nobody knows how this step ended. Now somebody does.
+  // The process that took the call over recorded an unknown outcome. This entry adds the real one.
   const late = stepEntry(parts, whole, ending, 'settlement');
-  await parts.settler.insist(() => parts.store.append([late], [], kept.overrun));
+  await parts.settler.insist(() => parts.store.append([late], [], results.overrun));
   throw new CallLost(`Cannot record step "${step.step_id}": the call was taken over`);
 }
 
-/** Minor units that the steps have taken so far. */
+/** The amount that the steps have cost so far, in minor units. */
 export function drawnBy({ trail }: Whole): bigint {
   return trail.reduce((sum, { drawn }) => sum + (drawn ?? 0n), 0n);
 }
 
-/** The trail as an entry tells it. */
+/** The trail as an entry shows it. */
 export function listed({ trail, call }: Whole): StepView[] {
   const currency = call.capability.cost?.financial?.currency;
   return trail.map(({ drawn, ...step }) => ({
@@ -128,7 +128,7 @@ export function listed({ trail, call }: Whole): StepView[] {
   }));
 }
 
-/** A compensation always has an entry of its own, and so has what cost more than was left for it. */
+/** A compensation and an overrun always have their own entry. */
 function hasEntry(
   { composition }: Whole,
   { role }: BegunStep,
@@ -161,7 +161,7 @@ function stepEntry(
   return endingEntry(parts, call, ending);
 }
 
-/** The money is the whole's, and told once, in its entry; here stands what the step took of it. */
+/** The entry of the whole call has the cost. Here is the share of the step. */
 function stepDetail({ call, trail }: Whole, step: EndedStep): JsonObject {
   const currency = call.capability.cost?.financial?.currency;
   const undone = trail.find(({ role, step_id }) => role === 'step' && step_id === step.step_id);

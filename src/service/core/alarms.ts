@@ -1,8 +1,9 @@
 /**
- * Alarms: things that an honest service never meets. Each is counted; the log tells of each once.
+ * Alarms: events that occur only when data was changed outside the service. Every alarm is counted.
+ * The log gets one line for each subject.
  *
- * A caller can make the service meet the same altered row as often as it likes, so a line in the log
- * is written for a subject that was not told of lately, while the counter counts every time.
+ * A caller can make the service read the same altered row again and again. So a recently logged
+ * subject is counted and not logged again.
  *
  * @module
  */
@@ -11,13 +12,13 @@ import { createRecent } from '../../domain/values/recent.ts';
 import type { Logger } from '../../log.ts';
 
 export interface Alarms {
-  /** `about` names what is wrong, for the log. */
+  /** `about` names the altered thing, for the log. */
   raise(alarm: string, about: Readonly<Record<string, string>>, message: string): void;
-  /** Tells of every alarm that is raised from now on. */
+  /** Calls the listener for every later alarm. */
   watch(listener: (alarm: string) => void): void;
 }
 
-/** Subjects that the log has told of. */
+/** Recently logged subjects to remember. */
 const RAISED_MAX = 1_000;
 
 export function createAlarms(log: Logger): Alarms {

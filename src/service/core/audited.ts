@@ -1,5 +1,6 @@
 /**
- * Acts of authority, each with its entry: done and told together, or refused and told.
+ * Acts of authority: each is recorded. A successful act writes its entry together with its effect,
+ * in the store. This file records the refused ones.
  *
  * @module
  */
@@ -16,16 +17,18 @@ import type { Ask } from './operations.ts';
 import type { ServiceParts } from './parts.ts';
 import { refuseWithheld } from './withheld.ts';
 
-/** What an act turned out to be about, for the entry of its refusal. Never what a caller made up. */
+/**
+ * What an act is about, for the entry of its refusal. Never contains text that the caller made up.
+ */
 interface About {
   capability?: string;
   approval_request_id?: string;
 }
 
 /**
- * Runs an act of a known caller. A refusal leaves an entry before the caller hears of it, and the
- * caller hears as much of it as its class is told. A token that has ended has an owner, so its
- * refusal is an entry too; whoever is not known leaves none.
+ * Runs an act of a known caller. Appends an entry for a refusal, then sends the caller as much
+ * detail as its class may see. An ended token still has an owner, so its refusal has an entry too.
+ * A refused unknown caller leaves no entry.
  */
 export async function audited<Known extends Caller, Result>(
   parts: ServiceParts,
@@ -51,7 +54,7 @@ export async function audited<Known extends Caller, Result>(
   }
 }
 
-/** The same without an entry, for questions that change nothing. */
+/** Like `audited`, but without an entry: for questions that change nothing. */
 export async function answered<Known extends Caller, Result>(
   parts: ServiceParts,
   judged: Judged<Known>,
@@ -81,7 +84,7 @@ function liveCaller<Known extends Caller>(judged: Judged<Known>): Known {
   return judged.caller;
 }
 
-/** A principal and those who act for it have a share each: neither uses up the other's. */
+/** A principal and its delegates have one share each, so that neither uses up the other. */
 function shareOf(caller: Caller): string {
   const { principal, root_principal } = caller;
   const isItself =
@@ -89,7 +92,10 @@ function shareOf(caller: Caller): string {
   return `${isItself ? 'own' : 'delegated'} ${root_principal}`;
 }
 
-/** Long work for a caller. One that waited may have lost its authority meanwhile: it is judged again. */
+/**
+ * Runs long work in the lane. A caller that waited may have lost its authority, so it is judged
+ * again.
+ */
 export function inLane<Result>(
   parts: ServiceParts,
   caller: Caller,

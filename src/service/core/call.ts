@@ -1,5 +1,5 @@
 /**
- * One invocation on its way: what is known of it so far, and the answer it becomes.
+ * One invocation: what the checks have found so far, its entry, and its answer.
  *
  * @module
  */
@@ -34,23 +34,26 @@ import type { TokenCaller } from './caller.ts';
 import { entryBy } from './entries.ts';
 import type { ServiceParts } from './parts.ts';
 
-/** Grows check by check. What is not known yet is absent. */
+/** Each check adds fields. A field that is not known yet is absent. */
 export interface Call {
   readonly ids: InvocationIds;
   caller?: TokenCaller | undefined;
   request?: InvokeRequest | undefined;
   capability?: Capability | undefined;
-  /** As they were resolved. */
+  /** The resolved parameters. */
   readonly parameters?: JsonObject | undefined;
   /** Digest of the resolved parameters. */
   parametersDigest?: string | undefined;
-  /** As the checks found it, or that what has become of the charge is not known. */
+  /**
+   * The budget as the checks found it, or `unsettled` when it is unknown whether the charge was
+   * made.
+   */
   budget?: BudgetContext | 'unsettled' | undefined;
-  /** What was checked, and is reserved by admission. */
+  /** The amount that the budget check passed and admission reserves. */
   readonly charge?: Charge | undefined;
-  /** The rate limits it was counted under. */
+  /** The rate limits that counted this call. */
   readonly rates: RateState[];
-  /** The approval that the call asked for or continues, and the grant it brought. */
+  /** The approval request that the call made or continues, and the grant it presents. */
   approvalRequestId?: string | undefined;
   approvalGrantId?: string | undefined;
 }
@@ -75,16 +78,19 @@ export interface Ending {
   readonly result?: JsonObject | undefined;
   readonly failure?: Failure | undefined;
   readonly cost?: Charge | undefined;
-  /** Only where the settlement says so: a caller may go on under another key. */
+  /** Set only when the settlement recorded no effect: the caller may retry under another key. */
   readonly effect?: 'none' | undefined;
   readonly entryType?: EntryType | undefined;
-  /** How it was told, where it was streamed. */
+  /** Set when the answer was streamed. */
   readonly streamed?: StreamSummary | undefined;
-  /** What the entry says besides what the capability declares. */
+  /** Facts for the entry, besides those that the capability declares as observed. */
   readonly detail?: JsonObject | undefined;
 }
 
-/** Starts a call with what can be echoed of it, whether or not the rest can be read. */
+/**
+ * Starts a call with the ids that the answer echoes, even if the rest of the request cannot be
+ * read.
+ */
 export function beginCall(input: unknown, rates: RateState[], invocation_id: string): Call {
   const ids: InvocationIds & Record<string, unknown> = { invocation_id };
   const sent = (typeof input === 'object' && input !== null ? input : {}) as typeof ids;
@@ -96,10 +102,10 @@ export function beginCall(input: unknown, rates: RateState[], invocation_id: str
   return { ids, rates };
 }
 
-/** What comes back as it was sent. */
+/** Fields that the answer echoes. */
 const ECHOED = Object.entries(InvocationIds.shape).filter(([field]) => field !== 'invocation_id');
 
-/** The one entry of an ended call. Only a call whose caller is known has one. */
+/** The entry of an ended call. Only a call with a known caller has one. */
 export function endingEntry(
   parts: ServiceParts,
   call: Call & { caller: TokenCaller },
@@ -109,7 +115,7 @@ export function endingEntry(
   const content = amended(ids, {
     entry_type: ending.entryType ?? 'invocation',
     capability: capability?.name ?? request?.capability,
-    // A dry run does nothing, whatever the capability would do.
+    // A dry run has no effect, whatever the capability does.
     event_class: eventClassOf(
       ending.entryType === 'dry_run' ? undefined : capability,
       ending.state === 'completed',
@@ -133,7 +139,10 @@ function entryDetail({ capability, parameters }: Call, { result, detail }: Endin
   return observed || detail ? { ...observed, ...detail } : undefined;
 }
 
-/** What the caller gets: as much of a failure as its class is told, and the receipt of the entry. */
+/**
+ * The answer: as much of a failure as the class of the caller may see, and the receipt of the
+ * entry.
+ */
 export function answerOf(
   parts: ServiceParts,
   call: Call,
@@ -159,7 +168,7 @@ export function answerOf(
   return { success: false, ...common, failure, ...(effect && { effect }) };
 }
 
-/** Decision 0044: whatever became of the call, where its token has a budget. */
+/** Decision 0044: every answer shows the budget when the token has one, however the call ended. */
 export function budgetContext(call: Call): BudgetContext | undefined {
   const { budget, caller, capability, charge } = call;
   if (budget !== undefined && budget !== 'unsettled') return budget;
@@ -176,7 +185,7 @@ export function budgetsOf({ lineage }: TokenCaller['loaded']): BudgetState[] {
   return states;
 }
 
-/** An answer as it is kept for replay. */
+/** The bytes that the store keeps for replay. */
 export function bytesOf(body: InvokeAnswer): Uint8Array {
   return utf8(JSON.stringify(body));
 }

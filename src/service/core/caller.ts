@@ -1,9 +1,9 @@
 /**
  * Callers: who asks, proved by a delegation token or by a bootstrap credential.
  *
- * A token is judged in the specification's order: it is there, its signature verifies, it is stored
- * and equal to what is stored, nothing in its lineage is revoked, it has not expired. Decisions use the
- * stored row; the text only names it.
+ * A token is judged in the order of the specification: it is present, its signature verifies, it is
+ * stored, it equals the stored row, nothing in its lineage is revoked, and it has not expired.
+ * Decisions use the stored row. The token text only identifies the row.
  *
  * @module
  */
@@ -43,7 +43,7 @@ export interface IdentityCaller {
 
 export type Caller = TokenCaller | IdentityCaller;
 
-/** A token, or a bootstrap credential; refuses when it is neither. */
+/** The caller by its token or bootstrap credential. Refuses anything else. */
 export async function callerOf(parts: ServiceParts, ask: Ask): Promise<Judged<Caller>> {
   const bearer = ask.bearer();
   if (bearer === undefined) throw new Refusal(nothingPresented());
@@ -59,14 +59,14 @@ export async function callerOf(parts: ServiceParts, ask: Ask): Promise<Judged<Ca
   return counted<Caller>(parts, ask, { caller: { kind: 'identity', ...caller } });
 }
 
-/** A delegation token; a bootstrap credential does not do. */
+/** The caller by its delegation token. Refuses a bootstrap credential. */
 export async function tokenCallerOf(parts: ServiceParts, ask: Ask): Promise<Judged> {
   const presented = presentedToken(parts, ask);
   const loaded = await parts.store.load({ tokenId: presented.tokenId });
   return counted(parts, ask, tokenCaller(parts, presented, loaded));
 }
 
-/** Counts a call of a caller that is known now, and refuses it where its root principal calls too fast. */
+/** Counts a call of a known caller, and refuses it when its root principal calls too fast. */
 function counted<Known extends Caller>(
   { rates }: Pick<ServiceParts, 'rates'>,
   ask: Ask,
@@ -78,7 +78,7 @@ function counted<Known extends Caller>(
   return found ? { failure: found, known: judged.caller } : judged;
 }
 
-/** The part of the check that needs no store. */
+/** The part of the judgement that does not need the store. */
 export function presentedToken(parts: ServiceParts, ask: Ask): PresentedToken {
   const bearer = ask.bearer();
   if (bearer === undefined) throw new Refusal(nothingPresented());
@@ -87,12 +87,15 @@ export function presentedToken(parts: ServiceParts, ask: Ask): PresentedToken {
   return presented;
 }
 
-/** A caller, or why there is none; `known` is who it would have been, where the token is stored. */
+/**
+ * A caller, or the failure of a refused one. `known` is the owner of a stored token that is
+ * refused.
+ */
 export type Judged<Known extends Caller = TokenCaller> =
   | { readonly caller: Known }
   | { readonly failure: Failure; readonly known?: Known | undefined };
 
-/** Judges what was loaded for a presented token. */
+/** Judges the rows that were loaded for a presented token. */
 export function tokenCaller(
   { definition, store }: Pick<ServiceParts, 'definition' | 'store'>,
   presented: PresentedToken,
@@ -114,19 +117,19 @@ export function tokenCaller(
   return found ? { failure: found, known: caller } : { caller };
 }
 
-/** Whether the caller holds a scope: in its token, or by its entitlement. */
+/** Whether the token or the entitlement of the caller has the scope. */
 export function holds(caller: Caller, scope: string): boolean {
   return caller.kind === 'token'
     ? caller.token.scope.some((held) => covers(held, scope))
     : caller.entitlement.scopes.some((pattern) => entitles(pattern, scope));
 }
 
-/** The token that a step of the store has to find alive; none for a bootstrap credential. */
+/** The token that the store must find alive in the same transaction; none for a credential. */
 export function actorOf(caller: Caller): string | undefined {
   return caller.kind === 'token' ? caller.token.token_id : undefined;
 }
 
-/** What a step of the store came to. Refuses where the caller's token ended before the step. */
+/** The outcome of a transition. Refuses when the token of the caller ended before it. */
 export function acted<Outcome>(outcome: Outcome): Exclude<Outcome, ActorEnded> {
   if (outcome === 'actor_revoked') throw new Refusal(failure('invalid_token', UNUSABLE));
   if (outcome === 'actor_expired') {
@@ -135,19 +138,21 @@ export function acted<Outcome>(outcome: Outcome): Exclude<Outcome, ActorEnded> {
   return outcome as Exclude<Outcome, ActorEnded>;
 }
 
-/** One wording for everything that is wrong with a token, so that a forger learns nothing. */
+/** One text for every fault of a token, so that a forger learns nothing from it. */
 const UNUSABLE = 'Cannot use the token: it is malformed, unknown or revoked';
 
-/** Rows that were found to say what was signed. A store may give the same record for the same row. */
+/**
+ * Records already compared with the signed claims. A store may return the same record for one row.
+ */
 const asPresented = new WeakMap<TokenRecord, PresentedToken>();
 
-/** Whether the row says what was signed: the digest it was kept with, and every column of it now. */
+/** Whether the stored digest and every column now equal the signed claims. */
 function isAsPresented(token: TokenRecord, presented: PresentedToken, service: string): boolean {
   if (asPresented.get(token) === presented) return true;
   const { signed, claims, digest } = presented;
   if (token.claims_digest !== digest) return false;
   const spelt = claimsOf(service, token);
-  // The same text is the same claims; another order of them is no difference, and takes longer to see.
+  // Equal texts are equal claims. Only another order of fields needs the slower comparison.
   const isSame = JSON.stringify(spelt) === signed || canonicalJson(spelt) === claims;
   if (isSame) asPresented.set(token, presented);
   return isSame;
@@ -162,15 +167,15 @@ function endedToken(token: TokenRecord, { lineage }: Loaded, now: Date): Failure
   return failure('token_expired', detail, { grantable_by: token.root_principal });
 }
 
-/** Tokens in use at once by busy callers; one that was forgotten is read again when it comes back. */
+/** Tokens whose claims are remembered. A forgotten one is parsed again. */
 const READ_TOKENS_MAX = 10_000;
 
-/** Reads tokens, and remembers what it read: the claims of one text never change. */
+/** Reads tokens and remembers their claims, because the claims of a text never change. */
 export function createTokenReader(keyring: Keyring, serviceId: string): TokenReader {
   const { use, typ } = ARTEFACTS.delegation;
   const known = createRecent<string, PresentedToken>(READ_TOKENS_MAX);
   return (bearer) => {
-    // Asked every time: a key may have been withdrawn since the text was read.
+    // Verified every time: a key may have been withdrawn since the text was first read.
     const verified = keyring.verify(use, typ, bearer);
     if (!verified) return undefined;
     const before = known.get(bearer);
@@ -196,7 +201,7 @@ function nothingPresented(): Failure {
   );
 }
 
-/** What has the form of a JWT was meant as a token of ours, unless it names another issuer. */
+/** A JWT counts as a token of this service unless it names another issuer. */
 function unknownBearer(bearer: string, serviceId: string): Failure {
   const kind = jwtKind(bearer);
   if (kind === undefined) return failure('authentication_required', UNKNOWN_CREDENTIAL);

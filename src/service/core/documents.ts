@@ -1,9 +1,9 @@
 /**
  * Documents: the public texts of the service, made once and served many times.
  *
- * Nothing is serialised or signed per request. The manifest is issued at fixed half-day marks, so
- * every replica with the same declarations makes the same bytes without asking the others. What grows
- * with the catalog is made in slices; requests that come meanwhile wait for the same document.
+ * A request neither serialises nor signs. The manifest is issued at fixed half-day marks, so all
+ * replicas with the same declarations make the same bytes. Texts that grow with the catalog are
+ * made in slices, and requests that arrive meanwhile wait for the same document.
  *
  * @module
  */
@@ -25,13 +25,18 @@ import {
 import type { ServiceDefinition } from '../author/definition.ts';
 import type { Slices } from '../pace/slices.ts';
 
-/** A manifest lives a day and is replaced at half-life: a copy fetched now is good for half a day. */
+/**
+ * A manifest is valid for a day and replaced after half of it, so a fetched copy is valid for half
+ * a day.
+ */
 const MANIFEST_LIFETIME_MS = 86_400_000;
 
-/** How long a fetched copy may be used without asking again. Key rotation waits longer than this. */
+/**
+ * How long a fetched copy may be used without asking again. A key rotation waits longer than this.
+ */
 export const DOCUMENT_MAX_AGE_SECONDS = 300;
 
-/** A text with the headers that belong to exactly its bytes. */
+/** A text with its headers. */
 export interface Document {
   readonly text: string;
   readonly etag: string;
@@ -42,13 +47,13 @@ export interface DocumentSources {
   readonly definition: ServiceDefinition;
   readonly keyring: Keyring;
   baseUrl(): string;
-  /** Asked once, when discovery is first fetched: by then every method is bound. */
+  /** Called once, at the first fetch of discovery: all methods are bound by then. */
   offered(): readonly OperationName[];
-  /** Other protocols at the same address, with their paths; complete by then too. */
+  /** Other protocols at the same address, with their paths. Complete before the first fetch. */
   readonly surfaces: ReadonlyMap<string, string>;
   readonly disclosure: Readonly<Record<string, DisclosureLevel>>;
   readonly slices: Slices;
-  /** Whether what the service can do is kept from strangers. */
+  /** Whether only known callers may read what the service can do. */
   readonly isGated: boolean;
   now(): Date;
 }
@@ -70,8 +75,8 @@ export function createDocuments(sources: DocumentSources): Documents {
       () => String(sources.keyring.revision()),
       () => documentOf(sources.keyring.jwks()),
     ),
-    // Remade too when keys change: the signature must verify with the keys that are published. And
-    // when the address does: it is not final before the service listens.
+    // Also made again when keys change, so that a published key verifies the signature; and when
+    // the address changes, which is final only once the service listens.
     manifest: remadeInSlices(
       () => `${issuedAt(sources.now())} ${sources.keyring.revision()} ${sources.baseUrl()}`,
       () => slices.finish(signedManifest(sources)),
@@ -79,7 +84,7 @@ export function createDocuments(sources: DocumentSources): Documents {
   };
 }
 
-/** Makes a document again only when the version it was made for has passed. */
+/** Makes a document again only when its version changes. */
 function remade(version: () => string, make: () => Document): () => Document {
   let made: { version: string; document: Document } | undefined;
   return () => {
@@ -89,7 +94,7 @@ function remade(version: () => string, make: () => Document): () => Document {
   };
 }
 
-/** The same for a document that is made in slices. One that could not be made is tried again. */
+/** Like `remade`, in slices. A failed attempt is repeated at the next request. */
 function remadeInSlices(
   version: () => string,
   make: () => Promise<Document>,
@@ -107,7 +112,7 @@ function remadeInSlices(
   };
 }
 
-/** What stands in the documents, but for the map of capabilities, whose text is made in steps. */
+/** A document without its map of capabilities, whose text is made in steps. */
 type Without<Content> = Omit<Content, 'capabilities'>;
 
 function* signedManifest({
@@ -196,7 +201,7 @@ function declarationOf({ name: _, ...declaration }: Capability): CapabilityDecla
   return declaration;
 }
 
-/** The canonical text of a map by name, a capability in a step. */
+/** The canonical text of a map by name, one capability in each step. */
 function* namedMap(
   { catalog }: ServiceDefinition,
   value: (capability: Capability) => object,
@@ -209,13 +214,13 @@ function* namedMap(
   return canonicalRecord(texts);
 }
 
-/** The half-day mark that has passed last. */
+/** The last half-day mark before `now`. */
 function issuedAt(now: Date): number {
   const half = MANIFEST_LIFETIME_MS / 2;
   return Math.floor(now.getTime() / half) * half;
 }
 
-/** `private`: no cache that callers share may keep it. */
+/** `private`: shared caches may not store it. */
 export function documentOf(content: object, reach: 'public' | 'private' = 'public'): Document {
   // Canonical, so that the same content is the same bytes in every process.
   return documentOfText(canonicalJson(content), reach);

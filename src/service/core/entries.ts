@@ -1,5 +1,5 @@
 /**
- * Entries: fills in what every entry of this service has in common.
+ * Entries: fills in the fields that every entry of this service has.
  *
  * @module
  */
@@ -16,7 +16,7 @@ type EntryContent = Omit<
   'entry_id' | 'timestamp' | 'actor_key' | 'root_principal' | 'success'
 >;
 
-/** An entry about what `caller` did or was refused, now. */
+/** An entry, dated now, about an act of `caller` or its refusal. */
 export function entryBy(
   { store, platform }: Pick<ServiceParts, 'store' | 'platform'>,
   caller: Pick<Caller, 'principal' | 'root_principal'>,
@@ -33,7 +33,10 @@ export function entryBy(
   return entryOf(fields, platform.random(SALT_BYTES));
 }
 
-/** An act of authority: it makes, ends or decides something, so it is high risk by nature. */
+/**
+ * The entry of an act of authority. Such an act creates, ends or decides authority, so it is high
+ * risk.
+ */
 export function actEntry(
   parts: Pick<ServiceParts, 'store' | 'platform'>,
   caller: Pick<Caller, 'principal' | 'root_principal'>,

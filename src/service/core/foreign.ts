@@ -1,10 +1,10 @@
 /**
- * Asking foreign code: every call of a function that a service author wrote goes through here.
+ * Calls author code: every function that a service author wrote is called through this file.
  *
- * Whatever such a function throws, returns or promises comes back as a value, read once; nothing it
- * does makes the asking reject, and no promise of it is left without a handler of its rejection. What it
- * returned is still foreign: `domain/wire/foreign.ts` reads it. A function that never gives control back
- * stops the process, and nothing here can help that.
+ * What such a function throws, returns or promises comes back as a value that is read once. The
+ * call never rejects, and every promise of author code has a rejection handler. The returned value
+ * is still untrusted: `domain/wire/foreign.ts` reads it. A function that never returns blocks the
+ * process, and this file cannot prevent that.
  *
  * @module
  */
@@ -16,10 +16,13 @@ import { beforeLate, type LATE } from '../pace/deadline.ts';
 
 export type Heard = { readonly returned: unknown } | { readonly thrown: unknown };
 
-/** Thenables that resolve with another one. A promise never does; more than this is a trick. */
+/**
+ * Thenables that resolve with another thenable. A promise never does, so a longer chain is a
+ * defect.
+ */
 const THENABLES_MAX = 8;
 
-/** Asks, and waits for what was promised. Never rejects. */
+/** Calls the code and awaits its promise. Never rejects. */
 export async function ask(code: () => unknown): Promise<Heard> {
   try {
     let answer: unknown = code();
@@ -36,7 +39,10 @@ export async function ask(code: () => unknown): Promise<Heard> {
   }
 }
 
-/** The same, but not longer than this. `LATE` when the time is up; what then comes is not heard. */
+/**
+ * Like `ask`, with a deadline. Resolves with `LATE` when the time is up, and ignores a later
+ * result.
+ */
 export function askWithin(
   platform: Platform,
   deadlineMs: number,
@@ -45,7 +51,7 @@ export function askWithin(
   return beforeLate(platform, ask(code), deadlineMs);
 }
 
-/** Asks code that must answer at once. A promise is a defect, and its rejection ends here. */
+/** Calls code that must return at once. A promise is a defect, and its rejection is ignored. */
 export function askNow(code: () => unknown): Heard {
   try {
     const returned = code();
@@ -58,30 +64,32 @@ export function askNow(code: () => unknown): Heard {
   }
 }
 
-/** What was returned, or a defect of ours to blame: the thrown value itself goes only to the log. */
+/**
+ * The returned value. Throws a defect of ours instead of the thrown value, which only the log gets.
+ */
 export function returnedBy(heard: Heard, what: string): unknown {
   if ('returned' in heard) return heard.returned;
   throw new Error(`Cannot use ${what}: it threw`, { cause: heard.thrown });
 }
 
-/** Writes a line about foreign code. A logger of the author's own may throw too. */
+/** Writes a log line about author code. The logger may be author code that throws. */
 export function report(log: Logger, facts: object, message: string): void {
   try {
     log.error(facts, message);
   } catch {
-    // The outcome of a call must not depend on whether somebody could be told of it.
+    // The outcome of a call must not depend on its log line.
   }
 }
 
 type Then = (resolve: (value: unknown) => void, reject: (error: unknown) => void) => unknown;
 
-/** Read once: what is asked a second time may answer otherwise. */
+/** Reads `then` once: a getter may return something else the second time. */
 function thenOf(value: unknown): Then | undefined {
   const then = foreignMember(value, 'then');
   return typeof then === 'function' ? (then as Then) : undefined;
 }
 
-/** In a box: resolved with the value itself, a promise would go on with its `then` by itself. */
+/** Boxed, because a promise that resolves with a thenable calls its `then` by itself. */
 function outcomeOf(promised: unknown, then: Then): Promise<{ value: unknown }> {
   return new Promise((resolve, reject) => {
     then.call(promised, (value: unknown) => resolve({ value }), reject);

@@ -1,9 +1,9 @@
 /**
- * How an operation is asked and answered, whatever the transport.
+ * How an operation is called and answered, independent of the transport.
  *
- * A transport hands over what was presented and a way to read the input; a method checks who asks
- * before it reads, so a stranger learns nothing from the shape of a request. Every refusal, failure
- * of the store and defect becomes an answer here, once.
+ * A transport passes the presented credential and a function that reads the input. A method checks
+ * who asks before it reads the input, so an unknown caller learns nothing from the shape of a
+ * request. Every refusal, store failure and defect becomes an answer in this file.
  *
  * @module
  */
@@ -22,42 +22,45 @@ import type { TraceParent } from './tracing.ts';
 import { LogWithheld } from './withheld.ts';
 
 export interface Ask {
-  /** What was presented, if anything. Throws a `Refusal` when it is not one clear credential. */
+  /** The presented credential, if any. Throws a `Refusal` when it is not exactly one credential. */
   bearer(): string | undefined;
   /** Reads the fields of the request. Throws a `Refusal` when they cannot be read at all. */
   input(): unknown;
-  /** Hears that the caller is known, or of a token that was issued to it, on transports that count strangers. */
+  /**
+   * Called when the caller is known, or with a token that was issued to it. For transports that
+   * count unknown callers.
+   */
   proved?(issued?: string): void;
-  /** Ends when nobody is there to hear the answer, on the transports that can tell. */
+  /** Aborts when the client has left, on the transports that can tell. */
   gone?(): AbortSignal;
   /**
-   * Ends when the answer has left this process, or never will. Absent where the transport itself
-   * bounds what waits to be read.
+   * Aborts when the answer has left this process, or never will. Absent where the transport itself
+   * bounds unread answers.
    */
   delivered?(): AbortSignal;
-  /** The trace this call belongs to, where the caller named one. */
+  /** The trace of the caller that this call belongs to, if it sent one. */
   readonly trace?: TraceParent | undefined;
 }
 
 export interface Answer {
   readonly body: object;
-  /** The refusal that the body tells of; its type decides the status. */
+  /** The failure in the body. Its type decides the status. */
   readonly failure?: Failure | undefined;
-  /** The exact text of the body, where it was written before: what was stored is what is told. */
+  /** The exact text of the body, where it is stored for replay or was made before. */
   readonly text?: string | undefined;
-  /** The same as bytes, where the body is long. */
+  /** The text as bytes, for a long body. */
   readonly bytes?: Uint8Array | undefined;
   /** Headers on the transports that have them. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Where the answer is told as it happens: runs the call, and resolves with what was told last. */
+  /** For a streamed answer: runs the call and resolves with the last event. */
   readonly stream?: ((sink: EventSink) => Promise<InvokeAnswer>) | undefined;
-  /** Taken, but not complete: below the quorum of an approval. */
+  /** The request was accepted and is incomplete: an approval below its quorum. */
   readonly accepted?: boolean | undefined;
 }
 
 export type Method = (ask: Ask) => Promise<Answer | Document> | Answer | Document;
 
-/** The operations a service offers. A row without a method does not exist for callers. */
+/** The operations of a service. An operation without a method is unknown to callers. */
 export type Methods = Partial<Record<OperationName, Method>>;
 
 export function isDocument(answer: Answer | Document): answer is Document {
@@ -80,7 +83,7 @@ export async function perform(
   }
 }
 
-/** The request of an operation, checked against its row. */
+/** The input of an operation, parsed by the schema of its row. */
 export function requestOf<Name extends OperationName>(
   name: Name,
   ask: Pick<Ask, 'input'>,
@@ -96,10 +99,10 @@ export function requestOf<Name extends OperationName>(
   throw new Refusal(failure('invalid_parameters', detail));
 }
 
-/** A body with a thousand faults is answered with the first few. */
+/** Faults shown in one answer. */
 const FAULTS_SHOWN_MAX = 8;
 
-/** Characters of one fault. It may quote what was sent, and an entry has to hold it. */
+/** Characters of one fault. It may quote the input, and an entry stores it. */
 const FAULT_LENGTH_MAX = 200;
 
 function shortened(text: string): string {
@@ -109,7 +112,7 @@ function shortened(text: string): string {
     : `${letters.slice(0, FAULT_LENGTH_MAX).join('')}…`;
 }
 
-/** What a request gets that no operation answered. */
+/** The body for a request that failed before any method answered it. */
 export function failureAnswer(
   platform: Platform,
   found: Failure,
@@ -118,7 +121,7 @@ export function failureAnswer(
   return isInvocation ? unreadFailure(platform, found) : { success: false, failure: found };
 }
 
-/** A call that ended before anything of it was read. It left no entry, but its answer has a name. */
+/** A call that ended before its request was read. It has no entry, but its answer has an id. */
 export function unreadFailure(platform: Platform, found: Failure): FailureAnswer {
   return { success: false, invocation_id: newInvocationId(platform), failure: found };
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { createPage, PAGE_BYTES_MAX } from './page.ts';
 
-test('add() takes as many items as asked for', () => {
+test('add() takes items up to the limit', () => {
   const page = createPage<{ n: number }>('items', 2);
 
   assert.deepEqual(
@@ -14,7 +14,7 @@ test('add() takes as many items as asked for', () => {
   assert.deepEqual(page.last, { n: 2 });
 });
 
-test('add() takes no more than fits into the bytes of a page, whatever the letters', () => {
+test('add() stops at the byte bound of a page, counted in UTF-8', () => {
   for (const letter of ['x', 'é', '語', '\u0001']) {
     const page = createPage<{ text: string }>('items', 1_000_000);
     while (page.add({ text: letter.repeat(9_000) }));

@@ -1,7 +1,7 @@
 /**
- * Pages: how much of a list one answer holds, counted in items and in bytes.
+ * Pages: bounds one answer of a list in items and in bytes.
  *
- * The answer is written item by item while the page fills, so that its text is made in slices too.
+ * The text is written item by item while the page fills, so making it is cut into slices too.
  *
  * @module
  */
@@ -9,19 +9,18 @@
 import type { Slices } from '../pace/slices.ts';
 import type { Answer } from './operations.ts';
 
-/** In bytes. Decision 0033: an answer that is longer goes on in the next page. */
+/** In bytes. Decision 0033: a longer list continues on the next page. */
 export const PAGE_BYTES_MAX = 1_048_576;
 
-/** In bytes: what stands around the items. */
+/** In bytes: room for the text around the items. */
 const FRAME_BYTES = 512;
 
 export interface Page<Item extends object> {
-  /** False, and nothing added, when the page is full. A page always takes its first item. */
+  /** False, and adds nothing, when the page is full. A page always takes its first item. */
   add(item: Item): boolean;
-  /** How many it has taken. */
   readonly count: number;
   readonly last: Item | undefined;
-  /** The answer that has the items under the name of the list, and then the other fields. */
+  /** The answer: the items under the name of the list, then the other fields. */
   answer(others?: object): Answer;
 }
 
@@ -64,24 +63,26 @@ export function createPage<Item extends object>(name: string, limit: number): Pa
   };
 }
 
-/** In bytes. Most pages have a few items. */
+/** In bytes: enough for most pages. */
 const FIRST_BYTES = 16_384;
 
 interface Bytes {
   /** `size` is the length of the text in bytes. */
   add(text: string, size: number): void;
-  /** Everything, with one more text. Nothing is added after it. */
+  /** All bytes with a last text. Nothing is added after it. */
   endWith(text: string): Buffer;
 }
 
-/** Grows outside of the collected heap: a page is read over many turns, and its texts would pile up. */
+/**
+ * Grows outside of the V8 heap: a page is filled over many turns, and its strings would pile up.
+ */
 function createBytes(first: string): Bytes {
   let room = Buffer.allocUnsafeSlow(FIRST_BYTES);
   let end = room.write(first);
   const add = (text: string, size: number) => {
     const needed = end + size;
     if (needed > room.length) {
-      // In few steps: what is outgrown is not freed at once.
+      // Grows in few steps, because the old buffer is not freed at once.
       const larger = Buffer.allocUnsafeSlow(
         Math.max(needed, Math.min(8 * room.length, PAGE_BYTES_MAX)),
       );
@@ -100,18 +101,18 @@ function createBytes(first: string): Bytes {
 }
 
 export interface Listing<Kept, Item extends object> {
-  /** The field of the answer that has the items. */
+  /** The field of the answer that holds the items. */
   readonly name: string;
-  /** Items of one answer. What is left out stays for later: these lists are worked through. */
+  /** Items of one answer. The rest appears once operators have dealt with the first ones. */
   readonly limit: number;
-  /** Records in one read of the store: a few milliseconds of an embedded one. */
+  /** Records in one read: a few milliseconds of an embedded store. */
   readonly readMax: number;
-  /** The records that follow `last`, or the first ones. */
+  /** The records after `last`, or the first ones. */
   read(limit: number, last: Kept | undefined): Promise<readonly Kept[]>;
   view(record: Kept): Item;
 }
 
-/** A list without a cursor: its first items, as many as asked for and as fit. */
+/** A list without a cursor: the first items, up to the limit and the size of a page. */
 export async function listed<Kept, Item extends object>(
   slices: Slices,
   { name, limit, readMax, read, view }: Listing<Kept, Item>,

@@ -1,5 +1,21 @@
 /**
- * What every operation of a running service is given: the definition and the things it runs on.
+ * The parts of a running service: what every operation receives as its first argument.
+ *
+ * `runtime.ts` makes the parts once. This room has what all operations share. A request passes
+ * these files in this order:
+ *
+ * 1. `operations.ts` calls the operation, parses the input by its schema once the operation has
+ *    found out who asks, and turns what the operation throws into a failure.
+ * 2. `caller.ts` finds out who asks, from a token or a bootstrap credential.
+ * 3. `rate.ts` counts the call. `withheld.ts` refuses it while nothing may be appended to the log.
+ * 4. `audited.ts` runs the operation and appends the entry of a refusal. `entries.ts` makes
+ *    entries.
+ * 5. `call.ts` holds one invocation and makes its answer. `stream.ts` sends it as events. `page.ts`
+ *    bounds the answer of a list.
+ *
+ * `trust.ts` and `documents.ts` answer discovery, manifest, keys and graph. `foreign.ts` calls
+ * author code, `alarms.ts` reports tampering, `tracing.ts` measures steps, and `random.ts` makes
+ * ids.
  *
  * @module
  */
@@ -20,16 +36,19 @@ import type { RateLimiter } from './rate.ts';
 import type { Tracer } from './tracing.ts';
 import type { Withheld } from './withheld.ts';
 
-/** Names of ours only: these become labels, and their number must be bounded. */
+/**
+ * Contains only names that the service chose: they become metric labels, so their number is
+ * bounded.
+ */
 interface EndedInvocation {
-  /** Undefined where the service has no such capability. */
+  /** Undefined when the service has no such capability. */
   readonly capability?: string | undefined;
   /** `success`, or the type of the failure. */
   readonly outcome: string;
   readonly seconds: number;
 }
 
-/** Hears of what operators count. */
+/** Receives the events that operators count. */
 export interface Watcher {
   invoked(invocation: EndedInvocation): void;
   overran(capability: string): void;
@@ -38,7 +57,7 @@ export interface Watcher {
 export interface ServiceParts {
   readonly definition: ServiceDefinition;
   readonly config: Config;
-  /** Clock, timers, turns and random bytes; nothing in a service has them from elsewhere. */
+  /** Clock, timers, turns and random bytes. A service has no other source of them. */
   readonly platform: Platform;
   readonly store: Store;
   readonly keyring: Keyring;
@@ -46,27 +65,30 @@ export interface ServiceParts {
   readonly readToken: TokenReader;
   readonly settler: Settler;
   readonly rates: RateLimiter;
-  /** Where queries and lists take their places. */
+  /** The places for queries and lists. */
   readonly lane: Lane;
   readonly work: WorkInProgress;
   readonly tracer: Tracer;
   /** Called for every invocation that ended. */
   ended(invocation: EndedInvocation): void;
-  /** Called for every handler of a capability that reported more than was reserved. */
+  /** Called for every handler that reported a cost above the reserved amount. */
   overran(capability: string): void;
   readonly waits: Waits;
-  /** Why nothing may be appended to the log now. */
+  /** Returns why nothing may be appended to the log now. */
   readonly withheld: Withheld;
-  /** Nudged when there is something to send. */
+  /** Sends notices. Nudged after a notice was stored. */
   readonly webhooks: Repeated;
   readonly log: Logger;
-  /** How long an exclusive turn lasts without a sign of life. */
+  /** In milliseconds: how long an exclusive lease lasts without a renewal. */
   readonly leaseMs: number;
-  /** Names this process to the store: calls of a process that fell silent are recovered. */
+  /**
+   * The id of this process in the store. Other processes recover the calls of a process that falls
+   * silent.
+   */
   readonly instanceId: string;
 }
 
-/** A text whose signature verified: which token it says it is, and all it says. */
+/** A token text whose signature verified: the id it names, and its claims. */
 export interface PresentedToken {
   readonly tokenId: string;
   /** The claims as they were signed, in canonical form, and their digest. */
@@ -75,32 +97,34 @@ export interface PresentedToken {
   readonly digest: string;
 }
 
-/** What a text says, if it is a token of ours; nothing otherwise. */
+/** Reads a text. Returns `undefined` when it is not a token of this service. */
 export type TokenReader = (bearer: string) => PresentedToken | undefined;
 
 export interface Identities {
-  /** What the credential entitles to, or `undefined` when nobody knows it. */
+  /** What the credential entitles to; `undefined` for an unknown credential. */
   identify(bearer: string): Promise<Entitlement | undefined>;
-  /** Whether the configuration itself knows the credential. */
+  /** Whether the configuration contains the credential. */
   isConfigured(bearer: string): boolean;
   /** Whether a principal may have a scope now, by any of its credentials or by a rule. */
   isEntitled(principal: string, scope: string): boolean;
 }
 
 export interface Settler {
-  /** `unknown`: not recorded yet, and being tried again in the background; then `later` is told. */
+  /** `unknown`: not recorded yet. The settler retries in the background and then calls `later`. */
   settle(
     settlement: Settlement,
     later?: (outcome: 'settled' | 'superseded') => void,
   ): Promise<'settled' | 'superseded' | 'unknown'>;
-  /** Closes, in the background, a call that did not run and that the store may have admitted. */
+  /**
+   * Closes a call that did not run but that the store may have admitted. Runs in the background.
+   */
   release(settlement: Settlement): void;
   /**
-   * Makes a change that can be repeated, however long the store takes to come back. Rejects with the
-   * store's own failure when the service stops first, and with any other error at once.
+   * Repeats a change until the store takes it. The change must be repeatable. Rejects with the
+   * failure of the store when the service stops first, and at once with any other error.
    */
   insist<Result>(change: () => Promise<Result>): Promise<Result>;
-  /** Settlements and other changes that still wait to be recorded. */
+  /** The number of changes that wait for the store. */
   waiting(): number;
   close(): void;
 }

@@ -11,7 +11,7 @@ test('newId() makes an id of its kind', () => {
   assert.match(newId(system, 'tok_'), ID_PATTERNS.tok_);
 });
 
-test('newEntryId() begins with the time, so that later ids sort later, and is never the same twice', () => {
+test('newEntryId() begins with the time, sorts by it and is unique', () => {
   const times = [0, 1, 255, 256, 1_763_000_000_000, 1_763_000_000_001, 2 ** 47];
   const ids = times.map((time) => newEntryId(system, new Date(time)));
 
@@ -23,7 +23,7 @@ test('newEntryId() begins with the time, so that later ids sort later, and is ne
   );
 });
 
-test('newOperationId() begins with the time and is never the same twice', () => {
+test('newOperationId() begins with the time and is unique', () => {
   const ids = [1, 256, 2 ** 40].map((time) => newOperationId(system, new Date(time)));
 
   assert.deepEqual(ids.toSorted(), ids);
@@ -34,7 +34,7 @@ test('newOperationId() begins with the time and is never the same twice', () => 
   );
 });
 
-test('newInvocationId() makes ids of one moment begin alike, and beginnings go round evenly', () => {
+test('newInvocationId() gives ids of one moment one beginning, spread evenly over time', () => {
   vi.useFakeTimers({ now: 0, toFake: ['Date'] });
   const beginnings = new Map<string, number>();
   const rests = new Set<string>();

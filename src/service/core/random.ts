@@ -1,5 +1,6 @@
 /**
- * New ids: random, and some of them with the time in front, so that ids of one time lie together.
+ * New ids: random, and some with the time in front, so that ids of one time are neighbours in an
+ * index.
  *
  * @module
  */
@@ -21,29 +22,29 @@ type Random = Pick<Platform, 'random'>;
 const TIME_BYTES = 6;
 
 /**
- * The id of an entry of the log begins with its time, so that ids of one time lie together in the
- * store's index. It names an entry whose time is told anyway; the other 80 bits are random.
+ * The id of a log entry. It begins with the time, so that ids of one time are neighbours in the
+ * index of the store. The entry shows its time anyway. The other 80 bits are random.
  */
 export function newEntryId({ random }: Random, now: Date): EntryId {
   return idOf('ent_', timed(random(ID_BYTES.ent_), TIME_BYTES, now.getTime()));
 }
 
-/** The name that the store knows an admitted call by; told to nobody. */
+/** The id of an admitted call in the store. Callers never see it. */
 export function newOperationId({ random }: Random, now: Date): string {
   return toHex(timed(random(OPERATION_BYTES), TIME_BYTES, now.getTime()));
 }
 
 const OPERATION_BYTES = 16;
 
-/** In milliseconds: ids of one such step begin alike. */
+/** In milliseconds: ids made within one step have the same beginning. */
 const STEP_MS = 64;
 
-/** Beginnings of twelve bits come round in four minutes. */
+/** Twelve bits of time repeat every four minutes. */
 const STEPS = 4_096;
 
 /**
- * Invocation ids are short, so little of them is time: three digits. Over more than some minutes they are
- * spread as evenly as if all of it was random, and those of one moment lie together.
+ * The id of an invocation. It is short, so only its first three digits are time. Ids of one moment
+ * are neighbours in an index, and over several minutes ids are spread evenly.
  */
 export function newInvocationId({ random, now }: Pick<Platform, 'random' | 'now'>): InvocationId {
   const bytes = random(ID_BYTES['inv-']);
@@ -52,7 +53,7 @@ export function newInvocationId({ random, now }: Pick<Platform, 'random' | 'now'
   return idOf('inv-', timed(bytes, 2, step * 16 + rest));
 }
 
-/** Writes the lowest bytes of a number over the first of these. */
+/** Overwrites the first `count` bytes with the lowest bytes of a number. */
 function timed(bytes: Uint8Array, count: number, time: number): Uint8Array {
   let rest = time;
   for (let place = count - 1; place >= 0; place -= 1) {

@@ -1,10 +1,10 @@
 /**
- * Rate limits: those that an operator or an author sets, shared by all replicas without a row that every
- * call would fight for; and the pace of each root principal, which each process counts by itself.
+ * Rate limits. Limits that an operator or an author sets hold for all replicas together. The pace
+ * of each root principal is counted by each process alone.
  *
- * Each process takes a slice of a window's calls from the store and hands it out alone. So no window
- * ever takes more calls than its limit, over all replicas together; and it takes at most one slice per
- * further replica less, where calls are spread unevenly.
+ * A process takes a slice of the calls of a window from the store and spends it without asking
+ * again, so calls do not compete for one row. A window never admits more calls than its limit. It
+ * admits fewer when calls are spread unevenly: at most one slice less for each further replica.
  *
  * @module
  */
@@ -23,16 +23,21 @@ import type { RateLimit } from '../../protocol/capability.ts';
 import type { Failure } from '../../protocol/failure.ts';
 import type { Store } from '../../storage/port/store.ts';
 
-/** A window is taken in about this many slices: few trips to the store, little left unused. */
+/** Slices in a window: few trips to the store, little left unused. */
 const SLICES_PER_WINDOW = 20;
 
-/** Keys with a window in progress; what was not used lately is forgotten, and its slice is lost. */
+/**
+ * Keys with a current window. A key that was not used recently is forgotten, and its slice is lost.
+ */
 const KEYS_MAX = 100_000;
 
 export interface RateLimiter {
-  /** Counts a call of any operation. Tells why not, where its principal calls faster than it may. */
+  /** Counts a call of any operation. Returns the failure when the principal calls too fast. */
   outpaced(rootPrincipal: string): Failure | undefined;
-  /** Takes one call and notes on it what is left. Refuses when the window is empty. */
+  /**
+   * Takes one call from the window and adds the rest to `call.rates`. Refuses when the window is
+   * empty.
+   */
   take(
     call: { readonly rates: RateState[] },
     whose: RateKey,
@@ -45,16 +50,16 @@ interface RateKey {
   readonly name: string;
 }
 
-/** What this process holds of one window. */
+/** The slice of a window that this process holds. */
 interface Held {
   readonly start: number;
   calls: number;
-  /** What the store has left for all, when it was last asked; nothing more when it gave nothing. */
+  /** Calls that the store had left at the last question; 0 once it granted nothing. */
   left: number;
   asking?: Promise<void> | undefined;
 }
 
-/** `pace` is that of each root principal; without it they call as fast as they like. */
+/** `pace` limits each root principal. Without it there is no such limit. */
 export function createRateLimiter(
   store: Store,
   { monotonic }: Pick<Platform, 'monotonic'>,
@@ -86,11 +91,11 @@ export function createRateLimiter(
   ): Promise<void> {
     const { limit } = rate;
     const { start, lengthMs, resetMs } = rateWindow(rate, store.now());
-    // With its length: a window of another length would be taken for one that is over.
+    // The key contains the length, because a window of another length has other starts.
     const key = `${policy}:${lengthMs}:${name}`;
     const window = heldOf(key, start.getTime(), limit);
     while (window.calls === 0 && window.left > 0) {
-      // One question at a time: those who come meanwhile share its answer.
+      // One question at a time. Calls that arrive meanwhile share its answer.
       window.asking ??= refill(key, window, limit).finally(() => {
         window.asking = undefined;
       });

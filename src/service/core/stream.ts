@@ -1,8 +1,9 @@
 /**
- * Streams: one invocation told as it happens, to a client that may leave at any time.
+ * Streams: sends one invocation to a client as events.
  *
- * `started`, any number of `progress`, then exactly one `completed` or `failed`, which is the answer a
- * unary call would have got. Nothing a client does, or fails to do, stops the handler.
+ * The events are `started`, any number of `progress`, then exactly one `completed` or `failed`,
+ * which is the answer of a unary call. A client that leaves or does not read never stops the
+ * handler.
  *
  * @module
  */
@@ -12,22 +13,22 @@ import type { JsonObject } from '../../protocol/primitives.ts';
 
 export type EventName = 'started' | 'progress' | 'completed' | 'failed';
 
-/** Where events go. A transport knows how they travel; nothing here does. */
+/** Receives the events. The transport decides how they travel. */
 export interface EventSink {
   /**
-   * Offers one event, as JSON. Resolves with whether it was taken; false when the client has left or
-   * is too far behind. Never rejects, and never waits without end.
+   * Offers one event, as JSON. Resolves with true when the client took it, and with false when the
+   * client has left or is too far behind. Never rejects, and always resolves within a bounded time.
    */
   send(event: EventName, json: string): Promise<boolean>;
-  /** Whether somebody is still there. */
+  /** Whether the client is still connected. */
   isOpen(): boolean;
 }
 
 export interface Stream {
   started(): Promise<void>;
-  /** Resolves when the event was taken, or at once when nobody listens any more. */
+  /** Resolves when the event was taken, or at once when the client has left. */
   progress(event: JsonObject): Promise<void>;
-  /** What will have been told once the last event is sent. Nothing but that one is told after it. */
+  /** The summary, which already counts the last event. After this call only `last` is sent. */
   summary(): StreamSummary;
   last(answer: InvokeAnswer): Promise<void>;
 }

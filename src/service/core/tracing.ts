@@ -1,15 +1,15 @@
 /**
- * Tracing: names the steps of a call, for whoever wants to see where its time went.
+ * Tracing: names the steps of a call, so that an operator sees where its time goes.
  *
- * A port: nothing here knows how spans travel. Facts on a span are names of ours and ids, never a
- * caller's words. Without a tracer every step just runs.
+ * This is a port: the tracer decides how spans travel. A span contains ids and names of the
+ * service, never text of a caller. Without a tracer each step only runs.
  *
  * @module
  */
 
 import type { Store } from '../../storage/port/store.ts';
 
-/** The span of the caller that this call belongs to, as `traceparent` names it. */
+/** The span of the caller, from its `traceparent` header. */
 export interface TraceParent {
   readonly traceId: string;
   readonly spanId: string;
@@ -19,16 +19,16 @@ export interface TraceParent {
 type Facts = Readonly<Record<string, string | number | boolean>>;
 
 export interface Span {
-  /** Runs something as part of it: steps that begin there stand below it. */
+  /** Runs a function inside this span: steps that begin there are its children. */
   within<Result>(run: () => Result): Result;
   note(facts: Facts): void;
   end(): void;
 }
 
 export interface Tracer {
-  /** A whole call, below the span its caller named. */
+  /** The span of a whole call, a child of the span that the caller named. */
   call(name: string, parent?: TraceParent): Span;
-  /** A step of the current call; nothing where there is none. */
+  /** A step of the current call; no span outside of a call. */
   step(name: string): Span;
 }
 
@@ -40,7 +40,7 @@ export const NO_SPAN: Span = {
 
 export const NO_TRACER: Tracer = { call: () => NO_SPAN, step: () => NO_SPAN };
 
-/** Runs one step as a span. What it throws is noted by its kind, never by its words. */
+/** Runs one step as a span. An error is noted by its name, never by its message. */
 export function traced<Result>(
   tracer: Tracer,
   name: string,
@@ -65,7 +65,7 @@ async function spanned<Result>(
   }
 }
 
-/** The trips of a call to the store. */
+/** Store methods that are traced as steps of a call. */
 const STEPS: ReadonlySet<PropertyKey> = new Set([
   'load',
   'admit',
@@ -77,7 +77,7 @@ const STEPS: ReadonlySet<PropertyKey> = new Set([
   'requestApproval',
 ]);
 
-/** The same store, whose trips are steps of the call that takes them. */
+/** The same store, with a span for each of these methods. */
 export function tracedStore(store: Store, tracer: Tracer): Store {
   if (tracer === NO_TRACER) return store;
   return new Proxy(store, {

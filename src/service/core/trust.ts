@@ -1,5 +1,5 @@
 /**
- * The trust surface: what anyone may ask without a credential, unless a gate stands before it.
+ * The trust surface: the operations that need no credential, unless a gate is configured.
  *
  * @module
  */
@@ -17,10 +17,10 @@ import { capabilityOf, type ServiceDefinition } from '../author/definition.ts';
 import { type Document, type Documents, documentOf } from './documents.ts';
 import { type Ask, type Method, type Methods, requestOf } from './operations.ts';
 
-/** Refuses a caller that is not known. */
+/** Refuses an unknown caller. */
 export type Gate = (ask: Ask) => Promise<void>;
 
-/** Decision 0044: the operations that tell what the service can do. A gate stands before each. */
+/** Decision 0044: the operations that show what the service can do. A gate protects all of them. */
 export const GATED = ['manifest', 'graph', 'graph.get', 'handshake'] as const;
 
 export function trustMethods(
@@ -34,14 +34,14 @@ export function trustMethods(
   const around = new Map(
     names.map((name) => [name, documentOf(graphOf(definition.catalog, name), reach)]),
   );
-  const telling: Record<(typeof GATED)[number], Method> = {
+  const catalogMethods: Record<(typeof GATED)[number], Method> = {
     manifest: () => documents.manifest(),
     graph: () => graph,
     'graph.get': (ask) => neighbours(around, requestOf('graph.get', ask).capability),
     handshake: (ask) => ({ body: handshake(definition, requestOf('handshake', ask)) }),
   };
   const open = { discovery: () => documents.discovery(), jwks: () => documents.jwks() };
-  return { ...open, ...(gate ? gated(telling, gate) : telling) };
+  return { ...open, ...(gate ? gated(catalogMethods, gate) : catalogMethods) };
 }
 
 function gated(methods: Readonly<Record<string, Method>>, gate: Gate): Methods {
@@ -63,7 +63,7 @@ function neighbours(around: ReadonlyMap<string, Document>, name: string): Docume
   throw new Refusal(failure('unknown_capability', detail));
 }
 
-/** A caller that names nothing is compatible: it asked for nothing that we lack. */
+/** A caller that requires nothing is compatible. */
 function handshake(definition: ServiceDefinition, request: HandshakeRequest): HandshakeAnswer {
   const { protocol_versions: versions, capabilities: asked = {} } = request;
   const speaks =

@@ -1,29 +1,29 @@
 /**
- * A withheld log: while it does not extend what was signed, nothing is appended to it.
+ * A withheld log: nothing is appended while the log does not extend what was signed.
  *
- * One guard around the store. Transitions that need an entry, or that follow from entries, are refused;
- * sweeps of the background find nothing to do; reads, heartbeats and permits go on. Operations ask
- * before they run anything of the author's, so that no handler acts without an entry.
+ * `guardedStore` wraps the store. It refuses transitions that write an entry or follow from one.
+ * Background sweeps find nothing to do. Reads, heartbeats and rate permits go on. Operations call
+ * `refuseWithheld` before they run author code, so no handler acts without an entry.
  *
  * @module
  */
 
 import { type Store, StoreUnavailable } from '../../storage/port/store.ts';
 
-/** Readiness tells operators what was found; callers learn where it is written what to do. */
+/** Sent to callers. Readiness shows operators the reason. */
 const RUNBOOK = 'docs/operating.md, "When nothing is appended to the log"';
 
-/** Nothing happened, and nothing will until an operator has decided. */
+/** The request had no effect. Requests are refused until an operator has decided. */
 export class LogWithheld extends StoreUnavailable {
   constructor() {
     super(`nothing is appended to the log until an operator has looked at it; see ${RUNBOOK}`);
   }
 }
 
-/** Why nothing may be appended now, in words for operators; nothing when all is well. */
+/** Returns the reason, for operators; `undefined` when the log may grow. */
 export type Withheld = () => string | undefined;
 
-/** For operations, before they run anything that an entry has to tell of. */
+/** Called by operations before they run anything that an entry has to record. */
 export function refuseWithheld({ withheld }: { readonly withheld: Withheld }): void {
   if (withheld() !== undefined) throw new LogWithheld();
 }
@@ -39,14 +39,16 @@ export function guardedStore(store: Store, withheld: Withheld): Store {
     };
     return [[name, call]];
   });
-  // Everything else is the store's own.
+  // All other methods are those of the store.
   return Object.assign(Object.create(store) as Store, Object.fromEntries(guarded));
 }
 
-/** What a call becomes meanwhile: refused, or answered that there is nothing to do. */
+/**
+ * How a method behaves while the log is withheld: as usual, refused, or answered with `nothing`.
+ */
 type Rest = 'goes_on' | 'refused' | { readonly nothing: unknown };
 
-/** A new method of the port does not compile without a row. */
+/** Every method of the port needs a row here to compile. */
 const WHILE_WITHHELD = {
   insertRoot: 'refused',
   insertChild: 'refused',

@@ -1,8 +1,8 @@
 /**
  * From the last check to the answer: admission, handler, settlement.
  *
- * The store admits a call in one step or not at all; only then does the handler run. A read that
- * takes nothing from the store needs no admission, and has its entry all the same.
+ * The store admits a call completely or not at all, and only then the handler runs. A read that
+ * takes nothing from the store is not admitted, but has an entry too.
  *
  * @module
  */
@@ -66,7 +66,7 @@ import {
   unsettledCall,
 } from './settle.ts';
 
-/** Stored answers are kept at least this long (specification of the key: 24 hours). */
+/** Stored answers are kept at least this long. The specification requires 24 hours. */
 const ANSWER_KEPT_MS = 25 * 3_600_000;
 
 export async function admitAndRun(parts: InvokeParts, call: CheckedCall): Promise<Answer> {
@@ -94,7 +94,7 @@ export async function admitAndRun(parts: InvokeParts, call: CheckedCall): Promis
   );
 }
 
-/** One answer, or a stream that ends with it. Nothing runs before the transport takes the stream. */
+/** One answer, or a stream that ends with it and runs once the transport takes it. */
 async function answering(
   parts: InvokeParts,
   call: CheckedCall,
@@ -115,10 +115,7 @@ async function answering(
   };
 }
 
-/**
- * Nobody knows whether the store admitted the call, so it does not run. If it was admitted, what it
- * took is given back as soon as the store can be asked.
- */
+/** The store may have admitted the call. It does not run, and what it took is given back later. */
 function lostAdmission(parts: InvokeParts, call: CheckedCall, { intent }: Admission): Answer {
   const detail =
     'Cannot report whether the call was admitted: the store did not answer; the handler did not run';
@@ -137,7 +134,7 @@ function lostAdmission(parts: InvokeParts, call: CheckedCall, { intent }: Admiss
   return { body: answerOf(parts, unsettled, ending), failure: found };
 }
 
-/** Nothing to reserve, to take or to claim, and no effect to be found again after a crash. */
+/** False for a plain read: nothing to reserve, nothing to recover. */
 function needsAdmission({ capability, caller, charge, request }: CheckedCall): boolean {
   return (
     capability.side_effect.type !== 'read' ||
@@ -148,7 +145,7 @@ function needsAdmission({ capability, caller, charge, request }: CheckedCall): b
   );
 }
 
-/** Bindings must be kept before the caller hears of them, hence with the entry or not at all. */
+/** The store inserts the bindings with the entry, before the caller gets them. */
 async function answerRead(parts: InvokeParts, call: CheckedCall, stream?: Stream): Promise<Answer> {
   const done = await handled(parts, call, stream);
   const { ending, overrun } = endingOf(parts, call, done, stream);
@@ -167,7 +164,7 @@ async function run(
   const { operation_id } = admission.intent;
   const leases = renewLeases(parts, call, operation_id);
   const done = await handled(parts, call, stream, operation_id);
-  // A handler that ignores its deadline keeps its turn until it ends: nobody runs beside it.
+  // A handler that runs past its deadline keeps its exclusive lease until it ends.
   const letGo = ({ isAbandoned }: Done) => (isAbandoned ? leases.stop() : leases.release());
   if (done.late) void parts.work.track(done.late.then(letGo));
   else leases.stop();
@@ -177,12 +174,12 @@ async function run(
   const settled = amended(call, { budget });
   const entry = endingEntry(parts, settled, ending);
   const body = answerOf(parts, settled, ending, entry);
-  // The very text that a replay will get.
+  // The text that a replay returns.
   const text = JSON.stringify(body);
   const settlement: Settlement = {
     operation_id,
     outcome: done.outcome,
-    // What was not reserved cannot be spent: without a charge the cost is only told.
+    // Only a reserved amount can be spent; otherwise the cost is only reported.
     actual: call.charge && ending.cost?.amount,
     stillRuns: done.late !== undefined,
     bindings: done.bindings,
@@ -206,10 +203,7 @@ async function run(
   return { body, text, failure: ending.failure };
 }
 
-/**
- * Runs the handler, or the steps in place of one. Where approval was asked for, the request is kept
- * before the call is closed.
- */
+/** Runs the handler or the steps. Stores a request for approval before the call is closed. */
 async function handled(
   parts: InvokeParts,
   call: CheckedCall,
@@ -275,7 +269,7 @@ function admissionOf(parts: InvokeParts, call: CheckedCall): Admission {
   };
 }
 
-/** A rival was quicker between the checks and the store's word, or the world changed. */
+/** The store refused: another call was faster, or the state changed after the checks. */
 async function refusedAdmission(
   parts: InvokeParts,
   call: CheckedCall,
@@ -290,7 +284,7 @@ async function refusedAdmission(
   return refusedCall(parts, { ...call, budget: tightContext(call, refused.budget) }, found);
 }
 
-/** The budget as the store found it when it refused, not as it was when the call was checked. */
+/** The budget as the store found it at admission. It may differ from the checked one. */
 function tightContext(
   { caller, capability, charge }: CheckedCall,
   tight: BudgetState,
@@ -366,12 +360,12 @@ function endingOf(
   const steps = done.steps && { steps: done.steps };
   const base = { state, result: done.result, failure: done.failure, streamed, detail: steps };
   if (done.outcome === 'no_effect') {
-    // Its continuation is known by the key of the asking (decision 0018), so that key stays in use.
+    // The continuation uses this key (decision 0018), so the key stays in use.
     return { ending: done.needsApproval ? base : { ...base, effect: 'none' } };
   }
   const { capability, charge: checked } = call;
   const { cost, detail, overrun } = costAndOverrun(parts, call, done, { capability, checked });
-  // What an unknown outcome cost is unknown too, so it stays charged in full.
+  // The cost of an unknown outcome is unknown, so the full amount stays charged.
   const isUnknown = done.outcome === 'indeterminate' && checked !== undefined;
   const ending = amended(base, {
     cost: isUnknown ? checked : cost,
@@ -380,7 +374,7 @@ function endingOf(
   return { ending, overrun };
 }
 
-/** The budget after the call: what was reserved for it has become what it cost. */
+/** The budget after the call: the reserved amount is replaced by the cost. */
 function settledContext(
   { capability, charge }: CheckedCall,
   done: Done,

@@ -1,9 +1,9 @@
 /**
- * Approval of one call: whether it needs one, whether the grant it brings covers it, and which waiting grant a
- * call that is made again continues with.
+ * Approval of one call: whether the call needs one, whether its grant covers it, and which waiting
+ * grant a repeated call continues with.
  *
- * Decides and changes nothing, so a dry run may ask it too. Which calls take a use when several race
- * for it is decided in the store, inside admission.
+ * This file only decides, so a dry run uses it too. When several calls race for one use of a grant,
+ * the store decides at admission.
  *
  * @module
  */
@@ -43,11 +43,11 @@ export interface ApprovableCall {
 
 export interface CallApproval {
   readonly needed: boolean;
-  /** The grant that covers the call; also where none was needed. */
+  /** The grant that covers the call, even where none was needed. */
   readonly grant?: GrantRecord | undefined;
 }
 
-/** Refuses a grant that does not cover the call: one that is given is judged, needed or not. */
+/** Refuses a presented grant that does not cover the call, even if no approval is needed. */
 export function approvalOf(parts: ServiceParts, call: ApprovableCall): CallApproval {
   const { caller, request } = call;
   const needed = isApprovalNeeded(parts, call);
@@ -56,7 +56,7 @@ export function approvalOf(parts: ServiceParts, call: ApprovableCall): CallAppro
   return { needed, grant: caller.loaded.grant };
 }
 
-/** The first of these grants that covers the call; those that do not are passed over. */
+/** The first grant that covers the call. */
 function usableGrant(
   parts: ServiceParts,
   call: JudgedCall,
@@ -67,7 +67,7 @@ function usableGrant(
 
 type JudgedCall = Pick<ApprovableCall, 'caller' | 'capability' | 'parametersDigest'>;
 
-/** Whether the policy of the capability asks for a person's word. */
+/** Whether the policy of the capability requires approval. */
 export function isApprovalNeeded(
   { definition }: ServiceParts,
   { capability, parameters, charge }: Pick<ApprovableCall, 'capability' | 'parameters' | 'charge'>,
@@ -78,10 +78,10 @@ export function isApprovalNeeded(
   return needsApproval(capability, { parameters, charge, condition });
 }
 
-/** Only a plain yes or no counts: what merely looks like "no" must not open the gate. */
+/** Accepts only a boolean: a falsy value must not count as "no approval needed". */
 function isNeeded(predicate: (given: JsonObject) => unknown, given: JsonObject): boolean {
   const what = 'what an approval condition returned';
-  // A copy: what an author's predicate does to it must not reach the digest or the handler.
+  // A copy, because a predicate that changes it must not change the digest or the handler input.
   const answer = returnedBy(
     askNow(() => predicate(copyOf(given))),
     what,
@@ -90,7 +90,7 @@ function isNeeded(predicate: (given: JsonObject) => unknown, given: JsonObject):
   throw new Error(`Cannot use ${what}: expected true or false`);
 }
 
-/** What admission must find unchanged to take the use. */
+/** What admission must find unchanged to take one use. */
 export function grantUseOf(
   { grant_id, expires_at, max_uses }: GrantRecord,
   { caller, capability, parametersDigest }: Omit<ApprovableCall, 'parameters'>,
@@ -108,7 +108,7 @@ export function grantUseOf(
   };
 }
 
-/** Why admission could not take the use: what is different now, or that a rival was quicker. */
+/** Why admission could not take a use: the grant changed, or another call was faster. */
 export function lostGrant(
   parts: ServiceParts,
   call: ApprovableCall,
@@ -120,8 +120,9 @@ export function lostGrant(
 }
 
 /**
- * The moment bindings are judged at: now, or when the approval in hand was asked for. What was fresh
- * for the question stays good for its answer; that the question was this one is checked later.
+ * The time at which bindings must be fresh: now, or when the presented approval was requested.
+ * Bindings that were fresh for the request stay valid for the approved call. A later rule checks
+ * that the grant covers this call.
  */
 export function bindingsJudgedAt(
   { store }: ServiceParts,
@@ -162,7 +163,7 @@ function isSigned({ keyring }: ServiceParts, grant: GrantRecord): boolean {
   return keyring.verifyDetached(use, typ, grant.signature, payload) !== undefined;
 }
 
-/** The first who approved and could not do so today. */
+/** The first approver who may no longer approve. */
 function formerApprover(
   { identities, definition }: ServiceParts,
   grant: GrantRecord,
@@ -176,23 +177,26 @@ function formerApprover(
   );
 }
 
-/** Grants that are tried for one call. More wait only where approvers granted the same call again. */
+/** Grants tried for one call. More exist only when approvers granted the same call repeatedly. */
 const CANDIDATES_MAX = 8;
 
 export interface Continuing {
   readonly caller: TokenCaller;
   readonly request: InvokeRequest;
-  /** The parameters, where looking for a grant took their digest. May reject; never unheard. */
+  /**
+   * The parameters, if they were resolved to look for a grant. May reject; the rejection is always
+   * handled.
+   */
   readonly resolving?: Promise<JsonObject> | undefined;
 }
 
-/** Whether a grant has to be looked for. Most calls pay nothing for this. */
+/** Whether to look for a grant. Most calls skip it at no cost. */
 export function continues(capability: Capability, request: InvokeRequest): boolean {
   const { continue_approved, approval_grant } = request;
   return continue_approved === true && approval_grant === undefined && !!capability.approval;
 }
 
-/** The call as if it had named the grant that waits for it; unchanged where none does. */
+/** The call with the grant that waits for it; unchanged if there is none. */
 export async function continued(
   parts: ServiceParts,
   caller: TokenCaller,
@@ -201,13 +205,13 @@ export async function continued(
 ): Promise<Continuing> {
   const { idempotency: record } = caller.loaded;
   const asked = record && askedUnder(record, request);
-  // The key has an answer, or will have one.
+  // The key already has an answer or is in use.
   if (record && asked === undefined) return { caller, request };
   const answered = asked && (await answeredUnder(parts, caller, request, asked));
   if (answered) return { caller, request: amended(request, { approval_grant: answered }) };
 
-  // Earlier than in a plain call, because the age of bindings is judged by the grant. A refusal of the
-  // parameters still comes in its own place among the checks.
+  // Resolved earlier than in a plain call, because the grant decides the time at which bindings
+  // must be fresh. A refusal of the parameters is still reported at its place in the list.
   const resolving = resolvedParameters(parts, caller, capability, request.parameters);
   const parameters = await resolving.catch(() => undefined);
   const grant = parameters && (await waitingGrant(parts, caller, capability, parameters));
@@ -220,8 +224,8 @@ export async function continued(
 }
 
 /**
- * The grant under which a call with this key was continued before: its answer is replayed, although
- * the grant is used up. `asked` is the request of which the key tells.
+ * The grant under which a call with this key was continued before. Its answer is replayed, although
+ * the grant is used up. `asked` is the approval request in the answer of the key.
  */
 async function answeredUnder(
   { store }: ServiceParts,

@@ -1,9 +1,9 @@
 /**
- * What a handler is given, and what it may hand over while it runs.
+ * The context of a handler: what it is given, and what it may pass back while it runs.
  *
- * Whatever it hands over is foreign: it is read once, within limits, before anything is kept, and a
- * value that cannot be kept throws inside the handler. Nothing a handler can repeat keeps the event
- * loop from its turn or fills the memory.
+ * Everything a handler passes is untrusted. It is read once, within limits, before it is stored. A
+ * value that cannot be stored throws inside the handler. Every method of the context is bounded, so
+ * a handler that loops over one neither blocks the event loop nor fills the memory.
  *
  * @module
  */
@@ -34,25 +34,27 @@ import type { Deadline } from '../pace/deadline.ts';
 /** Bounds what one call can store. */
 const BINDINGS_PER_CALL_MAX = 1_000;
 
-/** A binding pins a few facts; all those of a call are kept in one step. */
+/** Bounds the data of one binding. All bindings of a call are stored in one transaction. */
 const BINDING_LIMITS: JsonLimits = { bytes: 8_192, depth: 32, keys: 1_000 };
 
-/** UTF-16 units of a binding's type and of the capability it is for. */
+/** UTF-16 units of the type of a binding and of its capability. */
 const BINDING_NAME_LENGTH_MAX = 256;
 
-/** Reports of cost in one call: the last one counts, and a loop of them is a mistake. */
+/** Cost reports in one call. The last one counts; more than this is a defect of the handler. */
 const COSTS_PER_CALL_MAX = 1_000;
 
-/** An event travels in one piece through every proxy; more belongs into the result. */
+/**
+ * Bounds one progress event, which proxies pass in one piece. Larger data belongs in the result.
+ */
 const EVENT_LIMITS: JsonLimits = { bytes: 65_536, depth: 32, keys: 10_000 };
 
-/** Events of one call that wait to be told. More are dropped (decision 0009). */
+/** Events of one call that wait to be sent. More are dropped (decision 0009). */
 const EVENTS_WAITING_MAX = 16;
 
-/** Events that are told in the next turn; later ones of the same call come a millisecond apart. */
+/** Events sent in the next turn. Later ones of the same call are a millisecond apart. */
 const EVENTS_AT_ONCE_MAX = 100;
 
-/** In milliseconds: how long a handler waits that goes on telling after its deadline. */
+/** In milliseconds: slows a handler that sends events after its deadline. */
 const LATE_PAUSE_MS = 100;
 
 /** Facts of one line of a handler's log, and lines of one call. */
@@ -60,10 +62,9 @@ const LINE_LIMITS: JsonLimits = { bytes: 8_192, depth: 8, keys: 200 };
 const LINE_LENGTH_MAX = 1_000;
 const LINES_PER_CALL_MAX = 1_000;
 
-/** What a context is made from. */
 export type HandledCall = Pick<Call, 'ids'> & { readonly caller: TokenCaller };
 
-/** What a handler handed over so far. */
+/** What a handler has reported and issued so far. */
 export interface Notes {
   reported?: Charge | undefined;
   readonly bindings: BindingRecord[];
@@ -93,7 +94,7 @@ export function contextOf(
     progress: progressOf(parts.platform, work, deadline),
     cost: costOf(notes),
     requireApproval: () => requireApproval(work),
-    // Made when it is asked for: most handlers end without a look at it.
+    // Created on first use: most handlers never read it.
     get signal() {
       return deadline.signal;
     },
@@ -102,8 +103,8 @@ export function contextOf(
 }
 
 /**
- * A handler may await its events in a loop, and promises alone never let timers and sockets have a
- * turn: so each event waits for the next turn at least. The deadline ends such a loop.
+ * Sends progress events. A handler may await them in a loop, and promises alone never let timers
+ * and sockets run. So each event waits at least for the next turn. The deadline ends such a loop.
  */
 function progressOf(
   platform: Platform,
@@ -124,13 +125,13 @@ function progressOf(
     return turn;
   }
 
-  async function tell(event: JsonObject): Promise<void> {
+  async function send(event: JsonObject): Promise<void> {
     if (waiting >= EVENTS_WAITING_MAX) return nextTurn();
     const reading = readForeign(event, EVENT_LIMITS);
     waiting += 1;
     begun += 1;
     try {
-      // Also before an event is refused: a handler may catch that and go on.
+      // Waits before a refusal too: a handler may catch the error and go on.
       await (begun > EVENTS_AT_ONCE_MAX ? pause(platform, 1) : nextTurn());
       if (!deadline.hasPassed) {
         if ('fault' in reading) throw new RangeError(`Cannot send progress: ${reading.fault}`);
@@ -144,10 +145,10 @@ function progressOf(
   }
 
   return (event) => {
-    const telling = tell(event);
-    // A handler need not wait for its events, so one that cannot be told must not end the process.
-    telling.catch(() => undefined);
-    return telling;
+    const sending = send(event);
+    // A handler need not await its events, so a rejection must not end the process.
+    sending.catch(() => undefined);
+    return sending;
   };
 }
 
@@ -162,7 +163,7 @@ function costOf(notes: Notes): HandlerContext['cost'] {
   };
 }
 
-/** An amount that author code names. One that cannot be read throws inside that code. */
+/** Reads an amount from author code. Throws inside that code when it cannot be read. */
 export function foreignCharge(amount: unknown): Charge {
   return chargeFrom({
     currency: foreignMember(amount, 'currency') as string,
@@ -198,7 +199,7 @@ function issueBinding(
   return binding.binding_id;
 }
 
-/** A copy that every store can keep: what cannot be kept must fail here, not after the effect. */
+/** A copy that every store can store. Data that cannot be stored fails here, before the effect. */
 export function bindingData(data: unknown): JsonObject {
   const reading = readForeignObject(data ?? {}, BINDING_LIMITS);
   if ('value' in reading) return reading.value;
@@ -212,7 +213,10 @@ function requireApproval({ approval }: Work): void {
   throw new Error('Cannot ask for approval: the capability declares no policy');
 }
 
-/** Names the call in each line. The logger that does is made for the first: most handlers say nothing. */
+/**
+ * The log of a handler. Each line has the id of the call. The logger is created for the first line:
+ * most handlers write none.
+ */
 function logOf(parts: ServiceParts, { invocation_id }: Call['ids']): HandlerContext['log'] {
   let child: ServiceParts['log'] | undefined;
   let lines = 0;
@@ -232,7 +236,7 @@ function logOf(parts: ServiceParts, { invocation_id }: Call['ids']): HandlerCont
   });
 }
 
-/** An error is told by the log's own rules; JSON would show nothing of it. */
+/** The log formats an error by its own rules; JSON would lose it. */
 function lineFacts(facts: unknown): object {
   const reading = readForeignObject(facts, LINE_LIMITS);
   const err = foreignMember(facts, 'err');
@@ -260,10 +264,10 @@ export interface Work {
   readonly handler: Handler;
   readonly parameters: JsonObject;
   readonly bound: ReadonlyMap<string, BindingFacts>;
-  /** Whether the capability declares a policy, and whether this call has a grant in hand. */
+  /** Whether the capability declares an approval policy, and whether this call has a grant. */
   readonly approval: 'undeclared' | 'open' | 'granted';
-  /** What the capability declares beside the failures of the protocol. */
+  /** Failure types of the capability, besides those of the protocol. */
   readonly failureTypes?: Capability['failure_types'];
-  /** Tells of an event that was read. Never rejects. */
+  /** Sends an event that was read. Never rejects. */
   progress(event: JsonObject): Promise<void>;
 }

@@ -1,8 +1,8 @@
 /**
- * The dry run: what would become of a call, without doing any of it.
+ * The dry run: what a call would do, without doing it.
  *
- * Runs the very checks of an invocation, then stops. A refusal that the call would meet is part of the
- * answer; only what keeps the question itself from being answered is a failure.
+ * Runs the checks of an invocation and then stops. A refusal of the call is part of the answer.
+ * Only a fault of the question itself, such as an unknown capability or a rate limit, is a failure.
  *
  * @module
  */
@@ -37,17 +37,17 @@ import { refusedCall, unrecordedCall } from './settle.ts';
 
 export async function dryRun(parts: InvokeParts, ask: Ask): Promise<Answer> {
   const rates: RateState[] = [];
-  const answer = await tried(parts, ask, rates);
+  const answer = await answerTo(parts, ask, rates);
   return { ...answer, headers: rateHeaders(rates) };
 }
 
-async function tried(parts: InvokeParts, ask: Ask, rates: RateState[]): Promise<Answer> {
+async function answerTo(parts: InvokeParts, ask: Ask, rates: RateState[]): Promise<Answer> {
   let call = beginCall(undefined, rates, newInvocationId(parts.platform));
   try {
     const reading = readInput('test', ask);
     call = beginCall(reading.input, rates, call.ids.invocation_id);
     const presented = presentedToken(parts, ask);
-    const checked = await judged(parts, call, () => check(parts, presented, call, reading));
+    const checked = await judgeCall(parts, call, () => check(parts, presented, call, reading));
     return await dryRunAnswer(parts, call, checked);
   } catch (error) {
     const found = failureOf('test', error, parts.log);
@@ -58,13 +58,16 @@ async function tried(parts: InvokeParts, ask: Ask, rates: RateState[]): Promise<
 
 interface Judged {
   readonly failure?: Failure;
-  /** What was resolved and priced; absent where a rule refused before. */
+  /** The resolved and priced call; absent when an earlier rule refused. */
   readonly checked?: CheckedCall;
   readonly needsApproval?: boolean;
 }
 
-/** A refusal that is about the call, not about the question: only then was there something to judge. */
-async function judged(
+/**
+ * Separates a refusal of the call from a failure of the question: without a capability there is no
+ * call.
+ */
+async function judgeCall(
   parts: InvokeParts,
   call: Call,
   checking: () => ReturnType<typeof check>,
@@ -84,7 +87,7 @@ async function judged(
   }
 }
 
-/** What admission would meet, as far as looking can tell. */
+/** What admission would refuse, as far as reads can show. */
 async function obstacle(
   { store }: ServiceParts,
   { caller: { loaded } }: CheckedCall,
@@ -130,14 +133,16 @@ async function dryRunAnswer(
   return { body };
 }
 
-/** No request is made for a question, so there is none to name: only how one would be decided. */
+/** How an approval would be decided. A dry run makes no request, so there is no id. */
 function approvalView({ approval }: Capability, required: boolean): TestAnswer['approval'] {
   if (!required || !approval) return { required };
   const { grant_policy, approvals_required } = approval;
   return { required, grant_policy, approvals_required };
 }
 
-/** What admission would reserve; null where a price is only known once it is bound or the call ran. */
+/**
+ * The amount that admission would reserve; null when the price depends on a binding or on the run.
+ */
 function costCheck({ cost }: Capability, charge: Charge | undefined): TestAnswer['cost_check'] {
   if (!cost?.financial) return undefined;
   const { currency } = cost.financial;

@@ -39,7 +39,7 @@ interface Given {
 function run(handler: Handler, given: Given = {}) {
   const { caller = callerOf(), parameters = {}, bound = new Map(), deadlineMs = 10_000 } = given;
   const log = createLog('debug', { write: (line) => void lines.push(line) });
-  // The rest of the parts is for the checks before a handler and the settlement after it.
+  // Running a handler uses no other part.
   const parts = { store, log, platform: system } as ServiceParts;
   const call = { ids: { invocation_id: 'inv-000000000000' }, caller };
   const progress = async () => undefined;
@@ -47,7 +47,7 @@ function run(handler: Handler, given: Given = {}) {
   return withinDeadline(system, deadlineMs, (signal) => runHandler(parts, call, work, signal));
 }
 
-test('runHandler() hands over copies, so that a handler changes nothing that is judged or kept', async () => {
+test('runHandler() passes copies, so that a handler cannot change the call', async () => {
   const caller = callerOf();
   const parameters = { deep: { list: [1] } };
   const facts: BindingFacts = {
@@ -75,7 +75,7 @@ test('runHandler() hands over copies, so that a handler changes nothing that is 
   assert.deepEqual({ token: caller.token, parameters, facts }, before);
 });
 
-test('runHandler() gives a context whose copy has everything, and which nobody can change', async () => {
+test('runHandler() passes a frozen context that can be spread', async () => {
   const done = await run((_sent, context) => {
     const { cost, ...rest } = context;
     cost({ currency: 'USD', amount: 1 });
@@ -99,7 +99,7 @@ test('runHandler() copies the result before the handler can change it', async ()
   assert.deepEqual(done.result, { list: [1] });
 });
 
-test('runHandler() takes note of nothing after the handler ended', async () => {
+test('runHandler() ignores costs and bindings after the handler ended', async () => {
   let later: (() => void) | undefined;
 
   const done = await run((_parameters, context) => {
@@ -117,7 +117,7 @@ test('runHandler() takes note of nothing after the handler ended', async () => {
   assert.deepEqual(done.reported, usd(100n));
 });
 
-test('runHandler() gives the last word on the cost', async () => {
+test('runHandler() returns the last reported cost', async () => {
   const done = await run((_parameters, context) => {
     context.cost({ currency: 'USD', amount: 1 });
     context.cost({ currency: 'USD', amount: 0.5 });
@@ -127,7 +127,7 @@ test('runHandler() gives the last word on the cost', async () => {
   assert.deepEqual(done.reported, usd(50n));
 });
 
-test('runHandler() tells a handler that throws at once from one that rejects later by nothing', async () => {
+test('runHandler() treats a throw and a later rejection alike', async () => {
   const atOnce = await run(() => {
     throw new NoEffect('nothing');
   });
@@ -139,7 +139,7 @@ test('runHandler() tells a handler that throws at once from one that rejects lat
   assert.deepEqual(atOnce, later);
 });
 
-test('runHandler() aborts at the deadline, says why, and lets the end be heard later', async () => {
+test('runHandler() aborts at the deadline with a reason and resolves `late` at the end', async () => {
   let finish: ((result: JsonObject) => void) | undefined;
   let signal: AbortSignal | undefined;
 
@@ -164,7 +164,7 @@ test('runHandler() aborts at the deadline, says why, and lets the end be heard l
   assert.deepEqual(late?.result, { late: true });
 });
 
-test('runHandler() does not abort a handler that keeps its deadline', async () => {
+test('runHandler() does not abort a handler that ends in time', async () => {
   let signal: AbortSignal | undefined;
 
   await run((_parameters, context) => {
@@ -175,7 +175,7 @@ test('runHandler() does not abort a handler that keeps its deadline', async () =
   assert.equal(signal?.aborted, false);
 });
 
-test('runHandler() logs what a handler threw, under the invocation', async () => {
+test('runHandler() logs the thrown error with the invocation id', async () => {
   await run((_parameters, context) => {
     context.log.info({ step: 1 }, 'on the way');
     throw new Error('for operators only');

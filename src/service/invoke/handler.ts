@@ -1,5 +1,6 @@
 /**
- * Runs a handler: with its context, within its deadline, and with every way it can end told apart.
+ * Runs a handler with its context and within its deadline, and distinguishes every way in which it
+ * can end.
  *
  * @module
  */
@@ -29,32 +30,32 @@ import { beforeLate, createDeadline, type Deadline, LATE } from '../pace/deadlin
 import { contextOf, type HandledCall, type Notes, type Work } from './context.ts';
 
 /**
- * A result is an answer in memory and perhaps in the store; more belongs behind a link in it. Every
- * reader has to read it alike, and clients read no more levels and keys than twice and ten times this.
+ * Bounds a result, which is held in memory and may be stored. Larger data belongs behind a link.
+ * Clients read up to twice the depth and ten times the keys, so each of them can read it.
  */
 const RESULT_LIMITS: JsonLimits = { bytes: 1_048_576, depth: 32, keys: 100_000 };
 
-/** What a handler did, as far as anyone knows. */
+/** What a handler did, as far as it is known. */
 export interface Done {
   readonly outcome: 'completed' | 'failed' | 'no_effect' | 'indeterminate';
   readonly result?: JsonObject | undefined;
   readonly failure?: Failure | undefined;
   readonly reported?: Charge | undefined;
   readonly bindings: readonly BindingRecord[];
-  /** The handler asked for approval: the request has still to be kept. */
+  /** The handler asked for approval. The request is not stored yet. */
   readonly needsApproval?: boolean | undefined;
-  /** Resolves when a handler that missed its deadline ends after all. */
+  /** Resolves when a handler that missed its deadline ends. */
   readonly late?: Promise<Done> | undefined;
-  /** What the steps of a composed call did, where the entry of the whole has to say it. */
+  /** The steps of a composed call, where the entry of the whole lists them. */
   readonly steps?: readonly StepView[] | undefined;
-  /** A composed call that this process cannot finish: whoever adopts it closes it. */
+  /** A composed call that this process cannot finish. The process that adopts it closes it. */
   readonly isAbandoned?: boolean | undefined;
 }
 
 /** One step, or the compensation of one, as an entry lists it. */
 export type StepView = JsonObject;
 
-/** What a run is bounded by, and where it leaves what it hands over meanwhile. */
+/** The deadline of a run, and where the handler leaves its notes. */
 export interface Running {
   readonly deadline: Deadline;
   readonly notes?: Notes | undefined;
@@ -67,21 +68,21 @@ export async function runHandler(
   work: Work,
   { deadline, notes = { bindings: [] } }: Running,
 ): Promise<Done> {
-  // Whoever asked measures the deadline from here, before the handler's first line runs.
+  // The caller starts its timer now, before the first line of the handler runs.
   await undefined;
   const heard = await ask(() => {
     const context = contextOf(parts, call, work, { deadline, notes });
     return work.handler(copyOf(work.parameters), context);
   });
-  const kept = noted(notes);
+  const finalNotes = copyOfNotes(notes);
   return 'returned' in heard
-    ? completed(parts, heard.returned, kept)
-    : broken(parts, work, heard.thrown, kept);
+    ? completed(parts, heard.returned, finalNotes)
+    : broken(parts, work, heard.thrown, finalNotes);
 }
 
 /**
- * Lets something run until its deadline; what then becomes of it is told later. A cost that it has
- * reported by then is told at once: it may never end.
+ * Runs until the deadline; `late` resolves when the run ends after it. A cost reported before the
+ * deadline is returned at once, because the run may never end.
  */
 export async function withinDeadline(
   platform: Platform,
@@ -105,12 +106,12 @@ export async function withinDeadline(
   };
 }
 
-/** As they stand when the handler ends: one that goes on in secret pins and reports nothing more. */
-function noted({ bindings, ...rest }: Notes): Notes {
+/** Copies the notes when the handler ends, so that later calls of its context change nothing. */
+function copyOfNotes({ bindings, ...rest }: Notes): Notes {
   return amended(rest, { bindings: [...bindings] });
 }
 
-/** A result as it will be answered, or the failure of one that cannot be. */
+/** Reads the result. A result that cannot be answered becomes a failure. */
 export function completed(parts: ServiceParts, returned: unknown, notes: Notes): Done {
   const read = readForeignObject(returned, RESULT_LIMITS);
   if ('value' in read) return { outcome: 'completed', result: read.value, ...notes };
@@ -137,13 +138,13 @@ function broken(parts: ServiceParts, work: Work, thrown: unknown, notes: Notes):
   return { outcome, failure: found, ...notes };
 }
 
-/** A handler's own words may carry what is inside; the caller gets none of them. */
+/** The error of a handler may contain internals, so the caller gets none of its text. */
 function broke(): Failure {
   return failure('internal_error', 'Cannot complete the invocation: internal error');
 }
 
 export interface ComposedWork {
-  /** Absent where the call was not admitted, because it only reads. */
+  /** Absent when the call was not admitted, because it only reads. */
   readonly operationId?: string | undefined;
   readonly deadline: Deadline;
   progress(event: JsonObject): Promise<void>;
@@ -152,24 +153,29 @@ export interface ComposedWork {
 /** Runs the steps of a composed call in place of a handler. */
 type Compose = (parts: ServiceParts, call: CheckedCall, work: ComposedWork) => Promise<Done>;
 
-/** What an invocation needs beside the parts of every operation. The runtime hands the composer over. */
+/** The parts of an invocation. The runtime adds the composer. */
 export interface InvokeParts extends ServiceParts {
   readonly compose: Compose;
 }
 
-/** UTF-16 units of a failure's detail: it is told to a caller and kept with the answer. */
+/**
+ * UTF-16 units of the detail of a failure, which is sent to a caller and stored with the answer.
+ */
 const DETAIL_LENGTH_MAX = 1_000;
 
-/** UTF-16 units of a type that is shown in the log. */
+/** UTF-16 units of a failure type in the log. */
 const TYPE_LENGTH_MAX = 64;
 
-/** Advice is a few short texts. */
+/** Bounds advice: a few short texts. */
 const ADVICE_LIMITS: JsonLimits = { bytes: 16_384, depth: 4, keys: 32 };
 const REQUIRES_MAX = 16;
 const REQUIRED_LENGTH_MAX = 256;
 const AVAILABILITY_LENGTH_MAX = 64;
 
-/** The failure that a handler threw; nothing where what it threw is none, or one that it may not name. */
+/**
+ * The failure that a handler threw; `undefined` for any other value, or for a type that it may not
+ * use.
+ */
 function thrownFailure(
   { log }: Pick<ServiceParts, 'log'>,
   thrown: unknown,
@@ -188,16 +194,17 @@ function thrownFailure(
   return own ? ownFailure(own, detail, advice) : failure(thrownType as FailureType, detail, advice);
 }
 
-/** The type that a failure of ours names without being allowed to, for the log: an author looks for it. */
+/** The type that a handler used without declaring it, so that its author finds it in the log. */
 function undeclaredType(thrown: unknown): string | undefined {
   if (!NoEffect.is(thrown) && !HandlerFailure.is(thrown)) return undefined;
   return redactedText(foreignMember(thrown, 'type'), TYPE_LENGTH_MAX);
 }
 
 /**
- * What a handler may not say. "The outcome is unknown" is for a handler that did something. "Nothing ran" is
- * for one that did nothing, and so is the advice to call with another token: idempotency keys belong to a
- * chain of principals, so under a token of another chain the call would run again.
+ * Types that a handler may not use. `outcome_unknown` is for a handler that did something.
+ * `service_unavailable` is for one that did nothing, and so is advice to call with another token:
+ * an idempotency key belongs to a chain of principals, so under a token of another chain the call
+ * would run again.
  */
 function isWithheld(type: FailureType, isNoEffect: boolean): boolean {
   if (OF_THE_SERVICE.has(type)) return true;
@@ -206,7 +213,9 @@ function isWithheld(type: FailureType, isNoEffect: boolean): boolean {
   return type === 'service_unavailable' || isRedelegation;
 }
 
-/** What only the service can mean: who asks, what was approved, which call a key belongs to. */
+/**
+ * Types that only the service may use: who asks, what was approved, which call a key belongs to.
+ */
 const OF_THE_SERVICE: ReadonlySet<FailureType> = new Set([
   'authentication_required',
   'invalid_token',
@@ -220,7 +229,7 @@ const OF_THE_SERVICE: ReadonlySet<FailureType> = new Set([
   'idempotency_mismatch',
 ]);
 
-/** Advice decides nothing: what cannot be read of it is left out, and the failure stays what it is. */
+/** Reads advice. It decides nothing, so unreadable parts are left out and the failure stays. */
 function readAdvice(value: unknown): { advice: FailureAdvice; faults: string[] } {
   const reading = readForeignObject(value ?? {}, ADVICE_LIMITS);
   if ('fault' in reading) return { advice: {}, faults: [`advice: ${reading.fault}`] };

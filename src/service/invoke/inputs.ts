@@ -1,9 +1,11 @@
 /**
- * What the inputs of a call mean: values, bindings, and whether a compensation still has its window.
+ * Prepares a call: finds its bindings, its price and its resolved parameters, and checks the window
+ * of a compensation.
  *
- * Asks the registered resolvers, the actor's policy and the author's own bindings, then lets the domain
- * decide. All of that is author code. Everything that one call needs is asked at once and has as long as its
- * handler, so a call with many inputs waits no longer than one with a single input.
+ * Asks the registered resolvers, the policy of the actor and the binding lookup of the author; the
+ * domain then decides. All of these are author code. The resolvers and policies of one call run at
+ * the same time, with the deadline of the handler, so a call with many inputs waits no longer than
+ * one with a single input.
  *
  * @module
  */
@@ -44,18 +46,18 @@ import type { ServiceParts } from '../core/parts.ts';
 import { LATE } from '../pace/deadline.ts';
 import { bindingData, foreignCharge } from './context.ts';
 
-/** What is prepared: a call, or a step of a composed call with the caller of the whole. */
+/** A call to prepare, or a step of a composed call with the caller of the whole. */
 export interface Preparing {
   readonly caller: TokenCaller;
   readonly capability: Capability;
   readonly sent: JsonObject;
-  /** The moment at which bindings have to be fresh. */
+  /** The time at which bindings must be fresh. */
   readonly boundAt: Date;
-  /** The parameters, where a rule before these resolved them. */
+  /** The parameters, if an earlier rule already resolves them. */
   readonly resolving?: Promise<JsonObject> | undefined;
-  /** Returns what the call reserves. Refuses a price that the budget does not cover. */
+  /** Returns the amount to reserve. Refuses a price that the budget does not cover. */
   charge(price: Charge | undefined): Charge | undefined;
-  /** Receives the resolved parameters, also of a call that a later rule refuses. */
+  /** Receives the resolved parameters, even if a later rule refuses the call. */
   resolved?(parameters: JsonObject): void;
 }
 
@@ -65,7 +67,7 @@ export interface Prepared {
   readonly charge?: Charge | undefined;
 }
 
-/** The rules about what a call is sent, in the order in which a caller hears of them. */
+/** The rules about the inputs of a call, in the order in which a caller gets their failures. */
 export async function prepareCall(parts: ServiceParts, asked: Preparing): Promise<Prepared> {
   const { caller, capability, sent } = asked;
   const { failure: unbound, bound } = checkBindings(capability, sent, {
@@ -115,16 +117,16 @@ interface Asking {
   readonly input: Input;
 }
 
-/** Most inputs ask nothing, and then a call waits for nothing. */
+/** `undefined` for most inputs, which ask no author code. */
 type Question = (() => Promise<void>) | undefined;
 
-/** Asks the resolver of an input, where it has one and a value was sent, and keeps what it found. */
+/** Asks the resolver of an input, if it has one and a value was sent, and stores its finding. */
 function resolverFor(asking: Asking, sent: JsonObject, findings: Map<string, Finding>): Question {
   const { parts, input } = asking;
   const resolver = parts.definition.resolvers.get(resolverOf(input) ?? '');
   const value = resolver && valueToResolve(input, sent);
   if (!resolver || value === undefined) return undefined;
-  // A copy: what was sent is what the fingerprint of an idempotency key is made of.
+  // A copy, because the fingerprint of an idempotency key is made from what was sent.
   const code = () => resolver(copyOf(value), askedInput(asking));
   const what = `what the resolver of "${input.name}" returned`;
   return async () => {
@@ -132,7 +134,7 @@ function resolverFor(asking: Asking, sent: JsonObject, findings: Map<string, Fin
   };
 }
 
-/** Asks the author's policy. The operator's configuration comes first, and is not here. */
+/** Asks the policy of the author. The configuration of the operator has precedence over it. */
 function policyFor(asking: Asking, derived: Map<string, ActorPolicy>): Question {
   const { parts, input } = asking;
   const { actorPolicy } = parts.definition;
@@ -147,7 +149,7 @@ function policyFor(asking: Asking, derived: Map<string, ActorPolicy>): Question 
   };
 }
 
-/** What author code answers, read as an object; an empty one where it answers nothing. */
+/** The answer of author code, read as an object; empty if it answers nothing. */
 async function answerOf(
   { parts, capability, input }: Asking,
   what: string,
@@ -171,7 +173,7 @@ function findingOf({ value, candidates, disclosable }: JsonObject, what: string)
   return { candidates, disclosable: disclosable === true };
 }
 
-/** Copies: author code may keep or change what it is given. */
+/** Passes copies, because author code may keep or change them. */
 function askedInput({ caller, capability, input }: Asking): AskedInput {
   const { root_principal, token } = caller;
   return Object.freeze({
@@ -193,9 +195,9 @@ function subjectsOf({ loaded }: TokenCaller): string[] {
 const NO_POLICIES: ReadonlyMap<string, ActorPolicy> = new Map();
 
 /**
- * The first rule that names the agent which the root principal named itself, else the first that names
- * the root principal. Every further name was chosen by the holder of a token, so it selects no rule:
- * an agent that names its child like another one does not get that one's policy.
+ * The first rule that matches the agent named by the root principal, else the first that matches
+ * the root principal. Later names are chosen by token holders, so they select no rule: an agent
+ * cannot get the policy of another one by naming its child like it.
  */
 function policiesFor(
   rules: readonly ActorPolicyRule[],
@@ -214,7 +216,7 @@ type Lookup = (handle: string) => BindingFacts | undefined;
 
 const NOTHING_BOUND: Lookup = () => undefined;
 
-/** A lookup over every handle that the parameters carry where a binding is required. */
+/** A lookup for every handle that the parameters carry for a required binding. */
 function findBindings(
   parts: ServiceParts,
   caller: TokenCaller,
@@ -252,7 +254,7 @@ async function lookupOver(
 
 type Pinned = Pick<BindingFacts, 'issued_at' | 'price' | 'data'>;
 
-/** What the capability's own resolver says of a handle. It has as long as the handler. */
+/** Asks the binding lookup of the author about a handle, with the deadline of the handler. */
 async function pinnedBy(
   { platform }: ServiceParts,
   resolve: () => unknown,
@@ -266,7 +268,7 @@ async function pinnedBy(
   const pinned = returnedBy(heard, WHAT) ?? undefined;
   if (pinned === undefined) return undefined;
   const issuedAt = foreignTime(foreignMember(pinned, 'issued_at'));
-  // Without a real time a binding would never grow old.
+  // Without a valid time a binding would never expire.
   if (issuedAt === undefined) throw new Error(`Cannot use ${WHAT}: "issued_at" is not a Date`);
   const price = foreignMember(pinned, 'price') ?? undefined;
   return {
@@ -278,14 +280,14 @@ async function pinnedBy(
 
 const WHAT = 'what resolveBinding() returned';
 
-/** How a call ended, as far as its undoing needs it. */
+/** The part of an ended call that its compensation needs. */
 export interface UndoableCall {
   readonly outcome: string;
   readonly parameters: JsonObject;
   readonly output?: JsonObject | undefined;
 }
 
-/** What is kept with a call that completed and can be undone for a while. */
+/** The record of a completed call that can be undone for a while. */
 export function rollbackOf(
   { definition, store }: ServiceParts,
   { root_principal }: TokenCaller,
@@ -300,7 +302,7 @@ export function rollbackOf(
   return { capability: compensation.name, root_principal, digest, until };
 }
 
-/** Refuses a compensation that comes too late for every call it could undo. */
+/** The failure of a compensation that is too late for every call it could undo. */
 function closedRollback(
   { definition, store }: ServiceParts,
   { root_principal }: TokenCaller,

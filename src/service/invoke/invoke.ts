@@ -1,9 +1,21 @@
 /**
  * Invocation: the order in which one call is checked, admitted, run and recorded.
  *
- * Read `check` as the specification's list, one rule a line. Nothing has an effect before the last
- * rule has passed and the store has admitted the call; every call of a known caller leaves exactly one
- * entry, and no answer goes out before that entry is durable.
+ * `check` is the list of the specification, one rule a line. Nothing has an effect before the last
+ * rule has passed and the store has admitted the call. Every call of a known caller leaves exactly
+ * one entry, and the answer is sent only after that entry is durable.
+ *
+ * A call goes through these files:
+ *
+ * 1. `replay.ts` returns the stored answer of a repeated idempotency key.
+ * 2. `inputs.ts` prepares the call: bindings, price, parameters.
+ * 3. `approve-call.ts` decides about approval and grants.
+ * 4. `admission.ts` admits the call, runs it and settles.
+ * 5. `handler.ts` runs the handler; `context.ts` is what the handler is given.
+ * 6. `settle.ts` records the outcome and retries while the store is unavailable.
+ * 7. `late.ts` handles late outcomes and cost overruns.
+ *
+ * `dry-run.ts` answers `test` with the same checks. `recover.ts` closes calls whose process died.
  *
  * @module
  */
@@ -75,7 +87,7 @@ async function answerTo(parts: InvokeParts, ask: Ask, { rates, saw }: Watch): Pr
     return await admitAndRun(parts, checked);
   } catch (error) {
     const found = failureOf('invoke', error, parts.log);
-    // The call's entry may have been kept: a second one would tell of it twice.
+    // The entry may already be stored, so a second one is not written.
     if (error instanceof OutcomeUnknown) return unrecordedCall(parts, call, found);
     return refusedCall(parts, call, found);
   }
@@ -88,7 +100,10 @@ export interface Reading {
   readonly fault?: Refusal;
 }
 
-/** Reads the request first, for the ids to echo; what is wrong with it is for known callers to hear. */
+/**
+ * Reads the request before the caller is known, because the answer echoes its ids. Its faults are
+ * reported only to a known caller.
+ */
 export function readInput(name: 'invoke' | 'test', ask: Ask): Reading {
   let input: unknown;
   try {
@@ -101,7 +116,9 @@ export function readInput(name: 'invoke' | 'test', ask: Ask): Reading {
   }
 }
 
-/** Every rule that needs no change of the store, in the order in which a caller hears of them. */
+/**
+ * Every rule that changes nothing in the store, in the order in which a caller gets their failures.
+ */
 export async function check(
   parts: InvokeParts,
   presented: PresentedToken,
@@ -121,7 +138,7 @@ export async function check(
   await parts.rates.take(call, own, capability.rate_limit);
   const steps = stepCapabilities(parts.definition.catalog, capability);
   for (const { name, rate_limit } of steps) {
-    // What is left of a step's limit is not told: a caller paces itself by the whole.
+    // The rest of the limit of a step is not reported: a caller follows the limits of the whole.
     await parts.rates.take({ rates: [] }, { policy: 'capability', name }, rate_limit);
   }
   const whole = [capability, ...steps] as const;
@@ -164,11 +181,11 @@ export async function check(
   });
   const { needed, grant } = approvalOf(parts, checked);
   if (needed && !grant) return { asks: checked };
-  // What was approved is what runs.
+  // The approved parameters are the ones that run.
   return grant ? { ...checked, grant, parameters: grant.parameters } : checked;
 }
 
-/** Loads, in one trip, the token and everything that the checks will ask for. */
+/** Loads, in one trip, the token and everything that the checks need. */
 async function loadCaller(
   parts: InvokeParts,
   presented: PresentedToken,
@@ -191,7 +208,7 @@ async function loadCaller(
     (await frozenSteps(parts, capability.composition, loaded.token?.root_principal));
   const all = frozen ? amended(loaded, { freezes: [...loaded.freezes, ...frozen] }) : loaded;
   const judged = tokenCaller(parts, presented, all);
-  // A stored token that has expired or was revoked has an owner, so its refusal is an entry too.
+  // An expired or revoked token still has an owner, so its refusal has an entry too.
   call.caller = 'caller' in judged ? judged.caller : judged.known;
   call.request = request;
   const taskId = call.caller?.token.purpose.task_id;
@@ -201,7 +218,7 @@ async function loadCaller(
   return judged.caller;
 }
 
-/** A whole is frozen with any of its steps. */
+/** The freezes of the steps: a composed call is frozen with any of its steps. */
 function frozenSteps(
   { store }: ServiceParts,
   { steps }: NonNullable<Capability['composition']>,
@@ -211,7 +228,9 @@ function frozenSteps(
   return store.freezesUnder(capabilityFreezes(names, rootPrincipal));
 }
 
-/** The entry of a continuation names its grant, but nobody else's. */
+/**
+ * The entry of a call names its grant, but only if the grant belongs to the chain of the caller.
+ */
 function nameGrant(call: Call, { token, loaded: { grant } }: TokenCaller): void {
   if (grant?.chain !== token.chain) return;
   call.approvalGrantId = grant.grant_id;
@@ -239,7 +258,10 @@ function otherResponseMode(
       );
 }
 
-/** Also when the request could not be kept: the call was refused, and has its entry. */
+/**
+ * Stores the approval request. If that fails, the call is refused with that failure and still has
+ * an entry.
+ */
 async function askApproval(parts: InvokeParts, call: CheckedCall): Promise<Answer> {
   const found = await requestApproval(parts, call).catch((error) =>
     failureOf('invoke', error, parts.log),
@@ -249,9 +271,9 @@ async function askApproval(parts: InvokeParts, call: CheckedCall): Promise<Answe
 
 interface Watch {
   readonly span: Span;
-  /** Filled in while the call is counted. */
+  /** Filled by the rate limiter. */
   readonly rates: RateState[];
-  /** Looks on while what is known of the call grows. */
+  /** Sets the call to report at its end. */
   saw(call: Call): Call;
   end(answer: InvokeAnswer): void;
 }

@@ -1,10 +1,10 @@
 /**
- * Late ends and overruns: a handler that finishes after its call was closed as unknown, by its deadline or by
- * others that thought its process dead or took its turn; and one that reports more than was reserved.
+ * Late outcomes and overruns.
  *
- * A later entry says what a late handler did. Money stays as it was charged, except that a handler which
- * declares that nothing happened gets it given back; one that reports more than was reserved has
- * overrun like any other.
+ * A late outcome is that of a handler that ends after its call was closed as unknown: at its
+ * deadline, by recovery of a process that seemed dead, or because its lease was lost. A later entry
+ * records it. The charge stays, except that a handler that declares no effect is refunded. An
+ * overrun is a reported cost above the reserved amount; late handlers can overrun too.
  *
  * @module
  */
@@ -32,14 +32,14 @@ import type { ServiceParts } from '../core/parts.ts';
 import type { HandledCall } from './context.ts';
 import type { Done } from './handler.ts';
 
-/** What a late end needs of its call. */
+/** The part of a call that a late outcome needs. */
 export type LateCall = Call &
   Pick<CheckedCall, 'caller' | 'capability'> &
   Pick<Partial<CheckedCall>, 'charge'>;
 
 /**
- * Tells, when a handler ends that was still running, what the entry of its call does not say. That
- * entry says what the handler had `reported` until then.
+ * Records the outcome of a handler that still runs, once it ends. The entry of the call already
+ * contains what the handler had `reported` by then.
  */
 export function lateSettlement(
   parts: ServiceParts,
@@ -53,8 +53,8 @@ export function lateSettlement(
 }
 
 /**
- * The handler's outcome came too late to be the call's. A call that lost its turn is still open, and
- * nobody else would close it while this process lives; so it is closed as unknown here.
+ * The outcome came too late for the call. A call that lost its lease is still open, and no other
+ * process closes it while this one lives, so it is closed as unknown here.
  */
 export async function supersededCall(
   parts: ServiceParts,
@@ -81,13 +81,13 @@ export async function supersededCall(
     answer: bytesOf(answerOf(parts, unsettled, ending, entry)),
     entry,
   };
-  const tell = (closed: 'settled' | 'superseded') =>
+  const recordLate = (closed: 'settled' | 'superseded') =>
     lateSettlement(parts, call, {
       late: done.late ?? Promise.resolve(done),
       reported: closed === 'settled' ? done.reported : undefined,
     });
-  const closed = await parts.settler.settle(closing, tell);
-  if (closed !== 'unknown') tell(closed);
+  const closed = await parts.settler.settle(closing, recordLate);
+  if (closed !== 'unknown') recordLate(closed);
   const receipt = closed === 'settled' ? entry : undefined;
   return { body: answerOf(parts, unsettled, ending, receipt), failure: found };
 }
@@ -98,7 +98,7 @@ async function record(
   done: Done,
   recorded: Charge | undefined,
 ): Promise<void> {
-  // Whoever adopts the call tells how it ended.
+  // The process that adopts the call records its outcome.
   if (done.isAbandoned) return;
   const { capability, charge: checked } = call;
   const { cost, detail, overrun } = costAndOverrun(parts, call, done, {
@@ -118,9 +118,9 @@ async function record(
   const entry = endingEntry(parts, call, ending);
   const refund = done.outcome === 'no_effect';
   const { invocation_id } = call.ids;
-  // One that ends unknown after all is still an operator's to reconcile.
+  // An operator reconciles a call whose late outcome is unknown too.
   const isKnown = done.outcome !== 'indeterminate';
-  // An entry is kept once, so this can be repeated.
+  // The store inserts an entry once, so this can be repeated.
   await parts.settler.insist(async () => {
     const reconciled =
       isKnown && (await parts.store.reconcile(invocation_id, refund, () => entry, { overrun }));
@@ -129,24 +129,24 @@ async function record(
 }
 
 export interface SettledCost {
-  /** What is charged. */
+  /** The charged amount. */
   readonly cost?: Charge | undefined;
-  /** What an entry says besides. */
+  /** More facts for the entry. */
   readonly detail?: JsonObject | undefined;
   readonly overrun?: Overrun | undefined;
 }
 
 export interface Priced {
   readonly capability: Capability;
-  /** What was reserved for the call. */
+  /** The reserved amount. */
   readonly checked?: Charge | undefined;
-  /** What an entry of the call says already that it reported: only what is more than that is new. */
+  /** The cost that an earlier entry of the call already reports. Only the excess over it is new. */
   readonly recorded?: Charge | undefined;
 }
 
 /**
- * What a call is charged, and what follows when its handler reported more than was checked. Every way in
- * which a handler can end comes through here, also one after its deadline.
+ * The charge of a call, and the consequences of a reported cost above the reserved amount. Every
+ * outcome of a handler passes here, also a late one.
  */
 export function costAndOverrun(
   parts: ServiceParts,
@@ -176,7 +176,7 @@ export function costAndOverrun(
   };
 }
 
-/** Nothing where the currencies differ: such amounts cannot be compared. */
+/** The debt; none when the currencies differ, because the amounts cannot be compared. */
 function debtOf(
   checked: Charge | undefined,
   { currency, amount }: Charge,

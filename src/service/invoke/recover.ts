@@ -1,5 +1,5 @@
 /**
- * What becomes of a call that nobody finished: the entry that says so, and operators' word on it.
+ * Calls that were not finished: the entry that closes them, and how operators reconcile them.
  *
  * @module
  */
@@ -21,11 +21,11 @@ import { entryBy } from '../core/entries.ts';
 import { type Answer, type Ask, requestOf } from '../core/operations.ts';
 import type { ServiceParts } from '../core/parts.ts';
 
-/** A list for people to work through; the oldest come first. */
+/** Bounds the list that operators work through. The oldest come first. */
 const INDETERMINATE_SHOWN_MAX = 1_000;
 const INDETERMINATE_READ_MAX = 32;
 
-/** Closes an abandoned call from what its intent says: its process ended before it recorded an outcome. */
+/** Closes an abandoned call from its intent: its process ended before it recorded an outcome. */
 export function closeAbandoned(parts: ServiceParts): Close {
   return async (intent) => {
     const ids = intent.facts.ids as InvocationIds;
@@ -65,7 +65,7 @@ export function closeAbandoned(parts: ServiceParts): Close {
   };
 }
 
-/** Who made an admitted call, unless the token is gone. It may have been revoked: that changes nothing. */
+/** The caller of an admitted call, unless its token is gone. A revoked token still counts. */
 export async function admittedCaller(
   { store }: ServiceParts,
   { token_id, subject, root_principal }: IntentRecord,
@@ -91,7 +91,7 @@ export function indeterminate(parts: ServiceParts, ask: Ask): Promise<Answer> {
   });
 }
 
-/** Says once what an unknown outcome was. `not_executed` gives the money back. */
+/** Records once what an unknown outcome was. `not_executed` refunds the charge. */
 export async function reconcile(parts: ServiceParts, ask: Ask): Promise<ReconcileAnswer> {
   return audited(parts, await callerOf(parts, ask), 'operator', async (caller) => {
     refuse(notOperator(caller, 'reconcile'));
@@ -122,7 +122,10 @@ function viewOf(intent: IntentRecord): IndeterminateInvocation {
   };
 }
 
-/** Nothing where the row says what no call can be charged: fsck finds that, and others are told all the same. */
+/**
+ * The charge; null for an amount that no call can have. fsck reports such a row, and the list still
+ * works.
+ */
 function chargedBy({ charge }: IntentRecord): Money | null {
   return charge && isWritable(charge.amount, charge.currency) ? moneyOf(charge) : null;
 }

@@ -1,5 +1,6 @@
 /**
- * Replay: the same call with the same key gets the stored answer, byte for byte, and nothing runs.
+ * Replay: a call repeated with the same key gets the stored answer, byte for byte, and nothing
+ * runs.
  *
  * @module
  */
@@ -14,20 +15,21 @@ import type { Answer } from '../core/operations.ts';
 import type { ServiceParts } from '../core/parts.ts';
 import type { EventSink } from '../core/stream.ts';
 
-/** The digest by which two calls with one key are told apart: the parameters as they were sent. */
+/** The digest that distinguishes two calls with one key: of the parameters as sent. */
 export function fingerprintOf(request: InvokeRequest): string {
   return digestOf(request.parameters);
 }
 
-/** The key that a call is known by, and what is stored under it. */
+/** The key of a call, and the record stored under it. */
 export interface KeyClaim {
   readonly key?: string | undefined;
   readonly record?: IdempotencyRecord | undefined;
 }
 
 /**
- * A call whose handler asked for approval was admitted, so its key tells of the asking. Its
- * continuation may bring the same key, and is then known by the key and the grant.
+ * A call whose handler asked for approval was admitted, so its key holds the answer
+ * `approval_required`. Its continuation may use the same key. It is then stored under the key and
+ * the grant.
  */
 export function keyClaim(
   parts: ServiceParts,
@@ -41,7 +43,7 @@ export function keyClaim(
   return continuedClaim(parts, caller, request.capability, continuationKey(key, approval_grant));
 }
 
-/** The key of a continuation. No key that a caller sends has a space in it. */
+/** The key of a continuation. Keys of callers contain no space, so it is unique. */
 export function continuationKey(key: string, grantId: string): string {
   return `${key} ${grantId}`;
 }
@@ -59,7 +61,7 @@ async function continuedClaim(
   return { key, record: idempotency };
 }
 
-/** The approval request that the same call under this key was answered with, if it was. */
+/** The approval request in the stored answer of the same call, if that is its answer. */
 export function askedUnder(
   { answer, fingerprint }: IdempotencyRecord,
   request: InvokeRequest,
@@ -70,7 +72,7 @@ export function askedUnder(
   return body.failure.approval_request_id;
 }
 
-/** The stored answer, or nothing when the key is new. Refuses a key that was used otherwise. */
+/** The stored answer; `undefined` for a new key. Refuses a key that was used for another call. */
 export function replayOf(
   parts: ServiceParts,
   call: Call & { caller: TokenCaller },
@@ -107,7 +109,7 @@ async function replayed(
   await parts.store.append([entry]);
   return {
     body,
-    // A streamed call is replayed as its last event, to whoever asks for a stream.
+    // To a caller that asks for a stream, the answer is replayed as the last event.
     ...(request.stream && { stream: lastEvent(parts, body) }),
     text,
     failure: body.success ? undefined : body.failure,
@@ -115,7 +117,7 @@ async function replayed(
   };
 }
 
-/** A call that was not streamed the first time has nothing but its end to tell. */
+/** The summary of a replay whose first call was not streamed. */
 const ONE_EVENT: StreamSummary = {
   response_mode: 'unary',
   events_emitted: 1,

@@ -22,7 +22,7 @@ import { createSettler } from './settle.ts';
 let store: Store;
 let settler: Settler;
 let lines: string[];
-/** What the store does instead of settling, in this order; then it settles. */
+/** Errors that the store throws instead of settling, in this order. Then it settles. */
 let faults: Error[];
 
 beforeEach(async () => {
@@ -60,7 +60,7 @@ async function untilNothingWaits(): Promise<void> {
 const isOpen = async () => (await store.abandonedIntents(at(3_600_000), 10)).length === 1;
 const entryCount = async () => (await store.sequence()).size;
 
-test('settle() settles at once when the store can', async () => {
+test('settle() settles at once when the store answers', async () => {
   const call = await admitted();
 
   assert.equal(await settler.settle(call), 'settled');
@@ -69,7 +69,7 @@ test('settle() settles at once when the store can', async () => {
   assert.deepEqual(lines, []);
 });
 
-test('settle() says superseded when another outcome was recorded', async () => {
+test('settle() returns superseded when another outcome was recorded', async () => {
   const call = await admitted();
   await store.settle({ ...call, outcome: 'indeterminate', entry: entry() });
 
@@ -78,11 +78,11 @@ test('settle() says superseded when another outcome was recorded', async () => {
 });
 
 for (const [name, fault] of [
-  ['was away', new StoreUnavailable('Cannot write')],
+  ['was unavailable', new StoreUnavailable('Cannot write')],
   ['did not answer', new OutcomeUnknown('Cannot tell')],
   ['had a defect', new Error('a bug')],
 ] as const) {
-  test(`settle() records later, once, what it could not record while the store ${name}`, async () => {
+  test(`settle() records an outcome later and once after the store ${name}`, async () => {
     const call = await admitted();
     const before = await entryCount();
     faults = [fault, fault];
@@ -99,7 +99,7 @@ for (const [name, fault] of [
   });
 }
 
-test('release() closes a call that was admitted after all', async () => {
+test('release() closes a call that the store had admitted', async () => {
   const call = await admitted();
   const before = await entryCount();
 
@@ -110,7 +110,7 @@ test('release() closes a call that was admitted after all', async () => {
   assert.equal(await entryCount(), before + 1);
 });
 
-test('release() keeps the entry of a call that was never admitted', async () => {
+test('release() appends the entry of a call that was never admitted', async () => {
   const call = settlement(admission(rootToken()));
   faults = [new StoreUnavailable('Cannot write')];
 
@@ -123,7 +123,7 @@ test('release() keeps the entry of a call that was never admitted', async () => 
   assert.equal(kept?.entry_id, call.entry.entry_id);
 });
 
-test('close() gives up what waits: recovery closes it after the process', async () => {
+test('close() leaves waiting settlements to recovery', async () => {
   const call = await admitted();
   faults = Array.from({ length: 100 }, () => new StoreUnavailable('Cannot write'));
   await settler.settle(call);
@@ -147,7 +147,7 @@ test('insist() repeats a change until the store takes it', async () => {
   assert.equal(settler.waiting(), 0);
 });
 
-test('insist() gives up at once on a defect, and on everything when the service stops', async () => {
+test('insist() rejects at once on a defect, and on a store failure when the service stops', async () => {
   const defect = new Error('a defect');
   const away = new StoreUnavailable('away');
   let tries = 0;

@@ -1,9 +1,9 @@
 /**
- * How a call is closed: settled with what it did, refused before it ran, or broken off where nothing more is
- * known. Keeps its leases while it runs.
+ * How a call is closed: settled with its outcome, refused before it ran, or closed as unknown. Also
+ * renews the leases of a running call.
  *
- * The settler repeats a settlement in the background, however long the store takes to come back: a call
- * that ran has its entry and its charge once the store answers again.
+ * The settler repeats a settlement in the background until the store takes it. So a call that ran
+ * gets its entry and its charge as soon as the store answers again.
  *
  * @module
  */
@@ -28,7 +28,10 @@ import { report } from '../core/foreign.ts';
 import { type Answer, failureOf } from '../core/operations.ts';
 import type { ServiceParts, Settler } from '../core/parts.ts';
 
-/** A store that was restarted is back within seconds; a minute between tries harms nobody after that. */
+/**
+ * In milliseconds: a restarted store is back within seconds. After that a minute between attempts
+ * is enough.
+ */
 const RETRY_FIRST_MS = 250;
 const RETRY_MOST_MS = 60_000;
 
@@ -56,7 +59,7 @@ export function createSettler(store: Store, platform: Platform, log: Logger): Se
     waiting -= 1;
   }
 
-  /** Also a defect leaves the outcome open: the handler ran, and the log does not say so yet. */
+  /** Retries after a defect too: the handler ran, and the log does not have its outcome yet. */
   const recording: Attempt = async (settlement) => {
     try {
       return await store.settle(settlement);
@@ -67,7 +70,10 @@ export function createSettler(store: Store, platform: Platform, log: Logger): Se
     }
   };
 
-  /** A store that answers, and has nothing to settle, never admitted the call: it was refused. */
+  /**
+   * A store that answers but has nothing to settle never admitted the call, so its refusal is
+   * appended.
+   */
   const releasing: Attempt = async (settlement) => {
     try {
       return await store.settle(settlement);
@@ -117,7 +123,7 @@ export function createSettler(store: Store, platform: Platform, log: Logger): Se
   };
 }
 
-/** Pauses that keep no process alive, all of which end when woken. */
+/** Pauses that do not keep the process alive. `wake` ends all of them. */
 function createRests({ after, cancel }: Platform) {
   const resting = new Set<() => void>();
   return {
@@ -142,10 +148,10 @@ export function isStoreFailure(error: unknown): boolean {
   return error instanceof StoreUnavailable || error instanceof OutcomeUnknown;
 }
 
-/** In milliseconds: how long others wait for a holder that fell silent. */
+/** In milliseconds: how long other calls wait for a holder that fell silent. */
 export const LEASE_MS = 15_000;
 
-/** Two renewals may be lost before a living holder loses its turn. */
+/** A holder keeps its lease when up to two renewals fail. */
 const RENEWALS_PER_LEASE = 3;
 
 export function leaseUntil({ store, leaseMs }: Pick<ServiceParts, 'store' | 'leaseMs'>): Date {
@@ -153,17 +159,17 @@ export function leaseUntil({ store, leaseMs }: Pick<ServiceParts, 'store' | 'lea
 }
 
 export interface Leases {
-  /** Stops renewing: the settlement lets go of what is held. */
+  /** Stops renewing. The settlement releases the leases. */
   stop(): void;
-  /** Lets go in the store, also of the trail, for a call that was settled while it still ran. */
+  /** Releases leases and trail in the store, for a call that was settled while it still ran. */
   release(): Promise<void>;
 }
 
 const NO_LEASES: Leases = { stop: () => undefined, release: async () => undefined };
 
 /**
- * Renews until stopped. Nothing to renew where no token of the lineage is exclusive, and nothing to
- * let go of unless the call is composed.
+ * Renews the leases until stopped. Only a lineage with an exclusive token has leases to renew, and
+ * only a composed call has a trail to release.
  */
 export function renewLeases(
   parts: ServiceParts,
@@ -196,7 +202,7 @@ export function renewLeases(
   };
 }
 
-/** A call that ended before admission: nothing ran, and its caller, if known, has its entry. */
+/** Closes a call that was refused before admission. A known caller gets an entry. */
 export async function refusedCall(
   parts: ServiceParts,
   call: Call,
@@ -215,13 +221,13 @@ export async function refusedCall(
   return { body: answerOf(parts, call, ending, entry), failure: found };
 }
 
-/** The store could not say that the entry is there, so the answer names none. */
+/** The store did not confirm the entry, so the answer names none. */
 export function unrecordedCall(parts: ServiceParts, call: Call, found: Failure): Answer {
   const ending = { state: 'indeterminate', failure: found } as const;
   return { body: answerOf(parts, call, ending), failure: found };
 }
 
-/** A defect after admission: closed as of unknown outcome, still charged, its key and turn given back. */
+/** Closes a call after a defect: unknown outcome, still charged, key and lease released. */
 export async function brokenCall(
   parts: ServiceParts,
   call: CheckedCall,
@@ -248,7 +254,7 @@ export async function brokenCall(
   return outcome === 'settled' ? { body, failure: found } : unsettledCall(parts, call);
 }
 
-/** A defect after a read that took nothing. A store that is away is told as such. */
+/** Closes a read after a defect. A store failure is reported as such. */
 export async function brokenRead(
   parts: ServiceParts,
   call: CheckedCall,
@@ -265,7 +271,10 @@ export async function brokenRead(
   return { body: answerOf(parts, withoutParameters, ending, entry), failure: found };
 }
 
-/** The handler ended, and the log does not say so yet: the caller must look before it acts again. */
+/**
+ * The handler ended, and its outcome is not recorded yet. The caller must check before it acts
+ * again.
+ */
 export function unsettledCall(parts: ServiceParts, call: CheckedCall): Answer {
   const detail = 'Cannot report the outcome of the call: its outcome could not be recorded';
   return unrecordedCall(

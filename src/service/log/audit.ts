@@ -1,5 +1,16 @@
 /**
- * Audit: the caller's own trail, newest first, each entry with what proves it.
+ * Audit queries: a caller reads its own entries, newest first, with what proves them.
+ *
+ * The log room has three subjects. Reading: this file, `checkpoints.ts` and `proofs.ts`. Sealing
+ * goes in this order:
+ *
+ * 1. `sealer.ts` decides when to seal.
+ * 2. `compare-log.ts` compares the log with everything that was signed before.
+ * 3. `seal.ts` signs the tree and stores the checkpoint.
+ * 4. `witness.ts` asks witnesses to cosign it.
+ *
+ * Upkeep: `retention.ts` erases old contents, and `recover-log.ts` is how an operator goes on after
+ * signed entries were lost.
  *
  * @module
  */
@@ -21,12 +32,12 @@ import type { Slices } from '../pace/slices.ts';
 const READ_MAX = 32;
 
 /**
- * Reads for one answer. The longest page takes fewer; a query that finds nothing in so many is
- * answered with the place to go on from.
+ * Reads for one answer. The longest page needs fewer. A query that finds nothing in so many reads
+ * is answered with a cursor to continue from.
  */
 const READS_MAX = 256;
 
-/** A principal sees its own trail; an operator with the audit scope sees every trail. */
+/** A principal sees its own entries. An operator with the audit scope sees all. */
 export async function queryAudit(parts: ServiceParts, ask: Ask): Promise<Answer> {
   return answered(parts, await callerOf(parts, ask), async (caller) => {
     const query = requestOf('audit.query', ask);
@@ -61,7 +72,7 @@ async function readPage(
   let { before } = filters;
   let isFull = false;
   for (let reads = 0; reads < READS_MAX && !isFull; reads++) {
-    // One more than asked for tells whether there is a next page.
+    // One more than the limit shows whether there is a next page.
     const limit = Math.min(READ_MAX, query.limit + 1 - page.count);
     await slices.turn();
     const found = await store.queryEntries({ ...filters, before, limit });
@@ -89,7 +100,7 @@ function base64Of({ buffer, byteOffset, length }: Uint8Array): string {
   return Buffer.from(buffer, byteOffset, length).toString('base64');
 }
 
-/** The place after which a page goes on: everything above it was given or does not match. */
+/** The sequence number to continue below. Entries above it were sent or do not match. */
 function placeOf(cursor: string | undefined): number | undefined {
   if (cursor === undefined) return undefined;
   if (/^(?:0|[1-9]\d{0,14})$/.test(cursor)) return Number(cursor);

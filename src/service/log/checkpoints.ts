@@ -1,8 +1,8 @@
 /**
- * Checkpoints as anyone may read them, with proofs of what they cover.
+ * Checkpoints: anyone may read them, with proofs of what they cover.
  *
- * Heads and hashes are public; which leaf belongs to an invocation is told to those who may see its
- * entry, and to others as if there were none.
+ * Heads and hashes are public. Which leaf belongs to an invocation is shown only to callers who may
+ * see its entry. Others get the answer for an unknown invocation.
  *
  * @module
  */
@@ -33,10 +33,10 @@ import { SealingRefused } from './compare-log.ts';
 import { consistencyHashes, inclusionHashes } from './proofs.ts';
 import type { Sealer } from './sealer.ts';
 
-/** A head never changes, nor does a proof below it. */
+/** A head and the proofs below it never change. */
 const FOREVER = { 'cache-control': 'public, max-age=31536000, immutable' };
 
-/** In seconds: shorter than any cadence that a reader would follow. */
+/** Two seconds: shorter than any useful cadence. */
 const LATEST = { 'cache-control': 'public, max-age=2' };
 
 export function checkpointMethods(parts: ServiceParts, sealer: Sealer): Methods {
@@ -49,7 +49,7 @@ export function checkpointMethods(parts: ServiceParts, sealer: Sealer): Methods 
 
 async function listCheckpoints({ store }: ServiceParts, ask: Ask): Promise<Answer> {
   const { limit, cursor } = requestOf('checkpoints.list', ask);
-  // One more than asked for tells whether there is a next page.
+  // One more than the limit shows whether there is a next page.
   const found = await store.listCheckpoints(limit + 1, placeOf(cursor));
   const page = found.slice(0, limit);
   const last = found.length > page.length ? page.at(-1) : undefined;
@@ -82,12 +82,12 @@ async function readCheckpoint(parts: ServiceParts, ask: Ask): Promise<Answer> {
   const tree_head = [record.note, ...lines].join('');
   const body = { ...checkpointDetail(record), tree_head, ...Object.fromEntries(asked) };
   if (request.invocation_id !== undefined) return { body };
-  // Cosignatures may still come, until every witness has given its own.
+  // More cosignatures may follow until every witness has signed.
   const isFinal = lines.length >= parts.config.witnesses.length;
   return { body, headers: isFinal ? FOREVER : LATEST };
 }
 
-/** A proof is asked for, and of exactly one leaf, or neither is named. */
+/** A request asks for a proof of exactly one leaf, or names no leaf. */
 function refuseContradiction(request: CheckpointReadRequest): void {
   const { include_proof, leaf_index, leaf_hash, invocation_id } = request;
   const named = [leaf_index, leaf_hash, invocation_id].filter((leaf) => leaf !== undefined);
@@ -128,7 +128,10 @@ async function inclusionProof(
   };
 }
 
-/** An index is of the checkpoint's own tree; a place is that of an entry in any log of the store. */
+/**
+ * The place of the requested leaf. An index counts within the tree of the checkpoint; a place
+ * counts over all logs of the store.
+ */
 async function placeAsked(
   parts: ServiceParts,
   ask: Ask,
@@ -183,7 +186,7 @@ async function consistencyProof(
   return { from_size: earlier.size, to_size: size, hashes: hashes.map(toHex) };
 }
 
-/** The entry comes first, so that the checkpoint covers it. */
+/** The entry is appended first, so that the checkpoint covers it. */
 async function sealNow(parts: ServiceParts, sealer: Sealer, ask: Ask): Promise<SealAnswer> {
   return audited(parts, await callerOf(parts, ask), 'operator', async (caller) => {
     refuse(notOperator(caller, 'checkpoints'));

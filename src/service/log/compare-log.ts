@@ -1,10 +1,10 @@
 /**
- * Compares the log with what was signed of it: the checkpoints of the store, the mark outside it, and
- * the witness that serves as a mark.
+ * Compares the log with everything that was signed of it: the checkpoints in the store, the mark
+ * outside of the store, and the witness that serves as a mark.
  *
- * A store can be put back to an older copy, and a mark can get lost. Neither may go unnoticed: a log
- * that does not extend what was signed must not be signed, and nothing may be appended to it. Reads
- * only. An operator decides how the service goes on (`recover-log.ts`).
+ * A store can be restored from an older copy, and a mark can get lost. Both must be detected: a log
+ * that does not extend what was signed is not signed, and nothing is appended to it. This file only
+ * reads. An operator decides how the service goes on (`recover-log.ts`).
  *
  * @module
  */
@@ -20,28 +20,30 @@ import { consistencyHashes } from './proofs.ts';
 
 export interface ComparedLog {
   readonly store: Store;
-  /** Absent where nothing outlives the store, or nobody wants one. */
+  /** Absent when the store is in memory, or when the configuration has no mark. */
   readonly mark?: MarkStore | undefined;
-  /** Somebody elsewhere who remembers for the mark what was signed. */
+  /** A witness that remembers in place of the mark what was signed. */
   readonly guard?: SealGuard | undefined;
   readonly signer?: LogSigner | undefined;
 }
 
 /** Who signs the log. */
 export interface LogSigner {
-  /** The ids of the keys that may have signed it, the one that signs now last. */
+  /** The ids of the keys that may have signed the log. The last one signs now. */
   kids(): readonly string[];
-  /** Names the place of the store, without its password. */
+  /** The address of the store, without its password. */
   readonly place: string;
 }
 
-/** Token keys sign no log, so nothing is known of them. */
+/** Includes token keys: they sign no log, so the mark has nothing about them. */
 export function signerOf(keyring: Pick<Keyring, 'jwks' | 'kid'>, store: string): LogSigner {
   const kids = () => [...keyring.jwks().keys.map(({ kid }) => kid), keyring.kid('log')];
   return { kids, place: placeOf(store) };
 }
 
-/** Two addresses of one database that differ otherwise are two places. */
+/**
+ * The address without user and options. Another spelling of one address counts as another place.
+ */
 export function placeOf(store: string): string {
   if (!/^postgres(?:ql)?:/.test(store) || !URL.canParse(store)) return store;
   const { host, pathname } = new URL(store);
@@ -49,9 +51,12 @@ export function placeOf(store: string): string {
 }
 
 export interface SealGuard {
-  /** What it has seen of this log, in entries, as far as the last checkpoint can tell. */
+  /** The number of entries it has seen, as far as the last checkpoint shows. */
   seen(last: CheckpointRecord | undefined): Promise<number>;
-  /** Remembers the next one and returns its word for it; nothing when it has seen another meanwhile. */
+  /**
+   * Remembers the next checkpoint and returns its cosignature; `undefined` when it has seen another
+   * one since.
+   */
   remember(next: CheckpointRecord, seen: number): Promise<string | undefined>;
 }
 
@@ -61,11 +66,14 @@ const SECTIONS = {
   missing: 'The mark is missing',
 } as const;
 
-/** The log does not extend what was signed, or it cannot be told. Says what was found and what to do. */
+/**
+ * The log does not extend what was signed, or that cannot be decided. The message says what was
+ * found and what to do.
+ */
 export class SealingRefused extends Error {
   override readonly name = 'SealingRefused';
   readonly kind: keyof typeof SECTIONS;
-  /** The head that was signed and that the log does not extend, where it is known. */
+  /** The signed head that the log does not extend, where it is known. */
   readonly lost: LostHead | undefined;
 
   constructor(found: string, kind: keyof typeof SECTIONS = 'rollback', lost?: LostHead) {
@@ -75,7 +83,7 @@ export class SealingRefused extends Error {
   }
 }
 
-/** What is known of a signed tree that the log does not have. */
+/** The known facts of a signed tree that the log does not contain. */
 export interface LostHead {
   readonly checkpoint_id?: string;
   readonly checkpoint?: number;
@@ -83,7 +91,7 @@ export interface LostHead {
   readonly merkle_root?: string;
 }
 
-/** The current log, what was signed of it, and its tree as it is now. */
+/** The current log, its signed checkpoints and its current tree. */
 export interface Compared {
   readonly origin: Origin;
   readonly marked: CheckpointRecord | undefined;
@@ -98,30 +106,30 @@ interface Tree {
 }
 
 /**
- * Rejects with `SealingRefused` when the log does not extend what was signed, with `MarkDamaged` when
- * that cannot be told, and otherwise as store and mark do. Nothing when another process began the log,
- * or another one, meanwhile.
+ * Rejects with `SealingRefused` when the log does not extend what was signed, with `MarkDamaged`
+ * when the mark cannot be read, and otherwise as store and mark do. Returns `undefined` when
+ * another process changed the log or the mark during the comparison.
  */
 export async function compareLog(parts: ComparedLog): Promise<Compared | undefined> {
   const { store, mark } = parts;
   const origin = await currentOrigin(store);
-  // In this order: whatever was signed when the mark was read, the rest must know of.
+  // The mark is read first: what was signed by then must be in the later reads.
   const marked = await mark?.read(origin.logId);
   const last = checkpointOf(origin, await store.lastCheckpoint());
   const { first, size, peaks } = await store.sequence();
   if (first !== origin.first) return undefined;
-  // Another process may have made the mark, and appended, since the first look.
+  // Another process may have written the mark since the first read.
   if (mark && !marked && size > 0 && (await mark.read(origin.logId))) return undefined;
 
   const tree = { first, size, root: foldPeaks(peaks) };
-  await refuseWord(mark, { origin, marked, last, tree });
+  await refuseEndedOrUnmarked(mark, { origin, marked, last, tree });
   if (!marked) await refuseSignedNumbers(parts, origin);
   for (const signed of [last, marked]) await refuseOtherHistory(store, signed, tree);
   refuseGap(origin, marked, last);
   return { origin, marked, last, tree };
 }
 
-/** Rejects with `SealingRefused` when the witness that serves as the mark has seen more. */
+/** Rejects with `SealingRefused` when the witness that serves as the mark has seen more entries. */
 export async function seenElsewhere(
   { guard }: ComparedLog,
   { last, tree: { size } }: Compared,
@@ -138,7 +146,7 @@ export async function currentOrigin(store: Pick<Store, 'origins'>): Promise<Orig
   return current;
 }
 
-/** The checkpoint, if it is of this log and not of one that ended. */
+/** The checkpoint, if it belongs to this log and not to an ended one. */
 function checkpointOf(
   { first }: Origin,
   record: CheckpointRecord | undefined,
@@ -146,8 +154,8 @@ function checkpointOf(
   return record && firstPlaceOf(record.sequence) === first ? record : undefined;
 }
 
-/** A log that an operator ended is over; one without a mark needs an operator who accepts it. */
-async function refuseWord(
+/** Refuses a log that an operator ended, and a log without a mark that no operator accepted. */
+async function refuseEndedOrUnmarked(
   mark: MarkStore | undefined,
   { origin, marked, last, tree }: Compared,
 ): Promise<void> {
@@ -162,8 +170,8 @@ async function refuseWord(
 }
 
 /**
- * A log that was never signed, under a key that has signed its numbers for another log of a store at the
- * same place: that store was deleted. To sign them again would be a second history.
+ * Refuses an unsigned log when one of our keys has signed checkpoint numbers of another log at the
+ * same place. That store was deleted. Signing the numbers again would make a second history.
  */
 async function refuseSignedNumbers(parts: ComparedLog, origin: Origin): Promise<void> {
   const [highest] = await signedElsewhere(parts, origin);
@@ -173,13 +181,15 @@ async function refuseSignedNumbers(parts: ComparedLog, origin: Origin): Promise<
   throw new SealingRefused(found, 'rollback', lostHead(signed));
 }
 
-/** A log of which the database has nothing, and its last checkpoint as the mark has it. */
+/** A log that is missing in the database, with its last checkpoint from the mark. */
 export interface SignedElsewhere {
   readonly logId: string;
   readonly signed: CheckpointRecord;
 }
 
-/** The other logs that our keys signed for this place beyond where this log begins; the highest number first. */
+/**
+ * Other logs that our keys signed at this place beyond the start of this log, highest number first.
+ */
 export async function signedElsewhere(
   { mark, signer }: Pick<ComparedLog, 'mark' | 'signer'>,
   { first, logId: own }: Origin,
@@ -214,15 +224,15 @@ async function refuseOtherHistory(
   if (!verifyConsistency(claim)) refuse(` that are not the first ${signed.size} of the log`);
 }
 
-/** One ahead is a checkpoint that is being kept at this moment, or that a crash left out. */
+/** The mark may be one ahead: that checkpoint is being stored now, or a crash prevented it. */
 function refuseGap(
   { first }: Origin,
   marked: CheckpointRecord | undefined,
   last: CheckpointRecord | undefined,
 ): void {
-  const kept = last?.sequence ?? first;
-  if (!marked || marked.sequence <= kept + 1) return;
-  const found = `checkpoint ${marked.sequence} was signed, the database has ${kept}`;
+  const stored = last?.sequence ?? first;
+  if (!marked || marked.sequence <= stored + 1) return;
+  const found = `checkpoint ${marked.sequence} was signed, the database has ${stored}`;
   throw new SealingRefused(found, 'rollback', lostHead(marked));
 }
 

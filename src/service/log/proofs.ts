@@ -1,7 +1,7 @@
 /**
- * Proofs over the stored tree: what the verifying half of `domain/log/merkle-proof.ts` takes.
+ * Proofs over the stored tree, which `domain/log/merkle-proof.ts` verifies.
  *
- * One trip to the store for the few nodes a proof is made of, however long the log is.
+ * A proof takes one trip to the store, however long the log is.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import type { LogStore } from '../../storage/port/store.ts';
 
 type Nodes = Pick<LogStore, 'nodes'>;
 
-/** `first` is the place of the first leaf; `index` and sizes are those of its tree. */
+/** `first` is the place of the first leaf. `index` and `size` count within its tree. */
 export function inclusionHashes(
   store: Nodes,
   { first, index, size }: { first: number; index: number; size: number },

@@ -1,13 +1,13 @@
 /**
  * How an operator ends the state in which a log is withheld (`withheld.ts`).
  *
- * Signed entries that are lost: what survived stays in place and its signatures stay good, everything that
- * was promised before is void, and a new log begins whose first entry names both heads. A lost mark:
- * the store's own last checkpoint takes its place.
+ * When signed entries are lost, the surviving entries and their signatures stay. Everything that
+ * was promised before is void. A new log begins, and its first entry names the lost and the
+ * surviving head. When only the mark is lost, the last checkpoint of the store replaces it.
  *
- * Each step can be repeated, and until the last one the log stays withheld, so a run that was killed is
- * repaired by the next one. Services may run meanwhile: a new log begins only on the very head for which
- * everything was found void, and they notice it when they compare the next time.
+ * Each step can be repeated, and the log stays withheld until the last one. So the next run
+ * completes an interrupted run. Services may run meanwhile: a new log begins only on the head for
+ * which everything was found void, and services notice it at their next comparison.
  *
  * @module
  */
@@ -42,15 +42,15 @@ import {
   signedElsewhere,
 } from './compare-log.ts';
 
-/** Rows in one question to the store. */
+/** Rows in one read or write of the store. */
 const PAGE = 500;
 
-/** Services that have not noticed yet may append meanwhile; more than this is no coincidence. */
+/** Attempts to begin the new log. Services that have not noticed yet may append between them. */
 const BEGIN_TRIES = 20;
 
 export interface RecoverOptions extends ComparedLog {
   readonly platform: Platform;
-  /** The store without the check of MACs: a request whose row does not match is voided too. */
+  /** The store without MAC checks, because requests whose row does not match are voided too. */
   readonly unchecked: Pick<Store, 'listApprovals'>;
   readonly operator: string;
   /** The second operator, where the configuration has more than one. */
@@ -59,10 +59,10 @@ export interface RecoverOptions extends ComparedLog {
 
 export interface Recovery {
   readonly logId: string;
-  /** Entries of the log that ended, and how many were signed as far as is known. */
+  /** Entries in the log that ended. */
   readonly surviving: number;
   readonly lost: LostHead;
-  /** Root tokens that were revoked and requests that were denied by this run. */
+  /** Root tokens that this run revoked and requests that it denied. */
   readonly voided: number;
 }
 
@@ -74,14 +74,14 @@ export async function acceptLoss(parts: RecoverOptions): Promise<Recovery> {
     throw new Error(found?.message ?? 'the log extends what was signed: nothing is lost');
   }
   const ended = await currentOrigin(store);
-  // Of a store that was deleted: the keys signed its logs at this place.
+  // Logs of a deleted store that our keys signed at this place.
   const deleted = await signedElsewhere(parts, ended);
   const [highest] = deleted;
   const signed = highest?.signed.sequence ?? 0;
   if (nextPlaceAfter(ended.first, signed) / ORIGIN_SPAN >= ORIGINS_MAX) {
     throw new Error(`the store has had ${ORIGINS_MAX} logs; start with a new store`);
   }
-  // Whatever copy of the store turns up later: these logs are never signed again.
+  // Marked as ended first, so that a copy of the store that appears later is never signed.
   const logId = mark ? await endLog(mark, ended.logId) : successorOf(ended.logId);
   for (const log of deleted) await endDeleted(mark, log.logId, logId);
   const lost = found.lost ?? (highest ? lostHead(highest.signed) : {});
@@ -102,9 +102,9 @@ export async function acceptLoss(parts: RecoverOptions): Promise<Recovery> {
 }
 
 /**
- * Marks the log as ended and returns the id of the one that begins after it, the same for every run: a
- * run that was interrupted is repaired, and two copies of the store never have a successor each. Rejects
- * when the successor was signed, or when it is not known: its numbers would be signed twice.
+ * Marks the log as ended and returns the id of the log after it. Every run gets the same id, so an
+ * interrupted run can be completed and two copies of the store never get two successors. Rejects
+ * when the successor was signed or is unknown, because its numbers would be signed twice.
  */
 async function endLog(mark: MarkStore, endedId: string): Promise<string> {
   const known = await mark.successor(endedId);
@@ -116,7 +116,7 @@ async function endLog(mark: MarkStore, endedId: string): Promise<string> {
   return mark.end(endedId, known ?? successorOf(endedId));
 }
 
-/** Ends the log of a store that was deleted, and those that began after it and may not be signed yet. */
+/** Ends the log of a deleted store, and the logs after it that may not be signed yet. */
 async function endDeleted(
   mark: MarkStore | undefined,
   lostId: string,
@@ -131,7 +131,7 @@ async function endDeleted(
 const COPY_ADVICE =
   'the store of its successor must be brought back, or a new store must be started';
 
-/** Rejects, and changes nothing, when there is a mark or nothing that could be marked. */
+/** Rejects, and changes nothing, when the mark exists or is not needed. */
 export async function acceptMissingMark(parts: RecoverOptions): Promise<{ logId: string }> {
   const { store, mark } = parts;
   const found = await refusalOf(parts);
@@ -189,9 +189,9 @@ function operatorEntry(parts: RecoverOptions, detail: object) {
 }
 
 /**
- * Voids all that lives: root tokens with everything below them, pending requests, grants, bindings,
- * keys. Open calls are closed by the recovery of services once they append again. Returns how many
- * entries that took.
+ * Voids everything that is alive: root tokens with their descendants, pending requests, grants,
+ * bindings, keys. Services close open calls once they append again. Returns the number of entries
+ * written.
  */
 async function voidAuthority(parts: RecoverOptions): Promise<number> {
   const revoked = await revokeRoots(parts);
@@ -212,7 +212,7 @@ async function revokeRoots(parts: RecoverOptions): Promise<number> {
   }
 }
 
-/** The one way in which a token is voided. */
+/** Tokens are voided only by this revocation. */
 async function revokeRoot(parts: RecoverOptions, token_id: string): Promise<void> {
   const { store, operator } = parts;
   const { token } = (await store.describeToken(token_id, 0)) ?? {};
@@ -238,7 +238,10 @@ async function denyPending(parts: RecoverOptions): Promise<number> {
   }
 }
 
-/** Whatever is pending still has an expiry in the past, which may have been edited: it ends for good. */
+/**
+ * Expires the remaining pending requests. Their expiry is past or was edited, so they could not be
+ * denied.
+ */
 async function expirePending(parts: RecoverOptions): Promise<number> {
   const { store, operator } = parts;
   const caller = { principal: operator, root_principal: operator };

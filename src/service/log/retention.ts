@@ -1,9 +1,10 @@
 /**
- * Retention: erases what entries say once it has been kept long enough.
+ * Retention: erases the contents of entries after their retention time.
  *
- * Off unless configured, but for answers to idempotency keys, which are kept only as long as was
- * promised. Of several replicas one does it. Entries keep their place and their hash, so
- * every proof and every checkpoint stays what it was; who needs the contents for longer exports them.
+ * Nothing is erased unless the configuration or a capability sets a retention time, except answers
+ * to idempotency keys, which are stored only for the promised time. One of several replicas does
+ * the work. Entries keep their place and hash, so all proofs and checkpoints stay valid. An
+ * operator who needs contents for longer exports them.
  *
  * @module
  */
@@ -15,19 +16,19 @@ import { EventClass } from '../../protocol/audit.ts';
 import type { Erasure, Store } from '../../storage/port/store.ts';
 import { type Repeated, repeated } from '../pace/repeated.ts';
 
-/** In milliseconds. Nobody can ask that something be erased to the minute. */
+/** In milliseconds. Contents are erased up to a minute late. */
 const RETENTION_INTERVAL_MS = 60_000;
 
 /**
- * Entries in one transaction: it must not hold up the calls that write beside it. An embedded store
- * takes some 80 microseconds for each.
+ * Entries in one transaction, so that it does not delay calls that write at the same time. An
+ * embedded store takes about 80 microseconds for each.
  */
 const ERASE_BATCH = 100;
 
-/** Transactions in one turn; what is left waits for the next. */
+/** Transactions in one run. The rest waits for the next run. */
 const ERASE_BATCHES_MAX = 1_000;
 
-/** ISO 8601 durations, by what they are for. */
+/** ISO 8601 durations by event class, and for personal data. */
 export type RetentionPolicy = Readonly<Partial<Record<EventClass | 'personal', string>>>;
 
 export interface RetentionOptions {
@@ -53,14 +54,14 @@ export function startRetention(options: RetentionOptions): Pick<Repeated, 'stop'
   return repeated(platform, turn, intervalMs, onError);
 }
 
-/** Answers are kept for callers that try again. Nobody needs them after that, whatever the policy. */
+/** Deletes answers that callers can no longer ask for. Independent of the policy. */
 async function forgetKeys(store: Pick<Store, 'forgetKeys'>, now: Date): Promise<void> {
   for (let batch = 0; batch < ERASE_BATCHES_MAX; batch++) {
     if ((await store.forgetKeys(now, ERASE_BATCH)) < ERASE_BATCH) return;
   }
 }
 
-/** Erases what is due at `now`. Returns how many entries were passed over. */
+/** Erases contents that are due at `now`. Returns the number of entries processed. */
 export async function eraseDue(
   store: Pick<Store, 'erase'>,
   policy: RetentionPolicy,
@@ -78,17 +79,17 @@ export async function eraseDue(
 }
 
 function erasuresOf(policy: RetentionPolicy, now: Date): Erasure[] {
-  const kept = (duration: string) => ({
+  const olderThan = (duration: string) => ({
     until: new Date(now.getTime() - (parseDuration(duration) ?? Number.POSITIVE_INFINITY)),
     limit: ERASE_BATCH,
   });
   const classes = EventClass.options.flatMap((eventClass): Erasure[] => {
     const duration = policy[eventClass];
-    return duration ? [{ what: 'contents', eventClass, ...kept(duration) }] : [];
+    return duration ? [{ what: 'contents', eventClass, ...olderThan(duration) }] : [];
   });
   return [
     ...classes,
-    ...(policy.personal ? [{ what: 'personal', ...kept(policy.personal) } as const] : []),
+    ...(policy.personal ? [{ what: 'personal', ...olderThan(policy.personal) } as const] : []),
     { what: 'stated', until: now, limit: ERASE_BATCH },
   ];
 }

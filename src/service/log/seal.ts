@@ -1,12 +1,13 @@
 /**
- * Sealing: signs the tree as it is now, if it extends everything that was signed before.
+ * Sealing: signs the current tree if it extends everything that was signed before.
  *
- * A log that signs two histories is worth nothing, so this is the one step that would rather fail for
- * good: what `compare-log.ts` refuses is not signed.
+ * A log that signs two histories is worthless. So sealing fails rather than sign a tree that
+ * `compare-log.ts` refuses.
  *
- * The mark moves first, then the row is kept, and only what is kept is ever shown. A crash in between
- * leaves the mark one checkpoint ahead: whoever seals next keeps that very checkpoint before it goes
- * on. The other order would let a database forget a checkpoint that was already shown.
+ * The mark moves first, then the store inserts the checkpoint, and only a stored checkpoint is
+ * shown. A crash in between leaves the mark one checkpoint ahead, and the next sealer inserts that
+ * checkpoint before it goes on. With the other order, a restored database could forget a checkpoint
+ * that was already shown.
  *
  * @module
  */
@@ -32,7 +33,7 @@ import {
   seenElsewhere,
 } from './compare-log.ts';
 
-/** Others may seal between our reading and our writing; more than this is no coincidence. */
+/** Attempts. Another process may seal between our read and our write. */
 const SEAL_TRIES = 5;
 
 export interface SealOptions extends ComparedLog {
@@ -44,11 +45,11 @@ export interface SealOptions extends ComparedLog {
 
 export interface Sealed {
   readonly checkpoint: CheckpointRecord;
-  /** False when the last one already covers the whole tree. */
+  /** False when the last checkpoint already covers the whole tree. */
   readonly isNew: boolean;
 }
 
-/** Rejects with `SealingRefused`, or when store or mark cannot be used. */
+/** Rejects with `SealingRefused`, or when the store or the mark cannot be used. */
 export async function sealNext(parts: SealOptions): Promise<Sealed> {
   for (let tries = 1; tries <= SEAL_TRIES; tries++) {
     const sealed = await trySeal(parts);
@@ -58,8 +59,8 @@ export async function sealNext(parts: SealOptions): Promise<Sealed> {
 }
 
 /**
- * What a replica does that does not seal: its own mark, where it has one of its own, learns what others
- * have sealed, and it notices a database that was put back as soon as they would.
+ * For a replica that does not seal: moves its own mark, if it has one, to what others have sealed.
+ * It detects a restored database as soon as they do.
  */
 export async function followMark(parts: SealOptions): Promise<void> {
   const { mark } = parts;
@@ -70,7 +71,7 @@ export async function followMark(parts: SealOptions): Promise<void> {
   }
 }
 
-/** Nothing when another process moved the mark or kept a checkpoint meanwhile. */
+/** Returns `undefined` when another process moved the mark or stored a checkpoint meanwhile. */
 async function trySeal(parts: SealOptions): Promise<Sealed | undefined> {
   const { mark } = parts;
   const compared = await compareLog(parts);
@@ -91,7 +92,10 @@ async function trySeal(parts: SealOptions): Promise<Sealed | undefined> {
   return storeNext(parts, next, seen);
 }
 
-/** Before anything is signed, so that a store that is deleted leaves a trace. */
+/**
+ * Records the signing key outside of the store before it signs, so that a deleted store leaves a
+ * trace.
+ */
 async function recordSigner({ mark, signer }: SealOptions, logId: string): Promise<void> {
   const kid = signer?.kids().at(-1);
   if (mark && signer && kid !== undefined) await mark.signsWith(kid, signer.place, logId);
@@ -102,13 +106,13 @@ async function storeNext(
   next: CheckpointRecord,
   seen: number,
 ): Promise<Sealed | undefined> {
-  const word = guard ? await guard.remember(next, seen) : '';
-  if (word === undefined || !(await store.insertCheckpoint(next))) return undefined;
-  if (word !== '') await store.keepCosignature(next.checkpoint_id, word);
+  const cosignature = guard ? await guard.remember(next, seen) : '';
+  if (cosignature === undefined || !(await store.insertCheckpoint(next))) return undefined;
+  if (cosignature !== '') await store.keepCosignature(next.checkpoint_id, cosignature);
   return { checkpoint: next, isNew: true };
 }
 
-/** A mark that others did not move learns what the database has. */
+/** Moves a mark that is behind the database to its last checkpoint. */
 async function catchUp(
   { mark, log }: SealOptions,
   { origin, marked }: Compared,
@@ -121,7 +125,7 @@ async function catchUp(
   return moved;
 }
 
-/** Keeps what was signed and marked and then not kept. Sealing goes on from there. */
+/** Inserts a checkpoint that was signed and marked but not stored. Sealing continues after it. */
 async function storeMarked(parts: SealOptions, marked: CheckpointRecord): Promise<undefined> {
   if (!isOurs(parts, marked)) {
     throw new SealingRefused(`the mark says checkpoint ${marked.sequence}, which is not ours`);
@@ -146,7 +150,7 @@ function signedCheckpoint(
     sequence: (last?.sequence ?? first) + 1,
     size,
     root,
-    // For people. Tree and sequence order checkpoints: a clock may have been wrong before, or be now.
+    // For people only. Tree and sequence order checkpoints, because a clock may be wrong.
     created_at: store.now(),
   };
   const { use, typ } = ARTEFACTS.checkpoint;

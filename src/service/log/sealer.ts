@@ -1,10 +1,12 @@
 /**
- * The sealer: seals when the service starts, on its cadence while the log grows, and when asked.
+ * The sealer: seals at the start of the service, at its cadence while the log grows, and on
+ * request.
  *
- * Of several replicas one keeps the cadence; which one is decided in the store. Every one compares the
- * log with what was signed: at the start before anything is written, on every turn, and when readiness is
- * asked for. A log that does not extend it is withheld (`withheld.ts`) until it does again. A store or a
- * mark that is out of reach later only keeps the tree from being signed.
+ * One of several replicas seals at the cadence; the store decides which. Every replica compares the
+ * log with what was signed: before anything is written at the start, on every turn, and when
+ * readiness is asked for. A log that does not extend what was signed is withheld (`withheld.ts`)
+ * until it does. If the store or the mark becomes unreachable after the first comparison, the tree
+ * is not signed, and the log is not withheld.
  *
  * @module
  */
@@ -17,49 +19,54 @@ import { repeated } from '../pace/repeated.ts';
 import { compareLog, SealingRefused, seenElsewhere } from './compare-log.ts';
 import { followMark, type SealOptions, sealNext } from './seal.ts';
 
-/** In milliseconds. A signature and two flushes each time: more often is no better word. */
+/**
+ * In milliseconds. Each seal costs a signature and two flushes, and a shorter cadence gains
+ * nothing.
+ */
 const CADENCE_MIN_MS = 100;
 
-/** In milliseconds: what a timer can count. */
+/** In milliseconds: the longest delay of a timer. */
 const CADENCE_MAX_MS = 2 ** 31 - 1;
 
-/** In milliseconds. A leader that misses two turns has lost its place, but not for a busy moment. */
+/**
+ * In milliseconds. A leader loses its place after it misses two turns, but not for a short pause.
+ */
 const LEAD_MIN_MS = 5_000;
 
-/** In milliseconds. Anybody may ask whether the service is ready, as often as they like. */
+/** In milliseconds. Anyone may ask for readiness at any rate, so its comparisons are spaced. */
 const LOOK_MS = 1_000;
 
-/** In milliseconds. How long a withheld log waits at most once it can be compared again. */
+/** In milliseconds. How long a log stays withheld at most after it became comparable again. */
 const RETRY_MS = 5_000;
 
 export interface SealerOptions extends SealOptions {
   /** ISO 8601. */
   readonly cadence: string;
   readonly instanceId: string;
-  /** Called before anything is appended to a log that was compared: it may be another one by now. */
+  /** Called after each comparison, before anything is appended: a new log may have begun. */
   readonly onCompared?: (() => Promise<void>) | undefined;
-  /** Told of every checkpoint that was sealed here. */
+  /** Called for every checkpoint that this process sealed. */
   readonly onSealed?: ((checkpoint: CheckpointRecord) => void) | undefined;
 }
 
 export interface SealingState {
   /** The last checkpoint that this process knows of. */
   readonly checkpoint?: CheckpointRecord | undefined;
-  /** Why the tree is not signed, and nothing is appended to the log. */
+  /** Why the tree is not signed and nothing is appended to the log. */
   readonly refused?: string | undefined;
 }
 
 export interface Sealer {
-  /** Seals what the log has now. Rejects as `sealNext` does. */
+  /** Seals the current log. Rejects as `sealNext` does. */
   seal(): Promise<CheckpointRecord>;
   state(): SealingState;
   /** Compares the log with what was signed, unless that was done a moment ago. Never rejects. */
   look(): Promise<void>;
-  /** Resolves when nothing is under way any more. */
+  /** Resolves when the current work has ended. */
   stop(): Promise<void>;
 }
 
-/** Resolves after the first attempt. One that fails is told and tried again on the cadence. */
+/** Resolves after the first attempt. A failed one is logged and repeated at the cadence. */
 export async function startSealer(options: SealerOptions): Promise<Sealer> {
   const { store, platform, log, instanceId } = options;
   const cadenceMs = cadenceOf(options.cadence);
@@ -68,13 +75,13 @@ export async function startSealer(options: SealerOptions): Promise<Sealer> {
   let loggedKind: string | undefined;
   let queue: Promise<unknown> = Promise.resolve();
 
-  /** One after the other: whoever asks is answered by an attempt that began after that. */
+  /** Runs one work at a time. A request is answered by work that began after it. */
   const inTurn = <Result>(work: () => Promise<Result>): Promise<Result> => {
     const done = queue.then(work);
     queue = done.catch(() => undefined);
     return done;
   };
-  /** Out of a refusal leads only what every witness of the past agrees with. */
+  /** A refusal ends only when the mark and the witness agree too. */
   const compare = async () => {
     const compared = await compareLog(options);
     if (compared && state.refused !== undefined) await seenElsewhere(options, compared);
@@ -93,23 +100,24 @@ export async function startSealer(options: SealerOptions): Promise<Sealer> {
     }
     return checkpoint;
   };
-  const tell = (error: Error) => {
+  const recordFailure = (error: Error) => {
     const isRefused = error instanceof SealingRefused || error instanceof MarkDamaged;
     if (isRefused) state = { ...state, refused: error.message };
-    // A log that was never compared stays withheld: nobody knows yet whether it is the one.
+    // A log that was never compared stays withheld, because it may be the wrong one.
     else if (!state.checkpoint) state = { refused: `${UNCOMPARED}: ${error.message}` };
-    // It lasts until somebody mends it; saying it on every turn would bury the rest. Sizes grow meanwhile.
+    // The state lasts until it is repaired, so it is logged once. Numbers are ignored, because
+    // sizes grow.
     const kind = error.message.replaceAll(/\d+/g, '');
     if (loggedKind !== kind) log.error({ err: error }, 'could not seal the log');
     loggedKind = kind;
   };
   const seal = () =>
     inTurn(attempt).catch((error) => {
-      tell(error);
+      recordFailure(error);
       throw error;
     });
   const look = rarely(platform, LOOK_MS, () =>
-    inTurn<unknown>(state.refused === undefined ? compare : attempt).catch(tell),
+    inTurn<unknown>(state.refused === undefined ? compare : attempt).catch(recordFailure),
   );
   const turn = async () => {
     const now = store.now();
@@ -120,7 +128,7 @@ export async function startSealer(options: SealerOptions): Promise<Sealer> {
       await options.onCompared?.();
     }
   };
-  const failed = (error: unknown) => tell(error as Error);
+  const failed = (error: unknown) => recordFailure(error as Error);
   const turns = repeated(platform, () => inTurn(turn), cadenceMs, failed);
   const retries = repeated(
     platform,
@@ -143,7 +151,7 @@ export async function startSealer(options: SealerOptions): Promise<Sealer> {
   };
 }
 
-/** Those who ask within that time of the last end share what it found. */
+/** Calls within `everyMs` of the last end share its result. */
 function rarely(
   { monotonic }: Platform,
   everyMs: number,

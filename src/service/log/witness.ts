@@ -1,9 +1,10 @@
 /**
- * Witnesses: asks others to cosign what was sealed, as in C2SP tlog-witness.
+ * Witnesses: asks witnesses to cosign sealed checkpoints, as in C2SP tlog-witness.
  *
- * A witness remembers the last tree it saw and signs only one that extends it, so a log that shows
- * two histories cannot have both cosigned. Asking comes after sealing and never holds it up: what is
- * down is asked again with the next checkpoint. Only an answer that verifies is kept.
+ * A witness remembers the last tree it saw and signs only a tree that extends it. So a log that
+ * shows two histories cannot get both cosigned. Witnesses are asked after sealing and never delay
+ * it. A witness that is down is asked again with the next checkpoint. Only an answer that verifies
+ * is stored.
  *
  * @module
  */
@@ -22,7 +23,9 @@ import { callOut } from '../authority/outbound.ts';
 import { type SealGuard, SealingRefused } from './compare-log.ts';
 import { consistencyHashes } from './proofs.ts';
 
-/** In milliseconds. A witness signs in one; what takes longer is far away or in trouble. */
+/**
+ * In milliseconds. A witness signs in about one; a slower answer means a network or server problem.
+ */
 const WITNESS_TIMEOUT_MS = 5_000;
 
 /** A cosignature has some 150 bytes; a witness may have several keys. */
@@ -33,23 +36,23 @@ interface Asking {
   readonly platform: Platform;
 }
 
-/** A witness that also serves as the mark: nothing is kept that it has not seen first. */
+/** A witness that serves as the mark: it sees each checkpoint before the store inserts it. */
 export function witnessGuard(parts: Asking, witness: Witness): SealGuard {
   return {
     async seen(last) {
       if (!last || last.size === 0) return 0;
-      // What it knows is asked with what everybody knows: no new signature is shown for a question.
-      const { status, body } = await asked(addCheckpoint(parts, witness, last, last.size));
+      // Asks with the last published checkpoint, so that the question reveals no new signature.
+      const { status, body } = await orUnavailable(addCheckpoint(parts, witness, last, last.size));
       if (status === 200) return last.size;
       return status === 409 ? sizeOf(body) : refused(status);
     },
     async remember(next, seen) {
-      // A tree without entries has no history to fork, and no witness takes one.
+      // An empty tree has no history, and witnesses do not accept one.
       if (next.size === 0) return '';
-      const { status, body } = await asked(addCheckpoint(parts, witness, next, seen));
+      const { status, body } = await orUnavailable(addCheckpoint(parts, witness, next, seen));
       if (status === 200) return cosignatureIn(body, witness, next);
       if (status === 409) {
-        // Another process was first; or this is another history of a log that grew elsewhere.
+        // Either another process was first, or this log is a fork of one that grew elsewhere.
         if (sizeOf(body) <= next.size) return undefined;
         const found = `a witness has seen ${sizeOf(body)} entries, the log has ${next.size}`;
         throw new SealingRefused(found, 'rollback', { entry_count: sizeOf(body) });
@@ -64,8 +67,11 @@ export function witnessGuard(parts: Asking, witness: Witness): SealGuard {
   };
 }
 
-/** Away is no refusal: nothing is sealed until it answers, and then the log is as it was. */
-async function asked<Answer>(asking: Promise<Answer>): Promise<Answer> {
+/**
+ * An unreachable witness is not a refusal: nothing is sealed until it answers, and the log stays
+ * usable.
+ */
+async function orUnavailable<Answer>(asking: Promise<Answer>): Promise<Answer> {
   try {
     return await asking;
   } catch (cause) {
@@ -97,9 +103,12 @@ interface WitnessOptions extends Asking {
 }
 
 interface Witnesses {
-  /** Has the checkpoint cosigned. Of those that come while others are asked, only the last is. */
+  /**
+   * Has the checkpoint cosigned. If several arrive while witnesses are asked, only the last is
+   * sent.
+   */
   show(checkpoint: CheckpointRecord): void;
-  /** Resolves when nobody is being asked any more. */
+  /** Resolves when no question is open. */
   stop(): Promise<void>;
 }
 
@@ -110,10 +119,10 @@ export function createWitnesses(parts: WitnessOptions): Witnesses {
   const askAll = async () => {
     for (let checkpoint = next; checkpoint; checkpoint = next) {
       next = undefined;
-      const asked = checkpoint;
+      const current = checkpoint;
       await Promise.all(
         parts.witnesses.map((witness) =>
-          askOne(parts, witness, asked, seen).catch((error: Error) => {
+          askOne(parts, witness, current, seen).catch((error: Error) => {
             parts.log.warn({ witness: witness.url, err: error }, 'a witness did not cosign');
           }),
         ),
@@ -134,7 +143,7 @@ export function createWitnesses(parts: WitnessOptions): Witnesses {
   };
 }
 
-/** What a witness has seen is what it last said; at first it is asked as if it had seen nothing. */
+/** Asks one witness, from the size it last confirmed, or from 0 at first. */
 async function askOne(
   parts: WitnessOptions,
   witness: Witness,
@@ -142,7 +151,7 @@ async function askOne(
   seen: Map<string, number>,
 ): Promise<void> {
   const { store, log } = parts;
-  // A witness keeps each log apart.
+  // A witness has a separate state for each log.
   const key = `${firstPlaceOf(checkpoint.sequence)} ${witness.url}`;
   let answer = await addCheckpoint(parts, witness, checkpoint, seen.get(key) ?? 0);
   if (answer.status === 409) {
@@ -177,7 +186,7 @@ async function addCheckpoint(
     body: lines.join('\n'),
     timeoutMs: WITNESS_TIMEOUT_MS,
     bytesMax: ANSWER_BYTES_MAX,
-    // An operator named it, so it may be on this machine or in this network.
+    // An operator configured it, so it may be on this machine or in this network.
     insideHosts: [bareHost(new URL(url))],
   });
   return { status, body: body.toString() };
@@ -189,7 +198,7 @@ function sizeOf(body: string): number {
   return Number(digits);
 }
 
-/** The one line that is the witness's own and verifies; others are not kept. */
+/** The line of this witness that verifies. Other lines are ignored. */
 function cosignatureIn(body: string, witness: Witness, checkpoint: CheckpointRecord): string {
   const key = readVkey(witness.vkey) as NoteKey;
   const text = readNote(checkpoint.note)?.text ?? '';

@@ -1,8 +1,8 @@
 /**
- * A deadline: whether it has passed, and a signal of it for whoever asks for one.
+ * A deadline: whether it has passed, and an abort signal for it.
  *
- * The signal is made when it is first asked for: most handlers end without a look at it, and to make
- * one takes longer than some of them.
+ * The signal is created on first use. Most handlers never read it, and creating one takes longer
+ * than some handlers run.
  *
  * @module
  */
@@ -14,7 +14,7 @@ export interface Deadline {
   readonly signal: AbortSignal;
 }
 
-/** A class: to define two accessors on each object takes longer than all else here. */
+/** A class, because defining two accessors on each object is slow. */
 class PassableDeadline implements Deadline {
   #controller: AbortController | undefined;
   #passed: Error | undefined;
@@ -43,7 +43,7 @@ export function createDeadline(): Deadline & { pass(reason: Error): void } {
 
 export const LATE = Symbol('late');
 
-/** What ends first: `ended`, or the time it has. */
+/** Resolves like `ended`, or with `LATE` when the time is up first. */
 export function beforeLate<Result>(
   { after, cancel }: Pick<Platform, 'after' | 'cancel'>,
   ended: Promise<Result>,
@@ -51,7 +51,7 @@ export function beforeLate<Result>(
 ): Promise<Result | typeof LATE> {
   return new Promise((resolve, reject) => {
     const timer = after(deadlineMs, () => resolve(LATE));
-    // Not `finally`, which makes two promises more for each call.
+    // `finally` would create two more promises for each call.
     ended.then(
       (result) => {
         cancel(timer);

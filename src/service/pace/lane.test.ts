@@ -22,7 +22,7 @@ interface Work {
   readonly client: { gone: AbortController; delivered: AbortController };
 }
 
-/** Work that lasts until it is finished, and notes when it starts. */
+/** Work that runs until `finish()` is called, and records when it starts. */
 function start(lane: Lane, share: string, started: string[], holdsUnread = false): Work {
   const client = { gone: new AbortController(), delivered: new AbortController() };
   let finish = () => {};
@@ -52,7 +52,7 @@ async function isNoPlace(work: Work): Promise<void> {
   });
 }
 
-test('run() lets a few run and starts the next when one has ended', async () => {
+test('run() starts waiting work when running work ends', async () => {
   const started: string[] = [];
   const lane = createLane(system, createSlicer(system), BOUNDS);
   const [a, b] = ['a', 'b', 'c'].map((share) => start(lane, share, started));
@@ -67,7 +67,7 @@ test('run() lets a few run and starts the next when one has ended', async () => 
   b?.finish();
 });
 
-test('run() refuses a share that has all of its places, and no other', async () => {
+test('run() refuses only the share that has used up its places', async () => {
   const started: string[] = [];
   const lane = createLane(system, createSlicer(system), BOUNDS);
   const greedy = Array.from({ length: 5 }, () => start(lane, 'greedy', started));
@@ -77,14 +77,14 @@ test('run() refuses a share that has all of its places, and no other', async () 
   greedy[0]?.finish();
   await setImmediate();
 
-  // It came last, and its share is served before the rest of the greedy one.
+  // The last share to arrive is served before the rest of the greedy one.
   assert.deepEqual(started, ['greedy', 'greedy', 'honest']);
   honest.finish();
   await setImmediate();
   assert.deepEqual(started, ['greedy', 'greedy', 'honest', 'greedy']);
 });
 
-test('run() refuses everyone when too many wait', async () => {
+test('run() refuses every share when too many wait', async () => {
   const started: string[] = [];
   const lane = createLane(system, createSlicer(system), BOUNDS);
   for (const share of ['a', 'b', 'c', 'd', 'e', 'f']) start(lane, share, started);
@@ -92,7 +92,7 @@ test('run() refuses everyone when too many wait', async () => {
   await isNoPlace(start(lane, 'g', started));
 });
 
-test('run() holds the place of an answer until it was read', async () => {
+test('run() holds a place until the client has read the answer', async () => {
   const started: string[] = [];
   const lane = createLane(system, createSlicer(system), BOUNDS);
   const unread = [0, 1].map(() => start(lane, 'slow', started, true));
@@ -132,7 +132,7 @@ test('run() bounds the unread answers of all shares together', async () => {
   next.finish();
 });
 
-test('run() gives the place of failed work back at once', async () => {
+test('run() frees the place of failed work at once', async () => {
   const lane = createLane(system, createSlicer(system), { ...BOUNDS, runningMax: 1, openMax: 1 });
   const delivered = () => new AbortController().signal;
   for (let i = 0; i < 3; i++) {
@@ -145,7 +145,7 @@ test('run() gives the place of failed work back at once', async () => {
   assert.equal(await lane.run('a', {}, async () => 'done'), 'done');
 });
 
-test('run() does not start work whose caller has left, and gives its waiting place back', async () => {
+test('run() drops waiting work whose caller has left, and frees its place', async () => {
   const started: string[] = [];
   const lane = createLane(system, createSlicer(system), BOUNDS);
   const running = [0, 1].map(() => start(lane, 'a', started));
@@ -160,7 +160,7 @@ test('run() does not start work whose caller has left, and gives its waiting pla
   assert.equal(started.length, 4);
 });
 
-test('run() refuses what has waited too long', async () => {
+test('run() refuses work that has waited too long', async () => {
   const started: string[] = [];
   const lane = createLane(system, createSlicer(system), { ...BOUNDS, waitMs: 1 });
   const running = [0, 1].map(() => start(lane, 'a', started));
@@ -173,7 +173,7 @@ test('run() refuses what has waited too long', async () => {
   assert.equal(await next.result, 'b');
 });
 
-test('run() lets no share take every place to run in', async () => {
+test('run() leaves a running place for a second share', async () => {
   const started: string[] = [];
   const lane = createLane(system, createSlicer(system), { ...BOUNDS, runningPerShareMax: 1 });
   const greedy = [0, 1].map(() => start(lane, 'greedy', started));

@@ -1,9 +1,19 @@
 /**
- * The lane: places for work whose cost grows with the data.
+ * The lane: places for work whose cost grows with the data, such as queries and lists.
  *
- * A few run, a bounded number wait, the rest are refused and may come again. A place is held until the
- * client has read the answer, where the transport can tell, so answers that nobody reads are bounded
- * too. Places are shared out by turns: a caller that takes all of its own keeps no other out.
+ * A few works run at once, a bounded number wait, and the rest are refused and may try again. A
+ * work holds its place until the client has read the answer, on transports that can tell, so unread
+ * answers are bounded too. Callers take turns: one that fills its own share does not delay the
+ * others.
+ *
+ * The other files of this room bound time and memory in one way each:
+ *
+ * - `slices.ts` gives the event loop back every few milliseconds of long work.
+ * - `deadline.ts` ends the wait for author code.
+ * - `waits.ts` holds callers that wait for an approval decision.
+ * - `work.ts` counts running calls, so that a stop can wait for them.
+ * - `repeated.ts` runs background tasks at an interval.
+ * - `lines.ts` and `line-writer.ts` read and write streams of lines with bounded memory.
  *
  * @module
  */
@@ -13,14 +23,17 @@ import type { Platform } from '../../platform.ts';
 import { callerLeft, type Slicer, type Slices } from './slices.ts';
 
 export interface LaneBounds {
-  /** Works at once. They share the slices, so more would only make each take longer. */
+  /** Works that run at once. They share the slices, so more of them would only take longer each. */
   readonly runningMax: number;
-  /** Fewer, so that a share whose work is slow leaves room for the others. */
+  /** Below `runningMax`, so that a share with slow work leaves places for the others. */
   readonly runningPerShareMax: number;
-  /** Running, or answered and not read yet. Each holds an answer of up to 1 MiB. */
+  /**
+   * Works that run, or whose answer the client has not read yet. Each holds an answer of up to 1
+   * MiB.
+   */
   readonly openMax: number;
   readonly openPerShareMax: number;
-  /** Each holds a request. */
+  /** Works that wait for a place. Each holds a request. */
   readonly waitingMax: number;
   readonly waitingPerShareMax: number;
   /** In milliseconds: how long a request waits for a place. */
@@ -37,23 +50,23 @@ const BOUNDS: LaneBounds = {
   waitMs: 10_000,
 };
 
-/** When a place may be free again. */
+/** Sent with a refusal: when the caller may try again. */
 const RETRY_AFTER = 'PT1S';
 
-/** Whether the caller is still there, on the transports that can tell. */
+/** Signals about the client, on the transports that have them. */
 interface Listening {
   gone?(): AbortSignal;
   delivered?(): AbortSignal;
 }
 
 export interface Lane {
-  /** Does the work when there is a place for it. Rejects with a refusal when there is none. */
+  /** Runs the work as soon as it has a place. Rejects with a refusal when it gets none. */
   run<Result>(
     share: string,
     ask: Listening,
     work: (slices: Slices, hasWaited: boolean) => Promise<Result>,
   ): Promise<Result>;
-  /** For work that takes no place, since it must not be refused: one view of one record. */
+  /** Slices without a place, for work that must not be refused: one view of one record. */
   slices(): Slices;
 }
 
@@ -84,7 +97,7 @@ export function createLane(
 }
 
 interface Places {
-  /** Resolves when there is a place. Rejects when too many wait, or the caller leaves meanwhile. */
+  /** Resolves with a place. Rejects when too many wait, or when the caller leaves before. */
   take(share: string, gone?: AbortSignal): Promise<{ place: Place; hasWaited: boolean }>;
 }
 
@@ -101,7 +114,7 @@ interface Share {
 }
 
 function createPlaces({ after, cancel }: Platform, bounds: LaneBounds): Places {
-  /** Those that have or wait for a place; the one whose turn is next stands first. */
+  /** Shares that hold or wait for a place. The first one has the next turn. */
   const shares = new Map<string, Share>();
   let [running, open, waiting] = [0, 0, 0];
 
@@ -139,7 +152,7 @@ function createPlaces({ after, cancel }: Platform, bounds: LaneBounds): Places {
     for (;;) {
       const next = [...shares.values()].find((one) => one.waiting.size > 0 && hasPlace(one));
       if (!next) return;
-      // To the end of the line: the others come first the next time.
+      // Move the share to the end, so that the others have their turn first.
       shares.delete(next.name);
       shares.set(next.name, next);
       const [start] = next.waiting;

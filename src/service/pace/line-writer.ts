@@ -1,8 +1,9 @@
 /**
- * Writing to a client: whole pieces, in the order they were given, and no faster than it reads.
+ * Writes lines to a client in the given order, and no faster than the client reads.
  *
- * A client that has left is noticed once and written to no more. One that reads slowly, or not at all,
- * misses progress, and what waits for it in memory is bounded. Nothing here knows what a piece says.
+ * After a client has left, nothing more is written to it. A client that reads slowly, or not at
+ * all, misses progress events, so the memory it occupies is bounded. The content of a line has no
+ * meaning here.
  *
  * @module
  */
@@ -10,21 +11,21 @@
 import type { Writable } from 'node:stream';
 import type { Platform } from '../../platform.ts';
 
-/** In milliseconds: a handler waits this long for a client that is behind, and then no more. */
+/** In milliseconds: the longest time a handler waits for a client that is behind. */
 export const STALL_MS = 3_000;
 
-/** Events of 64 KiB that wait for a client while its handler goes on; the rest of them is dropped. */
+/** Events of up to 64 KiB that wait for one client. Later events are dropped. */
 const WAITING_MAX = 16;
 
 export interface LineWriter {
-  /** Gives a line to the stream. False when nobody is there to read it. */
+  /** Writes a line to the stream. False when the client has left. */
   write(line: string): boolean;
   /**
-   * Resolves with true when the client has read enough for more to be written, with false when it
-   * has left or has not done so for `stallMs`. Without a bound it waits as long as the client lives.
+   * Resolves with true when the stream takes more, with false when the client has left or has not
+   * read for `stallMs`. Without `stallMs` it waits until the client reads or leaves.
    */
   ready(stallMs?: number): Promise<boolean>;
-  /** Resolves when everything was handed over, when the client has left, or after `stallMs`. */
+  /** Resolves when all lines are written, when the client has left, or after `stallMs`. */
   flushed(stallMs: number): Promise<void>;
   isOpen(): boolean;
   /** Resolves when the client has left. */
@@ -35,7 +36,7 @@ export function createLineWriter(
   output: Writable,
   { after, cancel }: Pick<Platform, 'after' | 'cancel'>,
 ): LineWriter {
-  // Bound now: whoever writes to the stream by its own name later may be led elsewhere.
+  // Bound now, because `output.write` may be replaced later.
   const write = output.write.bind(output);
   const waiting = new Set<(ready: boolean) => void>();
   let open = true;
@@ -49,7 +50,7 @@ export function createLineWriter(
       resolve();
     };
     output.once('close', leave);
-    // Kept for good: a pipe that breaks says so on every write that was still under way.
+    // Stays registered: a broken pipe reports an error for every pending write.
     output.on('error', leave);
   });
   output.on('drain', () => wake(true));
@@ -86,7 +87,7 @@ export function createLineWriter(
   };
 }
 
-/** Waits until the client has read on. False when it is too far behind for another event. */
+/** Waits until the client has read. False when it is too far behind for another event. */
 export function createPace(
   { ready }: Pick<LineWriter, 'ready'>,
   stallMs: number = STALL_MS,

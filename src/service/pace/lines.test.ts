@@ -5,7 +5,7 @@ import { createLineCutter, type Line } from './lines.ts';
 
 const LINE_MAX = 8;
 
-/** What comes out of a text that arrives in pieces of these sizes, over and over. */
+/** The lines of a text that arrives in pieces of these sizes, used in turn. */
 function linesOf(text: string, sizes: readonly number[], bytesMax = LINE_MAX): (string | null)[] {
   const cutter = createLineCutter(bytesMax);
   const bytes = Buffer.from(text);
@@ -20,7 +20,7 @@ function linesOf(text: string, sizes: readonly number[], bytesMax = LINE_MAX): (
   return lines.map((line) => ('bytes' in line ? Buffer.from(line.bytes).toString() : null));
 }
 
-test('cut() gives the same lines however the text arrives', () => {
+test('cut() gives the same lines however the bytes are split', () => {
   const text = fc.array(fc.string({ unit: fc.constantFrom('a', 'é', ' '), maxLength: 12 }));
   const sizes = fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 5 });
   fc.assert(
@@ -35,12 +35,12 @@ const table: { name: string; text: string; expected: (string | null)[] }[] = [
   { name: 'keeps a line of exactly the bound', text: '12345678\n', expected: ['12345678'] },
   { name: 'drops a line one byte longer', text: '123456789\n', expected: [null] },
   {
-    name: 'reads on after a line that was dropped',
+    name: 'reads the line after a dropped one',
     text: '123456789\nab\n',
     expected: [null, 'ab'],
   },
-  { name: 'gives what stands after the last line end', text: 'a\nb', expected: ['a', 'b'] },
-  { name: 'tells of a long line that never ends', text: '123456789', expected: [null] },
+  { name: 'gives the bytes after the last line feed', text: 'a\nb', expected: ['a', 'b'] },
+  { name: 'reports a long line that never ends', text: '123456789', expected: [null] },
   { name: 'gives empty lines', text: '\n\n', expected: ['', ''] },
 ];
 for (const { name, text, expected } of table) {

@@ -1,18 +1,18 @@
 /**
- * Lines: cuts a stream of bytes at its line ends, without ever keeping more than one line may hold.
+ * Cuts a stream of bytes into lines, and never holds more than one line of the allowed length.
  *
- * A longer one is dropped as it arrives and told of once, when it ends; the next line is read as if
- * nothing had been. Knows nothing about what a line says.
+ * A longer line is dropped while it arrives and reported once, at its end. The next line is read
+ * normally. The content of a line has no meaning here.
  *
  * @module
  */
 
 const LINE_FEED = 0x0a;
 
-/** In bytes. What begins a message and says which one it is. */
+/** In bytes. The start of a message holds its id, so that a too long one can be answered. */
 const START_BYTES = 1_024;
 
-/** The bytes of one line without its end, or the start of one that was too long to be kept. */
+/** The bytes of one line without its line feed, or the start of a line that is too long. */
 export type Line =
   | { readonly bytes: Uint8Array }
   | { readonly tooLong: true; readonly start: Uint8Array };
@@ -20,29 +20,29 @@ export type Line =
 export interface LineCutter {
   /** The lines that end in this piece. */
   cut(piece: Uint8Array): Generator<Line>;
-  /** What stands after the last line end, if anything: an input may end without one. */
+  /** The bytes after the last line feed, if any: an input may end without one. */
   rest(): Line | undefined;
 }
 
 export function createLineCutter(bytesMax: number): LineCutter {
-  let kept: Uint8Array[] = [];
+  let pieces: Uint8Array[] = [];
   let length = 0;
   let isLong = false;
 
-  /** Lets go of a line as soon as it is too long, but for its start; only its length is counted on. */
-  function keep(part: Uint8Array): void {
+  /** Collects a line. Once it is too long, only its start and its length are held. */
+  function collect(part: Uint8Array): void {
     length += part.length;
     if (isLong) return;
-    if (part.length > 0) kept.push(part);
+    if (part.length > 0) pieces.push(part);
     if (length <= bytesMax) return;
     isLong = true;
-    kept = [Buffer.concat(kept, Math.min(length, START_BYTES))];
+    pieces = [Buffer.concat(pieces, Math.min(length, START_BYTES))];
   }
 
   function take(): Line {
-    const bytes = Buffer.concat(kept);
+    const bytes = Buffer.concat(pieces);
     const line: Line = isLong ? { tooLong: true, start: bytes } : { bytes };
-    kept = [];
+    pieces = [];
     isLong = false;
     length = 0;
     return line;
@@ -52,11 +52,11 @@ export function createLineCutter(bytesMax: number): LineCutter {
     *cut(piece) {
       let from = 0;
       for (let end = piece.indexOf(LINE_FEED); end !== -1; end = piece.indexOf(LINE_FEED, from)) {
-        keep(piece.subarray(from, end));
+        collect(piece.subarray(from, end));
         yield take();
         from = end + 1;
       }
-      keep(piece.subarray(from));
+      collect(piece.subarray(from));
     },
     rest: () => (length > 0 ? take() : undefined),
   };

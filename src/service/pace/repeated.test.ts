@@ -6,7 +6,7 @@ import { repeated } from './repeated.ts';
 /** Longer than any test: only a nudge runs the task. */
 const NEVER_MS = 3_600_000;
 
-/** A task whose runs end when they are told to. */
+/** A task whose runs end on request. */
 function gated() {
   const open: (() => void)[] = [];
   let beside = 0;
@@ -24,7 +24,7 @@ const unexpected = (error: unknown) => assert.fail(String(error));
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-test('nudge() runs the task once more when nudged meanwhile, never beside itself', async () => {
+test('nudge() during a run starts one more run after it, never a parallel one', async () => {
   const { task, open, most } = gated();
   const job = repeated(system, task, NEVER_MS, unexpected);
 
@@ -43,14 +43,14 @@ test('nudge() runs the task once more when nudged meanwhile, never beside itself
   await job.stop();
 });
 
-test('repeated() goes on after a task that failed, and tells of it', async () => {
-  const told: unknown[] = [];
+test('repeated() reports a failed run and goes on', async () => {
+  const errors: unknown[] = [];
   let runs = 0;
   const failing = async () => {
     runs += 1;
     throw new Error('once');
   };
-  const job = repeated(system, failing, NEVER_MS, (error) => told.push(error));
+  const job = repeated(system, failing, NEVER_MS, (error) => errors.push(error));
 
   job.nudge();
   await turn();
@@ -58,11 +58,11 @@ test('repeated() goes on after a task that failed, and tells of it', async () =>
   await turn();
 
   assert.equal(runs, 2);
-  assert.equal(told.length, 2);
+  assert.equal(errors.length, 2);
   await job.stop();
 });
 
-test('stop() waits for the run under way, and nothing runs after it', async () => {
+test('stop() waits for the current run and starts no other', async () => {
   const { task, open } = gated();
   const job = repeated(system, task, 1, unexpected);
   job.nudge();

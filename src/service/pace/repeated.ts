@@ -1,5 +1,5 @@
 /**
- * Repeated tasks: run at an interval or when nudged, never beside themselves.
+ * Repeated tasks: each runs at an interval or when nudged, and never twice at the same time.
  *
  * @module
  */
@@ -7,9 +7,9 @@
 import type { Platform } from '../../platform.ts';
 
 export interface Repeated {
-  /** Runs soon: now, or once more when the run under way has ended. */
+  /** Runs the task now, or once more after the current run. */
   nudge(): void;
-  /** Resolves when nothing is under way any more. */
+  /** Resolves when the current run has ended. */
   stop(): Promise<void>;
 }
 

@@ -4,7 +4,7 @@ import { test } from 'vitest';
 import { system } from '../../platform.ts';
 import { createSlicer } from './slices.ts';
 
-/** A clock that moves one millisecond with each look. */
+/** A clock that advances one millisecond at each read. */
 function steps(): () => number {
   let now = 0;
   return () => now++;
@@ -12,7 +12,7 @@ function steps(): () => number {
 
 const NUMBERS = Array.from({ length: 20 }, (_, i) => i);
 
-test('each() visits every item in order, a slice in a turn', async () => {
+test('each() visits every item in order, one slice per turn', async () => {
   const slices = createSlicer({ ...system, monotonic: steps() }, 5)();
   const visited: number[] = [];
   let turns = 0;
@@ -31,12 +31,12 @@ test('each() visits every item in order, a slice in a turn', async () => {
   await counting;
 
   assert.deepEqual(visited, NUMBERS);
-  // The clock is looked at once for an item and once for a slice: five items use a slice up.
+  // The clock is read once per item and once per slice, so a slice has five items.
   assert.equal(Math.max(...inTurn.values()), 5);
   assert.equal(inTurn.size, 4);
 });
 
-test('each() gives one slice in a turn to all work together', async () => {
+test('each() runs one slice per turn for all work together', async () => {
   const slicer = createSlicer({ ...system, monotonic: steps() }, 5);
   const order: string[] = [];
   const work = (name: string) =>
@@ -54,12 +54,12 @@ test('each() gives one slice in a turn to all work together', async () => {
   isDone = true;
   await counting;
 
-  // They take turns, and each of their twelve slices has a turn of its own.
+  // The works alternate, and each of the twelve slices has its own turn.
   assert.deepEqual(order, Array(4).fill(['a', 'b', 'c']).flat());
   assert.ok(turns >= 12, `${turns} turns`);
 });
 
-test('each() stops when it is asked to', async () => {
+test('each() stops when visit() returns false', async () => {
   const visited: number[] = [];
 
   await createSlicer(system)().each(NUMBERS, (item) => {
@@ -95,7 +95,7 @@ test('turn() rejects when the caller leaves while it waits', async () => {
   await assert.rejects(waiting, /the caller has left/);
 });
 
-test('finish() does the steps in slices, and the first at once', async () => {
+test('finish() runs the first step at once and the rest in slices', async () => {
   const slices = createSlicer({ ...system, monotonic: steps() }, 5)();
   let done = 0;
   const work = function* () {

@@ -1,8 +1,9 @@
 /**
  * Slices: long work gives the event loop back every few milliseconds.
  *
- * Of all work in slices one slice runs in one turn of the event loop, so that ten queries hold a turn
- * no longer than one, and the turns that follow are left to others. Work stops at the end of its slice when its caller has left.
+ * All work in slices shares one queue, and one slice runs in a turn of the event loop. So ten
+ * queries hold a turn no longer than one does. The turns between two slices are left to other work.
+ * Work whose caller has left stops at the end of its slice.
  *
  * @module
  */
@@ -11,27 +12,30 @@ import { failure, Refusal } from '../../domain/failure.ts';
 import type { Platform } from '../../platform.ts';
 
 /**
- * Turns of the event loop between two slices. An idle loop passes them in microseconds; a busy one does
- * other work in them, and accepts one new connection in each.
+ * Turns of the event loop between two slices. An idle loop passes them in microseconds. A busy loop
+ * does other work in them, and accepts one new connection in each.
  */
 const REST_TURNS = 4;
 
-/** In milliseconds. A turn has one slice and one or two reads of the store, and stays below ten. */
+/**
+ * In milliseconds. A turn holds one slice and one or two reads of the store, below 10 ms in all.
+ */
 const SLICE_MS = 3;
 
 export interface Slices {
   /**
    * Resolves in a turn in which no other work has a slice. Rejects when the caller has left. Work
-   * waits for a turn before each read of the store too: a read may hold the event loop itself.
+   * also waits for a turn before each read of the store, because an embedded store reads on the
+   * event loop.
    */
   turn(): Promise<void>;
   /** Calls `visit` with each item, in slices, until it returns false. */
   each<Item>(items: Iterable<Item>, visit: (item: Item) => boolean): Promise<void>;
-  /** Does the steps, in slices. The first is done at once: most work has no other. */
+  /** Runs the steps in slices. The first step runs at once: most work has only one. */
   finish<Result>(steps: Generator<unknown, Result, undefined>): Promise<Result>;
 }
 
-/** The slices of one piece of work; `gone` ends when its caller leaves. */
+/** The slices of one piece of work. `gone` aborts when its caller leaves. */
 export type Slicer = (gone?: AbortSignal) => Slices;
 
 export function createSlicer(
@@ -91,7 +95,7 @@ export function createSlicer(
   };
 }
 
-/** What work ends with when its caller has left. There is nobody to send it to. */
+/** Work whose caller has left rejects with this. No client receives it. */
 export function callerLeft(): Refusal {
   const detail = 'Cannot finish the answer: the caller has left';
   return new Refusal(failure('service_unavailable', detail));

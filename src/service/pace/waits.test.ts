@@ -12,7 +12,7 @@ const by = (id: string, root_principal = 'human:alice', gone?: AbortSignal) => (
   gone,
 });
 
-test('wake() ends the pauses of its own id, and no others', async () => {
+test('wake() ends only the pauses of its id', async () => {
   const waits = createWaits(system);
   const [one, two, other] = [waits.enter(by('a')), waits.enter(by('a')), waits.enter(by('b'))];
   let isOver = false;
@@ -33,7 +33,7 @@ test('pause() ends by itself when its time has passed', async () => {
   await createWaits(system).enter(by('a'))?.pause(1);
 });
 
-test('stop() lets everyone go, and nobody in any more', async () => {
+test('stop() ends every pause and admits no waiter', async () => {
   const waits = createWaits(system);
   const place = waits.enter(by('a'));
   const pausing = place?.pause(FOR_EVER_MS);
@@ -46,7 +46,7 @@ test('stop() lets everyone go, and nobody in any more', async () => {
   assert.equal(waits.enter(by('a')), undefined);
 });
 
-test('pause() ends when the caller has left, and only for that one', async () => {
+test('pause() ends only for the caller that has left', async () => {
   const waits = createWaits(system);
   const leaving = new AbortController();
   const [place, other] = [
@@ -63,7 +63,7 @@ test('pause() ends when the caller has left, and only for that one', async () =>
   assert.equal(other?.isOver(), false);
 });
 
-test('enter() has a bound for each root principal, and a place that was left is free again', () => {
+test('enter() bounds the waiters of a root principal and reuses a place that was left', () => {
   const waits = createWaits(system);
   const places = Array.from({ length: 50 }, () => waits.enter(by('a')));
 
@@ -74,7 +74,7 @@ test('enter() has a bound for each root principal, and a place that was left is 
   assert.notEqual(waits.enter(by('b')), undefined);
 });
 
-test('enter() has a bound for all, and a place that was left is free again', () => {
+test('enter() bounds all waiters and reuses a place that was left', () => {
   const waits = createWaits(system);
   const places = Array.from({ length: 500 }, (_, place) => {
     return waits.enter(by('a', `human:${place % 10}`));

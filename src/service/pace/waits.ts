@@ -1,39 +1,42 @@
 /**
- * Waits: callers that wait for a decision, woken when it is made here and let go when they have left
- * or the service stops.
+ * Waits: callers that wait for a decision. A decision in this process wakes them. They leave when
+ * the client leaves or the service stops.
  *
  * @module
  */
 
 import type { Platform } from '../../platform.ts';
 
-/** Each holds a connection and asks the store once a second; more are answered at once instead. */
+/**
+ * Each waiter holds a connection and asks the store once a second. Above the bound, a caller is
+ * answered at once.
+ */
 const WAITING_MAX = 500;
 
-/** For one root principal, so that no caller can use up the places of all. */
+/** Waiters of one root principal, so that no caller can use up all places. */
 const WAITING_PER_ROOT_MAX = 50;
 
 export interface Waiter {
-  /** What is waited for. */
+  /** The approval request that is waited for. */
   readonly id: string;
   readonly root_principal: string;
-  /** Ends when the caller has left. */
+  /** Aborts when the caller has left. */
   readonly gone?: AbortSignal | undefined;
 }
 
 export interface Waits {
-  /** A place to wait in, or nothing when too many wait already or the service stops. */
+  /** A place to wait in; `undefined` when too many wait already or the service stops. */
   enter(waiter: Waiter): Place | undefined;
-  /** Something happened to `id` in this process. */
+  /** Wakes the waiters of `id`, after a change in this process. */
   wake(id: string): void;
-  /** Lets everyone go. Nobody may enter any more. */
+  /** Wakes all waiters and admits no more. */
   stop(): void;
 }
 
 interface Place {
   /** Resolves after `ms`, or sooner when woken. */
   pause(ms: number): Promise<void>;
-  /** Nothing is left to wait for: the caller has left, or the service stops. */
+  /** True when the caller has left or the service stops. */
   isOver(): boolean;
   leave(): void;
 }

@@ -3,7 +3,7 @@ import { test } from 'vitest';
 import { system } from '../../platform.ts';
 import { createWorkInProgress } from './work.ts';
 
-test('finish() waits for work that other work began', async () => {
+test('finish() waits for work that other work started', async () => {
   const work = createWorkInProgress(system);
   let late = false;
   const first = new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
@@ -19,14 +19,14 @@ test('finish() waits for work that other work began', async () => {
   assert.equal(late, true);
 });
 
-test('finish() says how much is left when the time is up', async () => {
+test('finish() returns the number of running calls when the time is up', async () => {
   const work = createWorkInProgress(system);
   void work.track(new Promise(() => undefined));
 
   assert.equal(await work.finish(1), 1);
 });
 
-test('finish() does not mind work that failed', async () => {
+test('finish() resolves when work has failed', async () => {
   const work = createWorkInProgress(system);
   work.track(Promise.reject(new Error('broken'))).catch(() => undefined);
 

@@ -1,8 +1,8 @@
 /**
- * Work in progress: calls whose handler runs, whether or not anybody waits for their answer.
+ * Work in progress: calls whose handler runs, whether or not a client waits for the answer.
  *
- * A client that leaves does not stop a handler, so a service that stops cannot go by its connections:
- * it waits for the work itself, as long as it was told to.
+ * A handler goes on after its client has left. So a service that stops waits for the handlers, not
+ * for the connections, up to its grace period.
  *
  * @module
  */
@@ -10,9 +10,9 @@
 import type { Platform, Timer } from '../../platform.ts';
 
 export interface WorkInProgress {
-  /** Counts a call until it has ended and is recorded. */
+  /** Counts a call until it has ended and its outcome is recorded. */
   track<Result>(work: Promise<Result>): Promise<Result>;
-  /** Resolves when nothing is in progress or the time is up, with what is left. */
+  /** Resolves when nothing runs or the time is up, with the number of calls that still run. */
   finish(graceMs: number): Promise<number>;
 }
 
@@ -33,7 +33,7 @@ export function createWorkInProgress({
       const timeUp = new Promise<'time'>((resolve) => {
         timer = after(graceMs, () => resolve('time'));
       });
-      // Work that ends may start other work: a late outcome is recorded after its call.
+      // Work that ends may start more work: a late outcome is recorded after its call.
       while (open.size > 0) {
         if ((await Promise.race([Promise.allSettled(open), timeUp])) === 'time') break;
       }

@@ -47,7 +47,7 @@ beforeEach(async () => {
 });
 afterEach(() => raw.close());
 
-test('authenticStore() gives back what it kept, and no alarm', async () => {
+test('authenticStore() returns the rows it wrote and raises no alarm', async () => {
   const root = rootToken();
   await store.insertRoot(root, entry());
 
@@ -58,7 +58,7 @@ test('authenticStore() gives back what it kept, and no alarm', async () => {
   assert.deepEqual(raised, []);
 });
 
-test('authenticStore() counts every sight of a row without a MAC, and writes one line', async () => {
+test('authenticStore() counts every read of a row without a MAC and logs one line', async () => {
   const root = rootToken();
   await raw.insertRoot(root, entry());
 
@@ -70,7 +70,7 @@ test('authenticStore() counts every sight of a row without a MAC, and writes one
   assert.equal(lines.length, 1);
 });
 
-test('authenticStore() makes a child absent whose parent does not match', async () => {
+test('authenticStore() hides a child whose parent does not match', async () => {
   const root = rootToken();
   await raw.insertRoot(root, entry());
   const child = childToken(root);
@@ -82,7 +82,7 @@ test('authenticStore() makes a child absent whose parent does not match', async 
   assert.deepEqual([token, lineage], [undefined, []]);
 });
 
-/** A call of unknown outcome whose row says 90 dollars, under the root; and its entry, if it says otherwise. */
+/** A call of unknown outcome whose row has a charge of 90 dollars. `changed` alters its entry. */
 async function unknownCall(changed?: (intent: IntentRecord, other: string) => IntentRecord) {
   const root = rootToken({ budget: cents(10_000) });
   const other = rootToken();
@@ -98,7 +98,7 @@ async function unknownCall(changed?: (intent: IntentRecord, other: string) => In
   return { id: call.intent.invocation_id, spent };
 }
 
-test('authenticStore() gives a charge back that the entry of the call says', async () => {
+test('authenticStore() refunds a charge that the entry of the call confirms', async () => {
   const { id, spent } = await unknownCall();
 
   const intent = await store.reconcile(id, true, () => entry());
@@ -114,7 +114,7 @@ for (const [name, changed] of [
   ['no charge', (intent) => ({ ...intent, charge: undefined })],
   ['another call', (intent) => ({ ...intent, invocation_id: newId('inv-') })],
 ] as [string, (intent: IntentRecord, other: string) => IntentRecord][]) {
-  test(`authenticStore() gives nothing back where the entry says ${name}`, async () => {
+  test(`authenticStore() refunds nothing when the entry has ${name}`, async () => {
     const { id, spent } = await unknownCall(changed);
 
     const intent = await store.reconcile(id, true, () => entry());
@@ -125,10 +125,10 @@ for (const [name, changed] of [
   });
 }
 
-test('authenticStore() gives nothing back where a later entry told the outcome', async () => {
+test('authenticStore() refunds nothing when a later entry states the outcome', async () => {
   const { id, spent } = await unknownCall();
-  const told = { entry_type: 'operator', invocation_id: id, state: 'completed' } as const;
-  await store.append([{ ...entry(), ...told }]);
+  const stated = { entry_type: 'operator', invocation_id: id, state: 'completed' } as const;
+  await store.append([{ ...entry(), ...stated }]);
 
   assert.equal(await store.reconcile(id, true, () => entry()), undefined);
 
@@ -141,7 +141,7 @@ async function breakLog(): Promise<void> {
   await logs.look();
 }
 
-test('authenticStore() takes tokens of a log that ended for revoked, whatever their rows say', async () => {
+test('authenticStore() returns tokens of an ended log as revoked', async () => {
   const root = rootToken();
   const child = childToken(root);
   await store.insertRoot(root, entry());
@@ -164,7 +164,7 @@ test('authenticStore() takes tokens of a log that ended for revoked, whatever th
   assert.deepEqual(raised, []);
 });
 
-test('authenticStore() keeps rows for the log that is current, and none of the log before passes', async () => {
+test('authenticStore() accepts rows of the current log only', async () => {
   const before = rootToken();
   await store.insertRoot(before, entry());
   const held = binding(before);
@@ -192,13 +192,13 @@ test('authenticStore() keeps rows for the log that is current, and none of the l
   assert.equal(await store.loadApproval(asked.approval_request_id), undefined);
   const { requests } = await store.listApprovals({ now: at(0), status: 'pending', limit: 9 });
   assert.deepEqual(requests, []);
-  assert.deepEqual((await store.listFreezes(2)).freezes, [], 'a freeze ends when it said it would');
+  assert.deepEqual((await store.listFreezes(2)).freezes, [], 'a freeze ends at its time');
   assert.deepEqual(raised, []);
   const { voided, altered } = await checkMacs(raw, rows.isMacOf);
   assert.deepEqual([voided, altered], [[`binding "${held.binding_id}"`], []]);
 });
 
-test('authenticStore() shows a decided request of a log that ended', async () => {
+test('authenticStore() shows a decided request of an ended log', async () => {
   const asked = approval();
   await store.requestApproval(asked, entry(), []);
   const { approval_request_id } = asked;
@@ -209,7 +209,7 @@ test('authenticStore() shows a decided request of a log that ended', async () =>
   assert.equal((await store.loadApproval(approval_request_id))?.status, 'denied');
 });
 
-test('revocationMac() is what a revocation that another tool writes needs', async () => {
+test('revocationMac() authenticates a revocation written by another tool', async () => {
   const root = rootToken();
   await store.insertRoot(root, entry());
   const mac = revocationMac(rows, root.token_id, at(1));
@@ -221,7 +221,7 @@ test('revocationMac() is what a revocation that another tool writes needs', asyn
   assert.deepEqual(raised, []);
 });
 
-test('authenticStore() admits nothing and keeps no child whose lineage was not judged', async () => {
+test('authenticStore() throws when admission or delegation passes no judged lineage', async () => {
   const root = rootToken();
   await store.insertRoot(root, entry());
 

@@ -1,13 +1,16 @@
 /**
- * The store as the service uses it: every row that carries authority is authenticated.
+ * The store as the service uses it: every row that carries authority is authenticated by a MAC.
  *
- * Rows get their MAC on the way in and are verified on the way out, so no operation has to remember
- * to. A row that gives authority and does not match is absent, for every caller in the same words. A
- * row that ends authority (a revocation, a freeze) stays in force when it does not match: to leave it
- * out would give back what somebody took away. Either raises an alarm.
+ * A row gets its MAC when it is written, and the MAC is verified when the row is read. No operation
+ * has to do it. A row that gives authority and does not match counts as absent, with the same
+ * answer for every caller. A row that ends authority (a revocation, a freeze) stays in force when
+ * it does not match: ignoring it would restore what was taken away. Both raise an alarm.
  *
- * What admission and delegation hold is compared in the store with
- * what was verified here (`judged`), so that no row can be changed in between.
+ * Admission and delegation pass the rows that were verified here (`judged`). The store compares
+ * them with its rows in the same transaction, so a row cannot change in between.
+ *
+ * `row-check.ts` verifies the MACs. `row-seal.ts` gives rows of an older version their MACs at the
+ * first start.
  *
  * @module
  */
@@ -42,7 +45,7 @@ export function authenticStore(store: Store, parts: AuthenticStoreOptions): Stor
       return { ...page, freezes: check.inForce(page.freezes, store.now()) };
     },
   };
-  // Everything else is the store's own.
+  // All other methods are those of the store.
   return Object.assign(Object.create(store) as Store, own);
 }
 
@@ -53,7 +56,7 @@ export interface AuthenticStoreOptions {
 }
 
 interface RowSealing {
-  /** The row with its MAC, for the log that is current. */
+  /** The row with its MAC under the current log. */
   sealed<Kind extends RowKind, Row extends RowOf<Kind>>(
     kind: Kind,
     row: Row,
@@ -67,7 +70,7 @@ function createRowSealing({ rows, logs }: AuthenticStoreOptions): RowSealing {
   };
 }
 
-/** The MAC of a revocation: what `revokeToken` keeps in the token's row beside the time. */
+/** The MAC of a revocation, which `revokeToken` stores in the row of the token. */
 export function revocationMac(rows: RowKeys, token_id: string, revoked_at: Date): string {
   return rows.macOf(rowText('revocation', { token_id, revoked_at }));
 }
@@ -97,8 +100,8 @@ function tokenRows(store: Store, rows: RowSealing, check: RowCheck): Partial<Sto
 function callRows(store: Store, rows: RowSealing, check: RowCheck): Partial<Store> {
   const bound = (bindings: readonly BindingRecord[]) =>
     bindings.length === 0 ? bindings : bindings.map((each) => rows.sealed('binding', each));
-  /** What a call leaves behind that has a MAC: its bindings, and a freeze that follows from it. */
-  const kept = ({ bindings, overrun }: Pick<Settlement, 'bindings' | 'overrun'>) => ({
+  /** The results of a call that have a MAC: its bindings, and a freeze after an overrun. */
+  const sealedResults = ({ bindings, overrun }: Pick<Settlement, 'bindings' | 'overrun'>) => ({
     bindings: bound(bindings),
     overrun: sealedOverrun(rows, overrun),
   });
@@ -115,7 +118,7 @@ function callRows(store: Store, rows: RowSealing, check: RowCheck): Partial<Stor
     },
     settle: (settlement) => {
       if (settlement.bindings.length === 0 && !settlement.overrun) return store.settle(settlement);
-      return store.settle({ ...settlement, ...kept(settlement) });
+      return store.settle({ ...settlement, ...sealedResults(settlement) });
     },
     append: (entries, bindings = [], overrun = undefined) =>
       store.append(entries, bound(bindings), sealedOverrun(rows, overrun)),
@@ -135,20 +138,21 @@ function callRows(store: Store, rows: RowSealing, check: RowCheck): Partial<Stor
       }
     },
     endStep: (step, instanceId, results) => {
-      return store.endStep(step, instanceId, { ...results, ...kept(results) });
+      return store.endStep(step, instanceId, { ...results, ...sealedResults(results) });
     },
   };
 }
 
-/** The row of a call says another token or another charge than the call's entry. */
+/** The row of a call has another token or charge than the entry of the call. */
 class AlteredCall extends Error {
   override readonly name = 'AlteredCall';
 }
 
 /**
- * Whether the row of a call of unknown outcome says what its entries say: what is given back is the row's
- * charge, and the row has no MAC. A call whose outcome a later entry tells gets nothing back. Where retention erased entries, a row whose entry is not found is
- * believed, since such a row is kept for this very question.
+ * Returns a check that compares the row of a call of unknown outcome with its entries. A refund
+ * pays the charge in the row, and that row has no MAC. A call whose outcome a later entry states
+ * gets no refund. Where retention has erased entries, a row without an entry is accepted, because
+ * the row is kept for this question.
  */
 async function recordedCharge(
   store: Store,
@@ -156,7 +160,7 @@ async function recordedCharge(
 ): Promise<((intent: IntentRecord) => boolean) | undefined> {
   await store.sequence();
   const { entries } = await store.queryEntries({ invocationId, limit: ENTRIES_OF_A_CALL });
-  if (entries.some(tellsOutcome)) return () => false;
+  if (entries.some(statesOutcome)) return () => false;
   const entry = entries
     .map(entryView)
     .find(({ entry_type, state }) => entry_type === 'invocation' && state === 'indeterminate');
@@ -172,11 +176,11 @@ async function recordedCharge(
   return erased.some((what) => what !== 'personal') ? undefined : () => false;
 }
 
-/** A call has one entry, at most one more where two processes closed it, and those of its later end. */
+/** A call has one entry, one more when two processes closed it, and those of its late end. */
 const ENTRIES_OF_A_CALL = 8;
 
-/** An operator said what a call of unknown outcome was, or its handler ended after all. */
-function tellsOutcome({ entry_type, state }: StoredEntry): boolean {
+/** True for an entry in which an operator or a late handler states the outcome. */
+function statesOutcome({ entry_type, state }: StoredEntry): boolean {
   if (entry_type === 'operator') return state === 'completed';
   return entry_type === 'settlement' && state !== 'indeterminate';
 }
@@ -187,12 +191,12 @@ function sealedOverrun(rows: RowSealing, overrun: Overrun | undefined): Overrun 
   return { ...overrun, freeze: { record: rows.sealed('freeze', record), entry } };
 }
 
-/** A request is as good as its votes: with one that does not match it is absent as a whole. */
+/** A request with a vote that does not match counts as absent. */
 function approvalRows(store: Store, rows: RowSealing, check: RowCheck): Partial<Store> {
   return {
     async requestApproval(request, ...rest) {
-      const kept = await store.requestApproval(rows.sealed('approval', request), ...rest);
-      if (typeof kept === 'string' || check.isApproval(kept)) return kept;
+      const stored = await store.requestApproval(rows.sealed('approval', request), ...rest);
+      if (typeof stored === 'string' || check.isApproval(stored)) return stored;
       throw new StoreUnavailable('Cannot store the request: an equal one cannot be authenticated');
     },
     async loadApproval(id) {
@@ -215,12 +219,15 @@ function approvalRows(store: Store, rows: RowSealing, check: RowCheck): Partial<
   };
 }
 
-/** A step that compares nothing would let an altered row through: a defect of the caller. */
+/**
+ * Without `judged` the store would compare nothing and accept an altered row: a defect of the
+ * caller.
+ */
 function demand(judged: Admission['judged'], what: string): void {
   if (judged === undefined) throw new Error(`Cannot ${what}: its lineage was not checked`);
 }
 
-/** What was loaded, without what does not match. */
+/** The loaded rows without those that do not match. */
 function authentic(loaded: Loaded, check: RowCheck, { now }: Pick<Store, 'now'>): Loaded {
   const { token, lineage, freezes, grant, bindings } = loaded;
   const counted = token && check.lineageOf({ token, lineage });

@@ -1,12 +1,13 @@
 /**
- * Row check: verifies the MAC of each row that carries authority, and raises an alarm where it does not match.
+ * Verifies the MAC of each row that carries authority, and raises an alarm when it does not match.
  *
- * A token's record is verified once: stores return the same record for the same row, so later checks
+ * A token record is verified once: stores return the same record for the same row, so later checks
  * cost one lookup. Other rows are verified each time they are read.
  *
- * A MAC is made for the log that was current when the row was inserted. When an operator accepts that signed
- * entries are lost, a new log begins and the rows of the old one are void, also after someone restores them.
- * The first log has an empty label, so the rows of a store that never broke have the same MACs as before.
+ * A MAC is made for the log that is current when the row is inserted. When an operator accepts that
+ * signed entries are lost, a new log begins, and the rows of the old log are void, even if they are
+ * restored later. The first log has an empty label, so in a store with one log the label changes no
+ * MAC.
  *
  * @module
  */
@@ -29,23 +30,23 @@ import type { Store } from '../../storage/port/store.ts';
 import type { Alarms } from '../core/alarms.ts';
 
 export interface RowCheck {
-  /** Tells of a row that does not match. */
+  /** Raises the alarm for a row that does not match. */
   altered(kind: RowKind | 'call', id: string): void;
-  /** The debts that can be told; one that cannot be was not kept by us. */
+  /** The debts whose amount can be written. Others were not written by this service. */
   debtsOf(tokenId: string, debts: readonly Charge[]): readonly Charge[];
   /**
-   * A lineage, root first, as it counts: tokens of a log that an operator ended are revoked, whatever
-   * their rows say. Nothing where a row is not the one that was kept.
+   * The lineage, root first. Tokens of a log that an operator ended are returned as revoked,
+   * whatever their rows contain. Returns `undefined` when a row was altered.
    */
   lineageOf(read: Lineage): readonly LineageLink[] | undefined;
   isBinding(binding: BindingRecord): boolean;
   isGrant(grant: GrantRecord): boolean;
   /**
-   * Whether the request and each of its votes is the one that was kept. One of a log that an operator
-   * ended counts only as decided.
+   * Whether the request and each of its votes match. A request of an ended log counts only when
+   * decided.
    */
   isApproval(request: ApprovalRecord): boolean;
-  /** Those whose time has not passed, and those that do not match: they stay. */
+  /** Freezes whose time has not passed, and those that do not match, which stay in force. */
   inForce(freezes: readonly FreezeRecord[], now: Date): readonly FreezeRecord[];
 }
 
@@ -63,7 +64,7 @@ export function createRowCheck(rows: RowKeys, alarms: Alarms, logs: RowLogs): Ro
   const standingOf: StandingOf = (kind, id, row) => {
     const { mac } = row;
     if (mac !== undefined) {
-      if (isMacOf(rows, kind, [row, logs.current()], mac)) return 'kept';
+      if (isMacOf(rows, kind, [row, logs.current()], mac)) return 'valid';
       if (logs.older().some((log) => isMacOf(rows, kind, [row, log], mac))) return 'void';
     }
     altered(kind, id);
@@ -73,18 +74,18 @@ export function createRowCheck(rows: RowKeys, alarms: Alarms, logs: RowLogs): Ro
     altered,
     debtsOf: (id, debts) =>
       debts.filter(({ currency, amount }) => {
-        const isTold = isWritable(amount, currency);
+        const isReadable = isWritable(amount, currency);
         const message = 'a debt cannot be read: its row was changed outside the service';
-        if (!isTold) alarms.raise('row_altered', { kind: 'debt', id }, message);
-        return isTold;
+        if (!isReadable) alarms.raise('row_altered', { kind: 'debt', id }, message);
+        return isReadable;
       }),
     lineageOf: createLineageCheck({ rows, logs, standingOf, altered }),
-    isBinding: (binding) => standingOf('binding', binding.binding_id, binding) === 'kept',
-    isGrant: (grant) => standingOf('grant', grant.grant_id, grant) === 'kept',
+    isBinding: (binding) => standingOf('binding', binding.binding_id, binding) === 'valid',
+    isGrant: (grant) => standingOf('grant', grant.grant_id, grant) === 'valid',
     isApproval: (request) => {
       const id = request.approval_request_id;
       const standing = standingOf('approval', id, request);
-      // The MAC does not cover when it was decided, and a time that cannot be read cannot be shown.
+      // The MAC does not cover `decided_at`, and an unreadable time cannot be shown.
       if (Number.isNaN(request.decided_at?.getTime())) {
         altered('approval', id);
         return false;
@@ -93,20 +94,20 @@ export function createRowCheck(rows: RowKeys, alarms: Alarms, logs: RowLogs): Ro
         standingOf('vote', `${id} ${vote.approver}`, vote),
       );
       if (votes.some((vote) => vote !== standing)) return false;
-      return standing === 'kept' || (standing === 'void' && request.status !== 'pending');
+      return standing === 'valid' || (standing === 'void' && request.status !== 'pending');
     },
     inForce: (freezes, now) =>
       freezes.filter((freeze) => {
         const standing = standingOf('freeze', `${freeze.what} ${freeze.target}`.trim(), freeze);
-        return standing !== 'kept' || freeze.until === undefined || freeze.until > now;
+        return standing !== 'valid' || freeze.until === undefined || freeze.until > now;
       }),
   };
 }
 
-/** `void`: as it was kept, under a log that an operator ended. */
-type Standing = 'kept' | 'void' | 'altered';
+/** `void`: the row matches, under a log that an operator ended. */
+type Standing = 'valid' | 'void' | 'altered';
 
-/** What the MAC of a row says; raises the alarm where it does not match. */
+/** Compares a row with its MAC. Raises the alarm when they do not match. */
 type StandingOf = <Kind extends RowKind>(
   kind: Kind,
   id: string,
@@ -126,9 +127,9 @@ function createLineageCheck(parts: LineageCheckOptions): RowCheck['lineageOf'] {
   let log = logs.current();
 
   function tokenStanding(token: TokenRecord): Standing {
-    if (verified.has(token)) return 'kept';
+    if (verified.has(token)) return 'valid';
     const standing = standingOf('token', token.token_id, token);
-    if (standing === 'kept') verified.add(token);
+    if (standing === 'valid') verified.add(token);
     return standing;
   }
 
@@ -136,12 +137,12 @@ function createLineageCheck(parts: LineageCheckOptions): RowCheck['lineageOf'] {
     const { token_id, revoked_at, revoked_mac } = link;
     const standing = token_id === id ? tokenStanding(link.token) : 'altered';
     if (standing === 'altered') return standing;
-    // The revocation counts either way: only the alarm depends on its MAC.
+    // The revocation is in force either way. Its MAC decides only about the alarm.
     if (revoked_at) standingOf('revocation', token_id, { token_id, revoked_at, mac: revoked_mac });
     return standing;
   }
 
-  /** A key that was withdrawn verifies nothing any more, and a log that ended gives nothing. */
+  /** Forgets verified tokens when a key was withdrawn or a new log began. */
   function forget(): void {
     if (revision === rows.revision() && log === logs.current()) return;
     verified = new WeakSet();
@@ -166,12 +167,12 @@ function createLineageCheck(parts: LineageCheckOptions): RowCheck['lineageOf'] {
   };
 }
 
-/** It was issued, and the log that said so has ended. */
+/** A token of an ended log counts as revoked since it was issued. */
 function voided(link: LineageLink): LineageLink {
   return { ...link, revoked_at: link.revoked_at ?? link.token.issued_at };
 }
 
-/** A row that has no canonical text was not kept by us. */
+/** A row without a canonical text was not written by this service. */
 function isMacOf<Kind extends RowKind>(
   rows: RowKeys,
   kind: Kind,
@@ -188,9 +189,9 @@ function isMacOf<Kind extends RowKind>(
 }
 
 export interface RowLogs {
-  /** The name that rows of the current log carry. */
+  /** The label of the current log in MACs. */
   current(): string;
-  /** The names of the logs before it. */
+  /** The labels of earlier logs. */
   older(): readonly string[];
   /** Reads the logs of the store again. */
   look(): Promise<void>;

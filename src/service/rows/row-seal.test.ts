@@ -82,12 +82,12 @@ const PLACES: readonly { name: string; open(): Promise<Place> }[] = [
   },
 ];
 
-/** A token as the service makes it: its digest is that of its claims. */
+/** A token as the service makes it, with the digest of its claims. */
 function genuine(token: TokenRecord): TokenRecord {
   return { ...token, claims_digest: digestOf(claimsOf(SERVICE, token)) };
 }
 
-/** Rows of every kind, as an older program kept them: without a MAC. */
+/** Rows of every kind, as an older version wrote them: without a MAC. */
 async function fill(store: Store): Promise<{ root: TokenRecord; child: TokenRecord }> {
   const root = await keep(store, genuine(rootToken({ budget: cents(500) })));
   const child = genuine(childToken(root));
@@ -124,7 +124,7 @@ for (const { name, open } of PLACES) {
         ...changed,
       });
 
-    test('sealStore() gives every row of an older store its MAC, once', async () => {
+    test('sealStore() gives every row of an older store its MAC once', async () => {
       await fill(store);
       const rows = folderRowKeys(folder, clock);
 
@@ -153,7 +153,7 @@ for (const { name, open } of PLACES) {
       assert.deepEqual(bare.sort(), ['binding', 'token', 'token']);
     });
 
-    test('sealStore() leaves a token without a MAC whose columns are not its claims', async () => {
+    test('sealStore() gives no MAC to a token whose columns differ from its claims', async () => {
       const { root } = await fill(store);
       await place.alter(`UPDATE tokens SET subject = 'agent:evil' WHERE depth = 0`);
 
@@ -166,7 +166,7 @@ for (const { name, open } of PLACES) {
       );
     });
 
-    test('sealStore() seals once when several start at once', async () => {
+    test('sealStore() seals once when several processes start together', async () => {
       await fill(store);
       const rows = folderRowKeys(folder, clock);
       const others = await Promise.all([openStore(place.url), openStore(place.url)]);
@@ -180,7 +180,7 @@ for (const { name, open } of PLACES) {
     const unsealed = () =>
       place.alter(`UPDATE ${name === 'SQLite' ? 'store' : 'meta'} SET row_seal = NULL`);
 
-    test('sealStore() makes no MACs anew in a store whose seal was removed', async () => {
+    test('sealStore() makes no new MACs after the seal was removed', async () => {
       const rows = folderRowKeys(folder, clock);
       await fill(store);
       await seal(rows);
@@ -194,7 +194,7 @@ for (const { name, open } of PLACES) {
       assert.equal(readdirSync(folder).filter((file) => file.startsWith('row-sealed-')).length, 1);
     });
 
-    test('sealStore() adopts no store under another id with keys that authenticated one', async () => {
+    test('sealStore() refuses a store with another id under keys that sealed one', async () => {
       const rows = folderRowKeys(folder, clock);
       await seal(rows);
       await fill(store);
@@ -205,7 +205,7 @@ for (const { name, open } of PLACES) {
       assert.ok((await rowsOf(store)).every(({ mac }) => mac === undefined));
     });
 
-    test('sealStore() needs the word of an operator where keys have no folder', async () => {
+    test('sealStore() needs the permission of an operator when keys have no folder', async () => {
       await seal(listed(1));
       await unsealed();
       await fill(store);
@@ -217,7 +217,7 @@ for (const { name, open } of PLACES) {
       assert.ok((await rowsOf(store)).every(({ mac }) => mac !== undefined));
     });
 
-    test('sealStore() says that no row can be verified when the key is another one', async () => {
+    test('sealStore() rejects when the row key was replaced', async () => {
       await fill(store);
       await seal(listed(1), { adopt: true });
 
@@ -229,7 +229,7 @@ for (const { name, open } of PLACES) {
       });
     });
 
-    test('sealStore() carries the seal over to the next key', async () => {
+    test('sealStore() renews the seal under the next key', async () => {
       const rows = folderRowKeys(folder, clock);
       await seal(rows);
       rotateRowKey(folder, { now: new Date(), leadMs: 0 });

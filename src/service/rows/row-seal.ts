@@ -1,11 +1,11 @@
 /**
- * Rows that an older program kept get their MACs once, at the first start with a row key; from then on
- * a row without one does not match.
+ * Gives the rows of an older version their MACs once, at the first start with a row key. From then
+ * on a row without a MAC does not match.
  *
- * The store keeps a seal: a MAC over the id of its log. A seal that does not verify means that the row
- * key was lost or replaced, and the start fails instead of every call. A seal that is gone must not
- * make altered rows good: where the keys have a folder, a file there remembers that this log was
- * sealed; where they stand in the environment, an operator has to say once that rows may be sealed.
+ * The store holds a seal: a MAC over the id of its log. A seal that does not verify means that the
+ * row key was lost or replaced. Then the start fails, instead of every call. Removing the seal must
+ * not make altered rows valid. So where the keys have a folder, a file there remembers that this
+ * log was sealed. Where the keys are in the environment, an operator has to allow the sealing once.
  *
  * @module
  */
@@ -23,14 +23,14 @@ export interface RowSealOptions {
   readonly store: Store;
   readonly rows: RowKeys;
   readonly serviceId: string;
-  /** Whether the store outlives this process: one that does not needs no memory of it. */
+  /** Whether the store outlives this process. Only then the sealing is remembered. */
   readonly isKept: boolean;
-  /** An operator's word that the rows of this store may be sealed. */
+  /** An operator allows the rows of this store to be sealed. */
   readonly adopt: boolean;
   readonly onWarning: (message: string) => void;
 }
 
-/** Rejects where the rows cannot be trusted, and says what mends it. */
+/** Rejects when the rows cannot be trusted. The message says how to repair that. */
 export async function sealStore(parts: RowSealOptions): Promise<void> {
   const { store, rows, isKept } = parts;
   const label = rowLabelOf(await currentOrigin(store));
@@ -39,7 +39,7 @@ export async function sealStore(parts: RowSealOptions): Promise<void> {
   if (fault !== undefined) parts.onWarning(fault);
 }
 
-/** For commands that change rows beside a service: rejects where the keys are not those of the store. */
+/** For commands that change rows beside a service. Rejects when the keys do not match the store. */
 export async function demandSeal(
   store: RowSealOptions['store'],
   rows: RowSealOptions['rows'],
@@ -51,7 +51,7 @@ export async function demandSeal(
   });
 }
 
-/** For fsck: what is wrong with the seal of a store whose rows have MACs. Changes nothing. */
+/** For fsck: the fault in the seal of a store whose rows have MACs. Changes nothing. */
 export async function sealFault(
   store: RowSealOptions['store'],
   rows: Pick<RowKeys, 'isMacOf'>,
@@ -85,15 +85,15 @@ function sealingOf(
   }
   const remembered = rows.sealedLogs?.find(store.logId);
   if (remembered !== undefined) throw new Error(unsealed(remembered));
-  // Keys that authenticated a store before adopt no other one by themselves: its id may be made up.
+  // Keys that already sealed a store do not adopt another one by themselves: its id may be forged.
   const isUsed = rows.sealedLogs === undefined || rows.sealedLogs.any();
   if (!isEmpty && isUsed && !adopt) throw new Error(UNADOPTED);
   return { seal: rows.macOf(text), macOf: (row) => adoptedMac(parts, row, label) };
 }
 
 /**
- * A token whose columns are not those of its claims was altered before, and so was a row that cannot be
- * read: it stays without a MAC.
+ * The MAC of an adopted row. A token whose columns differ from its claims was altered before, and
+ * so was a row that cannot be read. Such a row gets no MAC.
  */
 function adoptedMac(
   { rows, serviceId }: RowSealOptions,
