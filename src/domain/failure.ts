@@ -1,11 +1,10 @@
 /**
  * Failures: every way the service refuses, and what a caller can do about each.
  *
- * A failure is a value. A rule returns the failure it found, or `undefined`; `refuse` turns a found
- * failure into control flow. Nothing outside this file writes a retry flag, an action or a recovery
- * class, so the guidance for one failure cannot differ between two endpoints; only a capability's own
- * failures have flag and action from their declaration. An action decides its recovery class alone, so
- * one action never means two things.
+ * A failure is a value. A rule returns the failure it found, or `undefined`; `refuse` throws it. Only this
+ * file sets the retry flag, the action and the recovery class of a protocol failure, so two endpoints
+ * cannot give different guidance for the same failure. A capability's own failures take flag and action
+ * from their declaration. Each action has exactly one recovery class.
  *
  * @module
  */
@@ -43,7 +42,7 @@ export const RECOVERY = {
 interface Guidance {
   readonly retry: boolean;
   readonly action: ResolutionAction;
-  /** In which case the service answers so: the failures page and the API description print it. */
+  /** The situation in words. The failures page and the API description print it. */
   readonly when: string;
 }
 
@@ -180,19 +179,19 @@ export const GUIDANCE = {
   ),
 } as const satisfies Record<FailureType, Guidance>;
 
-/** What an unmet control requirement asks for depends on the requirement. */
+/** The action for `control_requirement_unsatisfied`, by the requirement that is unmet. */
 export const CONTROL_ACTION = {
   cost_ceiling: 'request_budget_bound_delegation',
   stronger_delegation_required: 'request_capability_binding',
 } as const satisfies Record<ControlRequirementType, ResolutionAction>;
 
-/** What helps a caller with the next step, beyond what the type says. */
+/** Optional hints for the caller's next step. */
 export type FailureAdvice = Pick<
   FailureResolution,
   'requires' | 'grantable_by' | 'estimated_availability'
 >;
 
-/** What a rule knows beyond the type. Everything that guides a caller's next step comes from the tables. */
+/** Fields that a rule may set. Retry flag and action come from the tables above. */
 export interface FailureFacts
   extends FailureAdvice,
     Pick<
@@ -207,7 +206,7 @@ export interface FailureFacts
   readonly control?: ControlRequirementType;
 }
 
-/** Builds a failure; the type (and the control requirement) alone decides the guidance. */
+/** Builds a failure. The type (and the control requirement) alone decides the guidance. */
 export function failure(type: FailureType, detail: string, facts: FailureFacts = {}): Failure {
   const { control, ...rest } = facts;
   const unmet = type === 'control_requirement_unsatisfied' ? control : undefined;
@@ -215,7 +214,7 @@ export function failure(type: FailureType, detail: string, facts: FailureFacts =
   return guided({ type, retry: GUIDANCE[type].retry, action }, detail, rest);
 }
 
-/** Builds a failure of a capability's own; its declaration alone decides the guidance. */
+/** Builds a failure of a type that the capability declares. The declaration alone decides the guidance. */
 export function ownFailure(
   declared: FailureDeclaration,
   detail: string,
@@ -224,7 +223,7 @@ export function ownFailure(
   return guided(declared, detail, advice);
 }
 
-/** Whether a type is one of the protocol, and not of a capability's own. */
+/** True for a failure type of the protocol, false for one that a capability declares. */
 export function isOfProtocol(type: string): type is FailureType {
   return Object.hasOwn(GUIDANCE, type);
 }
@@ -250,13 +249,14 @@ function guided(
   };
 }
 
-/** Carries a failure up to the operation that will answer with it. Caught once per operation. */
+/** Carries a failure to the operation that answers with it. Each operation catches it once. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly failure: Failure;
 
   constructor(found: Failure, options?: ErrorOptions) {
-    // A refusal is an answer, not a defect: its stack is never read, and capturing one is most of its cost.
+    // A refusal is an expected answer. Its stack trace is never read, and capturing one is most of its
+    // cost.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     super(found.detail, options);
@@ -265,17 +265,17 @@ export class Refusal extends Error {
   }
 }
 
-/** Ends the operation if a rule found something wrong. */
+/** Throws a `Refusal` when a rule found a failure. */
 export function refuse(found: Failure | undefined): void {
   if (found) throw new Refusal(found);
 }
 
-/** The same call can never succeed as it stands. */
+/** The same call cannot succeed when it is repeated unchanged. */
 function stop<Action extends ResolutionAction>(action: Action, when: string) {
   return { retry: false, action, when } as const;
 }
 
-/** The same call may succeed later, or with what `action` brings. */
+/** The same call may succeed later, or after `action`. */
 function again<Action extends ResolutionAction>(action: Action, when: string) {
   return { retry: true, action, when } as const;
 }

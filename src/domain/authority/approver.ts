@@ -1,16 +1,16 @@
 /**
- * Approvers: who may decide an approval request, beyond holding the scope for it.
+ * Approvers: which principals may decide an approval request, beyond holding the scope for it.
  *
- * Whoever the requesting token passed through stands on the requester's side and never approves;
- * of them only the root principal may, in person, unless the policy separates it too. A token carries
- * whatever name its issuer wrote, so an approver is judged by everyone its authority passed through.
+ * Every principal in the lineage of the requesting token is on the requester's side and may not approve.
+ * The root principal is the exception: it may approve in person, unless the policy separates it too. The
+ * issuer of a token chooses its subject, so the rules look at every principal in the approver's lineage.
  *
  * @module
  */
 
 import { matchesPrincipal, parsePrincipal } from './principal.ts';
 
-/** The private part of a policy that says who may approve. */
+/** The private part of an approval policy: who may approve. */
 export interface ApproverPolicy {
   readonly separation?: 'root' | undefined;
   readonly approvers?: readonly string[] | undefined;
@@ -23,13 +23,13 @@ export interface RequestingSide {
   readonly approvals_required: number;
 }
 
-/** Who approves: the principal that answers for it, and everyone the authority passed through. */
+/** The approver: its root principal, and every principal in its lineage. */
 export interface ApprovingSide {
   readonly root_principal: string;
   readonly through: readonly string[];
 }
 
-/** Why this approver may not decide this request, in words; nothing when it may. */
+/** The reason why this approver may not decide this request, or `undefined` when it may. */
 export function barredApprover(
   request: RequestingSide,
   approver: ApprovingSide,
@@ -47,7 +47,7 @@ export function barredApprover(
   if (approver.root_principal === request.root_principal && !inPerson) {
     return 'a token delegated by the root principal of the requester may not approve';
   }
-  // One person could hold tokens of several names, so a quorum counts only those who come in person.
+  // One person can hold tokens under several names, so a quorum counts only approvers in person.
   if (request.approvals_required > 1 && !inPerson) {
     return 'where several approvals are required, delegated tokens may not approve';
   }
@@ -55,8 +55,8 @@ export function barredApprover(
 }
 
 /**
- * Who approved and stands on the side of a caller that comes with the grant. Asked again at each use,
- * of the caller's own lineage, so that it does not rest on what was kept with the request alone.
+ * An approver of the grant that is also on the side of the caller. Checked at each use against the caller's
+ * own lineage, so that the rule does not depend on the stored request alone.
  */
 export function ownApprover(
   grant: {
@@ -70,7 +70,7 @@ export function ownApprover(
   return approving.find((name) => name !== grant.root_principal && through.includes(name));
 }
 
-/** An agent approves only where the policy names it. */
+/** An agent may approve only where the policy names it. */
 export function isBarredAgent(principal: string, { approvers = [] }: ApproverPolicy): boolean {
   if (parsePrincipal(principal)?.class !== 'agent') return false;
   return !approvers.some((pattern) => matchesPrincipal(pattern, principal));

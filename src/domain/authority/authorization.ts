@@ -1,8 +1,8 @@
 /**
- * Authorization: the rules that need only a token and the catalog, one defect each.
+ * Authorization: the rules that need only a token and the catalog. Each rule finds one defect.
  *
- * Invocation applies them in order and stops at the first; permissions applies the same functions to
- * every capability, so what an agent is told and what then happens cannot differ.
+ * Invocation applies them in order and stops at the first failure. Permissions applies the same functions
+ * to every capability, so the permissions that an agent reads agree with what invocation decides.
  *
  * @module
  */
@@ -15,10 +15,10 @@ import type { Authority } from './narrowing.ts';
 import { parsePrincipal } from './principal.ts';
 import { covers, uncovered } from './scope-pattern.ts';
 
-/** A capability and those of its steps. */
+/** A capability, followed by the capabilities of its steps if it is composed. */
 export type Whole = readonly [Capability, ...Capability[]];
 
-/** What the rules look at. `lineage` are the tokens from the root to this one, itself last. */
+/** What the rules look at. `lineage` has the tokens from the root to this one, which is last. */
 export interface AuthorityQuestion {
   readonly token: Authority;
   readonly whole: Whole;
@@ -27,10 +27,10 @@ export interface AuthorityQuestion {
 }
 
 /**
- * What a token needs to reach a capability, in the order in which a caller hears of it. Invocations, dry
- * runs and permissions all use this list. The controls follow after the idempotency key (`controlFault`).
+ * The checks on a token that uses a capability, in the order in which they refuse. Invocations, dry runs
+ * and permissions all use this list. The controls follow after the idempotency key (`controlFault`).
  */
-const AUTHORITY_RULES: readonly ((asked: AuthorityQuestion) => Failure | undefined)[] = [
+const AUTHORITY_RULES: readonly ((question: AuthorityQuestion) => Failure | undefined)[] = [
   ({ token, whole, lineage }) =>
     firstDefect((held, each) => inadmissiblePrincipal(held, each, lineage), token, whole),
   ({ token, whole: [capability] }) => missingScope(token, capability),
@@ -39,10 +39,10 @@ const AUTHORITY_RULES: readonly ((asked: AuthorityQuestion) => Failure | undefin
   ({ token, whole }) => firstDefect(excessiveDepth, token, whole),
 ];
 
-/** What the first rule that refuses has found. */
-export function authorityFault(asked: AuthorityQuestion): Failure | undefined {
+/** The failure of the first rule that refuses. */
+export function authorityFault(question: AuthorityQuestion): Failure | undefined {
   for (const rule of AUTHORITY_RULES) {
-    const found = rule(asked);
+    const found = rule(question);
     if (found) return found;
   }
   return undefined;
@@ -53,8 +53,8 @@ export function controlFault(token: Authority, whole: Whole): Failure | undefine
 }
 
 /**
- * Only the root principal may use the capability, or it does not admit this class of principal. `lineage`
- * are the tokens from the root to this one, itself last.
+ * Finds a capability that only the root principal may use, or that does not admit this class of principal.
+ * `lineage` has the tokens from the root to this one, which is last.
  */
 export function inadmissiblePrincipal(
   token: Authority,
@@ -65,7 +65,7 @@ export function inadmissiblePrincipal(
 }
 
 function delegatedToken(token: Authority, capability: Capability): Failure | undefined {
-  // A deeper token may carry the root principal's name and still be in somebody else's hands.
+  // A token further down may carry the root principal's name while another party holds it.
   const isRoot = token.depth === 0 && token.subject === token.root_principal;
   if (capability.delegable || isRoot) return undefined;
   const detail = `Cannot invoke "${capability.name}" with a delegated token: only the root principal may`;
@@ -80,7 +80,7 @@ function otherClass(
   const other = classes && unadmittedName(token.subject, classes, lineage);
   if (other === undefined) return undefined;
   const through = other === token.subject ? '' : ` through "${other}"`;
-  // The classes first: some callers get only the beginning of a detail.
+  // The classes come first: a reduced disclosure level cuts the end of a detail.
   const detail = `Cannot invoke "${name}": it admits ${classes?.join(' or ')} principals, and the token is for "${token.subject}"${through}`;
   const canGrant = classes !== undefined && canNameOneOf(token.root_principal, classes);
   const facts = canGrant ? { grantable_by: token.root_principal } : {};
@@ -94,9 +94,9 @@ function canNameOneOf(root: string, admitted: readonly PrincipalClass[]): boolea
 }
 
 /**
- * The name that keeps a token from the admitted classes. The holder of a token chooses the name of its
- * child, so a class other than `agent` counts only where every token above has an admitted one too: then
- * the service itself named the first of them. Anyone may name an agent (decision 0034).
+ * The first name that is not of an admitted class. The holder of a token chooses the subject of its child,
+ * so a class other than `agent` counts only when every token above has an admitted class too: then the
+ * service itself named the first of them. Any holder may name an agent (decision 0034).
  */
 function unadmittedName(
   subject: string,
@@ -164,8 +164,8 @@ export function unmetControl(token: Authority, capability: Capability): Failure 
 }
 
 /**
- * What a rule finds first in a capability or in one of its steps. A token that is bound to the whole
- * counts as bound to each of its steps.
+ * The first failure that a rule finds in a capability or in one of its steps. A token that is bound to a
+ * composed capability counts as bound to each of its steps.
  */
 function firstDefect(
   rule: (token: Authority, capability: Capability) => Failure | undefined,
@@ -182,7 +182,7 @@ function firstDefect(
   return undefined;
 }
 
-/** The scopes of a token that a capability's requirements are met by. */
+/** The scopes of a token that cover a scope the capability needs. */
 export function matchingScopes(token: Authority, capability: Capability): string[] {
   return token.scope.filter((held) => capability.minimum_scope.some((each) => covers(held, each)));
 }

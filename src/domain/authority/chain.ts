@@ -1,10 +1,10 @@
 /**
- * The chain of principals: who a token is, by every name its authority passed through.
+ * The chain of principals: identifies a requester by every principal in the lineage of its token.
  *
- * The holder of a token chooses the name of the child it issues, so a name alone is no identity.
- * Whatever belongs to a requester (approval requests, grants, idempotency keys) belongs to a chain:
- * the root principal, then the subject of every token down to the presented one. A name that follows
- * itself counts once, so a token renewed by the same hands continues.
+ * The holder of a token chooses the subject of the child it issues, so a subject alone does not identify a
+ * requester. Approval requests, grants and idempotency keys therefore belong to a chain: the root
+ * principal, then the subject of every token down to the presented one. Equal consecutive names count once,
+ * so a token that is renewed for the same subject keeps its chain.
  *
  * @module
  */
@@ -17,7 +17,7 @@ export function chainNames(rootPrincipal: string, subjects: readonly string[]): 
   return names.filter((name, place) => name !== names[place - 1]);
 }
 
-/** What is stored, signed and compared: the digest of the list of names. */
+/** The digest of the names of a chain. The service stores, signs and compares this digest. */
 export function chainOf(rootPrincipal: string, subjects: readonly string[]): string {
   return digestOf(chainNames(rootPrincipal, subjects));
 }

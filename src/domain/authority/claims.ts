@@ -1,8 +1,8 @@
 /**
- * Claims: what the signed text of a token says, word for word, given what is stored about it.
+ * Claims: builds the signed claims of a token from its stored row.
  *
- * Used when a token is made and whenever it is presented: the stored row, spelt again, must be what
- * was signed. So neither a forged text nor an altered row carries authority.
+ * Issuance signs these claims. Verification builds them again from the stored row and compares them with
+ * the signed text, so neither a forged text nor an altered row carries authority.
  *
  * @module
  */
@@ -10,14 +10,14 @@
 import type { DelegationClaims } from '../../protocol/token.ts';
 import type { Authority } from './narrowing.ts';
 
-/** An authority that was given to somebody: the token's name, place and time of issue. */
+/** An authority with the id, the parent and the issue time of its token. */
 export interface IssuedAuthority extends Authority {
   readonly token_id: string;
   readonly parent_token_id?: string | undefined;
   readonly issued_at: Date;
 }
 
-/** The claims of one token of `service`. What the token does not have is left out. */
+/** The claims of one token of `service`, without the fields that the token does not have. */
 export function claimsOf(service: string, token: IssuedAuthority): DelegationClaims {
   const { capability, purpose, budget, parent_token_id, session_id } = token;
   return {

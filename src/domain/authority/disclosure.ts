@@ -1,8 +1,8 @@
 /**
- * Disclosure: how much of a failure a caller is told, by its class.
+ * Disclosure: how much of a failure a caller sees, by its caller class.
  *
- * Applied to the answer, after the entry was made: the log knows everything. What a program acts on
- * (type, retry, action, recovery class, approval identifiers) is never removed.
+ * Applied to the answer after the audit entry is made, so the log keeps the full failure. Fields that a
+ * program acts on (type, retry, action, recovery class, approval identifiers) are never removed.
  *
  * @module
  */
@@ -11,16 +11,16 @@ import type { Failure } from '../../protocol/failure.ts';
 import type { DisclosureLevel } from '../../protocol/trust.ts';
 import { GUIDANCE, isOfProtocol } from '../failure.ts';
 
-/** A sentence; enough to act on, too little to map the inside of a service. */
+/** Characters. One sentence is enough to act on and too little to map the inside of a service. */
 const REDUCED_DETAIL_MAX = 200;
 
-/** `ownRoot` is the caller's own root principal: naming it tells nothing new. */
+/** `ownRoot` is the caller's own root principal: naming it discloses nothing new. */
 export function disclose(found: Failure, level: DisclosureLevel, ownRoot?: string): Failure {
   if (level === 'full') return found;
   return level === 'reduced' ? reduced(found, ownRoot) : redacted(found);
 }
 
-/** An unknown class is told what `default` is told. */
+/** An unknown caller class has the level of `default`. */
 export function levelOf(
   levels: Readonly<Record<string, DisclosureLevel>>,
   callerClass: string,

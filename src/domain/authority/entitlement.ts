@@ -1,7 +1,7 @@
 /**
  * Entitlements: what a bootstrap identity may put into a root token.
  *
- * Nothing is entitled by default, except that every identity may name itself as subject.
+ * An identity is entitled to nothing by default, except to name itself as subject.
  *
  * @module
  */
@@ -17,7 +17,7 @@ export interface Entitlement {
   readonly scopes: readonly string[];
   /** Principals, or patterns with one star. */
   readonly subjects: readonly string[];
-  /** What its root tokens carry unless another class is asked for. */
+  /** The class of its root tokens unless the request names another. */
   readonly caller_class: string;
   /** Other classes it may assign. */
   readonly caller_classes: readonly string[];
@@ -28,7 +28,7 @@ interface Fault {
   readonly fault: string;
 }
 
-/** The first thing in an entitlement that could never entitle to anything. */
+/** The first part of an entitlement that can never match. */
 export function entitlementFault(
   entitlement: Pick<Entitlement, 'principal' | 'scopes' | 'subjects'>,
 ): Fault | undefined {
@@ -36,7 +36,7 @@ export function entitlementFault(
   return { field: 'principal', fault: `"${entitlement.principal}" is not a principal` };
 }
 
-/** The same of a rule, which may speak of many principals; some rules grant nothing. */
+/** The same check for a rule, which may apply to many principals and may grant nothing. */
 export function entitlementRuleFault(rule: {
   readonly principals: readonly string[];
   readonly scopes?: readonly string[];
@@ -46,7 +46,7 @@ export function entitlementRuleFault(rule: {
   return patternFault('principals', principals) ?? grantFault({ scopes, subjects });
 }
 
-/** Scopes that nobody granted the identity. */
+/** Finds requested scopes that the identity is not entitled to. */
 export function unentitledScope(
   entitlement: Entitlement,
   scopes: readonly string[],

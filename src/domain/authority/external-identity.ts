@@ -1,10 +1,10 @@
 /**
- * External identities: whether a token of an identity provider is meant for us, and which principal
- * its claims stand for.
+ * External identities: whether a token of an identity provider was issued for this service, and which
+ * principal its claims map to.
  *
- * A claim becomes a name inside one class and can never spell another class's prefix. What an issuer
- * may assert is configuration; what it asserts beyond that names nobody but its own subject. Knows
- * nothing about signatures: whoever asks has verified the token.
+ * A claim becomes a name inside one class and can never spell the prefix of another class. Configuration
+ * limits what an issuer may assert. A claim beyond that limit is ignored, and the token maps to the
+ * issuer's own subject. Does not verify signatures: the caller has verified the token.
  *
  * @module
  */
@@ -12,9 +12,9 @@
 import { principalOf } from './principal.ts';
 
 export interface ServiceAccountRule {
-  /** The claim that tells a service account, such as `sub` or `client_id`. */
+  /** The claim that identifies a service account, such as `sub` or `client_id`. */
   readonly claim: string;
-  /** What the claim begins with; the rest is the name. */
+  /** The prefix of the claim; the rest is the name. */
   readonly prefix: string;
   readonly class: 'agent' | 'service';
 }
@@ -22,7 +22,7 @@ export interface ServiceAccountRule {
 export interface MappingRules {
   /** Keeps the subjects and service accounts of several issuers apart. */
   readonly name?: string | undefined;
-  /** An e-mail address without `email_verified` does not count either. */
+  /** When true, an e-mail address without the claim `email_verified` is not used. */
   readonly require_email_verified: boolean;
   /** Domains this issuer may vouch for; all when absent. */
   readonly email_domains?: readonly string[] | undefined;
@@ -40,7 +40,7 @@ export type Claims = Readonly<Record<string, unknown>>;
 /** Clocks of different companies differ by less than this. */
 export const SKEW_SECONDS = 60;
 
-/** Why a verified token does not prove to us who somebody is, in words, or `undefined`. */
+/** The reason why a verified token does not prove an identity to this service, or `undefined`. */
 export function unfitToken(
   { typ, claims }: { typ: unknown; claims: Claims },
   rules: PartyRules,
@@ -52,7 +52,7 @@ export function unfitToken(
   return isForUs(claims, rules) ? undefined : 'it was issued for another party';
 }
 
-/** The principal, or `undefined` when the claims name nobody in an admissible way. */
+/** The principal, or `undefined` when the claims map to none. */
 export function principalOfClaims(claims: Claims, rules: MappingRules): string | undefined {
   const account = serviceAccount(claims, rules.service_accounts);
   if (account) return ownPrincipal(account.class, account.name, rules);
@@ -63,9 +63,9 @@ export function principalOfClaims(claims: Claims, rules: MappingRules): string |
 }
 
 /**
- * A subject or account below the issuer's own name. The text is judged before that name hides how it
- * begins: "human:bob" is refused in "corp/human:bob" too. It has to be in NFC, because two subjects
- * that an issuer keeps apart must not become one principal.
+ * A subject or account under the issuer's own name. The text is checked before that name precedes it:
+ * "human:bob" is refused in "corp/human:bob" too. The text must be in NFC, because two subjects that an
+ * issuer keeps apart must not become one principal.
  */
 function ownPrincipal(
   kind: 'oidc' | ServiceAccountRule['class'],
@@ -77,9 +77,9 @@ function ownPrincipal(
 }
 
 /**
- * Identity and access tokens have no `typ` or one of these. Everything else that an issuer signs (a
- * logout token, a security event, one of our own artefacts) may carry the same claims and proves
- * nothing about who presents it.
+ * Identity and access tokens have no `typ` or one of these. Other tokens that an issuer signs (a logout
+ * token, a security event, an artefact of this service) may carry the same claims and do not prove who
+ * presents them.
  */
 function isIdentityToken(typ: unknown, claims: Claims): boolean {
   return (typ === undefined || IDENTITY_TYP.test(String(typ))) && claims.events === undefined;
@@ -87,8 +87,8 @@ function isIdentityToken(typ: unknown, claims: Claims): boolean {
 const IDENTITY_TYP = /^(?:application\/)?(?:at\+)?jwt$/i;
 
 /**
- * The party a token was issued to is `azp`, in access tokens `client_id` (RFC 9068). With several
- * audiences it has to be said, and be us: another of them could otherwise pass the token on.
+ * The party a token was issued to is `azp`, in access tokens `client_id` (RFC 9068). A token with several
+ * audiences must name this service as `azp`: otherwise another audience could pass the token on.
  */
 function isForUs(claims: Claims, { audience, authorized_parties }: PartyRules): boolean {
   const { aud, azp, client_id } = claims;
@@ -111,9 +111,8 @@ function serviceAccount(claims: Claims, rules: readonly ServiceAccountRule[]) {
 }
 
 /**
- * Two addresses are one only when nothing but the case of ASCII letters differs. Any wider folding
- * has collisions: the Kelvin sign, which is no K to a mail server, becomes one in NFC and in lower
- * case.
+ * Two addresses are equal only when nothing but the case of ASCII letters differs. Wider folding causes
+ * collisions: the Kelvin sign, which a mail server does not treat as K, becomes K in NFC and in lower case.
  */
 function usableEmail(claims: Claims, rules: MappingRules): string | undefined {
   const { email, email_verified: verified } = claims;

@@ -1,22 +1,23 @@
 /**
- * Freezes: what one that is kept applies to.
+ * Freezes: the keys under which freezes are stored, and which keys apply to a call.
  *
- * A capability is frozen for everybody, or for one root principal. The second is kept under the first's
- * kind, with the principal after a space: neither a capability's name nor a principal has one.
+ * A freeze of a capability applies to every caller or to one root principal. The second form has the same
+ * kind and appends the principal to the target after a space. Neither capability names nor principals
+ * contain a space.
  *
  * @module
  */
 
 import type { FreezeTarget } from '../../protocol/operator.ts';
 
-/** What a freeze is kept under: no two have the same. */
+/** The unique key of a freeze. */
 export interface FreezeKey {
   readonly what: FreezeTarget;
   /** Empty for the whole service. */
   readonly target: string;
 }
 
-/** The freezes that keep a root principal from everything, the widest first. */
+/** Freezes that block every call of a root principal, the widest first. */
 export function principalFreezes(rootPrincipal: string): FreezeKey[] {
   return [
     { what: 'service', target: '' },
@@ -24,7 +25,7 @@ export function principalFreezes(rootPrincipal: string): FreezeKey[] {
   ];
 }
 
-/** The freezes that keep this root principal from any of these capabilities. */
+/** Freezes that block this root principal from any of these capabilities. */
 export function capabilityFreezes(
   capabilities: Iterable<string>,
   rootPrincipal: string | undefined,
@@ -37,12 +38,12 @@ export function capabilityFreezes(
   ]);
 }
 
-/** What a freeze of a capability is kept under. */
+/** The target of a capability freeze. */
 export function capabilityTarget(capability: string, rootPrincipal?: string): string {
   return rootPrincipal === undefined ? capability : `${capability} ${rootPrincipal}`;
 }
 
-/** The parts of a target of a capability's freeze. */
+/** Splits the target of a capability freeze. */
 export function readCapabilityTarget(target: string): {
   readonly capability: string;
   readonly root_principal?: string | undefined;

@@ -1,8 +1,8 @@
 /**
- * Grants: what an approver may give, what is signed, and whether a grant fits a call.
+ * Grants: which terms an approver may set, which fields are signed, and whether a grant fits a call.
  *
- * A grant is bound to everything the approver saw. Whether a use is left when calls race is decided in
- * the store; here the caller is told which part does not fit.
+ * A grant is bound to everything the approver saw. This module names the part of a grant that does not fit.
+ * The store decides whether a use is left when calls race.
  *
  * @module
  */
@@ -16,7 +16,7 @@ import { ownApprover } from './approver.ts';
 
 export type { GrantTerms };
 
-/** A grant as it is kept. */
+/** A stored grant. */
 export interface GrantFacts {
   readonly grant_id: string;
   readonly approval_request_id: string;
@@ -25,7 +25,7 @@ export interface GrantFacts {
   readonly scope: readonly string[];
   readonly subject: string;
   readonly root_principal: string;
-  /** Whose grant it is. Absent where an older version of the store kept it: then no token's. */
+  /** The chain that the grant belongs to. Absent in rows of older store versions: such a grant fits no token. */
   readonly chain?: string | undefined;
   readonly parameters: JsonObject;
   readonly parameters_digest: string;
@@ -33,7 +33,7 @@ export interface GrantFacts {
   readonly grant_type: GrantType;
   readonly session_id?: string | undefined;
   readonly approved_by: readonly string[];
-  /** Everyone the authority to approve passed through; not part of what is signed. */
+  /** Every principal in the lineage of the approvers. The signature does not cover it. */
   readonly approved_through: readonly string[];
   readonly issued_at: Date;
   readonly expires_at: Date;
@@ -42,23 +42,23 @@ export interface GrantFacts {
 }
 
 /**
- * What a grant of this request gives. Values above the policy are refused, never shortened.
+ * The terms of a grant for this request. Values above the policy are refused, never shortened.
  *
- * `proposed` are the terms of the first approver, where there is one: another approver agrees to
- * exactly those. It may leave out lifetime and uses: the proposed ones are never above the policy's,
- * which is what leaving them out gives otherwise.
+ * `proposed` are the terms of the first approver, where there is one: every further approver agrees to
+ * exactly those. A further approver may omit lifetime and uses, and then accepts the proposed ones. The
+ * proposed values never exceed those of the policy, which are the defaults otherwise.
  */
 export function grantTerms(
   policy: GrantPolicy,
-  asked: Pick<GrantRequest, 'grant_type'> & Partial<GrantRequest>,
+  request: Pick<GrantRequest, 'grant_type'> & Partial<GrantRequest>,
   proposed?: GrantTerms,
 ): { readonly terms: GrantTerms } | { readonly failure: Failure } {
-  const { grant_type, session_id = null } = asked;
+  const { grant_type, session_id = null } = request;
   const lifetime = policy.expires_in_seconds;
-  const seconds = asked.expires_in_seconds ?? proposed?.expires_in_seconds ?? lifetime;
+  const seconds = request.expires_in_seconds ?? proposed?.expires_in_seconds ?? lifetime;
   const uses = proposed?.max_uses ?? (grant_type === 'one_time' ? 1 : policy.max_uses);
-  const max_uses = asked.max_uses ?? uses;
-  // Whole milliseconds, so that the grant's own times say the same.
+  const max_uses = request.max_uses ?? uses;
+  // Whole milliseconds: the times of the grant have that precision.
   const expires_in_seconds = Math.floor(seconds * 1_000) / 1_000;
   const terms = { grant_type, session_id, expires_in_seconds, max_uses };
   const why = [
@@ -85,7 +85,7 @@ function wordsOf({ grant_type, session_id, expires_in_seconds, max_uses }: Grant
   return `type "${grant_type}"${session}, ${expires_in_seconds} seconds, ${uses}`;
 }
 
-/** The terms that a grant was given on. */
+/** The terms of an issued grant. */
 function termsOf(grant: GrantFacts): GrantTerms {
   const { grant_type, session_id = null, issued_at, expires_at, max_uses } = grant;
   const expires_in_seconds = (expires_at.getTime() - issued_at.getTime()) / 1_000;
@@ -93,8 +93,8 @@ function termsOf(grant: GrantFacts): GrantTerms {
 }
 
 /**
- * What the signature covers: the grant as it travels, without the signature. A grant that was signed
- * before there were chains is spelt as it was.
+ * The fields that the signature covers: the grant as it travels, without the signature. A grant that was
+ * signed before chains existed keeps its old form.
  */
 export function unsignedGrant(grant: GrantFacts): Omit<Grant, 'signature'> {
   const { subject, root_principal, chain } = grant;
@@ -117,7 +117,7 @@ export function unsignedGrant(grant: GrantFacts): Omit<Grant, 'signature'> {
   };
 }
 
-/** The call that a grant is presented with, and what only the service can tell about the grant. */
+/** The call that presents a grant, and facts about the grant that only the service knows. */
 export interface Continuation {
   readonly capability: string;
   readonly contract_version: string;
@@ -125,11 +125,11 @@ export interface Continuation {
   readonly parametersDigest: string;
   readonly chain: string;
   readonly session_id?: string | undefined;
-  /** Everyone the calling token passed through. */
+  /** Every principal in the lineage of the calling token. */
   readonly through: readonly string[];
   readonly now: Date;
   readonly isSigned: boolean;
-  /** An approver that may not approve this any more. */
+  /** An approver who is no longer allowed to approve this. */
   readonly formerApprover?: string | undefined;
 }
 
@@ -144,7 +144,7 @@ export function unusableGrant(
   return failure('approval_grant_invalid', `Cannot use grant "${id}": ${why}`);
 }
 
-/** A grant of another chain is answered like one that does not exist. */
+/** A grant of another chain gets the same answer as one that does not exist. */
 const UNKNOWN = 'there is no such grant';
 
 function misfit(grant: GrantFacts, call: Continuation): string | undefined {
@@ -173,7 +173,7 @@ function misfit(grant: GrantFacts, call: Continuation): string | undefined {
   return checks.find(([fits]) => !fits)?.[1];
 }
 
-/** Why a session-bound grant does not fit: the session it is for, and the caller's. */
+/** Why a session-bound grant does not fit: names the session of the grant and that of the caller. */
 export function boundElsewhere(
   grant: Pick<GrantFacts, 'session_id'>,
   { session_id }: { readonly session_id?: string | undefined },
@@ -182,7 +182,7 @@ export function boundElsewhere(
   return `it is bound to session "${grant.session_id}", and the token ${own}`;
 }
 
-/** The signature covers the digest; the parameters that will run must be what the digest says. */
+/** The signature covers only the digest, so the stored parameters must match the digest. */
 function isWhole({ parameters, parameters_digest }: GrantFacts): boolean {
   return digestOf(parameters) === parameters_digest;
 }

@@ -1,13 +1,14 @@
 /**
- * Narrowing: what a child token may carry, given its parent and what was asked.
+ * Narrowing: what a child token may carry, given its parent and the request.
  *
- * Everything is inherited, then narrowed; leaving a constraint out keeps the parent's. Asking for
- * more is refused and nothing is issued, except for a lifetime, which is shortened to the parent's.
- * Knows no store: that the parent is alive is checked where the child is inserted.
+ * A child inherits every constraint of its parent and may narrow it; omitting a constraint keeps the
+ * parent's. A request for more is refused and nothing is issued. The lifetime is the exception: it is
+ * shortened to the parent's. The store checks that the parent is alive when it inserts the child.
  *
- * Invariant: for every dimension, the result is a subset of the parent or there is no result.
- * `widenedFields` compares two stored authorities by the same order, so that a checker finds a child that
- * no delegation could have made. It leaves out caller classes: which of two discloses more is configuration.
+ * Invariant: in every dimension the result is a subset of the parent, or there is no result.
+ * `widenedFields` applies the same order to two stored authorities, so that fsck finds a child that no
+ * delegation could have produced. It does not compare caller classes: configuration decides which class
+ * discloses more.
  *
  * @module
  */
@@ -47,7 +48,7 @@ export interface Authority {
 
 export interface NarrowingContext {
   readonly now: Date;
-  /** How much of a failure each caller class is told; an unknown class is told what `default` is. */
+  /** The disclosure level of each caller class. An unknown class has the level of `default`. */
   readonly disclosure: (callerClass: string) => DisclosureLevel;
 }
 
@@ -86,7 +87,7 @@ export function narrow(
   };
 }
 
-/** The session a request names, in its own field or as a purpose; both may stand only if equal. */
+/** The session that a request names, in its own field or as a purpose. If both are present they must be equal. */
 export function sessionOf(request: IssueRequest): { session?: string; failure?: Failure } {
   const purpose = request.purpose_parameters?.session_id as string | undefined;
   if (request.session_id !== undefined && purpose !== undefined && request.session_id !== purpose) {
@@ -97,15 +98,18 @@ export function sessionOf(request: IssueRequest): { session?: string; failure?: 
   return session === undefined ? {} : { session };
 }
 
-/** Whole seconds from the second that has begun, and at least one, so that every token lives. */
+/**
+ * Counts whole seconds, at least one, from the start of the current second, so that no token is issued
+ * expired.
+ */
 export function expiryOf(ttlHours: number | undefined, now: Date): Date {
-  // A millionth of a second makes up for doubles: 49 / 3600 * 3600 is a little less than 49.
-  const asked = Math.floor((ttlHours ?? TTL_HOURS_DEFAULT) * 3_600 + 1e-6);
-  const seconds = Math.max(1, asked);
+  // Adds a microsecond to correct the rounding of doubles: 49 / 3600 * 3600 is a little less than 49.
+  const requested = Math.floor((ttlHours ?? TTL_HOURS_DEFAULT) * 3_600 + 1e-6);
+  const seconds = Math.max(1, requested);
   return new Date((Math.floor(now.getTime() / 1_000) + seconds) * 1_000);
 }
 
-/** A budget whose currency or precision cannot be read is never stored. */
+/** Refuses a budget whose currency or precision cannot be read. */
 export function unreadableBudget(request: IssueRequest): Failure | undefined {
   const { budget } = request;
   const fault = budget && amountFault(budget.max_amount, budget.currency);
@@ -135,18 +139,18 @@ function otherCapability(parent: Authority, { capability }: IssueRequest): Failu
 }
 
 function otherPurpose(parent: Authority, request: IssueRequest): Failure | undefined {
-  const asked = request.purpose_parameters ?? {};
-  const changed = Object.keys(asked).filter(
+  const requested = request.purpose_parameters ?? {};
+  const changed = Object.keys(requested).filter(
     (key) =>
       Object.hasOwn(parent.purpose, key) &&
-      canonicalJson(asked[key]) !== canonicalJson(parent.purpose[key]),
+      canonicalJson(requested[key]) !== canonicalJson(parent.purpose[key]),
   );
   if (changed.length === 0) return undefined;
   const detail = `Cannot change purpose "${changed.join('", "')}": the parent token fixes it`;
   return failure('purpose_mismatch', detail, { grantable_by: parent.root_principal });
 }
 
-/** Every level may add keys, and all of them together have to fit into the token. */
+/** Every level may add keys; the merged purpose must fit into the token. */
 function oversizedPurpose(parent: Authority, request: IssueRequest): Failure | undefined {
   if (!request.purpose_parameters) return undefined;
   const merged = Purpose.safeParse({ ...parent.purpose, ...request.purpose_parameters });
@@ -155,7 +159,7 @@ function oversizedPurpose(parent: Authority, request: IssueRequest): Failure | u
   return failure('invalid_parameters', detail);
 }
 
-/** A session begins with the root token; one that begins lower could claim another's grants. */
+/** A session begins with the root token. A session that began further down could claim the grants of another. */
 function otherSession(parent: Authority, request: IssueRequest): Failure | undefined {
   const { session, failure: found } = sessionOf(request);
   if (found) return found;
@@ -174,9 +178,9 @@ function widenedBudget(parent: Authority, { budget }: IssueRequest): Failure | u
     const detail = `Cannot delegate a budget in ${budget.currency}: the parent's is in ${parent.budget.currency}`;
     return failure('budget_currency_mismatch', detail, { grantable_by: parent.root_principal });
   }
-  const asked = toMinor(budget.max_amount, budget.currency) as bigint;
+  const requested = toMinor(budget.max_amount, budget.currency) as bigint;
   const held = toMinor(parent.budget.max_amount, budget.currency);
-  if (held !== undefined && asked <= held) return undefined;
+  if (held !== undefined && requested <= held) return undefined;
   const detail = `Cannot delegate a budget of ${budget.max_amount} ${budget.currency}: the parent's is ${parent.budget.max_amount}`;
   return failure('budget_exceeded', detail, { grantable_by: parent.root_principal });
 }
@@ -187,9 +191,9 @@ function widenedDepth(parent: Authority, request: IssueRequest): Failure | undef
     const detail = `Cannot delegate to depth ${parent.depth + 1}: the lineage ends at depth ${parent.max_delegation_depth}`;
     return failure('delegation_depth_exceeded', detail, facts);
   }
-  const asked = request.max_delegation_depth ?? 0;
-  if (asked <= parent.max_delegation_depth) return undefined;
-  const detail = `Cannot set max_delegation_depth ${asked}: the parent's is ${parent.max_delegation_depth}`;
+  const requested = request.max_delegation_depth ?? 0;
+  if (requested <= parent.max_delegation_depth) return undefined;
+  const detail = `Cannot set max_delegation_depth ${requested}: the parent's is ${parent.max_delegation_depth}`;
   return failure('delegation_depth_exceeded', detail, facts);
 }
 
@@ -201,21 +205,21 @@ function widenedBranches(parent: Authority, request: IssueRequest): Failure | un
   return failure('purpose_mismatch', detail, { grantable_by: parent.root_principal });
 }
 
-const TOLD: Record<DisclosureLevel, number> = { redacted: 0, reduced: 1, full: 2 };
+const RANK: Record<DisclosureLevel, number> = { redacted: 0, reduced: 1, full: 2 };
 
 function widenedClass(
   parent: Authority,
   request: IssueRequest,
   { disclosure }: NarrowingContext,
 ): Failure | undefined {
-  const asked = request.caller_class;
-  if (asked === undefined || asked === parent.caller_class) return undefined;
-  if (TOLD[disclosure(asked)] <= TOLD[disclosure(parent.caller_class)]) return undefined;
-  const detail = `Cannot assign caller class "${asked}": it discloses more than "${parent.caller_class}"`;
+  const requested = request.caller_class;
+  if (requested === undefined || requested === parent.caller_class) return undefined;
+  if (RANK[disclosure(requested)] <= RANK[disclosure(parent.caller_class)]) return undefined;
+  const detail = `Cannot assign caller class "${requested}": it discloses more than "${parent.caller_class}"`;
   return failure('not_entitled', detail);
 }
 
-/** An agent may act for a person, but never make a token that says a person holds it. */
+/** An agent may act for a person but never issue a token whose subject is a person. */
 function impersonatedHuman(parent: Authority, { subject }: IssueRequest): Failure | undefined {
   const malformed = malformedSubject(subject);
   if (malformed) return malformed;
@@ -243,7 +247,7 @@ const RULES: readonly Rule[] = [
   widenedClass,
 ];
 
-/** Names of the fields in which the child is not within its parent. */
+/** Names of the fields in which the child exceeds its parent. */
 export function widenedFields(parent: Authority, child: Authority): string[] {
   return Object.entries(WIDER)
     .filter(([, isWider]) => isWider(parent, child))
@@ -273,9 +277,9 @@ const WIDER: Partial<Record<keyof Authority, Compare>> = {
   expires_at: (parent, child) => child.expires_at > parent.expires_at,
 };
 
-function isWithin(held: NonNullable<Authority['budget']>, asked: Authority['budget']): boolean {
-  if (asked?.currency !== held.currency) return false;
+function isWithin(held: NonNullable<Authority['budget']>, requested: Authority['budget']): boolean {
+  if (requested?.currency !== held.currency) return false;
   const most = toMinor(held.max_amount, held.currency);
-  const amount = toMinor(asked.max_amount, asked.currency);
+  const amount = toMinor(requested.max_amount, requested.currency);
   return most !== undefined && amount !== undefined && amount <= most;
 }

@@ -1,9 +1,9 @@
 /**
- * Principals: who acts. A class, a colon and a name, compared as exact strings.
+ * Principals: who acts. A principal is a class, a colon and a name, compared as an exact string.
  *
- * Decides which texts are principals, so that no two look alike or swap class: normalised (NFC),
- * no character that is invisible or reorders text, and no name that begins like a class. Knows
- * nothing about credentials or entitlements.
+ * Decides which texts are principals, so that no two look alike or change class. A name is in NFC, has no
+ * invisible or reordering characters, and does not begin like a class. Knows nothing about credentials or
+ * entitlements.
  *
  * @module
  */
@@ -18,7 +18,10 @@ export interface Principal {
 /** Code points of a name: the bound that every id has. */
 export const PRINCIPAL_NAME_MAX = 256;
 
-/** Reads a principal. Text that is not in NFC is none: it would equal another only to the eye. */
+/**
+ * Reads a principal. Refuses text that is not in NFC: it would look equal to another principal and compare
+ * as different.
+ */
 export function parsePrincipal(text: unknown): Principal | undefined {
   if (typeof text !== 'string' || !PRINCIPAL.test(text)) return undefined;
   const colon = text.indexOf(':');
@@ -31,17 +34,18 @@ export function isPrincipal(text: unknown): text is string {
   return parsePrincipal(text) !== undefined;
 }
 
-/** Makes a principal from an outside name, in NFC, or undefined when the name cannot be one. */
+/** Builds a principal from an external name, converted to NFC. `undefined` when the name cannot be one. */
 export function principalOf(principalClass: PrincipalClass, name: string): string | undefined {
-  // Before normalising, because a hostile name can be long: at most four code units become one.
+  // Checked before normalising, because an attacker may send a long name. NFC joins at most four code units
+  // into one.
   if (name.length > PRINCIPAL_NAME_MAX * 4) return undefined;
   const text = `${principalClass}:${name.normalize('NFC')}`;
   return isPrincipal(text) ? text : undefined;
 }
 
 /**
- * Whether a configured pattern means this principal: the exact text, or one star anywhere after the
- * class that stands for at least one character. A star never reaches into the class.
+ * Whether a configured pattern matches this principal. A pattern is the exact text, or has one star after
+ * the class that stands for at least one character. A star never matches a part of the class.
  */
 export function matchesPrincipal(pattern: string, principal: string): boolean {
   if (!isPrincipal(principal)) return false;
@@ -51,7 +55,7 @@ export function matchesPrincipal(pattern: string, principal: string): boolean {
   const colon = pattern.indexOf(':');
   if (colon < 0 || star < colon) return false;
 
-  // A second star is taken literally and so finds nothing: no principal has one.
+  // A second star is literal and matches nothing: no principal contains a star.
   const [before, after] = [pattern.slice(0, star), pattern.slice(star + 1)];
   return (
     principal.length > before.length + after.length &&
@@ -60,10 +64,10 @@ export function matchesPrincipal(pattern: string, principal: string): boolean {
   );
 }
 
-/** Whether a configured pattern could mean anyone: it is a principal once its star is a letter. */
+/** Whether a configured pattern can match any principal: with a letter in place of its star it is one. */
 export function isPrincipalPattern(pattern: string): boolean {
   return isPrincipal(pattern.replace('*', 'x'));
 }
 
-/** Looked for in compatibility form, so that full-width letters do not hide a class. */
+/** Tested on the NFKC form, so that full-width letters cannot hide a class. */
 const CLASS_PREFIX = new RegExp(`^(?:${PrincipalClass.options.join('|')}):`, 'i');

@@ -1,11 +1,11 @@
 /**
- * Scopes: which one covers which, and which an entitlement allows to ask for.
+ * Scopes: which scope covers which, and which scopes an entitlement allows.
  *
- * Scopes are exact strings with one wildcard: `word:*` covers `word:anything`. A prefix never covers
- * a longer scope. Entitlements, which only configuration holds, also know `prefix.*`. Knows nothing
- * about tokens or capabilities.
+ * Scopes are exact strings with one wildcard: `word:*` covers `word:anything`. A prefix alone never covers
+ * a longer scope. Entitlement patterns, which exist only in configuration, also allow `prefix.*`. Knows
+ * nothing about tokens or capabilities.
  *
- * Invariant: covering is transitive, so what is derived from a scope set never reaches further.
+ * Invariant: covering is transitive, so a scope set derived from another never covers more.
  *
  * @module
  */
@@ -28,18 +28,18 @@ export function coversAll(held: readonly string[], needed: readonly string[]): b
   return uncovered(held, needed).length === 0;
 }
 
-/** The needed scopes that nothing held covers, in the order they were asked for. */
+/** The needed scopes that no held scope covers, in the given order. */
 export function uncovered(held: readonly string[], needed: readonly string[]): string[] {
   return needed.filter((scope) => !held.some((candidate) => covers(candidate, scope)));
 }
 
 /**
- * Whether a configured pattern allows a token to carry this scope. Patterns are an exact scope,
- * `prefix.*` or `word:*`.
+ * Whether a configured pattern allows a token to carry this scope. A pattern is an exact scope, `prefix.*`
+ * or `word:*`.
  *
- * A scope with a star that is not the wildcard `word:*` is allowed by nothing, not even by the same
- * text: as a scope `travel.*` would be a literal that covers only itself, and whoever held it would
- * believe to hold more.
+ * A scope with a star that is not the wildcard `word:*` is never allowed, not even by an identical pattern.
+ * As a scope, `travel.*` is a literal that covers only itself, and its holder would expect it to cover
+ * more.
  */
 export function entitles(pattern: string, scope: string): boolean {
   if (!isScope(scope) || (scope.includes('*') && !WILDCARD.test(scope))) return false;
@@ -47,7 +47,7 @@ export function entitles(pattern: string, scope: string): boolean {
   return PREFIX_PATTERN.test(pattern) && isLonger(scope, pattern.slice(0, -1));
 }
 
-/** Whether a configured pattern could allow anything: `travel*` or `a:b:*` would be dead letters. */
+/** Whether a configured pattern can allow any scope. `travel*` and `a:b:*` never can. */
 export function isScopePattern(pattern: string): boolean {
   if (!isScope(pattern)) return false;
   return !pattern.includes('*') || WILDCARD.test(pattern) || PREFIX_PATTERN.test(pattern);
@@ -55,7 +55,7 @@ export function isScopePattern(pattern: string): boolean {
 
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]{1,128}$/;
 
-/** The word itself has no colon and no star: `a:b:*` and `*:*` are ordinary scopes. */
+/** The word has no colon and no star, so `a:b:*` and `*:*` are not wildcards. */
 const WILDCARD = /^[^:*]+:\*$/;
 
 const PREFIX_PATTERN = /^[^*]+\.\*$/;

@@ -1,9 +1,9 @@
 /**
- * The catalog: a whole set of capability declarations, validated together.
+ * The catalog: all capability declarations of a service, validated together.
  *
- * A service starts with a catalog that keeps every rule of the specification, or it does not start.
- * All faults are reported at once, each with its capability and field, so that an author mends a
- * declaration in one pass. Knows nothing of handlers or resolvers: those are the service's.
+ * A service starts only with a catalog that keeps every rule of the specification. All faults are reported
+ * at once, each with its capability and field, so that an author can correct a declaration in one pass.
+ * Knows nothing of handlers or resolvers: those belong to the service.
  *
  * @module
  */
@@ -27,7 +27,7 @@ import { type Fault, type FaultRule, fault, issueFaults, repeated } from './faul
 import { inputFaults } from './inputs.ts';
 import { salvage } from './salvage.ts';
 
-/** Keeps the manifest readable by a person and its signature cheap. */
+/** Keeps the manifest readable for a person and cheap to sign. */
 export const CAPABILITIES_MAX = 1_000;
 
 export type CatalogResult = { catalog: Catalog } | { faults: readonly Fault[] };
@@ -35,14 +35,15 @@ export type CatalogResult = { catalog: Catalog } | { faults: readonly Fault[] };
 /** A capability's name and what was declared under it. */
 export type Declared = readonly [name: string, declaration: unknown];
 
-/** Names in, validated declarations with all defaults filled in out. */
+/** Validates the declarations and fills in all defaults. */
 export function createCatalog(declared: readonly Declared[]): CatalogResult {
   const readings = declared.map(read);
   const sound = readings.filter(({ faults }) => faults.length === 0);
   const capabilities = new Map(
     sound.flatMap(({ judged: each }) => (each ? [[each.name, each]] : [])),
   );
-  // A name whose declaration does not parse is still declared: it must not cause faults elsewhere.
+  // A name whose declaration does not parse still counts as declared, so that it causes no faults
+  // elsewhere.
   const known = new Set(declared.map(([name]) => name));
   const faults = [
     ...readings.flatMap((reading) => reading.faults),
@@ -57,7 +58,7 @@ export function createCatalog(declared: readonly Declared[]): CatalogResult {
 }
 
 interface Reading {
-  /** What the rules look at: the declaration, or what is left of one whose form is wrong. */
+  /** What the rules look at: the declaration, or the usable rest of a malformed one. */
   readonly judged?: Capability | undefined;
   readonly faults: readonly Fault[];
   judges(found: Fault): boolean;
@@ -69,7 +70,7 @@ function read([name, declaration]: Declared): Reading {
   const parsed = CapabilityDeclaration.safeParse(declaration);
   if (parsed.success) {
     const unwritable = unwritableValues(name, parsed.data);
-    // The rules compare values as JSON, so they only look where all of them have that form.
+    // The rules compare values as JSON, so they skip a declaration with a value that has no JSON form.
     const judged = unwritable.length === 0 ? { name, ...parsed.data } : undefined;
     return { judged, faults: [...misnamed, ...unwritable], judges: () => true };
   }
@@ -82,7 +83,7 @@ function read([name, declaration]: Declared): Reading {
   };
 }
 
-/** The schema leaves these values open, but the manifest is JSON, and the rules compare them as such. */
+/** The schema accepts any value here, but the manifest is JSON and the rules compare values as JSON. */
 function unwritableValues(name: string, declared: CapabilityDeclaration): Fault[] {
   const open: [field: string, value: unknown][] = [
     ...declared.inputs.flatMap((input, index): [string, unknown][] => [
@@ -163,7 +164,7 @@ const repeatedNames: FaultRule = (capability) => {
   );
 };
 
-/** A scope that even an entitlement to this very text does not allow is held by nobody, ever. */
+/** Finds scopes that no entitlement can allow, not even one of the same text. */
 const unholdableScopes: FaultRule = (capability) =>
   capability.minimum_scope.flatMap((scope, index) => {
     if (entitles(scope, scope)) return [];
@@ -193,8 +194,8 @@ const unusableBinding: FaultRule = (capability) =>
   });
 
 /**
- * A handle is looked up as the caller sent it, while an approval covers the resolved parameters. Where the
- * two could differ, a call would run with another binding than the one that was approved.
+ * A handle is looked up as the caller sent it, while an approval covers the resolved parameters. If the two
+ * could differ, a call could run with another binding than the approved one.
  */
 function unfitForHandle(input: Input): string | undefined {
   const { name, type, resolution } = input;
@@ -240,7 +241,7 @@ const unusableGrantPolicy: FaultRule = (capability) => {
   return faults;
 };
 
-/** Where the kind says composed there is a composition, and nowhere else. */
+/** A composed capability has a composition; an atomic one has none. */
 const misplacedComposition: FaultRule = (capability) => {
   if ((capability.kind === 'composed') === (capability.composition !== undefined)) return [];
   const found = capability.composition

@@ -1,8 +1,9 @@
 /**
- * Rules on compensations: what may undo a transactional call without anybody to ask.
+ * Rules on compensations: which capabilities can undo a transactional call without a caller.
  *
- * The service runs a compensation on its own, with what the call left behind; so everything it needs
- * must be in the output or the inputs of that call, and nothing about it may need a caller.
+ * The service runs a compensation on its own, with the values that the call left behind. The output or the
+ * inputs of that call must therefore have everything it needs, and the compensation may not depend on a
+ * caller.
  *
  * @module
  */
@@ -45,7 +46,7 @@ function missingValues(capability: Capability, compensation: Capability): Fault[
     );
 }
 
-/** What a capability cannot have when nobody calls it. */
+/** Properties that need a caller, which a compensation does not have. */
 const CALLER_NEEDS: readonly [words: string, needs: (capability: Capability) => boolean][] = [
   ['is composed', ({ kind }) => kind === 'composed'],
   ['may need approval', ({ approval }) => approval !== undefined],
@@ -62,7 +63,7 @@ function isDerived({ resolution }: Input): boolean {
   return resolution?.mode === 'actor_policy' || resolution?.mode === 'actor_policy_or_explicit';
 }
 
-/** A window can only be kept where a call of the compensation shows which call it would undo. */
+/** A rollback window can be enforced only if a call of the compensation identifies the call that it undoes. */
 function untied(capability: Capability, compensation: Capability): Fault[] {
   if (capability.side_effect.rollback_window === undefined) return [];
   const tie = rollbackNames(capability, compensation);

@@ -1,8 +1,8 @@
 /**
- * Rules on compositions: what a composed capability may be made of, and how data flows through it.
+ * Rules on compositions: which steps a composed capability may have, and how data flows through it.
  *
- * Everything is settled before the service starts, so that a composition cannot reach a capability,
- * a property or an effect that its declaration does not show.
+ * All rules run before the service starts, so that a composition cannot reach a capability, a property or
+ * an effect that its declaration does not show.
  *
  * @module
  */
@@ -148,9 +148,9 @@ const missingCost: Rule = ({ parent, composition, steps }) =>
   });
 
 /**
- * The steps draw from what the whole reserves, so that has to be enough for every price known now. An
- * estimate is no price, and a dynamic step may take less than its bound, so bounds are not added up;
- * but one that cannot even begin after the fixed prices before it never runs.
+ * The steps draw from the amount that the whole reserves, so it must cover every price known now. An
+ * estimate is not a price. A dynamic step may cost less than its bound, so bounds are not added up. But a
+ * dynamic step whose bound does not fit after the fixed prices before it can never run.
  */
 const lowCost: Rule = ({ parent, composition, steps }) => {
   const whole = ceilingOf(parent.cost);
@@ -180,7 +180,7 @@ interface PricedStep {
   readonly minor: bigint;
 }
 
-/** For each dynamic step: the fixed prices before it, and the most it may take. */
+/** For each dynamic step: the fixed prices before it, and its own bound. */
 function boundedSteps(
   composition: Composition,
   steps: View['steps'],
@@ -198,7 +198,7 @@ function boundedSteps(
   });
 }
 
-/** What needs approval must not come after something that cannot be taken back. */
+/** A step that may need approval must not follow a step with an effect. */
 const lateApproval: Rule = ({ parent, composition, steps }) =>
   composition.steps.flatMap((step, index): Found[] => {
     if (!steps[index]?.approval) return [];
@@ -229,7 +229,7 @@ const missingCompensation: Rule = ({ composition, steps, all }) => {
     if (!effect.compensation) {
       return [[at, `step "${step.id}" is transactional and has no compensation`]];
     }
-    // What the whole reserved is for its steps: nothing is left to pay for taking them back.
+    // The reservation covers only the steps, so no money is left for a compensation that costs.
     const compensation = all.capabilities.get(effect.compensation);
     if (!compensation?.cost?.financial || compensation === steps[index]) return [];
     return [[at, `step "${step.id}": "${effect.compensation}" costs money, and nothing pays it`]];
@@ -271,8 +271,9 @@ function mismatchedParameters(
 }
 
 /**
- * Whether an input that nobody names can still get a value, or go without. Nobody is there to answer
- * a step that clarifies. A "use_default" without a default is a fault of the step's own declaration.
+ * Whether an input that the mapping omits gets a value by itself or may stay absent. A step cannot ask for
+ * clarification: it has no caller to answer. A "use_default" without a default is a fault of the step's own
+ * declaration.
  */
 function suppliesItself(input: Input): boolean {
   const { mode, on_missing } = input.resolution ?? {};
@@ -281,7 +282,7 @@ function suppliesItself(input: Input): boolean {
   return defaultApplies(input) || !input.required;
 }
 
-/** The most that a cost reserves, where its declaration says it exactly, and the field that does. */
+/** The most that a cost reserves and the field that declares it, where the declaration has an exact amount. */
 function ceilingOf(
   cost: Cost | undefined,
 ): { field: string; minor: bigint; currency: string } | undefined {
@@ -292,7 +293,7 @@ function ceilingOf(
   return minor === undefined ? undefined : { field, minor, currency };
 }
 
-/** Why a path leads nowhere, or `undefined`. Only `before` may be read from. */
+/** Why a path leads nowhere, or `undefined`. A path may read only the steps in `before`. */
 function unreachable(
   path: string,
   parent: Capability,

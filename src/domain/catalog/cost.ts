@@ -1,5 +1,5 @@
 /**
- * Rules on declared costs: a budget can only be enforced against an amount that is there and exact.
+ * Rules on declared costs: a budget can be enforced only against an amount that is present and exact.
  *
  * @module
  */

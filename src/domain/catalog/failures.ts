@@ -8,13 +8,13 @@ import type { ResolutionAction } from '../../protocol/failure.ts';
 import { isOfProtocol, RECOVERY } from '../failure.ts';
 import { type FaultRule, fault, repeated } from './fault.ts';
 
-/** Actions that send the same call again, with nothing changed before. */
+/** Actions that repeat the same call without any change. */
 const REPEATING: readonly ResolutionAction[] = ['retry_now', 'wait_and_retry'];
 
-/** A name that the specification uses for `scope_insufficient` too. */
+/** Another name that the specification uses for `scope_insufficient`. */
 const OTHER_SPELLINGS: readonly string[] = ['insufficient_scope'];
 
-/** A type means one thing to every client, so a capability gives none of the protocol's another meaning. */
+/** A failure type has one meaning for every client, so a capability may not declare a type of the protocol. */
 export const failureFaults: FaultRule = ({ name, kind, failure_types: declared = [] }) => {
   if (kind === 'composed' && declared.length > 0) {
     return [fault(name, 'failure_types', 'a composed capability has none: its steps have')];

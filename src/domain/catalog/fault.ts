@@ -14,13 +14,13 @@ export interface Fault {
 }
 
 export interface Declarations {
-  /** Those that are well-formed. */
+  /** The well-formed declarations. */
   readonly capabilities: ReadonlyMap<string, Capability>;
   /** Every declared name, well-formed or not. */
   readonly known: ReadonlySet<string>;
 }
 
-/** Looks at one capability in the light of all; returns everything it finds. */
+/** Checks one capability in the context of all. Returns every fault it finds. */
 export type FaultRule = (capability: Capability, all: Declarations) => Fault[];
 
 export function fault(capability: string, field: string, found: string): Fault {
@@ -32,12 +32,12 @@ export function faultText({ capability, field, fault: found }: Fault): string {
   return `Cannot declare "${capability}": ${field}: ${found}`;
 }
 
-/** What a schema says of a value that it refuses. */
+/** The part of a schema error that is used here. */
 interface SchemaError {
   readonly issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[];
 }
 
-/** A schema's complaints as faults. `root` stands for a path that is empty. */
+/** The issues of a schema as faults. `root` is the field for an empty path. */
 export function issueFaults(capability: string, error: SchemaError, root = 'declaration'): Fault[] {
   return error.issues.map(({ path, message }) =>
     fault(capability, path.length > 0 ? pathText(path) : root, message),

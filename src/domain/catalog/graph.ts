@@ -13,7 +13,7 @@ export function graphOf(catalog: Catalog, around?: string): Graph {
   const edges = capabilities
     .flatMap(edgesOf)
     .filter(({ from, to, service }) => !around || from === around || (to === around && !service));
-  // What another service has under a name of ours is not ours.
+  // A capability of another service is not ours, even under the same name.
   const ends = edges.flatMap(({ from, to, service }) => (service ? [from] : [from, to]));
   const shown = new Set(around ? [around, ...ends] : []);
   const own = capabilities

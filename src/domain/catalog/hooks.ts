@@ -1,8 +1,8 @@
 /**
- * Rules on how an input is resolved, in the light of the resolvers that are registered.
+ * Rules on how an input is resolved, given the registered resolvers.
  *
- * A hook (`on_ambiguous`, `on_unresolved`) that nothing can ever reach says that a value is checked where
- * it is not, so it is a fault. `on_missing` can always be reached: every caller can leave an input out.
+ * A hook (`on_ambiguous`, `on_unresolved`) that can never apply suggests a check that does not happen, so
+ * it is a fault. `on_missing` can always apply: any caller can omit an input.
  *
  * @module
  */
@@ -15,22 +15,22 @@ export function hookFaults(input: Input, isRegistered: (reference: string) => bo
   const { resolution } = input;
   if (!resolution) return [];
   const { mode, resolver_ref, on_ambiguous, on_unresolved } = resolution;
-  const asked = resolverOf(input);
-  const needed = resolver_ref ?? (mode === 'backend_resolved' ? asked : undefined);
+  const resolver = resolverOf(input);
+  const needed = resolver_ref ?? (mode === 'backend_resolved' ? resolver : undefined);
   if (needed !== undefined && !isRegistered(needed)) {
     return [['resolution', `no resolver "${needed}" is registered`]];
   }
-  // What these modes cannot do without is a rule of the catalog, which has found it missing.
+  // The rules of the catalog report what these modes lack.
   if (mode === 'closed_values' && !input.allowed_values) return [];
-  if (mode === 'backend_resolved' && asked === undefined) return [];
-  if (asked !== undefined && isRegistered(asked)) return [];
+  if (mode === 'backend_resolved' && resolver === undefined) return [];
+  if (resolver !== undefined && isRegistered(resolver)) return [];
 
   const found: Found[] = [];
   const why = withoutResolver(input);
   if (on_ambiguous !== undefined) {
     found.push(['resolution.on_ambiguous', `it can never apply: ${why}`]);
   }
-  // A value also comes to nothing outside of a closed set, or outside of the actor's policy.
+  // A value is also unresolved when it is outside the closed set or the actor's policy.
   const isChecked = input.allowed_values !== undefined || mode === 'actor_policy_or_explicit';
   if (on_unresolved !== undefined && !isChecked) {
     const both = `${why}, and there are no allowed_values`;

@@ -9,7 +9,7 @@ import { wrongType } from '../invocation/inputs.ts';
 import { canonicalJson } from '../wire/canonical.ts';
 import { type Fault, type FaultRule, fault, repeated } from './fault.ts';
 
-/** Names that carry continuation data on some transports; a handler never gets one. */
+/** Names with this prefix carry continuation data on some transports. Handlers never receive them. */
 export const RESERVED_INPUT_PREFIX = 'svc_';
 
 export const inputFaults: FaultRule = (capability) => [
@@ -71,7 +71,7 @@ const unusableResolution: InputRule = (input) => {
   return found;
 };
 
-/** Decision 0044: a reference has the form of a name, and no word of it is one for a secret. */
+/** Decision 0044: a reference has the form of a name and contains no word for a secret. */
 const unusableReference: InputRule = (input) => {
   const references: [field: string, text: string | undefined][] = [
     ['catalog_ref', input.catalog_ref],
@@ -119,22 +119,22 @@ function includesJson(values: readonly unknown[], value: unknown): boolean {
   return values.some((each) => canonicalJson(each) === text);
 }
 
-/** Digits end a word ("iso4217", "v2"): a word that goes on after them is hardly one. "b2b" is. */
+/** Digits may only end a word ("iso4217", "v2"). "b2b" is the one other form. */
 const WORD = '(?:[a-z]{1,24}\\d{0,4}|[a-z]\\d[a-z]|\\d{1,4})';
 
-/** As "s3:" or "crm.eu:". */
+/** Such as "s3:" or "crm.eu:". */
 const NAMESPACE = '[a-z]{1,24}\\d{0,4}(?:[._-][a-z]{1,24}\\d{0,4})*:';
 
 /**
- * A word for an account that begins or ends what stands before the first ":" or "/", where a password
- * follows: "root:toor" and "root.x/toor" are no "crm:customers".
+ * A word for an account at the start or end of the part before the first ":" or "/" suggests that a
+ * password follows: "root:toor" and "root.x/toor" are refused, "crm:customers" is not.
  */
 const ACCOUNT = '(?:user|username|root|admin|administrator|login|basic|email)';
 const LOGIN = `(?:${ACCOUNT}(?:[._-][^:/]*)?|[^:/]*[._-]${ACCOUNT})[:/]`;
 
 const REFERENCE = new RegExp(`^(?!${LOGIN})(?:${NAMESPACE})?${WORD}(?:[._/-]${WORD})*$`);
 
-/** Words for a secret, also in the plural or with a number. "passengers" and "turkey" are others. */
+/** Words for a secret, also in the plural or with a number. "passengers" and "turkey" do not match. */
 const SECRET_WORD = new RegExp(
   `(?:^|[._/:-])(?:${[
     '[a-z]*(?:password|passwd|passphrase|passcode|pwd|credential)[a-z]*',
@@ -144,12 +144,12 @@ const SECRET_WORD = new RegExp(
   ].join('|')})s?\\d*(?=$|[._/:-])`,
 );
 
-/** Prefixes under which well-known issuers hand out keys, wherever a name begins. */
+/** Key prefixes of well-known issuers, at the start of any part of a name. */
 const KEY_PREFIX =
   /(?:^|[./:])(?:(?:sk|pk|rk)[-_](?:live|test|proj|ant)[-_]|gh[pousr]_|github_pat_|glpat-|shpat_|whsec_|npm_|hf_|dop_v1_|xox[abeprs]-)/;
 
 function referenceFault(reference: string): string | undefined {
-  // "customerDirectory" is two words. Keys have capitals too, but not at the beginnings of words.
+  // Splits camel case: "customerDirectory" is two words. Capitals in other places suggest a key.
   const words = reference.replace(/(?<=[a-z])(?=[A-Z][a-z])/g, '-');
   if (/[A-Z]{7}|[a-z][A-Z]/.test(words) || !REFERENCE.test(words.toLowerCase())) {
     return 'expected a name such as "airports", "travel/airports.v2" or "crm:customers"';

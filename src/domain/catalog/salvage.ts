@@ -1,9 +1,9 @@
 /**
- * Salvage: what can still be judged of a declaration whose form is wrong.
+ * Salvage: the part of a malformed declaration that the rules can still check.
  *
- * An author gets all faults at once, so one misspelt field must not hide the others. Every place with
- * a wrong form is cut out or filled with something harmless; the rules then look at what is left. What
- * a rule says of such a place, or of names that were lost with it, is not the author's fault.
+ * An author gets all faults at once, so one misspelt field must not hide the others. Every malformed place
+ * is removed or filled with a harmless value, and the rules check the rest. A fault that a rule finds in
+ * such a place, or in names that were lost with it, is not the author's and is dropped.
  *
  * @module
  */
@@ -14,13 +14,13 @@ import { pathText } from './fault.ts';
 
 export interface Salvaged {
   readonly declaration: CapabilityDeclaration;
-  /** Whether a fault at this place is about what was declared, and not about what was cut. */
+  /** Whether a fault at this place is about what was declared, not about what was removed. */
   judges(field: string): boolean;
 }
 
 type Path = readonly PropertyKey[];
 
-/** Each round mends at least one place; a declaration that still does not fit is given up. */
+/** Each round repairs at least one place. A declaration that still does not parse is given up. */
 const ROUNDS_MAX = 100;
 
 export function salvage(declared: unknown): Salvaged | undefined {
@@ -44,7 +44,7 @@ export function salvage(declared: unknown): Salvaged | undefined {
   return undefined;
 }
 
-/** What every declaration must have, where it cannot be left out. `*` stands for an index. */
+/** Values for mandatory fields, which cannot be removed. `*` stands for an index. */
 const FILLINGS: Readonly<Record<string, (path: Path) => unknown>> = {
   description: () => 'damaged',
   contract_version: () => '1.0.0',
@@ -63,7 +63,7 @@ const FILLINGS: Readonly<Record<string, (path: Path) => unknown>> = {
   kind: () => undefined,
 };
 
-/** Lists in which an element names a thing: what is lost there makes others seem to name nothing. */
+/** Places that define names. When one is lost, references to its name look like faults. */
 const NAMING = /^(inputs(\[\d+\](\.(name|type))?)?|output(\.fields(\[\d+\])?)?)$/;
 const NAMED_BY = /^(requires_binding|observability|composition|side_effect\.compensation|approval)/;
 
@@ -78,7 +78,7 @@ function judging(damaged: readonly string[]): (field: string) => boolean {
   };
 }
 
-/** Lists of which the rules say nothing but that a name appears twice; a filling never does. */
+/** Lists for which the only rule is that no name repeats. Fillings have unique names. */
 const REPEATS_ONLY: ReadonlySet<string> = new Set(['inputs', 'output.fields']);
 
 function within(place: string, whole: string): boolean {
@@ -86,8 +86,8 @@ function within(place: string, whole: string): boolean {
 }
 
 /**
- * Fills one place, or cuts it; what can be neither takes its surroundings along. Returns what is gone:
- * an empty path when nothing is left.
+ * Fills or removes one place. If neither is possible, it removes the place around it. Returns the path that
+ * it changed; an empty path when nothing is left.
  */
 function cutOut(value: unknown, path: Path): Path {
   const key = path.at(-1);
@@ -111,7 +111,7 @@ function valueAt(value: unknown, key: PropertyKey): unknown {
   return (value as Record<PropertyKey, unknown> | undefined)?.[key];
 }
 
-/** A copy of the containers only: what a field holds may be anything, and is not ours to clone. */
+/** Copies only the containers: the values inside may be of any kind and are not cloned. */
 function copyOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(copyOf);
   if (!isObject(value)) return value;

@@ -1,8 +1,8 @@
 /**
- * Compensation: what undoes a call is given, and how a later undoing is known to be of that call.
+ * Compensation: which parameters a compensation gets, and how it is matched with the call that it undoes.
  *
- * Values are taken by equal name from what the call returned, then from what it was given. Within its
- * rollback window a call can be undone; the values that both sides have tell which call is meant.
+ * Parameters are taken by equal name from the result of the call, then from its parameters. A call can be
+ * undone within its rollback window. The values that both sides share identify the call.
  *
  * @module
  */
@@ -21,7 +21,10 @@ export interface CompletedCall {
   readonly output: JsonObject;
 }
 
-/** What a compensation of the call is sent. What neither side has is left to its own declaration. */
+/**
+ * The parameters for a compensation of the call. An input that neither side has is left to the declaration
+ * of the compensation.
+ */
 export function compensationParameters(
   compensation: Capability,
   { parameters, output }: CompletedCall,
@@ -33,16 +36,13 @@ export function compensationParameters(
   return Object.fromEntries(values);
 }
 
-/** One completed step, and the capability that undoes it. */
+/** One completed step and the capability that undoes it. */
 export interface Due<Step> {
   readonly undone: Step;
   readonly compensation: string;
 }
 
-/**
- * What has to be undone, the last first: completed steps that can be, and whose compensation was not
- * begun before.
- */
+/** The compensations to run, last step first: of completed steps that have one, unless it has begun before. */
 export function dueCompensations<Step extends TrailStep>(
   trail: readonly Step[],
   compensationOf: (capability: string) => string | undefined,
@@ -57,8 +57,8 @@ export function dueCompensations<Step extends TrailStep>(
 }
 
 /**
- * By which inputs of its compensation a call is known: those that the call made, else those it was
- * given, since a caller could say another thing there; of them those that must be said, else all.
+ * The inputs of a compensation that identify the call it undoes. Output fields of the call are preferred to
+ * its inputs, because a caller chooses the inputs. Of these, required inputs are preferred to all.
  */
 export function rollbackNames(capability: Capability, compensation: Capability): string[] {
   const given = capability.inputs.map(({ name }) => name);
@@ -72,7 +72,7 @@ function sharedBy({ inputs }: Capability, names: readonly string[]): Capability[
   return inputs.filter(({ name }) => names.includes(name));
 }
 
-/** For each capability that undoes others within a window: by which of its inputs each is known. */
+/** For each capability that undoes others within a window: the identifying inputs, by undone capability. */
 export function rollbackTies({ capabilities }: Catalog): Map<string, string[][]> {
   const ties = new Map<string, string[][]>();
   for (const capability of capabilities.values()) {
@@ -84,7 +84,7 @@ export function rollbackTies({ capabilities }: Catalog): Map<string, string[][]>
   return ties;
 }
 
-/** The same for a call and for the compensation that undoes it. */
+/** Equal for a call and for the compensation that undoes it. */
 export function rollbackDigest(names: readonly string[], values: JsonObject): string {
   const members = names.map((name): [string, unknown] => [
     name,
@@ -93,7 +93,7 @@ export function rollbackDigest(names: readonly string[], values: JsonObject): st
   return digestOf(Object.fromEntries(members));
 }
 
-/** When the window of a call that completed at `now` closes; nothing where it has none. */
+/** When the rollback window of a call that completed at `now` closes; `undefined` where it has none. */
 export function windowEnd({ side_effect }: Capability, now: Date): Date | undefined {
   if (side_effect.compensation === undefined || side_effect.rollback_window === undefined) {
     return undefined;

@@ -1,5 +1,5 @@
 /**
- * How a composed call fails: what its caller is told, and whether anything stands of what it did.
+ * How a composed call fails: the failure that its caller gets, and whether any step had an effect.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import type { Capability, SideEffectType } from '../../protocol/capability.ts';
 import type { AnyFailureType, Failure } from '../../protocol/failure.ts';
 import { failure } from '../failure.ts';
 
-/** One step, or the compensation of one; without an outcome nobody knows how far it came. */
+/** One step, or the compensation of one. Without an outcome its result is unknown. */
 export interface TrailStep {
   readonly role: 'step' | 'compensation';
   readonly step_id: string;
@@ -20,7 +20,7 @@ export interface TrailStep {
 
 export interface Stop {
   readonly failure: Failure;
-  /** The step that did not complete; none where the whole stopped by itself. */
+  /** The step that did not complete; absent where the composed call itself stopped. */
   readonly step?: string | undefined;
   effects(capability: string): SideEffectType | undefined;
 }
@@ -53,7 +53,7 @@ function isUnknown({ outcome }: TrailStep): boolean {
   return outcome === undefined || outcome === 'indeterminate';
 }
 
-/** What was undone was done all the same. */
+/** A step counts as having acted even if it was compensated. */
 function hasActed({ role, capability, outcome, drawn }: TrailStep, { effects }: Stop): boolean {
   if (drawn !== undefined && drawn > 0n) return true;
   const ran = outcome === 'completed' || outcome === 'failed';
@@ -66,7 +66,7 @@ function stepFailure(
   undone: string,
 ): Failure {
   const passes = composition?.failure_policy === 'propagate' && !(acted && invitesRepeat(found));
-  // What the whole decides by itself is its own failure already.
+  // Without a step, the failure is the composed call's own.
   if (step === undefined || passes) {
     return { ...found, detail: `${found.detail}${undone}` };
   }
@@ -75,14 +75,15 @@ function stepFailure(
 }
 
 /**
- * Whether a caller that follows the failure makes the call again: at once, later, or with another token or
- * binding. That holds for the step, which did nothing; a whole that acted before it would act twice.
+ * Whether the guidance of the failure leads a caller to make the call again: at once, later, or with
+ * another token or binding. That is safe for the step, which did nothing. A composed call that acted before
+ * the step would act twice.
  */
 function invitesRepeat({ retry, resolution: { recovery_class } }: Failure): boolean {
   return retry || (recovery_class !== 'revalidate_then_retry' && recovery_class !== 'terminal');
 }
 
-/** Says what was compensated where that is the policy; nothing otherwise. */
+/** Lists what was compensated where that is the policy; empty otherwise. */
 function compensationText({ composition }: Capability, trail: readonly TrailStep[]): string {
   if (composition?.failure_policy !== 'compensate') return '';
   const compensations = trail.filter(({ role }) => role === 'compensation');

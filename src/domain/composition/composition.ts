@@ -1,8 +1,8 @@
 /**
  * Composition: how data and money flow between the steps of one call, and what an empty result means.
  *
- * Pure. Paths reach own properties of what was given and returned, never what an object inherits; a
- * path that leads nowhere sends nothing, and the step's own declaration says what that means.
+ * Pure. Paths reach own properties of parameters and results, never inherited ones. A path that leads
+ * nowhere sends nothing, and the declaration of the step decides what that means.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import { failure } from '../failure.ts';
 import { type Charge, priceOf } from '../invocation/budget.ts';
 import { formatMinor } from '../values/money.ts';
 
-/** What paths are read from: the parameters of the whole, and what each step so far returned. */
+/** The sources of paths: the parameters of the composed call, and the result of each step so far. */
 export interface Flow {
   readonly input: JsonObject;
   readonly outputs: ReadonlyMap<string, JsonObject>;
@@ -33,7 +33,7 @@ export function stepCapabilities(
   });
 }
 
-/** What a step is sent. */
+/** The parameters of a step. */
 export function stepParameters(
   { input_mapping }: Composition,
   { id }: CompositionStep,
@@ -47,7 +47,7 @@ export function stepParameters(
   return Object.fromEntries(sent);
 }
 
-/** What the whole returns. A field whose path leads nowhere is null, so that every field is there. */
+/** The result of the composed call. A field whose path leads nowhere is null, so that every field is present. */
 export function composedOutput({ output_mapping }: Composition, flow: Flow): JsonObject {
   const fields = Object.entries(output_mapping).map(([field, path]): [string, unknown] => [
     field,
@@ -56,7 +56,7 @@ export function composedOutput({ output_mapping }: Composition, flow: Flow): Jso
   return Object.fromEntries(fields);
 }
 
-/** Whether a step on which the rest depends found nothing. */
+/** Whether a step that is an `empty_result_source` found nothing. */
 export function isEmptyResult(step: CompositionStep, output: JsonObject): boolean {
   if (!step.empty_result_source) return false;
   const path = step.empty_result_path?.split('.') ?? [];
@@ -66,10 +66,10 @@ export function isEmptyResult(step: CompositionStep, output: JsonObject): boolea
 export type EmptyEnding =
   | { readonly result: JsonObject }
   | { readonly failure: Failure }
-  /** No policy: the next step goes on with what there is. */
+  /** Without a policy, the next step runs. */
   | undefined;
 
-/** How the whole ends when a step found nothing. */
+/** How the composed call ends when a step found nothing. */
 export function emptyEnding(
   { name, output, composition }: Capability,
   step: CompositionStep,
@@ -104,7 +104,7 @@ function valueAt(path: string, { input, outputs }: Flow): unknown {
   return descend(outputs.get(id), inside);
 }
 
-/** Enumerable own properties: neither what is inherited nor an array's length. */
+/** Follows enumerable own properties: neither inherited ones nor the length of an array. */
 function descend(from: unknown, names: readonly string[]): unknown {
   let value = from;
   for (const name of names) {
@@ -120,7 +120,7 @@ function isEmpty(value: unknown): boolean {
   return typeof value === 'object' && Object.keys(value).length === 0;
 }
 
-/** The inputs of the whole that a step was asked with: another value of one of them may find more. */
+/** The inputs of the composed call that are mapped to a step: another value of one of them may find more. */
 function inputsOf({ input_mapping }: Composition, { id }: CompositionStep): Clarification[] {
   const mapping = Object.hasOwn(input_mapping, id) ? input_mapping[id] : undefined;
   const names = Object.values(mapping ?? {}).flatMap((path) => {
@@ -130,22 +130,22 @@ function inputsOf({ input_mapping }: Composition, { id }: CompositionStep): Clar
   return [...new Set(names)].map((input) => ({ input, reason: 'unresolved' }));
 }
 
-/** What was reserved, and what the steps so far have taken. */
+/** The reserved amount, and the sum of what the steps have drawn so far. */
 export interface Reservation {
-  /** Nothing was reserved where nothing could be checked: the cost is then only told. */
+  /** Absent where no amount could be checked. The cost is then only reported. */
   readonly reserved?: Charge | undefined;
   readonly drawn: bigint;
-  /** Whether a budget stands behind it: then nothing is spent that nobody can check. */
+  /** Whether a budget applies. Then a step whose price cannot be checked is refused. */
   readonly isBudgeted: boolean;
 }
 
 export interface Draw {
   readonly failure?: Failure | undefined;
-  /** The most that the step takes. */
+  /** The most that the step may draw. */
   readonly price?: Charge | undefined;
 }
 
-/** Prices one step. `bound` is what its bindings pin. */
+/** Prices one step. `bound` is the price that its bindings pin. */
 export function checkDraw(
   { name, cost }: Capability,
   { reserved, drawn, isBudgeted }: Reservation,

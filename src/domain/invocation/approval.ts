@@ -1,8 +1,8 @@
 /**
- * Approval: whether a person has to agree before a call may run.
+ * Approval: whether a person must approve a call before it runs.
  *
- * Judged on the resolved parameters and on the amount that was checked, never on what a caller says
- * about either. An amount that cannot be told needs approval: a threshold is no way around it.
+ * Decided from the resolved parameters and the checked amount, never from what the caller claims about
+ * them. An unknown amount needs approval, so that a caller cannot bypass a threshold by hiding the amount.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import type { JsonObject } from '../../protocol/primitives.ts';
 import { toMinor } from '../values/money.ts';
 import type { Charge } from './budget.ts';
 
-/** What a call is judged on. `condition` is the author's predicate, where the policy is one. */
+/** The facts that decide. `condition` is the author's predicate, where the policy has one. */
 export interface ApprovalFacts {
   readonly parameters: JsonObject;
   readonly charge?: Charge | undefined;

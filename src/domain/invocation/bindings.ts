@@ -1,8 +1,8 @@
 /**
- * Bindings: what a call pins by a handle that the service itself gave out earlier.
+ * Bindings: facts that a call pins with a handle which the service issued earlier.
  *
- * Price and age come from what was stored then; what a caller writes about them means nothing. A
- * handle of another principal, for another capability or made up is one and the same refusal.
+ * Price and age come from the stored binding; what the caller writes about them is ignored. An invented
+ * handle, a handle of another principal and a handle for another capability get the same failure.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import { failure } from '../failure.ts';
 import { parseDuration } from '../values/duration.ts';
 import type { Charge } from './budget.ts';
 
-/** What is known of a handle, wherever it was issued. */
+/** The facts of a handle, no matter where it was issued. */
 export interface BindingFacts {
   readonly type: string;
   readonly capability: string;
@@ -26,13 +26,13 @@ export interface BindingFacts {
 
 export interface BindingCheck {
   readonly failure?: Failure | undefined;
-  /** By the field that carried the handle. */
+  /** Keyed by the field that carried the handle. */
   readonly bound: ReadonlyMap<string, BindingFacts>;
 }
 
 export interface BindingContext {
   readonly root_principal: string;
-  /** When the call is judged: now, or when its approval was asked for. */
+  /** The moment at which the call is judged: now, or when its approval was requested. */
   readonly at: Date;
   find(handle: string): BindingFacts | undefined;
 }

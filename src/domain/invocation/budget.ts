@@ -1,9 +1,8 @@
 /**
- * Budget: compares what a call costs with what the token and its ancestors have left.
+ * Budget: compares the cost of a call with what the token and its ancestors have left.
  *
- * The specification's table decides which amount is checked. Budgets are cumulative: what was spent
- * or is reserved counts, here so that a caller is told early, and again in the store, which alone
- * decides when calls race.
+ * The specification's table decides which amount is checked. Budgets are cumulative: spent and reserved
+ * amounts count. This check refuses early. The store checks again and alone decides when calls race.
  *
  * @module
  */
@@ -16,7 +15,7 @@ import type { Authority } from '../authority/narrowing.ts';
 import { failure } from '../failure.ts';
 import { amountFault, formatMinor, fromMinor, toMinor } from '../values/money.ts';
 
-/** What has become of one token's budget. `reserved + consumed` never exceeds `max`. */
+/** The state of one token's budget. `reserved + consumed` never exceeds `max`. */
 export interface BudgetState {
   readonly token_id: string;
   readonly currency: string;
@@ -33,15 +32,15 @@ export interface Charge {
 
 export interface BudgetCheck {
   readonly failure?: Failure | undefined;
-  /** What to reserve: the amount that was checked. Also without a budget, for the record. */
+  /** The checked amount, which is to be reserved. Also present without a budget, for the record. */
   readonly charge?: Charge | undefined;
   readonly context?: BudgetContext | undefined;
 }
 
-/** Price pinned by a required binding; `pending` where one is required and not looked at yet. */
+/** The price that a required binding pins; `pending` while that binding is not read yet. */
 export type BoundPrice = Charge | 'pending' | undefined;
 
-/** Checks one call. `lineage` are the budgets from the root to the token, its own last. */
+/** Checks one call. `lineage` has the budgets from the root to the token, its own last. */
 export function checkBudget(
   token: Authority,
   capability: Capability,
@@ -64,13 +63,13 @@ export function checkBudget(
     const detail = `Cannot check the budget: no binding fixes the ${cost.certainty} cost of "${capability.name}"`;
     return { failure: failure('budget_not_enforceable', detail) };
   }
-  // Nothing is taken yet: a call that a later rule refuses leaves the budget as it is told here.
+  // Nothing is reserved yet: if a later rule refuses the call, the budget stays as reported here.
   const context = contextOf(cost, charge, lineage);
   const tight = lineage.find((state) => remainingOf(state) < charge.amount);
   return { charge, context, failure: tight && exceeded(charge, tight, token) };
 }
 
-/** Also used when the store finds, in the last moment, that a rival was quicker. */
+/** Also used when the store finds that a concurrent call took the amount first. */
 export function exceeded(charge: Charge, tight: BudgetState, token: Authority): Failure {
   const text = (minor: bigint) => formatMinor(minor, charge.currency);
   const spent = tight.reserved + tight.consumed;
@@ -78,7 +77,7 @@ export function exceeded(charge: Charge, tight: BudgetState, token: Authority): 
   return failure('budget_exceeded', detail, grantor(token));
 }
 
-/** What a caller is told of its budget: its own, and what the whole lineage leaves of it. */
+/** The budget as a caller sees it: its own limit, and what the whole lineage leaves of it. */
 export function contextOf(
   cost: Cost | undefined,
   charge: Charge | undefined,
@@ -96,8 +95,8 @@ export function contextOf(
 }
 
 /**
- * The four fields of the specification, for a call whose charge may not be settled. Where no amount was
- * compared with the budget it is 0, and a call that declares no cost costs a fixed 0.
+ * The four fields of the specification, for a call whose charge may not be settled. An amount that was not
+ * compared with the budget is 0. A call without a declared cost has a fixed cost of 0.
  */
 export function unsettledContext(
   cost: Cost | undefined,
@@ -113,8 +112,9 @@ export function unsettledContext(
 }
 
 /**
- * What a call is charged: what its handler reported, within what was checked. `excess` says that it
- * reported more, or money that nobody checked; it is charged as checked, and somebody has to know.
+ * The final charge of a call: the cost that its handler reported, at most the checked amount. `excess` is
+ * true when the handler reported more, or an amount that was not checked. The call is then charged as
+ * checked, and the caller of this function must report the excess.
  */
 export function settledCost(
   { cost }: Capability,
@@ -136,14 +136,14 @@ export function leastRemaining(lineage: readonly BudgetState[]): bigint {
   return lineage.map(remainingOf).reduce((least, each) => (each < least ? each : least));
 }
 
-/** An amount that an author's code names. One that cannot be read is a defect of that code. */
+/** An amount from an author's code. One that cannot be read is a defect of that code. */
 export function chargeFrom({ currency, amount }: Money): Charge {
   const minor = toMinor(amount, currency);
   if (minor === undefined) throw new Error(amountFault(amount, currency));
   return { currency, amount: minor };
 }
 
-/** Spec, "Budget enforcement": the table, one case per row. Also what a step of a whole is priced by. */
+/** Spec, "Budget enforcement": the table, one case per row. Also prices the steps of a composed call. */
 export function priceOf(cost: Cost, bound: Charge | undefined): Charge | undefined {
   const { currency, amount, upper_bound } = cost.financial as NonNullable<Cost['financial']>;
   if (cost.certainty === 'estimated') return bound;

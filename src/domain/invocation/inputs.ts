@@ -1,8 +1,8 @@
 /**
- * Inputs: which value each declared input of a call gets, and what happens when it gets none.
+ * Inputs: which value each declared input of a call gets, and what happens when it has none.
  *
- * Pure: what resolvers and the actor's policy said is handed in. The result is the resolved
- * parameters, which alone are digested, shown to approvers and given to handlers.
+ * Pure: the findings of resolvers and the actor's policies are arguments. The result is the resolved
+ * parameters. Only these are digested, shown to approvers and given to handlers.
  *
  * @module
  */
@@ -20,17 +20,17 @@ import { isDate, isDateTime } from '../values/moment.ts';
 import { canonicalJson } from '../wire/canonical.ts';
 import { isObject } from '../wire/json.ts';
 
-/** What a resolver made of a value that was sent. */
+/** What a resolver found for a value that the caller sent. */
 export type Finding =
   | { readonly value: unknown }
   | { readonly candidates: readonly unknown[]; readonly disclosable?: boolean | undefined }
   | { readonly unresolved: true };
 
-/** What the actor's policy says about one input. */
+/** The actor's policy for one input. */
 export interface ActorPolicy {
-  /** What is derived for the actor. */
+  /** The value that is derived for the actor. */
   readonly value?: unknown;
-  /** What the actor may name itself. Without it, only the derived value. */
+  /** Values that the actor may send. Without it, only the derived value. */
   readonly allowed?: readonly unknown[] | undefined;
 }
 
@@ -40,19 +40,19 @@ export interface InputFacts {
   readonly policies: ReadonlyMap<string, ActorPolicy>;
 }
 
-/** A caller's own words come back only as far as they help it to find its mistake. */
+/** Bounds how much of a caller's own text a message repeats. */
 const NAMES_SHOWN_MAX = 8;
 const NAME_SHOWN_MAX = 64;
 
 export type ResolvedInputs = { parameters: JsonObject } | { failure: Failure };
 
-/** Parameters that the declaration does not have. Checked first: a misspelt one must not be ignored. */
+/** Finds parameters that the declaration does not have. Checked first, so that a misspelt name is not ignored. */
 export function unknownParameters(capability: Capability, sent: JsonObject): Failure | undefined {
   const unknown = Object.keys(sent).filter(
     (name) => !capability.inputs.some((input) => input.name === name),
   );
   if (unknown.length === 0) return undefined;
-  // A pair that the cut went through would leave half a character, which no strict reader accepts.
+  // Drops the half of a surrogate pair that the cut left: strict readers refuse it.
   const shown = unknown
     .slice(0, NAMES_SHOWN_MAX)
     .map((name) => name.slice(0, NAME_SHOWN_MAX).replace(/\p{Surrogate}$/u, ''));
@@ -79,7 +79,7 @@ export function resolveInputs(
   return { failure: failure('clarification_required', detail, { clarify }) };
 }
 
-/** Whether an input that the caller leaves out gets its default: one that must be said is never filled in. */
+/** Whether an omitted input gets its default. An input that the caller must send explicitly never does. */
 export function defaultApplies({ default: value, resolution }: Input): boolean {
   if (value === undefined) return false;
   if (resolution?.on_missing) return resolution.on_missing === 'use_default';
@@ -87,8 +87,8 @@ export function defaultApplies({ default: value, resolution }: Input): boolean {
 }
 
 /**
- * Modes in which a caller's value means what a resolver makes of it. A closed set is compared as it
- * stands, and what the actor's policy derives is no caller's value.
+ * Modes in which a resolver interprets the caller's value. In mode `closed_values` the value is compared as
+ * sent, and in mode `actor_policy` the value does not come from the caller.
  */
 const RESOLVED_MODES: ReadonlySet<ResolutionMode> = new Set([
   'backend_resolved',
@@ -98,19 +98,19 @@ const RESOLVED_MODES: ReadonlySet<ResolutionMode> = new Set([
   'clarify',
 ]);
 
-/** The name of the resolver that is asked about values of this input, where one is registered. */
+/** The name of the resolver that the input refers to. It is asked only if it is registered. */
 export function resolverOf({ resolution, catalog_ref }: Input): string | undefined {
   if (!resolution || !RESOLVED_MODES.has(resolution.mode)) return undefined;
   return resolution.resolver_ref ?? catalog_ref;
 }
 
-/** The value of a call that a resolver has to be asked about. */
+/** The sent value that a resolver must be asked about. */
 export function valueToResolve(input: Input, sent: JsonObject): unknown {
   const value = given(sent, input.name);
   return value === undefined || wrongType(input.type, value) ? undefined : value;
 }
 
-/** Whether what becomes of this input can depend on the actor's policy. */
+/** Whether the value of this input can depend on the actor's policy. */
 export function needsPolicy({ resolution }: Input): boolean {
   if (!resolution) return false;
   const { mode, on_missing, on_ambiguous, on_unresolved } = resolution;
@@ -127,7 +127,7 @@ type Outcome =
   | { readonly clarify: Clarification }
   | { readonly failure: Failure };
 
-/** Why an input has no value yet, and what a caller may be shown to choose from. */
+/** Why an input has no value yet, and the candidates that the caller may see. */
 interface Trouble {
   readonly reason: Clarification['reason'];
   /** Ends "Cannot use x: it is …". */
@@ -175,7 +175,7 @@ function settleSent(input: Input, sent: unknown, facts: InputFacts): Outcome {
   return isForbidden ? behave(input, FORBIDDEN, facts) : { value };
 }
 
-/** Whether the actor may name this value itself. Without a policy it may name none. */
+/** Whether the actor may send this value. Without a policy it may send none. */
 function permits({ name }: Input, value: unknown, { policies }: InputFacts): boolean {
   const policy = policies.get(name);
   const derived = policy && 'value' in policy ? [policy.value] : [];
@@ -194,15 +194,15 @@ function settleMissing(input: Input, facts: InputFacts): Outcome {
   return input.required ? behave(input, trouble, facts) : { omit: true };
 }
 
-/** What a caller may choose from. A mode that takes no value of a caller offers it none. */
+/** The values a caller may choose from. A mode that takes no value from the caller offers none. */
 function choicesOf({ allowed_values, resolution }: Input): readonly unknown[] | undefined {
   return resolution?.mode === 'actor_policy' ? undefined : allowed_values;
 }
 
-/** Does what the input's policy says for this reason, or what is said where it is silent. */
+/** Applies the behaviour that the input's policy declares for this reason, or the default behaviour. */
 function behave(input: Input, trouble: Trouble, facts: InputFacts): Outcome {
   const { reason, why, candidates } = trouble;
-  switch (input.resolution?.[`on_${reason}`] ?? silent(input, reason)) {
+  switch (input.resolution?.[`on_${reason}`] ?? defaultBehavior(input, reason)) {
     case 'invalid':
       return { failure: failure('invalid_parameters', `Cannot invoke without "${input.name}"`) };
     case 'clarify':
@@ -224,7 +224,7 @@ function behave(input: Input, trouble: Trouble, facts: InputFacts): Outcome {
   }
 }
 
-function silent(input: Input, reason: Trouble['reason']): ResolutionBehavior | 'invalid' {
+function defaultBehavior(input: Input, reason: Trouble['reason']): ResolutionBehavior | 'invalid' {
   if (reason === 'ambiguous') return 'clarify';
   if (reason === 'unresolved') return 'deny';
   return input.resolution?.mode === 'clarify' ? 'clarify' : 'invalid';
@@ -242,7 +242,7 @@ function denied({ name }: Input, why: string): Outcome {
   return { failure: failure('input_denied', `Cannot use "${name}": it is ${why}`) };
 }
 
-/** Null says nothing, as in every request. */
+/** Null counts as absent, as in every request. */
 function given(sent: JsonObject, name: string): unknown {
   return Object.hasOwn(sent, name) ? (sent[name] ?? undefined) : undefined;
 }
@@ -278,6 +278,6 @@ const EXCERPT_LENGTH_MAX = 60;
 function excerpt(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value);
   if (text.length <= EXCERPT_LENGTH_MAX) return text;
-  // A pair that the cut went through would leave half a character, which no strict reader accepts.
+  // Drops the half of a surrogate pair that the cut left: strict readers refuse it.
   return `${text.slice(0, EXCERPT_LENGTH_MAX).replace(/\p{Surrogate}$/u, '')}…`;
 }

@@ -15,11 +15,11 @@ import { utf8 } from '../wire/hash.ts';
 
 /**
  * Bytes of one value's canonical form. A call has at most 32 fields of parameters and 32 of its result:
- * together they fit the 64 KiB of a leaf twice.
+ * together they take at most half of the 64 KiB of a leaf.
  */
 const VALUE_BYTES_MAX = 512;
 
-/** Fields of one call. More would be a copy of the call, which is not what a log is for. */
+/** Fields of one call. More would make the log a copy of the call. */
 const FIELDS_MAX = 32;
 
 export interface Observed {
@@ -27,13 +27,13 @@ export interface Observed {
   readonly result?: JsonObject | undefined;
 }
 
-/** The detail of an entry, or nothing where nothing of the call is to be kept. */
+/** The detail of an entry; `undefined` where no field of the call is logged. */
 export function observedDetail(
   capability: Capability | undefined,
   { parameters, result }: Observed,
 ): JsonObject | undefined {
   const { logged = true, fields_logged: fields = [] } = capability?.observability ?? {};
-  // Most capabilities list none, and every call asks.
+  // Most capabilities list no fields, so return before building the sets.
   if (!capability || !logged || fields.length === 0) return undefined;
   const inputs = new Set(capability.inputs.map(({ name }) => name));
   const outputs = new Set(capability.output.fields);
@@ -53,7 +53,7 @@ export function observedDetail(
   return Object.keys(detail).length > 0 ? detail : undefined;
 }
 
-/** Own fields only: a field may be called "constructor". */
+/** Own properties only: a field may be called "constructor". */
 function section(name: string, values: JsonObject | undefined, fields: readonly string[]) {
   const present = fields.filter((field) => values && Object.hasOwn(values, field));
   if (!values || present.length === 0) return {};
@@ -65,7 +65,7 @@ function short(value: unknown): unknown {
   return utf8(text).length <= VALUE_BYTES_MAX ? value : { digest: textDigest(text) };
 }
 
-/** From weakest to strongest: a whole is at least as strong as its parts. */
+/** From weakest to strongest. A composed capability is at least as strong as each of its steps. */
 export const SIDE_EFFECT_STRENGTH: Record<SideEffectType, number> = {
   read: 0,
   write: 1,
@@ -73,12 +73,12 @@ export const SIDE_EFFECT_STRENGTH: Record<SideEffectType, number> = {
   irreversible: 3,
 };
 
-/** Changes something or moves money. */
+/** Has a side effect or costs money. */
 export function isHighRisk(capability: Capability): boolean {
   return capability.side_effect.type !== 'read' || capability.cost?.financial !== undefined;
 }
 
-/** A capability that does not exist cannot do harm, so an unknown one is low risk. */
+/** An unknown capability cannot do harm, so its calls are low risk. */
 export function eventClassOf(capability: Capability | undefined, success: boolean): EventClass {
   const risk = capability && isHighRisk(capability) ? 'high' : 'low';
   return `${risk}_risk_${success ? 'success' : 'failure'}`;

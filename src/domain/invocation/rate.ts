@@ -1,10 +1,10 @@
 /**
- * Rate limits as rules: which window a moment lies in, how fast calls may follow each other, and what a
- * caller is told of it.
+ * Rate limits: which window a moment lies in, how fast calls may follow each other, and the failures and
+ * headers that inform a caller.
  *
  * Windows are fixed and start at whole multiples of their length since 1970, so replicas with one clock
- * agree on them without talking. A pace belongs to one process and has no windows: an allowance is used
- * up by calls and grows back all the time.
+ * agree on them without communication. A pace belongs to one process and has no windows: calls use up an
+ * allowance that grows back continuously.
  *
  * @module
  */
@@ -18,12 +18,12 @@ import { createRecent } from '../values/recent.ts';
 /** Whose calls a limit counts. */
 export type RatePolicy = 'principal' | 'capability';
 
-/** One limit as a call found it. */
+/** The state of one limit when a call checked it. */
 export interface RateState {
   readonly policy: RatePolicy;
   readonly limit: number;
   readonly windowMs: number;
-  /** As far as this process knows: others may hold some of it. */
+  /** As far as this process knows: other processes may hold a part of it. */
   readonly remaining: number;
   /** Until the window ends. */
   readonly resetMs: number;
@@ -48,26 +48,26 @@ export function rateLimited(state: RateState, { window }: RateLimit): Failure {
   return failure('rate_limited', detail, { estimated_availability: `PT${seconds}S` });
 }
 
-/** Whose calls keep a pace. */
+/** Whose calls a pacer counts. */
 export type PaceOf = 'the root principal' | 'the address';
 
 export interface Pacer {
-  /** Takes one call of `key`, or tells why not. `nowMs` is of a clock that never goes back. */
+  /** Takes one call of `key`, or returns the failure. `nowMs` comes from a monotonic clock. */
   take(key: string, nowMs: number): Failure | undefined;
-  /** Gives one call back. */
+  /** Returns one call to the allowance of `key`. */
   giveBack(key: string): void;
 }
 
-/** Keys that are counted at once. One that is forgotten has its whole allowance again. */
+/** Keys that are counted at the same time. A key that was evicted has its whole allowance again. */
 const PACED_KEYS_MAX = 100_000;
 
-/** In milliseconds: sums of fractions are not exact. */
+/** In milliseconds. Absorbs the rounding of sums of fractions. */
 const TOLERANCE_MS = 1e-3;
 
 /**
- * A rate as a pace: `limit` calls at once, and in the long run as many in each window. For each key it
- * keeps the moment at which its allowance is whole again. A refused call changes nothing, so a flood does
- * not make its sender wait longer.
+ * Allows `limit` calls at once and, over time, `limit` calls in each window. Stores for each key the moment
+ * at which its allowance is whole again. A refused call changes nothing, so a flood of calls does not
+ * prolong the wait.
  */
 export function createPacer(whose: PaceOf, { limit, window }: RateLimit): Pacer {
   const lengthMs = lengthOf(window);
@@ -99,7 +99,7 @@ function lengthOf(window: string): number {
   throw new RangeError(`Cannot limit calls: "${window}" is not a positive duration`);
 }
 
-/** The header fields that tell a client how to pace itself. Empty where nothing is limited. */
+/** Header fields that let a client pace itself. Empty where no limit applies. */
 export function rateHeaders(states: readonly RateState[]): Record<string, string> {
   if (states.length === 0) return {};
   const list = (item: (state: RateState) => string) =>

@@ -1,10 +1,10 @@
 /**
- * Checkpoints: what the service signs about its log, in both of its forms.
+ * Checkpoints: what the service signs about its log, as JSON and as a signed note.
  *
- * A checkpoint says that the log had so many entries and this root. As JSON it is signed with a
- * detached JWS over its canonical form, with the service's id in it, so that no other service's
- * checkpoint passes for ours; as a signed note (`note.ts`) it is what witnesses read. Signing and
- * keeping are done elsewhere.
+ * A checkpoint states how many entries the log had, and their root. The JSON form is signed with a detached
+ * JWS over its canonical form. The service id is part of what is signed, so that a checkpoint of another
+ * service is never accepted as one of ours. Witnesses read the signed note (`note.ts`). Signing and storing
+ * happen elsewhere.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import { canonicalJson } from '../wire/canonical.ts';
 import { fromHex, toHex } from '../wire/hash.ts';
 import type { Hash } from './merkle.ts';
 
-/** A checkpoint as it is kept. */
+/** A stored checkpoint. */
 export interface CheckpointRecord {
   readonly checkpoint_id: string;
   readonly sequence: number;
@@ -42,7 +42,7 @@ export function checkpointPayload(serviceId: string, facts: CheckpointFacts): Ui
   });
 }
 
-/** The same for whoever has the checkpoint as it travels. */
+/** The same bytes, from a checkpoint as it travels. */
 export function payloadOf(serviceId: string, checkpoint: SignedFields): Uint8Array {
   const { checkpoint_id, sequence, merkle_root, entry_count, created_at } = checkpoint;
   const facts = { checkpoint_id, sequence, merkle_root, entry_count, created_at };
@@ -55,15 +55,15 @@ export function rootText(root: Hash): string {
   return `${ROOT_PREFIX}${toHex(root)}`;
 }
 
-/** The root, or nothing unless the text is `sha256:` and 64 lowercase hex digits. */
+/** The root, or `undefined` unless the text is `sha256:` and 64 lowercase hex digits. */
 export function readRootText(text: string): Hash | undefined {
   const hex = text.slice(ROOT_PREFIX.length);
   return text.startsWith(ROOT_PREFIX) && hex.length === 64 ? fromHex(hex) : undefined;
 }
 
 /**
- * Names one log of one service in its notes, without the scheme of an address. A new store is a new
- * log and must not be taken for the continuation of an older one, hence the log's own id.
+ * Names one log of one service in its notes, without the scheme of an address. A new store begins a new
+ * log, which must not pass for the continuation of an older one. The log's own id keeps them apart.
  */
 export function originOf(serviceId: string, logId: string): string {
   return `${serviceId.replace(/^[a-z]+:\/\//, '').replace(/\/+$/, '')}/log/${logId}`;

@@ -1,9 +1,10 @@
 /**
- * What the entries of authority say about the rows they tell of, so that fsck can compare the two.
+ * Facts that the entries of authority record about stored rows, so that fsck can compare the two.
  *
- * Each function is used twice: when the entry is made, and when the stored row is spelt again. A digest
- * covers every field that never changes; the fields beside it are there to be read by people, and to
- * name the one that differs. All of it stands in `detail`, which retention erases with what is personal.
+ * Each function is used twice: when the entry is made, and when fsck computes the facts of the stored row
+ * again. A digest covers every field that never changes. The fields beside it are for people to read, and
+ * let fsck name the one that differs. All facts are in `detail`, which retention erases together with
+ * personal data.
  *
  * @module
  */
@@ -16,7 +17,7 @@ import { digestOf } from '../wire/canonical.ts';
 
 export type Facts = Readonly<Record<string, unknown>>;
 
-/** `claimsDigest` is given where it was computed already. */
+/** `claimsDigest` is passed where it is computed already. */
 export function issuanceFacts(
   service: string,
   token: IssuedAuthority & { readonly kid: string; readonly chain: string },
@@ -36,7 +37,7 @@ export function issuanceFacts(
   };
 }
 
-/** What of an approval request never changes once it was asked. */
+/** The fields of an approval request that never change after it is made. */
 export interface AskedFacts {
   readonly approval_request_id: string;
   readonly capability: string;
@@ -86,7 +87,10 @@ export function requestFacts(request: AskedFacts) {
   };
 }
 
-/** Also what is not signed: the parameters themselves, and whose hands the approval passed through. */
+/**
+ * Also covers what the signature does not: the parameters, and the principals in the lineage of the
+ * approvers.
+ */
 export function grantFacts(grant: GrantFacts & { readonly signature: string }) {
   return {
     grant_type: grant.grant_type,

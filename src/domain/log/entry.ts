@@ -1,10 +1,10 @@
 /**
  * Entries: how a fact about one call or one act of authority becomes a leaf of the log.
  *
- * The leaf is the canonical form of the facts with a random salt, so that a published hash cannot be
- * guessed back. What tells of people stands apart, under a salt of its own, and the leaf has only its
- * digest: it can be erased while the rest still verifies, and whoever holds both can check both. All
- * bytes are made here, once, and never again: what is stored is what was hashed.
+ * The leaf is the canonical form of the fields with a random salt, so that a published hash does not reveal
+ * them to guessing. Personal fields are kept apart under a salt of their own, and the leaf has only their
+ * digest. They can be erased while the rest still verifies, and a holder of both can check both. All bytes
+ * are made here once: the stored bytes are the hashed bytes.
  *
  * @module
  */
@@ -16,16 +16,16 @@ import { canonicalJson } from '../wire/canonical.ts';
 import { sha256Hex, toHex, utf8 } from '../wire/hash.ts';
 import { hashLeaf } from './merkle.ts';
 
-/** The form of the leaf. A reader that meets another number knows that it does not know. */
+/** The form of the leaf. A reader that finds another number does not understand the leaf. */
 export const LEAF_VERSION = 1;
 
 /** Tiles of transparency logs carry a leaf's length in 16 bits. */
 export const LEAF_BYTES_MAX = 65_535;
 
-/** Sixteen for the leaf, and sixteen for what tells of people. */
+/** Sixteen bytes for the leaf and sixteen for the personal fields. */
 export const SALT_BYTES = 32;
 
-/** Everything an entry says, but for its place and its hash. What does not apply is left out. */
+/** All fields of an entry except its place and its hash. Fields that do not apply are omitted. */
 export type EntryFields = {
   readonly [Field in (typeof REQUIRED_FIELDS)[number]]: NonNullable<AuditEntry[Field]>;
 } & {
@@ -64,8 +64,8 @@ const OPTIONAL_FIELDS = [
 ] as const satisfies readonly (keyof AuditEntry)[];
 
 /**
- * What names a person, or is a caller's own text, or could be guessed back to one. Decision 0021 says
- * why each.
+ * Fields that name a person, hold a caller's own text, or could be guessed back to a person. Decision 0021
+ * gives the reason for each.
  */
 export const PERSONAL_FIELDS = [
   'actor_key',
@@ -78,8 +78,8 @@ export const PERSONAL_FIELDS = [
 ] as const satisfies readonly (keyof EntryFields)[];
 
 /**
- * One entry, ready to be kept: the leaf's exact bytes, their hash, and the columns by which it is
- * found. The columns repeat what the bytes say; the bytes are what proofs are about.
+ * One entry, ready to be stored: the exact bytes of the leaf, their hash, and the columns that queries use.
+ * The columns repeat what the bytes contain; proofs cover the bytes.
  */
 export interface EntryRecord {
   readonly entry_id: string;
@@ -94,7 +94,7 @@ export interface EntryRecord {
   readonly event_class: EventClass;
   readonly state: EntryState;
   readonly timestamp: Date;
-  /** When the contents may be erased, where the entry itself says so. */
+  /** When the contents may be erased, where the entry sets a retention. */
   readonly retain_until?: Date | undefined;
   readonly leaf: Uint8Array;
   /** The personal fields, in canonical form with their salt. The leaf has their digest. */
@@ -103,8 +103,8 @@ export interface EntryRecord {
 }
 
 /**
- * An entry in its place. `personal`, or `leaf` with it, is gone when retention erased it, and the
- * columns that repeated it are empty; the hash never goes.
+ * An entry in its place in the log. Retention erases `personal`, or `personal` and `leaf`, and empties the
+ * columns that repeated them. It never erases the hash.
  */
 export interface StoredEntry extends Omit<EntryRecord, 'leaf' | 'personal'> {
   readonly sequence: number;
@@ -148,12 +148,12 @@ export function entryOf(fields: EntryFields, salt: Uint8Array): EntryRecord {
   };
 }
 
-/** What the leaf says in place of the personal fields. */
+/** The digest that the leaf has in place of the personal fields. */
 export function personalDigest(personal: Uint8Array | string): string {
   return `sha256:${sha256Hex(personal)}`;
 }
 
-/** When an entry that says how long it is kept may be erased. */
+/** When an entry with a retention may be erased. */
 export function retainUntil(fields: {
   timestamp: string;
   retention?: string | undefined;
@@ -169,7 +169,7 @@ export function retainUntil(fields: {
 type PersonalField = (typeof PERSONAL_FIELDS)[number];
 type LeafField = Exclude<keyof EntryFields, PersonalField>;
 
-/** What each of the two texts may say, in the order in which canonical JSON has it. */
+/** The field names of each text, in the order of canonical JSON. */
 const PERSONAL_NAMES = [...PERSONAL_FIELDS, 'salt' as const].sort();
 const LEAF_NAMES = [
   ...[...REQUIRED_FIELDS, ...OPTIONAL_FIELDS].filter(
@@ -180,7 +180,10 @@ const LEAF_NAMES = [
   'v' as const,
 ].sort();
 
-/** Canonical JSON of those members that have a value: no object is made, and nothing is sorted again. */
+/**
+ * Writes the fields that have a value as canonical JSON. The names are sorted already, so it builds no
+ * object and sorts nothing.
+ */
 function textOf<Name extends string>(
   names: readonly Name[],
   fields: { readonly [Field in Name]?: unknown },
@@ -194,7 +197,7 @@ function textOf<Name extends string>(
   return `{${text}}`;
 }
 
-/** What a stored entry says, as it travels. Fields that do not apply, or were erased, are null. */
+/** A stored entry as it travels. Fields that do not apply, or were erased, are null. */
 export function entryView(stored: StoredEntry): AuditEntry {
   const stated: Partial<AuditEntry> = amended(readFields(stored.leaf), readFields(stored.personal));
   const optional: Partial<Record<OptionalField, unknown>> = {};

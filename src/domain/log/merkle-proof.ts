@@ -1,12 +1,12 @@
 /**
- * Proofs over the audit tree, as in RFC 6962 section 2.1: which nodes prove, and whether they do.
+ * Proofs over the audit tree, as in RFC 6962 section 2.1: which nodes form a proof, and whether a proof
+ * holds.
  *
- * The proving half names nodes and never reads them, so that a store can fetch all of a proof in
- * one query. The verifying half takes everything as hostile: whatever it is given, it answers true
- * or false and never throws.
+ * The proving half names nodes and never reads them, so that a store can fetch a whole proof in one query.
+ * The verifying half treats its input as hostile: it returns true or false for any input and never throws.
  *
- * A proof binds a root, not a size: trees of 3 and of 4 leaves reach leaf 0 by the same path. A
- * verifier must therefore take size and root from one signed checkpoint.
+ * A proof binds a root, not a size: trees of 3 and of 4 leaves reach leaf 0 by the same path. A verifier
+ * must therefore take size and root from one signed checkpoint.
  *
  * @module
  */
@@ -52,7 +52,7 @@ export function consistencyNodes(from: number, to: number): NodeId[][] {
   if (!isTreeSize(from) || !isTreeSize(to) || from > to) {
     throw new RangeError(`Cannot prove growth to ${to} leaves: earlier tree has ${from} leaves`);
   }
-  // Every tree extends the empty one: there is nothing to show.
+  // Every tree extends the empty tree, so the proof is empty.
   if (from === 0) return [];
 
   const { reached, siblings } = descend(from - 1, to, ({ end }) => end === from);
@@ -80,8 +80,8 @@ export function verifyInclusion(claim: InclusionClaim | null | undefined): boole
 }
 
 /**
- * Whether the tree of `to` leaves begins with the whole tree of `from` leaves. From 0 it is true of
- * every tree, on an empty proof and the empty root, and so says nothing about `toRoot`.
+ * Whether the tree of `to` leaves begins with the whole tree of `from` leaves. From size 0 this holds for
+ * every tree, with an empty proof and the empty root, and so says nothing about `toRoot`.
  */
 export function verifyConsistency(claim: ConsistencyClaim | null | undefined): boolean {
   if (!claim) return false;
@@ -92,14 +92,14 @@ export function verifyConsistency(claim: ConsistencyClaim | null | undefined): b
   if (from === to) return isProof(proof, 0) && equalBytes(fromRoot, toRoot);
   if (from === 0) return isProof(proof, 0);
 
-  // Climb from the largest subtree that ends where the earlier tree ends: in both trees it is whole.
+  // Climbs from the largest subtree that ends where the earlier tree ends: it is complete in both trees.
   const path = pathOf(from - 1, to).slice(trailingZeros(from));
   const seeded = countOnes(from) === 1;
   if (!isProof(proof, path.length + (seeded ? 0 : 1))) return false;
 
   const [seed, hashes] = seeded ? [fromRoot, proof] : [proof[0] as Hash, proof.slice(1)];
   const steps = stepsOf(path, hashes);
-  // What joins from the right came after the earlier tree.
+  // Nodes that join from the right were added after the earlier tree.
   const earlier = steps.filter(({ side }) => side === 'left');
   return equalBytes(climb(seed, earlier), fromRoot) && equalBytes(climb(seed, steps), toRoot);
 }
@@ -112,7 +112,7 @@ interface Range {
   end: number;
 }
 
-/** Halves the tree towards `leaf` until `isReached`; what it leaves aside is the proof, leaf first. */
+/** Halves the tree towards `leaf` until `isReached`. The halves it does not enter are the proof, leaf first. */
 function descend(leaf: number, size: number, isReached: (range: Range) => boolean) {
   const siblings: Range[] = [];
   let reached: Range = { start: 0, end: size };
@@ -183,7 +183,7 @@ function trailingZeros(value: number): number {
   return peaksOf(value).at(-1)?.level ?? 0;
 }
 
-/** Compares the length first, which bounds the rest; Array.from also shows the holes of an array. */
+/** Checks the length first, which bounds the work. `Array.from` turns the holes of an array into values. */
 function isProof(proof: readonly Hash[], length: number): boolean {
   return Array.isArray(proof) && proof.length === length && Array.from(proof).every(isHash);
 }

@@ -1,12 +1,12 @@
 /**
  * The Merkle tree over audit entries, as in RFC 6962 section 2.1: hashing and growing.
  *
- * Leaves and nodes are hashed under different prefixes, so that no node can be passed off as a
- * leaf. A complete subtree never changes once its last leaf is in; a tree of any size is its peaks,
- * the complete subtrees that cover it from left to right. Where nodes are kept is the store's; what
- * a leaf says is the entry's. Proofs are in `merkle-proof.ts`.
+ * Leaves and nodes are hashed under different prefixes, so that no node can be passed off as a leaf. A
+ * complete subtree never changes after its last leaf is added. A tree of any size is represented by its
+ * peaks: the complete subtrees that cover it from left to right. The store keeps the nodes, `entry.ts`
+ * makes the leaves, and `merkle-proof.ts` makes the proofs.
  *
- * Sizes and indexes go beyond 32 bits, where bit operators would truncate: division only.
+ * Sizes and indexes exceed 32 bits, where bit operators truncate, so this file uses division.
  *
  * @module
  */
@@ -32,12 +32,12 @@ export interface GrownTree {
   nodes: TreeNode[];
 }
 
-/** In leaves. Above it a number no longer stands for one size only. */
+/** In leaves. Above it, one number stands for several sizes. */
 export const TREE_SIZE_MAX = Number.MAX_SAFE_INTEGER;
 
 export const EMPTY_ROOT: Hash = sha256(new Uint8Array());
 
-/** A text is a leaf of its UTF-8. */
+/** A string is hashed as its UTF-8 bytes. */
 export function hashLeaf(data: Uint8Array | string): Hash {
   if (typeof data === 'string') return sha256(`${LEAF_PREFIX_TEXT}${data}`);
   const message = new Uint8Array(1 + data.length);
@@ -55,7 +55,7 @@ export function hashNode(left: Hash, right: Hash): Hash {
   return sha256(nodeMessage);
 }
 
-/** The complete subtrees that cover a tree of `size` leaves, left to right: one a bit of `size`. */
+/** The complete subtrees that cover a tree of `size` leaves, left to right: one for each set bit of `size`. */
 export function peaksOf(size: number): NodeId[] {
   if (!isTreeSize(size)) {
     throw new RangeError(`Cannot find peaks: tree size is ${size}, not 0 to ${TREE_SIZE_MAX}`);
@@ -109,10 +109,10 @@ const NODE_PREFIX = 0x01;
 
 const HASH_BYTES = 32;
 
-/** Filled anew by each call and read before it returns: to make one costs as much as to hash it. */
+/** Overwritten by each call and read before the call returns: allocating one costs as much as hashing it. */
 const nodeMessage = Uint8Array.of(NODE_PREFIX, ...new Uint8Array(2 * HASH_BYTES));
 
-/** Joins the leaf with each peak of its own height, as an odometer carries. */
+/** Joins the new node with each peak of its own height, like the carry of an addition. */
 function appendLeaf(tree: GrownTree, leaf: Hash): void {
   let node: TreeNode = { level: 0, index: tree.size, hash: leaf };
   tree.nodes.push(node);

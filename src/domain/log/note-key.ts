@@ -23,7 +23,7 @@ export interface NoteKey {
   readonly key: Uint8Array;
 }
 
-/** The key under the id that its content gives it. Throws when it cannot be one of its type. */
+/** Builds a key with the id that follows from its content. Throws when the content is no key of its type. */
 export function noteKey(name: string, type: NoteKeyType, key: Uint8Array): NoteKey {
   if (!isKeyName(name))
     throw new RangeError(`Cannot name a key "${name}": a space, "+" or nothing`);
@@ -33,12 +33,12 @@ export function noteKey(name: string, type: NoteKeyType, key: Uint8Array): NoteK
   return { name, type, key, id: keyIdOf(name, type, key) };
 }
 
-/** The key as people pass it on: name, id and content in one word. */
+/** The key in the text form that people exchange: name, id and content in one word. */
 export function vkeyText({ name, id, type, key }: NoteKey): string {
   return `${name}+${toHex(id)}+${toBase64(typed(type, key))}`;
 }
 
-/** Reads a key, or nothing when its form, its type or its id is not right. */
+/** Reads a key. `undefined` when its form, its type or its id is wrong. */
 export function readVkey(text: string): NoteKey | undefined {
   if (text.length > VKEY_LENGTH_MAX) return undefined;
   const [, name = '', hex = '', encoded = ''] = VKEY.exec(text) ?? [];
@@ -54,7 +54,7 @@ export function readVkey(text: string): NoteKey | undefined {
     : undefined;
 }
 
-/** The SPKI of a published P-256 key, or nothing unless both coordinates have 32 bytes. */
+/** The SPKI of a published P-256 key, or `undefined` unless both coordinates have 32 bytes. */
 export function p256Spki({ x, y }: { x: string; y: string }): Uint8Array | undefined {
   const [left, right] = [fromBase64url(x), fromBase64url(y)];
   if (left?.length !== COORDINATE_BYTES || right?.length !== COORDINATE_BYTES) return undefined;
@@ -62,8 +62,8 @@ export function p256Spki({ x, y }: { x: string; y: string }): Uint8Array | undef
 }
 
 /**
- * The 64 bytes (r, s) that web cryptography verifies, of the DER form that notes carry. Nothing
- * unless it is the one DER form: minimal integers, no byte left over.
+ * Converts the DER signature of a note into the 64 bytes (r, s) that web cryptography verifies. `undefined`
+ * unless it is the unique DER form: minimal integers, no extra byte.
  */
 export function rawEcdsa(der: Uint8Array): Uint8Array | undefined {
   if (der[0] !== DER_SEQUENCE || der[1] !== der.length - 2) return undefined;
@@ -73,7 +73,7 @@ export function rawEcdsa(der: Uint8Array): Uint8Array | undefined {
   return Uint8Array.of(...r.value, ...s.value);
 }
 
-/** No space of any kind, no "+", not empty: the parts of a vkey and of a line stay apart. */
+/** Not empty, without white space and "+", so that the parts of a vkey and of a line stay apart. */
 export function isKeyName(name: string): boolean {
   return KEY_NAME.test(name) && name.length <= KEY_NAME_LENGTH_MAX;
 }

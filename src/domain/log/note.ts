@@ -1,10 +1,9 @@
 /**
  * Signed notes, as in C2SP signed-note and tlog-checkpoint: the text form of a tree head.
  *
- * Bytes only: what is written, what a signature covers, which keys a note claims to be signed by.
- * Nothing is signed and no signature is checked here, so that the same module serves a service, a
- * witness and a browser, each with its own cryptography. What is read is taken as hostile: a text of
- * another form gives `undefined`, never a guess.
+ * Bytes only: how a note is written and read, which bytes a signature covers, and which keys a note names.
+ * This module neither signs nor verifies, so that a service, a witness and a browser can each use it with
+ * their own cryptography. It treats its input as hostile: a text of another form gives `undefined`.
  *
  * @module
  */
@@ -14,10 +13,10 @@ import { equalBytes } from '../wire/hash.ts';
 import { type Hash, isTreeSize } from './merkle.ts';
 import { isKeyName, KEY_ID_BYTES, type NoteKey } from './note-key.ts';
 
-/** The specification lets a reader refuse more, and no honest note comes near. */
+/** The specification lets a reader refuse longer notes. Real notes are far shorter. */
 export const NOTE_BYTES_MAX = 16 * 1024;
 
-/** The specification asks for 16 at least. A quorum of witnesses is a few dozen at most. */
+/** The specification requires at least 16. A quorum of witnesses is a few dozen at most. */
 export const NOTE_SIGNATURES_MAX = 64;
 
 /** A tree head. The origin names the log, so that heads of two logs are never compared. */
@@ -34,7 +33,7 @@ export interface NoteSignature {
 }
 
 export interface Note {
-  /** What the signatures cover, with its last line break. */
+  /** The text that the signatures cover, including its last line break. */
   readonly text: string;
   readonly signatures: readonly NoteSignature[];
 }
@@ -44,11 +43,11 @@ export interface NoteClaim {
   readonly key: NoteKey;
   readonly message: Uint8Array;
   readonly signature: Uint8Array;
-  /** In seconds since 1970: when a witness says that it saw the tree. */
+  /** In seconds since 1970: when a witness states that it saw the tree. */
   readonly time?: number | undefined;
 }
 
-/** The three lines of a head. Throws when one cannot be written: no such head was ever read. */
+/** The three lines of a head. Throws on values that a head cannot have. */
 export function headText({ origin, size, root }: NoteHead): string {
   if (!isKeyName(origin)) throw new RangeError(`Cannot write a tree head of "${origin}": no name`);
   if (!isTreeSize(size)) throw new RangeError(`Cannot write a tree head: size is ${size}`);
@@ -59,9 +58,9 @@ export function headText({ origin, size, root }: NoteHead): string {
 }
 
 /**
- * Reads the head that a text begins with. C2SP tlog-checkpoint lets a log add extension lines below
- * it: opaque, not empty, and covered by every signature because signatures cover the whole text.
- * They say nothing about the tree, so they are not part of the head.
+ * Reads the head at the beginning of a text. C2SP tlog-checkpoint lets a log add extension lines below it.
+ * They are opaque and not empty, and the signatures cover them with the rest of the text. They do not
+ * describe the tree, so they are not part of the head.
  */
 export function readHeadText(text: string): NoteHead | undefined {
   if (text.length > NOTE_BYTES_MAX || !text.endsWith('\n')) return undefined;
@@ -79,7 +78,7 @@ export function writeNote({ text, signatures }: Note): string {
   return `${text}\n${signatures.map(signatureLine).join('')}`;
 }
 
-/** A line of a note, with its line break: how a witness answers, and what is added to a note. */
+/** One signature line with its line break, as a witness sends it and as a note contains it. */
 export function signatureLine({ name, keyId, signature }: NoteSignature): string {
   const blob = new Uint8Array(keyId.length + signature.length);
   blob.set(keyId);
@@ -87,9 +86,12 @@ export function signatureLine({ name, keyId, signature }: NoteSignature): string
   return `— ${name} ${toBase64(blob)}\n`;
 }
 
-/** Reads a note of any text. It must have a signature; whose, and whether it holds, comes later. */
+/**
+ * Reads a note of any text. It must have a signature. Whose signature it is, and whether it verifies, is
+ * checked later.
+ */
 export function readNote(note: string): Note | undefined {
-  // A character takes a byte at least, so this bounds the work before the bytes are counted.
+  // A character takes at least one byte, so this bounds the work before the bytes are counted.
   if (note.length > NOTE_BYTES_MAX) return undefined;
   if (new TextEncoder().encode(note).length > NOTE_BYTES_MAX) return undefined;
   const split = note.lastIndexOf('\n\n');
@@ -100,7 +102,7 @@ export function readNote(note: string): Note | undefined {
   return { text: note.slice(0, split + 1), signatures };
 }
 
-/** Reads signature lines alone, as a witness answers them. */
+/** Reads signature lines without a note, as a witness sends them. */
 export function readSignatureLines(lines: string): NoteSignature[] | undefined {
   if (lines.length > NOTE_BYTES_MAX) return undefined;
   const [last, ...reversed] = lines.split('\n').reverse();
@@ -111,9 +113,9 @@ export function readSignatureLines(lines: string): NoteSignature[] | undefined {
 }
 
 /**
- * What a note says about the keys given. Signatures of other keys are passed over, as the
- * specification asks. A caller must verify every claim, and refuse the note if one does not hold;
- * `undefined` when a known key's signature has not even the form of one.
+ * The signatures of the given keys, as claims to verify. Signatures of other keys are skipped, as the
+ * specification requires. The caller must verify every claim, and refuse the note if one does not hold.
+ * `undefined` when a signature of a given key is malformed.
  */
 export function noteClaims(note: Note, keys: readonly NoteKey[]): NoteClaim[] | undefined {
   const claims: NoteClaim[] = [];

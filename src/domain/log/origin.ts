@@ -1,11 +1,10 @@
 /**
  * Origins: where one log ends and the next begins in the same store.
  *
- * A store holds one log, until an operator accepts that signed entries are lost. Then a new log begins,
- * with a tree and an id of its own. Places of entries and numbers of checkpoints go on at the next
- * multiple of `ORIGIN_SPAN`, so that no place and no number is given twice, and arithmetic alone tells
- * to which log either belongs. A subtree is named by its level and the places it covers, so that nodes
- * of two trees never collide either.
+ * A store holds one log until an operator accepts that signed entries are lost. Then a new log begins, with
+ * a tree and an id of its own. Places of entries and numbers of checkpoints continue at the next multiple
+ * of `ORIGIN_SPAN`, so that none is used twice and arithmetic alone shows to which log each belongs. A
+ * subtree is named by its level and the places it covers, so that nodes of two trees never collide.
  *
  * @module
  */
@@ -15,10 +14,10 @@ import { isObject } from '../wire/json.ts';
 import { rootText } from './checkpoint.ts';
 import type { Hash, NodeId } from './merkle.ts';
 
-/** Places of one log. A trillion entries do not fit into any store that we support. */
+/** Places of one log. No store that we support holds a trillion entries. */
 export const ORIGIN_SPAN = 2 ** 40;
 
-/** Logs of one store: their places stay exact numbers of at most 15 digits. */
+/** Logs of one store. The bound keeps places exact numbers of at most 15 digits. */
 export const ORIGINS_MAX = 512;
 
 /** One log of a store. */
@@ -28,7 +27,7 @@ export interface Origin {
   readonly first: number;
 }
 
-/** The first place of the log that has this place, or this number of a checkpoint. */
+/** The first place of the log to which this place, or this checkpoint number, belongs. */
 export function firstPlaceOf(place: number): number {
   return place - leafIndexOf(place);
 }
@@ -38,19 +37,19 @@ export function leafIndexOf(place: number): number {
   return place % ORIGIN_SPAN;
 }
 
-/** The first place of the log that begins after one, where numbers up to `signed` are given. */
+/** The first place of the log after the one at `first`, where checkpoint numbers up to `signed` are used. */
 export function nextPlaceAfter(first: number, signed: number): number {
   return firstPlaceOf(Math.max(first, signed)) + ORIGIN_SPAN;
 }
 
-/** What the MAC of a row says of the log that the row was kept under. Before there were several it said nothing. */
+/** The log label in the MAC of a row. Empty for the first log: its rows may be older than the label. */
 export function rowLabelOf({ logId, first }: Origin): string {
   return first === 0 ? '' : logId;
 }
 
 /**
- * The id of the log that begins after this one, the same for every copy of the store: two copies of one log
- * never have a successor each, since one who saw the first sees that the second is another history.
+ * The id of the log that follows this one, equal in every copy of the store. Two copies therefore cannot
+ * each begin a successor unnoticed: an observer of the first recognises the second as a different history.
  */
 export function successorOf(logId: string): string {
   const hex = toHex(sha256(utf8(`writ successor of log\n${logId}`)));
@@ -58,30 +57,30 @@ export function successorOf(logId: string): string {
   return [...parts, hex.slice(20, 32)].join('-');
 }
 
-/** How a store names a node of the tree that begins at `first`. */
+/** The id that a store uses for a node of the tree that begins at `first`. */
 export function nodeFrom(first: number, { level, index }: NodeId): NodeId {
   return { level, index: index + first / 2 ** level };
 }
 
-/** What the first entry of a later log says in its detail. */
+/** The detail of the first entry of a later log. */
 export interface BreakDetail {
   readonly verb: 'recover';
   readonly accepted: 'loss';
   readonly log_id: string;
   readonly ended_log_id: string;
-  /** The head that was signed and is lost, as far as it is known. */
+  /** The signed head that is lost, as far as it is known. */
   readonly lost: object;
-  /** The head at which the log before ended. */
+  /** The head at which the previous log ended. */
   readonly surviving: { readonly entry_count: number; readonly merkle_root: string };
 }
 
-/** The tree at which the log before ended. */
+/** The tree at which the previous log ended. */
 export interface EndedTree {
   readonly size: number;
   readonly root: Hash;
 }
 
-/** What is wrong with the first entry of a log: it names the head at which the log before ended. */
+/** Checks that the first entry of a log names the head at which the previous log ended. */
 export function breakFault(detail: unknown, ended: EndedTree): string | undefined {
   if (!isObject(detail) || detail.verb !== 'recover' || !isObject(detail.surviving)) {
     return 'it begins a log and does not name the heads of the one before';
@@ -91,7 +90,7 @@ export function breakFault(detail: unknown, ended: EndedTree): string | undefine
   return `it says that ${entry_count} entries survived with ${merkle_root}, the log before has ${ended.size} with ${rootText(ended.root)}`;
 }
 
-/** What the first entry of a log tells of the loss before it. */
+/** Describes the loss that the first entry of a log records. */
 export function lossText(detail: unknown): string {
   const lost = isObject(detail) && isObject(detail.lost) ? detail.lost : {};
   const count =

@@ -1,11 +1,11 @@
 /**
- * Successor statements: what an old key says of the one that follows it.
+ * Successor statements: an old key names the key that follows it.
  *
- * Whoever pinned the old key can go on from there without believing the service about itself. A
- * statement is a compact JWS of a type of its own. Both public keys stand in it, so that it verifies
- * after the old key has left the published set; no time does, because none would be evidence. It
- * speaks of one use: a token key names a token key and a log key a log key. Bytes only: who is
- * followed is decided in `verify`, who signs in `keyring`.
+ * A verifier that pinned the old key can follow the statements without trusting the service's claims about
+ * itself. A statement is a compact JWS of its own type. It contains both public keys, so that it verifies
+ * after the old key has left the published set. It contains no time, because a time would prove nothing. It
+ * applies to one use: a token key names a token key and a log key names a log key. Bytes only: `verify`
+ * decides which keys to follow, and `keyring` signs.
  *
  * @module
  */
@@ -17,17 +17,17 @@ import { isObject } from '../wire/json.ts';
 import { readClaims, readCompact, type SignedText, TYPS } from '../wire/jws.ts';
 import { p256Spki } from './note-key.ts';
 
-/** Keys of other kinds are not published, so nobody pins them. */
+/** Keys of other kinds are not published, so verifiers cannot pin them. */
 export const SUCCESSOR_USES = ['token', 'log'] as const;
 export type SuccessorUse = (typeof SUCCESSOR_USES)[number];
 
 /**
- * Statements of one use that are published, and the longest chain that is followed: with a rotation
- * every quarter 16 years. A pin that is older has to be renewed by another way.
+ * Statements that are published for one use, and the longest chain that is followed: 16 years with a
+ * rotation every quarter. A verifier with an older pin must renew it in another way.
  */
 export const SUCCESSORS_MAX = 64;
 
-/** A public key on P-256, as far as it matters. */
+/** The coordinates of a public key on P-256. */
 export interface Point {
   readonly x: string;
   readonly y: string;
@@ -36,7 +36,7 @@ export interface Point {
 /** A statement of the right form. Nothing in it is true until its signature has been verified. */
 export interface SuccessorText extends SignedText {
   readonly use: SuccessorUse;
-  /** The key that must have signed, whose name is `kid`. */
+  /** The key that must have signed; `kid` is its name. */
   readonly spki: Uint8Array;
   readonly successorKid: string;
 }
@@ -46,14 +46,14 @@ export function successorPayload(use: SuccessorUse, key: Point, successor: Point
   return new TextEncoder().encode(canonicalJson({ use, key: from, successor: to }));
 }
 
-/** Reads a statement, or nothing unless it has exactly the form that is written here. */
+/** Reads a statement, or `undefined` unless it has exactly the form that `successorPayload` writes. */
 export function readSuccessor(text: string): SuccessorText | undefined {
   const read = readCompact(text, TYPS.successor);
   const claims = read && readClaims(read.payload);
   if (!read || !isObject(claims)) return undefined;
   const { use, key, successor } = claims;
   if (!isUse(use) || !isPoint(key) || !isPoint(successor)) return undefined;
-  // One statement has one spelling, and no member that this version would pass over.
+  // Refuses a second spelling, and any member that this version would ignore.
   if (toBase64url(successorPayload(use, key, successor)) !== toBase64url(read.payload)) {
     return undefined;
   }
@@ -64,7 +64,7 @@ export function readSuccessor(text: string): SuccessorText | undefined {
   return { ...read, use, spki, successorKid };
 }
 
-/** RFC 7638: the digest of the required members in their one order, so equal keys have one name. */
+/** RFC 7638: the digest of the required members in their fixed order, so equal keys have equal names. */
 export function thumbprintOf({ x, y }: Point): string {
   const members = JSON.stringify({ crv: 'P-256', kty: 'EC', x, y });
   return toBase64url(sha256(new TextEncoder().encode(members)));

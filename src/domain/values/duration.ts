@@ -1,14 +1,13 @@
 /**
  * Durations: how long something lasts, in whole milliseconds.
  *
- * Reads ISO 8601 (`PT15M`, `P1DT12H`, `P2W`, `PT0.5S`) and the short forms people type (`24h`,
- * `500ms`). Refuses years and months, which have no fixed length: nobody's month is read as a
- * minute. Knows no clock and no calendar; a day is 24 hours.
+ * Reads ISO 8601 (`PT15M`, `P1DT12H`, `P2W`, `PT0.5S`) and the short forms people type (`24h`, `500ms`).
+ * Refuses years and months, which have no fixed length. Knows no clock and no calendar; a day is 24 hours.
  *
  * @module
  */
 
-/** Milliseconds, or undefined when the text is no duration. Zero is one: callers bound it. */
+/** Milliseconds, or `undefined` when the text is no duration. Zero is a duration: callers check bounds. */
 export function parseDuration(text: string): number | undefined {
   if (text.length > DURATION_LENGTH_MAX) return undefined;
   const short = SHORT.exec(text);

@@ -1,5 +1,5 @@
 /**
- * Hosts: what a name or an address says about where it leads, without asking anybody.
+ * Hosts: whether a name or an address leads to this machine, without a lookup.
  *
  * @module
  */
@@ -9,18 +9,18 @@ export function bareHost(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '');
 }
 
-/** Only this machine can reach it. */
+/** True when only this machine can reach the host. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
 }
 
-/** Where a service says that it is reached: the address it listens on, and the one it publishes. */
+/** How a service is reached: the address it listens on, and the one it publishes. */
 export interface Reached {
   readonly host: string;
   readonly public_url?: string | undefined;
 }
 
-/** The first name under which other machines reach the service; nothing where only this one does. */
+/** The first name under which other machines reach the service; `undefined` when only this machine does. */
 export function openHost({ host, public_url }: Reached): string | undefined {
   const reached = [host, ...(public_url ? [bareHost(new URL(public_url))] : [])];
   return reached.find((name) => !isLoopback(name));

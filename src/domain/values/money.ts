@@ -1,11 +1,11 @@
 /**
  * Money: amounts travel as JSON numbers and are counted as whole minor units in a bigint.
  *
- * An amount is the shortest decimal form of its double, read digit by digit; nothing is multiplied,
- * so nothing is rounded. Knows no rates and adds no amounts of different currencies.
+ * An amount is the shortest decimal form of its double, read digit by digit. Nothing is multiplied, so
+ * nothing is rounded. Knows no exchange rates and adds no amounts of different currencies.
  *
- * Invariant: reading what was written gives the same minor units, for every amount up to the
- * largest of its currency.
+ * Invariant: reading what was written gives the same minor units, for every amount up to the largest of its
+ * currency.
  *
  * @module
  */
@@ -24,7 +24,7 @@ export function amountFault(amount: unknown, currency: unknown): string | undefi
   return typeof reading === 'string' ? reading : undefined;
 }
 
-/** The number to put on the wire. Throws on what `toMinor` could not have read back. */
+/** The number for the wire. Throws on an amount that `toMinor` could not read back. */
 export function fromMinor(minor: bigint, currency: string): number {
   if (minor < 0n || minor > minorMax(currency)) {
     const text = formatMinor(minor, currency);
@@ -34,12 +34,12 @@ export function fromMinor(minor: bigint, currency: string): number {
   return Number(minor) / 10 ** knownExponent(currency);
 }
 
-/** Whether `fromMinor` can write it. What it cannot write was never read from an amount. */
+/** Whether `fromMinor` can write the amount. Every amount that `toMinor` returns can be written. */
 export function isWritable(minor: bigint, currency: string): boolean {
   return isCurrency(currency) && minor >= 0n && minor <= minorMax(currency);
 }
 
-/** The amount for people, also where it, or its currency, cannot be: of a row that was edited. */
+/** The amount for people. Also formats an edited row whose amount or currency is impossible. */
 export function shownMinor(minor: bigint, currency: string): string {
   if (!isCurrency(currency)) return `${minor} of ${shown(currency)}`;
   return `${formatMinor(minor, currency)} ${currency}`;
@@ -116,7 +116,7 @@ function knownExponent(currency: string): number {
   return exponent;
 }
 
-/** Quotes what a caller sent without repeating more of it than a currency code could be. */
+/** Quotes a value for a message without repeating a long text. */
 function shown(value: unknown): string {
   if (typeof value === 'number') return Object.is(value, -0) ? '-0' : String(value);
   if (typeof value !== 'string') return `a value of type ${typeof value}`;

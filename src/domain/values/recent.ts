@@ -1,8 +1,8 @@
 /**
- * A map that forgets what was not used lately, so that it stays within a bound.
+ * A bounded map that forgets keys that were not used recently.
  *
- * It has two halves. What is used stands in the newer one; when that is full it becomes the older, and
- * what the older had is forgotten. So to use a key again costs no more than to look it up.
+ * It has two halves. Keys in use are in the newer half. When that is full it becomes the older half, and
+ * the previous older half is dropped. Using a key again therefore costs no more than a lookup.
  *
  * @module
  */
@@ -12,7 +12,7 @@ export interface Recent<Key, Value> {
   set(key: Key, value: Value): void;
 }
 
-/** Keeps at most `max` keys, or keys of that weight together, and at least the last half as many. */
+/** Keeps at most `max` keys, or keys of that total weight, and at least the most recent half of that. */
 export function createRecent<Key, Value>(
   max: number,
   weightOf: (key: Key) => number = () => 1,

@@ -1,13 +1,13 @@
 /**
- * Semantic versions: order, and whether a version lies in a range that a caller was built for.
+ * Semantic versions: their order, and whether a version lies in the range that a caller was built for.
  *
- * Ranges are the common subset: `1.2.3`, `^1.2.3`, `~1.2`, `>=1.2 <2`, `1.x`, `*`, joined by `||`.
- * What cannot be read admits nothing, so a caller with a strange range is told that it does not fit.
+ * Ranges are the common subset: `1.2.3`, `^1.2.3`, `~1.2`, `>=1.2 <2`, `1.x`, `*`, joined by `||`. A range
+ * that cannot be read admits no version.
  *
  * @module
  */
 
-/** Enough for any range a person writes; a longer one is not read. */
+/** Characters. Longer than any range a person writes; a longer text is not read. */
 const RANGE_LENGTH_MAX = 256;
 
 interface Version {
@@ -20,7 +20,7 @@ export function satisfies(version: string, range: string): boolean {
   if (!parsed || range.length > RANGE_LENGTH_MAX) return false;
   if (range.trim() === '') return admitsAll(['*'], parsed);
   return range.split('||').some((part) => {
-    // A sign may stand apart from its version.
+    // A space may separate an operator from its version.
     const words = part
       .replaceAll(/([\^~<>=])\s+/g, '$1')
       .trim()
@@ -32,7 +32,7 @@ export function satisfies(version: string, range: string): boolean {
 function admitsAll(words: readonly string[], version: Version): boolean {
   const wanted = words.map(parseWord);
   if (!wanted.every((word) => word !== undefined)) return false;
-  // A prerelease is a promise of nothing: only a range that names one of the same version admits it.
+  // A prerelease is admitted only by a range that names a prerelease of the same version.
   const named = wanted.some((word) => word.prerelease && sameNumbers(word, version));
   if (version.prerelease && !named) return false;
   return wanted.every((word) => admits(word, version));

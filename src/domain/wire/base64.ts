@@ -1,9 +1,9 @@
 /**
- * Base64 and base64url (RFC 4648 sections 4 and 5), strictly: one spelling for one value.
+ * Base64 and base64url (RFC 4648 sections 4 and 5), read strictly: each value has exactly one text.
  *
- * Platforms accept spaces, missing padding and unused bits. A text that is signed or compared must
- * not have twins, so what is not spelt as we would spell it is refused. Written out, because what
- * browsers and Node share would have to spell every value again to find its twins.
+ * Platform decoders accept spaces, missing padding and unused bits. A text that is signed or compared must
+ * be unique, so every other spelling is refused. Implemented here because the functions that browsers and
+ * Node share would have to encode every value again to detect other spellings.
  *
  * @module
  */
@@ -13,7 +13,7 @@ export function toBase64(bytes: Uint8Array): string {
   return text.padEnd(Math.ceil(text.length / 4) * 4, '=');
 }
 
-/** The bytes, or `undefined` unless `text` is their one spelling. */
+/** The bytes, or `undefined` unless `text` is their only spelling. */
 export function fromBase64(text: string): Uint8Array | undefined {
   if (text.length % 4 !== 0) return undefined;
   return decode(text.replace(PADDING, ''), STANDARD_VALUES);
@@ -49,12 +49,12 @@ function valuesOf(alphabet: string): readonly (number | undefined)[] {
   return values;
 }
 
-/** Written as bytes first: adding letter after letter to a text takes ten times as long. */
+/** Writes bytes first: appending letters to a string takes ten times as long. */
 function encode(bytes: Uint8Array, alphabet: Uint8Array): string {
   const letters = new Uint8Array(Math.ceil((bytes.length * 4) / 3));
   let at = 0;
   for (let i = 0; i < bytes.length; i += 3) {
-    // What is missing of the last three bytes is zero, and its letters fall off the end.
+    // Missing bytes of the last group count as zero. Their letters fall past the end of the array.
     const three = ((bytes[i] as number) << 16) | ((bytes[i + 1] ?? 0) << 8) | (bytes[i + 2] ?? 0);
     letters[at] = alphabet[three >> 18] as number;
     letters[at + 1] = alphabet[(three >> 12) & 63] as number;

@@ -1,10 +1,10 @@
 /**
- * Canonical JSON (RFC 8785): the one form of a value that is hashed and signed.
+ * Canonical JSON (RFC 8785): the single form of a value that is hashed and signed.
  *
- * Knows nothing about what the value means. Everything given to it was made or read by us, so a
- * value that JSON cannot hold is a defect and throws; nothing is dropped or replaced on the way,
- * because a digest over less than the value would bless what it does not cover. Numbers and strings
- * are written by `JSON.stringify`, whose form of a double and of a well-formed string is the RFC's.
+ * Knows nothing about what the value means. This service made or read every value that comes here, so a
+ * value that JSON cannot hold is a defect and throws. Nothing is dropped or replaced, because a digest must
+ * cover the whole value. Numbers and strings are written by `JSON.stringify`, whose form of a double and of
+ * a well-formed string is the RFC's.
  *
  * @module
  */
@@ -13,9 +13,8 @@ import { sha256Hex } from './hash.ts';
 import { isWellFormed } from './json.ts';
 
 /**
- * Levels of nesting. A request body has at most 32; a record that wraps one in ours still fits.
- * The writer recurses, so without a bound a deep value would overflow the stack. A cycle shows as
- * depth.
+ * Levels of nesting. A request body has at most 32, and a record that wraps one still fits. The writer
+ * recurses, so the bound prevents a stack overflow. A cycle also exceeds it.
  */
 export const CANONICAL_DEPTH_MAX = 64;
 
@@ -24,7 +23,7 @@ export function canonicalJson(value: unknown): string {
   return textOf(value, 0);
 }
 
-/** The canonical text of an object, from the canonical texts of its members. No name may stand twice. */
+/** The canonical text of an object, from the canonical texts of its members. No name may repeat. */
 export function canonicalRecord(members: Iterable<readonly [name: string, text: string]>): string {
   const texts = new Map(members);
   const names = [...texts.keys()].sort();
@@ -36,7 +35,7 @@ export function digestOf(value: unknown): string {
   return textDigest(canonicalJson(value));
 }
 
-/** The digest of a value whose canonical text is at hand. */
+/** The digest of a value, from its canonical text. */
 export function textDigest(canonical: string): string {
   return `sha256:${sha256Hex(canonical)}`;
 }
@@ -66,7 +65,7 @@ function compound(value: object, depth: number): string {
   throw unfit('an object is neither plain nor an array');
 }
 
-/** By index: `map` and `join` would leave out a hole, which has to be refused. */
+/** Reads by index: `map` and `join` skip a hole, which must be refused. */
 function list(value: readonly unknown[], depth: number): string {
   let text = '';
   for (let i = 0; i < value.length; i++) {
@@ -84,7 +83,7 @@ function record(value: Readonly<Record<string, unknown>>, depth: number): string
   return `{${text}}`;
 }
 
-/** Nothing in it that would be escaped: it is its own form. */
+/** Text in which JSON escapes nothing. */
 const PLAIN = /^[ !#-[\]-~]*$/;
 
 function quoted(text: string, what: string): string {

@@ -1,10 +1,10 @@
 /**
- * Foreign values: what code that is not ours returns, throws or hands over.
+ * Foreign values: what code outside this service returns, throws or passes in.
  *
- * Such a value may be a Proxy, have getters that throw or answer differently each time, or be endless.
- * Each is read once, into a plain copy that every reader and every store takes: bounded in bytes,
- * depth and keys, without U+0000 and without half characters. Nothing here throws, whatever the value
- * does, and nothing of what it threw is repeated.
+ * Such a value may be a Proxy, have getters that throw or answer differently each time, or be endless. Each
+ * is read once, into a plain copy that every reader and every store accepts: bounded in bytes, depth and
+ * keys, without U+0000 and without lone surrogates. These functions never throw, whatever the value does,
+ * and never repeat what it threw.
  *
  * @module
  */
@@ -16,14 +16,14 @@ export type ForeignReading<Value = unknown> =
   | { readonly value: Value }
   | { readonly fault: string };
 
-/** Reads a value as JSON would be written and read again. A fault ends a sentence. */
+/** Copies a value as if JSON wrote it and read it again. A fault is the end of a sentence. */
 export function readForeign(value: unknown, limits: JsonLimits): ForeignReading {
   const copying: Copying = { limits, bytes: 0, keys: 0, fault: 'it throws when it is read' };
   try {
     const copy = copied(copying, value, '', 0);
     return copy === ABSENT ? { fault: 'expected a value that JSON has' } : { value: copy };
   } catch {
-    // Either ours, and then the fault says why; or the value's own, of which nothing is looked at.
+    // Either `stop` threw and set the fault, or the value threw. The error of a value is not inspected.
     return { fault: copying.fault };
   }
 }
@@ -34,7 +34,7 @@ export function readForeignObject(value: unknown, limits: JsonLimits): ForeignRe
   return isObject(reading.value) ? { value: reading.value } : { fault: 'expected an object' };
 }
 
-/** A member of a foreign value; `undefined` where it cannot be read. Read it once and keep it. */
+/** A member of a foreign value; `undefined` where it cannot be read. Read it once and keep the result. */
 export function foreignMember(value: unknown, name: string): unknown {
   if (typeof value !== 'function' && (typeof value !== 'object' || value === null)) {
     return undefined;
@@ -46,7 +46,7 @@ export function foreignMember(value: unknown, name: string): unknown {
   }
 }
 
-/** Words for people: cut to a number of UTF-16 units, with what no reader takes replaced. */
+/** Text for people: cut to a number of UTF-16 units, with unreadable characters replaced. */
 export function foreignText(value: unknown, lengthMax: number): string {
   // Not `String(value)`: that would run the value's own code.
   if (typeof value !== 'string') return UNREADABLE;
@@ -76,7 +76,7 @@ export function foreignTime(value: unknown): number | undefined {
   }
 }
 
-/** Whether a value is an error, also of a Proxy that does not want to be asked. */
+/** Whether a value is an error. Safe for a Proxy that throws when it is tested. */
 export function isForeignError(value: unknown): value is Error {
   try {
     return value instanceof Error;
@@ -85,13 +85,13 @@ export function isForeignError(value: unknown): value is Error {
   }
 }
 
-/** Stands for words that cannot be read. */
+/** Replaces text that cannot be read. */
 const UNREADABLE = '[unreadable]';
 
-/** U+0000, and halves of a pair without the other. */
+/** U+0000 and lone surrogates. */
 const UNREADABLE_UNITS = /\0|\p{Surrogate}/gu;
 
-/** What JSON leaves out of an object and writes as null in a list. */
+/** A value that JSON omits from an object and writes as null in a list. */
 const ABSENT = Symbol('absent');
 
 interface Copying {
@@ -124,7 +124,7 @@ function copied(copying: Copying, given: unknown, key: string, depth: number): u
   }
 }
 
-/** What JSON writes in place of a value: what its `toJSON` returns, or what a wrapper holds. */
+/** The value that JSON writes instead: the result of `toJSON`, or the content of a wrapper object. */
 function written(given: unknown, key: string): unknown {
   if (typeof given !== 'bigint' && (typeof given !== 'object' || given === null)) return given;
   const { toJSON } = given as { toJSON?: unknown };
@@ -163,7 +163,7 @@ function copiedList(copying: Copying, value: readonly unknown[], depth: number):
   for (let place = 0; place < length; place++) {
     if (place > 0) take(copying, 1);
     const item = copied(copying, value[place], String(place), depth + 1);
-    // Counted also when it is nothing, so that a list of nothing ends too.
+    // An absent item costs bytes too, so that an endless list of them reaches the limit.
     if (item === ABSENT) take(copying, 4);
     copy.push(item === ABSENT ? null : item);
   }
@@ -192,7 +192,7 @@ function copiedObject(
   return copy;
 }
 
-/** Nothing in it that is escaped or takes more than one byte. */
+/** Text that JSON does not escape, with one byte for each character. */
 const PLAIN = /^[ !#-[\]-~]*$/;
 
 const encoder = new TextEncoder();

@@ -1,8 +1,8 @@
 /**
  * Bytes and their digests: SHA-256, lowercase hex, equality.
  *
- * The one place that names `#sha256`, so nothing else knows which implementation runs. Hex is
- * strict: one spelling for one value, because digests are compared as text on the wire.
+ * Only this file names `#sha256`, so no other file knows which implementation runs. Hex is strict, with one
+ * spelling for each value, because digests are compared as text on the wire.
  *
  * @module
  */
@@ -11,7 +11,7 @@ export { sha256, sha256Hex, utf8 } from '#sha256';
 
 export function toHex(bytes: Uint8Array): string {
   let hex = '';
-  // Every id, digest and salt of a request passes here: a table, and no iterator.
+  // Every id, digest and salt of a request passes here, so it uses a table and no iterator.
   for (let i = 0; i < bytes.length; i++) hex += HEX_OF_BYTE[bytes[i] as number];
   return hex;
 }

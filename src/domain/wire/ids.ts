@@ -1,9 +1,9 @@
 /**
- * Ids: how they look, and a type for each so that one cannot be passed for another.
+ * Ids: their forms, and a type for each so that one cannot be passed for another.
  *
- * Random bytes are a parameter: where they come from is not known here. All ids but two carry 128
- * random bits and cannot be guessed. An invocation id keeps the specified 48 bits, and it and an
- * entry's id begin with their time: they name something and are never a secret and never authority.
+ * The caller supplies the random bytes. All ids but two carry 128 random bits and cannot be guessed. An
+ * invocation id has the specified 48 bits, and invocation ids and entry ids begin with their time: they are
+ * names, never secrets and never authority.
  *
  * @module
  */
@@ -21,7 +21,7 @@ export type InvocationId = Id<'invocation'>;
 export type BindingId = Id<'binding'>;
 export type EntryId = Id<'entry'>;
 
-/** Which prefix makes which id. */
+/** The id type of each prefix. */
 export interface IdKinds {
   tok_: TokenId;
   apr_: ApprovalRequestId;
@@ -54,7 +54,7 @@ export const ID_BYTES = {
   ent_: 16,
 } as const satisfies Record<IdPrefix, number>;
 
-/** Makes an id of exactly the bytes given: fewer would be guessable, so they are a defect. */
+/** Makes an id of exactly the required number of bytes. Fewer would be guessable, so they are a defect. */
 export function idOf<Prefix extends IdPrefix>(prefix: Prefix, bytes: Uint8Array): IdKinds[Prefix] {
   if (bytes.length !== ID_BYTES[prefix]) {
     throw new RangeError(
@@ -64,7 +64,7 @@ export function idOf<Prefix extends IdPrefix>(prefix: Prefix, bytes: Uint8Array)
   return `${prefix}${toHex(bytes)}` as IdKinds[Prefix];
 }
 
-/** True for the form of this kind of id; whether such an id exists is the store's to say. */
+/** True for the form of this kind of id. The store knows whether such an id exists. */
 export function isId<Prefix extends IdPrefix>(
   prefix: Prefix,
   text: unknown,

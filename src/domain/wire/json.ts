@@ -1,12 +1,12 @@
 /**
  * Strict JSON: decides whether a text may be read at all, before anything is built from it.
  *
- * One linear scan checks the whole grammar of RFC 8259 and our bounds, and only then is the text
- * handed to `JSON.parse`. It never recurses, so nesting cannot exhaust the stack. Knows nothing
- * about what the text should contain: schemas decide that afterwards.
+ * One linear scan checks the whole grammar of RFC 8259 and our bounds. Only then does `JSON.parse` get the
+ * text. The scan never recurses, so nesting cannot exhaust the stack. Knows nothing about what the text
+ * should contain: schemas decide that afterwards.
  *
- * Invariant: a text that is accepted means the same to every reader. No key appears twice, no number
- * changes when it becomes a double, no string is cut or replaced by a store or an encoder.
+ * Invariant: an accepted text means the same to every reader. No key repeats, no number changes when it
+ * becomes a double, and no store or encoder cuts or replaces a string.
  *
  * @module
  */
@@ -37,7 +37,7 @@ export function copyOf<Value>(value: Value): Value {
   if (!isObject(value)) return value;
   const copy: Record<string, unknown> = {};
   for (const key of Object.keys(value)) {
-    // Assigned, this name would not become a member.
+    // Assigning `__proto__` would set the prototype instead of a member.
     if (key === '__proto__') return structuredClone(value);
     copy[key] = copyOf(value[key]);
   }
@@ -49,7 +49,7 @@ export function isWellFormed(text: string): boolean {
   return (text as WellFormedText).isWellFormed();
 }
 
-/** In every Node and browser we run on, and a year ahead of the library we compile against. */
+/** Every Node and browser that we support has it; the library types that we compile against do not. */
 type WellFormedText = string & { isWellFormed(): boolean };
 
 export type JsonReading = { readonly value: unknown } | { readonly fault: string };
@@ -83,7 +83,7 @@ interface Scan {
   keys: number;
 }
 
-/** The keys of one open object. A set costs more to make than a few comparisons, so it comes late. */
+/** The keys of one open object. A set costs more to make than a few comparisons, so it is made late. */
 interface Keys {
   readonly few: string[];
   many: Set<string> | undefined;
@@ -140,13 +140,13 @@ function textOf(source: Uint8Array | string, bytesMax: number): string {
   }
 }
 
-/** Encodes only when the answer is not plain from the length: a unit takes one to three bytes. */
+/** Encodes only when the length does not decide: a code unit takes one to three bytes. */
 function byteLength(text: string, bytesMax: number): number {
   if (text.length > bytesMax || text.length * 3 <= bytesMax) return text.length;
   return encoder.encode(text).length;
 }
 
-/** The decoder does not say where it stopped; what it would have replaced does. */
+/** The decoder does not report where it stopped. The first byte that a lossy decoding changes is that place. */
 function firstBadByte(source: Uint8Array): number {
   const repaired = encoder.encode(lossyDecoder.decode(source));
   return source.findIndex((byte, index) => byte !== repaired[index]);
@@ -156,7 +156,7 @@ function scanText(scan: Scan): void {
   if (scan.text.charCodeAt(0) === BYTE_ORDER_MARK)
     fail(0, 'the text begins with a byte order mark');
   do {
-    // Asked for an element it does not have, an array is searched like any object.
+    // The length is checked first: reading an absent element makes the engine search the prototype chain.
     const keys = scan.open.length === 0 ? undefined : scan.open[scan.open.length - 1];
     if (keys !== undefined && keys !== ARRAY) scanKey(scan, keys);
     const opened = scanValue(scan);
@@ -209,7 +209,7 @@ function scanValue(scan: Scan): boolean {
   return false;
 }
 
-/** An empty object or array is finished at once, so that an open one always wants a member. */
+/** Finishes an empty object or array at once, so that an open one always expects a member. */
 function scanOpen(scan: Scan, close: number): boolean {
   if (scan.open.length === scan.limits.depth) {
     fail(scan.at, `nested deeper than ${scan.limits.depth} levels`);
@@ -224,7 +224,7 @@ function scanOpen(scan: Scan, close: number): boolean {
   return true;
 }
 
-/** After a value: closes what ends here, and takes the comma if something goes on. */
+/** After a value: closes what ends here, and consumes the comma before the next member. */
 function scanCloses(scan: Scan): void {
   while (scan.open.length > 0) {
     skipSpace(scan);
@@ -307,10 +307,10 @@ function isLowSurrogate(unit: number): boolean {
   return unit >= 0xdc00 && unit <= 0xdfff;
 }
 
-/** Reads a number, and refuses it when a double cannot hold exactly that. */
-/** Well above where doubles begin to lose digits. */
+/** Well above the subnormal doubles, which have fewer digits. */
 const ORDINARY_MIN = 1e-300;
 
+/** Reads a number. Refuses one that a double cannot hold exactly. */
 function scanNumber(scan: Scan): void {
   const start = scan.at;
   NUMBER.lastIndex = start;
@@ -322,7 +322,7 @@ function scanNumber(scan: Scan): void {
   if (short && !EXPONENT.test(source)) return;
 
   const value = Number(source);
-  // Fifteen digits survive any double of ordinary size, so only the rare rest is spelt out.
+  // A double of ordinary size keeps fifteen digits, so only other numbers are compared digit by digit.
   const size = Math.abs(value);
   if (short && size >= ORDINARY_MIN && size <= Number.MAX_SAFE_INTEGER) return;
   if (!Number.isFinite(value)) fail(start, 'the number is too large');
@@ -334,7 +334,7 @@ function scanNumber(scan: Scan): void {
   }
 }
 
-/** The magnitude as digits without outer zeros and a power of ten: equal exactly for equal values. */
+/** The magnitude as digits without outer zeros and a power of ten: equal only for equal values. */
 function normalForm(number: string): string {
   const [, whole = '', fraction = '', exponent = '0'] = NUMBER_PARTS.exec(number) ?? [];
   const digits = (whole + fraction).replace(/^0+/, '');

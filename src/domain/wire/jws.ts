@@ -1,14 +1,13 @@
 /**
- * The wire form of what we sign: compact JWS (RFC 7515), read so that one artefact has one
- * spelling.
+ * The wire form of signed artefacts: compact JWS (RFC 7515), read so that each artefact has one spelling.
  *
- * Decides form only, without keys, and runs in a browser too. Libraries accept padding, spaces, unused bits and
- * repeated members; here each of them is a refusal, before any signature is computed. Why a text is
- * refused is not said: whoever forges one learns nothing.
+ * Checks form only, without keys, and also runs in a browser. Libraries accept padding, spaces, unused bits
+ * and repeated members; this reader refuses each of them before any signature is computed. It gives no
+ * reason, so that a forger learns nothing.
  *
- * One twin is left: with (r, s) also (r, n−s) is a valid ECDSA signature of the same content, and
- * anyone can compute it. It says nothing new, so it is accepted; but two texts can be one token,
- * and identity, revocation and replay must be keyed on the token id, never on these bytes.
+ * One second spelling remains: for a signature (r, s), (r, n−s) is also a valid ECDSA signature of the same
+ * content, and anyone can compute it. It adds nothing, so it is accepted. Two texts can therefore be one
+ * token: identity, revocation and replay must be keyed on the token id, never on these bytes.
  *
  * @module
  */
@@ -16,7 +15,7 @@
 import { fromBase64url, toBase64url } from './base64.ts';
 import { isObject, type JsonLimits, readJson } from './json.ts';
 
-/** Everything we sign. A `typ` of its own for each, so that none can pass for another. */
+/** Each signed artefact has its own `typ`, so that none can pass for another. */
 export const TYPS = {
   delegation: 'svc-delegation+jwt',
   manifest: 'svc-manifest+jws',
@@ -27,7 +26,7 @@ export const TYPS = {
 
 export type ArtefactTyp = (typeof TYPS)[keyof typeof TYPS];
 
-/** Characters of a text. It travels in a header, and 8 KiB is what a header may take. */
+/** Characters of a text. It travels in a header, which may take 8 KiB. */
 export const TEXT_LENGTH_MAX = 8 * 1024;
 
 /** Bytes of a payload that travels in the text: 6,000 characters, which leaves room in a header. */
@@ -41,7 +40,7 @@ export interface SignedText {
   readonly signature: Uint8Array;
 }
 
-/** Reads `header.payload.signature`, or nothing unless it has exactly the form of this artefact. */
+/** Reads `header.payload.signature`, or `undefined` unless it has exactly the form of this artefact. */
 export function readCompact(
   text: string,
   typ: ArtefactTyp,
@@ -73,19 +72,19 @@ export function readDetached(
   return { kid, signature, signed: signedBytes(header, toBase64url(payload)) };
 }
 
-/** The claims of a verified token, or nothing when any two readers could disagree about them. */
+/** The claims of a verified token; `undefined` when two readers could disagree about them. */
 export function readClaims(payload: Uint8Array): unknown | undefined {
   const reading = readJson(payload, CLAIMS_LIMITS);
   return 'value' in reading ? reading.value : undefined;
 }
 
-/** What a text of the form of a JWT says of itself. None of it is verified. */
+/** What a text in the form of a JWT claims about itself, unverified. */
 interface JwtKind {
   readonly typ?: unknown;
   readonly iss?: unknown;
 }
 
-/** Nothing for a text of another form; an empty kind where header or payload cannot be read. */
+/** `undefined` for a text of another form; an empty kind where header or payload cannot be read. */
 export function jwtKind(text: string): JwtKind | undefined {
   if (text.length > TEXT_LENGTH_MAX) return undefined;
   const [, header = '', payload = ''] = /^([\w-]+)\.([\w-]+)\.[\w-]*$/.exec(text) ?? [];
@@ -100,7 +99,7 @@ function memberOf(encoded: string, name: string): unknown {
   return isObject(value) ? value[name] : undefined;
 }
 
-/** The one header we write, encoded. */
+/** The only header that this service writes, encoded. */
 export function headerOf(kid: string, typ: ArtefactTyp): string {
   return toBase64url(encoder.encode(JSON.stringify({ alg: ALG, kid, typ })));
 }
@@ -126,18 +125,16 @@ const DETACHED = new RegExp(`^${HEADER}\\.\\.${SIGNATURE}$`);
 
 const KID = /^[A-Za-z0-9_-]{1,64}$/;
 
-/**
- * Three members of one level. More depth and keys only let the reader say so instead of building.
- */
+/** A valid header has three members on one level. The bounds only limit how much is read. */
 const HEADER_LIMITS: JsonLimits = { bytes: 384, depth: 8, keys: 8 };
 
-/** Depth for a purpose with some structure of its own; the bytes bound the number of keys. */
+/** The depth leaves room for a structured purpose; the bytes bound the number of keys. */
 const CLAIMS_LIMITS: JsonLimits = { bytes: PAYLOAD_BYTES_MAX, depth: 8, keys: PAYLOAD_BYTES_MAX };
 
 /** An identity token carries groups and addresses; the text bounds its bytes. */
 const FOREIGN_LIMITS: JsonLimits = { bytes: TEXT_LENGTH_MAX, depth: 16, keys: 1_000 };
 
-/** The key that a header names, or nothing unless it is a header that we could have written. */
+/** The key id of a header; `undefined` unless this service could have written the header. */
 function kidOf(encoded: string, typ: ArtefactTyp): string | undefined {
   const bytes = fromBase64url(encoded);
   if (bytes === undefined) return undefined;
@@ -145,7 +142,7 @@ function kidOf(encoded: string, typ: ArtefactTyp): string | undefined {
   const reading = readJson(bytes, HEADER_LIMITS);
   if (!('value' in reading)) return undefined;
   const header = reading.value;
-  // A fourth member would be an instruction (`crit`, `b64`, `jwk`, …) that we do not follow.
+  // A fourth member would be an instruction (`crit`, `b64`, `jwk`, …), and this reader follows none.
   if (!isObject(header) || Object.keys(header).length !== 3) return undefined;
 
   const { alg, kid, typ: named } = header;

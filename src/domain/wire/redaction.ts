@@ -1,16 +1,16 @@
 /**
- * Redaction: words on their way to a log, without what lets somebody in.
+ * Redaction: removes credentials from text on its way to a log.
  *
- * Messages of libraries quote addresses, headers and requests. What looks like a credential is replaced,
- * also where it is not a credential: a line that says too little can be looked up elsewhere, one that says too
- * much cannot be taken back.
+ * Messages of libraries quote addresses, headers and requests. Text that looks like a credential is
+ * replaced, even where it is none: a missing detail can be found elsewhere, but a leaked credential cannot
+ * be taken back.
  *
  * @module
  */
 
 import { foreignText } from './foreign.ts';
 
-/** UTF-16 units that are looked at: a credential is shorter, and patterns take time. */
+/** UTF-16 units that are searched: a credential is shorter, and the patterns take time. */
 const LOOKED_AT_MAX = 4_096;
 
 const SECRET = '[secret]';
@@ -34,7 +34,7 @@ export function redactedValue<Value>(value: Value): Value {
   ) as Value;
 }
 
-/** Cut between words: half a credential would pass for none. */
+/** Cuts between words, because half a credential would not be recognised. */
 function beginningOf(text: string): string {
   let end = LOOKED_AT_MAX;
   while (end > 0 && !/\s/.test(text.charAt(end))) end -= 1;
@@ -79,7 +79,7 @@ const KNOWN_PREFIX =
 
 const RUN = /[A-Za-z0-9_+=-]{20,}/g;
 
-/** Letters of both cases with digits, or a long run of letters and digits, is hardly a word. */
+/** Letters of both cases with digits, or a long run of letters and digits, is unlikely to be a word. */
 function isRandom(run: string): boolean {
   if (!/\d/.test(run)) return false;
   return run.length >= 32 ? /[A-Za-z]/.test(run) : /[a-z]/.test(run) && /[A-Z]/.test(run);

@@ -1,9 +1,9 @@
 /**
  * SHA-256 (FIPS 180-4) where there is no `node:crypto`: pure, synchronous, without dependency.
  *
- * Web Crypto only answers through promises, and the domain is synchronous, so a verifier in a page
- * runs this. Meant for public data: it makes no claim about timing. Bit operators are safe here,
- * and only here, because the words of SHA-256 have 32 bits.
+ * Web Crypto answers only through promises and the domain is synchronous, so a verifier in a page runs
+ * this. For public data only: it is not constant-time. Bit operators are safe in this file because the
+ * words of SHA-256 have 32 bits.
  *
  * @module
  */

@@ -1,22 +1,22 @@
 /**
- * Visible text: shows a person what a text really holds.
+ * Visible text: shows a person which characters a text contains.
  *
- * Characters that are drawn as nothing, reorder what stands around them or pass for others are
- * written as `⟨U+202E⟩`. The opening bracket and its like are too, so no text can imitate the marks
- * and two different texts are never the same afterwards. That no two of them look the same is more
- * than a table can promise: letters are marked where they stand among Latin ones, where a word has
- * nothing but known look-alikes, and where Unicode itself knows another form of them; signs unless
- * they are known to pass for no other. Decides nothing about what is allowed.
+ * Characters that are invisible, reorder the text around them or imitate others are written as `⟨U+202E⟩`.
+ * So are the opening bracket and characters like it: no text can imitate the marks, and two different texts
+ * never become the same. A table cannot guarantee that two results never look the same. Letters are marked
+ * among Latin letters, in a word that has only known look-alikes, and where Unicode has another form of
+ * them. Signs are marked unless they are known to look like no other. Decides nothing about what is
+ * allowed.
  *
  * @module
  */
 
 import type { JsonObject } from '../../protocol/primitives.ts';
 
-/** Work that can be left between two steps, each of which takes about a millisecond. */
+/** Work that can pause between steps. Each step takes about a millisecond. */
 export type Steps<Result> = Generator<undefined, Result, undefined>;
 
-/** The same object with every text in it, also every name, made visible. */
+/** The same object with every text and every name in it made visible. */
 export function* visibleObject(value: JsonObject): Steps<JsonObject> {
   return (yield* visibleValue(value, { left: STEP_UNITS })) as JsonObject;
 }
@@ -25,7 +25,7 @@ export function visibleText(text: string): string {
   return allAtOnce(visibleIn(text, { left: STEP_UNITS }));
 }
 
-/** Does all the steps. */
+/** Runs all steps. */
 export function allAtOnce<Result>(steps: Steps<Result>): Result {
   for (;;) {
     const step = steps.next();
@@ -33,15 +33,15 @@ export function allAtOnce<Result>(steps: Steps<Result>): Result {
   }
 }
 
-/** Characters and values that are looked at in one step. */
+/** Characters and values that are examined in one step. */
 const STEP_UNITS = 500;
 
-/** What is left of a step. */
+/** The units left in the current step. */
 interface Step {
   left: number;
 }
 
-/** Counts work that was done, and ends the step when that was enough. */
+/** Counts finished work, and pauses when the step is used up. */
 function* counted(step: Step, units: number): Steps<void> {
   step.left -= units;
   if (step.left > 0) return;
@@ -65,7 +65,7 @@ function* visibleValue(value: unknown, step: Step): Steps<unknown> {
   return Object.fromEntries(members);
 }
 
-/** Most texts: they have nothing to show. */
+/** Most texts: no character needs a mark. */
 const PRINTABLE_ASCII = /^[\x20-\x7e]*$/;
 
 function* visibleIn(text: string, step: Step): Steps<string> {
@@ -84,12 +84,12 @@ function* visibleIn(text: string, step: Step): Steps<string> {
 }
 
 /**
- * What is drawn as nothing, as a gap or against the order: category C (control, format, private,
+ * Characters that are drawn as nothing, as a gap or out of order: category C (control, format, private,
  * unassigned), separators other than the space, fillers and selectors.
  */
 const HIDDEN = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}/u;
 
-/** Some of the hidden count as letters or marks, so they are looked for first. */
+/** Some hidden characters count as letters or marks, so they are matched first. */
 const HIDDEN_OR_WORD_OR_SIGN = new RegExp(
   `${HIDDEN.source}|(?:(?!${HIDDEN.source})[\\p{L}\\p{M}\\p{N}])+|(?![\\x21-\\x7e])[\\p{P}\\p{S}]`,
   'gu',
@@ -98,8 +98,8 @@ const HIDDEN_OR_WORD_OR_SIGN = new RegExp(
 const WORD_START = /^[\p{L}\p{M}\p{N}]/u;
 
 /**
- * Signs beyond ASCII that are drawn like no other. Not among them, though common: dashes, single
- * quotes, the multiplication sign and whatever else passes for a sign or a letter of ASCII.
+ * Signs beyond ASCII that look like no other. Common signs that look like a sign or letter of ASCII are
+ * left out: dashes, single quotes, the multiplication sign and others.
  */
 const PLAIN_SIGN =
   /^(?:[¡¢£¤¥§©«®°±¶·»¿÷„“”†‡•‰€₣₤₦₨₩₪₫₱₴₸₹₺₽₿←↑→↓≈≠≤≥✓،؛؟।॥、。「」『』【】《》]|(?=[\u{1F300}-\u{1FAFF}])\p{Emoji_Presentation})$/u;
@@ -139,10 +139,10 @@ function isOtherForm(letter: string): boolean {
   return letter.normalize('NFKC') !== letter || /[\p{No}\p{Me}]/u.test(letter);
 }
 
-/** Thai and Lao AM: everyone writes them, although Unicode takes them apart. */
+/** Thai and Lao AM: the usual spelling, although Unicode decomposes them. */
 const USUAL_FORM = /[\u0E33\u0EB3]/;
 
-/** A mark that goes on any letter, one with nothing to stand on, or one of a word that could be composed. */
+/** A mark that fits any letter, one without a base letter, or one in a word that could be composed. */
 function isStray(letter: string, place: number, { isComposed }: WordFacts): boolean {
   if (/[\u0300-\u036F\u1AB0-\u1AFF\u1DC0-\u1DFF\u20D0-\u20FF\uFE20-\uFE2F]/.test(letter)) {
     return true;
@@ -151,12 +151,12 @@ function isStray(letter: string, place: number, { isComposed }: WordFacts): bool
   return !isComposed || (place === 0 && /\p{M}/u.test(letter));
 }
 
-/** What passes for something else beside what it stands with. */
+/** A letter that looks like another one in its context. */
 function isTwin(letter: string, beside: string, about: WordFacts): boolean {
   if (/[\x21-\x7e]/.test(letter)) return false;
   if (about.isAllTwins || LATIN_TWINS.test(letter)) return true;
   if (LATIN.test(letter)) return false;
-  // Latin among Han, Kana and Hangul is usual, so of those only a twin right beside it counts.
+  // Latin among Han, Kana and Hangul is usual, so of those only a twin right beside Latin counts.
   if (BESIDE_LATIN.test(letter)) return TWINS.has(letter) && /[0-9\p{Script=Latin}]/u.test(beside);
   if (about.hasLatin) return true;
   return about.hasDigit && (TWIN_SCRIPT.test(letter) || /\p{N}/u.test(letter));
@@ -165,14 +165,14 @@ function isTwin(letter: string, beside: string, about: WordFacts): boolean {
 /** Unicode's profile "highly restrictive" (UTS 39) lets these stand in one word with Latin. */
 const BESIDE_LATIN = /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Bopomofo}]/u;
 
-/** Scripts whose letters pass for digits too. */
+/** Scripts whose letters also look like digits. */
 const TWIN_SCRIPT =
   /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}\p{Script=Coptic}\p{Script=Lisu}]/u;
 
 /** Latin letters, and modifiers, that are drawn like others: phonetic ones, small capitals, clicks. */
 const LATIN_TWINS = /[ƖƧƨƼƽǀ-ǃȜȝɑɡɩɪɢɴʀʏʙʜʟʋʂʈʐʰ-˿ᴀᴄᴅᴇᴊᴋᴍᴏᴘᴛᴜᴠᴡᴢẝỿꜰꜱꜲ-ꜽꝪꝫꝮꞁꞋꞌꞟꬲꭇꭈꭎꭒ]/u;
 
-/** What is drawn like ASCII letters and digits: a word made of nothing else reads as another word. */
+/** Characters drawn like ASCII letters and digits: a word of only these reads as another word. */
 const TWINS = new Set(
   [
     'АВЕЅЗІЈКМНОРСТУХЬҮҺӀԌԚԜԁԛԝаеорсухѕіјһүӏгѵѡьԍ',
