@@ -74,14 +74,14 @@ test('GUIDANCE has a row for every decided type and no other', () => {
   assert.deepEqual(Object.keys(GUIDANCE).sort(), [...FailureType.options].sort());
 });
 
-test('GUIDANCE says when in words, each time in others', () => {
+test('GUIDANCE describes each situation in different words', () => {
   const words = Object.values(GUIDANCE).map(({ when }) => when);
 
   assert.equal(new Set(words).size, words.length);
   for (const when of words) assert.match(when, /^[a-z].*[^.\s]$/);
 });
 
-test('RECOVERY gives every action one class, and terminal is never retried', () => {
+test('RECOVERY gives every action one class, and never retries terminal', () => {
   assert.deepEqual(Object.keys(RECOVERY).sort(), [...ResolutionAction.options].sort());
   for (const recovery of Object.values(RECOVERY))
     assert.ok(RecoveryClass.options.includes(recovery));
@@ -119,7 +119,7 @@ for (const [control, action] of controls) {
   });
 }
 
-test('failure() lets a control requirement change the guidance of no other type', () => {
+test('failure() ignores a control requirement for every other type', () => {
   for (const type of FailureType.options) {
     if (type === 'control_requirement_unsatisfied') continue;
     for (const control of ControlRequirementType.options) {
@@ -164,7 +164,7 @@ const failureFacts = {
   ),
 };
 
-/** Any facts; where the schema demands some of a type, those are there. */
+/** Any facts, including those that the schema requires for the type. */
 function factsOf(type: FailureType): fc.Arbitrary<FailureFacts> {
   const control = fc.constantFrom(...ControlRequirementType.options);
   return fc.record(
@@ -180,12 +180,12 @@ function factsOf(type: FailureType): fc.Arbitrary<FailureFacts> {
 }
 
 for (const type of FailureType.options) {
-  test(`failure() puts every fact of ${type} where the schema has it, and nothing else`, () => {
+  test(`failure() puts exactly the facts of ${type} where the schema has them`, () => {
     return fc.assert(
       fc.property(fc.string(), factsOf(type), (detail, facts) => {
         const found = failure(type, detail, facts);
 
-        // The schema drops what it does not know, so a fact in a wrong place would be missing.
+        // The schema drops unknown fields, so a misplaced fact would be missing.
         assert.deepEqual(Failure.parse(found), found);
         for (const [key, value] of Object.entries(facts)) {
           if (key === 'control') continue;
@@ -205,11 +205,11 @@ for (const type of FailureType.options) {
   });
 }
 
-test('refuse() does nothing when nothing was found', () => {
+test('refuse() does nothing without a failure', () => {
   refuse(undefined);
 });
 
-test('refuse() carries the failure, whole, to whoever answers', () => {
+test('refuse() throws a Refusal with the whole failure', () => {
   const found = failure('token_expired', 'Cannot use the token: it has expired');
 
   assert.throws(

@@ -20,7 +20,7 @@ const table: [name: string, approver: ApprovingSide, policy: ApproverPolicy, bar
   ['bars the requester under the authority of another', by('human:bob', 'service:desk'), {}, true],
   ['bars what the requester passed on', by('human:bob', 'service:desk', 'service:x'), {}, true],
   ['bars what the requester issued under another name', by('service:desk', 'service:x'), {}, true],
-  ['bars whoever passed the authority on', by('human:dave'), {}, true],
+  ['bars every principal in the lineage of the request', by('human:dave'), {}, true],
   ['lets the root principal approve in person', by('human:alice'), {}, false],
   [
     'bars the root principal where it is separated',
@@ -53,7 +53,7 @@ for (const [name, approver, policy, barred] of table) {
   });
 }
 
-test('barredApprover() counts only those who come in person where several have to approve', () => {
+test('barredApprover() counts only approvers in person for a quorum', () => {
   const several = { ...request, approvals_required: 2 };
 
   assert.equal(barredApprover(several, by('human:bob')), undefined);

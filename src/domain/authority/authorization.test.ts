@@ -153,7 +153,7 @@ for (const [root, principal_classes, grantable_by] of [
   });
 }
 
-test('inadmissiblePrincipal() names the admitted classes within what a reduced detail keeps', () => {
+test('inadmissiblePrincipal() names the admitted classes within the length of a reduced detail', () => {
   const classes = ['human', 'service', 'oidc'] as const;
   const long = token({ subject: `agent:${'x'.repeat(250)}` });
   const wide = { ...capability({ principal_classes: classes }), name: 'c'.repeat(128) };
@@ -183,7 +183,7 @@ for (const [what, minimum_scope, scope, missing] of SCOPES) {
   });
 }
 
-test('matchingScopes() keeps the order of the token and leaves out what is not needed', () => {
+test('matchingScopes() keeps the order of the token and omits scopes that are not needed', () => {
   const held = token({ scope: ['x', 'w:*', 'a.b', 'w:c'] });
 
   assert.deepEqual(matchingScopes(held, capability({ minimum_scope: ['a.b', 'w:c'] })), [
@@ -193,7 +193,7 @@ test('matchingScopes() keeps the order of the token and leaves out what is not n
   ]);
 });
 
-test('otherBinding() passes no binding and the same one, and refuses every other', () => {
+test('otherBinding() accepts a token without binding or with the same one, and refuses any other', () => {
   const bound = (name?: string) => otherBinding(token({ capability: name }), capability());
 
   assert.equal(bound(), undefined);

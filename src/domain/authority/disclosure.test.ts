@@ -26,18 +26,18 @@ const FULL: Failure = {
 };
 
 describe('levelOf()', () => {
-  test('follows the class, and takes an unknown one for default', () => {
+  test('uses the level of the class, and of default for an unknown class', () => {
     assert.equal(levelOf(LEVELS, 'internal'), 'full');
     assert.equal(levelOf(LEVELS, 'partner'), 'redacted');
     assert.equal(levelOf(LEVELS, 'stranger'), 'reduced');
   });
 
-  test('knows no class by a name that every object has', () => {
+  test('does not find a class under an inherited property name', () => {
     assert.equal(levelOf(LEVELS, 'constructor'), 'reduced');
     assert.equal(levelOf(LEVELS, 'toString'), 'reduced');
   });
 
-  test('is reduced where nobody configured default', () => {
+  test('is reduced when default is not configured', () => {
     assert.equal(levelOf({}, 'stranger'), 'reduced');
   });
 });
@@ -58,14 +58,14 @@ describe('disclose()', () => {
     assert.equal(exact, 'x'.repeat(200));
   });
 
-  test("names at reduced nobody but the caller's own root principal", () => {
+  test("at reduced names only the caller's own root principal", () => {
     assert.equal(disclose(FULL, 'reduced').resolution.grantable_by, undefined);
     assert.equal(disclose(FULL, 'reduced', 'human:x').resolution.grantable_by, undefined);
     const own = disclose(FULL, 'reduced', 'human:boss').resolution;
     assert.equal(own.grantable_by, 'human:boss');
   });
 
-  test('keeps at reduced what helps to go on', () => {
+  test('at reduced keeps what the caller needs for the next step', () => {
     const { resolution, clarify } = disclose(FULL, 'reduced');
 
     assert.deepEqual(resolution.requires, ['travel.book']);
@@ -73,10 +73,10 @@ describe('disclose()', () => {
     assert.deepEqual(clarify, FULL.clarify);
   });
 
-  test('leaves at redacted only what a program acts on', () => {
-    const told = disclose(FULL, 'redacted', 'human:boss');
+  test('at redacted keeps only the fields that a program acts on', () => {
+    const disclosed = disclose(FULL, 'redacted', 'human:boss');
 
-    assert.deepEqual(told.resolution, {
+    assert.deepEqual(disclosed.resolution, {
       action: FULL.resolution.action,
       recovery_class: FULL.resolution.recovery_class,
     });
@@ -89,11 +89,11 @@ describe('disclose()', () => {
       const found = failure(type, `Cannot do it: the secret of ${type}`);
 
       for (const level of ['full', 'reduced', 'redacted'] as const) {
-        const told = disclose(found, level);
-        assert.equal(told.type, type);
-        assert.equal(told.retry, found.retry);
-        assert.equal(told.resolution.action, found.resolution.action);
-        assert.equal(told.resolution.recovery_class, found.resolution.recovery_class);
+        const disclosed = disclose(found, level);
+        assert.equal(disclosed.type, type);
+        assert.equal(disclosed.retry, found.retry);
+        assert.equal(disclosed.resolution.action, found.resolution.action);
+        assert.equal(disclosed.resolution.recovery_class, found.resolution.recovery_class);
       }
       const { detail } = disclose(found, 'redacted');
       assert.equal(detail, `Refused: ${GUIDANCE[type].when}`);
@@ -103,11 +103,11 @@ describe('disclose()', () => {
 
   test('never removes the identifiers of an approval', () => {
     for (const level of ['full', 'reduced', 'redacted'] as const) {
-      const told = disclose(FULL, level);
-      assert.equal(told.approval_request_id, FULL.approval_request_id);
-      assert.equal(told.preview_digest, FULL.preview_digest);
-      assert.equal(told.requested_parameters_digest, FULL.requested_parameters_digest);
-      assert.deepEqual(told.grant_policy, FULL.grant_policy);
+      const disclosed = disclose(FULL, level);
+      assert.equal(disclosed.approval_request_id, FULL.approval_request_id);
+      assert.equal(disclosed.preview_digest, FULL.preview_digest);
+      assert.equal(disclosed.requested_parameters_digest, FULL.requested_parameters_digest);
+      assert.deepEqual(disclosed.grant_policy, FULL.grant_policy);
     }
   });
 

@@ -45,7 +45,7 @@ describe('unentitledScope()', () => {
     '*',
     'operator:*',
   ]) {
-    test(`finds ${scope}, which nobody granted`, () => {
+    test(`finds ${scope}, which is not granted`, () => {
       const found = unentitledScope(ALICE, ['travel.search', scope]);
 
       assert.equal(found?.type, 'not_entitled');
@@ -53,7 +53,7 @@ describe('unentitledScope()', () => {
     });
   }
 
-  test('names every scope that is lacking, and only those', () => {
+  test('names exactly the missing scopes', () => {
     const found = unentitledScope(ALICE, ['x', 'travel.search', 'y']);
 
     assert.deepEqual(found?.resolution.requires, ['x', 'y']);
@@ -63,7 +63,7 @@ describe('unentitledScope()', () => {
     );
   });
 
-  test('allows nobody anything by default', () => {
+  test('allows nothing by default', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[a-z.:*]{1,12}$/), (scope) => {
         assert.equal(unentitledScope(NOBODY, [scope])?.type, 'not_entitled');
@@ -101,20 +101,20 @@ describe('unentitledSubject()', () => {
     });
   }
 
-  test('lets everyone name themselves, and no one else by default', () => {
+  test('by default allows only the identity itself as subject', () => {
     assert.equal(unentitledSubject(NOBODY, 'agent:x'), undefined);
     assert.equal(unentitledSubject(NOBODY, 'agent:y')?.type, 'not_entitled');
   });
 });
 
 describe('unentitledClass()', () => {
-  test('allows the own class, those listed, and to name none', () => {
+  test('allows its own class, the listed classes, and an absent class', () => {
     for (const name of ['internal', 'partner', 'default', undefined]) {
       assert.equal(unentitledClass(ALICE, name), undefined);
     }
   });
 
-  test('finds every other class, also the default one where it is not listed', () => {
+  test('finds every other class, including "default" when it is not listed', () => {
     assert.equal(unentitledClass(ALICE, 'automated_agent')?.type, 'not_entitled');
     const partner = { ...NOBODY, caller_class: 'partner' };
     assert.equal(unentitledClass(partner, 'default')?.type, 'not_entitled');
@@ -122,7 +122,7 @@ describe('unentitledClass()', () => {
 });
 
 describe('entitlementFault()', () => {
-  test('finds nothing in what can have an effect', () => {
+  test('finds no fault in entitlements that can match', () => {
     assert.equal(entitlementFault(ALICE), undefined);
     assert.equal(entitlementFault(NOBODY), undefined);
     assert.equal(entitlementRuleFault({ principals: ['human:*', 'agent:a*b'] }), undefined);
@@ -147,7 +147,7 @@ describe('entitlementFault()', () => {
     ['subjects', 'agent:a b'],
   ];
   for (const [field, value] of rows) {
-    test(`finds "${value}" among ${field}: it could never mean anything`, () => {
+    test(`finds "${value}" in ${field}: it can never match`, () => {
       const changed = field === 'principal' ? value : [value];
 
       const found = entitlementFault({ ...ALICE, [field]: changed });
@@ -157,14 +157,14 @@ describe('entitlementFault()', () => {
     });
   }
 
-  test('finds a rule for principals that cannot exist', () => {
+  test('finds a rule whose principals cannot exist', () => {
     for (const principal of ['alice@*', '*', 'human:', 'human:**']) {
       const found = entitlementRuleFault({ principals: ['human:*', principal] });
       assert.equal(found?.field, 'principals', principal);
     }
   });
 
-  test('finds no pattern that would have matched a principal', () => {
+  test('reports no pattern that matches a principal', () => {
     const name = fc.stringMatching(/^[a-z]{1,6}$/);
     fc.assert(
       fc.property(name, name, (before, after) => {

@@ -98,12 +98,12 @@ const mapped: [claims: Claims, rules: MappingRules, principal: string | undefine
 ];
 for (const [claims, rules, principal] of mapped) {
   const by = JSON.stringify({ ...rules, service_accounts: rules.service_accounts.length });
-  test(`principalOfClaims() makes ${JSON.stringify(claims)} ${principal} by ${by}`, () => {
+  test(`principalOfClaims() maps ${JSON.stringify(claims)} to ${principal} under ${by}`, () => {
     assert.equal(principalOfClaims(claims, rules), principal);
   });
 }
 
-test('principalOfClaims() does not find a service account in what every object has', () => {
+test('principalOfClaims() finds no service account in inherited properties', () => {
   const rules: MappingRules = {
     ...PLAIN,
     service_accounts: [{ claim: '__proto__', prefix: 'x', class: 'service' }],
@@ -156,7 +156,7 @@ const address = fc
   .tuple(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 3 }), fc.constantFrom('x.y', 'X.y'))
   .map(([local, domain]) => `${local}@${domain}`);
 
-test('principalOfClaims() makes one person of two addresses only if the case of ASCII differs', () => {
+test('principalOfClaims() maps two addresses to one person only if they differ in ASCII case alone', () => {
   const folded = (email: string) => email.replace(/[A-Z]/g, (each) => each.toLowerCase());
   const kelvin = fc.constantFrom('k@x.y', 'K@x.y', '\u212a@x.y', '\u0131@x.y', 'I@x.y', 'i@x.y');
   const any = fc.oneof(address, kelvin);
@@ -170,7 +170,7 @@ test('principalOfClaims() makes one person of two addresses only if the case of 
   );
 });
 
-test('principalOfClaims() never gives two named issuers one subject or service account', () => {
+test('principalOfClaims() never maps two named issuers to the same subject or service account', () => {
   return fc.assert(
     fc.property(text, text, (one, other) => {
       for (const claim of ['sub', 'client_id']) {

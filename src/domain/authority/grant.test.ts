@@ -52,11 +52,11 @@ for (const [name, asked, given] of terms) {
   test(`grantTerms() ${name}`, () => {
     const found = grantTerms(policy, asked);
 
-    const told = 'terms' in found && {
+    const granted = 'terms' in found && {
       uses: found.terms.max_uses,
       ms: found.terms.expires_in_seconds * 1_000,
     };
-    assert.deepEqual(told || undefined, given);
+    assert.deepEqual(granted || undefined, given);
     if ('failure' in found) assert.equal(found.failure.type, 'grant_policy_violation');
   });
 }
@@ -178,42 +178,42 @@ for (const [name, changed, kept, why] of misfits) {
   });
 }
 
-test('unusableGrant() finds nothing in a grant that fits, whatever session a one_time one has', () => {
+test('unusableGrant() accepts a grant that fits, with any session for a one_time grant', () => {
   assert.equal(unusableGrant('gnt_1', grant, call), undefined);
   const once: GrantFacts = { ...grant, grant_type: 'one_time', session_id: undefined };
   assert.equal(unusableGrant('gnt_1', once, { ...call, session_id: 'any' }), undefined);
 });
 
-test('unusableGrant() lets the root principal approve what passed through it', () => {
+test("unusableGrant() accepts the approval of the root principal in the caller's lineage", () => {
   const own: GrantFacts = { ...grant, approved_by: ['human:alice'], approved_through: [] };
 
   assert.equal(unusableGrant('gnt_1', own, call), undefined);
 });
 
-test('unusableGrant() answers a foreign grant and an unknown one alike', () => {
+test('unusableGrant() gives the same answer for a foreign and an unknown grant', () => {
   const foreign = unusableGrant('gnt_1', grant, { ...call, chain: chainOf('human:eve', []) });
 
   assert.deepEqual(foreign, unusableGrant('gnt_1', undefined, call));
 });
 
-test('unsignedGrant() says everything the grant is bound to, and not how often it was used', () => {
-  const said = unsignedGrant(grant);
+test('unsignedGrant() has everything the grant is bound to, without its uses', () => {
+  const unsigned = unsignedGrant(grant);
 
-  assert.deepEqual(said.requester, {
+  assert.deepEqual(unsigned.requester, {
     subject: 'agent:a',
     root_principal: 'human:alice',
     chain: CHAIN,
   });
   const [session_id, expires_in_seconds, max_uses] = ['s', 0.001, 2];
   const terms = { grant_type: 'session_bound', session_id, expires_in_seconds, max_uses };
-  assert.equal(said.terms_digest, digestOf(terms));
-  assert.equal('uses' in said, false);
-  assert.equal('signature' in said, false);
+  assert.equal(unsigned.terms_digest, digestOf(terms));
+  assert.equal('uses' in unsigned, false);
+  assert.equal('signature' in unsigned, false);
 });
 
-test('unsignedGrant() spells a grant that is older than chains as it was signed', () => {
-  const said = unsignedGrant({ ...grant, chain: undefined });
+test('unsignedGrant() keeps the signed form of a grant without a chain', () => {
+  const unsigned = unsignedGrant({ ...grant, chain: undefined });
 
-  assert.deepEqual(said.requester, { subject: 'agent:a', root_principal: 'human:alice' });
-  assert.equal('terms_digest' in said, false);
+  assert.deepEqual(unsigned.requester, { subject: 'agent:a', root_principal: 'human:alice' });
+  assert.equal('terms_digest' in unsigned, false);
 });

@@ -15,10 +15,10 @@ import { type Authority, type Narrowed, narrow } from './narrowing.ts';
 
 const RUNS = 2_000;
 
-/** Milliseconds. Room for a machine that does much else; nothing is concluded from the time. */
+/** Milliseconds. Generous for a busy machine; the test asserts no times. */
 const PATIENCE = 60_000;
 
-/** As it happens: text is read as JSON, the schema parses it, the rules narrow it. */
+/** As in the service: text is read as JSON, the schema parses it, the rules narrow it. */
 function ask(raw: object, parent: Authority): Narrowed | undefined {
   const parsed = IssueRequest.safeParse(JSON.parse(JSON.stringify(raw)));
   if (!parsed.success) return undefined;
@@ -27,7 +27,7 @@ function ask(raw: object, parent: Authority): Narrowed | undefined {
 }
 
 test(
-  'narrow() gives a subset of the parent in every dimension, or nothing',
+  'narrow() gives a subset of the parent in every dimension, or a failure',
   () => {
     const outcomes = new Map<string, number>();
     const levels = fc.constantFrom(0, 1, 2, 3, 4, 5);
@@ -47,7 +47,7 @@ test(
       { numRuns: RUNS },
     );
 
-    // Otherwise the property would hold of a rule that refuses everything, or of tame requests.
+    // Otherwise a rule that refuses everything, or requests that are never wide, would pass this property.
     assert.ok((outcomes.get('accepted') ?? 0) > RUNS / 5, JSON.stringify([...outcomes]));
     assert.deepEqual([...outcomes.keys()].sort(), [
       'accepted',
@@ -65,7 +65,7 @@ test(
 );
 
 test(
-  'narrow() leaves the end of every chain a subset of each token above it',
+  'narrow() makes the last token of every chain a subset of each token above it',
   () => {
     const runs = 150;
     const links = 6;

@@ -56,7 +56,7 @@ for (const [field, changed] of WIDER) {
   });
 }
 
-test('widenedFields() bounds nothing that the parent leaves open', () => {
+test('widenedFields() accepts any value for what the parent leaves open', () => {
   const open: Authority = {
     ...PARENT,
     capability: undefined,

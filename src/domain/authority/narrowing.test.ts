@@ -29,7 +29,7 @@ const parent: Authority = {
 const SUBJECT = 'agent:helper';
 const BARE = { scope: ['travel.search'], subject: SUBJECT };
 
-/** As it happens: text is read as JSON, the schema parses it, the rules narrow it. */
+/** As in the service: text is read as JSON, the schema parses it, the rules narrow it. */
 function ask(raw: object, from: Authority = parent): Narrowed | undefined {
   const parsed = IssueRequest.safeParse(JSON.parse(JSON.stringify(raw)));
   if (!parsed.success) return undefined;
@@ -49,7 +49,7 @@ function failureOf(raw: object, from: Authority = parent) {
   return narrowed.failure;
 }
 
-test('narrow() inherits everything that a request leaves out', () => {
+test('narrow() inherits everything that a request omits', () => {
   assert.deepEqual(authorityOf(BARE), {
     ...parent,
     scope: ['travel.search'],
@@ -58,7 +58,7 @@ test('narrow() inherits everything that a request leaves out', () => {
   });
 });
 
-test('narrow() reads null as left out, in every optional field and purpose key', () => {
+test('narrow() treats null as absent, in every optional field and purpose key', () => {
   const nulls = Object.fromEntries(
     Object.keys(IssueRequest.shape)
       .filter((key) => !['scope', 'subject'].includes(key))
@@ -70,7 +70,7 @@ test('narrow() reads null as left out, in every optional field and purpose key',
   assert.deepEqual(authorityOf({ ...BARE, purpose_parameters: purposes }), authorityOf(BARE));
 });
 
-test('narrow() takes every constraint that is narrower than the parent', () => {
+test("narrow() accepts every constraint that is narrower than the parent's", () => {
   const free: Authority = {
     ...parent,
     capability: undefined,
@@ -113,7 +113,7 @@ test('narrow() takes every constraint that is narrower than the parent', () => {
   );
 });
 
-// What the decisions call each widening; `undefined` means that it is not a widening.
+// The decided failure type of each widening; `undefined` where it is allowed.
 type Row = [change: Record<string, unknown>, type: FailureType | undefined];
 
 const scopes = (type: FailureType | undefined, ...texts: string[]): Row[] =>
@@ -188,7 +188,7 @@ for (const [change, type] of table) {
   });
 }
 
-test('narrow() is never reached by a request whose subject is no principal or whose currency is none', () => {
+test('narrow() never gets a request with an unknown currency or a subject that is no principal', () => {
   for (const subject of ['agent:a b', 'oidc:human:bob', 'agent:*', 'agent:a\u200b']) {
     assert.equal(ask({ ...BARE, subject }), undefined, subject);
   }
@@ -197,13 +197,13 @@ test('narrow() is never reached by a request whose subject is no principal or wh
   }
 });
 
-test('narrow() is never reached by a request that does not say its scope', () => {
+test('narrow() never gets a request without a scope', () => {
   for (const scope of [undefined, null, [], [null], ['a', 'a'], 'travel.search']) {
     assert.equal(ask({ ...BARE, scope }), undefined, JSON.stringify(scope));
   }
 });
 
-test('narrow() issues to nobody when no subject is named', () => {
+test('narrow() refuses a request without a subject', () => {
   const nobody = IssueRequest.parse({ scope: ['travel.search'] }) as IssueRequest & {
     subject: string;
   };
@@ -213,21 +213,21 @@ test('narrow() issues to nobody when no subject is named', () => {
   assert.equal(narrowed.failure.type, 'invalid_parameters');
 });
 
-test('narrow() reads -0, which JSON text can hold, as no amount', () => {
+test('narrow() refuses -0 as an amount, which JSON text can hold', () => {
   const raw = { ...BARE, budget: JSON.parse('{"currency":"USD","max_amount":-0}') };
   const request = IssueRequest.parse(raw);
 
   assert.equal(unreadableBudget(request)?.type, 'invalid_parameters');
 });
 
-test('narrow() accepts no budget against one that it cannot read', () => {
+test("narrow() refuses any budget when the parent's cannot be read", () => {
   const broken = { ...parent, budget: { currency: 'USD', max_amount: 1.005 } };
   const budget = { currency: 'USD', max_amount: 1 };
 
   assert.equal(failureOf({ ...BARE, budget }, broken).type, 'budget_exceeded');
 });
 
-test('narrow() compares budgets exactly, where doubles would lie', () => {
+test('narrow() compares budgets exactly, beyond the precision of doubles', () => {
   const held = { ...parent, budget: { currency: 'USD', max_amount: 0.29 } };
   const asking = (max_amount: number) => ({ ...BARE, budget: { currency: 'USD', max_amount } });
 
@@ -235,7 +235,7 @@ test('narrow() compares budgets exactly, where doubles would lie', () => {
   assert.equal(failureOf(asking(0.3), held).type, 'budget_exceeded');
 });
 
-test('narrow() lets a token without session begin none', () => {
+test('narrow() refuses a session when the parent has none', () => {
   const without = { ...parent, session_id: undefined };
 
   assert.equal(authorityOf(BARE, without).session_id, undefined);
@@ -252,7 +252,7 @@ test('narrow() ends a lineage at its greatest depth', () => {
   assert.equal(failureOf(BARE, at(5)).type, 'delegation_depth_exceeded');
 });
 
-test('narrow() lets nothing be issued below a token that closed its lineage', () => {
+test('narrow() issues nothing below a token that closed its lineage', () => {
   const closed = authorityOf({ ...BARE, max_delegation_depth: 0 });
 
   assert.equal(failureOf(BARE, closed).type, 'delegation_depth_exceeded');
@@ -275,7 +275,7 @@ for (const [from, to, allowed] of delegations) {
   });
 }
 
-test('narrow() names the scopes that are lacking, and the root principal who could grant them', () => {
+test('narrow() names the missing scopes and the root principal who could grant them', () => {
   const { detail, resolution } = failureOf({ ...BARE, scope: ['a', 'travel.search', 'b'] });
 
   assert.equal(detail, 'Cannot delegate scope "a", "b": the parent token lacks it');
@@ -298,7 +298,7 @@ for (const change of grantable) {
   });
 }
 
-test('narrow() keeps a purpose that grows from level to level as short as one request may be', () => {
+test('narrow() bounds a purpose that grows over levels like the purpose of one request', () => {
   const long = (key: string) => ({ ...BARE, purpose_parameters: { [key]: 'x'.repeat(1_000) } });
 
   const first = authorityOf(long('a'));
@@ -308,7 +308,7 @@ test('narrow() keeps a purpose that grows from level to level as short as one re
   assert.deepEqual(authorityOf(long('a'), first).purpose, first.purpose);
 });
 
-// From the second that has begun at `NOW`, which is 250 ms old.
+// Counted from the start of the second of `NOW`, 250 ms earlier.
 const lifetimes: [hours: number | undefined, seconds: number][] = [
   [undefined, 7_200],
   [2, 7_200],
@@ -333,7 +333,7 @@ test('expiryOf() keeps every whole number of seconds that a caller divided by 36
   }
 });
 
-test('expiryOf() counts from the second that has begun, on both sides of its end', () => {
+test('expiryOf() counts from the start of the current second, on both sides of its end', () => {
   const at = (text: string) => expiryOf(1 / 3_600, new Date(text)).toISOString();
 
   assert.equal(at('2030-01-01T00:00:00.000Z'), '2030-01-01T00:00:01.000Z');

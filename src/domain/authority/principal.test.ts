@@ -69,7 +69,7 @@ test('principalOf() writes the name in NFC, so that equal names are equal string
   assert.equal(principalOf('human', 'zo\u00eb'), 'human:zo\u00eb');
 });
 
-test('principalOf() counts the name after normalising', () => {
+test('principalOf() counts the characters of a name after normalising', () => {
   assert.equal(principalOf('human', 'e\u0308'.repeat(256)), `human:${'\u00eb'.repeat(256)}`);
   assert.equal(principalOf('human', 'e\u0308'.repeat(257)), undefined);
   assert.equal(principalOf('human', 'a'.repeat(1_000_000)), undefined);
@@ -88,7 +88,7 @@ const name = fc.oneof(
 );
 const principalClass = fc.constantFrom(...PrincipalClass.options);
 
-test('principalOf() makes only principals, each read back with the class it was made for', () => {
+test('principalOf() makes only principals that parse back with the same class', () => {
   return fc.assert(
     fc.property(principalClass, name, (made, text) => {
       const principal = principalOf(made, text);
@@ -108,7 +108,7 @@ const matches: [pattern: string, principal: string][] = [
   ['oidc:auth0|*', 'oidc:auth0|5f7c'],
 ];
 for (const [pattern, principal] of matches) {
-  test(`matchesPrincipal() finds ${principal} by ${pattern}`, () => {
+  test(`matchesPrincipal() matches ${principal} with ${pattern}`, () => {
     assert.equal(matchesPrincipal(pattern, principal), true);
   });
 }
@@ -138,12 +138,12 @@ const differs: [pattern: string, principal: string][] = [
   ['Human:*', 'human:x'],
 ];
 for (const [pattern, principal] of differs) {
-  test(`matchesPrincipal() does not find ${principal} by "${pattern}"`, () => {
+  test(`matchesPrincipal() does not match ${principal} with "${pattern}"`, () => {
     assert.equal(matchesPrincipal(pattern, principal), false);
   });
 }
 
-test('matchesPrincipal() never finds a principal of another class', () => {
+test('matchesPrincipal() never matches a principal of another class', () => {
   const part = fc.string({ unit: fc.constantFrom('a', 'b', ':', '@', '*'), maxLength: 6 });
   return fc.assert(
     fc.property(principalClass, part, principalClass, part, (wanted, rest, actual, text) => {

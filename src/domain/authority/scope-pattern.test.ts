@@ -26,7 +26,7 @@ test('isScope() accepts 1 to 128 characters', () => {
   assert.equal(isScope('a'.repeat(SCOPE_LENGTH_MAX + 1)), false);
 });
 
-test('isScope() refuses spaces, line ends and what is not text', () => {
+test('isScope() refuses spaces, line ends and values that are not text', () => {
   for (const text of ['a b', 'a\n', ' a', 'é', 'a\u200b', 7, null, undefined, ['a']]) {
     assert.equal(isScope(text), false, JSON.stringify(text));
   }
@@ -72,13 +72,13 @@ for (const [held, needed, expected] of covering) {
   });
 }
 
-test('uncovered() names exactly the scopes that nothing covers, in their order', () => {
+test('uncovered() names exactly the scopes that no held scope covers, in order', () => {
   const held = ['travel.search', 'approver:*'];
   const needed = ['travel.book', 'approver:x', 'operator:x', 'travel.search'];
   assert.deepEqual(uncovered(held, needed), ['travel.book', 'operator:x']);
 });
 
-test('coversAll() needs every scope, and nothing where nothing is needed', () => {
+test('coversAll() requires every needed scope, and passes when none is needed', () => {
   assert.equal(coversAll(['a', 'b:*'], ['a', 'b:x', 'b:*']), true);
   assert.equal(coversAll(['a', 'b:*'], ['a', 'c']), false);
   assert.equal(coversAll([], []), true);
@@ -119,7 +119,7 @@ for (const [pattern, scope, expected] of entitling) {
   });
 }
 
-// Short texts over the characters that matter, so that scopes meet often.
+// Short texts over the relevant characters, so that generated scopes often overlap.
 const scope = fc.string({
   unit: fc.constantFrom('a', 'b', ':', '*', '.'),
   minLength: 1,
@@ -136,7 +136,7 @@ test('covers() is transitive', () => {
   const chain = fc.tuple(scope, scope, scope);
   return fc.assert(
     fc.property(chain, ([one, two, three]) => {
-      // The pair is completed by wildcards, or chance would hardly ever make a chain.
+      // Adds wildcards, because random scopes rarely form a chain.
       const wide = `${one[0]}:*`;
       for (const [first, second] of [
         [one, two],

@@ -228,7 +228,7 @@ const rules: FaultRow[] = [
   ],
 ];
 for (const [place, value, words, at = placeOf(place)] of rules) {
-  test(`createCatalog() finds at ${at} that ${words}`, () => {
+  test(`createCatalog() reports at ${at}: ${words}`, () => {
     const [capability = '', field = ''] = at.split(' ');
 
     assert.deepEqual(faultsOf(travelWith(place, value)), [[capability, field, words]]);
@@ -245,7 +245,7 @@ for (const field of Object.keys(smallest())) {
   });
 }
 
-// Each is at the edge of a rule above, on the right side of it.
+// Each is just inside the edge of a rule above.
 const accepted: [name: string, place: string, value: unknown][] = [
   ['an input of a compensation that has a default', 'cancel_flight.inputs.0.default', 'none'],
   ['an input of a compensation that is optional', 'cancel_flight.inputs.0.required', false],
@@ -304,7 +304,7 @@ for (const name of Object.keys(travel())) {
     ['is null', null],
     ['is text', 'later'],
   ] as const) {
-    test(`createCatalog() blames nobody else when "${name}" ${how}`, () => {
+    test(`createCatalog() reports no other capability when "${name}" ${how}`, () => {
       const faults = faultsOf({ ...travel(), [name]: broken });
 
       assert.ok(faults.length > 0);
@@ -329,7 +329,7 @@ test('createCatalog() accepts the longest capability name', () => {
 const prototypeNames = ['constructor', 'toString', 'hasOwnProperty', 'valueOf'];
 
 for (const name of prototypeNames) {
-  test(`createCatalog() takes "${name}" for an ordinary capability`, () => {
+  test(`createCatalog() treats "${name}" as an ordinary capability`, () => {
     const result = createCatalog([
       [name, smallest()],
       ['other', { ...smallest(), refresh_via: [name] }],
@@ -339,7 +339,7 @@ for (const name of prototypeNames) {
     assert.equal(result.catalog.capabilities.get(name)?.name, name);
   });
 
-  test(`createCatalog() takes "${name}" for unknown where it is not declared`, () => {
+  test(`createCatalog() treats "${name}" as unknown when it is not declared`, () => {
     const words = `"${name}" is not declared here`;
 
     assert.deepEqual(faultsOf(travelWith('book_flight.refresh_via.0', name)), [

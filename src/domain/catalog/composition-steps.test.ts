@@ -7,7 +7,7 @@ import { ResolutionBehavior, ResolutionMode } from '../../protocol/capability.ts
 const one = [{ id: 'one', capability: 'first' }];
 const two = [...one, { id: 'two', capability: 'second' }];
 
-/** What is wrong with a step whose only input is resolved like this and is not mapped. */
+/** The faults of a step whose only input has this resolution and is not mapped. */
 function unmapped(resolution: object, changes: object = {}): [string, string, string][] {
   const resolved = {
     name: 'region',
@@ -23,26 +23,26 @@ const needed = [['whole', 'composition.input_mapping.one', '"first" needs input 
 
 for (const mode of ResolutionMode.options) {
   const supplies = mode === 'actor_policy' || mode === 'actor_policy_or_explicit';
-  test(`compositionFaults ${supplies ? 'leaves out' : 'misses'} an input of mode ${mode}`, () => {
+  test(`compositionFaults ${supplies ? 'does not require' : 'requires'} an input of mode ${mode}`, () => {
     assert.deepEqual(unmapped({ mode }), supplies ? [] : needed);
     assert.deepEqual(unmapped({ mode }, { required: false }), []);
-    // Where a value has to be said, its default only counts if the policy says so.
-    const isSaid = mode === 'explicit_only' || mode === 'app_selected';
-    assert.deepEqual(unmapped({ mode }, { default: 'eu' }), isSaid ? needed : []);
+    // Where the caller must send a value, a default counts only if the policy says so.
+    const mustBeSent = mode === 'explicit_only' || mode === 'app_selected';
+    assert.deepEqual(unmapped({ mode }, { default: 'eu' }), mustBeSent ? needed : []);
     assert.deepEqual(unmapped({ mode, on_missing: 'use_default' }, { default: 'eu' }), []);
   });
 }
 
 for (const on_missing of ResolutionBehavior.options) {
   const supplies = ['use_default', 'use_actor_scope', 'omit'].includes(on_missing);
-  test(`compositionFaults ${supplies ? 'leaves out' : 'misses'} an input that may ${on_missing}`, () => {
+  test(`compositionFaults ${supplies ? 'does not require' : 'requires'} an input with on_missing ${on_missing}`, () => {
     const changes = on_missing === 'use_default' ? { default: 'eu' } : {};
 
     assert.deepEqual(
       unmapped({ mode: 'backend_resolved', on_missing }, changes),
       supplies ? [] : needed,
     );
-    // A policy for a missing value speaks, whether or not the value is required.
+    // A policy for a missing value applies whether or not the value is required.
     assert.deepEqual(
       unmapped({ mode: 'backend_resolved', on_missing }, { ...changes, required: false }),
       supplies ? [] : needed,
@@ -50,7 +50,7 @@ for (const on_missing of ResolutionBehavior.options) {
   });
 }
 
-test('compositionFaults does not take what happens to other words for what happens to none', () => {
+test('compositionFaults does not treat on_ambiguous or on_unresolved as on_missing', () => {
   const resolution = { mode: 'backend_resolved', on_ambiguous: 'omit', on_unresolved: 'omit' };
 
   assert.deepEqual(unmapped(resolution), needed);
@@ -158,7 +158,7 @@ test('compositionFaults counts a capability as often as it is a step', () => {
   ]);
 });
 
-test('compositionFaults leaves a cost that cannot be read to its own rule', () => {
+test('compositionFaults leaves an unreadable cost to the rule for costs', () => {
   const parts = { first: fixed(1.005), second: {} };
   const words = 'Cannot read amount 1.005 USD: USD has 2 decimals';
 
@@ -170,7 +170,7 @@ test('compositionFaults leaves a cost that cannot be read to its own rule', () =
   ]);
 });
 
-test('compositionFaults accepts a whole exactly from the sum of its steps on', () => {
+test('compositionFaults accepts a cost of the whole from exactly the sum of its steps', () => {
   const cents = fc.integer({ min: 0, max: 1_000_000 });
   return fc.assert(
     fc.property(cents, cents, cents, (whole, first, second) => {

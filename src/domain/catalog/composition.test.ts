@@ -176,7 +176,7 @@ const rules: FaultRow[] = [
   ],
 ];
 for (const [place, value, words, where = placeOf(place)] of rules) {
-  test(`compositionFaults finds at ${where} that ${words}`, () => {
+  test(`compositionFaults reports at ${where}: ${words}`, () => {
     const [capability = '', field = ''] = where.split(' ');
 
     assert.deepEqual(faultsOf(travelWith(place, value)), [[capability, field, words]]);
@@ -201,7 +201,7 @@ for (const [name, place, value] of accepted) {
   });
 }
 
-test('compositionFaults asks for a compensation only where a failure compensates', () => {
+test('compositionFaults requires a compensation only for failure_policy "compensate"', () => {
   for (const failure_policy of ['propagate', 'fail_parent']) {
     const declarations = travelWith('book_flight.side_effect.compensation', undefined);
     const { composition } = declarations.plan_trip as { composition: object };
@@ -211,7 +211,7 @@ test('compositionFaults asks for a compensation only where a failure compensates
   }
 });
 
-test('compositionFaults asks for an empty result only where one may be returned', () => {
+test('compositionFaults requires an empty result only where the policy returns one', () => {
   const without = (changes: object) => {
     const declarations = travelWith(`${at}.empty_result_output`, undefined);
     const { composition } = declarations.plan_trip as { composition: object };
@@ -239,7 +239,7 @@ const two = [
   { id: 'two', capability: 'second' },
 ];
 
-test('compositionFaults lets a step that may need approval follow reads only', () => {
+test('compositionFaults allows only reads before a step that may need approval', () => {
   const late = 'step "two" may need approval, but step "one" has an effect before it';
 
   for (const type of ['write', 'transactional', 'irreversible']) {
@@ -252,7 +252,7 @@ test('compositionFaults lets a step that may need approval follow reads only', (
   assert.deepEqual(faultsOf(wholeOf(two, { first: {}, second: { approval } }, { approval })), []);
 });
 
-test('compositionFaults lets an effect follow a step that may need approval', () => {
+test('compositionFaults allows an effect after a step that may need approval', () => {
   const parts = { first: { approval, ...write }, second: write };
 
   assert.deepEqual(faultsOf(wholeOf(two, parts, { approval, ...write })), []);
@@ -267,7 +267,7 @@ test('compositionFaults refuses a composed step', () => {
   ]);
 });
 
-test('compositionFaults names a step id that appears twice', () => {
+test('compositionFaults names a repeated step id', () => {
   const steps = [...two, { id: 'one', capability: 'first' }];
 
   assert.deepEqual(faultsOf(wholeOf(steps, { first: {}, second: {} })), [
@@ -275,13 +275,13 @@ test('compositionFaults names a step id that appears twice', () => {
   ]);
 });
 
-test('compositionFaults lets one capability be several steps', () => {
+test('compositionFaults allows one capability in several steps', () => {
   const steps = ['a', 'b'].map((id) => ({ id, capability: 'first' }));
 
   assert.deepEqual(faultsOf(wholeOf(steps, { first: {} })), []);
 });
 
-test('compositionFaults asks for the union of scopes, and takes a wildcard for what it covers', () => {
+test('compositionFaults requires the union of scopes, and accepts a wildcard for what it covers', () => {
   const parts = {
     first: { minimum_scope: ['desk:open', 'a'] },
     second: { minimum_scope: ['desk:close', 'b'] },
@@ -300,7 +300,7 @@ test('compositionFaults asks for the union of scopes, and takes a wildcard for w
   ]);
 });
 
-test('compositionFaults accepts weaker scope where the service answers for its steps', () => {
+test('compositionFaults accepts a weaker scope with step_authority "service"', () => {
   const place = 'plan_trip.composition.step_authority';
   const declarations = travelWith(place, 'service');
   Object.assign(declarations.plan_trip as object, { minimum_scope: [] });
@@ -310,7 +310,7 @@ test('compositionFaults accepts weaker scope where the service answers for its s
 
 const strengths = ['read', 'write', 'transactional', 'irreversible'];
 for (const [strength, type] of strengths.entries()) {
-  test(`compositionFaults holds a ${type} whole to the strongest of its steps`, () => {
+  test(`compositionFaults requires a ${type} whole to be as strong as its strongest step`, () => {
     for (const [stronger, part] of strengths.entries()) {
       const parts = { first: {}, second: { side_effect: { type: part } } };
       const faults = faultsOf(wholeOf(two, parts, { side_effect: { type } }));
@@ -321,13 +321,13 @@ for (const [strength, type] of strengths.entries()) {
   });
 }
 
-test('compositionFaults asks for no cost where a step costs only time', () => {
+test('compositionFaults requires no cost where a step costs only time', () => {
   const cost = { certainty: 'fixed', compute: { expected_duration: 'PT1S' } };
 
   assert.deepEqual(faultsOf(wholeOf(two, { first: { cost }, second: {} })), []);
 });
 
-test('compositionFaults takes as many steps as its bound and refuses one more', () => {
+test('compositionFaults accepts the maximum number of steps and refuses one more', () => {
   const steps = (count: number) =>
     Array.from({ length: count }, (_, index) => ({ id: `s${index}`, capability: 'first' }));
 
@@ -338,14 +338,14 @@ test('compositionFaults takes as many steps as its bound and refuses one more', 
 });
 
 for (const id of ['constructor', 'toString', 'hasOwnProperty', 'valueOf']) {
-  test(`compositionFaults takes "${id}" for an ordinary step`, () => {
+  test(`compositionFaults treats "${id}" as an ordinary step`, () => {
     const steps = [{ id, capability: 'first' }];
 
     assert.deepEqual(faultsOf(wholeOf(steps, { first: {} })), []);
   });
 
-  test(`compositionFaults misses an input of step "${id}" like that of any other`, () => {
-    // "name" and "length" are properties of what an object inherits under that name.
+  test(`compositionFaults reports a missing input of step "${id}" like that of any other step`, () => {
+    // An object inherits a function under that name, which has "name" and "length".
     const inputs = ['name', 'length'].map((name) => ({ name, type: 'string' }));
     const steps = [{ id, capability: 'first' }];
     const field = `composition.input_mapping.${id}`;

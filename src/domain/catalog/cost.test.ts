@@ -74,7 +74,7 @@ const refused: Row[] = [
   ['estimated', { currency: 'usd' }, 'currency', 'expected an ISO 4217 code such as "USD"'],
 ];
 for (const [certainty, financial, field, words] of refused) {
-  test(`costFaults finds in ${certainty} ${JSON.stringify(financial)} that ${words}`, () => {
+  test(`costFaults reports for ${certainty} ${JSON.stringify(financial)}: ${words}`, () => {
     assert.deepEqual(costFaultsOf(certainty, financial), [[field, words]]);
   });
 }
@@ -89,7 +89,7 @@ test('costFaults reports every fault of one cost', () => {
 });
 
 for (const certainty of CostCertainty.options) {
-  test(`costFaults asks no amount of a ${certainty} cost that is not money`, () => {
+  test(`costFaults requires no amount for a ${certainty} cost that is not money`, () => {
     const cost = { certainty, compute: { expected_duration: 'PT1S' }, determined_by: 'size' };
     assert.deepEqual(faultsOf({ alone: { ...smallest(), cost } }), []);
   });

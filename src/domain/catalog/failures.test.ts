@@ -45,18 +45,18 @@ const failures: [declared: object[], field: string, words: string][] = [
   [[own({ recovery_class: 'terminal' })], 'failure_types[0]', 'Unrecognized key: "recovery_class"'],
 ];
 for (const [failure_types, field, words] of failures) {
-  test(`failureFaults finds at ${field} that ${words}`, () => {
+  test(`failureFaults reports at ${field}: ${words}`, () => {
     assert.deepEqual(faultsOf({ alone: { ...smallest(), failure_types } }), [
       ['alone', field, words],
     ]);
   });
 }
 
-test('failureFaults accepts failure types, and takes none of a composed capability', () => {
+test('failureFaults accepts failure types, except of a composed capability', () => {
   const failure_types = [
     own(),
     own({ type: 'constructor', retry: true, action: 'retry_now' }),
-    // What has to change first is no repetition of the same call.
+    // An action that changes something first does not repeat the same call.
     own({ type: 'needs_a_signature', action: 'request_approval' }),
   ];
   const steps = [{ id: 'first', capability: 'part' }];

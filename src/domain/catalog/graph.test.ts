@@ -26,7 +26,7 @@ const catalog = catalogOf({
     verify_via: ['look'],
     cross_service: {
       handoff_to: [{ service: 'hotel', capability: 'book_room' }],
-      // Another service may call something by a name of ours.
+      // Another service may use a capability name of ours.
       followup_via: [
         { service: 'expense', capability: 'hold' },
         { service: 'hotel', capability: 'book_room' },
@@ -72,7 +72,7 @@ describe('graphOf()', () => {
     ]);
   });
 
-  test('shows a capability of another service once, however often it is pointed to', () => {
+  test('shows a capability of another service once, with any number of references', () => {
     const foreign = graphOf(catalog).nodes.filter((node) => node.service !== undefined);
 
     assert.deepEqual(foreign, [
@@ -81,7 +81,7 @@ describe('graphOf()', () => {
     ]);
   });
 
-  test('has an edge of its type for every declared relation, and no other', () => {
+  test('has exactly one edge of its type for every declared relation', () => {
     const { edges } = graphOf(catalog);
 
     assert.deepEqual(
@@ -103,7 +103,7 @@ describe('graphOf()', () => {
     assert.equal(edges[1]?.reason, 'it is booked by its quote');
   });
 
-  test('shows around a capability what it points to and what points to it', () => {
+  test('shows a capability with its outgoing and incoming neighbours', () => {
     const { nodes, edges } = graphOf(catalog, 'find');
 
     assert.deepEqual(
@@ -116,7 +116,7 @@ describe('graphOf()', () => {
     );
   });
 
-  test('does not take the capability of another service for ours of the same name', () => {
+  test('keeps a capability of another service apart from ours with the same name', () => {
     const book = graphOf(catalog, 'book').nodes;
     const hold = graphOf(catalog, 'hold');
 

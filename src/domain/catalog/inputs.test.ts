@@ -73,14 +73,14 @@ const rules: FaultRow[] = [
   [`${when}.input`, 'constructor', '"constructor" is not an input of type number'],
 ];
 for (const [place, value, words, at = placeOf(place)] of rules) {
-  test(`inputFaults finds at ${at} that ${words}`, () => {
+  test(`inputFaults reports at ${at}: ${words}`, () => {
     const [capability = '', field = ''] = at.split(' ');
 
     assert.deepEqual(faultsOf(travelWith(place, value)), [[capability, field, words]]);
   });
 }
 
-test('inputFaults keeps the names that transports use for themselves', () => {
+test('inputFaults reserves the names that transports use', () => {
   const inputs = [{ name: 'svc_grant', type: 'string' }];
 
   assert.deepEqual(faultsOf({ alone: { ...smallest(), inputs } }), [
@@ -88,7 +88,7 @@ test('inputFaults keeps the names that transports use for themselves', () => {
   ]);
 });
 
-test('inputFaults asks for a cost where approval depends on one', () => {
+test('inputFaults requires a cost when approval depends on it', () => {
   const approval = { when: { amount_above: 5 }, grant_policy: GRANT_POLICY };
   const cost = { certainty: 'estimated', financial: { currency: 'USD' } };
 
@@ -107,7 +107,7 @@ test('inputFaults accepts a threshold on an input that is a number', () => {
   }
 });
 
-test('inputFaults names an input that appears twice once', () => {
+test('inputFaults names a repeated input once', () => {
   const inputs = ['a', 'b', 'a', 'a'].map((each) => ({ name: each, type: 'string' }));
 
   assert.deepEqual(faultsOf({ alone: { ...smallest(), inputs } }), [
@@ -181,7 +181,7 @@ for (const [words, declared] of accepted) {
 }
 
 for (const each of ['constructor', 'toString', 'hasOwnProperty', 'valueOf']) {
-  test(`inputFaults takes "${each}" for an ordinary input, field and value`, () => {
+  test(`inputFaults treats "${each}" as an ordinary input, field and value`, () => {
     const declared = { name: each, type: each, default: each, allowed_values: [each] };
     const output = { type: each, fields: [each] };
 
@@ -191,7 +191,7 @@ for (const each of ['constructor', 'toString', 'hasOwnProperty', 'valueOf']) {
 
 for (const mode of ResolutionMode.options) {
   const needs = ['closed_values', 'backend_resolved'].includes(mode);
-  test(`inputFaults ${needs ? 'asks for more than' : 'is content with'} mode ${mode} alone`, () => {
+  test(`inputFaults ${needs ? 'requires more than' : 'accepts'} mode ${mode} alone`, () => {
     const inputs = [{ name: 'a', type: 'string', resolution: { mode } }];
     assert.equal(faultsOf({ alone: { ...smallest(), inputs } }).length, needs ? 1 : 0);
   });
@@ -204,7 +204,7 @@ const HONEST = `airports catalogs/airports.v2 catalog:airports resolver:bookings
   s3:buckets ec2:instances icd10:codes gs1:gtin aws.s3:buckets users/profiles rooted/trees
   crm:customers crm:customers/eu-west-1 turkey:airports Airports airportCodes IATA crm.eu:customerDirectory`;
 
-/** No names by their form: a login, digits inside a word, capitals anywhere, an address, an empty word. */
+/** Not names by their form: a login, digits inside a word, capitals anywhere, an address, an empty word. */
 const MISSHAPEN = `root.x:toor x.root:toor root/toor admin/admin root.x/toor otp2:123456 user:swordfish root:toor admin:admin
   airports/hunter2:pass catalog:root:toor catalog: catalog:/airports pin:123456
   https://hooks.example/services/abc urn:catalog:airports Tr0ub4dor-passphrase AIzaSyAB AKIAIOSFODNN

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { faultsOf, smallest } from '../../../test/declarations.ts';
 
-/** Two faults of form, each beside rules that are broken elsewhere in the same declaration. */
+/** Two malformed fields, each with broken rules elsewhere in the same declaration. */
 const beside: [what: string, wrong: object, found: readonly string[]][] = [
   ['a wrong description', { description: 7, refresh_via: ['nowhere'] }, ['refresh_via[0]']],
   ['an unknown field', { colour: 'red', verify_via: ['nowhere'] }, ['verify_via[0]']],
@@ -85,7 +85,7 @@ const alone: [what: string, wrong: object, at: readonly string[]][] = [
   ['a lost scope', { minimum_scope: ['a', 'not a scope'] }, ['minimum_scope[1]']],
 ];
 for (const [what, wrong, at] of alone) {
-  test(`createCatalog() blames nothing else for ${what}`, () => {
+  test(`createCatalog() reports only the fault of ${what}`, () => {
     assert.deepEqual(
       faultsOf({ act: { ...smallest(), ...wrong } }).map(([, field]) => field),
       at,
@@ -94,7 +94,7 @@ for (const [what, wrong, at] of alone) {
 }
 
 for (const declared of [null, undefined, 7, 'later', [], () => undefined]) {
-  test(`createCatalog() says once that ${String(declared) || 'a list'} is no declaration`, () => {
+  test(`createCatalog() reports once that ${String(declared) || 'a list'} is no declaration`, () => {
     assert.deepEqual(
       faultsOf({ act: declared }).map(([, field]) => field),
       ['declaration'],

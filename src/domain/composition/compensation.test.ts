@@ -23,7 +23,7 @@ function capability(inputs: object[], fields: string[] = [], side_effect: object
 const ID = { name: 'id', type: 'string' };
 const REASON = { name: 'reason', type: 'string', required: false };
 
-test('compensationParameters() takes by equal name what was returned, then what was given', () => {
+test('compensationParameters() takes values by equal name from the result, then from the parameters', () => {
   const undo = capability([ID, REASON, { name: 'constructor', type: 'string' }]);
 
   const sent = compensationParameters(undo, {
@@ -34,7 +34,7 @@ test('compensationParameters() takes by equal name what was returned, then what 
   assert.deepEqual(sent, { id: 'returned', reason: 'because' });
 });
 
-test('rollbackNames() are the inputs that both have and that must be said, else all that both have', () => {
+test('rollbackNames() gives the shared required inputs, or else all shared inputs', () => {
   const hold = capability([REASON], ['id']);
 
   assert.deepEqual(rollbackNames(hold, capability([REASON, ID])), ['id']);
@@ -42,7 +42,7 @@ test('rollbackNames() are the inputs that both have and that must be said, else 
   assert.deepEqual(rollbackNames(hold, capability([{ name: 'else', type: 'string' }])), []);
 });
 
-test('rollbackNames() are what the call made, before anything that its caller chose', () => {
+test('rollbackNames() prefers output fields of the call to inputs that its caller chose', () => {
   const hold = capability([{ ...REASON, required: true }], ['id']);
   const undo = capability([
     { ...REASON, required: true },
@@ -52,7 +52,7 @@ test('rollbackNames() are what the call made, before anything that its caller ch
   assert.deepEqual(rollbackNames(hold, undo), ['id']);
 });
 
-test('rollbackDigest() is the same for the call and for what undoes it, and for no other', () => {
+test('rollbackDigest() is equal only for the call and the compensation that undoes it', () => {
   const made = rollbackDigest(['id'], { id: 'H-1', flight: 'WR 1' });
 
   assert.equal(rollbackDigest(['id'], { id: 'H-1', reason: 'changed plans' }), made);
@@ -69,7 +69,7 @@ test('windowEnd() counts from the end of the call, where there is a window', () 
   assert.equal(windowEnd(capability([], [], { rollback_window: 'PT24H' }), now), undefined);
 });
 
-test('closedWindow() refuses from the very moment that the window closes', () => {
+test('closedWindow() refuses from the exact moment at which the window closes', () => {
   const until = new Date(1_000);
 
   assert.equal(closedWindow(capability([]), undefined, until), undefined);
@@ -77,7 +77,7 @@ test('closedWindow() refuses from the very moment that the window closes', () =>
   assert.equal(closedWindow(capability([]), until, until)?.type, 'rollback_window_closed');
 });
 
-test('compositionFaults refuses to compensate with what costs money', () => {
+test('compositionFaults refuses a compensation that costs money', () => {
   const cost = { certainty: 'fixed', financial: { currency: 'USD', amount: 1 } };
 
   const found = faultsOf(travelWith('cancel_flight.cost', cost)).map(([, , words]) => words);

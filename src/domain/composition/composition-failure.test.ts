@@ -38,40 +38,40 @@ const stop = {
   effects: (name: string) => (name.startsWith('read') ? ('read' as const) : ('write' as const)),
 };
 
-test('composedFailure() passes the failure of the step on, or says which step failed', () => {
+test('composedFailure() passes on the failure of the step, or names the step that failed', () => {
   const trail = [step('one', 'completed'), step('two', 'no_effect')];
 
   assert.deepEqual(composedFailure(whole('propagate'), trail, stop).failure, found);
-  const { failure: told } = composedFailure(whole('fail_parent'), trail, stop);
-  assert.equal(told.type, 'composition_child_failed');
-  assert.equal(told.detail, 'Cannot complete "whole": step "two" failed: Cannot find it');
+  const { failure: answer } = composedFailure(whole('fail_parent'), trail, stop);
+  assert.equal(answer.type, 'composition_child_failed');
+  assert.equal(answer.detail, 'Cannot complete "whole": step "two" failed: Cannot find it');
 });
 
-test('composedFailure() passes on no advice to repeat a call that has acted', () => {
+test('composedFailure() never advises to repeat a call that has acted', () => {
   const acted = [step('one', 'completed'), step('two', 'no_effect')];
   const unmoved = [step('read_it', 'completed'), step('two', 'no_effect')];
   for (const [type, { retry, action }] of Object.entries(GUIDANCE)) {
-    const told = failure(type as FailureType, 'Cannot ship');
+    const answer = failure(type as FailureType, 'Cannot ship');
     const again = retry || !['revalidate_then_retry', 'terminal'].includes(RECOVERY[action]);
 
     const of = (trail: TrailStep[]) =>
-      composedFailure(whole('propagate'), trail, { ...stop, failure: told }).failure;
+      composedFailure(whole('propagate'), trail, { ...stop, failure: answer }).failure;
 
-    assert.deepEqual(of(unmoved), told);
+    assert.deepEqual(of(unmoved), answer);
     assert.equal(of(acted).type, again ? 'composition_child_failed' : type);
     assert.equal(of(acted).retry, false);
   }
 });
 
-test('composedFailure() keeps the failure of a whole that stopped by itself', () => {
+test('composedFailure() keeps the failure of a composed call that stopped by itself', () => {
   const own = { ...stop, step: undefined };
 
   assert.deepEqual(composedFailure(whole('fail_parent'), [], own).failure, found);
-  const { failure: told } = composedFailure(whole('compensate'), [], own);
-  assert.equal(told.type, 'not_found');
+  const { failure: answer } = composedFailure(whole('compensate'), [], own);
+  assert.equal(answer.type, 'not_found');
 });
 
-test('composedFailure() says what was compensated and what was not', () => {
+test('composedFailure() lists what was compensated and what was not', () => {
   const trail = [
     step('one', 'completed'),
     step('two', 'completed'),
@@ -79,10 +79,10 @@ test('composedFailure() says what was compensated and what was not', () => {
     undoing('one', 'completed'),
   ];
 
-  const { failure: told, outcome } = composedFailure(whole('compensate'), trail, stop);
+  const { failure: answer, outcome } = composedFailure(whole('compensate'), trail, stop);
 
   assert.equal(outcome, 'failed');
-  assert.match(told.detail, /; compensated: "one"; not compensated: "two"$/);
+  assert.match(answer.detail, /; compensated: "one"; not compensated: "two"$/);
 });
 
 const outcomes: [name: string, trail: TrailStep[], outcome: string][] = [
@@ -93,7 +93,7 @@ const outcomes: [name: string, trail: TrailStep[], outcome: string][] = [
   ['a step acted', [step('one', 'completed')], 'failed'],
   ['a step failed after it may have acted', [step('one', 'failed')], 'failed'],
   ['what a step did was undone', [step('one', 'completed'), undoing('one', 'completed')], 'failed'],
-  ['nobody knows how a step ended', [step('one', 'indeterminate')], 'indeterminate'],
+  ['the outcome of a step is unknown', [step('one', 'indeterminate')], 'indeterminate'],
   ['a step was interrupted', [step('one')], 'indeterminate'],
   ['an undoing was interrupted', [step('one', 'completed'), undoing('one')], 'indeterminate'],
 ];
@@ -106,7 +106,7 @@ for (const [name, trail, outcome] of outcomes) {
   });
 }
 
-test('dueCompensations() are of completed steps that can be undone, the last first, each once', () => {
+test('dueCompensations() lists completed steps that can be undone, last first, each once', () => {
   const trail = [
     step('one', 'completed'),
     step('plain', 'completed'),

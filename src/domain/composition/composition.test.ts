@@ -36,7 +36,7 @@ function whole(changes: Partial<Composition> = {}): Capability {
 
 const step: CompositionStep = { id: 'one', capability: 'first' };
 
-/** What one path reads, as a step is sent it. */
+/** The value that a step is sent for one path. */
 function read(path: string, flow: Partial<Flow>): JsonObject {
   const mapped = composition({ input_mapping: { one: { x: path } } });
   return stepParameters(mapped, step, { input: {}, outputs: new Map(), ...flow });
@@ -71,14 +71,14 @@ for (const path of [
   '$.steps.constructor.output.name',
   '$.steps.s.output.hasOwnProperty',
 ]) {
-  test(`stepParameters() sends nothing for ${path}, which is no property of its own`, () => {
+  test(`stepParameters() sends nothing for ${path}, which is no own property`, () => {
     const input = { list: [1], text: 'word', nothing: null };
 
     assert.deepEqual(read(path, { input, outputs: new Map([['s', {}]]) }), {});
   });
 }
 
-test('stepParameters() reads what was sent under a name that objects inherit, and changes no prototype', () => {
+test('stepParameters() reads own values under inherited names, and changes no prototype', () => {
   const input = JSON.parse('{"__proto__": {"polluted": 1}, "constructor": "word"}');
 
   assert.deepEqual(read('$.input.constructor', { input }), { x: 'word' });
@@ -86,7 +86,7 @@ test('stepParameters() reads what was sent under a name that objects inherit, an
   assert.equal(Object.hasOwn(Object.prototype, 'polluted'), false);
 });
 
-test('stepParameters() sends nothing to a step that is called like an inherited property', () => {
+test('stepParameters() sends nothing to a step named like an inherited property', () => {
   const named = { id: 'constructor', capability: 'first' };
 
   assert.deepEqual(stepParameters(composition(), named, { input: {}, outputs: new Map() }), {});
@@ -105,7 +105,7 @@ test('stepParameters() reads every own value of every object, and nothing else',
   );
 });
 
-test('composedOutput() has every field, null where its path leads nowhere', () => {
+test('composedOutput() has every field, with null where its path leads nowhere', () => {
   const mapped = composition({
     output_mapping: { a: '$.steps.s.output.zero', b: '$.steps.s.output.none', c: '$.input.q' },
   });
@@ -143,7 +143,7 @@ for (const [output, path, empty] of empties) {
   });
 }
 
-test('emptyEnding() ends well with what is declared, and null for the other fields', () => {
+test('emptyEnding() succeeds with the declared output, and null for the other fields', () => {
   const policy = { empty_result_policy: 'return_success_no_results' } as const;
 
   assert.deepEqual(emptyEnding(whole({ ...policy, empty_result_output: { a: [] } }), source), {
@@ -151,7 +151,7 @@ test('emptyEnding() ends well with what is declared, and null for the other fiel
   });
 });
 
-test('emptyEnding() asks about the inputs that the step was given, each once', () => {
+test('emptyEnding() asks once about each input that the step was given', () => {
   const input_mapping = {
     one: { x: '$.input.place', y: '$.input.place.name', z: '$.steps.s.output.a', w: '$.input' },
   };
@@ -162,7 +162,7 @@ test('emptyEnding() asks about the inputs that the step was given, each once', (
   assert.deepEqual(ending.failure.clarify, [{ input: 'place', reason: 'unresolved' }]);
 });
 
-test('emptyEnding() denies, or leaves it to the next step without a policy', () => {
+test('emptyEnding() denies, or continues with the next step without a policy', () => {
   const ending = emptyEnding(whole({ empty_result_policy: 'deny' }), source);
 
   assert.ok(ending && 'failure' in ending);
@@ -171,7 +171,7 @@ test('emptyEnding() denies, or leaves it to the next step without a policy', () 
   assert.equal(emptyEnding(whole(), source), undefined);
 });
 
-test('stepCapabilities() names the step whose capability is gone', () => {
+test('stepCapabilities() names the step whose capability is missing', () => {
   const capabilities = new Map([['first', { ...whole(), name: 'first' }]]);
 
   assert.deepEqual(
@@ -193,11 +193,11 @@ const fixed = (amount: number) => priced('fixed', { amount });
 const dynamic = (upper_bound: number) => priced('dynamic', { upper_bound });
 const estimated = priced('estimated', { range_min: 1 });
 
-test('checkDraw() takes nothing for a step without a price', () => {
+test('checkDraw() draws nothing for a step without a price', () => {
   assert.deepEqual(checkDraw(priced(), { drawn: 0n, isBudgeted: true }), {});
 });
 
-test('checkDraw() lets a step take exactly what is left, and not a cent more', () => {
+test('checkDraw() lets a step draw exactly what is left, and not a cent more', () => {
   const left = { reserved: usd(30_00n), drawn: 10_00n, isBudgeted: true };
 
   assert.deepEqual(checkDraw(fixed(20), left), { price: usd(20_00n) });
@@ -213,7 +213,7 @@ test('checkDraw() lets a step take exactly what is left, and not a cent more', (
   }
 });
 
-test('checkDraw() refuses a price that nothing pins where a budget stands behind it', () => {
+test('checkDraw() refuses an unpinned price when a budget applies', () => {
   const reserved = { reserved: usd(30_00n), drawn: 0n };
 
   const found = checkDraw(estimated, { ...reserved, isBudgeted: true });
@@ -229,12 +229,12 @@ test('checkDraw() refuses a price that nothing pins where a budget stands behind
   });
 });
 
-test('checkDraw() only tells the price where nothing was reserved', () => {
+test('checkDraw() only reports the price when nothing was reserved', () => {
   assert.deepEqual(checkDraw(fixed(20), { drawn: 99n, isBudgeted: false }), { price: usd(20_00n) });
   assert.deepEqual(checkDraw(estimated, { drawn: 0n, isBudgeted: false }), { price: undefined });
 });
 
-test('checkDraw() never lets steps take more than was reserved, whatever their prices', () => {
+test('checkDraw() never lets steps draw more than was reserved, for any prices', () => {
   const cents = fc.integer({ min: 0, max: 5_000 });
   fc.assert(
     fc.property(cents, fc.array(cents, { maxLength: 16 }), (whole, prices) => {

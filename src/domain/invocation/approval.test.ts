@@ -25,7 +25,7 @@ const table: [name: string, when: ApprovalCondition, facts: ApprovalFacts, neede
   ],
   ['lets a cost at the threshold pass', byCost, { parameters: {}, charge: usd(10_000n) }, false],
   ['asks for a cost above the threshold', byCost, { parameters: {}, charge: usd(10_001n) }, true],
-  ['asks for a cost that nobody knows', byCost, { parameters: {} }, true],
+  ['asks when the cost is unknown', byCost, { parameters: {} }, true],
   [
     'asks where a condition holds',
     { condition: 'big' },
@@ -47,6 +47,6 @@ for (const [name, when, facts, needed] of table) {
   });
 }
 
-test('needsApproval() asks nothing of a capability without a policy', () => {
+test('needsApproval() is false for a capability without a policy', () => {
   assert.equal(needsApproval({} as Capability, { parameters: {} }), false);
 });

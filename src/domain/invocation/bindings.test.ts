@@ -46,7 +46,7 @@ const ROWS: [name: string, parameters: JsonObject, facts: Partial<BindingFacts>,
     ['passes a binding for this call', { quote: 'h' }, {}],
     ['misses a binding that is absent', {}, {}, 'binding_missing'],
     ['misses a binding that is null', { quote: null }, {}, 'binding_missing'],
-    ['refuses a handle nobody issued', { quote: 'other' }, {}, 'binding_invalid'],
+    ['refuses a handle that was never issued', { quote: 'other' }, {}, 'binding_invalid'],
     ['refuses an empty handle', { quote: '' }, {}, 'binding_invalid'],
     ['refuses what is not a handle', { quote: { binding_id: 'h' } }, {}, 'binding_invalid'],
     ['refuses another type', { quote: 'h' }, { type: 'hold' }, 'binding_invalid'],
@@ -64,7 +64,7 @@ for (const [name, parameters, facts, type] of ROWS) {
   });
 }
 
-test('checkBindings() takes a binding at its max_age and finds it stale a millisecond later', () => {
+test('checkBindings() accepts a binding at its max_age and finds it stale a millisecond later', () => {
   assert.equal(check({ quote: 'h' }, { afterMs: MINUTE_MS }).failure, undefined);
   assert.equal(check({ quote: 'h' }, { afterMs: MINUTE_MS + 1 }).failure?.type, 'binding_stale');
 });
@@ -77,14 +77,14 @@ test('checkBindings() never finds a binding without max_age stale', () => {
   assert.equal(check({ hold: 'h' }, { facts, afterMs, capability }).failure, undefined);
 });
 
-test('checkBindings() says where a binding comes from', () => {
+test('checkBindings() names the capability that issues the binding', () => {
   const capability = capabilityWith(HOLD);
 
   assert.deepEqual(check({}).failure?.resolution.requires, ['quote', 'search']);
   assert.deepEqual(check({}, { capability }).failure?.resolution.requires, ['hold']);
 });
 
-test('checkBindings() does not tell a foreign binding from one that is stale and foreign', () => {
+test('checkBindings() answers the same for a foreign binding, stale or not', () => {
   const foreign = { facts: { ...good, root_principal: 'human:bob' } };
 
   assert.deepEqual(
@@ -93,7 +93,7 @@ test('checkBindings() does not tell a foreign binding from one that is stale and
   );
 });
 
-test('checkBindings() reads own properties only, and every requirement', () => {
+test('checkBindings() reads only own properties, and checks every requirement', () => {
   const parameters = Object.create({ quote: 'h' }) as JsonObject;
   const both = capabilityWith(QUOTE, HOLD);
 
@@ -104,7 +104,7 @@ test('checkBindings() reads own properties only, and every requirement', () => {
   assert.deepEqual(handlesOf(both, { hold: 1, quote: 'a' }), ['a']);
 });
 
-test('boundPrice() is the price of the one binding that pins one', () => {
+test('boundPrice() is the price when exactly one binding pins one', () => {
   const priced = (...prices: (bigint | undefined)[]) =>
     boundPrice(
       new Map(

@@ -105,7 +105,7 @@ test('checkBudget() refuses another currency before it looks at an amount', () =
   }
 });
 
-test('checkBudget() tells the budget of the token and what the whole lineage leaves of it', () => {
+test('checkBudget() reports the budget of the token and what the whole lineage leaves of it', () => {
   const { context } = check(FIXED, [state(1000n, 0n, 600n), state(900n, 100n, 50n)]);
 
   assert.deepEqual(context, {
@@ -119,7 +119,7 @@ test('checkBudget() tells the budget of the token and what the whole lineage lea
   });
 });
 
-test('checkBudget() names ceiling, spending and rest of the budget that is too tight', () => {
+test('checkBudget() names limit, spending and rest of the budget that is too small', () => {
   const { failure } = check(FIXED, [state(1000n, 300n, 500n), state(900n)]);
 
   assert.equal(

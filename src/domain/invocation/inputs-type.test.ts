@@ -86,13 +86,13 @@ const refused: Record<string, unknown[]> = {
 };
 
 for (const type of ENFORCED) {
-  test(`wrongType() admits what is of type ${type}`, () => {
+  test(`wrongType() accepts values of type ${type}`, () => {
     for (const value of admitted[type] ?? assert.fail('no values')) {
       assert.equal(wrongType(type, value), undefined, JSON.stringify(value));
     }
   });
 
-  test(`wrongType() refuses what is not of type ${type}, and says so`, () => {
+  test(`wrongType() refuses values that are not of type ${type}, and names the type`, () => {
     for (const value of refused[type] ?? assert.fail('no values')) {
       assert.equal(wrongType(type, value), `${JSON.stringify(value)} is not of type "${type}"`);
     }
@@ -121,7 +121,7 @@ test('wrongType() knows the days of every month of any year', () => {
   );
 });
 
-test('wrongType() lets any value pass for a type that is only a hint', () => {
+test('wrongType() accepts any value for a type that is only a hint', () => {
   const hints = ['currency', 'String', 'int', 'constructor', '__proto__', 'toString', ''];
 
   return fc.assert(
@@ -131,7 +131,7 @@ test('wrongType() lets any value pass for a type that is only a hint', () => {
   );
 });
 
-test('wrongType() repeats a value whole up to its bound, and cuts what is longer', () => {
+test('wrongType() repeats a value up to its bound, and cuts a longer one', () => {
   assert.equal(wrongType('date', 'a'.repeat(58)), `"${'a'.repeat(58)}" is not of type "date"`);
   assert.equal(wrongType('date', 'a'.repeat(59)), `"${'a'.repeat(59)}… is not of type "date"`);
 });

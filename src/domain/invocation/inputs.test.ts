@@ -30,7 +30,7 @@ interface Asked {
   readonly policy?: ActorPolicy;
 }
 
-/** What becomes of input "x": its value, `absent`, or the failure with what it wants clarified. */
+/** The outcome of input "x": its value, `absent`, or the failure with what it asks to clarify. */
 function outcomeOf(input: object, { sent = {}, finding, policy }: Asked = {}): unknown {
   const resolved = resolveInputs(withInputs({ name: 'x', type: 'string', ...input }), sent, {
     findings: new Map(finding ? [['x', finding]] : []),
@@ -48,7 +48,7 @@ const asks = (reason: string, candidates?: unknown[]) => [
   { input: 'x', reason, ...(candidates && { candidates }) },
 ];
 
-/** What each behaviour means, as the decisions say it; what is disclosable is handed in. */
+/** The decided outcome of each behaviour; the disclosable candidates are an argument. */
 function decided(
   behavior: ResolutionBehavior,
   reason: string,
@@ -123,7 +123,7 @@ for (const on_ambiguous of ResolutionBehavior.options) {
 }
 
 for (const on_unresolved of ResolutionBehavior.options) {
-  test(`resolveInputs() does ${on_unresolved} for what the resolver does not know`, () => {
+  test(`resolveInputs() does ${on_unresolved} for a value that the resolver does not know`, () => {
     const sent = { x: 'word' };
     const input = inputWith('backend_resolved', { on_unresolved });
 
@@ -156,7 +156,7 @@ for (const on_unresolved of ResolutionBehavior.options) {
   }
 }
 
-test('resolveInputs() holds the value of an actor policy to the closed set too', () => {
+test('resolveInputs() checks the value of an actor policy against the closed set too', () => {
   const input = (more: object) => ({
     allowed_values: ['a', 'b'],
     resolution: { mode: 'actor_policy', ...more },
@@ -249,7 +249,7 @@ const SILENT: [name: string, input: object, asked: Asked, expected: unknown][] =
     'a',
   ],
   [
-    'takes the derived value said explicitly where the policy allows no other',
+    'accepts the derived value sent explicitly where the policy allows no other',
     { resolution: { mode: 'actor_policy_or_explicit' } },
     { sent: { x: POLICY }, policy: { value: POLICY } },
     POLICY,
@@ -287,7 +287,7 @@ test('resolveInputs() compares closed sets by value, not by identity', () => {
   assert.equal(outcomeOf(input, { sent: { x: { a: [2] } } }), 'input_denied');
 });
 
-test('resolveInputs() asks about every unclear input at once, and refuses before it asks', () => {
+test('resolveInputs() asks about all unclear inputs at once, and refuses before it asks', () => {
   const clarify = { type: 'string', resolution: { mode: 'clarify' } };
   const facts = { findings: new Map(), policies: new Map() };
   const both = withInputs({ ...clarify, name: 'x' }, { ...clarify, name: 'y' });
@@ -314,7 +314,7 @@ test('resolveInputs() reads own properties only', () => {
   assert.equal(Object.hasOwn(resolved.parameters, 'constructor'), false);
 });
 
-test('unknownParameters() names what the capability does not have, within bounds', () => {
+test('unknownParameters() names undeclared parameters, within bounds', () => {
   const capability = withInputs({ name: 'x', type: 'string' });
   const hostile = JSON.parse('{"__proto__": 1, "toString": 2, "x": "fine"}');
   const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, i) => [`p${i}`, i]));
@@ -348,7 +348,7 @@ test('resolverOf() names a resolver in every mode that takes a value from a call
   );
 });
 
-test('valueToResolve() is a value that was sent, of the declared type', () => {
+test('valueToResolve() is the sent value when it has the declared type', () => {
   const input = { name: 'x', type: 'string', required: true };
 
   assert.equal(valueToResolve(input, { x: 'w' }), 'w');

@@ -26,33 +26,33 @@ function capability(observability?: object) {
 
 const call = { parameters: { who: 'ann', note: 'x' }, result: { id: 7, who: 'bo', secret: 's' } };
 
-test('observedDetail() keeps nothing of a call whose capability lists no field', () => {
+test('observedDetail() keeps no value when the capability lists no field', () => {
   assert.equal(observedDetail(capability(), call), undefined);
   assert.equal(observedDetail(capability({ logged: true }), call), undefined);
   assert.equal(observedDetail(undefined, call), undefined);
 });
 
-test('observedDetail() keeps the listed fields, of inputs and of output, and no others', () => {
+test('observedDetail() keeps exactly the listed fields of inputs and output', () => {
   assert.deepEqual(observedDetail(capability({ fields_logged: ['who', 'id'] }), call), {
     parameters: { who: 'ann' },
     result: { id: 7, who: 'bo' },
   });
 });
 
-test('observedDetail() keeps no value when the capability says that it is not logged', () => {
+test('observedDetail() keeps no value when the capability turns logging off', () => {
   const silent = capability({ logged: false, fields_logged: ['who'] });
 
   assert.equal(observedDetail(silent, call), undefined);
 });
 
-test('observedDetail() leaves out what a call does not have, also names of every object', () => {
+test('observedDetail() omits absent fields, including inherited names', () => {
   const named = capability({ fields_logged: ['constructor', 'id'] });
 
   assert.equal(observedDetail(named, { parameters: {} }), undefined);
   assert.deepEqual(observedDetail(named, { result: { id: null } }), { result: { id: null } });
 });
 
-test('observedDetail() keeps a value that is too long as its digest', () => {
+test('observedDetail() replaces a value that is too long by its digest', () => {
   const detail = observedDetail(capability({ fields_logged: ['who'] }), {
     parameters: { who: 'x'.repeat(511) },
   }) as { parameters: { who: { digest: string } } };
@@ -84,14 +84,14 @@ for (const [type, cost, high] of table) {
     assert.equal(isHighRisk(withEffect(type, cost)), high);
   });
 
-  test(`eventClassOf() classes a ${type}${words} by its risk and its end`, () => {
+  test(`eventClassOf() classifies a ${type}${words} by risk and success`, () => {
     const risk = high ? 'high' : 'low';
     assert.equal(eventClassOf(withEffect(type, cost), true), `${risk}_risk_success`);
     assert.equal(eventClassOf(withEffect(type, cost), false), `${risk}_risk_failure`);
   });
 }
 
-test('eventClassOf() classes an unknown capability as low risk', () => {
+test('eventClassOf() classifies an unknown capability as low risk', () => {
   assert.equal(eventClassOf(undefined, false), 'low_risk_failure');
 });
 

@@ -5,7 +5,7 @@ import { createPacer, type RateState, rateHeaders, rateLimited, rateWindow } fro
 
 const PER_MINUTE = { limit: 100, window: 'PT1M' };
 
-test('rateWindow() puts every moment of a window into that window, and the next one into the next', () => {
+test('rateWindow() gives all moments of a window the same window, and the next moment the next', () => {
   fc.assert(
     fc.property(fc.date({ noInvalidDate: true, min: new Date(0) }), (now) => {
       const { start, lengthMs, resetMs } = rateWindow(PER_MINUTE, now);
@@ -33,7 +33,7 @@ const state: RateState = {
   resetMs: 12_001,
 };
 
-test('rateHeaders() tells policy and state of each limit, and nothing where none is', () => {
+test('rateHeaders() gives policy and state of each limit, and nothing without limits', () => {
   assert.deepEqual(rateHeaders([]), {});
   assert.deepEqual(
     rateHeaders([state, { ...state, policy: 'capability', limit: 2, remaining: 0 }]),
@@ -44,7 +44,7 @@ test('rateHeaders() tells policy and state of each limit, and nothing where none
   );
 });
 
-test('rateLimited() says when to come back, never sooner than the window ends', () => {
+test('rateLimited() names a retry time that is never before the end of the window', () => {
   const { type, retry, detail, resolution } = rateLimited(state, PER_MINUTE);
 
   assert.equal(type, 'rate_limited');
@@ -65,14 +65,14 @@ describe('createPacer()', () => {
     return calls;
   };
 
-  test('lets exactly the limit come at once, and each key apart', () => {
+  test('admits exactly the limit at once, for each key separately', () => {
     const pacer = createPacer('the root principal', RATE);
 
     assert.equal(taken(pacer, 'a', 5_000), 10);
     assert.equal(taken(pacer, 'b', 5_000), 10);
   });
 
-  test('lets a call come each time the allowance has grown by one, however many were refused', () => {
+  test('admits a call each time the allowance has grown by one, after any number of refusals', () => {
     const pacer = createPacer('the root principal', RATE);
     taken(pacer, 'a', 0);
     for (let i = 0; i < 1_000; i += 1) pacer.take('a', 50);
@@ -83,7 +83,7 @@ describe('createPacer()', () => {
     assert.equal(taken(pacer, 'a', 60_000), 10);
   });
 
-  test('says when the next call may come', () => {
+  test('names the time of the next admitted call', () => {
     const pacer = createPacer('the address', { limit: 2, window: 'PT1M' });
     taken(pacer, 'a', 0);
 
@@ -94,7 +94,7 @@ describe('createPacer()', () => {
     assert.match(String(found?.detail), /the address has used its 2 calls in PT1M; more in 29 s$/);
   });
 
-  test('giveBack() leaves a key as if the call had not come', () => {
+  test('giveBack() restores the state before the call', () => {
     const pacer = createPacer('the address', RATE);
     for (let i = 0; i < 1_000; i += 1) {
       assert.equal(pacer.take('a', 0), undefined);
@@ -104,7 +104,7 @@ describe('createPacer()', () => {
     assert.equal(taken(pacer, 'a', 0), 10);
   });
 
-  test('forgets keys that did not come lately, and stays within a bound', () => {
+  test('forgets keys that were not used recently, and stays within a bound', () => {
     const pacer = createPacer('the address', { limit: 1, window: 'PT1H' });
     pacer.take('first', 0);
     for (let i = 0; i < 100_000; i += 1) pacer.take(`other ${i}`, 0);
@@ -112,7 +112,7 @@ describe('createPacer()', () => {
     assert.equal(pacer.take('first', 0), undefined);
   });
 
-  test('never lets more come in any stretch of time than the limit and what grows back in it', () => {
+  test('never admits more in any interval than the limit plus what grows back in it', () => {
     const gaps = fc.array(fc.nat({ max: 300 }), { minLength: 1, maxLength: 200 });
     fc.assert(
       fc.property(gaps, (steps) => {

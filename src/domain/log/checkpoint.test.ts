@@ -34,14 +34,14 @@ test('checkpointPayload() is the canonical form of exactly the six signed fields
   assert.equal(text, expected);
 });
 
-test('payloadOf() gives the same bytes to whoever has the checkpoint as it travels', () => {
+test('payloadOf() gives the same bytes from the checkpoint as it travels', () => {
   const signed = checkpointPayload('travel', RECORD);
 
   assert.deepEqual(payloadOf('travel', checkpointView(RECORD)), signed);
   assert.deepEqual(payloadOf('travel', checkpointDetail(RECORD)), signed);
 });
 
-test('checkpointPayload() differs when any signed field does', () => {
+test('checkpointPayload() changes with every signed field', () => {
   const signed = checkpointPayload('travel', RECORD);
   const others: Partial<CheckpointRecord>[] = [
     { checkpoint_id: `ckpt-${'0b'.repeat(16)}` },
@@ -57,7 +57,7 @@ test('checkpointPayload() differs when any signed field does', () => {
   }
 });
 
-test('checkpointView() and checkpointDetail() are what the wire schemas ask for', () => {
+test('checkpointView() and checkpointDetail() match the wire schemas', () => {
   assert.deepEqual(Checkpoint.parse(checkpointView(RECORD)), checkpointView(RECORD));
   assert.deepEqual(CheckpointDetail.parse(checkpointDetail(RECORD)), checkpointDetail(RECORD));
   assert.equal(checkpointDetail(RECORD).tree_head, 'the note');
@@ -75,7 +75,7 @@ for (const text of [ROOT_TEXT.slice(0, -2), ROOT_TEXT.toUpperCase(), ROOT_TEXT.s
   });
 }
 
-test('originOf() names the log without the scheme, as a key may be named', () => {
+test('originOf() names the log without the scheme, in the form of a key name', () => {
   assert.equal(originOf('travel', 'id-1'), 'travel/log/id-1');
   assert.equal(originOf('https://svc.example.com/', 'id-1'), 'svc.example.com/log/id-1');
   assert.ok(isKeyName(originOf('https://svc.example.com:8443/a_b-c', 'id-1')));

@@ -58,12 +58,12 @@ function stored(record: EntryRecord, sequence = 7) {
   return { ...record, sequence };
 }
 
-test('entryOf() makes a leaf that says every field, the version and the salt', () => {
+test('entryOf() makes a leaf with every field, the version and the salt', () => {
   const record = entryOf(FULL, SALT);
 
-  const said = JSON.parse(textOf(record));
+  const leafFields = JSON.parse(textOf(record));
   const personal = JSON.parse(new TextDecoder().decode(record.personal));
-  const { v, salt, personal: _digest, ...facts } = said;
+  const { v, salt, personal: _digest, ...facts } = leafFields;
   const { salt: other, ...fields } = personal;
   assert.deepEqual({ ...facts, ...fields }, FULL);
   assert.equal(v, LEAF_VERSION);
@@ -71,7 +71,7 @@ test('entryOf() makes a leaf that says every field, the version and the salt', (
   assert.equal(other, '101112131415161718191a1b1c1d1e1f');
 });
 
-test('entryOf() keeps what tells of people out of the leaf, and its digest in it', () => {
+test('entryOf() keeps personal fields out of the leaf, and puts their digest in it', () => {
   const { leaf, personal } = entryOf(FULL, SALT);
 
   const text = new TextDecoder().decode(leaf);
@@ -80,7 +80,7 @@ test('entryOf() keeps what tells of people out of the leaf, and its digest in it
   assert.equal(JSON.parse(text).personal, `sha256:${toHex(sha256(personal))}`);
 });
 
-test('entryOf() says until when an entry is kept that says for how long', () => {
+test('entryOf() computes the end of a declared retention', () => {
   const { retain_until } = entryOf({ ...REQUIRED, retention: 'P1D' }, SALT);
 
   assert.deepEqual(retain_until, new Date('2030-01-02T00:00:00.123Z'));
@@ -91,21 +91,21 @@ test('entryOf() says until when an entry is kept that says for how long', () => 
   );
 });
 
-test('entryOf() leaves out what does not apply', () => {
+test('entryOf() omits fields that do not apply', () => {
   const { leaf } = entryOf({ ...REQUIRED, capability: undefined }, SALT);
 
-  const said = JSON.parse(new TextDecoder().decode(leaf));
+  const leafFields = JSON.parse(new TextDecoder().decode(leaf));
   const facts = Object.keys(REQUIRED).filter((name) => !/^(actor_key|root_principal)$/.test(name));
-  assert.deepEqual(Object.keys(said).sort(), [...facts, 'personal', 'salt', 'v'].sort());
+  assert.deepEqual(Object.keys(leafFields).sort(), [...facts, 'personal', 'salt', 'v'].sort());
 });
 
-test('entryOf() hashes exactly the bytes it gives', () => {
+test('entryOf() hashes exactly the bytes it returns', () => {
   const record = entryOf(FULL, SALT);
 
   assert.deepEqual(record.leaf_hash, hashLeaf(record.leaf));
 });
 
-test('entryOf() repeats in its columns what the leaf says', () => {
+test('entryOf() repeats the content of the leaf in its columns', () => {
   const {
     leaf: _leaf,
     personal: _personal,
@@ -121,7 +121,7 @@ test('entryOf() repeats in its columns what the leaf says', () => {
   }
 });
 
-test('entryOf() writes canonical bytes, whatever the order of the fields', () => {
+test('entryOf() writes canonical bytes for any order of the fields', () => {
   const reversed = Object.fromEntries(Object.entries(FULL).reverse()) as unknown as EntryFields;
 
   const text = textOf(entryOf(FULL, SALT));
@@ -130,7 +130,7 @@ test('entryOf() writes canonical bytes, whatever the order of the fields', () =>
   assert.equal(textOf(entryOf(reversed, SALT)), text);
 });
 
-test('entryOf() keeps to the bytes of version 1, by which old proofs are checked', () => {
+test('entryOf() writes the bytes of version 1, so that old proofs still verify', () => {
   const personal =
     '{"actor_key":"human:ada@example.com","root_principal":"human:ada@example.com",' +
     '"salt":"101112131415161718191a1b1c1d1e1f"}';
@@ -174,7 +174,7 @@ for (const length of [0, SALT_BYTES - 1, SALT_BYTES + 1]) {
   });
 }
 
-test('entryOf() takes a leaf of the most bytes, and refuses one byte more', () => {
+test('entryOf() accepts a leaf of the maximum size, and refuses one byte more', () => {
   const sized = (length: number) => ({ ...REQUIRED, detail: { text: 'x'.repeat(length) } });
   const bare = entryOf(sized(0), SALT).personal.length;
   const room = LEAF_BYTES_MAX - bare;
@@ -189,7 +189,7 @@ test('entryOf() counts the leaf in bytes, not in characters', () => {
   assert.throws(() => entryOf({ ...REQUIRED, detail: { text } }, SALT), /Cannot store entry/);
 });
 
-test('entryView() gives back every field that entryOf() was given', () => {
+test('entryView() returns every field that entryOf() was given', () => {
   const record = entryOf(FULL, SALT);
 
   const view = entryView(stored(record));
@@ -202,7 +202,7 @@ test('entryView() gives back every field that entryOf() was given', () => {
   assert.equal(retention, null);
 });
 
-test('entryView() is what the wire schema asks for, also where little applies', () => {
+test('entryView() matches the wire schema, with many fields or few', () => {
   for (const fields of [REQUIRED, FULL]) {
     const view = entryView(stored(entryOf(fields, SALT)));
     assert.deepEqual(AuditEntry.parse(view), view);
@@ -215,7 +215,7 @@ test('entryView() never shows the salt or the version', () => {
   assert.equal('salt' in view || 'v' in view, false);
 });
 
-test('entryView() of an erased entry keeps its place and hash, and nulls what is gone', () => {
+test('entryView() of an erased entry keeps its place and hash, with null for erased fields', () => {
   const record = entryOf(FULL, SALT);
 
   const columns = { actor_key: '', root_principal: '' };
@@ -231,7 +231,7 @@ test('entryView() of an erased entry keeps its place and hash, and nulls what is
   assert.deepEqual(AuditEntry.parse(view), view);
 });
 
-test('entryView() of an entry without personal fields says the rest', () => {
+test('entryView() of an entry without personal fields has the rest', () => {
   const view = entryView({ ...stored(entryOf(FULL, SALT)), actor_key: '', personal: undefined });
 
   assert.equal(view.erased, 'personal');
@@ -240,7 +240,7 @@ test('entryView() of an entry without personal fields says the rest', () => {
 });
 
 for (const event_class of ['low_risk_success', 'high_risk_failure'] as const) {
-  test(`entryView() tells success of ${event_class}`, () => {
+  test(`entryView() derives success from ${event_class}`, () => {
     const success = event_class === 'low_risk_success';
     const record = entryOf({ ...REQUIRED, event_class, success }, SALT);
 

@@ -37,7 +37,7 @@ function consistencyOf(from: number, to: number): ConsistencyClaim {
   return { from, to, fromRoot: tree.root(0, from), toRoot: tree.root(0, to), proof };
 }
 
-// Half a million hashes each: seconds on a busy machine, so they may outlast the usual timeout.
+// Half a million hashes each, which may take longer than the usual timeout on a busy machine.
 const EXHAUSTIVE = { timeout: 300_000 };
 
 test(
@@ -80,8 +80,8 @@ test('inclusionNodes() and consistencyNodes() name only complete nodes of the tr
   );
 });
 
-// Equal leaves make every node of a level equal, so a tree of any size can be known without being
-// built; one marked leaf makes the nodes above it differ, so that a misplaced node shows.
+// Equal leaves make all nodes of a level equal, so a tree of any size is known without being built. One
+// marked leaf makes the nodes above it differ, so that a misplaced node is noticed.
 const FAR = 2 ** 40 + 5;
 const EDGES = [2 ** 31, 2 ** 32, 2 ** 40, 2 ** 52].flatMap((edge) => [edge - 1, edge, edge + 1]);
 const FAR_SIZES = [...EDGES, FAR, 2 ** 52 + 2 ** 33 + 7, TREE_SIZE_MAX - 1, TREE_SIZE_MAX];
@@ -219,8 +219,8 @@ test('verifyConsistency() refuses every other earlier size', () => {
   }
 });
 
-// RFC 6962 binds the size only through the path: where two sizes share it, the checkpoint that
-// signs size and root together has to tell them apart.
+// RFC 6962 binds the size only through the path. Where two sizes share a path, the checkpoint that signs
+// size and root together distinguishes them.
 test('verifyInclusion() refuses every other size whose path to the leaf differs', () => {
   for (const [index, size] of smallPairs()) {
     const claim = inclusionOf(index, size);
@@ -242,7 +242,7 @@ test('verifyConsistency() refuses every other later size whose path differs', ()
   }
 });
 
-test('verifyConsistency() lets every tree extend the empty one, without a proof', () => {
+test('verifyConsistency() accepts that every tree extends the empty one, without a proof', () => {
   const claim = consistencyOf(0, 7);
 
   assert.deepEqual(claim.proof, []);
@@ -259,7 +259,7 @@ test('verifyInclusion() refuses every leaf of the empty tree', () => {
   assert.equal(verifyInclusion(claim), false);
 });
 
-test('verifyInclusion() and verifyConsistency() answer no to a claim that is none', () => {
+test('verifyInclusion() and verifyConsistency() return false for an absent claim', () => {
   for (const claim of [null, undefined]) {
     assert.equal(verifyInclusion(claim), false);
     assert.equal(verifyConsistency(claim), false);
@@ -288,7 +288,7 @@ const inclusionFields: Record<keyof InclusionClaim, unknown[]> = {
 };
 
 for (const [field, values] of Object.entries(inclusionFields)) {
-  test(`verifyInclusion() answers no, and never throws, to a hostile ${field}`, () => {
+  test(`verifyInclusion() returns false, and never throws, for a hostile ${field}`, () => {
     const claim = inclusionOf(5, 8);
     assert.equal(claim.proof.length, 3);
 
@@ -312,7 +312,7 @@ for (const [field, values] of Object.entries(consistencyFields)) {
     [4, 4],
     [0, 4],
   ] as const) {
-    test(`verifyConsistency() answers no to a hostile ${field} from ${from} to ${to}`, () => {
+    test(`verifyConsistency() returns false for a hostile ${field} from ${from} to ${to}`, () => {
       const claim = consistencyOf(from, to);
 
       for (const value of values) {

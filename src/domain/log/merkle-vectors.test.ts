@@ -27,12 +27,13 @@ interface ConsistencyVector extends Vector {
 const folder = vectors('merkle');
 const COUNT_PER_KIND = 98;
 
-// Its roots are twelve bytes of text, and no digest of ours is: the one answer we do not share.
+// Its roots are twelve bytes of text, which is no SHA-256 digest: the only vector that we answer
+// differently.
 const NOT_HASHES = 'additional/sizes-are-equal-one-and-proof-is-empty.json';
 
 if (folder === undefined) {
-  test.skip('verifyInclusion() meets no public vector: ../shared/vectors/merkle is absent');
-  test.skip('verifyConsistency() meets no public vector: ../shared/vectors/merkle is absent');
+  test.skip('verifyInclusion() has no public vectors: ../shared/vectors/merkle is absent');
+  test.skip('verifyConsistency() has no public vectors: ../shared/vectors/merkle is absent');
 } else {
   runAll<InclusionVector>(join(folder, 'inclusion'), 'verifyInclusion()', (vector) =>
     verifyInclusion({
@@ -59,7 +60,7 @@ function runAll<V extends Vector>(kind: string, symbol: string, verify: (vector:
     .filter((file) => file.endsWith('.json'))
     .map((file) => file.replaceAll('\\', '/'));
 
-  test(`${symbol} meets all ${COUNT_PER_KIND} public vectors`, () => {
+  test(`${symbol} runs all ${COUNT_PER_KIND} public vectors`, () => {
     assert.equal(files.length, COUNT_PER_KIND);
   });
   for (const file of files) {

@@ -50,7 +50,7 @@ for (const [last, expected] of knownRoots.entries()) {
   });
 }
 
-test('rootOf() gives the hash of nothing for no leaves', () => {
+test('rootOf() gives the hash of the empty string for no leaves', () => {
   const expected = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 
   assert.equal(toHex(rootOf([])), expected);
@@ -69,7 +69,7 @@ test('hashLeaf() never gives the hash of a node over the same bytes', () => {
   assert.notDeepEqual(hashLeaf(Uint8Array.of(...left, ...right)), hashNode(left, right));
 });
 
-test('appendLeaves() in chunks reaches the root, the peaks and the nodes of the whole', () => {
+test('appendLeaves() in chunks gives the same root, peaks and nodes as one append', () => {
   const chunks = fc.array(fc.nat(40), { maxLength: 12 });
 
   return fc.assert(
@@ -105,7 +105,7 @@ test('appendLeaves() returns every complete subtree exactly once', () => {
   for (const node of nodes) assert.deepEqual(node.hash, rootOfNode(node));
 });
 
-test('appendLeaves() leaves the peaks it was given as they were', () => {
+test('appendLeaves() does not change the peaks it was given', () => {
   const { size, peaks } = appendLeaves(0, [], leavesUpTo(3));
   const before = [...peaks];
 

@@ -50,7 +50,7 @@ for (const [name, text] of Object.entries(refused)) {
   });
 }
 
-test('noteKey() throws when the bytes are no key of the type, or the name is none', () => {
+test('noteKey() throws on bytes that are no key of the type, and on a name that is no key name', () => {
   assert.throws(() => noteKey('a', 'ed25519', new Uint8Array(31)), /31 bytes/);
   assert.throws(() => noteKey('a', 'ecdsa', new Uint8Array(91)), /91 bytes/);
   assert.throws(() => noteKey('a+b', 'ed25519', new Uint8Array(32)), /"a\+b"/);
@@ -64,7 +64,7 @@ test('p256Spki() builds the SPKI that the platform exports', () => {
   assert.ok(createPublicKey({ key: Buffer.from(spki), format: 'der', type: 'spki' }));
 });
 
-test('rawEcdsa() gives the two numbers of every DER signature', () => {
+test('rawEcdsa() returns the two numbers of every DER signature', () => {
   for (let round = 0; round < 300; round++) {
     const message = Buffer.from(`message ${round}`);
     const der = sign('sha256', message, { key: pair.privateKey, dsaEncoding: 'der' });
@@ -94,7 +94,7 @@ for (const [name, bytes] of Object.entries(badDer)) {
   });
 }
 
-test('rawEcdsa() widens small numbers to 32 bytes', () => {
+test('rawEcdsa() pads small numbers to 32 bytes', () => {
   const raw = rawEcdsa(Uint8Array.from([0x30, 0x07, ...one, 0x02, 0x02, 0x00, 0x80]));
 
   assert.deepEqual(raw, new Uint8Array(64).with(31, 1).with(63, 0x80));

@@ -38,7 +38,7 @@ function isSigned({ key, message, signature }: NoteClaim): boolean {
   return verify(null, message, publicKey, signature);
 }
 
-test('noteClaims() gives what verifies in a note of another implementation', () => {
+test('noteClaims() returns claims that verify from a note of another implementation', () => {
   const note = readNote(`${TEXT}\n${LINE}`);
   assert.ok(note);
 
@@ -49,7 +49,7 @@ test('noteClaims() gives what verifies in a note of another implementation', () 
   assert.equal(writeNote(note), `${TEXT}\n${LINE}`);
 });
 
-test('noteClaims() passes over keys it was not given, and same names with other ids', () => {
+test('noteClaims() skips keys it was not given, and equal names with other ids', () => {
   const note = readNote(`${TEXT}\n${LINE}`) as Note;
   const namesake = noteKey('PeterNeumann', 'ed25519', new Uint8Array(32));
 
@@ -58,7 +58,7 @@ test('noteClaims() passes over keys it was not given, and same names with other 
   assert.deepEqual(noteClaims(note, [{ ...PETER, name: 'Other' }]), []);
 });
 
-test('noteClaims() gives every signature of a known key, so that none can hide a false one', () => {
+test('noteClaims() returns every signature of a known key, so that a false one cannot hide', () => {
   const other = LINE.replace('x08go/ZJ', 'x08go/ZK');
   const note = readNote(`${TEXT}\n${LINE}${other}`) as Note;
 
@@ -160,19 +160,19 @@ for (const [name, text] of Object.entries(badNotes)) {
   });
 }
 
-test('readNote() takes as many signatures as there may be', () => {
+test('readNote() accepts the maximum number of signatures', () => {
   const note = readNote(`${TEXT}\n${LINE.repeat(NOTE_SIGNATURES_MAX)}`);
 
   assert.equal(note?.signatures.length, NOTE_SIGNATURES_MAX);
 });
 
-test('readNote() splits at the last empty line, so that a text cannot pose as signatures', () => {
+test('readNote() splits at the last empty line, so that text cannot pass for signatures', () => {
   const text = `${TEXT}\n${LINE}`;
 
   assert.equal(readNote(`${text}\n${LINE}`)?.text, text);
 });
 
-test('readNote() reads what writeNote() writes, whatever the signatures', () => {
+test('readNote() reads what writeNote() writes, for any signatures', () => {
   const signature = fc.record(
     {
       name: fc.stringMatching(/^[a-z./:-]{1,40}$/),
@@ -192,7 +192,7 @@ test('readNote() reads what writeNote() writes, whatever the signatures', () => 
   );
 });
 
-test('readNote() never throws, whatever it is given', () => {
+test('readNote() never throws, for any text', () => {
   return fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 300 }), fc.nat(200), (junk, at) => {
       const note = `${TEXT}\n${LINE}`;

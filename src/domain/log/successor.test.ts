@@ -18,10 +18,10 @@ function textOf(
   return `${headerOf(kid, typ)}.${toBase64url(bytes)}.${SIGNATURE}`;
 }
 
-const said = (value: object) => JSON.stringify(value);
+const json = (value: object) => JSON.stringify(value);
 
 // By hand: members in order, no spaces, x and y of both keys, the use.
-const WRITTEN = said({ key: KEY, successor: NEXT, use: 'token' });
+const WRITTEN = json({ key: KEY, successor: NEXT, use: 'token' });
 
 test('successorPayload() writes both keys and their use in canonical form', () => {
   const jwk = { ...KEY, kty: 'EC', kid: 'left out' };
@@ -29,7 +29,7 @@ test('successorPayload() writes both keys and their use in canonical form', () =
   assert.equal(new TextDecoder().decode(successorPayload('token', jwk, NEXT)), WRITTEN);
 });
 
-test('readSuccessor() reads who names whom, and for which use', () => {
+test('readSuccessor() reads both keys and their use', () => {
   const { kid, use, successorKid } = readSuccessor(textOf(WRITTEN)) ?? {};
 
   assert.deepEqual([kid, use, successorKid], [KID, 'token', thumbprintOf(NEXT)]);
@@ -38,22 +38,22 @@ test('readSuccessor() reads who names whom, and for which use', () => {
 const unread: Record<string, string> = {
   'of another artefact': textOf(WRITTEN, KID, TYPS.checkpoint),
   'whose header names another key than its payload': textOf(WRITTEN, thumbprintOf(NEXT)),
-  'in which a key names itself': textOf(said({ key: KEY, successor: KEY, use: 'token' })),
-  'of a use that is never published': textOf(said({ key: KEY, successor: NEXT, use: 'row' })),
-  'with a member more': textOf(said({ extra: 1, key: KEY, successor: NEXT, use: 'token' })),
+  'in which a key names itself': textOf(json({ key: KEY, successor: KEY, use: 'token' })),
+  'of a use that is never published': textOf(json({ key: KEY, successor: NEXT, use: 'row' })),
+  'with a member more': textOf(json({ extra: 1, key: KEY, successor: NEXT, use: 'token' })),
   'with a member of a key more': textOf(
-    said({ key: KEY, successor: { ...NEXT, z: '' }, use: 'token' }),
+    json({ key: KEY, successor: { ...NEXT, z: '' }, use: 'token' }),
   ),
   'with a space': textOf(`${WRITTEN} `),
-  'without a successor': textOf(said({ key: KEY, use: 'token' })),
+  'without a successor': textOf(json({ key: KEY, use: 'token' })),
   'with a coordinate that is too short': textOf(
-    said({ key: KEY, successor: { ...NEXT, y: 'AAAA' }, use: 'token' }),
+    json({ key: KEY, successor: { ...NEXT, y: 'AAAA' }, use: 'token' }),
   ),
   'that is not JSON': textOf('{'),
   'that is not a JWS': 'a.b',
 };
 for (const [name, text] of Object.entries(unread)) {
-  test(`readSuccessor() reads nothing from a text ${name}`, () => {
+  test(`readSuccessor() returns undefined for a text ${name}`, () => {
     assert.equal(readSuccessor(text), undefined);
   });
 }

@@ -57,7 +57,7 @@ for (const [why, texts] of refused) {
   });
 }
 
-test('isDuration() refuses what is not text', () => {
+test('isDuration() refuses values that are not text', () => {
   for (const value of [15, null, undefined, ['PT15M'], {}]) assert.equal(isDuration(value), false);
 });
 
@@ -76,7 +76,7 @@ for (const [milliseconds, text] of formats) {
   });
 }
 
-test('formatDuration() throws on what is no count of milliseconds', () => {
+test('formatDuration() throws on a value that is no count of milliseconds', () => {
   for (const value of [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53]) {
     assert.throws(() => formatDuration(value), /Cannot write duration/);
   }

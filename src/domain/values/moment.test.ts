@@ -21,7 +21,7 @@ for (const text of [
     '2026-02-30T08:00:00Z',
   ],
 ]) {
-  test(`parseMoment() takes "${text}" for no moment`, () => {
+  test(`parseMoment() refuses "${text}"`, () => {
     assert.equal(parseMoment(text), undefined);
   });
 }

@@ -102,13 +102,13 @@ for (const [minor, currency, text] of formats) {
   });
 }
 
-test('fromMinor() throws on what could not be read back', () => {
+test('fromMinor() throws on an amount that could not be read back', () => {
   assert.throws(() => fromMinor(-1n, 'USD'), /Cannot write -0.01 USD: no exact number for it/);
   assert.throws(() => fromMinor(minorMax('USD') + 1n, 'USD'), /no exact number for it/);
   assert.throws(() => fromMinor(1n, '__proto__'), /no ISO 4217 currency/);
 });
 
-test('minorMax() ends where two amounts begin to share one double', () => {
+test('minorMax() is the last amount before two amounts share one double', () => {
   const beyond = minorMax('USD') + 1n;
   const doubles = new Set<number>();
   for (let step = 0n; step < 100n; step += 1n)
@@ -124,7 +124,7 @@ test('toMinor() reads back what fromMinor() wrote, for every amount of every cur
       fc.oneof(
         fc.bigInt(0n, minorMax(code)),
         fc.bigInt(0n, 100_000n),
-        // The finest end of the range, where doubles are furthest apart.
+        // The upper end of the range, where doubles are furthest apart.
         fc.bigInt(0n, 1_000_000n).map((below) => minorMax(code) - below),
       ),
       fc.constant(code),

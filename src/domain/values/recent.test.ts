@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { createRecent } from './recent.ts';
 
-test('get() knows exactly the keys that were set', () => {
+test('get() finds exactly the keys that were set', () => {
   const recent = createRecent<string, number>(10);
   recent.set('text', 1);
 
@@ -11,7 +11,7 @@ test('get() knows exactly the keys that were set', () => {
   assert.equal(recent.get('text '), undefined);
 });
 
-test('set() forgets what was not used lately when there are too many', () => {
+test('set() forgets keys that were not used recently when there are too many', () => {
   const recent = createRecent<string, number>(2);
   recent.set('first', 1);
   recent.set('second', 2);
@@ -39,7 +39,7 @@ test('set() never keeps more than the bound, and always the last half of it', ()
   );
 });
 
-test('set() replaces a value wherever the key stands, and its old value never comes back', () => {
+test('set() replaces a value in either half, and its old value never returns', () => {
   const recent = createRecent<string, number>(4);
   recent.set('a', 1);
   recent.set('b', 1);
@@ -52,7 +52,7 @@ test('set() replaces a value wherever the key stands, and its old value never co
   assert.notEqual(recent.get('a'), 1);
 });
 
-test('set() counts by weight, and keeps no key that is heavier than half of all', () => {
+test('set() counts by weight, and refuses a key heavier than half of the bound', () => {
   const recent = createRecent<string, number>(10, (key) => key.length);
   recent.set('aaa', 1);
   recent.set('bbb', 2);
@@ -65,7 +65,7 @@ test('set() counts by weight, and keeps no key that is heavier than half of all'
   assert.equal(recent.get('d'.repeat(6)), undefined);
 });
 
-test('set() weighs a key once however often it is set or read', () => {
+test('set() weighs a key once, for any number of sets and reads', () => {
   const recent = createRecent<string, number>(10, (key) => key.length);
   for (let i = 0; i < 50; i++) {
     recent.set('aaaaa', i);

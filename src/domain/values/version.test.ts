@@ -50,14 +50,14 @@ const table: [range: string, admitted: string, refused: string][] = [
   ['>=1.2.0   <1.4.0 >1.2.1', '1.2.2 1.3.9', '1.2.1 1.4.0'],
   ['1.2.3 || 2.x', '1.2.3 2.0.0 2.9.9', '1.2.4 3.0.0'],
   ['^1||^3', '1.5.0 3.5.0', '2.0.0'],
-  // Prereleases: only by a range that names one of the same version, and in order.
+  // Prereleases: admitted only by a range that names one of the same version, and in order.
   ['1.2.3-rc.1', '1.2.3-rc.1', '1.2.3-rc.2 1.2.3'],
   ['>=1.2.3-rc.1', '1.2.3-rc.1 1.2.3-rc.2 1.2.3 2.0.0', '1.2.3-beta 1.2.4-rc.1'],
   ['^1.2.3-rc.1', '1.2.3-rc.1 1.2.3 1.9.0', '1.2.3-beta.9 1.2.4-rc.1 2.0.0'],
   ['>=1.0.0-alpha <2', '1.0.0-alpha 1.0.0-beta 1.5.0', '2.0.0 1.5.0-rc.1'],
   ['>=1.0.0-rc.2', '1.0.0-rc.10 1.0.0-rc.2.1', '1.0.0-rc.1 1.0.0-rc 1.0.0-9'],
   ['>1.0.0-1', '1.0.0-2 1.0.0-a', '1.0.0-1 1.0.0-0'],
-  // What cannot be read admits nothing, not even what it might have meant.
+  // An unreadable range admits nothing, not even what it might have meant.
   ['latest', '', '1.2.3'],
   ['1.2.3.4', '', '1.2.3'],
   ['01.2.3', '', '1.2.3'],
@@ -88,7 +88,7 @@ describe('satisfies()', () => {
   }
 
   for (const version of ['', '1', '1.2', '1.2.x', 'x', '*', 'v1.2.3x', '1.2.3+b', '01.0.0']) {
-    test(`finds "${version}" in no range: it is no version`, () => {
+    test(`does not admit "${version}", which is no version`, () => {
       assert.equal(satisfies(version, '*'), false);
     });
   }
@@ -107,7 +107,7 @@ describe('satisfies()', () => {
     );
   });
 
-  test('admits by ^ and ~ only what is not older, and ~ never more than ^', () => {
+  test('never admits an older version by ^ or ~, and never more by ~ than by ^', () => {
     fc.assert(
       fc.property(version, version, (one, other) => {
         const caret = satisfies(one, `^${other}`);
@@ -118,7 +118,7 @@ describe('satisfies()', () => {
     );
   });
 
-  test('never throws, whatever the range', () => {
+  test('never throws, for any range', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 300 }), (range) => {
         assert.equal(typeof satisfies('1.2.3', range), 'boolean');

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { test } from 'vitest';
 import { fromBase64, fromBase64url, toBase64, toBase64url } from './base64.ts';
 
-test('toBase64() spells every value as the platform does, and fromBase64() reads it back', () => {
+test('toBase64() encodes every value like the platform, and fromBase64() reads it back', () => {
   return fc.assert(
     fc.property(fc.uint8Array({ maxLength: 100 }), (bytes) => {
       const text = toBase64(bytes);
@@ -14,7 +14,7 @@ test('toBase64() spells every value as the platform does, and fromBase64() reads
   );
 });
 
-test('toBase64url() spells every value as the platform does, and fromBase64url() reads it back', () => {
+test('toBase64url() encodes every value like the platform, and fromBase64url() reads it back', () => {
   return fc.assert(
     fc.property(fc.uint8Array({ maxLength: 100 }), (bytes) => {
       const text = toBase64url(bytes);
@@ -37,7 +37,7 @@ for (const text of [
   'A',
   '====',
 ]) {
-  test(`fromBase64() refuses ${JSON.stringify(text)}, which is no value's one spelling`, () => {
+  test(`fromBase64() refuses ${JSON.stringify(text)}, which is not a canonical spelling`, () => {
     assert.equal(fromBase64(text), undefined);
   });
 }

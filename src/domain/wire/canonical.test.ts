@@ -88,7 +88,7 @@ const refused: [name: string, value: unknown, why: RegExp][] = [
   ['a cycle', cycle, /: nested deeper than 64 levels$/],
 ];
 for (const [name, value, why] of refused) {
-  test(`canonicalJson() throws on ${name} rather than leave it out`, () => {
+  test(`canonicalJson() throws on ${name} instead of omitting it`, () => {
     assert.throws(() => canonicalJson(value), why);
   });
 }

@@ -21,7 +21,7 @@ const made = (value: unknown): Make => {
   return () => value;
 };
 
-/** Values as a handler could make them, each made when it is needed: some cannot even be looked at. */
+/** Values as a handler could make them. Each is made when it is needed, because some cannot be inspected. */
 const anyValue = fc.letrec<{ value: Make }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 6 },
@@ -44,7 +44,7 @@ const anyValue = fc.letrec<{ value: Make }>((tie) => ({
   ),
 })).value;
 
-test('readForeign() never throws, and what it returns every strict reader takes within the limits', () => {
+test('readForeign() never throws, and returns only values that strict readers accept within the limits', () => {
   fc.assert(
     fc.property(anyValue, (make) => {
       const reading = readForeign(make(), LIMITS);
@@ -87,7 +87,7 @@ for (const { name, make } of HOSTILE_VALUES) {
   });
 }
 
-test('readForeign() takes exactly as many bytes, levels and keys as the limits say', () => {
+test('readForeign() accepts exactly as many bytes, levels and keys as the limits allow', () => {
   const limits = { bytes: 20, depth: 2, keys: 2 };
   const isTaken = (value: unknown) => 'value' in readForeign(value, limits);
 
@@ -110,7 +110,7 @@ test('readForeign() takes exactly as many bytes, levels and keys as the limits s
   );
 });
 
-test('readForeign() reads each member once, so that a second answer is never heard', () => {
+test('readForeign() reads each member once, so that a changing getter has no effect', () => {
   let asked = 0;
   const value = {
     get price() {
@@ -122,7 +122,7 @@ test('readForeign() reads each member once, so that a second answer is never hea
   assert.deepEqual(readForeign(value, LIMITS), { value: { price: 1 } });
 });
 
-test('readForeign() stops early at what is endless', () => {
+test('readForeign() stops early at an endless value', () => {
   let touched = 0;
   const endless = new Proxy([], {
     get: (_target, name) => {
@@ -135,7 +135,7 @@ test('readForeign() stops early at what is endless', () => {
   assert.ok(touched < 5_000);
 });
 
-test('foreignText() is bounded and well-formed, whatever it is given', () => {
+test('foreignText() is bounded and well-formed, for any value', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.nat(50), (text, lengthMax) => {
       const shown = foreignText(text, lengthMax);
@@ -147,7 +147,7 @@ test('foreignText() is bounded and well-formed, whatever it is given', () => {
   assert.equal(foreignText({ toString: () => 'words' }, 9), '[unreadable]');
 });
 
-test('foreignTime() takes a real date and nothing that looks like one', () => {
+test('foreignTime() accepts a real date and nothing that only looks like one', () => {
   assert.equal(foreignTime(new Date(5)), 5);
   for (const value of [new Date(Number.NaN), '2030-01-01', 5, { getTime: () => 5 }, null]) {
     assert.equal(foreignTime(value), undefined);

@@ -5,7 +5,7 @@ import { ID_BYTES, ID_PATTERNS, type IdPrefix, idOf, isId, isInvocationId } from
 const bytes = (count: number) => Uint8Array.from({ length: count }, (_, index) => 0xf9 + index);
 const prefixes = Object.keys(ID_BYTES) as IdPrefix[];
 
-test('idOf() writes all bytes as lowercase hex behind the prefix', () => {
+test('idOf() writes all bytes as lowercase hex after the prefix', () => {
   assert.equal(idOf('inv-', bytes(6)), 'inv-f9fafbfcfdfe');
   assert.equal(idOf('tok_', bytes(16)), 'tok_f9fafbfcfdfeff000102030405060708');
 });
@@ -44,7 +44,7 @@ const notInvocations = [
   undefined,
   ['inv-f9fafbfcfdfe'],
 ];
-test('isInvocationId() accepts exactly twelve lowercase hex digits behind the prefix', () => {
+test('isInvocationId() accepts exactly twelve lowercase hex digits after the prefix', () => {
   assert.equal(isInvocationId('inv-f9fafbfcfdfe'), true);
   for (const text of notInvocations) assert.equal(isInvocationId(text), false, String(text));
 });

@@ -92,13 +92,13 @@ const syntax: [text: string, fault: string][] = [
   ['"\\u12', 'position 1: four hexadecimal digits must follow "\\u"'],
 ];
 for (const [text, fault] of syntax) {
-  test(`readJson() refuses ${JSON.stringify(text)} and says where`, () => {
+  test(`readJson() refuses ${JSON.stringify(text)} and names the position`, () => {
     assert.throws(() => JSON.parse(text));
     assert.equal(faultOf(text), `Cannot read JSON at ${fault}`);
   });
 }
 
-/** What JSON.parse would take and change, cut or hide. */
+/** Texts that JSON.parse accepts and changes, cuts or hides. */
 const dangerous: [text: string, fault: string][] = [
   ['{"a":1,"a":2}', 'position 7: key "a" appears twice'],
   ['{"a":1,"\\u0061":2}', 'position 7: key "a" appears twice'],
@@ -133,7 +133,7 @@ for (const [text, fault] of dangerous) {
   });
 }
 
-test('readJson() finds a key that appears twice in an object of any size', () => {
+test('readJson() finds a repeated key in an object of any size', () => {
   for (const size of [1, 2, 15, 16, 17, 18, 1_000]) {
     const members = Array.from({ length: size }, (_, index) => `"k${index}":0`);
     assert.equal(faultOf(`{${members.join(',')}}`), undefined);
@@ -200,7 +200,7 @@ test('readJson() reads 32 levels and refuses 33, objects and arrays alike', () =
   assert.match(faultOf(objects(33)) ?? '', /position 160: nested deeper than 32 levels$/);
 });
 
-test('readJson() takes the depth of its caller', () => {
+test('readJson() applies the depth limit of its caller', () => {
   const limits = { ...BODY_LIMITS, depth: 8 };
   assert.equal(faultOf(nested(8), limits), undefined);
   assert.match(faultOf(nested(9), limits) ?? '', /nested deeper than 8 levels/);
@@ -237,7 +237,7 @@ const hostile: [name: string, text: string, good: boolean][] = [
   ['space', `${' '.repeat(260_000)}1`, true],
 ];
 for (const [name, text, good] of hostile) {
-  test(`readJson() passes over 256 KiB of ${name} once`, () => {
+  test(`readJson() scans 256 KiB of ${name} once`, () => {
     assert.equal(faultOf(text) === undefined, good);
   });
 }
@@ -300,7 +300,7 @@ test('readJson() accepts no text that JSON.parse rejects, and never reads anothe
   );
 });
 
-test('readJson() keeps every number it accepts: written again, it has the same value', () => {
+test('readJson() preserves the exact value of every number it accepts', () => {
   const digits = fc.oneof(fc.bigInt(0n, 10n ** 20n), fc.bigInt(0n, 10n ** 15n));
   const scientific = fc
     .tuple(digits, fc.integer({ min: -30, max: 30 }))
@@ -333,7 +333,7 @@ test('readJson() reads every decimal of fifteen digits', () => {
   return fc.assert(fc.property(decimal, (text) => assert.equal(readValue(text), Number(text))));
 });
 
-test('copyOf() gives an equal value that shares nothing with it', () => {
+test('copyOf() returns an equal value that shares nothing with the original', () => {
   return fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
       const copy = copyOf(value);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { test } from 'vitest';
 import { redactedText } from './redaction.ts';
 
-/** What libraries put into their messages, and the part that must not be read. */
+/** Text as libraries put it into their messages, and the part that must not be logged. */
 const SECRETS: [name: string, text: string, secret: string][] = [
   ['a password in an address', 'connect postgres://app:hunter2@db:5432/x failed', 'hunter2'],
   ['a password with an @', 'GET https://me:p@ss@host/path 500', 'p@ss'],
@@ -45,12 +45,12 @@ const PLAIN = [
   'Cannot seat 4 people in 12A: the plane has 3 seats',
 ];
 for (const text of PLAIN) {
-  test(`redactedText() leaves "${text}" as it is`, () => {
+  test(`redactedText() does not change "${text}"`, () => {
     assert.equal(redactedText(text, 1_000), text);
   });
 }
 
-test('redactedText() leaves no beginning of a credential that the cut goes through', () => {
+test('redactedText() removes the beginning of a credential that the cut splits', () => {
   const secret = 'hunter2hunter2';
   for (let space = 4_060; space <= 4_100; space++) {
     const text = `${' '.repeat(space)}postgres://app:${secret}@db`;
@@ -58,7 +58,7 @@ test('redactedText() leaves no beginning of a credential that the cut goes throu
   }
 });
 
-test('redactedText() is bounded, whatever it is given', () => {
+test('redactedText() is bounded, for any value', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.nat(100), (text, lengthMax) => {
       assert.ok(redactedText(text, lengthMax).length <= lengthMax + 1);

@@ -40,7 +40,7 @@ const table: [name: string, text: string, shown: string][] = [
   ['shows text that imitates a mark', '⟨U+202E⟩', '⟨U+27E8⟩U+202E⟨U+27E9⟩'],
 ];
 
-/** Signs that pass for one of ASCII. */
+/** Signs that look like a sign of ASCII. */
 const SIGNS = [
   ...['\uFF04', '\uFF0E', '\uFF0F', '\u2024', '\u037E', '\u2215', '\u2044', '\u2212', '\u2010'],
   ...['\u2011', '\u2013', '\u2019', '\u201A', '\u2039', '\u00D7', '\u2223', '\u2236', '\u05C3'],
@@ -49,7 +49,7 @@ const SIGNS = [
 
 for (const sign of SIGNS) {
   const code = sign.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0');
-  test(`visibleText() shows U+${code} for what it is`, () => {
+  test(`visibleText() marks U+${code}`, () => {
     assert.equal(visibleText(`1${sign}2`), `1⟨U+${code}⟩2`);
     assert.equal(visibleText(`a ${sign} b`), `a ⟨U+${code}⟩ b`);
   });
@@ -72,7 +72,7 @@ test('visibleText() never makes two texts the same', () => {
   );
 });
 
-test('visibleText() keeps apart what Unicode holds for one text', () => {
+test('visibleText() distinguishes texts that Unicode treats as equivalent', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
       const shown = visibleText(text).replaceAll(/[\u0E33\u0EB3]/g, '');
@@ -81,7 +81,7 @@ test('visibleText() keeps apart what Unicode holds for one text', () => {
   );
 });
 
-test('visibleText() leaves nothing hidden in any text', () => {
+test('visibleText() leaves no hidden character in any text', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
       assert.doesNotMatch(visibleText(text), /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
@@ -97,7 +97,7 @@ test('visibleObject() reaches names and texts at every depth, and keeps everythi
   });
 });
 
-test('visibleObject() takes a long object in many steps, whatever it is made of', () => {
+test('visibleObject() processes a long object in many steps, for any content', () => {
   const names = Array.from({ length: 5_000 }, (_, i) => [`name ${i}`, { text: 'plain' }]);
   const long: [units: number, value: JsonObject][] = [
     [10_000, { text: '\u200B'.repeat(10_000) }],
