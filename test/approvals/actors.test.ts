@@ -118,7 +118,7 @@ for (const place of STORES) {
     });
 
     for (const [step, holder, request, act] of ACTS) {
-      test(`${step} is refused to a token that was revoked after it was judged`, async () => {
+      test(`${step} is refused to a token that is revoked between check and write`, async () => {
         const token = await desk.token(request, holder);
         const attempt = await act(desk, token);
         const revocation = { bearer: holder, body: { token_id: token.token_id } };

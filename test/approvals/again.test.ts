@@ -51,7 +51,7 @@ onEachStore((desk) => {
     assert.deepEqual([entry?.approval_request_id, entry?.approval_grant_id], [asked, grant]);
   });
 
-  test('invoke() asks anew without the field, and where it is false', async () => {
+  test('invoke() makes a new request when the field is absent or false', async () => {
     const token = await desk().token();
     const call = { note: 'unasked' };
     const asked = await desk().asked(token, 'sign', call);
@@ -67,7 +67,7 @@ onEachStore((desk) => {
     assert.equal(runs('unasked'), 0);
   });
 
-  test('invoke() refuses a field that is neither yes nor no', async () => {
+  test('invoke() refuses a field that is not a boolean', async () => {
     const { token } = await desk().token();
     for (const continue_approved of ['true', 1, {}]) {
       const reply = await desk().invoke(token, 'sign', {}, { fields: { continue_approved } });
@@ -75,7 +75,7 @@ onEachStore((desk) => {
     }
   });
 
-  test('invoke() judges a grant that is named, whatever else waits', async () => {
+  test('invoke() checks a named grant, even when other grants wait', async () => {
     const token = await desk().token();
     const call = { note: 'named' };
     await desk().granted(await desk().asked(token, 'sign', call));
@@ -88,7 +88,7 @@ onEachStore((desk) => {
     assert.equal(runs('named'), 0);
   });
 
-  test('invoke() finds a grant for no other parameters, capability or hands', async () => {
+  test('invoke() finds no grant for other parameters, another capability or another lineage', async () => {
     const token = await desk().token();
     const call = { note: 'mine' };
     await desk().granted(await desk().asked(token, 'sign', call));
@@ -107,7 +107,7 @@ onEachStore((desk) => {
     assert.equal((await again(desk(), renewed, 'sign', call)).body.success, true);
   });
 
-  test('invoke() finds a session-bound grant in its session, for as often as it may be used', async () => {
+  test('invoke() finds a session-bound grant in its session until its uses are taken', async () => {
     const session = (session_id: string) => desk().token({ purpose_parameters: { session_id } });
     const [own, other] = [await session('s-1'), await session('s-2')];
     const call = { note: 'session' };
@@ -124,7 +124,7 @@ onEachStore((desk) => {
     assert.equal(runs('session'), 2);
   });
 
-  test('invoke() says what to do where the grant is bound to a session that the token has not', async () => {
+  test('invoke() advises what to do when the token lacks the session of the grant', async () => {
     const token = await desk().token();
     const call = { note: 'no session' };
     const asked = await desk().asked(token, 'sign', call);
@@ -154,7 +154,7 @@ onEachStore((desk) => {
     assert.equal(runs('no session'), 1);
   });
 
-  test('invoke() lets one of many that call again at once use a grant for one use', async () => {
+  test('invoke() lets one of many concurrent repeats use a grant with one use', async () => {
     const token = await desk().token();
     const call = { note: 'race' };
     await desk().granted(await desk().asked(token, 'sign', call));
@@ -170,7 +170,7 @@ onEachStore((desk) => {
     }
   });
 
-  test('invoke() passes over a grant that expired, and uses the next', async () => {
+  test('invoke() skips an expired grant and uses the next', async () => {
     const token = await desk().token();
     const call = { note: 'expired' };
     await desk().granted(await desk().asked(token, 'sign', call), BOB, { expires_in_seconds: 5 });
@@ -185,7 +185,7 @@ onEachStore((desk) => {
     assert.equal(entry?.approval_grant_id, second);
   });
 
-  test('invoke() says that the request was denied, and asks anew when it would have expired', async () => {
+  test('invoke() reports a denied request, and makes a new one once the denied one would have expired', async () => {
     const token = await desk().token();
     const call = { note: 'denied' };
     const asked = requestOf(await again(desk(), token, 'brief', call));
@@ -216,7 +216,7 @@ onEachStore((desk) => {
     assert.equal((await again(desk(), token, 'sign', call)).body.success, true);
   });
 
-  test('invoke() asks anew when the request expired undecided', async () => {
+  test('invoke() makes a new request when the last one expired undecided', async () => {
     const token = await desk().token();
     const asked = requestOf(await again(desk(), token, 'brief', { note: 'late' }));
     desk().advance(61_000);
@@ -243,7 +243,7 @@ onEachStore((desk) => {
     assert.equal(runs('keyed'), 1);
   });
 
-  test('invoke() continues what a handler asked for, and then replays it under the same key', async () => {
+  test('invoke() continues after an approval that a handler required, and then replays under the same key', async () => {
     const token = await desk().token();
     const call = { note: 'raised' };
     const headers = { 'idempotency-key': 'key-2' };
@@ -261,7 +261,7 @@ onEachStore((desk) => {
     assert.equal(runs('raised', 'raise'), 2);
   });
 
-  test('invoke() says that what a handler asked for was denied', async () => {
+  test('invoke() reports that an approval required by a handler was denied', async () => {
     const token = await desk().token();
     const asked = requestOf(await again(desk(), token, 'raise', { note: 'no' }));
     await desk().deny(BOB, asked);
@@ -271,7 +271,7 @@ onEachStore((desk) => {
     assertRefused(told, 'approval_request_decided', new RegExp(asked));
   });
 
-  test('invoke() judges bindings by the time of the question when it is called again', async () => {
+  test('invoke() checks bindings at the time of the approval request when it is repeated', async () => {
     const token = await desk().token({ budget: { currency: 'USD', max_amount: 100 } });
     const { body } = await desk().invoke(token.token, 'quote');
     const { quote } = body.result;
@@ -285,7 +285,7 @@ onEachStore((desk) => {
     assertRefused(await again(desk(), token, 'book', { quote }), 'binding_stale');
   });
 
-  test('test() tells of the grant that waits, and takes no use', async () => {
+  test('test() reports the waiting grant and takes no use', async () => {
     const token = await desk().token();
     const call = { note: 'dry' };
     await desk().granted(await desk().asked(token, 'sign', call));
@@ -303,7 +303,7 @@ onEachStore((desk) => {
   });
 });
 
-test('invoke() looks for no grant without the field, or where the capability has no policy', async () => {
+test('invoke() looks for no grant without the field or without an approval policy', async () => {
   const looked: string[] = [];
   const desk = await startDesk({
     wrap: (store) =>
@@ -324,7 +324,7 @@ test('invoke() looks for no grant without the field, or where the capability has
   await desk.close();
 });
 
-test('invoke() passes over a waiting grant whose row was changed, and uses the one that was given', async () => {
+test('invoke() skips a waiting grant whose row was altered, and uses an intact one', async () => {
   const desk = await startDesk({
     wrap: (store) =>
       Object.assign(Object.create(store), {

@@ -42,7 +42,7 @@ function call(ask: Ask, { token }: IssueAnswer, parameters: object, key: string)
 }
 
 onEachStore((desk) => {
-  test('a request is hidden from a token that has its requester’s name from other hands', async () => {
+  test('a request is hidden from a token with the requester’s name and another lineage', async () => {
     const ask = await askedOverSocket(desk());
     const { victim, thief, parameters } = await namesakes(desk());
     const id = await desk().asked(victim, 'sign', parameters);
@@ -69,7 +69,7 @@ onEachStore((desk) => {
     assert.equal((await ask('GET', path(id), { bearer: ALICE })).status, 200);
   });
 
-  test('the same question through other hands is another request', async () => {
+  test('the same call through another lineage is another request', async () => {
     const { victim, thief, parameters } = await namesakes(desk());
 
     const first = await desk().asked(victim, 'sign', parameters);
@@ -79,7 +79,7 @@ onEachStore((desk) => {
     assert.equal(await desk().asked(victim, 'sign', parameters), first);
   });
 
-  test('a grant does not exist for a token of its requester’s name from other hands', async () => {
+  test('a grant does not exist for a token with the requester’s name and another lineage', async () => {
     const ask = await askedOverSocket(desk());
     const { victim, thief, parameters } = await namesakes(desk());
     const grant = await desk().granted(await desk().asked(victim, 'sign', parameters), BOB);
@@ -104,7 +104,7 @@ onEachStore((desk) => {
     assert.equal(own.status, 200);
   });
 
-  test('an idempotency key is read by no token of other hands', async () => {
+  test('an idempotency key is not readable through another lineage', async () => {
     const ask = await askedOverSocket(desk());
     const { victim, thief, parameters } = await namesakes(desk());
     const key = `read-${count}`;
@@ -119,7 +119,7 @@ onEachStore((desk) => {
     assert.equal(again.text, first.text);
   });
 
-  test('an idempotency key is neither poisoned nor taken first by other hands', async () => {
+  test('an idempotency key cannot be poisoned or claimed through another lineage', async () => {
     const ask = await askedOverSocket(desk());
     const { victim, thief, parameters } = await namesakes(desk());
     const key = `taken-${count}`;
@@ -132,7 +132,7 @@ onEachStore((desk) => {
     assert.equal(own.headers['idempotent-replayed'], undefined);
   });
 
-  test('a token renewed by the same hands continues with request, grant and key', async () => {
+  test('a renewed token of the same lineage continues with request, grant and key', async () => {
     const ask = await askedOverSocket(desk());
     const { victim, parameters } = await namesakes(desk());
     const child = { scope: ['a.use'], parent_token: victim.token_id, subject: VICTIM };
@@ -152,7 +152,7 @@ onEachStore((desk) => {
     assert.equal(used.status, 200, used.text);
   });
 
-  test('approval_grants.issue bars everyone in the chain that asked', async () => {
+  test('approval_grants.issue bars every principal in the requesting chain', async () => {
     const bobs = await desk().token({ subject: 'human:bob' });
     const child = { scope: ['a.use'], parent_token: bobs.token_id, subject: 'agent:x' };
     const id = await desk().asked(await desk().issue(bobs.token, child), 'sign', { note: 'bob' });

@@ -45,7 +45,7 @@ async function misfit(desk: Desk, call: () => ReturnType<Desk['resume']>, why: R
 }
 
 onEachStore((desk) => {
-  test('invoke() runs what was approved, once, and says so in its entry', async () => {
+  test('invoke() runs the approved call once and records the grant in its entry', async () => {
     const { token, parameters, id, grant } = await approved(desk());
 
     const done = await desk().resume(token, 'sign', grant, parameters);
@@ -59,7 +59,7 @@ onEachStore((desk) => {
     await misfit(desk(), () => desk().resume(token, 'sign', grant, parameters), /uses are taken/);
   });
 
-  test('invoke() takes a grant as often as it says, in its session', async () => {
+  test('invoke() accepts a grant for its number of uses, in its session', async () => {
     const session = { session_id: 'room' };
     const { token, parameters, grant } = await approved(desk(), 'sign', {
       terms: { grant_type: 'session_bound', session_id: 'room', max_uses: 2 },
@@ -76,7 +76,7 @@ onEachStore((desk) => {
     await misfit(desk(), () => desk().resume(token, 'sign', grant, parameters), /all 2 uses/);
   });
 
-  test('invoke() takes no session from the body', async () => {
+  test('invoke() ignores a session in the body', async () => {
     const { parameters, grant } = await approved(desk(), 'sign', {
       terms: { grant_type: 'session_bound', session_id: 'room' },
       token: { session_id: 'room' },
@@ -108,7 +108,7 @@ onEachStore((desk) => {
     assert.equal((await desk().resume(token, 'sign', grant, parameters)).status, 200);
   });
 
-  test('invoke() lets a grant go at the instant it expires, by the clock of the store', async () => {
+  test('invoke() refuses a grant from the instant it expires, by the clock of the store', async () => {
     desk().holdClock(true);
     try {
       const terms = { expires_in_seconds: 10 };
@@ -163,7 +163,7 @@ onEachStore((desk) => {
     );
   });
 
-  test('invoke() judges and uses a grant where none is needed', async () => {
+  test('invoke() checks and uses a presented grant even when no approval is needed', async () => {
     const token = await desk().token();
     const id = await desk().asked(token, 'over', { amount: 101 });
     const grant = await desk().granted(id);
@@ -191,7 +191,7 @@ onEachStore((desk) => {
     assert.equal(again.headers['idempotent-replayed'], 'true');
   });
 
-  test('invoke() continues with equal parameters in other bytes, and never with other meaning', async () => {
+  test('invoke() continues with equal parameters in other bytes, never with different values', async () => {
     const token = await desk().token();
     const send = (parameters: string, more = '') =>
       desk().ask('POST', '/svc/invoke/sign', {
@@ -223,7 +223,7 @@ onEachStore((desk) => {
     assertRefused(await resume(same), 'approval_grant_invalid', /session/);
   });
 
-  test('invoke() runs parameters of other bytes and equal meaning as they were approved', async () => {
+  test('invoke() runs the approved parameters when equal ones arrive in other bytes', async () => {
     const token = await desk().token();
     const id = await desk().asked(token, 'sign', {
       note: 'bytes',
@@ -245,7 +245,7 @@ onEachStore((desk) => {
     });
   });
 
-  test('invoke() keeps a binding good, at its price, until the grant expires', async () => {
+  test('invoke() accepts a binding, at its price, until the grant expires', async () => {
     const token = await desk().token({ budget: { currency: 'USD', max_amount: 100 } });
     const { body } = await desk().invoke(token.token, 'quote');
     const parameters = { quote: body.result.quote };
@@ -283,7 +283,7 @@ onEachStore((desk) => {
     }
   });
 
-  test('no other artefact passes for a grant, and a grant for no token', async () => {
+  test('no other artefact passes for a grant, and no grant passes for a token', async () => {
     const { token, id, parameters } = await approved(desk());
     const { body } = await desk().approve(BOB, await desk().asked(token, 'sign', { note: 'sig' }));
 

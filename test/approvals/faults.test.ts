@@ -59,7 +59,7 @@ for (const place of STORES) {
       [lostAfter, 'outcome_unknown', 1],
     ];
     for (const [index, [fault, type, kept]] of questions.entries()) {
-      test(`invoke() says ${type}, with an entry, when ${kept} requests were kept`, async () => {
+      test(`invoke() answers ${type}, with an entry, when ${kept} requests were stored`, async () => {
         const token = await desk.token();
         const before = (await desk.entries('approval_request')).length;
         planned = { step: 'requestApproval', fault };
@@ -77,7 +77,7 @@ for (const place of STORES) {
       });
     }
 
-    test('requireApproval() gives everything back when the request could not be kept', async () => {
+    test('requireApproval() releases everything when the request could not be stored', async () => {
       const token = await desk.token({ budget: { currency: 'USD', max_amount: 10 } });
       planned = { step: 'requestApproval', fault: unavailable };
 

@@ -116,7 +116,7 @@ onEachStore((desk) => {
     }
   });
 
-  test('approval_grants.issue leaves an entry of every refusal of a known caller', async () => {
+  test('approval_grants.issue records every refusal of a known caller', async () => {
     const { id, token } = await fresh(desk());
     const before = (await desk().entries('approval_decision')).length;
 
@@ -136,7 +136,7 @@ onEachStore((desk) => {
     );
   });
 
-  test('approval_grants.issue takes the policy for what is left out, and nothing above it', async () => {
+  test('approval_grants.issue fills omitted terms from the policy and refuses higher ones', async () => {
     const session = { grant_type: 'session_bound', session_id: 's' };
     const refused: object[] = [
       { expires_in_seconds: 901 },
@@ -157,7 +157,7 @@ onEachStore((desk) => {
     assert.equal(Date.parse(body.expires_at) - Date.parse(body.issued_at), 900_000);
   });
 
-  test('approval_grants.issue lets nobody approve what they asked for, by any credential', async () => {
+  test('approval_grants.issue refuses the requester as approver, with any credential', async () => {
     const own = await fresh(desk(), 'sign', { subject: 'human:alice' });
     const root = await desk().token({ scope: ['approver:*'], subject: 'human:alice' });
     const named = await desk().token({ scope: ['approver:*'], subject: 'service:front' });
@@ -172,7 +172,7 @@ onEachStore((desk) => {
     assert.equal((await desk().approve(BOB, own.id)).status, 200);
   });
 
-  test('approval_grants.issue judges a token by everyone it passed through', async () => {
+  test('approval_grants.issue checks every principal in the lineage of a token', async () => {
     const clerk = await fresh(desk(), 'sign', { subject: 'service:clerk' }, CLERK);
     const bobs = await desk().token({ scope: ['approver:*'], subject: 'human:bob' }, BOB);
     const below = (parent: typeof bobs, subject: string) =>
@@ -206,7 +206,7 @@ onEachStore((desk) => {
     assert.deepEqual(body.approved_by, ['human:bob']);
   });
 
-  test('approval_grants.issue bars whoever passed the asking authority on', async () => {
+  test('approval_grants.issue bars every principal that delegated the requesting authority', async () => {
     const clerk = await desk().token({ subject: 'service:clerk' });
     const front = await desk().issue(clerk.token, {
       scope: ['a.use'],
@@ -241,7 +241,7 @@ onEachStore((desk) => {
     assert.equal((await desk().approve(AUDITOR, auto.id)).status, 200);
   });
 
-  test('approval_grants.issue goes by the capability of the request', async () => {
+  test('approval_grants.issue checks scope and binding against the capability of the request', async () => {
     const { id } = await fresh(desk(), 'over');
     assertRefused(await desk().approve(CLERK, id), 'not_found');
     const narrow = await desk().token({ scope: ['approver:sign'], subject: 'human:bob' }, BOB);
@@ -278,7 +278,7 @@ onEachStore((desk) => {
     assert.equal(done.status, 200, JSON.stringify(done.body));
   });
 
-  test('approval_grants.issue takes nothing from an approver that is frozen', async () => {
+  test('approval_grants.issue refuses a frozen approver', async () => {
     const { id } = await fresh(desk());
     const freeze = { what: 'root_principal', target: 'human:bob', reason: 'a drill' };
     await desk().ask('POST', '/svc/operator/freeze', { bearer: OPERATOR, body: freeze });

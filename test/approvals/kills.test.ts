@@ -122,7 +122,7 @@ for (const place of STORES) {
       });
 
     for (const { change, when } of KILLS) {
-      test(`an approval survives a death ${when} ${change}()`, async () => {
+      test(`an approval survives a crash ${when} ${change}()`, async () => {
         const parameters = { note: `killed-${when}-${change}` };
         const first = mortal(opened);
         const before = await start(first.store);

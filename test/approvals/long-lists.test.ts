@@ -83,7 +83,7 @@ test('a request full of hidden characters is shown in slices, listed and alone',
   assert.ok(steps.most() <= 6, `${steps.most()} steps in one turn`);
 });
 
-test('a caller that may decide nothing does not make the store look', async () => {
+test('a caller that may decide nothing causes no query of the store', async () => {
   let lists = 0;
   const wrap = (store: Store): Store => ({
     ...store,

@@ -101,7 +101,7 @@ for (const place of STORES) {
       assert.deepEqual(lostTypes(replies), new Set(['approval_request_decided']));
     });
 
-    test('a request that is approved and denied at once has one outcome', async () => {
+    test('a request that is approved and denied concurrently has one outcome', async () => {
       const token = await desk(0).token();
       for (let round = 0; round < 10; round += 1) {
         const id = await desk(0).asked(token, 'sign', { note: `both ${round}` });
@@ -114,7 +114,7 @@ for (const place of STORES) {
       }
     });
 
-    test('requests that are asked for at once are one request', async () => {
+    test('concurrent calls for the same approval make one request', async () => {
       const token = await desk(0).token();
 
       const ids = await Promise.all(

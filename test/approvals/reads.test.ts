@@ -30,7 +30,7 @@ import {
 const list = (query = '') => `/svc/approval_requests${query}`;
 
 onEachStore((desk) => {
-  test('approval_requests.get shows the whole request to who may decide it', async () => {
+  test('approval_requests.get shows the whole request to a caller that may decide it', async () => {
     const token = await desk().token({ session_id: 'room-1' });
     const id = await desk().asked(token, 'sign', { note: 'p\u0430y \u202E001' });
 
@@ -78,7 +78,7 @@ onEachStore((desk) => {
     assert.equal((await desk().ask('GET', list(`/${id}`))).status, 401);
   });
 
-  test('approval_requests.get tells who decided and why as far as the class is told', async () => {
+  test('approval_requests.get shows who decided and why, by the disclosure level of the class', async () => {
     const reason = 'r'.repeat(300);
     const seen = async (caller_class: string) => {
       const token = await desk().token({ caller_class, subject: `agent:${caller_class}` });
@@ -93,7 +93,7 @@ onEachStore((desk) => {
     assert.deepEqual(await seen('silent'), ['denied', null, null]);
   });
 
-  test('approval_requests.list shows what the caller may decide, newest first, in pages', async () => {
+  test('approval_requests.list shows the requests that the caller may decide, newest first, in pages', async () => {
     const token = await desk().token({ subject: 'agent:lister' });
     const ids: string[] = [];
     for (const note of ['1', '2', '3']) ids.unshift(await desk().asked(token, 'over', { note }));
@@ -142,7 +142,7 @@ onEachStore((desk) => {
     assert.equal((await desk().read(token.token, id)).body.status, 'denied');
   });
 
-  test('approval_requests.deny is for those who could approve, and hides the rest', async () => {
+  test('approval_requests.deny needs a caller that could approve, and hides other requests', async () => {
     const token = await desk().token();
     const id = await desk().asked(token, 'sign', { note: 'whose' });
 
@@ -155,7 +155,7 @@ onEachStore((desk) => {
     assert.equal((await desk().read(BOB, id)).body.status, 'pending');
   });
 
-  test('approval_requests.get waits for a decision, and no longer', async () => {
+  test('approval_requests.get waits until the decision and not longer', async () => {
     const token = await desk().token();
     const id = await desk().asked(token, 'sign', { note: 'waiting' });
     const waiting = desk().read(token.token, id, { prefer: 'respond-async, wait=30' });
@@ -182,7 +182,7 @@ onEachStore((desk) => {
     }
   });
 
-  test('approval_requests.get tells nothing to a caller whose token ended while it waited', async () => {
+  test('approval_requests.get discloses nothing to a caller whose token ended during the wait', async () => {
     const token = await desk().token();
     const id = await desk().asked(token, 'sign', { note: 'revoked' });
     const waiting = desk().read(token.token, id, { prefer: 'wait=30' });
@@ -219,7 +219,7 @@ test('approval_requests.get sees what another process decided', async () => {
   }
 });
 
-test('approval_requests.get has places for every root principal, and those of who left are free', async () => {
+test('approval_requests.get bounds waiters per root principal, and frees the place of one that leaves', async () => {
   let looks = 0;
   const wrap = (store: Store): Store => ({
     ...store,
@@ -258,7 +258,7 @@ test('approval_requests.get has places for every root principal, and those of wh
   }
 });
 
-test('close() does not wait for those who only wait', async () => {
+test('close() does not wait for callers that wait for a decision', async () => {
   const desk = await startDesk();
   const id = await desk.asked(await desk.token(), 'sign');
   const address = await desk.app.listen({ host: '127.0.0.1', port: 0 });

@@ -16,7 +16,7 @@ const digest = (value: unknown) =>
     .digest('hex')}`;
 
 onEachStore((desk) => {
-  test('invoke() keeps the request, with all that is decided on, before it answers', async () => {
+  test('invoke() stores the whole request before it answers', async () => {
     const token = await desk().token({ purpose_parameters: { task_id: 't', session_id: 's1' } });
 
     const { status, body } = await desk().invoke(token.token, 'sign', { note: 'kept' });
@@ -48,7 +48,7 @@ onEachStore((desk) => {
     assert.equal(desk().world.runs('sign').length, 0);
   });
 
-  test('invoke() leaves an entry of the call and one of the request', async () => {
+  test('invoke() records an entry for the call and one for the request', async () => {
     const token = await desk().token();
 
     const { body } = await desk().invoke(token.token, 'sign', { note: 'entries' });
@@ -66,7 +66,7 @@ onEachStore((desk) => {
     assert.equal(entry.parameters_digest, digest({ note: 'entries' }));
   });
 
-  test('invoke() gives the pending request back to the same question', async () => {
+  test('invoke() returns the pending request when the same call is repeated', async () => {
     const token = await desk().token();
     const first = await desk().invoke(token.token, 'sign', { note: 'same' });
     const again = await desk().invoke((await desk().token()).token, 'sign', { note: 'same' });
@@ -78,7 +78,7 @@ onEachStore((desk) => {
     assert.notEqual(idOf(other), idOf(first));
   });
 
-  test('invoke() asks again when the request was decided', async () => {
+  test('invoke() makes a new request when the last one was decided', async () => {
     const token = await desk().token();
     const first = await desk().asked(token, 'sign', { note: 'decided' });
     await desk().deny(BOB, first);
@@ -86,7 +86,7 @@ onEachStore((desk) => {
     assert.notEqual(await desk().asked(token, 'sign', { note: 'decided' }), first);
   });
 
-  test('invoke() asks above a threshold, and for what a predicate names', async () => {
+  test('invoke() requires approval above a threshold, and where a predicate holds', async () => {
     const { token } = await desk().token();
     const typeOf = async (name: string, parameters: object) =>
       (await desk().invoke(token, name, parameters)).body.failure?.type;
@@ -124,7 +124,7 @@ onEachStore((desk) => {
     assert.equal(done.body.budget_context.budget_remaining, 0);
   });
 
-  test('invoke() refuses what would not run anyway before it asks anybody', async () => {
+  test('invoke() refuses a call that cannot run before it makes a request', async () => {
     const before = (await desk().entries('approval_request')).length;
     const poor = await desk().token({ budget: { currency: 'USD', max_amount: 9 } });
     assertRefused(await desk().invoke(poor.token, 'pay'), 'budget_exceeded');
@@ -138,7 +138,7 @@ onEachStore((desk) => {
     assert.equal((await desk().entries('approval_request')).length, before);
   });
 
-  test('invoke() keeps no request whose preview cannot be shown', async () => {
+  test('invoke() stores no request whose preview cannot be shown', async () => {
     const reply = await desk().invoke((await desk().token()).token, 'broken_preview');
 
     assertRefused(reply, 'internal_error');
@@ -166,7 +166,7 @@ onEachStore((desk) => {
     assert.equal(done.body.budget_context.budget_remaining, 0);
   });
 
-  test('requireApproval() leaves a key usable for the continuation, which replays too', async () => {
+  test('requireApproval() leaves the key usable for the continuation, which replays too', async () => {
     const token = await desk().token();
     const headers = { 'idempotency-key': 'raised' };
     const send = (fields: object = {}, parameters: object = { note: 'keyed' }) =>

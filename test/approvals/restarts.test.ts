@@ -12,7 +12,7 @@ import { test } from 'vitest';
 import { openStore } from '../../src/storage/open.ts';
 import { assertRefused, BOB, SETTINGS, startDesk } from './desk.ts';
 
-test('invoke() refuses a grant whose approver may not approve any more', async () => {
+test('invoke() refuses a grant whose approver is no longer allowed to approve', async () => {
   const keys = mkdtempSync(join(tmpdir(), 'writ-keys-'));
   const opened = await openStore('memory:');
   const wrap = () => ({ ...opened, close: async () => undefined });
@@ -43,7 +43,7 @@ test('invoke() refuses a grant whose approver may not approve any more', async (
   }
 });
 
-test('approval_grants.issue refuses a token that outlived the entitlement it was made from', async () => {
+test('approval_grants.issue refuses a token whose entitlement was removed', async () => {
   const keys = mkdtempSync(join(tmpdir(), 'writ-keys-'));
   const opened = await openStore('memory:');
   const wrap = () => ({ ...opened, close: async () => undefined });

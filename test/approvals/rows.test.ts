@@ -141,7 +141,7 @@ onInspectedStores((rig) => {
       });
     }
 
-    test('that was edited does not stand for an equal question', async () => {
+    test('that was edited is not reused for an equal call', async () => {
       const { call, id } = await ask('charter_fleet');
       await update(
         rig(),
@@ -156,7 +156,7 @@ onInspectedStores((rig) => {
 
   describe('a vote', () => {
     for (const [name, set] of VOTE_EDITS) {
-      test(`counts for nothing after its ${name} was edited`, async () => {
+      test(`does not count after its ${name} was edited`, async () => {
         const { token, id } = await ask('charter_fleet');
         assert.equal((await approve(BOB, id)).status, 202);
 
@@ -199,7 +199,7 @@ onInspectedStores((rig) => {
       });
     }
 
-    test('that nobody touched is used', async () => {
+    test('that is intact is used', async () => {
       const { call, id } = await ask('charter_jet');
       const { body } = await approve(BOB, id);
 

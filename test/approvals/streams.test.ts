@@ -23,7 +23,7 @@ function told({ status, body, headers }: Reply) {
 }
 
 onEachStore((desk) => {
-  test('invoke() asks for approval of a streamed call in one piece, then streams it', async () => {
+  test('invoke() answers a streamed call that needs approval in one piece, then streams the approved call', async () => {
     const token = await desk().token();
     const runs = desk().world.runs('sign').length;
 

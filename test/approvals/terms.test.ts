@@ -46,7 +46,7 @@ onEachStore((desk) => {
     }
   });
 
-  test('a later approver who states other terms is refused, and does not count', async () => {
+  test('a later approver with other terms is refused and does not count', async () => {
     const id = await asked(desk());
     const approve = await approverOf(desk(), id);
     await approve(BOB, TERMS);
@@ -71,7 +71,7 @@ onEachStore((desk) => {
     assert.equal((await desk().read(CAROL, id)).body.approvals.length, 1);
   });
 
-  test('the last approver gets a grant of exactly the proposed terms, from its issue on', async () => {
+  test('the last approver gets a grant of exactly the proposed terms, starting at its issue', async () => {
     desk().holdClock(true);
     try {
       const id = await asked(desk());
@@ -101,7 +101,7 @@ onEachStore((desk) => {
     }
   });
 
-  test('an approver who comes again states the terms it approved, or none', async () => {
+  test('an approver who repeats must state the terms it approved, or none', async () => {
     const approve = await approverOf(desk(), await asked(desk()));
     await approve(BOB, TERMS);
 
@@ -109,7 +109,7 @@ onEachStore((desk) => {
     assertRefused(await approve(BOB, { ...TERMS, max_uses: 7 }), 'grant_policy_violation');
   });
 
-  test('of two first approvers with different terms one proposes and one is refused', async () => {
+  test('two concurrent first approvers with different terms: one proposes, one is refused', async () => {
     for (let round = 0; round < 5; round += 1) {
       const id = await asked(desk());
       const approve = await approverOf(desk(), id);

@@ -29,7 +29,7 @@ async function strangers(desk: Desk): Promise<Record<string, string>> {
 }
 
 onEachStore((desk) => {
-  test('approval_grants.issue tells a stranger nothing of a request that exists', async () => {
+  test('approval_grants.issue discloses nothing about an existing request to an outsider', async () => {
     const ask = await askedOverSocket(desk());
     const id = await desk().asked(await desk().token(), 'over', {});
     const approve = (bearer: string, approval_request_id: string) =>
@@ -48,7 +48,7 @@ onEachStore((desk) => {
     }
   });
 
-  test('a stranger’s own trail does not name the request it asked for', async () => {
+  test('the trail of an outsider does not name the request it asked for', async () => {
     const id = await desk().asked(await desk().token(), 'over', {});
     const before = (await desk().entries('approval_decision')).length;
 

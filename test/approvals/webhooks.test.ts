@@ -67,7 +67,7 @@ for (const place of STORES) {
       ...more,
     });
 
-    test('webhooks tell what becomes of a request, signed as the standard says', async () => {
+    test('webhooks report the outcome of a request, signed as the standard requires', async () => {
       const receiver = await receive();
       const desk = await open([pager(receiver)]);
       const token = await desk.token();
@@ -105,7 +105,7 @@ for (const place of STORES) {
       );
     });
 
-    test('webhooks tell a target only what it wants to hear', async () => {
+    test('webhooks send a target only the events it subscribed to', async () => {
       const receiver = await receive();
       const desk = await open([pager(receiver, { events: ['granted'] })]);
 
@@ -118,7 +118,7 @@ for (const place of STORES) {
       );
     });
 
-    test('webhooks reach a receiver that was down when it is up again', async () => {
+    test('webhooks reach a receiver after it was down', async () => {
       const gone = await startReceiver();
       await gone.close();
       const desk = await open([pager(gone)]);
@@ -195,7 +195,7 @@ for (const place of STORES) {
       assert.equal(elsewhere.received.length, 0);
     });
 
-    test('webhooks are not sent to an inside address that nobody allowed', async () => {
+    test('webhooks are not sent to an internal address that is not allowed', async () => {
       const receiver = await receive();
       const named = { name: 'named', url: 'https://hooks.example.com/x', secret: SECRET };
       const resolve = (
@@ -218,7 +218,7 @@ for (const place of STORES) {
       assert.equal(receiver.received.length, 0);
     });
 
-    test('webhooks are given up after the last try, and stay visible', async () => {
+    test('webhooks stop after the last attempt, and stay visible', async () => {
       const receiver = await receive();
       receiver.answer((response) => void response.writeHead(500).end());
       const desk = await open([pager(receiver, { events: ['requested'] })]);
@@ -235,7 +235,7 @@ for (const place of STORES) {
       assert.equal(receiver.received.length, 10);
     });
 
-    test('webhooks leave no secret in the log or in what operators see', async () => {
+    test('webhooks leave no secret in the log or in the operator view', async () => {
       const receiver = await receive();
       receiver.answer((response) => void response.writeHead(500).end());
       const desk = await open([pager(receiver)]);
@@ -273,7 +273,7 @@ for (const place of STORES) {
   });
 }
 
-test('webhooks of a target that is configured no more say so, and are sent nowhere', async () => {
+test('webhooks of a removed target are marked as such and not sent', async () => {
   const receiver = await startReceiver();
   receiver.answer((response) => void response.writeHead(500).end());
   let offset = 0;
