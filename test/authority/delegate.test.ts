@@ -67,7 +67,7 @@ const WIDER: readonly [what: string, request: object, type: Refused][] = [
 ];
 
 onInspectedStores((rig) => {
-  test('tokens.issue hands down every constraint that is left out or null', async () => {
+  test('tokens.issue inherits every constraint that is absent or null', async () => {
     const parent = await rig().issue(ALICE, BOUND);
     const nulls = Object.fromEntries(CONSTRAINTS.map((field) => [field, null]));
 
@@ -108,7 +108,7 @@ onInspectedStores((rig) => {
     }
   });
 
-  test('tokens.issue adds to a purpose, and keeps what was there', async () => {
+  test('tokens.issue adds keys to a purpose and keeps the existing ones', async () => {
     const parent = await rig().issue(ALICE, BOUND);
     const child = await delegate(rig(), parent, {
       subject: 'agent:x',
@@ -145,7 +145,7 @@ onInspectedStores((rig) => {
     });
   }
 
-  test('tokens.issue begins no session below the root', async () => {
+  test('tokens.issue refuses a new session below the root', async () => {
     const parent = await rig().issue(ALICE, { scope: ['travel.search'] });
 
     for (const more of [{ session_id: 's' }, { purpose_parameters: { session_id: 's' } }]) {
@@ -159,7 +159,7 @@ onInspectedStores((rig) => {
     }
   });
 
-  test('tokens.issue lets a child have what a wildcard covers, and no more', async () => {
+  test('tokens.issue allows a child exactly what a wildcard covers', async () => {
     const parent = await rig().issue(DESK, { scope: ['approver:*'] });
     const below = (scope: string) =>
       askToken(rig(), parent.token, {
@@ -187,7 +187,7 @@ onInspectedStores((rig) => {
     assert.ok(shorter.expires_at < parent.expires_at);
   });
 
-  test('tokens.issue ends a line at its depth, which a request may lower', async () => {
+  test('tokens.issue ends a lineage at its depth, which a request may lower', async () => {
     let token = await rig().issue(ALICE, { scope: ['travel.search'], subject: 'agent:0' });
     for (const depth of [1, 2, 3, 4, 5]) {
       token = await delegate(rig(), token, { subject: `agent:${depth}` });
@@ -218,7 +218,7 @@ onInspectedStores((rig) => {
     }
   });
 
-  test('tokens.issue takes no token for a root, and no subject for granted', async () => {
+  test('tokens.issue issues no root from a token, and assumes no subject', async () => {
     const parent = await rig().issue(ALICE, BOUND);
     const request = { subject: 'agent:x', scope: ['travel.search'] };
 
@@ -235,7 +235,7 @@ onInspectedStores((rig) => {
     }
   });
 
-  test('tokens.issue delegates from the presented token and from no other', async () => {
+  test('tokens.issue delegates only from the presented token', async () => {
     const root = await rig().issue(ALICE, { scope: ['travel.search'] });
     const presented = await delegate(rig(), root, { subject: 'agent:planner' });
     const others = {
@@ -295,7 +295,7 @@ onInspectedStores((rig) => {
     assertRefused(wider, 'scope_escalation');
   });
 
-  test('tokens.issue answers a credential for a foreign parent as for an unknown one', async () => {
+  test('tokens.issue gives a credential the same answer for a foreign and an unknown parent', async () => {
     const root = await rig().issue(ALICE, { scope: ['travel.search'] });
     const child = await delegate(rig(), root, { subject: 'agent:trip-planner' });
     const grandchild = await delegate(rig(), child, { subject: 'agent:x' });
@@ -313,7 +313,7 @@ onInspectedStores((rig) => {
     assertRefused(await from(AGENT, root.token_id), 'not_entitled');
   });
 
-  test('tokens.issue gives nothing below a token that has ended, whoever asks', async () => {
+  test('tokens.issue issues nothing below a token that has ended, to any caller', async () => {
     const request = { scope: ['travel.search'], subject: 'agent:x' };
     const root = await rig().issue(ALICE, { scope: ['travel.search'] });
     const child = await delegate(rig(), root, { subject: 'agent:trip-planner' });
@@ -331,7 +331,7 @@ onInspectedStores((rig) => {
     }
   });
 
-  test('tokens.issue keeps an entry of a token that has ended, and of no unknown one', async () => {
+  test('tokens.issue records a refusal for a token that has ended, and none for an unknown token', async () => {
     const root = await rig().issue(ALICE, { scope: ['travel.search'], subject: 'agent:planner' });
     await revoke(rig(), ALICE, root.token_id);
     const request = {

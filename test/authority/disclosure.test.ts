@@ -78,13 +78,13 @@ const LEVELS = {
 
 onBothStores((rig) => {
   for (const [name, perform] of Object.entries(REFUSALS)) {
-    test(`${name} tells each class what it is told, and what to do in any case`, async () => {
+    test(`${name} discloses detail by class, and the guidance to every class`, async () => {
       const refusals = await refusalsOf(rig(), perform, {});
       assertLevels(refusals);
     });
   }
 
-  test('every endpoint tells each class as much of the end of its token', async () => {
+  test('every endpoint discloses the end of a token by class in the same way', async () => {
     const tokens = await tokensOf(rig(), { ttl_hours: 1e-9 });
     rig().advance(2_000);
 
@@ -103,7 +103,7 @@ onBothStores((rig) => {
     }
   });
 
-  test('an identity is told as much as its own class', async () => {
+  test('an identity gets the disclosure level of its own class', async () => {
     const request = { scope: LONG, caller_class: 'nobody_may' };
     const told = new Map<string, string>();
     for (const bearer of [ALICE, PLAIN, PARTNER, QUIET]) {
@@ -120,7 +120,7 @@ onBothStores((rig) => {
     );
   });
 
-  test("the log says why an act was refused, in nobody's words, whoever was told less", async () => {
+  test('the log records the reason of a refusal, independent of what the caller saw', async () => {
     const tokens = await tokensOf(rig(), {});
     const perform = REFUSALS['tokens.issue, in many words'] as Perform;
     const full = (await perform(rig(), tokens.get('internal') as IssueAnswer)).body.failure;
@@ -132,7 +132,7 @@ onBothStores((rig) => {
     }
   });
 
-  test('permissions tells a redacted class no reason and no name, and the same to do', async () => {
+  test('permissions gives a redacted class no reason and no name, and the same guidance', async () => {
     const tokens = await tokensOf(rig(), {});
     const full = (await permissionsOf(rig(), tokens.get('internal')?.token as string)).body;
     const quiet = (await permissionsOf(rig(), tokens.get('quiet')?.token as string)).body;

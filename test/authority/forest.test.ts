@@ -65,7 +65,7 @@ interface Grown {
 
 onBothStores(
   (rig) => {
-    test('tokens.issue grows only subsets of what is above, whatever is asked', {
+    test('tokens.issue issues only subsets of the tokens above, for any request', {
       timeout: PATIENCE_MS,
     }, async () => {
       const outcomes = new Map<string, number>();

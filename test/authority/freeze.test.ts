@@ -107,7 +107,7 @@ onBothStores((rig) => {
     });
   }
 
-  test('operator.freeze, unfreeze and frozen obey their own scope and no other', async () => {
+  test('operator.freeze, unfreeze and frozen each require their own scope', async () => {
     const agent = await rig().issue(ALICE, { scope: ['travel.search'], subject: 'agent:x' });
     const only = await rig().issue(FREEZER, { scope: ['operator:freeze'] });
     const [service] = ALL;
@@ -139,7 +139,7 @@ onBothStores((rig) => {
     assert.equal((await unfreeze(rig(), OPERATOR, service as object)).body.lifted, true);
   });
 
-  test('operator.freeze answers, lists and records what it froze, and unfreeze what it lifted', async () => {
+  test('operator.freeze answers, lists and records the freeze, and unfreeze what it lifted', async () => {
     const until = new Date(Date.now() + 3_600_000).toISOString();
     for (const target of ALL) {
       const request = { ...target, ...(target.what === 'capability' && { until }) };
@@ -187,7 +187,7 @@ onBothStores((rig) => {
     }
   });
 
-  test('a frozen root principal invokes and issues nothing, at any depth; others go on', async () => {
+  test('a frozen root principal can invoke and issue nothing, at any depth; others continue', async () => {
     const root = await rig().issue(ALICE, SPENDING);
     const child = await delegate(rig(), root, { subject: 'agent:trip-planner' });
     const other = await rig().issue(DESK, SPENDING);
@@ -213,7 +213,7 @@ onBothStores((rig) => {
     assert.equal((await rig().invoke(child.token, 'buy_lounge_pass')).status, 200);
   });
 
-  test('a frozen capability is not invoked by anyone; the rest goes on', async () => {
+  test('a frozen capability cannot be invoked; the others continue', async () => {
     const { token, token_id } = await rig().issue(ALICE, SPENDING);
     await freeze(rig(), OPERATOR, { what: 'capability', target: 'buy_lounge_pass' });
 
@@ -223,7 +223,7 @@ onBothStores((rig) => {
     assert.equal((await view(rig(), token, token_id)).body.budget_spent, 0);
   });
 
-  test('a frozen service invokes and issues nothing, and still answers and ends what is asked', async () => {
+  test('a frozen service invokes and issues nothing, and still answers reads and revocations', async () => {
     const { token, token_id } = await rig().issue(ALICE, SPENDING);
     await freeze(rig(), OPERATOR, { what: 'service' });
 
@@ -241,7 +241,7 @@ onBothStores((rig) => {
     assert.equal((await unfreeze(rig(), OPERATOR, { what: 'service' })).body.lifted, true);
   });
 
-  test('a refusal by the kill switch is an entry, and says why and until when', async () => {
+  test('a refusal by a freeze is recorded, with its reason and its end', async () => {
     const { token, token_id } = await rig().issue(ALICE, SPENDING);
     const until = new Date(rig().store.now().getTime() + 60_000).toISOString();
     await freeze(rig(), OPERATOR, { what: 'service', until });
@@ -259,7 +259,7 @@ onBothStores((rig) => {
     assertRefusalEntry(issued.entries, { entry_type: 'issuance', token_id: null, ...common });
   });
 
-  test('a freeze ends by itself at its end, and then there is nothing to lift', async () => {
+  test('a freeze ends at its end time, and then there is nothing to lift', async () => {
     const { token } = await rig().issue(ALICE, SPENDING);
     const end = rig().store.now().getTime() + 60_000;
     await freeze(rig(), OPERATOR, { what: 'service', until: new Date(end).toISOString() });

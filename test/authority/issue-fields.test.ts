@@ -219,7 +219,7 @@ onInspectedStores((rig) => {
     ['nothing', ''],
   ] as const;
   for (const [what, body] of BODIES) {
-    test(`tokens.issue refuses a body with ${what}, and keeps an entry`, async () => {
+    test(`tokens.issue refuses a body with ${what}, and records an entry`, async () => {
       const { result, entries } = await watched(rig().store, () => askToken(rig(), ALICE, body));
 
       assertRefused(result, 'invalid_parameters');
@@ -230,7 +230,7 @@ onInspectedStores((rig) => {
     });
   }
 
-  test('tokens.issue refuses unknown fields of any length in a few words', async () => {
+  test('tokens.issue refuses unknown fields of any length with a short message', async () => {
     const long = Object.fromEntries([['\u{1f9ed}'.repeat(50_000), 1]]);
     const many = Object.fromEntries(Array.from({ length: 9_000 }, (_, each) => [`f${each}`, 1]));
 
@@ -245,7 +245,7 @@ onInspectedStores((rig) => {
     }
   });
 
-  test('tokens.issue names every field that is wrong', async () => {
+  test('tokens.issue names every wrong field', async () => {
     const { body } = await askToken(rig(), ALICE, { scope: [], ttl_hours: 0, subject: 7 });
 
     for (const field of ['scope', 'ttl_hours', 'subject']) {
@@ -259,7 +259,7 @@ onInspectedStores((rig) => {
     ['an empty credential', ''],
     ['a text that looks like a token', 'a.b.c'],
   ] as const) {
-    test(`tokens.issue keeps no entry of a stranger who presents ${what}`, async () => {
+    test(`tokens.issue records no entry for an unknown caller who presents ${what}`, async () => {
       const { result, entries } = await watched(rig().store, () =>
         rig().ask('POST', '/svc/tokens', { bearer, body: { scope: 'anything' } }),
       );

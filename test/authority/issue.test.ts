@@ -44,7 +44,7 @@ const MOMENT = Math.floor(Date.now() / 1_000) * 1_000 + 250;
 afterEach(() => void vi.useRealTimers());
 
 onInspectedStores((rig) => {
-  test('tokens.issue answers with every specified field, and nothing else', async () => {
+  test('tokens.issue answers with exactly the specified fields', async () => {
     stopClock();
     const { status, body } = await askToken(rig(), ALICE, WHOLE);
 
@@ -108,7 +108,7 @@ onInspectedStores((rig) => {
     });
   });
 
-  test('tokens.issue claims nothing that a token does not have, and names its parent', async () => {
+  test('tokens.issue omits claims that a token does not have, and names its parent', async () => {
     const root = await rig().issue(ALICE, { scope: ['travel.search'] });
     const child = await rig().issue(root.token, {
       scope: ['travel.search'],
@@ -135,7 +135,7 @@ onInspectedStores((rig) => {
     assert.equal(below.claims.root_principal, ALICE_PRINCIPAL);
   });
 
-  test('tokens.issue takes null for left out, in every optional field', async () => {
+  test('tokens.issue treats null as absent, in every optional field', async () => {
     const nulls = Object.fromEntries(OPTIONAL.map((field) => [field, null]));
     const given = await rig().issue(ALICE, { scope: ['travel.search'], ...nulls });
     const left = await rig().issue(ALICE, { scope: ['travel.search'] });
@@ -145,7 +145,7 @@ onInspectedStores((rig) => {
     assert.deepEqual({ ...one.claims, ...ids }, { ...other.claims, ...ids });
   });
 
-  test('tokens.issue gives a lifetime of whole seconds from the one that has begun', async () => {
+  test('tokens.issue gives a lifetime of whole seconds from the start of the current second', async () => {
     const table: [ttl: number | undefined, seconds: number][] = [
       [undefined, 7_200],
       [0.5, 1_800],
@@ -168,7 +168,7 @@ onInspectedStores((rig) => {
     assert.deepEqual(await Promise.all(subjects), ['agent:trip-planner', 'agent:any']);
   });
 
-  test('tokens.issue assigns the classes of the entitlement and no other', async () => {
+  test('tokens.issue assigns only the classes of the entitlement', async () => {
     const { issue } = rig();
     const request = { scope: ['travel.search'] };
 
@@ -182,7 +182,7 @@ onInspectedStores((rig) => {
     assertRefused(more, 'not_entitled');
   });
 
-  test('tokens.issue gives nothing to an identity without an entitlement, not even itself', async () => {
+  test('tokens.issue issues nothing to an identity without an entitlement, not even for itself', async () => {
     for (const scope of ['travel.search', 'agent:nobody', 'approver:*', 'operator:audit']) {
       assertRefused(await askToken(rig(), NOBODY, { scope: [scope] }), 'not_entitled');
     }
@@ -218,7 +218,7 @@ onInspectedStores((rig) => {
     assert.match(differing.body.failure.detail, /session_id/);
   });
 
-  test('tokens.issue keeps one entry that tells who gave what to whom, and no secret', async () => {
+  test('tokens.issue records one entry with issuer, subject and authority, and no secret', async () => {
     const { result, entries } = await watched(rig().store, () => rig().issue(ALICE, WHOLE));
 
     assert.equal(entries.length, 1);
@@ -248,7 +248,7 @@ onInspectedStores((rig) => {
     for (const secret of [...SECRETS, signature, 'canary']) assert.ok(!text.includes(secret));
   });
 
-  test('tokens.issue keeps a row for the token, and one for its budget if it has one', async () => {
+  test('tokens.issue stores a row for the token, and one for its budget', async () => {
     const before = await rig().place.rows();
     await rig().issue(ALICE, WHOLE);
     await rig().issue(ALICE, { scope: ['travel.search'] });
@@ -272,7 +272,7 @@ onInspectedStores((rig) => {
     assert.match(larger.body.failure.detail, /4501 bytes/);
   });
 
-  test('tokens.issue makes tokens that can be used, however odd their purpose', async () => {
+  test('tokens.issue makes usable tokens, for any purpose', async () => {
     const purposes: object[] = [
       { a: { b: { c: { d: { e: { f: { g: 1 } } } } } } },
       { '': 1, constructor: 'x', toString: null, 'a.b': [[], {}] },
@@ -292,7 +292,7 @@ onInspectedStores((rig) => {
     }
   });
 
-  test('tokens.issue makes tokens that can be used, to the last minor unit of a budget', async () => {
+  test('tokens.issue makes usable tokens, to the last minor unit of a budget', async () => {
     const budgets = [
       ['USD', 0],
       ['USD', 0.01],

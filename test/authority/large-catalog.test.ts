@@ -28,7 +28,7 @@ const definition = createService({
   ),
 });
 
-test('permissions judges a large catalog in slices, and leaves nothing out', async () => {
+test('permissions evaluates a large catalog in slices, and omits nothing', async () => {
   const judged = countTurns();
   const service = await testService({ definition, slicer: countedSlicer(judged) });
   try {
@@ -50,7 +50,7 @@ test('permissions judges a large catalog in slices, and leaves nothing out', asy
 const STEPS_IN_TURN_MAX = 6;
 
 for (const path of ['/svc/manifest', '/.well-known/svc']) {
-  test(`${path} of a large catalog is made in slices, once for all that wait for it`, async () => {
+  test(`${path} of a large catalog is made in slices, once for all waiting callers`, async () => {
     const steps = countTurns();
     const service = await testService({ definition, slicer: countedSlicer(steps) });
     try {

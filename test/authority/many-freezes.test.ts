@@ -68,7 +68,7 @@ async function freezeMany(
   return freezes.filter(({ until }) => until === undefined).map(({ target }) => target);
 }
 
-test('issuing, approving and a composed call read no freeze that does not concern them', async () => {
+test('issuing, approving and a composed call read only the freezes that apply to them', async () => {
   const read = countTurns();
   endLater(async () => read.stop());
   const desk = await service({ wrap: counting(read) });
@@ -107,7 +107,7 @@ test('issuing a token reads the freeze of its root principal, and that of the se
 });
 
 for (const { name, open } of STORES) {
-  test(`operator.frozen gives what is in force, in slices and in pages that go on (${name})`, async () => {
+  test(`operator.frozen lists active freezes, in slices and in pages (${name})`, async () => {
     const place = await open();
     endLater(place.drop);
     const [read, visited] = [countTurns(), countTurns()];
@@ -139,7 +139,7 @@ for (const { name, open } of STORES) {
   });
 }
 
-test('operator.frozen goes on with a page although all that it looked at has ended', async () => {
+test('operator.frozen continues with the next page when every row of one has ended', async () => {
   const desk = await service();
   const last = 2_099;
   const [oldest] = await freezeMany(desk, last + 1, (i) => i !== last);
@@ -170,7 +170,7 @@ const FOREIGN = [
   '9'.repeat(16),
 ];
 
-test('operator.frozen refuses a cursor that no page has given', async () => {
+test('operator.frozen refuses a cursor that it did not issue', async () => {
   const desk = await service();
 
   for (const cursor of FOREIGN) {

@@ -181,7 +181,7 @@ onBothStores(
       });
     }
 
-    test('permissions names who could lift a restriction, and the controls that are unmet', async () => {
+    test('permissions names the principal that can lift a restriction, and the unmet controls', async () => {
       const { token } = await rig().issue(ALICE, { scope: EVERYTHING, subject: 'agent:planner' });
 
       const { restricted } = (await permissionsOf(rig(), token)).body;
@@ -197,7 +197,7 @@ onBothStores(
       ]);
     });
 
-    test('permissions says by which scopes a capability is available, as one text', async () => {
+    test('permissions lists the scopes that make a capability available, as one text', async () => {
       const { token } = await rig().issue(ALICE, { scope: ['travel.hold', 'travel.search'] });
 
       const { available } = (await permissionsOf(rig(), token)).body;
@@ -213,7 +213,7 @@ onBothStores(
       });
     });
 
-    test('permissions tells everything that will bound a call', async () => {
+    test('permissions lists everything that limits a call', async () => {
       const { token, expires_at } = await rig().issue(ALICE, {
         scope: EVERYTHING,
         budget: { currency: 'USD', max_amount: 100_000 },
@@ -250,7 +250,7 @@ onBothStores(
       assert.ok(constraints.get('charter_jet')?.approval);
     });
 
-    test('permissions tells of a binding, and of the least that a lineage leaves', async () => {
+    test('permissions reports a binding, and the least that a lineage leaves', async () => {
       const budget = { currency: 'USD', max_amount: 100 };
       const root = await rig().issue(ALICE, { scope: ['travel.extras'], budget });
       const child = await delegate(rig(), root, {
@@ -268,7 +268,7 @@ onBothStores(
       assert.deepEqual(constraints.budget, { currency: 'USD', max_amount: 90, remaining: 75 });
     });
 
-    test('permissions takes an empty body and no body, ignores fields, and keeps no entry', async () => {
+    test('permissions accepts an empty body and no body, ignores fields, and records no entry', async () => {
       const { token } = await rig().issue(DESK, { scope: ['travel.search'] });
       const { result, entries } = await watched(rig().store, async () => [
         await rig().ask('POST', '/svc/permissions', { bearer: token }),

@@ -59,7 +59,7 @@ const REFUSED: readonly [who: string, bearer: (family: Family) => string][] = [
 
 onBothStores((rig) => {
   for (const [who, bearer] of ALLOWED) {
-    test(`tokens.revoke obeys ${who}, and so does tokens.get`, async () => {
+    test(`tokens.revoke and tokens.get accept ${who}`, async () => {
       const tokens = await family(rig());
       const { leaf } = tokens;
 
@@ -73,7 +73,7 @@ onBothStores((rig) => {
   }
 
   for (const [who, bearer] of REFUSED) {
-    test(`tokens.revoke tells ${who} of no such token, and so does tokens.get`, async () => {
+    test(`tokens.revoke and tokens.get answer ${who} as if the token did not exist`, async () => {
       const tokens = await family(rig());
       const { leaf } = tokens;
 
@@ -87,7 +87,7 @@ onBothStores((rig) => {
     });
   }
 
-  test('tokens.revoke obeys operators with its scope, and tokens.get those with theirs', async () => {
+  test('tokens.revoke and tokens.get accept operators with their scope', async () => {
     const tokens = await family(rig());
     const { leaf, sibling } = tokens;
     const token = await rig().issue(REVOKER, { scope: ['operator:revoke'] });
@@ -100,7 +100,7 @@ onBothStores((rig) => {
     assert.equal((await revoke(rig(), OPERATOR, sibling.token_id)).status, 200);
   });
 
-  test('tokens.revoke does not obey a token that only bears the name of the root principal', async () => {
+  test('tokens.revoke refuses a token that only has the name of the root principal', async () => {
     const root = await rig().issue(DESK, { scope: ['travel.search'] });
     const agent = await delegate(rig(), root, { subject: 'agent:crook' });
     const victim = await delegate(rig(), root, { subject: 'agent:victim' });
@@ -119,7 +119,7 @@ onBothStores((rig) => {
     assert.equal((await revoke(rig(), own.token, victim.token_id)).status, 200);
   });
 
-  test('tokens.revoke ends the token and all below it at once, and nothing beside it', async () => {
+  test('tokens.revoke ends the token and all its descendants at once, and no other', async () => {
     const { root, middle, leaf, below, sibling } = await family(rig());
 
     const { result, entries } = await watched(rig().store, () =>
@@ -148,7 +148,7 @@ onBothStores((rig) => {
     assert.deepEqual(entry?.detail, { was_alive: true, subject: 'agent:trip-planner' });
   });
 
-  test('tokens.revoke counts only what lived until then', async () => {
+  test('tokens.revoke counts only tokens that were alive', async () => {
     const { root, leaf, below } = await family(rig());
     assert.equal((await revoke(rig(), ALICE, leaf.token_id)).body.ended, 2);
     assert.equal((await revoke(rig(), ALICE, below.token_id)).body.ended, 0);
@@ -156,7 +156,7 @@ onBothStores((rig) => {
     assert.equal((await revoke(rig(), ALICE, root.token_id)).body.ended, 3);
   });
 
-  test('tokens.revoke does the same again and ends nothing more', async () => {
+  test('tokens.revoke can be repeated and ends nothing more', async () => {
     const { leaf } = await family(rig());
     const first = await revoke(rig(), ALICE, leaf.token_id);
     rig().advance(5_000);
@@ -172,7 +172,7 @@ onBothStores((rig) => {
     );
   });
 
-  test('tokens.revoke keeps one entry of a refusal, in the trail of who asked', async () => {
+  test('tokens.revoke records one entry for a refusal, in the trail of the caller', async () => {
     const { leaf } = await family(rig());
 
     const { result, entries } = await watched(rig().store, () => revoke(rig(), BOB, leaf.token_id));
@@ -187,7 +187,7 @@ onBothStores((rig) => {
     });
   });
 
-  test('tokens.revoke refuses what is no token id by name, and keeps no credential', async () => {
+  test('tokens.revoke names a malformed token id in its refusal, and stores no credential', async () => {
     for (const body of [
       {},
       { token_id: null },
@@ -208,7 +208,7 @@ onBothStores((rig) => {
     assertRefused(await view(rig(), 'nobody', UNKNOWN), 'authentication_required');
   });
 
-  test('tokens.get shows authority, state, spending and children, and never the text', async () => {
+  test('tokens.get shows authority, state, spending and children, and never the signed text', async () => {
     const root = await rig().issue(ALICE, {
       scope: ['travel.extras', 'travel.search'],
       budget: { currency: 'USD', max_amount: 100 },
@@ -285,7 +285,7 @@ onBothStores((rig) => {
     assert.equal(body.children_count, 101);
   });
 
-  test('tokens.get keeps no entry', async () => {
+  test('tokens.get records no entry', async () => {
     const { root } = await family(rig());
     const { entries } = await watched(rig().store, async () => {
       await view(rig(), root.token, root.token_id);

@@ -45,7 +45,7 @@ const EDITS: readonly [name: string, table: string, set: Dialect][] = [
 onInspectedStores(
   (rig) => {
     for (const [name, table, set] of EDITS) {
-      test(`invoke takes nothing when the ${name} is edited after the checks`, async () => {
+      test(`invoke reserves nothing when the ${name} is edited after the checks`, async () => {
         const root = await issue(rig(), ALICE, BUDGETED);
         const child = await childOf(rig(), root, { budget: BUDGETED.budget });
         for (const { token, token_id } of [child, root]) {

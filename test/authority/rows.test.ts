@@ -115,7 +115,7 @@ onInspectedStores((rig) => {
 
   describe('a token', () => {
     for (const [name, set] of TOKEN_EDITS) {
-      test(`gives nothing, nor does one below it, after its ${name} was edited`, async () => {
+      test(`has no authority, nor has a descendant, after its ${name} was edited`, async () => {
         const root = await issue(rig(), ALICE, FULL);
         const child = await childOf(rig(), root);
         assert.equal((await send(rig(), child.token, '/svc/permissions', {})).status, 200);
@@ -127,7 +127,7 @@ onInspectedStores((rig) => {
     }
 
     for (const [name, sql] of BUDGET_EDITS) {
-      test(`gives nothing after the ${name} of its budget was edited`, async () => {
+      test(`has no authority after the ${name} of its budget was edited`, async () => {
         const root = await issue(rig(), ALICE, FULL);
         const child = await childOf(rig(), root);
 
@@ -137,7 +137,7 @@ onInspectedStores((rig) => {
       });
     }
 
-    test('cannot be cut off from what is above it', async () => {
+    test('cannot be detached from its ancestors', async () => {
       const root = await issue(rig(), ALICE, FULL);
       const child = await childOf(rig(), root);
 
@@ -151,7 +151,7 @@ onInspectedStores((rig) => {
     });
   });
 
-  test('a debt that cannot be told is left out, and the alarm is raised', async () => {
+  test('an unreadable debt is omitted, and an alarm is raised', async () => {
     const { token_id } = await issue(rig(), ALICE, FULL);
 
     await rig().place.alter(`INSERT INTO debts VALUES ('${token_id}', 'USA', 5)`);
@@ -168,7 +168,7 @@ onInspectedStores((rig) => {
       ['time was taken away', 'revoked_at = NULL'],
       ['MAC was taken away', 'revoked_mac = NULL'],
     ] as const) {
-      test(`keeps refusing after its ${name}, and the alarm is raised`, async () => {
+      test(`still refuses after its ${name}, and an alarm is raised`, async () => {
         const root = await issue(rig(), ALICE, FULL);
         const child = await childOf(rig(), root);
         const { token_id } = root;
@@ -191,7 +191,7 @@ onInspectedStores((rig) => {
       });
     }
 
-    test('that was made with SQL refuses too, and the alarm is raised', async () => {
+    test('that was inserted with SQL refuses too, and an alarm is raised', async () => {
       const { token, token_id } = await issue(rig(), ALICE, FULL);
 
       await alterToken(later, token_id);
@@ -210,7 +210,7 @@ onInspectedStores((rig) => {
       ['end', past],
       ['MAC', 'mac = NULL'],
     ] as const) {
-      test(`keeps refusing after its ${name} was edited, until an operator lifts it`, async () => {
+      test(`still refuses after its ${name} was edited, until an operator lifts it`, async () => {
         const { token, token_id, scope } = await issue(rig(), ALICE, FULL);
         const target = { what: 'root_principal', target: ALICE_PRINCIPAL };
         const frozen = await send(rig(), OPERATOR, '/svc/operator/freeze', {

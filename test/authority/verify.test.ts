@@ -90,7 +90,7 @@ onInspectedStores(
       }
     }
 
-    test('every operation refuses a text that is signed by us and was never stored', async () => {
+    test('every operation refuses a signed text that was never stored', async () => {
       const { token } = await rig().issue(ALICE, BUDGETED);
       const jti = `tok_${'0'.repeat(32)}`;
 
@@ -162,7 +162,7 @@ onInspectedStores(
       });
     }
 
-    test('permissions refuses a token whose stored budget or lifetime was stretched', async () => {
+    test('permissions refuses a token whose stored budget or lifetime was raised', async () => {
       const one = await rig().issue(ALICE, BUDGETED);
       const other = await rig().issue(ALICE, BUDGETED);
       const isFile = rig().place.url.startsWith('sqlite:');
@@ -202,7 +202,7 @@ onInspectedStores(
       }
     });
 
-    test('permissions refuses a bootstrap credential: it proves who asks, and no authority', async () => {
+    test('permissions refuses a bootstrap credential, which carries no authority', async () => {
       for (const bearer of [ALICE, OPERATOR]) {
         assertRefused(await permissionsOf(rig(), bearer), 'invalid_token');
         assertRefused(await rig().invoke(bearer, 'search_flights', SEARCH), 'invalid_token');
@@ -210,7 +210,7 @@ onInspectedStores(
       assertRefused(await ask(rig(), undefined, '/svc/permissions', {}), 'authentication_required');
     });
 
-    test('a token is one token in both spellings of its signature, and ends in both', async () => {
+    test('a token is the same token in both spellings of its signature, and ends in both', async () => {
       const { token, token_id } = await rig().issue(ALICE, BUDGETED);
       const twin = twinOf(token);
       assert.notEqual(twin, token);
@@ -223,7 +223,7 @@ onInspectedStores(
       }
     });
 
-    test('a token lives until its very second, and not in it', async () => {
+    test('a token is valid until its expiry second, and not in it', async () => {
       vi.useFakeTimers({ toFake: ['Date'], now: Math.floor(Date.now() / 1_000) * 1_000 + 400 });
       const { token, token_id, expires_at } = await rig().issue(ALICE, {
         ...BUDGETED,
@@ -254,7 +254,7 @@ onInspectedStores(
       await assertEnded(rig(), revoked, 'invalid_token');
     });
 
-    test('a child ends with its ancestors, and says what ended it', async () => {
+    test('a child ends with its ancestors, and the refusal names what ended it', async () => {
       const root = await rig().issue(DESK, { scope: ['travel.search'] });
       const child = await delegate(rig(), root, { subject: 'agent:x', ttl_hours: 1e-9 });
       const living = await delegate(rig(), root, { subject: 'agent:planner' });
