@@ -48,7 +48,7 @@ function failingTimes(
   return () => runs;
 }
 
-test('withRecovery() gets past a handler that once said that nothing ran', async () => {
+test('withRecovery() recovers when a handler once reports that nothing ran', async () => {
   const runs = failingTimes(1, 'service_unavailable');
 
   const { reply, failures } = await withRecovery(clientWith(), TOUCH);
@@ -58,7 +58,7 @@ test('withRecovery() gets past a handler that once said that nothing ran', async
   assert.ok(failures.every(({ type }) => type === 'service_unavailable'));
 });
 
-test('invoke() gets past it too, and who repeats the call with its key finds what it came to', async () => {
+test('invoke() recovers too, and a repeat with its key returns the outcome', async () => {
   const runs = failingTimes(1, 'service_unavailable');
   const keyed = { ...TOUCH, idempotency_key: 'mine' };
 
@@ -71,7 +71,7 @@ test('invoke() gets past it too, and who repeats the call with its key finds wha
   assert.equal(second.answer.invocation_id, first.answer.invocation_id);
 });
 
-test('withRecovery() gets past every retryable failure without an effect, and a repeat finds the same', async () => {
+test('withRecovery() recovers from every retryable failure without an effect, and a repeat returns the same', async () => {
   const runs = failingTimes(2, 'rate_limited');
   const keyed = { ...TOUCH, idempotency_key: 'busy' };
 
@@ -84,7 +84,7 @@ test('withRecovery() gets past every retryable failure without an effect, and a 
   assert.equal(second.reply.answer.invocation_id, first.reply.answer.invocation_id);
 });
 
-test('withRecovery() runs a handler once that failed after it may have acted', async () => {
+test('withRecovery() runs a handler only once when it failed after it may have acted', async () => {
   const runs = failingTimes(1, 'rate_limited', HandlerFailure);
 
   const { reply, stopped, failures } = await withRecovery(clientWith(), TOUCH);
@@ -96,7 +96,7 @@ test('withRecovery() runs a handler once that failed after it may have acted', a
 });
 
 for (const action of ['retry_now', 'wait_and_retry', 'request_approval'] as const) {
-  test(`withRecovery() sends a call once that is not to be retried, although it advises ${action}`, async () => {
+  test(`withRecovery() sends a call once when it must not be retried, although it advises ${action}`, async () => {
     const { fetching, sent } = refusing({
       type: 'card_declined',
       detail: 'Cannot pay',
@@ -111,7 +111,7 @@ for (const action of ['retry_now', 'wait_and_retry', 'request_approval'] as cons
   });
 }
 
-test('invoke() sends a call once that is not to be retried, although nothing ran', async () => {
+test('invoke() sends a call once when it must not be retried, although nothing ran', async () => {
   const told = failure('service_unavailable', 'Cannot take more work');
   const { fetching, sent } = refusing({ ...told, retry: false });
 
@@ -121,7 +121,7 @@ test('invoke() sends a call once that is not to be retried, although nothing ran
   assert.equal(sent(), 1);
 });
 
-test('withRecovery() leaves out a grant that does not fit, and asks anew', async () => {
+test('withRecovery() drops a grant that does not fit, and makes a new request', async () => {
   const { fetching, sent } = refusing(failure('approval_grant_invalid', 'Cannot use the grant'));
   const granted = { ...TOUCH, approval_grant: 'grant-1' };
 
@@ -131,7 +131,7 @@ test('withRecovery() leaves out a grant that does not fit, and asks anew', async
   assert.equal(sent(), 2);
 });
 
-test('withRecovery() runs a handler once that asks for another token after it may have acted', async () => {
+test('withRecovery() runs a handler only once when it asks for another token after it may have acted', async () => {
   let runs = 0;
   rig.world.script('touch', () => {
     runs += 1;
@@ -170,7 +170,7 @@ for (const [what, more, count] of [
   });
 }
 
-test('withRecovery() takes no other token for a call that may have run unheard', async () => {
+test('withRecovery() does not switch the token of a call that may have run without an answer', async () => {
   const first = await rig.token();
   const other = await rig.token({ subject: 'agent:other' });
   const { fetch } = losing((path, count) => path === TOUCHED && count === 1);
@@ -206,7 +206,7 @@ function refusing(told: object, more: object = {}) {
   return { fetching, sent: () => sent };
 }
 
-test('invoke() keeps the key after every other failure that a handler told', async () => {
+test('invoke() keeps the key after every other failure of a handler', async () => {
   const runs = failingTimes(1, 'not_found');
   const keyed = { ...TOUCH, idempotency_key: 'other' };
 
@@ -216,7 +216,7 @@ test('invoke() keeps the key after every other failure that a handler told', asy
   for (const reply of replies) assert.equal(!reply.ok && reply.failure.type, 'not_found');
 });
 
-test('invoke() keeps the key after a kept answer that only says that the service was unavailable', async () => {
+test('invoke() keeps the key after a stored answer of type service_unavailable', async () => {
   const keys: (string | null)[] = [];
   const told = failure('service_unavailable', 'Cannot ship: the carrier is down');
   const client = clientWith({
@@ -234,7 +234,7 @@ test('invoke() keeps the key after a kept answer that only says that the service
   assert.deepEqual(keys, ['kept', 'kept', 'kept']);
 });
 
-test('withRecovery() sends no more requests than it has attempts, and waits for none', async () => {
+test('withRecovery() sends at most as many requests as it has attempts, and does not wait after the last', async () => {
   const { fetch, sent } = losing((path) => path === TOUCHED);
   const waits: number[] = [];
   const pause = async (ms: number) => void waits.push(ms);
@@ -248,7 +248,7 @@ test('withRecovery() sends no more requests than it has attempts, and waits for 
   assert.deepEqual(waits, []);
 });
 
-test('withRecovery() asks again under the same key when answers are lost', async () => {
+test('withRecovery() repeats under the same key when answers are lost', async () => {
   const { fetch, sent } = losing((path, count) => path === TOUCHED && count <= 2);
   const before = rig.world.ran('touch');
 
@@ -264,7 +264,7 @@ test('withRecovery() asks again under the same key when answers are lost', async
   );
 });
 
-test('withRecovery() gives no key to a call that is to have none', async () => {
+test('withRecovery() adds no key to a call that must not have one', async () => {
   failingTimes(3, 'service_unavailable');
   const keys: (string | null)[] = [];
   const client = clientWith({
@@ -281,7 +281,7 @@ test('withRecovery() gives no key to a call that is to have none', async () => {
   assert.deepEqual(keys, [null, null, null, null]);
 });
 
-test('withRecovery() gives up an approval that nobody answers for when its time is up', async () => {
+test('withRecovery() stops waiting for an undecided approval when its time is up', async () => {
   const desk: Desk = await openDesk();
   let asked = 0;
   const client = await desk.client(['travel.charter'], {
@@ -354,7 +354,7 @@ test('invoke() can be aborted while it waits for the manifest', async () => {
   for (const each of asked) await assert.rejects(each, /enough/);
 });
 
-test('invoke() waits for the manifest no longer than it was told', async () => {
+test('invoke() waits for the manifest no longer than its timeout', async () => {
   const client = clientWith({ fetch: withoutManifest });
 
   for (const reply of [

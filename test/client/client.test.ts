@@ -44,7 +44,7 @@ for (const { name, open } of STORES) {
       assert.equal(sent.filter((path) => path === INVOKED).length, 3);
     });
 
-    test('invoke() says that it does not know when every answer is lost', async () => {
+    test('invoke() reports an unknown outcome when every answer is lost', async () => {
       const lossy = losing((path) => path === INVOKED);
       const client = await desk.client(['travel.extras'], { token: BUDGET, fetch: lossy.fetch });
 
@@ -56,7 +56,7 @@ for (const { name, open } of STORES) {
       assert.match(idempotency_key ?? '', /^[0-9a-f]{32}$/);
     });
 
-    test('invoke() sends a call with an effect and without a key once', async () => {
+    test('invoke() sends a call that has an effect and no key only once', async () => {
       const { fetch, sent } = losing((path) => path === INVOKED);
       const client = await desk.client(['travel.extras'], { token: BUDGET, fetch });
 
@@ -67,7 +67,7 @@ for (const { name, open } of STORES) {
       assert.equal(sent.filter((path) => path === INVOKED).length, 1);
     });
 
-    test('ask() repeats a revocation whose answer is lost, and does not say that nothing ran', async () => {
+    test('ask() repeats a revocation whose answer is lost, and does not claim that nothing ran', async () => {
       const { fetch, sent } = losing((path) => path === '/svc/tokens/revoke');
       const client = await desk.client(['travel.search'], { fetch });
 
@@ -134,7 +134,7 @@ for (const { name, open } of STORES) {
       assert.deepEqual(audit.answer.entries, []);
     });
 
-    test('ask() repeats what the service could not take, and no refusal', async () => {
+    test('ask() repeats a call that the service could not accept, and no refusal', async () => {
       let calls = 0;
       const overloaded = { success: false, failure: await unavailable() };
       const fetch = answering((path) => {
@@ -160,7 +160,7 @@ for (const { name, open } of STORES) {
   });
 }
 
-test('ask() calls silence what is no answer of a service', async () => {
+test('ask() treats a response that is not from a service as no answer', async () => {
   const page = new TextEncoder().encode('<h1>Bad gateway</h1>');
   const client = createClient({
     url: 'http://127.0.0.1:1',
@@ -175,7 +175,7 @@ test('ask() calls silence what is no answer of a service', async () => {
   assert.equal(reply.answer, undefined);
 });
 
-test('ask() refuses an answer that lacks what its operation promises', async () => {
+test('ask() refuses an answer that lacks a field of its operation', async () => {
   const client = createClient({
     url: 'http://127.0.0.1:1',
     fetch: async () => Response.json({ issued: true, token: 'x' }),
@@ -209,7 +209,7 @@ test('ask() throws what the caller aborted with', async () => {
   await assert.rejects(client.ask('permissions', {}, { signal }), /enough/);
 });
 
-test('ask() takes its credential to no other address', async () => {
+test('ask() sends its credential to no other address', async () => {
   const seen: (string | undefined)[] = [];
   const elsewhere = createServer((request, response) => {
     seen.push(request.headers.authorization);

@@ -23,7 +23,7 @@ beforeAll(async () => {
 }, SLOW);
 afterAll(() => desk.service.close());
 
-test('docs/client.md does what it says', { timeout: SLOW }, async () => {
+test('docs/client.md: every example runs as documented', { timeout: SLOW }, async () => {
   const program = code.replaceAll('http://127.0.0.1:8420', desk.url);
 
   const { stdout } = await promisify(execFile)(process.execPath, [

@@ -48,7 +48,7 @@ for (const { name, open } of STORES) {
       assert.equal(recovered.reply.answer.result.passenger, 'Ann Lee');
     });
 
-    test('withRecovery() leaves a stale binding to a caller that did not say how to renew it', async () => {
+    test('withRecovery() returns a stale binding to a caller that gave no way to renew it', async () => {
       const client = await desk.client(['travel.search', 'travel.book']);
       const stale = await quoteOf(client);
       desk.service.advance(16 * 60_000);
@@ -106,7 +106,7 @@ for (const { name, open } of STORES) {
       assert.equal(recovered.stopped, 'terminal');
     });
 
-    test('withRecovery() goes on with the token that the caller fetched', async () => {
+    test('withRecovery() continues with the token that the caller fetched', async () => {
       const client = await desk.client(['travel.search']);
       const wider = await desk.service.issue(ALICE, {
         scope: ['travel.read'],

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => desk.service.close());
 
-test('stream() tells what happens, and ends with the answer', async () => {
+test('stream() yields each event, and ends with the answer', async () => {
   const client = await desk.client(['travel.search']);
 
   const events = await all(client.stream(SEARCH));
@@ -41,7 +41,7 @@ test('stream() yields a refusal as its only event', async () => {
   );
 });
 
-test('stream() leaves the handler to its work when the reader goes', async () => {
+test('stream() lets the handler finish when the reader stops', async () => {
   const client = await desk.client(['travel.read'], {
     token: { purpose_parameters: { task_id: 'left' } },
   });
@@ -55,7 +55,7 @@ test('stream() leaves the handler to its work when the reader goes', async () =>
   assert.equal(entry.stream_summary.client_disconnected, true);
 });
 
-test('stream() says that the outcome is not known when it is cut off', async () => {
+test('stream() reports an unknown outcome when it is cut off', async () => {
   const client = await desk.client(['travel.read'], {
     async fetch(input, init) {
       const response = await fetch(input, init);
@@ -75,7 +75,7 @@ test('stream() says that the outcome is not known when it is cut off', async () 
   );
 });
 
-test('stream() is lost when the service falls silent, and not when the reader takes its time', async () => {
+test('stream() fails when the service is silent, and not when the reader is slow', async () => {
   const silenceMs = 200;
   const client = await desk.client(['travel.read'], {
     silenceMs,

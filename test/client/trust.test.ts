@@ -35,7 +35,7 @@ test('manifest() returns the declarations, verified, and the keys to pin', async
   assert.notEqual(client.pins().length, 0);
 });
 
-test('manifest() believes the pins of an earlier client', async () => {
+test('manifest() trusts the pins of an earlier client', async () => {
   const first = createClient({ url: desk.url });
   await first.manifest();
 
@@ -53,7 +53,7 @@ test('manifest() throws when none of the pinned keys signed it', async () => {
   await assert.rejects(client.manifest(), UntrustedService);
 });
 
-test('manifest() throws when another service than the one meant answers', async () => {
+test('manifest() throws when another service than the expected one answers', async () => {
   const client = createClient({ url: desk.url, serviceId: 'hotel-desk' });
 
   await assert.rejects(client.manifest(), /it is of "travel-desk", not of "hotel-desk"/);
@@ -114,7 +114,7 @@ function watched(to: () => string = () => desk.url) {
 const ASKED = ['permissions', 'tokens.issue', 'audit.query', 'graph'] as const;
 
 for (const name of ASKED) {
-  test(`ask() keeps the credential for ${name} from a service that is not the pinned one`, async () => {
+  test(`ask() does not send the credential for ${name} to a service that is not the pinned one`, async () => {
     const stranger = createClient({ url: other.url });
     await stranger.manifest();
     const { fetch, trusted } = watched();
@@ -130,7 +130,7 @@ for (const name of ASKED) {
   });
 }
 
-test('ask() keeps the credential from a service whose keys changed after the first contact', async () => {
+test('ask() does not send the credential to a service whose keys changed after the first contact', async () => {
   let url = desk.url;
   let minutes = 0;
   const { fetch, trusted } = watched(() => url);
@@ -145,7 +145,7 @@ test('ask() keeps the credential from a service whose keys changed after the fir
   assert.deepEqual(trusted, []);
 });
 
-test('ask() verifies the manifest once for many questions, with the pins of the service', async () => {
+test('ask() verifies the manifest once for many calls, with the pins of the service', async () => {
   const first = createClient({ url: desk.url });
   await first.manifest();
   const { fetch, sent, trusted } = watched();
@@ -159,7 +159,7 @@ test('ask() verifies the manifest once for many questions, with the pins of the 
   assert.deepEqual(trusted, ['/svc/permissions', '/svc/permissions', '/svc/permissions']);
 });
 
-test('ask() is refused, and nothing sent, when the manifest of the pinned service cannot be fetched', async () => {
+test('ask() fails and sends nothing when the manifest of the pinned service cannot be fetched', async () => {
   const fetching = answering((path) =>
     path === '/svc/manifest' ? new Response('', { status: 502 }) : undefined,
   );
@@ -178,7 +178,7 @@ test('ask() is refused, and nothing sent, when the manifest of the pinned servic
   assert.ok(body.available);
 });
 
-test('ask() needs no manifest where no credential goes along', async () => {
+test('ask() needs no manifest for a call without credential', async () => {
   const { fetch, sent } = watched();
 
   const reply = await createClient({ url: desk.url, serviceId: 'hotel-desk', fetch }).ask(
@@ -204,7 +204,7 @@ test('manifest() asks without the credential', async () => {
   assert.deepEqual(presented, [null, null]);
 });
 
-test('invoke() is refused, and nothing sent, when the manifest cannot be fetched', async () => {
+test('invoke() fails and sends nothing when the manifest cannot be fetched', async () => {
   const fetching = answering((path) =>
     path === '/svc/manifest' ? new Response('', { status: 502 }) : undefined,
   );
@@ -217,7 +217,7 @@ test('invoke() is refused, and nothing sent, when the manifest cannot be fetched
 });
 
 for (const document of ['/svc/manifest', '/.well-known/jwks.json']) {
-  test(`invoke() asks again for ${document} when the service cannot take more work`, async () => {
+  test(`invoke() fetches ${document} again when the service is overloaded`, async () => {
     const told = failure('service_unavailable', 'Cannot take more work');
     let asked = 0;
     const fetching = answering((path) => {
