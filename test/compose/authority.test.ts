@@ -46,7 +46,7 @@ async function assertRefused(desk: Desk, name: string, type: string, request: ob
 
 onEachStore(wholes, (desk) => {
   for (const name of ['with_human', 'served_human']) {
-    test(`${name} does not reach what is reserved to humans, and permissions says so`, async () => {
+    test(`${name} cannot use a capability reserved for humans, and permissions agrees`, async () => {
       const { told } = await assertRefused(desk(), name, 'principal_class_not_admitted');
 
       const denied = told.denied.map(({ capability }: { capability: string }) => capability);
@@ -54,7 +54,7 @@ onEachStore(wholes, (desk) => {
     });
   }
 
-  test('a human runs a whole with a step that is reserved to humans', async () => {
+  test('a human runs a composed call with a step reserved for humans', async () => {
     const { invoke, token, world } = desk();
 
     const { status } = await invoke((await token({ subject: 'human:alice' })).token, 'with_human', {
@@ -65,7 +65,7 @@ onEachStore(wholes, (desk) => {
     assert.deepEqual(world.effects, ['hold_one x', 'human_step x']);
   });
 
-  test('a whole takes no class for its steps from a name that a holder chose', async () => {
+  test('a composed call derives no class for its steps from a name that a holder chose', async () => {
     const { issue, token, invoke, world } = desk();
     const agent = await token();
     const named = await issue(agent.token, {
@@ -81,7 +81,7 @@ onEachStore(wholes, (desk) => {
     assert.deepEqual(world.effects, []);
   });
 
-  test('a whole is no deeper than its steps admit', async () => {
+  test('a composed call respects the delegation depth of its steps', async () => {
     const { issue, token, invoke, world } = desk();
     const root = await token();
     const child = await issue(root.token, {
@@ -97,7 +97,7 @@ onEachStore(wholes, (desk) => {
     assert.equal((await invoke(root.token, 'with_shallow', { item: 'x' })).status, 200);
   });
 
-  test('a token bound to the whole is bound to its steps; an unbound one is bound to neither', async () => {
+  test('a token bound to the composed capability is bound to its steps; an unbound one to neither', async () => {
     const { token, invoke } = desk();
     const { told } = await assertRefused(desk(), 'with_tight', 'control_requirement_unsatisfied');
     const bound = await token({ capability: 'with_tight' });
@@ -112,7 +112,7 @@ onEachStore(wholes, (desk) => {
     assert.equal((await invoke(bound.token, 'tight_step', { item: 'x' })).status, 403);
   });
 
-  test('a step for which the caller has no scope runs only where the declaration says so', async () => {
+  test('a step for which the caller has no scope runs only with step_authority "service"', async () => {
     await assertRefused(desk(), 'with_secret', 'scope_insufficient');
     const { token, invoke, world } = desk();
     const held = await token();
@@ -124,7 +124,7 @@ onEachStore(wholes, (desk) => {
     assert.equal((await invoke(held.token, 'secret_step', { item: 'x' })).status, 403);
   });
 
-  test('a whole is frozen with any of its steps', async () => {
+  test('a composed call is frozen when any of its steps is', async () => {
     const { ask } = desk();
     const body = { what: 'capability', target: 'act', reason: 'a drill' };
     await ask('POST', '/svc/operator/freeze', { bearer: OPERATOR, body });
@@ -134,7 +134,7 @@ onEachStore(wholes, (desk) => {
     await ask('POST', '/svc/operator/unfreeze', { bearer: OPERATOR, body });
   });
 
-  test('a step that is frozen while an earlier one runs does not run, and the earlier one is undone', async () => {
+  test('a step that is frozen while an earlier step runs does not run, and the earlier step is undone', async () => {
     const { ask, token, invoke, world } = desk();
     const body = { what: 'capability', target: 'act', reason: 'a drill' };
     world.script('hold_one', async () => {
@@ -150,7 +150,7 @@ onEachStore(wholes, (desk) => {
     assert.equal(world.calls('act').length, 0);
   });
 
-  test('a revocation while a step runs keeps no compensation from running', async () => {
+  test('a revocation while a step runs does not stop compensations', async () => {
     const { ask, token, invoke, world } = desk();
     const held = await token();
     world.script('act', async () => {
@@ -167,7 +167,7 @@ onEachStore(wholes, (desk) => {
     assert.equal(world.calls('undo_one').length, 1);
   });
 
-  test('the limit of a step also counts when it runs in a whole', async () => {
+  test('the rate limit of a step also counts inside a composed call', async () => {
     const { token, invoke, advance } = desk();
     const held = await token();
     advance(3_600_000);
@@ -185,7 +185,7 @@ onEachStore(wholes, (desk) => {
     ['approved', 0],
     ['approved_later', 1],
   ] as const) {
-    test(`${name} is approved once, for the whole, before anything has an effect`, async () => {
+    test(`${name} is approved once for the whole call, before any effect`, async () => {
       const { ask, token, invoke, world, entries, spent } = desk();
       const held = await token();
 
@@ -228,7 +228,7 @@ onEachStore(wholes, (desk) => {
     assert.deepEqual(world.effects, ['look cheap', 'signed_if cheap', 'hold_one cheap']);
   });
 
-  test('a step whose handler asks for approval asks for that of the whole', async () => {
+  test('a step whose handler requires approval requests that of the whole call', async () => {
     const { token, invoke, world } = desk();
     world.script('signed_if', (_parameters, context) => {
       context.requireApproval();
@@ -242,7 +242,7 @@ onEachStore(wholes, (desk) => {
     assert.equal(world.calls('hold_one').length, 0);
   });
 
-  test('an exclusive token runs a whole under one lease', async () => {
+  test('an exclusive token runs a composed call under one lease', async () => {
     const { token, invoke, world } = desk();
     const held = await token({ concurrent_branches: 'exclusive' });
     let inside: { status: number } | undefined;

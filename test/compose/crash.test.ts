@@ -151,7 +151,7 @@ for (const place of STORES) {
         throw new NoEffect('Cannot hold: sold out');
       });
 
-    test('a call that fails is undone, each step once, wherever its process dies', {
+    test('a failed call is undone, each step once, for a crash at any point', {
       timeout: 120_000,
     }, async () => {
       const states = new Set<string>();
@@ -166,7 +166,7 @@ for (const place of STORES) {
       assert.deepEqual([...states].sort(), ['failed', 'indeterminate']);
     });
 
-    test('a call whose steps all completed has completed, wherever its process dies after that', {
+    test('a call whose steps all completed is completed after a crash at any later point', {
       timeout: 120_000,
     }, async () => {
       const points = await atEveryPoint(
@@ -182,7 +182,7 @@ for (const place of STORES) {
       assert.equal(points, 3 * 2 + 1);
     });
 
-    test('a read that was interrupted leaves nothing unknown', { timeout: 120_000 }, async () => {
+    test('an interrupted read leaves no unknown outcome', { timeout: 120_000 }, async () => {
       await atEveryPoint(
         () =>
           world.script('act', () => {
@@ -244,7 +244,9 @@ for (const place of STORES) {
       );
     });
 
-    test('a key replays what another process made of the call', { timeout: 120_000 }, async () => {
+    test('a key replays the outcome that another process recorded', {
+      timeout: 120_000,
+    }, async () => {
       world.reset();
       let died: () => void = () => undefined;
       const dead = new Promise<void>((resolve) => {

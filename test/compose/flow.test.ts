@@ -108,7 +108,7 @@ onEachStore(wholes, (desk) => {
     assert.equal(told[0]?.detail?.compensates, world.calls('hold_one')[0]?.context.invocation_id);
   });
 
-  test('a whole that only reads needs no admission, and its steps have entries', async () => {
+  test('a composed call that only reads needs no admission, and its steps have entries', async () => {
     const { world, invoke, token, children } = desk();
 
     const { status, body } = await invoke((await token({ budget: null })).token, 'reading', {
@@ -130,7 +130,7 @@ onEachStore(wholes, (desk) => {
     assert.equal(body.result.id, 'found');
   });
 
-  test('what a mapping does not find is left to the input of the step', async () => {
+  test('a value that a mapping does not find is left to the declaration of the step', async () => {
     const { world, invoke, token, children } = desk();
 
     const { body } = await invoke((await token()).token, 'needing', {});
@@ -152,7 +152,7 @@ onEachStore(wholes, (desk) => {
     );
   });
 
-  test('a step is checked by its own declaration, whatever was sent to the whole', async () => {
+  test('a step is checked by its own declaration, for any parameters of the whole', async () => {
     const { world, invoke, token } = desk();
 
     const { body } = await invoke((await token()).token, 'needing', { item: 'no number' });
@@ -161,7 +161,7 @@ onEachStore(wholes, (desk) => {
     assert.equal(world.calls('need').length, 0);
   });
 
-  test('a path to what objects inherit sends nothing and returns nothing', async () => {
+  test('a path to an inherited property sends nothing and returns nothing', async () => {
     const { world, invoke, token } = desk();
     world.script('look', () => ({ deep: {} }));
 
@@ -172,7 +172,7 @@ onEachStore(wholes, (desk) => {
     assert.deepEqual(body.result, { id: null });
   });
 
-  test('a streaming whole tells of each step as it ends', async () => {
+  test('a streamed composed call reports each step when it ends', async () => {
     const { world, invoke, token } = desk();
     world.script('hold_three', () => {
       throw new NoEffect('Cannot hold: sold out');
@@ -204,7 +204,7 @@ onEachStore(wholes, (desk) => {
     );
   });
 
-  test('a key replays the whole: no step runs again', async () => {
+  test('a key replays the composed call without running a step again', async () => {
     const { world, invoke, token } = desk();
     const held = await token();
     const headers = { 'idempotency-key': 'once' };
@@ -216,7 +216,7 @@ onEachStore(wholes, (desk) => {
     assert.equal(world.calls('hold_one').length, 1);
   });
 
-  test('the manifest and the graph show what a whole is made of', async () => {
+  test('the manifest and the graph show the steps of a composed capability', async () => {
     const { ask } = desk();
 
     const { body: manifest } = await ask('GET', '/svc/manifest');
@@ -234,7 +234,7 @@ onEachStore(wholes, (desk) => {
     );
   });
 
-  test('a dry run of a whole tells what it would cost, and runs nothing', async () => {
+  test('a dry run of a composed call reports its cost, and runs nothing', async () => {
     const { world, ask, token } = desk();
     const held = await token();
 

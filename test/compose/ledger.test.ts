@@ -110,7 +110,7 @@ for (const place of STORES) {
       eventually(async () => (await desk.spent(token))[0] === 0n);
 
     for (const first of FIRST_DEATHS) {
-      test(`the ledger equals the log though a second process dies going on after ${first} changes`, {
+      test(`the ledger equals the log when a second process crashes while resuming after ${first} changes`, {
         timeout: 240_000,
       }, async () => {
         for (let after = 0, died = true; died; after++) {
@@ -132,7 +132,7 @@ for (const place of STORES) {
       });
     }
 
-    test('a call that could not be gone on with is tried again by the same process', async () => {
+    test('a call that could not be resumed is tried again by the same process', async () => {
       const token = await leaveOpen(1);
       let refused = 0;
       const wrap = (store: Store): Store => ({

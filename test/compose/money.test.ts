@@ -37,7 +37,7 @@ const wholes = [
 ];
 
 onEachStore(wholes, (desk) => {
-  test('a whole costs what its steps report, and gives the rest back', async () => {
+  test('a composed call costs what its steps report, and releases the rest', async () => {
     const { world, token, invoke, spent } = desk();
     const held = await token();
     world.script('spend', (_parameters, context) => {
@@ -56,7 +56,7 @@ onEachStore(wholes, (desk) => {
     assert.deepEqual(await spent(held), [0n, 17_50n]);
   });
 
-  test('a whole stops before the step that would take more than is left', async () => {
+  test('a composed call stops before a step that would draw more than is left', async () => {
     const { world, token, invoke, spent, children } = desk();
     const held = await token();
 
@@ -72,7 +72,7 @@ onEachStore(wholes, (desk) => {
     assert.equal(refused?.failure_type, 'budget_exceeded');
   });
 
-  test('a step that reports more than was left for it is charged no more, and is reported', async () => {
+  test('a step that reports more than was left is charged only that, and the excess is reported', async () => {
     const { world, token, invoke, spent, log } = desk();
     const held = await token();
     world.script('spend', (_parameters, context) => {
@@ -89,7 +89,7 @@ onEachStore(wholes, (desk) => {
     assert.ok(log.some((line) => line.includes('cost_above_reservation')));
   });
 
-  test('a step is paid by the price that an earlier step pinned', async () => {
+  test('a step is charged the price that an earlier step pinned', async () => {
     const { world, token, invoke, spent } = desk();
     const held = await token();
 
@@ -104,7 +104,7 @@ onEachStore(wholes, (desk) => {
     assert.equal(world.calls('book').length, 1);
   });
 
-  test('a step whose price nothing pins does not run on a budget, and runs without one', async () => {
+  test('a step without a pinned price is refused on a budget, and runs without one', async () => {
     const { world, token, invoke } = desk();
     world.script('guess', (_parameters, context) => {
       context.cost(cents(12));
@@ -119,7 +119,7 @@ onEachStore(wholes, (desk) => {
     assert.deepEqual(free.body.cost_actual, cents(22));
   });
 
-  test('a whole without a price tells no cost and takes none', async () => {
+  test('a composed call without a price reports and charges no cost', async () => {
     const { token, invoke, spent } = desk();
     const held = await token();
 
@@ -129,7 +129,7 @@ onEachStore(wholes, (desk) => {
     assert.deepEqual(await spent(held), [0n, 0n]);
   });
 
-  test('what a paid read took is charged although the next step did nothing', async () => {
+  test('the cost of a paid read is charged although the next step did nothing', async () => {
     const { world, token, invoke, spent } = desk();
     const held = await token();
     world.script('hold_one', () => {
@@ -141,7 +141,7 @@ onEachStore(wholes, (desk) => {
     assert.deepEqual(await spent(held), [0n, 1_00n]);
   });
 
-  test('whatever the steps report, the whole never costs more than was reserved', async () => {
+  test('the composed call never costs more than was reserved, for any reports of its steps', async () => {
     const { world, token, invoke, spent } = desk();
     const amount = fc.integer({ min: 0, max: 60_00 }).map((minor) => minor / 100);
     await fc.assert(

@@ -40,7 +40,7 @@ const wholes = [
 
 onEachStore(wholes, (desk) => {
   for (const [failedAt, name] of HOLDS.entries()) {
-    test(`a failure of step ${name} undoes what completed before it, the last first`, async () => {
+    test(`a failure of step ${name} undoes the completed steps before it, last first`, async () => {
       const { world, invoke, token, children, entries, spent } = desk();
       const held = await token();
       world.script(name, () => {
@@ -76,7 +76,7 @@ onEachStore(wholes, (desk) => {
     });
   }
 
-  test('a compensation is given what its step returned', async () => {
+  test('a compensation gets what its step returned', async () => {
     const { world, invoke, token } = desk();
     world.script('hold_one', () => ({ id: 'H-7' }));
     world.script('hold_two', () => {
@@ -91,7 +91,7 @@ onEachStore(wholes, (desk) => {
     );
   });
 
-  test('a compensation that fails keeps no other from being run, and is told', async () => {
+  test('a compensation that fails is reported, and the others still run', async () => {
     const { world, invoke, token, children } = desk();
     world.script('hold_three', () => {
       throw new NoEffect('Cannot hold: sold out');
@@ -124,7 +124,7 @@ onEachStore(wholes, (desk) => {
     assert.deepEqual(world.effects, ['hold_one x']);
   });
 
-  test('policy propagate does not say that nothing ran after a step has acted, and clients act once', async () => {
+  test('policy propagate does not claim that nothing ran after a step has acted, and clients act once', async () => {
     const { world, token } = desk();
     world.script('hold_two', () => {
       throw new NoEffect('Cannot hold: the carrier is down', 'service_unavailable');
@@ -203,7 +203,7 @@ onEachStore(wholes, (desk) => {
     ['empty_clarify', 422, 'clarification_required'],
     ['empty_deny', 422, 'composition_empty_result'],
   ] as const) {
-    test(`an empty result ends ${name} with ${type}, and what was done is undone`, async () => {
+    test(`an empty result ends ${name} with ${type}, and completed steps are undone`, async () => {
       const { world, invoke, token } = desk();
       world.script('look', () => ({ list: [] }));
 
@@ -219,7 +219,7 @@ onEachStore(wholes, (desk) => {
     });
   }
 
-  test('an empty result can be a success, with the output that is declared for it', async () => {
+  test('an empty result can be a success with the declared output', async () => {
     const { world, invoke, token, spent } = desk();
     const held = await token();
     world.script('look', () => ({ list: null }));
@@ -232,7 +232,7 @@ onEachStore(wholes, (desk) => {
     assert.deepEqual(await spent(held), [0n, 10_00n]);
   });
 
-  test('an empty result means nothing without a policy, and a full one nothing with it', async () => {
+  test('an empty result without a policy, and a full result with one, change nothing', async () => {
     const { world, invoke, token } = desk();
     const held = await token();
     world.script('look', () => ({ list: [] }));
@@ -244,7 +244,7 @@ onEachStore(wholes, (desk) => {
     assert.equal(world.calls('act').length, 2);
   });
 
-  test('a whole that misses its deadline begins no further step, and undoes what it did later', async () => {
+  test('a composed call that misses its deadline starts no further step, and is undone later', async () => {
     const { world, invoke, token, entries } = desk();
     const held = await token();
     let finish: (result: { id: string }) => void = () => undefined;

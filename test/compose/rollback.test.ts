@@ -65,7 +65,7 @@ onEachStore(wholes, (desk) => {
     }
   }
 
-  test('a closed window is closed for a whole too, whose step is the compensation', async () => {
+  test('a closed window also applies to a composed call whose step is the compensation', async () => {
     const { token, invoke, advance, world } = desk();
     const held = await token({ ttl_hours: 24 });
     const { body } = await invoke(held.token, 'hold_one', { item: 'x' });
@@ -79,7 +79,7 @@ onEachStore(wholes, (desk) => {
     assert.equal(world.calls('undo_one').length, before);
   });
 
-  test('the latest window counts where a whole has a longer one than its step', async () => {
+  test('the latest window counts when a composed call has a longer one than its step', async () => {
     const { token, invoke, advance } = desk();
     const held = await token({ ttl_hours: 24 });
     const { body } = await invoke(held.token, 'long_trip', { item: 'x' });
@@ -93,7 +93,7 @@ onEachStore(wholes, (desk) => {
     assert.deepEqual([within.status, after.status], [200, 409]);
   });
 
-  test('a window is of one root principal and of one call', async () => {
+  test('a window belongs to one root principal and one call', async () => {
     const { token, invoke, issue, advance } = desk();
     const held = await token({ ttl_hours: 24 });
     const other = await issue(BOB, { scope: ['w.use'], subject: 'agent:b', ttl_hours: 24 });
@@ -123,7 +123,7 @@ onEachStore(wholes, (desk) => {
     assert.equal(reply.status, 200);
   });
 
-  test('a dry run tells that a window has closed', async () => {
+  test('a dry run reports that a window has closed', async () => {
     const { token, invoke, ask, advance } = desk();
     const held = await token({ ttl_hours: 24 });
     const { body } = await invoke(held.token, 'hold_one', { item: 'x' });

@@ -70,7 +70,7 @@ for (const place of STORES) {
         ['is away', away],
         ['loses its answer', lost],
       ] as const) {
-        test(`a call goes on when the store ${words} at ${change}, and does nothing twice`, async () => {
+        test(`a call continues when the store ${words} at ${change}, and does nothing twice`, async () => {
           const token = await desk.token();
           planned = { change, fault };
 
@@ -84,7 +84,7 @@ for (const place of STORES) {
       }
     }
 
-    test('a call that another process took over is left to it, and what a step did is told', async () => {
+    test('a call that another process took over is left to it, and the outcome of a step is reported', async () => {
       const token = await desk.token();
       world.script('hold_two', async () => {
         const adopted = await desk.store.adoptComposition('another', ALL_SILENT);
@@ -109,7 +109,7 @@ for (const place of STORES) {
       assert.deepEqual(await desk.entries(body.invocation_id), []);
     });
 
-    test('a call that was taken over while it is undone is undone no further', async () => {
+    test('a call that is taken over during compensation is not compensated further by the old process', async () => {
       const token = await desk.token();
       world.script('act', () => {
         throw new NoEffect('Cannot act');
@@ -142,7 +142,7 @@ for (const place of STORES) {
       assert.deepEqual(await desk.spent(token), [0n, 30_00n]);
     });
 
-    test('a call that was closed at its deadline begins no step any more, and is undone', async () => {
+    test('a call that was closed at its deadline starts no further step, and is undone', async () => {
       const token = await desk.token();
       world.script('hold_one', () => {
         // The store takes the next claim only when the call has been closed.
