@@ -40,7 +40,7 @@ for (const body of [{ capability: 'look' }, { limit: 1 }, { anything: 1 }, [], '
   });
 }
 
-test('audit takes no body, an empty one and an empty object', async () => {
+test('audit accepts no body, an empty one and an empty object', async () => {
   for (const body of [undefined, '', {}]) {
     const { status, body: answer } = await audit('', body);
 
@@ -62,7 +62,7 @@ const MOMENTS: readonly [text: string, instant: string][] = [
   ['2020-01-02T03:04:05-23:59', '2020-01-03T03:03:05.000Z'],
 ];
 for (const [text, instant] of MOMENTS) {
-  test(`audit takes since ${text}`, async () => {
+  test(`audit accepts since ${text}`, async () => {
     const since = encodeURIComponent(text);
     const { status, body } = await audit(`?since=${since}`);
     const later = encodeURIComponent(text.replace('2020', '2096'));
@@ -74,7 +74,7 @@ for (const [text, instant] of MOMENTS) {
   });
 }
 
-test('audit takes a since whose zone leads out of the years of four digits', async () => {
+test('audit accepts a since whose zone leads outside the four-digit years', async () => {
   const { body: every } = await audit(`?since=${encodeURIComponent('0000-01-01T00:00+23:59')}`);
   const { body: none } = await audit(`?since=${encodeURIComponent('9999-12-31T23:59-23:59')}`);
 

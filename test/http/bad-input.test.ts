@@ -75,7 +75,7 @@ describe('routes', () => {
     assert.equal(reply.headers.allow, 'GET, POST');
   });
 
-  test('an unknown route is told before the body is looked at', async () => {
+  test('an unknown route is reported before the body is read', async () => {
     const body = { body: 'x'.repeat(BODY_LIMITS.bytes + 1) };
 
     assertRefused(await service.ask('POST', '/nowhere', body), 404, 'not_found');
@@ -109,7 +109,7 @@ describe('routes', () => {
     ['POST', '/svc/audit?task_id=%'],
   ];
   for (const [method, path] of altered) {
-    test(`${method} ${path} is 400: no store could keep that text`, async () => {
+    test(`${method} ${path} is 400: no store can hold that text`, async () => {
       const body = path.includes('invoke') ? { body: { parameters: {} } } : {};
       const reply = await service.ask(method, path, { bearer: token, ...body });
 
@@ -117,7 +117,7 @@ describe('routes', () => {
     });
   }
 
-  test('a query with a field twice is 400, not the first or the last of them', async () => {
+  test('a query with a repeated field is 400, and neither value is used', async () => {
     const reply = await service.ask('POST', '/svc/audit?limit=1&limit=2', { bearer: token });
 
     assertRefused(reply, 400, 'invalid_parameters');
@@ -162,7 +162,7 @@ describe('bodies', () => {
     ['POST', '/svc/invoke/search_flights'],
   ] as const;
   for (const [name, body, detail] of faults) {
-    test(`${name} is 400 everywhere, and says where`, async () => {
+    test(`${name} is 400 everywhere, and names the position`, async () => {
       for (const [method, path] of places) {
         const reply = await send(method, path, body);
         assertRefused(reply, 400, 'invalid_parameters');
@@ -183,7 +183,7 @@ describe('bodies', () => {
     return { status, headers, body: JSON.parse(response.payload) };
   }
 
-  test('a stranger learns nothing from the shape of a body: 401 comes first', async () => {
+  test('an unknown caller learns nothing from the form of a body: 401 comes first', async () => {
     for (const [name, body] of faults) {
       const payload = { body: String(body), bearer: 'nobody' };
       const reply = await service.ask('POST', '/svc/tokens', payload);
@@ -223,7 +223,7 @@ describe('bodies', () => {
     assertRefused(more, 413, 'request_too_large');
   });
 
-  test('no body is as good as an empty object where no field is needed', async () => {
+  test('no body equals an empty object when no field is required', async () => {
     for (const path of ['/svc/permissions', '/svc/audit']) {
       assert.equal((await service.ask('POST', path, { bearer: token })).status, 200, path);
       const reply = await service.ask('POST', path, { bearer: token, body: '' });
@@ -231,7 +231,7 @@ describe('bodies', () => {
     }
   });
 
-  test('no body is 400 where a field is needed, and names it', async () => {
+  test('no body is 400 when a field is required, and names it', async () => {
     for (const body of [undefined, '', '{}']) {
       const issue = await service.ask('POST', '/svc/tokens', { bearer: ALICE, body });
       assertRefused(issue, 400, 'invalid_parameters');
@@ -255,7 +255,7 @@ describe('bodies', () => {
   });
 });
 
-test('none of the above was a defect: the log has no line of that kind', async () => {
+test('none of the requests above is logged as a defect', async () => {
   const lines = service.log.filter((line) => /defect|"level":"(?:error|fatal)"/.test(line));
 
   assert.deepEqual(lines, []);

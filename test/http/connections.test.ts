@@ -63,7 +63,7 @@ async function endedBy({ ask }: TestService, reason: string): Promise<number> {
 }
 
 describe('pipelines that are never read', () => {
-  test('thirty of fifteen hundred requests leave every place free, and all of them are ended', async () => {
+  test('thirty pipelines of fifteen hundred requests leave every slot free, and all are closed', async () => {
     const { service, load, port } = await serving({ bounds: { stallMs: 500, sweepMs: 50 } });
     const { token } = await service.issue(ALICE, { scope: ['travel.read'] });
     const floods = await Promise.all(
@@ -97,7 +97,7 @@ describe('pipelines that are never read', () => {
     }
   });
 
-  test('a pipeline of fifteen hundred requests that is read gets every answer', async () => {
+  test('a pipeline of fifteen hundred requests gets every answer when the client reads', async () => {
     const { port } = await serving();
     const socket = await connected(port);
     open.push(() => socket.destroy());
@@ -152,7 +152,7 @@ describe('answers that are made and never read', () => {
     'Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2025-06-18\r\n';
 
   for (const [name, path, message] of ways) {
-    test(`${name}: the connection is ended, and with it all that it holds`, async () => {
+    test(`${name}: the connection is closed, and its work ends`, async () => {
       const { service, load, port } = await serving({
         definition: chatty,
         bounds: { stallMs: 300, sweepMs: 20 },
@@ -186,7 +186,7 @@ describe('answers that are made and never read', () => {
 });
 
 describe('connections of one address', () => {
-  test('those beyond the bound are closed, and the others go on', async () => {
+  test('those beyond the bound are closed, and the others continue', async () => {
     const { service, port } = await serving({ settings: { max_connections_per_address: 3 } });
     const kept = await Promise.all([1, 2, 3].map(() => connected(port)));
     open.push(() => kept.forEach((socket) => void socket.destroy()));

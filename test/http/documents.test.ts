@@ -93,7 +93,7 @@ describe('every document', () => {
 });
 
 describe('discovery', () => {
-  test('GET /.well-known/svc tells version, identity, trust and disclosure', async () => {
+  test('GET /.well-known/svc has version, identity, trust and disclosure', async () => {
     const { body } = await service.ask('GET', '/.well-known/svc');
     const { svc_discovery: found } = body;
 
@@ -156,7 +156,7 @@ describe('discovery', () => {
     assert.deepEqual([...advertised], []);
   });
 
-  test('GET /.well-known/svc advertises what the specification always has', async () => {
+  test('GET /.well-known/svc advertises what the specification requires', async () => {
     const { body } = await service.ask('GET', '/.well-known/svc');
     const { endpoints } = body.svc_discovery;
 
@@ -180,7 +180,7 @@ describe('the manifest', () => {
     assert.equal(protectedHeader.typ, 'svc-manifest+jws');
   });
 
-  test('its signature verifies over nothing else: not one changed byte, not other keys', async () => {
+  test('its signature fails for a changed byte and for other keys', async () => {
     const { bytes, headers } = await fetched('/svc/manifest');
     const signature = String(headers['x-svc-signature']);
     const jwks = await jwksOf();
@@ -245,7 +245,7 @@ describe('the manifest', () => {
     }
   });
 
-  test('it is signed once, whatever the number of requests', async () => {
+  test('it is signed once, for any number of requests', async () => {
     const first = await fetched('/svc/manifest');
 
     const others = await Promise.all(Array.from({ length: 20 }, () => fetched('/svc/manifest')));
@@ -255,7 +255,7 @@ describe('the manifest', () => {
     assert.deepEqual([...signatures], [first.headers['x-svc-signature']]);
   });
 
-  test('it is remade and signed again at half-life, and not before', async () => {
+  test('it is rebuilt and signed again at half-life, and not before', async () => {
     const aging = await testService();
     try {
       // To the middle of a half-day, so that the real clock crosses no mark meanwhile.

@@ -106,7 +106,7 @@ describe('smuggling', () => {
     ],
   ];
   for (const [name, request] of heads) {
-    test(`${name} is 400, the connection closes, and what follows is not read`, async () => {
+    test(`${name} is 400, the connection closes, and later bytes are not read`, async () => {
       const received = await exchanged(port, request);
 
       const reply = replyIn(received);
@@ -119,7 +119,7 @@ describe('smuggling', () => {
     });
   }
 
-  test('HTTP/1.0 with a length keeps its connection where it asks to', async () => {
+  test('HTTP/1.0 with a length keeps its connection when it asks to', async () => {
     const old = `POST /svc/handshake HTTP/1.0\r\n${HOST}${JSON_TYPE}Content-Length: 2\r\n`;
     const last = `GET /healthz HTTP/1.0\r\n${HOST}\r\n`;
 
@@ -143,13 +143,13 @@ describe('smuggling', () => {
     await assertRefused(request, 400, 'invalid_parameters');
   });
 
-  test('an address with a scheme and a host means the same as without, as HTTP has it', async () => {
+  test('an absolute request target means the same as a relative one, as HTTP requires', async () => {
     const line = `GET http://elsewhere.example/healthz?a=b HTTP/1.1\r\n`;
 
     assert.equal(replyIn(await exchanged(port, `${line}${HOST}${CLOSE}\r\n`)).status, 200);
   });
 
-  test('a path that climbs is not resolved', async () => {
+  test('a path with ".." is not resolved', async () => {
     const line = 'GET /svc/../svc/manifest HTTP/1.1\r\n';
 
     await assertRefused(`${line}${HOST}${CLOSE}\r\n`, 404, 'not_found');
@@ -178,7 +178,7 @@ describe('credentials on the wire', () => {
     assert.doesNotMatch(received, new RegExp(ALICE));
   });
 
-  test('two Authorization headers in different case are two all the same', async () => {
+  test('two Authorization headers in different case still count as two', async () => {
     const twice = `Authorization: Bearer nobody\r\nAUTHORIZATION: Bearer ${ALICE}\r\n`;
 
     await assertRefused(`${asked}${twice}\r\n`, 401, 'authentication_required');
@@ -213,7 +213,7 @@ describe('sizes', () => {
     await assertRefused(request, 413, 'request_too_large');
   });
 
-  test('a chunked body beyond the limit is 413 although it never said how long it is', async () => {
+  test('a chunked body beyond the limit is 413 without a declared length', async () => {
     const chunk = `10000\r\n${'x'.repeat(0x10000)}\r\n`;
     const chunked = 'Transfer-Encoding: chunked\r\n';
     const request = `POST /svc/handshake HTTP/1.1\r\n${HOST}${CLOSE}${JSON_TYPE}${chunked}\r\n`;
@@ -225,7 +225,7 @@ describe('sizes', () => {
 describe('slow and vanishing clients', () => {
   const begun = `POST /svc/handshake HTTP/1.1\r\n${HOST}${JSON_TYPE}Content-Length: 2\r\n\r\n`;
 
-  test('a hundred bodies that do not come keep nobody waiting', async () => {
+  test('a hundred bodies that never arrive delay no other request', async () => {
     const slow = await Promise.all(Array.from({ length: 100 }, () => connected(port)));
     for (const socket of slow) socket.write(`${begun}{`);
     await eventually(() => load.inWork() >= 100);
@@ -255,7 +255,7 @@ describe('slow and vanishing clients', () => {
     await eventually(() => load.inWork() === 0);
   });
 
-  test('a client that leaves is no defect: the log has no such line', () => {
+  test('a client that disconnects is not logged as a defect', () => {
     assert.deepEqual(
       service.log.filter((line) => /"level":"(?:error|fatal)"/.test(line)),
       [],
@@ -283,7 +283,7 @@ test('CONNECT is refused like every other method, and the connection ends', asyn
   assert.match(received, /connection: close/i);
 });
 
-test('a client that leaves with several requests on their way gives all their places back', async () => {
+test('a client that disconnects with several pending requests frees all their slots', async () => {
   const { token } = await service.issue(ALICE, { scope: ['travel.read'] });
   const body = '{"parameters":{"months":2}}';
   const post =

@@ -61,7 +61,7 @@ test('every link of the page leads to a document that anyone may read', async ()
 });
 
 for (const accept of [undefined, '*/*', 'application/json']) {
-  test(`GET / answers a program that accepts ${accept} as discovery does`, async () => {
+  test(`GET / answers a program that accepts ${accept} like discovery`, async () => {
     const headers: Record<string, string> = accept === undefined ? {} : { accept };
     const discovery = await fetched('/.well-known/svc', headers);
     const front = await fetched('/', headers);
@@ -71,7 +71,7 @@ for (const accept of [undefined, '*/*', 'application/json']) {
 }
 
 for (const accept of [BROWSER, 'application/json']) {
-  test(`HEAD / answers what GET does, without the body, to ${accept}`, async () => {
+  test(`HEAD / answers like GET without the body, to ${accept}`, async () => {
     const got = await fetched('/', { accept });
     const head = await fetched('/', { accept }, 'HEAD');
 
@@ -79,7 +79,7 @@ for (const accept of [BROWSER, 'application/json']) {
     assert.equal(Number(head.headers['content-length']), Buffer.byteLength(got.body));
   });
 
-  test(`GET / answers 304 to its own tag alone, to ${accept}`, async () => {
+  test(`GET / answers 304 only to its own tag, to ${accept}`, async () => {
     const own = await fetched('/', { accept });
     const other = await fetched('/', { accept: accept === BROWSER ? '*/*' : BROWSER });
     const { etag: tag = '' } = own.headers;
@@ -93,7 +93,7 @@ for (const accept of [BROWSER, 'application/json']) {
   });
 }
 
-test('frontPage() sets every text of the service as text', () => {
+test('frontPage() escapes every text of the service', () => {
   const hostile = `"><script>alert('&')</script>`;
   const page = frontPage({
     service_id: hostile,

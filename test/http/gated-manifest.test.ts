@@ -49,7 +49,7 @@ for (const [name, method, path, request] of TELLING) {
   const asked = (service: TestService, bearer?: string) =>
     service.ask(method, path, { bearer, ...(method === 'POST' && { body: request }) });
 
-  test(`${name} asks for a credential behind the gate, and for none without it`, async () => {
+  test(`${name} requires a credential with the gate, and none without it`, async () => {
     const stranger = await asked(gated);
     const wrong = await asked(gated, 'no-such-key');
     const { token } = await gated.issue(ALICE, { scope: ['travel.search'] });
@@ -68,7 +68,7 @@ for (const [name, method, path, request] of TELLING) {
     assert.equal(anyone.status, 200);
   });
 
-  test(`${name} asks for a credential behind the gate on other transports too`, async () => {
+  test(`${name} requires a credential with the gate on other transports too`, async () => {
     const surface = inProcess(gated.runtime);
     const { body: stranger } = await surface.ask(name, request);
     const { body: known } = await surface.ask(name, request, ALICE);
@@ -78,7 +78,7 @@ for (const [name, method, path, request] of TELLING) {
   });
 }
 
-test('a copy of the manifest is not confirmed to a stranger who names it', async () => {
+test('a copy of the manifest is not confirmed to an unknown caller', async () => {
   const { headers } = await gated.ask('GET', '/svc/manifest', { bearer: ALICE });
   const condition = { 'if-none-match': String(headers.etag) };
   const stranger = await gated.ask('GET', '/svc/manifest', { headers: condition });
@@ -95,7 +95,7 @@ test('a token that has ended does not open the gate', async () => {
   assertRefused(await gated.ask('GET', '/svc/manifest', { bearer: token }), 401, 'invalid_token');
 });
 
-test('discovery says that the manifest asks for a credential, and lists no capability', async () => {
+test('discovery states that the manifest requires a credential, and lists no capability', async () => {
   const { body } = await gated.ask('GET', '/.well-known/svc');
   const { svc_discovery: discovery } = DiscoveryAnswer.parse(body);
   const { body: plain } = await open.ask('GET', '/.well-known/svc');
@@ -107,7 +107,7 @@ test('discovery says that the manifest asks for a credential, and lists no capab
   assert.deepEqual(Object.keys(plain.svc_discovery.capabilities), names);
 });
 
-test('the front page counts nothing behind the gate, and links what anyone may read', async () => {
+test('the front page shows no counts with the gate, and links only public documents', async () => {
   const { body } = await gated.ask('GET', '/', { headers: { accept: 'text/html' } });
 
   assert.match(body, /offers capabilities to automated agents/);
@@ -116,7 +116,7 @@ test('the front page counts nothing behind the gate, and links what anyone may r
   for (const path of links) assert.equal((await gated.ask('GET', path)).status, 200, path);
 });
 
-test('nothing that a stranger can fetch or provoke names a capability', async () => {
+test('no answer to an unknown caller names a capability', async () => {
   const { body: api } = await gated.ask('GET', '/openapi.json');
   const paths = Object.keys(api.paths).filter((path) => !path.includes('{'));
   const replies = [
@@ -140,7 +140,7 @@ test('nothing that a stranger can fetch or provoke names a capability', async ()
     );
 });
 
-test('an unknown capability is refused to a stranger like one that exists', async () => {
+test('an unknown caller gets the same refusal for an unknown and an existing capability', async () => {
   const ask = async (path: string) => {
     const { status, body } = await gated.ask('POST', path, { body: { parameters: {} } });
     return { status, failure: body.failure };
@@ -153,7 +153,7 @@ test('an unknown capability is refused to a stranger like one that exists', asyn
   );
 });
 
-test('the description of the API says which operations ask for a credential', async () => {
+test('the API description states which operations require a credential', async () => {
   const securityAt = async (service: TestService) => {
     const { body } = await service.ask('GET', '/openapi.json');
     return TELLING.map(([name, method]) => {
@@ -170,7 +170,7 @@ test('the description of the API says which operations ask for a credential', as
   assert.deepEqual(await securityAt(open), [false, false, false, false]);
 });
 
-test('a client sends its credential for the manifest only where it was asked to', async () => {
+test('a client sends its credential for the manifest only when asked to', async () => {
   const { token } = await gated.issue(ALICE, { scope: ['travel.search'] });
   const careful = await createClient({ url, credential: token }).manifest();
   const asking = await createClient({ url, credential: token, gatedManifest: true }).manifest();
@@ -188,7 +188,7 @@ test('a client sends its credential for the manifest only where it was asked to'
   assert.equal(asking.ok && asking.answer.service_identity.id, 'travel-desk');
 });
 
-test('writ verify manifest sends a credential where it was asked to, and says how otherwise', async () => {
+test('writ verify manifest sends a credential when asked to, and otherwise names the option', async () => {
   const { body: jwks } = await gated.ask('GET', '/.well-known/jwks.json');
   const pins = jwks.keys.flatMap(({ kid }: { kid: string }) => ['--pin', kid]);
   const verify = async (options: string[], env: Record<string, string> = {}) => {

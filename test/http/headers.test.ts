@@ -67,7 +67,7 @@ describe('media types', () => {
     });
   }
 
-  test('Content-Encoding identity says nothing and is ignored', async () => {
+  test('Content-Encoding identity is ignored', async () => {
     const headers = { 'content-encoding': 'identity' };
 
     assert.equal((await service.ask('POST', '/svc/handshake', { body: {}, headers })).status, 200);
@@ -111,14 +111,14 @@ describe('credentials', () => {
     });
   }
 
-  test('the scheme is known in any case, as HTTP has it', async () => {
+  test('the scheme is accepted in any letter case, as HTTP requires', async () => {
     for (const scheme of ['bearer', 'BEARER', 'Bearer']) {
       const headers = { authorization: `${scheme} ${token}` };
       assert.equal((await service.ask('POST', '/svc/permissions', { headers })).status, 200);
     }
   });
 
-  test('a credential in the query, a cookie or the body is not looked at', async () => {
+  test('a credential in the query, a cookie or the body is ignored', async () => {
     const query = `?access_token=${ALICE}&authorization=Bearer%20${ALICE}&bearer=${ALICE}`;
     const reply = await service.ask('POST', `/svc/audit${query}`, {
       body: { access_token: ALICE, authorization: `Bearer ${ALICE}` },
@@ -128,7 +128,7 @@ describe('credentials', () => {
     assertRefused(reply, 401, 'authentication_required');
   });
 
-  test('a bootstrap credential is no token: invoke and permissions say invalid_token', async () => {
+  test('invoke and permissions answer a bootstrap credential with invalid_token', async () => {
     for (const path of ['/svc/permissions', '/svc/invoke/search_flights']) {
       const reply = await service.ask('POST', path, { bearer: ALICE, body: { parameters: {} } });
       assertRefused(reply, 401, 'invalid_token');
@@ -137,7 +137,7 @@ describe('credentials', () => {
   });
 });
 
-test('none of the above was a defect: the log has no line of that kind', async () => {
+test('none of the requests above is logged as a defect', async () => {
   const lines = service.log.filter((line) => /defect|"level":"(?:error|fatal)"/.test(line));
 
   assert.deepEqual(lines, []);

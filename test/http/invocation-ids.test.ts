@@ -116,7 +116,7 @@ describe('an invocation that is refused over a socket names its id:', () => {
     );
   });
 
-  test('other operations that are refused name no invocation', async () => {
+  test('refusals of other operations name no invocation', async () => {
     for (const path of [
       '/svc/tokens',
       '/svc/permissions',
@@ -159,7 +159,7 @@ test('an invocation of an address over its limit names its id', async () => {
   }
 });
 
-test('an invocation of a store that is away names its id', async () => {
+test('an invocation names its id when the store is unavailable', async () => {
   let isAway = false;
   const service = await testService({
     wrap: (store) => ({
@@ -182,7 +182,7 @@ test('an invocation of a store that is away names its id', async () => {
   }
 });
 
-test('a stranger gets back the ids of a body that can be read, and of no other', async () => {
+test('an unknown caller gets the ids of a readable body echoed, and of no other', async () => {
   const service = await testService();
   const ids = { client_reference_id: 'order-7', task_id: 't', upstream_service: 'desk' };
   try {

@@ -66,7 +66,7 @@ function requestText(path: string, bearer: string): string {
   return `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${bearer}\r\nContent-Length: 0\r\n\r\n`;
 }
 
-test('forty long queries that nobody reads hold a turn no longer than one', async () => {
+test('forty long queries without readers block the event loop no longer than one', async () => {
   const [read, visited] = [countTurns(), countTurns()];
   endLater(async () => [read, visited].forEach(({ stop }) => void stop()));
   const { app, store } = await service({ wrap: counting(read), slicer: countedSlicer(visited) });
@@ -135,7 +135,7 @@ function pause(): Promise<void> {
   });
 }
 
-test('a query is not worked on for a client that has left', async () => {
+test('a query stops when its client has disconnected', async () => {
   const gate = gatedStore();
   const { app, store, ask } = await service({ wrap: gate.wrap });
   await fill(store, 900);
@@ -156,7 +156,7 @@ test('a query is not worked on for a client that has left', async () => {
   assert.equal(gate.reads(), before + 1);
 });
 
-test('a query is not worked on for a client that has left its pipe', async () => {
+test('a query stops when its client has closed its pipe', async () => {
   const gate = gatedStore();
   const { runtime, store, ask } = await service({ wrap: gate.wrap });
   await fill(store, 900);
@@ -178,7 +178,7 @@ test('a query is not worked on for a client that has left its pipe', async () =>
   assert.equal(gate.reads(), before + 1);
 });
 
-test('a query that waited for its place is refused when its token was revoked meanwhile', async () => {
+test('a query that waited in the queue is refused when its token was revoked meanwhile', async () => {
   const gate = gatedStore();
   const { ask, issue, store } = await service({ wrap: gate.wrap });
   await fill(store, 200);
@@ -197,7 +197,7 @@ test('a query that waited for its place is refused when its token was revoked me
   );
 });
 
-test('queries that find no place are refused with a time to come again', async () => {
+test('queries beyond the queue are refused with a retry time', async () => {
   let openGate = () => {};
   const opened = new Promise<void>((resolve) => {
     openGate = resolve;
@@ -228,7 +228,7 @@ test('queries that find no place are refused with a time to come again', async (
 });
 
 for (const { name, open } of STORES) {
-  test(`pages have at most 1 MiB, and go on exactly while entries come (${name})`, async () => {
+  test(`pages have at most 1 MiB, and continue exactly while there are entries (${name})`, async () => {
     const place = await open();
     endLater(place.drop);
     const { store, ask } = await service({ store: place.url });

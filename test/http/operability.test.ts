@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 describe('health', () => {
-  test('GET /healthz answers as long as the process does, also without a store', async () => {
+  test('GET /healthz answers while the process runs, even without a store', async () => {
     const closed = await testService();
     try {
       await closed.store.close();
@@ -56,7 +56,7 @@ describe('health', () => {
     });
   }
 
-  test('GET /readyz is 503 while the store takes no write, and 200 again when it does', async () => {
+  test('GET /readyz is 503 while the store refuses writes, and 200 afterwards', async () => {
     const writing = service.store.probe;
     const full = new StoreUnavailable('Cannot use the store: it is full');
     service.store.probe = () => Promise.reject(full);
@@ -150,7 +150,7 @@ describe('metrics', () => {
 });
 
 describe('load shedding', () => {
-  test('work beyond the bound is 503 with Retry-After, before anyone is authenticated', async () => {
+  test('work beyond the bound is 503 with Retry-After, before authentication', async () => {
     let asked = 0;
     let open = () => {};
     const gate = new Promise<void>((resolve) => {
@@ -198,7 +198,7 @@ describe('traces and request ids', () => {
   const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
   const parent = '00f067aa0ba902b7';
 
-  test('a trace goes on: the same trace and flags, a part of its own', async () => {
+  test('a trace continues with the same trace id and flags, and a new span id', async () => {
     for (const flags of ['00', '01']) {
       const headers = { traceparent: `00-${trace}-${parent}-${flags}` };
       const reply = await service.ask('GET', '/svc/graph', { headers });
@@ -222,7 +222,7 @@ describe('traces and request ids', () => {
     `00-${trace}-${parent}-0g`,
   ];
   for (const traceparent of malformed) {
-    test(`a traceparent like "${traceparent}" is as if it were not there`, async () => {
+    test(`a traceparent like "${traceparent}" is ignored`, async () => {
       const reply = await service.ask('GET', '/svc/graph', { headers: { traceparent } });
 
       assert.equal(reply.status, 200);
@@ -230,7 +230,7 @@ describe('traces and request ids', () => {
     });
   }
 
-  test('every answer has a request id of ours, and no two have the same', async () => {
+  test('every answer has a unique request id made by the service', async () => {
     const ids = new Set<unknown>();
     for (let round = 0; round < 200; round += 1) {
       const path = ['/healthz', '/nowhere', '/svc/manifest', '/svc/graph/%'][round % 4] as string;
@@ -243,7 +243,7 @@ describe('traces and request ids', () => {
   });
 });
 
-test('a defect in a transport is logged, and answered without a word of it', async () => {
+test('a defect in a transport is logged, and the answer discloses nothing of it', async () => {
   const writing = service.store.backlog;
   service.store.backlog = () => {
     throw new Error('a defect of the test');
@@ -260,7 +260,7 @@ test('a defect in a transport is logged, and answered without a word of it', asy
   }
 });
 
-test('an operation whose store is gone is 503, says that nothing happened, and when to retry', async () => {
+test('an operation whose store is gone is 503, states that nothing ran, and when to retry', async () => {
   const gone = await testService();
   try {
     await gone.store.close();

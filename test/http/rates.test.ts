@@ -28,7 +28,7 @@ function assertLimited(reply: Reply, seconds: string): void {
 }
 
 describe('by principal', () => {
-  test('the defaults leave a thousand calls in a row alone', async () => {
+  test('the defaults admit a thousand calls in a row', async () => {
     const { ask, issue, invoke } = await serving({});
     const { token } = await issue(ALICE, { scope: ['travel.read'] });
     for (let i = 0; i < 450; i += 1) {
@@ -39,7 +39,7 @@ describe('by principal', () => {
     }
   });
 
-  test('every operation counts, over all tokens below one root, and others are left alone', async () => {
+  test('every operation counts, over all tokens of one root principal, and others are not affected', async () => {
     const { ask, issue, invoke } = await serving({ principal_rate: '6/PT1H' });
     const { token } = await issue(ALICE, { scope: ['travel.read'], subject: 'agent:a' });
     const other = await issue(ALICE, { scope: ['travel.read'], subject: 'agent:b' });
@@ -57,7 +57,7 @@ describe('by principal', () => {
     assert.equal((await ask('POST', '/svc/audit', { bearer: BOB, body: {} })).status, 200);
   });
 
-  test('an invocation that is refused by it leaves its entry, before its request is read', async () => {
+  test('an invocation that the limit refuses is recorded, before its request is read', async () => {
     const { issue, ask } = await serving({ principal_rate: '2/PT1H' });
     const { token } = await issue(ALICE, { scope: ['travel.read'] });
     const broken = () => ask('POST', '/svc/invoke/x', { bearer: token, body: '{"parameters":' });
@@ -80,7 +80,7 @@ describe('by principal', () => {
     assertLimited(await ask('POST', '/mcp', { bearer: token, body: list, headers }), '1800');
   });
 
-  test('rate_limits: "off" leaves both limits out', async () => {
+  test('rate_limits: "off" disables both limits', async () => {
     const limits = { principal_rate: '1/PT1H', address_rate: '1/PT1H' };
     const { ask, issue } = await serving({ ...limits, rate_limits: 'off' });
     const { token } = await issue(ALICE, { scope: ['travel.read'] });
@@ -94,7 +94,7 @@ describe('by principal', () => {
 });
 
 describe('by address', () => {
-  test('anonymous requests of any kind use it up; health does not, nor is it refused', async () => {
+  test('anonymous requests of any kind count; health requests neither count nor are refused', async () => {
     const { ask } = await serving({ address_rate: '4/PT1H' });
     for (const path of ['/svc/manifest', '/nowhere', '/openapi.json', '/readyz']) {
       assert.notEqual((await ask('GET', path)).status, 429);
@@ -107,7 +107,7 @@ describe('by address', () => {
     assert.equal((await ask('GET', '/metrics')).status, 200);
   });
 
-  test('calls of known callers do not use it up', async () => {
+  test('calls of known callers do not count', async () => {
     const { ask, issue, invoke } = await serving({ address_rate: '2/PT1H' });
     const { token } = await issue(ALICE, { scope: ['travel.read'] });
     for (let i = 0; i < 20; i += 1) {
@@ -118,7 +118,7 @@ describe('by address', () => {
     assert.equal((await ask('GET', '/svc/graph')).status, 200);
   });
 
-  test('a credential on an operation that does not ask for one proves nothing', async () => {
+  test('a credential on a public operation does not identify the caller', async () => {
     const { ask } = await serving({ address_rate: '3/PT1H' });
     for (let i = 0; i < 3; i += 1) {
       assert.equal((await ask('GET', '/svc/graph', { bearer: 'made-up' })).status, 200);
@@ -127,7 +127,7 @@ describe('by address', () => {
     assertLimited(await ask('GET', '/svc/graph', { bearer: 'made-up' }), '1200');
   });
 
-  test('guesses at the credential of the metrics use it up', async () => {
+  test('guesses at the metrics credential count', async () => {
     const { ask } = await serving({
       address_rate: '3/PT1H',
       trusted_proxies: ['10.0.0.1'],
@@ -138,7 +138,7 @@ describe('by address', () => {
     assertLimited(await guess(4), '1200');
   });
 
-  test('a configured credential passes an address in flood after a public request', async () => {
+  test('a configured credential passes from a flooded address after a public request', async () => {
     const { ask } = await serving({ address_rate: '2/PT1H' });
     for (let i = 0; i < 3; i += 1) await ask('GET', '/svc/graph');
     const audit = async () => (await ask('POST', '/svc/audit', { bearer: ALICE, body: {} })).status;
@@ -171,7 +171,7 @@ describe('by address', () => {
     assert.equal((await invoke(child.token, 'nowhere')).status, 404);
   });
 
-  test('a token that ended is let through once, and then no more', async () => {
+  test('a token that has ended is admitted once, and then refused', async () => {
     const { ask, issue, invoke } = await serving({ address_rate: '5/PT1H' });
     const { token, token_id } = await issue(ALICE, { scope: ['travel.read'] });
     await ask('POST', '/svc/tokens/revoke', { bearer: ALICE, body: { token_id } });
@@ -185,7 +185,7 @@ describe('by address', () => {
 describe('behind a proxy', () => {
   const from = (address: string) => ({ headers: { 'x-forwarded-for': address } });
 
-  test('each client has its own allowance where the proxy is trusted', async () => {
+  test('each client has its own allowance behind a trusted proxy', async () => {
     const { ask } = await serving({ address_rate: '2/PT1H', trusted_proxies: '127.0.0.0/8' });
     for (const client of ['192.0.2.1', '192.0.2.2', '2001:db8::1']) {
       assert.equal((await ask('GET', '/svc/graph', from(client))).status, 200);
@@ -194,7 +194,7 @@ describe('behind a proxy', () => {
     }
   });
 
-  test('what a client writes into the header changes nothing', async () => {
+  test('a header that the client writes has no effect', async () => {
     const { ask } = await serving({ address_rate: '2/PT1H', trusted_proxies: ['127.0.0.1'] });
     for (const own of ['1.1.1.1', '2.2.2.2']) {
       assert.equal((await ask('GET', '/svc/graph', from(`${own}, 192.0.2.1`))).status, 200);
@@ -212,7 +212,7 @@ describe('behind a proxy', () => {
     assert.equal((await ask('GET', '/svc/graph', from('2001:db8:1:3::1'))).status, 200);
   });
 
-  test('the header means nothing where no proxy is trusted', async () => {
+  test('the header is ignored without a trusted proxy', async () => {
     const { ask } = await serving({ address_rate: '2/PT1H' });
     for (const client of ['192.0.2.1', '192.0.2.2']) {
       assert.equal((await ask('GET', '/svc/graph', from(client))).status, 200);

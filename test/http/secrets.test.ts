@@ -56,7 +56,7 @@ for (const { name: store, open } of STORES) {
     });
 
     for (const [name, operation] of Object.entries(operations)) {
-      test(`${name} writes nothing that was sent to the log`, async () => {
+      test(`${name} writes no request data to the log`, async () => {
         for (const bearer of [token, ALICE, OPERATOR, `${CANARY}.${CANARY}.${CANARY}`, CANARY]) {
           const bodies = bodiesOf(name as keyof typeof operations);
           for (const body of bearer === token ? bodies : bodies.slice(0, 2)) {
@@ -77,7 +77,7 @@ for (const { name: store, open } of STORES) {
       });
     }
 
-    test('a presented credential or token is in no answer, right or wrong', async () => {
+    test('no answer repeats a presented credential or token, valid or not', async () => {
       const wrong = [CANARY, `${CANARY}.${CANARY}.${CANARY}`, `${token.slice(0, -8)}${CANARY}`];
       for (const [name, operation] of Object.entries(operations)) {
         for (const credential of [...wrong, token, ALICE]) {
@@ -95,7 +95,7 @@ for (const { name: store, open } of STORES) {
       assert.ok(service.log.every((line) => !line.includes(token) && !line.includes(ALICE)));
     });
 
-    test('what HTTP itself refuses writes nothing to the log', async () => {
+    test('a request that HTTP itself refuses writes no data to the log', async () => {
       const headers = { 'content-encoding': CANARY, 'content-type': CANARY };
       await service.ask('POST', '/svc/tokens', { body: CANARY, headers });
       await service.ask('POST', '/svc/tokens', {
@@ -111,7 +111,7 @@ for (const { name: store, open } of STORES) {
   });
 }
 
-test('a store that fails in the middle of a call tells the log nothing of the call', async () => {
+test('a store failure during a call logs nothing of the call', async () => {
   const service = await testService();
   try {
     const { token } = await service.issue(ALICE, { scope: ['travel.search'] });
@@ -132,7 +132,7 @@ test('a store that fails in the middle of a call tells the log nothing of the ca
   }
 });
 
-test('createLog() writes of an error what it is, and not what a driver hung on it', () => {
+test('createLog() writes the error itself, and not the fields that a driver attached', () => {
   const lines: string[] = [];
   const log = createLog('info', { write: (line) => void lines.push(line) });
   const cause = Object.assign(new Error('duplicate key'), { detail: CANARY, where: CANARY });
@@ -156,7 +156,7 @@ test('createLog() writes of an error what it is, and not what a driver hung on i
   assert.deepEqual(JSON.parse(thrown).err, { type: 'string' });
 });
 
-test('an authenticate() that throws is 503, and the credential stays inside', async () => {
+test('an authenticate() that throws is 503, and the credential is not disclosed', async () => {
   const definition = createService({
     id: 'broken',
     capabilities: [

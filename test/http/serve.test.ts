@@ -66,7 +66,7 @@ describe('start', () => {
     assert.equal((await fetch(manifest.service_identity.jwks_uri)).status, 200);
   });
 
-  test('serve() names the public address where one is configured', async () => {
+  test('serve() uses the public address when one is configured', async () => {
     const service = await start({ public_url: 'https://desk.example.com/', identities: [] });
 
     const manifest = await (await fetch(`${service.url}/svc/manifest`)).text();
@@ -95,7 +95,7 @@ describe('start', () => {
     assert.equal(await (await fetch(`${second.url}/.well-known/jwks.json`)).text(), before);
   });
 
-  test('serve() refuses a key file that others can read, and says how to mend it', async () => {
+  test('serve() refuses a key file that others can read, and names the remedy', async () => {
     await (await start()).close();
     const file = join(folder, '.writ/keys/token-0001.json');
     chmodSync(file, 0o644);
@@ -107,7 +107,7 @@ describe('start', () => {
     });
   });
 
-  test('serve() prints nothing of a store address or of keys that it cannot use', async () => {
+  test('serve() prints neither a store address nor keys that it cannot use', async () => {
     const secret = 'hunter2-canary';
     const store = `postgres://writ:${secret}@127.0.0.1:1/writ`;
     for (const settings of [
@@ -125,7 +125,7 @@ describe('start', () => {
     assert.doesNotMatch(lines.join(''), new RegExp(secret));
   });
 
-  test('serve() says what is in the way of listening, and leaves nothing running', async () => {
+  test('serve() names the reason when it cannot listen, and leaves nothing running', async () => {
     const port = portOf(await start());
 
     const made = vi.spyOn(globalThis, 'setInterval');
@@ -148,7 +148,7 @@ describe('start', () => {
     }
   });
 
-  test('serve() stops before it touches a disk when the configuration is wrong', async () => {
+  test('serve() stops before it writes to disk when the configuration is wrong', async () => {
     await assert.rejects(start({}, { WRIT_STOER: 'memory:' }), /WRIT_STOER/);
 
     assert.equal(existsSync(join(folder, '.writ')), false);
@@ -160,7 +160,7 @@ describe('start', () => {
 });
 
 describe('stop', () => {
-  test('close() ends at once when nobody is connected, and can be called again', async () => {
+  test('close() ends at once without connections, and can be called again', async () => {
     const service = await start();
 
     await Promise.all([service.close(), service.close()]);
@@ -189,7 +189,7 @@ describe('stop', () => {
     }
   });
 
-  test('close() lets a request in work end, and tells its connection to close', async () => {
+  test('close() lets a running request finish, and closes its connection', async () => {
     let started = () => {};
     let finish = () => {};
     const begun = new Promise<void>((resolve) => {
@@ -217,7 +217,7 @@ describe('stop', () => {
     await closed;
   });
 
-  test('close() still answers a request that was on its way on an idle connection', async () => {
+  test('close() still answers a request that is already in flight on an idle connection', async () => {
     const service = await start();
     const socket = await connected(portOf(service));
     const received = receivedBy(socket);
@@ -233,7 +233,7 @@ describe('stop', () => {
     await closed;
   });
 
-  test('close() cuts what does not end within the grace period', async () => {
+  test('close() aborts what does not end within the grace period', async () => {
     const never = new Promise<void>(() => {});
     let started = () => {};
     const begun = new Promise<void>((resolve) => {
