@@ -19,7 +19,7 @@ const IDS = {
 const HOUR_MS = 3_600_000;
 
 onEachStore((rig) => {
-  test('invoke() answers a success with every field that applies and nothing else', async () => {
+  test('invoke() answers a success with exactly the fields that apply', async () => {
     const token = await rig().token({ budget: { currency: 'USD', max_amount: 25 } });
 
     const { status, body, headers } = await rig().invoke(token.token, 'pay', {}, { fields: IDS });
@@ -68,7 +68,7 @@ onEachStore((rig) => {
     assert.equal((await rig().entries(success.body.invocation_id))[0]?.task_id, 'task-9');
   });
 
-  test('invoke() leaves one entry whose leaf the receipt names, with everything that was said', async () => {
+  test('invoke() records one entry whose leaf the receipt names, with all fields of the call', async () => {
     const token = await rig().token({ budget: { currency: 'USD', max_amount: 25 } });
 
     const { body } = await rig().invoke(token.token, 'pay', {}, { fields: IDS });
@@ -92,7 +92,7 @@ onEachStore((rig) => {
     });
   });
 
-  test('invoke() tells the two kinds of risk apart in the entry', async () => {
+  test('invoke() records the risk class in the entry', async () => {
     const token = await rig().token();
     const eventOf = async (capability: string, parameters = {}) => {
       const { body } = await rig().invoke(token.token, capability, parameters);
@@ -143,7 +143,7 @@ onEachStore((rig) => {
     assert.equal(body.budget_context.budget_remaining, 25);
   });
 
-  test('invoke() checks the form of a parent id and does not look for it', async () => {
+  test('invoke() checks only the form of a parent id', async () => {
     const token = await rig().token();
     const named = (id: unknown) =>
       rig().invoke(token.token, 'touch', {}, { fields: { parent_invocation_id: id } });
@@ -155,7 +155,7 @@ onEachStore((rig) => {
     }
   });
 
-  test('invoke() counts ids in characters, and echoes what of a bad request could be read', async () => {
+  test('invoke() counts ids in characters, and echoes the readable ids of a bad request', async () => {
     const token = await rig().token();
     const longest = '\u{1f600}'.repeat(256);
     const named = (fields: object) => rig().invoke(token.token, 'touch', {}, { fields });
@@ -184,7 +184,7 @@ onEachStore((rig) => {
     assert.equal('unheard_of' in body, false);
   });
 
-  test('invoke() leaves an entry for every body that it cannot read, once the caller is known', async () => {
+  test('invoke() records every unreadable body of a known caller', async () => {
     const { token } = await rig().token();
     const bodies = [
       '{',
@@ -208,7 +208,7 @@ onEachStore((rig) => {
     await assertRefused(rig(), 'unknown_capability', () => rig().invoke(token, 'constructor'));
   });
 
-  test('invoke() leaves an entry whatever the path names', async () => {
+  test('invoke() records a call of any capability name in the path', async () => {
     const { token } = await rig().token();
 
     for (const name of ['%00', 'a%00b', '%F0%9F%98%80', '%22', 'a%20b', 'x'.repeat(256)]) {
@@ -219,7 +219,7 @@ onEachStore((rig) => {
     }
   });
 
-  test('invoke() leaves an entry for a stored token that has expired or was revoked', async () => {
+  test('invoke() records a call with a stored token that has expired or was revoked', async () => {
     const expired = await rig().token({ ttl_hours: 1, purpose_parameters: { task_id: 't' } });
     const revoked = await rig().token({ ttl_hours: 100 });
     await rig().ask('POST', '/svc/tokens/revoke', {
@@ -237,7 +237,7 @@ onEachStore((rig) => {
     rig().advance(-HOUR_MS);
   });
 
-  test('invoke() leaves no entry of a caller that nobody knows', async () => {
+  test('invoke() records no call of an unknown caller', async () => {
     const before = await rig().entryCount();
     const { token } = await rig().token();
     const [header, payload] = token.split('.');

@@ -123,7 +123,7 @@ const WHO = {
   purpose: { task_id: 'trip', team: 'blue' },
 };
 
-test('a resolver is told which input it is asked about, and by whom', async () => {
+test('a resolver gets the input it is asked about, and the caller', async () => {
   const { body } = await service.invoke(token, 'go', { to: 'the sea' });
 
   assert.equal(body.success, true, JSON.stringify(body));
@@ -131,7 +131,7 @@ test('a resolver is told which input it is asked about, and by whom', async () =
   assert.deepEqual(given, [{ to: 'lisbon' }]);
 });
 
-test('an actor policy is told the same, and only about inputs that can depend on it', async () => {
+test('an actor policy gets the same, and only for inputs that can depend on it', async () => {
   derive = ({ session_id }) => ({ value: `account of ${session_id}` });
 
   const { body } = await service.invoke(token, 'ruled', { note: 'x' });
@@ -145,7 +145,7 @@ test('an actor policy is told the same, and only about inputs that can depend on
   assert.deepEqual(given, [{ account, region: account, note: 'x' }]);
 });
 
-test('the configuration of the operator comes before the policy of the author', async () => {
+test('the configuration of the operator overrides the policy of the author', async () => {
   const subject = 'agent:tenant-1';
   const tenant = await service.issue(ALICE, { scope: ['w.use'], subject });
   derive = () => ({ value: 'what the author says' });
@@ -156,7 +156,7 @@ test('the configuration of the operator comes before the policy of the author', 
   assert.deepEqual(asked, []);
 });
 
-test('a value is held to the policy as it was resolved', async () => {
+test('the policy applies to the resolved value', async () => {
   derive = () => ({ value: 'eu', allowed: ['eu', 'us'] });
   const regionOf = async (value: string) => {
     resolve = () => ({ value });
@@ -183,7 +183,7 @@ test('all resolvers of a call are asked at once', async () => {
   assert.equal(body.success, true, JSON.stringify(body));
 });
 
-test('what a resolver does to what it is given changes nothing', async () => {
+test('a resolver cannot change its arguments', async () => {
   resolve = (by) => {
     (by.purpose as JsonObject).team = 'red';
     return { value: by.purpose.team };
@@ -201,7 +201,7 @@ test('what a resolver does to what it is given changes nothing', async () => {
   assert.deepEqual(given.at(-1), { to: 'blue' });
 });
 
-test('what was resolved is what is digested and shown to an approver', async () => {
+test('the resolved parameters are digested and shown to an approver', async () => {
   const { body } = await service.invoke(token, 'approved', { to: 'the sea' });
 
   assert.equal(body.failure.type, 'approval_required');
@@ -221,7 +221,7 @@ test('a dry run asks the resolvers too, and runs nothing', async () => {
   assert.deepEqual(given, []);
 });
 
-test('permissions are told without asking a resolver or a policy', async () => {
+test('permissions asks no resolver and no policy', async () => {
   const { status } = await service.ask('POST', '/svc/permissions', { bearer: token, body: {} });
 
   assert.equal(status, 200);

@@ -144,7 +144,7 @@ const ASKED = [
 ] as const;
 
 for (const { what, capability, parameters } of ASKED) {
-  test(`a ${what} that answers nonsense, throws or never answers lets nothing run`, async () => {
+  test(`nothing runs when a ${what} answers nonsense, throws or never answers`, async () => {
     for (const { name, answer } of NONSENSE) {
       code[what] = answer;
       const { body, states } = await invoke(capability, parameters);
@@ -165,7 +165,7 @@ for (const { what, capability, parameters } of ASKED) {
   });
 }
 
-test('a condition that answers 0 or nothing does not let the call pass for one that needs no approval', async () => {
+test('a condition that answers 0 or nothing does not bypass the approval', async () => {
   for (const answer of [0, '', null, undefined]) {
     code.condition = () => answer;
     assert.equal((await invoke('conditional')).body.failure?.type, 'internal_error');
@@ -174,7 +174,7 @@ test('a condition that answers 0 or nothing does not let the call pass for one t
   assert.equal((await invoke('conditional')).body.success, true);
 });
 
-test('a binding of another issuer without a real date is not fresh for ever', async () => {
+test('an external binding without a real date does not stay fresh for ever', async () => {
   for (const issued_at of [new Date(Number.NaN), '2030-01-01T00:00:00Z', undefined]) {
     code.binding = () => ({ issued_at });
     assert.equal((await invoke('bound', { quote: 'q-1' })).body.failure?.type, 'internal_error');
@@ -183,7 +183,7 @@ test('a binding of another issuer without a real date is not fresh for ever', as
   assert.equal((await invoke('bound', { quote: 'q-1' })).body.success, true);
 });
 
-test('an authenticate hook that answers nonsense or throws lets nobody in', async () => {
+test('an authenticate hook that answers nonsense or throws admits no caller', async () => {
   const nonsense = NONSENSE.filter(({ name }) => name !== 'a promise that never ends');
   for (const { name, answer } of nonsense) {
     code.authenticate = answer;

@@ -67,7 +67,7 @@ describe('failures that a handler throws', () => {
     new NoEffect('nobody knows, and yet nothing happened', 'outcome_unknown'),
   ];
   for (const thrown of reserved) {
-    test(`invoke() takes a ${thrown.name} of "${thrown.type}" for a defect, and keeps the charge`, async () => {
+    test(`invoke() treats a ${thrown.name} of "${thrown.type}" as a defect, and keeps the charge`, async () => {
       behave = () => Promise.reject(thrown);
       const before = await spent();
 
@@ -78,7 +78,7 @@ describe('failures that a handler throws', () => {
     });
   }
 
-  test('invoke() gives the money back where a backend was down before anything happened', async () => {
+  test('invoke() releases the charge when a backend was down before any effect', async () => {
     behave = () => Promise.reject(new NoEffect('Cannot reach the airline', 'service_unavailable'));
     const before = await spent();
 
@@ -88,7 +88,7 @@ describe('failures that a handler throws', () => {
     assert.equal(await spent(), before);
   });
 
-  test('invoke() lists a call whose handler does not know what became of it', async () => {
+  test('invoke() lists a call whose handler reports an unknown outcome', async () => {
     behave = () => Promise.reject(new HandlerFailure('Cannot say', 'outcome_unknown'));
 
     const { status, body } = await service.invoke(token, 'act');
@@ -102,7 +102,7 @@ describe('failures that a handler throws', () => {
   });
 });
 
-test('invoke() survives an event that is too large and that nobody waits for', async () => {
+test('invoke() survives an event that is too large and not awaited', async () => {
   behave = () => ({ fine: true });
 
   const unary = await service.invoke(token, 'act', { size: 70_000 });
@@ -117,7 +117,7 @@ test('invoke() survives an event that is too large and that nobody waits for', a
   assert.match(streamed.body, /event: completed/);
 });
 
-test('invoke() takes a binding that the capability itself can resolve, at its price', async () => {
+test('invoke() accepts a binding that the capability itself can resolve, at its price', async () => {
   const taken = await service.invoke(token, 'redeem', { voucher: 'V-1' });
   const unknown = await service.invoke(token, 'redeem', { voucher: 'V-2' });
 
@@ -126,7 +126,7 @@ test('invoke() takes a binding that the capability itself can resolve, at its pr
   assert.equal(unknown.body.failure.type, 'binding_invalid');
 });
 
-test('issue_refund() refuses an amount that is no money, and charges nothing', async () => {
+test('issue_refund() refuses an amount that cannot be read as money, and charges nothing', async () => {
   const desk = await testService();
   try {
     const budget = { currency: 'USD', max_amount: 3_000 };
@@ -144,7 +144,7 @@ test('issue_refund() refuses an amount that is no money, and charges nothing', a
   }
 });
 
-test('tokens.issue gives no token a longer life than the configured maximum', async () => {
+test('tokens.issue limits the lifetime of a token to the configured maximum', async () => {
   const short = await testService({ definition, settings: { max_ttl_hours: 0.5 } });
   try {
     const { expires_at } = await short.issue(ALICE, { scope: ['travel.read'] });

@@ -47,7 +47,7 @@ function dollars(max_amount: number) {
 }
 
 for (const [what, capability, amount, failure, call = {}] of CALLS) {
-  test(`invoke() tells of the budget after ${what}`, async () => {
+  test(`invoke() reports the budget after ${what}`, async () => {
     let end = () => {};
     const ended = new Promise<void>((resolve) => {
       end = resolve;
@@ -63,7 +63,7 @@ for (const [what, capability, amount, failure, call = {}] of CALLS) {
     assertTold(body, amount, call.token ? 9 : 20);
   });
 
-  test(`test() tells of the budget before ${what}`, async () => {
+  test(`test() reports the budget before ${what}`, async () => {
     const { token } = await rig.token({ budget: BUDGET, ...call.token });
     const asked = { parameters: call.parameters ?? {}, ...call.fields };
     const { body } = await rig.ask('POST', `/svc/test/${capability}`, {
@@ -75,7 +75,7 @@ for (const [what, capability, amount, failure, call = {}] of CALLS) {
   });
 }
 
-test('invoke() tells of the budget of a token that has expired', async () => {
+test('invoke() reports the budget of an expired token', async () => {
   const { token } = await rig.token({ budget: BUDGET, ttl_hours: 1 });
   rig.advance(3_600_000);
   const { body } = await rig.invoke(token, 'touch');
@@ -84,14 +84,14 @@ test('invoke() tells of the budget of a token that has expired', async () => {
   assertTold(body, 0, 20);
 });
 
-test('invoke() tells a stranger, and a token without a budget, of none', async () => {
+test('invoke() reports no budget to an unknown caller or for a token without one', async () => {
   const { token } = await rig.token();
   const replies = [await rig.invoke(token, 'pay'), await rig.invoke('a.b.c', 'pay')];
 
   for (const { body } of replies) assert.equal('budget_context' in body, false);
 });
 
-test('invoke() tells what is left of the budget also where the call took nothing of it', async () => {
+test('invoke() reports the remaining budget also when the call charged nothing', async () => {
   const { token } = await rig.token({ budget: BUDGET });
   await rig.invoke(token, 'pay');
   const { body } = await rig.invoke(token, 'touch');

@@ -71,7 +71,7 @@ onEachStore((rig) => {
     assert.deepEqual(body.result.bound, { data: { seat: '12A' }, price });
   });
 
-  test('invoke() gives no weight to a price or an age in the parameters', async () => {
+  test('invoke() ignores a price or an age in the parameters', async () => {
     const token = await rig().token(usd(50));
     const quote = await quoteFor(rig(), token, { price: 50.01 });
 
@@ -100,7 +100,7 @@ onEachStore((rig) => {
     assert.equal((await rig().budgetOf(token)).consumed, 0n);
   });
 
-  test('invoke() answers foreign, misdirected, mistyped and made-up bindings with one body', async () => {
+  test('invoke() answers foreign, misdirected, mistyped and invented bindings with the same body', async () => {
     const token = await rig().token();
     const bob = await rig().token({}, BOB);
     const handles = [
@@ -134,7 +134,7 @@ onEachStore((rig) => {
     assert.equal((await rig().invoke(other.token, 'book', { quote })).status, 200);
   });
 
-  test('invoke() refuses to guess where the binding pins no price, or one in another currency', async () => {
+  test('invoke() refuses a binding without a price or with one in another currency', async () => {
     const token = await rig().token(usd(100));
     const unpriced = await quoteFor(rig(), token, {});
     const foreign = await quoteFor(rig(), token, { price: 1, currency: 'EUR' });
@@ -148,7 +148,7 @@ onEachStore((rig) => {
     assert.equal((await rig().invoke(free.token, 'book', { quote: unpriced })).status, 200);
   });
 
-  test('invoke() takes a binding up to its max_age and not a moment longer', async () => {
+  test('invoke() accepts a binding up to its max_age and not longer', async () => {
     const token = await rig().token({ ttl_hours: 5 });
     const confirm = (quote: string) => rig().invoke(token.token, 'confirm', { quote });
     rig().holdClock(true);
@@ -248,7 +248,7 @@ onEachStore((rig) => {
     });
   }
 
-  test('invoke() tells the cost of a call for which nothing had to be reserved', async () => {
+  test('invoke() reports the cost of a call for which nothing was reserved', async () => {
     const token = await rig().token();
     rig().world.script('guess', (_parameters, context) => {
       context.cost({ currency: 'USD', amount: 42 });
@@ -263,7 +263,7 @@ onEachStore((rig) => {
     assert.deepEqual((await rig().indeterminate()).length, 0);
   });
 
-  test('invoke() raises the alarm when a free capability reports a cost', async () => {
+  test('invoke() raises an alarm when a free capability reports a cost', async () => {
     const token = await rig().token(usd(50));
     rig().world.script('touch', (_parameters, context) => {
       context.cost({ currency: 'USD', amount: 42 });

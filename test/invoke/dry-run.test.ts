@@ -36,7 +36,7 @@ async function answerOf(rig: Rig, ask: () => Promise<Reply>) {
 }
 
 onEachStore((rig) => {
-  test('test() says that a call would be admitted, at which cost, and reserves nothing', async () => {
+  test('test() reports that a call would be admitted and at which cost, and reserves nothing', async () => {
     const token = await rig().token(BUDGET);
 
     const { answer } = await answerOf(rig(), () =>
@@ -54,7 +54,7 @@ onEachStore((rig) => {
     assert.equal((await rig().invoke(token.token, 'pay')).status, 200);
   });
 
-  test('test() tells the very refusal that the call would meet, and why', async () => {
+  test('test() reports the refusal that the call would get, and its reason', async () => {
     const token = await rig().token(BUDGET);
     await rig().invoke(token.token, 'pay');
 
@@ -81,7 +81,7 @@ onEachStore((rig) => {
     assert.equal(wrong.answer.failure?.type, 'invalid_parameters');
   });
 
-  test('test() takes no key, claims none and replays none', async () => {
+  test('test() neither claims nor replays a key', async () => {
     const token = await rig().token(BUDGET);
     const headers = { 'idempotency-key': 'k-1' };
     await rig().invoke(token.token, 'pay', {}, { headers });
@@ -97,7 +97,7 @@ onEachStore((rig) => {
     assert.equal(answer.would_be_admitted, true);
   });
 
-  test('test() sees a freeze, which a call would meet at admission', async () => {
+  test('test() reports a freeze that a call would meet at admission', async () => {
     const token = await rig().token();
     const frozen = { what: 'capability', target: 'touch', reason: 'a drill' };
     await rig().ask('POST', '/svc/operator/freeze', { bearer: OPERATOR, body: frozen });
@@ -109,7 +109,7 @@ onEachStore((rig) => {
     assert.equal(answer.failure?.type, 'frozen');
   });
 
-  test('test() sees that an exclusive token is busy, until when', async () => {
+  test('test() reports until when an exclusive token is busy', async () => {
     const token = await rig().token({ concurrent_branches: 'exclusive' });
     let finish = () => undefined as unknown;
     rig().world.script('touch', async () => {
@@ -133,7 +133,7 @@ onEachStore((rig) => {
     assert.equal(free.answer.would_be_admitted, true);
   });
 
-  test('test() tells that a person would have to agree, and asks nobody', async () => {
+  test('test() reports that approval is needed, and makes no request', async () => {
     const token = await rig().token();
 
     const { answer } = await answerOf(rig(), () => tryOut(rig(), token.token, 'signed_off'));
@@ -150,7 +150,7 @@ onEachStore((rig) => {
     assert.deepEqual(asked, []);
   });
 
-  test('test() fails, and says so, when there is nothing to judge', async () => {
+  test('test() fails with a reason when there is nothing to check', async () => {
     const token = await rig().token();
     const cases: [ask: () => Promise<Reply>, status: number, type: string][] = [
       [() => rig().ask('POST', '/svc/test/touch', { body: {} }), 401, 'authentication_required'],
@@ -166,7 +166,7 @@ onEachStore((rig) => {
     }
   });
 
-  test('audit.query() shows dry runs only to those who ask for them', async () => {
+  test('audit.query() shows dry runs only when asked for them', async () => {
     const token = await rig().token({ subject: 'agent:careful' }, BOB);
     await tryOut(rig(), token.token, 'touch', { parameters: {}, task_id: 'careful' });
     const audit = (query: string) =>

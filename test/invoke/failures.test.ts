@@ -156,7 +156,7 @@ test('every failure type is in the table or is shown elsewhere', () => {
 
 onEachStore((rig) => {
   for (const [type, [status, retry, action, recovery_class], produce] of ROWS) {
-    test(`the surface answers ${type} with ${action} as decided`, async () => {
+    test(`the service answers ${type} with ${action} as decided`, async () => {
       const reply = await produce(rig());
 
       assert.equal(reply.body.failure?.type, type, JSON.stringify(reply.body));

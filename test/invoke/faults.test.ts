@@ -110,7 +110,7 @@ for (const place of STORES) {
       assert.equal(ranNow(), 0);
     });
 
-    test('invoke() runs nothing when admission fails, and says that it may be tried again', async () => {
+    test('invoke() runs nothing when admission fails, and allows a retry', async () => {
       const token = await rig.token(BUDGET);
 
       faults.plan('admit', unavailable);
@@ -126,7 +126,7 @@ for (const place of STORES) {
       assert.equal((await rig.invoke(token.token, 'pay')).status, 200);
     });
 
-    test('invoke() names no entry when not even the refusal could be recorded', async () => {
+    test('invoke() names no entry when the refusal could not be recorded', async () => {
       const { token } = await rig.token(BUDGET);
 
       faults.plan('admit', unavailable);
@@ -138,7 +138,7 @@ for (const place of STORES) {
       assert.equal(ranNow(), 0);
     });
 
-    test('invoke() does not refuse in words what it could not record', async () => {
+    test('invoke() answers 5xx instead of a refusal that it could not record', async () => {
       const { token } = await rig.token();
 
       for (const fault of [unavailable, lostBefore, lostAfter, defect]) {
@@ -154,7 +154,7 @@ for (const place of STORES) {
       ['was not admitted', lostBefore, false],
       ['was admitted', lostAfter, true],
     ] as const) {
-      test(`invoke() does not run a call of which nobody knows that it ${name}, and takes nothing for it`, async () => {
+      test(`invoke() neither runs nor charges a call when it is unknown whether it ${name}`, async () => {
         const token = await rig.token({ ...BUDGET, concurrent_branches: 'exclusive' });
         const headers = { 'idempotency-key': `lost ${name}`.replaceAll(' ', '-') };
 
@@ -209,7 +209,7 @@ for (const place of STORES) {
       });
     }
 
-    test('invoke() tells what a call did although others closed it while the store was away', async () => {
+    test('invoke() reports the outcome of a call that was closed by others while the store was unavailable', async () => {
       const token = await rig.token(BUDGET);
       faults.plan('settle', unavailable);
       const { body } = await rig.invoke(token.token, 'pay');
@@ -242,7 +242,7 @@ for (const place of STORES) {
       assert.equal((await rig.budgetOf(token)).consumed, 1000n);
     });
 
-    test('invoke() does not claim a read, nor its bindings, that it could not record', async () => {
+    test('invoke() returns no read, and no bindings of it, that it could not record', async () => {
       const { token } = await rig.token();
 
       for (const [fault, type] of [
@@ -260,7 +260,7 @@ for (const place of STORES) {
       }
     });
 
-    test('invoke() does not replay without an entry of the replay', async () => {
+    test('invoke() does not replay when the replay cannot be recorded', async () => {
       const { token } = await rig.token();
       const headers = { 'idempotency-key': 'replayed' };
       await rig.invoke(token, 'touch', {}, { headers });

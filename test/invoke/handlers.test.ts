@@ -31,7 +31,7 @@ function nested(levels: number): JsonObject {
 }
 
 onEachStore((rig) => {
-  test('a handler is told who asks, for whom, and under which ids', async () => {
+  test('a handler gets the caller, the root principal and the ids of the call', async () => {
     let seen: HandlerContext | undefined;
     const { reply, token } = await once(
       rig(),
@@ -58,7 +58,7 @@ onEachStore((rig) => {
     await seen.progress({ half: true });
   });
 
-  test('a handler holds nothing that could widen anything', async () => {
+  test('a handler gets nothing that could widen its authority', async () => {
     const token = await rig().token({ purpose_parameters: { why: { deep: 1 } } });
     const { body } = await rig().invoke(token.token, 'quote', { price: 5 });
     const stored = () =>
@@ -88,7 +88,7 @@ onEachStore((rig) => {
     assert.deepEqual(await stored(), before);
   });
 
-  test('a handler cannot change its answer after it returned it', async () => {
+  test('a handler cannot change its result after returning it', async () => {
     const kept: JsonObject = { list: [1] };
     const { reply } = await once(rig(), 'touch', () => {
       setImmediate(() => Object.assign(kept, { list: [1, 2, 3] }));
@@ -146,13 +146,13 @@ onEachStore((rig) => {
     });
   }
 
-  test('a result of as many levels as readers take is answered', async () => {
+  test('a result with the maximum depth is answered', async () => {
     const { reply } = await once(rig(), 'touch', () => nested(32));
 
     assert.deepEqual(reply.body.result, nested(32));
   });
 
-  test('a handler breaks on progress that readers would not take', async () => {
+  test('progress() rejects events that strict readers refuse', async () => {
     const refused: string[] = [];
     const events = [{ id: 2 ** 53 }, { text: 'a\u0000b' }, { text: '\udfff' }, nested(33)];
     await once(rig(), 'touch', async (_parameters, { progress }) => {
@@ -169,7 +169,7 @@ onEachStore((rig) => {
     );
   });
 
-  test('a failure that a handler words with what readers do not take is told without it', async () => {
+  test('unreadable characters in the failure text of a handler are replaced', async () => {
     const { reply } = await once(rig(), 'touch', () => {
       throw new NoEffect('Cannot find "a\u0000\ud800b"', 'not_found');
     });
@@ -193,7 +193,7 @@ onEachStore((rig) => {
     ],
   ];
   for (const [name, thrown] of THROWN) {
-    test(`a handler that throws ${name} says nothing to the caller, and the money stays charged`, async () => {
+    test(`a handler that throws ${name} discloses nothing to the caller, and the charge stays`, async () => {
       const { reply, token } = await once(
         rig(),
         'pay',
@@ -213,7 +213,7 @@ onEachStore((rig) => {
     });
   }
 
-  test('a handler speaks to the caller with a typed failure, whose guidance it cannot change', async () => {
+  test('a handler can return a typed failure, and cannot change its guidance', async () => {
     const { reply } = await once(rig(), 'touch', () => {
       throw new HandlerFailure('Cannot seat: the plane left', 'binding_stale');
     });
@@ -235,7 +235,7 @@ onEachStore((rig) => {
     ['nine kibibytes', { text: 'x'.repeat(9_216) }],
   ];
   for (const [name, data] of UNKEEPABLE) {
-    test(`a handler that pins ${name} breaks then and there, and the call is settled`, async () => {
+    test(`a handler that pins ${name} fails at that point, and the call is settled`, async () => {
       const { reply, token } = await once(
         rig(),
         'pay',
@@ -252,7 +252,7 @@ onEachStore((rig) => {
     });
   }
 
-  test('a handler pins amounts that exist, and within the bound of one call', async () => {
+  test('a handler can pin valid amounts, within the bound of one call', async () => {
     const outcomes: string[] = [];
     const attempt = (what: () => unknown) => {
       try {
@@ -279,7 +279,7 @@ onEachStore((rig) => {
     assert.deepEqual(new Set(outcomes), new Set(['refused']));
   });
 
-  test('bindings of a call that declared no effect were never issued', async () => {
+  test('bindings of a call that reported no effect are not issued', async () => {
     let quote = '';
     const { token } = await once(rig(), 'touch', (_parameters, context) => {
       quote = context.issueBinding({ type: 'quote', capability: 'book' });
@@ -291,7 +291,7 @@ onEachStore((rig) => {
     assert.equal(body.failure.type, 'binding_invalid');
   });
 
-  test('a handle is unguessable and never the same', async () => {
+  test('a handle is unguessable and unique', async () => {
     const { token } = await rig().token();
     const handles = new Set<string>();
     for (let i = 0; i < 5; i++) {

@@ -219,7 +219,7 @@ for (const { name: store, open } of PLACES) {
     }
 
     for (const way of WAYS) {
-      test(`a handler that ${way.name} whatever it likes leaves one entry and holds nothing`, async () => {
+      test(`a handler that ${way.name} any value leaves one entry and holds nothing`, async () => {
         const token = await limited();
         for (const hostile of HOSTILE_VALUES) {
           await isClosed(token, way.script(hostile.make()), hostile);

@@ -18,7 +18,7 @@ async function pay(rig: Rig, token: string, headers: Record<string, string>) {
 }
 
 onEachStore((rig) => {
-  test('invoke() replays the stored bytes, says so, and runs nothing', async () => {
+  test('invoke() replays the stored bytes, marks the replay, and runs nothing', async () => {
     const token = await rig().token({ budget: { currency: 'USD', max_amount: 10 } });
     const headers = newKey();
     const fields = { client_reference_id: 'first' };
@@ -37,7 +37,7 @@ onEachStore((rig) => {
     assert.equal((await rig().budgetOf(token)).consumed, 1000n);
   });
 
-  test('invoke() gives every replay an entry of its own kind', async () => {
+  test('invoke() records every replay with an entry type of its own', async () => {
     const token = await rig().token();
     const headers = newKey();
     const first = await pay(rig(), token.token, headers);
@@ -58,7 +58,7 @@ onEachStore((rig) => {
     assert.equal((await rig().entries(first.body.invocation_id)).length, 1);
   });
 
-  test('invoke() replays although the budget is spent, or the token is another of the same holder', async () => {
+  test('invoke() replays when the budget is spent, or with another token of the same holder', async () => {
     const budget = { currency: 'USD', max_amount: 10 };
     const token = await rig().token({ budget });
     const headers = newKey();
@@ -83,7 +83,7 @@ onEachStore((rig) => {
     assert.equal(other.headers['idempotent-replayed'], undefined);
   });
 
-  test('invoke() refuses a key that was used with other parameters, by value not by spelling', async () => {
+  test('invoke() refuses a key that was used with other parameters, compared by value', async () => {
     const token = await rig().token();
     const headers = newKey();
     const send = (body: string) =>
@@ -139,7 +139,7 @@ onEachStore((rig) => {
     }
   });
 
-  test('invoke() keeps an answer for a day and then takes the key for a new call', async () => {
+  test('invoke() keeps an answer for a day and then treats the key as new', async () => {
     const token = await rig().token({ ttl_hours: 100 });
     const headers = newKey();
     const first = await rig().invoke(token.token, 'touch', {}, { headers });
@@ -154,7 +154,7 @@ onEachStore((rig) => {
     assert.equal(later.headers['idempotent-replayed'], undefined);
   });
 
-  test('invoke() takes keys of 1 to 255 visible ASCII characters and no others', async () => {
+  test('invoke() accepts only keys of 1 to 255 visible ASCII characters', async () => {
     const token = await rig().token();
     const call = (key: string) =>
       rig().invoke(token.token, 'touch', {}, { headers: { 'idempotency-key': key } });
@@ -166,7 +166,7 @@ onEachStore((rig) => {
     }
   });
 
-  test('invoke() does not take a key from the body', async () => {
+  test('invoke() ignores a key in the body', async () => {
     const token = await rig().token();
     const fields = { idempotency_key: 'in-the-body' };
 

@@ -41,7 +41,7 @@ onEachStore((rig) => {
     });
   }
 
-  test('invoke() fills in defaults, takes null as absent and leaves out what is optional', async () => {
+  test('invoke() fills in defaults, treats null as absent and omits optional inputs', async () => {
     const { token } = await rig().token();
     const got = async (parameters: object) =>
       (await rig().invoke(token, 'defaults', parameters)).body.result?.got;
@@ -68,7 +68,7 @@ onEachStore((rig) => {
     );
   });
 
-  test('invoke() refuses parameters that nobody declared, whatever they are called', async () => {
+  test('invoke() refuses undeclared parameters of any name', async () => {
     const { token } = await rig().token();
     for (const name of [
       'Note',
@@ -89,7 +89,7 @@ onEachStore((rig) => {
     );
   });
 
-  test('invoke() hands over a parameter that is called like a property of every object', async () => {
+  test('invoke() passes on a parameter named like an inherited property', async () => {
     const { token } = await rig().token();
 
     const sent = await rig().invoke(token, 'types', { constructor: 'x' });
@@ -128,7 +128,7 @@ onEachStore((rig) => {
     assert.equal(broken.text?.includes('secret-canary'), false);
   });
 
-  test('invoke() keeps what was sent from a resolver that changes it', async () => {
+  test('invoke() protects the sent parameters from a resolver that changes them', async () => {
     const { token } = await rig().token();
     rig().world.resolve('places', { value: 'LIS' });
     const headers = { 'idempotency-key': 'resolved' };
@@ -155,7 +155,7 @@ onEachStore((rig) => {
     assert.equal(JSON.stringify(closed.body).includes('SFO'), false);
   });
 
-  test('invoke() denies what the resolver does not know, where nothing may be disclosed', async () => {
+  test('invoke() denies a value that the resolver does not know when nothing may be disclosed', async () => {
     const { token } = await rig().token();
     rig().world.resolve('places', { unresolved: true });
 
@@ -177,7 +177,7 @@ onEachStore((rig) => {
     ]);
   });
 
-  test('invoke() derives from the configured policy of the actor, and of nobody else', async () => {
+  test('invoke() derives values only from the configured policy of the actor', async () => {
     const tenant = await rig().token({ subject: 'agent:tenant-7' });
     const stranger = await rig().token({ subject: 'agent:stranger' });
     const odd = await rig().token({ subject: 'agent:odd' });
@@ -200,7 +200,7 @@ onEachStore((rig) => {
     await assertRefused(rig(), 'input_denied', () => rig().invoke(odd.token, 'tenant'));
   });
 
-  test('invoke() gives the policy of a name only where the root principal gave the name', async () => {
+  test('invoke() applies the policy of a name only when the root principal assigned the name', async () => {
     const tenant = await rig().token({ subject: 'agent:tenant-7' });
     const helper = await rig().child(tenant, { subject: 'agent:helper' });
     const stranger = await rig().token({ subject: 'agent:stranger' });

@@ -202,7 +202,7 @@ for (const { name, open } of STORES) {
       await isSound();
     });
 
-    test('a late overrun of a capability that says so freezes it for that root principal', async () => {
+    test('a late overrun freezes a capability with on_overrun for that root principal', async () => {
       const token = await root();
       const call = await late('strict', token);
 
@@ -244,7 +244,7 @@ for (const { name, open } of STORES) {
       await isSound();
     });
 
-    test('a late end after the word of an operator is owed all the same', async () => {
+    test('a late cost is still owed after an operator reconciled the call', async () => {
       const token = await root();
       const call = await late('slow', token);
       const body = { invocation_id: call.id, outcome: 'executed', reason: 'seen' };
@@ -267,7 +267,7 @@ for (const { name, open } of STORES) {
       await isSound();
     });
 
-    test('a call that lost its turn owes once', async () => {
+    test('a call that lost its lease owes once', async () => {
       const token = await root({ concurrent_branches: 'exclusive', ttl_hours: 5 });
       let end: (() => void) | undefined;
       scripts.set(
@@ -349,7 +349,7 @@ for (const { name, open } of STORES) {
     });
 
     for (const isLate of [false, true]) {
-      test(`a compensation that reports a cost ${isLate ? 'after its deadline ' : ''}is told and alarms`, async () => {
+      test(`a compensation that reports a cost ${isLate ? 'after its deadline ' : ''}is reported and raises an alarm`, async () => {
         const token = await root();
         scripts.set('book', async () => ({ id: 'B-1' }));
         scripts.set('fail', async () => {

@@ -67,7 +67,7 @@ for (const place of STORES) {
       return { entry, leaf: Buffer.from(entry.leaf, 'base64').toString() };
     }
 
-    test('invoke() keeps the digest of the parameters and no value by default', async () => {
+    test('invoke() records the digest of the parameters and no value by default', async () => {
       const { entry, leaf } = await entryOf('quiet', 'ann');
 
       assert.equal(entry.detail, null);
@@ -75,7 +75,7 @@ for (const place of STORES) {
       assert.doesNotMatch(leaf, /ann|4111|b-1|private/);
     });
 
-    test('invoke() keeps the listed fields and the retention, and nothing else', async () => {
+    test('invoke() records only the listed fields and the retention', async () => {
       const { entry, leaf } = await entryOf('told', 'ann');
 
       assert.deepEqual(entry.detail, {
@@ -86,14 +86,14 @@ for (const place of STORES) {
       assert.doesNotMatch(leaf, /4111|private/);
     });
 
-    test('invoke() keeps what was sent of a call that failed', async () => {
+    test('invoke() records the sent parameters of a failed call', async () => {
       const { entry } = await entryOf('told', 'nobody');
 
       assert.equal(entry.state, 'failed');
       assert.deepEqual(entry.detail, { parameters: { who: 'nobody' } });
     });
 
-    test('invoke() keeps no value of a capability that is not logged', async () => {
+    test('invoke() records no value of a capability that is not logged', async () => {
       const { entry, leaf } = await entryOf('silent', 'ann');
 
       assert.equal(entry.detail, null);

@@ -223,7 +223,7 @@ onEachStore((rig) => {
     assert.equal(rig().world.ran('bounded'), 1);
   });
 
-  test('invoke() and permissions take no class from a name that a holder chose', async () => {
+  test('invoke() and permissions derive no class from a name that a holder chose', async () => {
     const service = await rig().token({ subject: 'service:x' });
     const agent = await rig().token();
     const named = await rig().child(agent, { subject: 'service:x' });
@@ -250,7 +250,7 @@ onEachStore((rig) => {
     }
   });
 
-  test('invoke() applies what a token and the catalog say, both sides of each', async () => {
+  test('invoke() applies the rules of token and catalog, on both sides of each', async () => {
     const root = await rig().token({ subject: 'human:alice', ...SECRET });
     const one = await rig().token({ ...SECRET });
     const two = await rig().child(await rig().child(one));
@@ -277,7 +277,7 @@ onEachStore((rig) => {
     );
   });
 
-  test('invoke() asks for what each control requirement needs', async () => {
+  test('invoke() names what each control requirement needs', async () => {
     const budget = { currency: 'USD', max_amount: 10 };
     const free = await rig().token();
     const bounded = await rig().token({ budget });
@@ -296,7 +296,7 @@ onEachStore((rig) => {
     assert.equal((await rig().invoke(bound.token, 'bound')).status, 200);
   });
 
-  test('invoke() lets a call leave out the task of its token but not contradict it', async () => {
+  test('invoke() lets a call omit the task of its token but not contradict it', async () => {
     const token = await rig().token(TASK);
     const named = (fields: object) => rig().invoke(token.token, 'touch', {}, { fields });
 

@@ -77,7 +77,7 @@ onEachStore((rig) => {
     await eventually(async () => (await rig().entries(id)).length === 2);
   });
 
-  test('reconcile() gives the money back once when the call was not executed', async () => {
+  test('reconcile() releases the charge once when the call was not executed', async () => {
     const { token, id, finish } = await slowCall();
     const body = { invocation_id: id, outcome: 'not_executed', reason: 'the bank says no' };
 
@@ -121,7 +121,7 @@ onEachStore((rig) => {
     finish({});
   });
 
-  test('reconcile() refuses whoever is no operator, calls it does not know, and half a request', async () => {
+  test('reconcile() refuses callers who are not operators, unknown calls, and incomplete requests', async () => {
     const { token, id, finish } = await slowCall();
     const body = { invocation_id: id, outcome: 'not_executed', reason: 'please' };
 
@@ -176,7 +176,7 @@ onEachStore((rig) => {
     });
   }
 
-  test('invoke() does not undo the word of an operator when the handler ends later', async () => {
+  test('invoke() keeps the decision of an operator when the handler ends later', async () => {
     const { token, id, finish } = await slowCall();
     const body = { invocation_id: id, outcome: 'executed', reason: 'seen it happen' };
     await reconcile(rig(), body);
@@ -212,7 +212,7 @@ onEachStore((rig) => {
     );
   });
 
-  test('invoke() replays the unknown outcome to whoever asks with the same key', async () => {
+  test('invoke() replays the unknown outcome for the same key', async () => {
     const token = await rig().token(BUDGET);
     const headers = { 'idempotency-key': 'slow' };
     const hanging = hang(rig(), 'pay_slowly');
@@ -228,7 +228,7 @@ onEachStore((rig) => {
     rig().world.script('pay_slowly');
   });
 
-  test('invoke() closes a call that lost its turn as unknown, and tells later what it did', async () => {
+  test('invoke() closes a call that lost its lease as unknown, and records its outcome later', async () => {
     const token = await rig().token({ ...BUDGET, concurrent_branches: 'exclusive', ttl_hours: 5 });
     const ran = rig().world.ran('pay');
     const hanging = hang(rig(), 'pay');
@@ -260,7 +260,7 @@ onEachStore((rig) => {
     assert.deepEqual([reserved, consumed], [0n, 1000n]);
   });
 
-  test('invoke() says until when an exclusive token is busy, to its descendants too', async () => {
+  test('invoke() reports until when an exclusive token is busy, to its descendants too', async () => {
     const token = await rig().token({ concurrent_branches: 'exclusive' });
     const child = await rig().child(token);
     const ran = rig().world.ran('touch');

@@ -100,7 +100,7 @@ for (const { name, open } of STORES) {
     const asOperator = (method: string, path: string, body?: object) =>
       service.ask(method, `/svc/operator/${path}`, { bearer: OPERATOR, ...(body && { body }) });
 
-    test('a call that costs more than was reserved is charged the reservation, and the rest is debt', async () => {
+    test('a call that costs more than reserved is charged the reservation, and the rest is debt', async () => {
       const parent = await root();
       const token = await child(parent);
       reported = { currency: 'USD', amount: 12.5 };
@@ -145,7 +145,7 @@ for (const { name, open } of STORES) {
       assert.deepEqual((await view(token)).debts, []);
     });
 
-    test('a capability that says so freezes for that root principal until an operator lifts it', async () => {
+    test('a capability with on_overrun freezes for that root principal until an operator lifts it', async () => {
       const token = await root();
       const bobs = await root(BOB);
       reported = { currency: 'USD', amount: 11 };
@@ -206,7 +206,7 @@ for (const { name, open } of STORES) {
       });
     });
 
-    test('an operator freezes a capability for one root principal, and nothing that is none', async () => {
+    test('an operator freezes a capability for one root principal, and only an existing capability', async () => {
       const token = await root();
       reported = { currency: 'USD', amount: 1 };
       const one = { what: 'capability', target: 'pay', root_principal: 'human:alice' };

@@ -99,7 +99,7 @@ const ADVICE: Advice = {
   estimated_availability: 'PT5M',
 };
 
-test('invoke() tells a failure that the capability declares, with the guidance of its declaration', async () => {
+test('invoke() returns a failure that the capability declares, with its declared guidance', async () => {
   const { status, failure } = await fail(
     new HandlerFailure('Cannot take 12A', 'seat_taken', ADVICE),
   );
@@ -117,7 +117,7 @@ test('invoke() tells a failure that the capability declares, with the guidance o
   });
 });
 
-test('invoke() tells the advice of a protocol failure, whose guidance stays that of the protocol', async () => {
+test('invoke() returns the advice of a protocol failure, with the guidance of the protocol', async () => {
   const { status, failure } = await fail(new NoEffect('Cannot find it', 'not_found', ADVICE));
 
   assert.equal(status, 404);
@@ -160,7 +160,7 @@ const UNDECLARED: [name: string, capability: string, type: string][] = [
   ['that is empty', 'seat', ''],
 ];
 for (const [name, capability, type] of UNDECLARED) {
-  test(`invoke() takes a failure type ${name} for a defect, and the log names it`, async () => {
+  test(`invoke() treats a failure type ${name} as a defect, and the log names it`, async () => {
     for (const Kind of [NoEffect, HandlerFailure]) {
       const before = await spent();
 
@@ -199,7 +199,7 @@ const UNREADABLE: [field: string, value: unknown][] = [
   ['estimated_availability', 300],
 ];
 for (const [field, value] of UNREADABLE) {
-  test(`invoke() leaves out ${field}: ${JSON.stringify(value)}, says so in the log, and keeps the failure`, async () => {
+  test(`invoke() drops ${field}: ${JSON.stringify(value)}, logs that, and keeps the failure`, async () => {
     const advice = { [field]: value } as Advice;
 
     const { failure } = await fail(new NoEffect('Cannot', 'seat_taken', advice));
@@ -219,7 +219,7 @@ test('invoke() replays a failure of a declared type with its status', async () =
   assert.equal(again.headers['idempotent-replayed'], 'true');
 });
 
-test('invoke() lets the failure of a step pass a whole that propagates', async () => {
+test('invoke() passes on the failure of a step with policy propagate', async () => {
   const unmoved = await fail(new NoEffect('Cannot take 12A', 'seat_taken'), 'whole');
   const acted = await fail(new HandlerFailure('Cannot take 12A', 'seat_taken'), 'whole');
 
@@ -229,7 +229,7 @@ test('invoke() lets the failure of a step pass a whole that propagates', async (
   assert.deepEqual([unmoved.body.effect, acted.body.effect], ['none', undefined]);
 });
 
-test('invoke() tells a class of which everything is withheld the type and the guidance alone', async () => {
+test('invoke() returns only the type and the guidance to a redacted class', async () => {
   const partner = { scope: ['w.use'], subject: 'agent:p', caller_class: 'partner' };
   const issued = await service.issue(ALICE, partner);
   thrown = new NoEffect('secret-canary', 'closed_for_the_night', ADVICE);

@@ -60,7 +60,7 @@ onEachStore((rig) => {
     assert.equal(new Set(won.map(({ body }) => body.invocation_id)).size, 10);
   });
 
-  test('invoke() serves no more when the callers stand on every level of five', async () => {
+  test('invoke() serves no more calls when callers race on five levels of a lineage', async () => {
     const tokens = [await rig().token(BUDGET)];
     for (let depth = 1; depth <= 5; depth++) {
       tokens.push(await rig().child(tokens.at(-1) as IssueAnswer, { subject: `agent:${depth}` }));
@@ -71,7 +71,7 @@ onEachStore((rig) => {
     assert.deepEqual(await rig().budgetOf(tokens[0] as IssueAnswer), SPENT);
   });
 
-  test('invoke() serves no more when two children race under one parent', async () => {
+  test('invoke() serves no more calls when two children race under one parent', async () => {
     const parent = await rig().token(BUDGET);
     const children = [await rig().child(parent), await rig().child(parent, { subject: 'agent:c' })];
 
@@ -85,7 +85,7 @@ onEachStore((rig) => {
     );
   });
 
-  test('invoke() runs once for fifty callers with one key, and answers them all alike', async () => {
+  test('invoke() runs once for fifty callers with one key, and gives all the same answer', async () => {
     const token = await rig().token(BUDGET);
     const headers = { 'idempotency-key': 'one-of-fifty' };
     const ran = rig().world.ran('pay');
@@ -105,7 +105,7 @@ onEachStore((rig) => {
     assert.equal(first.filter(({ status }) => status === 200).length, 1);
   });
 
-  test('invoke() runs one call at a time under an exclusive token, whoever of its descendants asks', async () => {
+  test('invoke() runs one call at a time under an exclusive token and all its descendants', async () => {
     const parent = await rig().token({ concurrent_branches: 'exclusive' });
     const tokens = [parent, await rig().child(parent), await rig().child(parent)];
     let running = 0;

@@ -77,7 +77,7 @@ for (const place of STORES) {
       }
     };
 
-    test('invoke() limits nothing and says nothing of limits when none is configured', () =>
+    test('invoke() neither limits nor reports limits when none is configured', () =>
       onStore({}, async (_replicas, service) => {
         const { token: bearer } = await token(service);
         for (let i = 0; i < LIMIT + 5; i++) {
@@ -87,7 +87,7 @@ for (const place of STORES) {
         }
       }));
 
-    test('invoke() counts a root principal with all that act for it, refusals included', () =>
+    test('invoke() counts all calls under a root principal, including refusals', () =>
       onStore({ settings: { rate_limit: `${LIMIT}/PT1M` } }, async (replicas, service) => {
         holdAtWindow(replicas);
         const one = await token(service);
@@ -121,7 +121,7 @@ for (const place of STORES) {
         assert.equal((await service.invoke(one.token, 'look')).status, 200);
       }));
 
-    test('invoke() begins anew when a limit is given another window', async () => {
+    test('invoke() starts a new count when the window of a limit changes', async () => {
       const { url, drop } = await place.open();
       try {
         for (const rate_limit of ['5/PT1M', '5/P1D', '5/PT1H']) {
@@ -149,7 +149,7 @@ for (const place of STORES) {
         },
       ));
 
-    test("invoke() counts a capability's calls over all principals, before anything else of it", () =>
+    test('invoke() counts calls of a capability over all principals, before any other check of it', () =>
       onStore({}, async (replicas, service) => {
         holdAtWindow(replicas);
         const alice = await token(service);
@@ -165,7 +165,7 @@ for (const place of STORES) {
         assert.equal(free.headers.ratelimit, undefined);
       }));
 
-    test('invoke() tells the limits at the head of a stream too', () =>
+    test('invoke() reports the limits at the start of a stream too', () =>
       onStore({ settings: { rate_limit: '2/PT1M' } }, async (replicas, service) => {
         holdAtWindow(replicas);
         const { token: bearer } = await token(service);
@@ -177,7 +177,7 @@ for (const place of STORES) {
   });
 }
 
-test('two replicas together never pass the limit, and leave at most one slice of the other unused', async () => {
+test('two replicas together never exceed the limit, and leave at most one slice unused', async () => {
   const place = STORES.find(({ name }) => name === 'PostgreSQL');
   const { url, drop } = await (place as (typeof STORES)[number]).open();
   try {

@@ -112,7 +112,7 @@ test('a handler that awaits progress in a loop is ended by its deadline while ot
   socket.destroy();
 });
 
-test('a handler that repeats an event that cannot be told is ended by its deadline too', async () => {
+test('a handler that repeats an unreadable event is ended by its deadline too', async () => {
   script = async ({ progress }) => {
     while (!isOver) await progress(undefined as never).catch(() => undefined);
     return {};
@@ -125,7 +125,7 @@ test('a handler that repeats an event that cannot be told is ended by its deadli
   socket.destroy();
 });
 
-test('a handler that goes on telling when its client has left is ended by its deadline', async () => {
+test('a handler that keeps sending events after its client left is ended by its deadline', async () => {
   script = telling({ text: 'x'.repeat(1_000) });
   const socket = send(true, 'gone');
   await new Promise((resolve) => socket.once('data', resolve));
@@ -137,7 +137,7 @@ test('a handler that goes on telling when its client has left is ended by its de
   assert.equal(entry?.stream_summary?.client_disconnected, true);
 });
 
-test('a handler that tells a client that does not read has its events dropped, not kept', async () => {
+test('events for a client that does not read are dropped, not buffered', async () => {
   script = telling({ text: 'x'.repeat(60_000) });
   const socket = send(true, 'unread');
   socket.pause();
@@ -149,7 +149,7 @@ test('a handler that tells a client that does not read has its events dropped, n
   socket.destroy();
 });
 
-test('a handler that waits for none of its events has most of them dropped', async () => {
+test('a handler that awaits none of its events has most of them dropped', async () => {
   let told = 0;
   script = async ({ progress }) => {
     for (; told < 5_000; told++) void progress({ text: 'x'.repeat(1_000) });
@@ -167,7 +167,7 @@ test('a handler that waits for none of its events has most of them dropped', asy
   socket.destroy();
 });
 
-test('a handler that does not hear that its deadline has passed costs the others little', async () => {
+test('a handler that ignores its deadline barely delays other calls', async () => {
   script = async ({ progress }) => {
     while (!isOver) await progress({ n: 1 }).catch(() => undefined);
     return {};
@@ -183,7 +183,7 @@ test('a handler that does not hear that its deadline has passed costs the others
   for (const socket of sockets) socket.destroy();
 });
 
-test('a handler cannot report costs or issue bindings without an end', async () => {
+test('a handler cannot report costs or issue bindings without bound', async () => {
   let costs = 0;
   let bindings = 0;
   script = async ({ cost, issueBinding }) => {

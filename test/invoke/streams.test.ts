@@ -96,7 +96,7 @@ for (const place of STORES) {
       await drop();
     });
 
-    test('invoke() tells of the start, each step and the end, with the ids on every event', async () => {
+    test('invoke() sends start, progress and end events, with the ids on each', async () => {
       const fields = { stream: true, client_reference_id: 'ref-1', task_id: 'task-1' };
       const reply = await service.invoke(token, 'steps', {}, { fields });
 
@@ -116,7 +116,7 @@ for (const place of STORES) {
       assert.deepEqual(told.at(-1)?.data.result, { end: 'well' });
     });
 
-    test('invoke() keeps the summary of a stream in its entry', async () => {
+    test('invoke() records the summary of a stream in its entry', async () => {
       const reply = await service.invoke(token, 'steps', {}, { fields: { stream: true } });
 
       const { invocation_id, stream_summary } = toldIn(reply.body).at(-1)?.data ?? {};
@@ -135,7 +135,7 @@ for (const place of STORES) {
       });
     });
 
-    test('invoke() ends a stream whose handler breaks with one failed event that tells nothing', async () => {
+    test('invoke() ends a stream whose handler fails with one failed event that discloses nothing', async () => {
       const fields = { stream: true };
       const reply = await service.invoke(token, 'steps', { end: 'badly' }, { fields });
 
@@ -145,7 +145,7 @@ for (const place of STORES) {
       assert.doesNotMatch(reply.body, /canary-inside/);
     });
 
-    test('invoke() ends a stream past its deadline as of unknown outcome', async () => {
+    test('invoke() ends a stream past its deadline with an unknown outcome', async () => {
       const fields = { stream: true };
       const reply = await service.invoke(token, 'steps', { end: 'never' }, { fields });
 
@@ -255,7 +255,7 @@ describe('over real sockets', () => {
     }
   }
 
-  test('invoke() finishes the handler of a client that left, and says so in the entry', async () => {
+  test('invoke() finishes the handler of a client that left, and records that in the entry', async () => {
     const before = finished;
     const call = ask({ pause: 300 }, 'left');
     const [response] = await once(call, 'response');
@@ -292,7 +292,7 @@ describe('over real sockets', () => {
     assert.equal(last?.data.failure.type, 'outcome_unknown');
   });
 
-  test('invoke() finishes a stream whose token is revoked meanwhile, and admits no other', async () => {
+  test('invoke() finishes a stream whose token is revoked meanwhile, and admits no new call', async () => {
     const call = ask({ pause: 100 });
     const [response] = await once(call, 'response');
     await fetch(`${running.url}/svc/tokens/revoke`, {
@@ -327,7 +327,7 @@ describe('over real sockets', () => {
     assert.equal(finished, before + 100);
   });
 
-  test('close() lets a stream end as it would have', async () => {
+  test('close() lets a running stream finish', async () => {
     const call = ask({ pause: 100 });
     const [response] = await once(call, 'response');
     const closing = running.close();

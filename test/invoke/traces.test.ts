@@ -36,7 +36,7 @@ describe('spans', () => {
     return new Map(exporter.getFinishedSpans().map((span) => [span.name, span]));
   }
 
-  test('invoke() is one span below its caller, with checks, handler and store steps below it', async () => {
+  test('invoke() makes one span under its caller, with child spans for checks, handler and store', async () => {
     const { token } = await rig.token({ budget: { currency: 'USD', max_amount: 50 } });
     const { body } = await rig.invoke(token, 'pay', {}, { headers });
 
@@ -64,7 +64,7 @@ describe('spans', () => {
     }
   });
 
-  test('invoke() tells a refusal by its type, and none of its words', async () => {
+  test('invoke() records a refusal in a span by its type, without its detail', async () => {
     const { token } = await rig.token();
     await rig.invoke(token, 'touch', { secret_word: 'hush' }, { headers });
 
@@ -89,7 +89,7 @@ describe('spans', () => {
     );
   });
 
-  test('a caller that does not sample is traced all the same', async () => {
+  test('a caller that does not sample is still traced', async () => {
     const { token } = await rig.token();
     const unsampled = { traceparent: `00-${TRACE}-${PARENT}-00` };
     await rig.invoke(token, 'look', {}, { headers: unsampled });
@@ -104,7 +104,7 @@ describe('spans', () => {
   });
 });
 
-test('exportTo() sends spans to a collector, and stops when it is away', async () => {
+test('exportTo() sends spans to a collector, and stops when it is unreachable', async () => {
   const received: string[] = [];
   const collector = createServer((request, response) => {
     received.push(`${request.method} ${request.url}`);
@@ -123,7 +123,7 @@ test('exportTo() sends spans to a collector, and stops when it is away', async (
   assert.deepEqual(received, ['POST /v1/traces']);
 });
 
-test('metrics count invocations by capability and outcome, with names of ours only', async () => {
+test('metrics count invocations by capability and outcome, with declared names only', async () => {
   const rig = await startRig();
   try {
     const { token } = await rig.token({ budget: { currency: 'USD', max_amount: 15 } });
