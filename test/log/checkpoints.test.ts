@@ -76,7 +76,7 @@ for (const store of STORES) {
     });
   });
 
-  test(`POST /svc/operator/checkpoints seals what the log has, its own entry too, on ${store.name}`, () => {
+  test(`POST /svc/operator/checkpoints seals the whole log, including its own entry, on ${store.name}`, () => {
     return withService(store, async (service) => {
       await service.issue(ALICE, { scope: ['travel.search'] });
 
@@ -95,7 +95,7 @@ for (const store of STORES) {
     });
   });
 
-  test(`POST /svc/operator/checkpoints is for operators on ${store.name}`, () => {
+  test(`POST /svc/operator/checkpoints requires an operator on ${store.name}`, () => {
     return withService(store, async (service) => {
       const path = '/svc/operator/checkpoints';
 
@@ -127,7 +127,7 @@ for (const store of STORES) {
     });
   });
 
-  test(`GET /svc/checkpoints/{id} proves an invocation to those who may see it on ${store.name}`, () => {
+  test(`GET /svc/checkpoints/{id} proves an invocation to callers that may see it on ${store.name}`, () => {
     return withService(store, async (service) => {
       const { token } = await service.issue(ALICE, { scope: ['travel.search'] });
       const parameters = { origin: 'SEA', destination: 'SFO', date: '2026-12-01' };
@@ -200,7 +200,7 @@ for (const store of STORES) {
 
 const [memory] = STORES as [(typeof STORES)[number]];
 
-test('GET /svc/checkpoints cuts a page to a hundred, and gives twenty by default', () => {
+test('GET /svc/checkpoints limits a page to a hundred, with twenty by default', () => {
   return withService(memory, async (service) => {
     for (let i = 0; i < 104; i++) await seal(service);
     const count = async (query: string) => {
@@ -242,7 +242,7 @@ const REFUSED: [query: string, status: number, type: string][] = [
   ['include_proof=true&invocation_id=inv-000000000000', 401, 'authentication_required'],
 ];
 
-test('GET /svc/checkpoints/{id} refuses what it cannot prove', () => {
+test('GET /svc/checkpoints/{id} refuses a proof that it cannot make', () => {
   return withService(memory, async (service) => {
     const { checkpoint_id: id, tree_size } = await sealed(service);
     assert.equal(tree_size, 1);
@@ -270,7 +270,7 @@ test('GET /svc/checkpoints/{id} refuses a proof from a later checkpoint to an ea
   });
 });
 
-test('GET /svc/checkpoints/{id} does not prove a leaf that came after the checkpoint', () => {
+test('GET /svc/checkpoints/{id} refuses a leaf that was added after the checkpoint', () => {
   return withService(memory, async (service) => {
     const earlier = await sealed(service);
     const later = await sealed(service);

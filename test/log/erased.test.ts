@@ -100,7 +100,7 @@ async function markedCall(store: Store, retention: string | undefined) {
   return { call, closing: settlement(call, { entry: told, answer: Buffer.from(MARKER) }) };
 }
 
-test('erase() leaves no byte of it in the files of SQLite', async () => {
+test('erase() leaves no erased byte in the files of SQLite', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'writ-erased-'));
   const file = join(folder, 'writ.db');
   const store = await openStore(`sqlite:${file}`);

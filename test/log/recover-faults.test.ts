@@ -40,7 +40,7 @@ const partsOf = (store: Store) => ({
 });
 
 for (const step of STEPS) {
-  test(`a run of writ recover that is killed before ${step}() is repaired by the next`, async () => {
+  test(`the next run of writ recover completes one that was killed before ${step}()`, async () => {
     const place = await open();
     const { token } = await rolledBack(place);
     const store = await openStore(place.url);
@@ -68,7 +68,7 @@ for (const step of STEPS) {
 
 const ACCEPT = ['recover', '--accept-loss'];
 
-test('a copy of a log that ended begins no second successor once the first was signed', async () => {
+test('a copy of an ended log starts no second successor once the first was signed', async () => {
   const place = await open();
   await rolledBack(place);
   assert.equal((await writ(ACCEPT, place, FIRST_OPERATOR)).status, 0);
@@ -86,7 +86,7 @@ test('a copy of a log that ended begins no second successor once the first was s
   assert.deepEqual(await headOf(place), kept, 'the copy is as it was');
 });
 
-test('a copy of a log whose successor signed nothing begins that very successor', async () => {
+test('a copy of a log whose successor signed nothing starts the same successor', async () => {
   const place = await open();
   await rolledBack(place);
   const first = await writ(ACCEPT, place, FIRST_OPERATOR);
@@ -98,7 +98,7 @@ test('a copy of a log whose successor signed nothing begins that very successor'
   assert.equal(again.out.split('\n')[0], first.out.split('\n')[0]);
 });
 
-test('of two runs at once one begins the next log', async () => {
+test('only one of two concurrent runs starts the next log', async () => {
   const place = await open();
   await rolledBack(place);
   const store = await openStore(place.url);
@@ -129,7 +129,7 @@ async function headOf({ url }: Place) {
   return head;
 }
 
-test('a log does not begin beside entries that came while the rest was voided', async () => {
+test('a log does not start when entries arrived while the rest was voided', async () => {
   const place = await open();
   await rolledBack(place);
   const store = await openStore(place.url);

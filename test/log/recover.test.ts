@@ -65,7 +65,7 @@ for (const [name, open] of Object.entries(PLACES)) {
       });
     });
 
-    test('writ recover --accept-loss begins a new log, voids what was, and keeps old proofs good', async () => {
+    test('writ recover --accept-loss starts a new log, voids old authority, and keeps old proofs valid', async () => {
       const { token, checkpoint, lost } = await rolledBack(place);
 
       const recovered = await writ(['recover', '--accept-loss'], place, FIRST_OPERATOR);
@@ -111,7 +111,7 @@ for (const [name, open] of Object.entries(PLACES)) {
       await store.close();
     });
 
-    test('pending requests, grants and keys of before the break are void', async () => {
+    test('pending requests, grants and keys from before the break are void', async () => {
       await rolledBack(place);
       await writ(['recover', '--accept-loss'], place, FIRST_OPERATOR);
 
@@ -142,7 +142,7 @@ for (const [name, open] of Object.entries(PLACES)) {
       await store.close();
     });
 
-    test('a root token whose revocation lost its time holds up no recovery', async () => {
+    test('a root token whose revocation lost its time does not block recovery', async () => {
       await rolledBack(place);
       await place.edit("UPDATE tokens SET revoked_mac = 'key.AAAA'");
 
@@ -167,7 +167,7 @@ for (const [name, open] of Object.entries(PLACES)) {
       await store.close();
     });
 
-    test('rows that are put back after the break stay void, and fsck names them', async () => {
+    test('rows that are restored after the break stay void, and fsck names them', async () => {
       const { token } = await rolledBack(place);
       // Neither a revocation nor an expiry that is made up hides a row from the recovery for good.
       await place.edit('UPDATE tokens SET revoked_at = issued_at');
@@ -208,7 +208,7 @@ for (const [name, open] of Object.entries(PLACES)) {
       assert.match(told, /^grant: it has uses left, and an operator has voided it$/m);
     });
 
-    test('a copy of before the break is refused afterwards, however long it is', async () => {
+    test('a copy from before the break is refused afterwards, at any length', async () => {
       await rolledBack(place);
       await writ(['recover', '--accept-loss'], place, FIRST_OPERATOR);
       await place.restore();
@@ -219,7 +219,7 @@ for (const [name, open] of Object.entries(PLACES)) {
       });
     });
 
-    test('a store that was deleted is missed by its mark, and what begins after it repeats no number', async () => {
+    test('the mark detects a deleted store, and the next log repeats no number', async () => {
       const { checkpoint } = await life(place, async (desk) => {
         await desk.issue();
         return { checkpoint: await desk.seal() };
@@ -257,7 +257,7 @@ for (const [name, open] of Object.entries(PLACES)) {
       await store.close();
     });
 
-    test('the newest copy of a store that was deleted is refused once its loss is accepted', async () => {
+    test('the newest copy of a deleted store is refused once its loss is accepted', async () => {
       const { token, asked } = await life(place, async (desk) => {
         const token = await desk.issue();
         const waiting = await desk.invoke(token, 'act');
@@ -292,7 +292,7 @@ for (const [name, open] of Object.entries(PLACES)) {
       assert.equal(checked.status, 1, checked.out);
     });
 
-    test('every deletion of a store is recovered from at once, with numbers above all that were signed', async () => {
+    test('every deletion of a store is recovered at once, with numbers above all that were signed', async () => {
       const numbers: number[] = [];
       const sealed = () =>
         life(place, async (desk) => {
@@ -317,7 +317,7 @@ for (const [name, open] of Object.entries(PLACES)) {
       );
     });
 
-    test('a store and keys that were deleted together begin anew, without a question', async () => {
+    test('a store and keys that were deleted together start anew, without confirmation', async () => {
       await life(place, async (desk) => {
         await desk.issue();
         await desk.seal();
@@ -332,7 +332,7 @@ for (const [name, open] of Object.entries(PLACES)) {
       });
     });
 
-    test('services that run meanwhile notice the new log', async () => {
+    test('running services notice the new log', async () => {
       await rolledBack(place);
 
       await life(place, async (desk) => {
@@ -346,7 +346,7 @@ for (const [name, open] of Object.entries(PLACES)) {
       });
     });
 
-    test('a lost mark needs an operator once, who leaves an entry', async () => {
+    test('a lost mark needs an operator once, and the decision is recorded', async () => {
       await life(place, async (desk) => {
         await desk.issue();
         await desk.seal();

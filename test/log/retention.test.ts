@@ -32,7 +32,7 @@ function isProved({ inclusion_proof: proof, merkle_root, tree_size }: Checkpoint
 }
 
 for (const store of STORES) {
-  test(`retention erases what a class of entries says, and every proof still verifies, on ${store.name}`, async () => {
+  test(`retention erases the contents of a class of entries, and every proof still verifies, on ${store.name}`, async () => {
     const { url, drop } = await store.open();
     const service = await testService({ store: url, definition: calmDesk });
     const { token } = await service.issue(ALICE, { scope: ['travel.search'] });
@@ -64,7 +64,7 @@ for (const store of STORES) {
     await drop();
   });
 
-  test(`what tells of people is erased alone, and who kept it can prove it, on ${store.name}`, async () => {
+  test(`personal fields are erased alone, and a holder of a copy can still prove it, on ${store.name}`, async () => {
     const { url, drop } = await store.open();
     const service = await testService({ store: url, definition: calmDesk });
     const { token } = await service.issue(ALICE, { scope: ['travel.search'] });
@@ -93,7 +93,7 @@ for (const store of STORES) {
   });
 }
 
-test('eraseDue() erases nothing when nothing is configured, or nothing is old enough', async () => {
+test('eraseDue() erases nothing without configuration, or when no entry is old enough', async () => {
   const service = await testService({ definition: calmDesk });
   await service.issue(ALICE, { scope: ['travel.search'] });
   const before = await service.store.scanEntries(0, 10);
@@ -139,7 +139,7 @@ test('startRetention() erases by itself, in one of two processes', async () => {
   await service.close();
 });
 
-test('startRetention() forgets keys that are out of date, though nothing is to be erased', async () => {
+test('startRetention() deletes expired idempotency keys, even when no entry is to be erased', async () => {
   const store = await openSqlite(':memory:', { clock: () => FAR });
   const token = await keep(store, rootToken());
   const call = admission(token, { idempotency: keyOf(token, 'key') });

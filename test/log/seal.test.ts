@@ -22,7 +22,7 @@ function sealParts({ store }: TestService, keys: string): SealOptions {
   return { serviceId: calmDesk.id, store, keyring, log: createLog('silent'), platform: system };
 }
 
-test('a replica that does not seal moves its own mark along, and then refuses what was put back', () => {
+test('a replica that does not seal advances its own mark, and then refuses a restored store', () => {
   return onMachine(async (own) => {
     const store = await openStore('memory:');
     const marks = await Promise.all(['one', 'two'].map((name) => own.mark(name)));
@@ -75,7 +75,7 @@ function dyingBeforeRow(store: Store, isDying: () => boolean): Store {
 }
 
 for (const store of STORES.filter(({ name }) => name === 'PostgreSQL')) {
-  test(`a crash between mark and row is repaired with the very checkpoint on ${store.name}`, () => {
+  test(`a crash between mark and row is repaired with the same checkpoint on ${store.name}`, () => {
     return onMachine(async (own) => {
       const { url, drop } = await store.open();
       let isDying = false;
@@ -101,7 +101,7 @@ for (const store of STORES.filter(({ name }) => name === 'PostgreSQL')) {
   });
 }
 
-test('a crash between mark and row is repaired in a file before anything is appended', () => {
+test('a crash between mark and row is repaired in a file before any append', () => {
   return onMachine(async (own) => {
     const store = `sqlite:${join(own.folder, 'writ.db')}`;
     let isDying = true;
@@ -122,7 +122,7 @@ test('a crash between mark and row is repaired in a file before anything is appe
   });
 });
 
-test('a clock that ran ahead once does not date the checkpoints after it', () => {
+test('a clock that ran ahead once does not affect the dates of later checkpoints', () => {
   return onMachine(async (own) => {
     await life(own, {}, async (service) => {
       const ahead = 400 * 24 * 3_600_000;
@@ -139,7 +139,7 @@ test('a clock that ran ahead once does not date the checkpoints after it', () =>
 });
 
 for (const store of STORES) {
-  test(`the sealer follows its cadence while the log grows, and rests otherwise, on ${store.name}`, async () => {
+  test(`the sealer follows its cadence while the log grows, and pauses otherwise, on ${store.name}`, async () => {
     const { url, drop } = await store.open();
     const trust = { level: 'anchored', anchoring: { cadence: 'PT0.1S' } } as const;
     const service = await testService({ store: url, definition: { ...calmDesk, trust } });
@@ -164,7 +164,7 @@ for (const store of STORES) {
   });
 }
 
-test('two services on one database make one history of checkpoints, without a gap', () => {
+test('two services on one database make one gapless history of checkpoints', () => {
   return onMachine(async (own) => {
     const { url, drop } = await emptyStore();
     const trust = { level: 'anchored', anchoring: { cadence: 'PT0.1S' } } as const;

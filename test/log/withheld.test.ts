@@ -16,7 +16,7 @@ import { emptyStore } from '../empty-store.ts';
 import { ALICE, eventually } from '../world.ts';
 import { grow, life, listed, onMachine, seal, sealed, unready } from './support.ts';
 
-test('a restored copy of the database is withheld: nothing is signed or appended, reads go on', () => {
+test('a restored copy of the database is withheld: no signature, no append, reads continue', () => {
   return onMachine(async (own) => {
     const [file, copy] = [join(own.folder, 'writ.db'), join(own.folder, 'copy.db')];
     const store = `sqlite:${file}`;
@@ -113,7 +113,7 @@ test('the newest copy is signed again once it is back', () => {
   });
 });
 
-test('a database whose last checkpoints are gone is not signed', () => {
+test('a database whose last checkpoints are missing is not signed', () => {
   return onMachine(async (own) => {
     const { url, drop } = await emptyStore();
     await life(own, { store: url }, async (service) => {
@@ -131,7 +131,7 @@ test('a database whose last checkpoints are gone is not signed', () => {
   });
 });
 
-test('a mark that is not ours is not kept', () => {
+test('a foreign mark is not accepted', () => {
   return onMachine(async (own) => {
     const store = `sqlite:${join(own.folder, 'writ.db')}`;
     await life(own, { store }, sealed);
@@ -165,7 +165,7 @@ function failing(mark: MarkStore, isFailing: () => boolean): MarkStore {
   };
 }
 
-test('a log without a mark is not begun while none can be written', () => {
+test('a log does not start while its mark cannot be written', () => {
   return onMachine(async (own) => {
     const mark = failing(await own.mark(), () => true);
 
@@ -177,7 +177,7 @@ test('a log without a mark is not begun while none can be written', () => {
   });
 });
 
-test('a mark that fails later keeps the log from being sealed, and nothing else', () => {
+test('a mark that fails later stops only sealing', () => {
   return onMachine(async (own) => {
     let isFailing = false;
     const mark = failing(await own.mark(), () => isFailing);
@@ -217,7 +217,7 @@ test('a log with entries and no mark is withheld, also when the mark goes missin
   });
 });
 
-test('a mark that is damaged is not taken for none', () => {
+test('a damaged mark is not treated as absent', () => {
   return onMachine(async (own) => {
     const store = `sqlite:${join(own.folder, 'writ.db')}`;
     await life(own, { store }, sealed);

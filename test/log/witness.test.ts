@@ -61,7 +61,7 @@ for (const store of STORES) {
   });
 }
 
-test('a witness that has seen an earlier tree is asked from there', () => {
+test('a witness gets a proof from the tree it saw last', () => {
   return withWitness('memory:', async (service, witness) => {
     await sealed(service);
     await eventually(() => witness.cosigned.length === 1);
@@ -88,7 +88,7 @@ const REFUSALS: [name: string, answer: FakeWitness['answer']][] = [
 ];
 
 for (const [name, answer] of REFUSALS) {
-  test(`a witness that ${name} stops nothing, and leaves nothing but a warning`, () => {
+  test(`a witness that ${name} only causes a warning`, () => {
     return withWitness('memory:', async (service, witness) => {
       witness.answer = answer;
 
@@ -104,7 +104,7 @@ for (const [name, answer] of REFUSALS) {
   });
 }
 
-test('a witness that has seen more than there is raises an alarm', () => {
+test('a witness that has seen a larger tree raises an alarm', () => {
   return withWitness('memory:', async (service, witness) => {
     witness.answer = { status: 409, body: '999\n' };
 
