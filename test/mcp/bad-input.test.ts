@@ -77,7 +77,7 @@ test('/mcp challenges a caller that presents nothing', async () => {
 });
 
 for (const method of ['GET', 'DELETE']) {
-  test(`/mcp takes no ${method}: it keeps no session`, async () => {
+  test(`/mcp refuses ${method}: it has no sessions`, async () => {
     const { status, headers } = await desk.service.ask(method, '/mcp', { bearer: token });
 
     assert.equal(status, 405);
@@ -85,7 +85,7 @@ for (const method of ['GET', 'DELETE']) {
   });
 }
 
-test('/mcp lets a page of this machine ask', async () => {
+test('/mcp accepts requests from a page on this machine', async () => {
   const { status } = await post({ headers: { origin: 'http://localhost:3000' } });
 
   assert.equal(status, 200);
@@ -104,7 +104,7 @@ const META: [what: string, meta: string, said: RegExp][] = [
   ['more ids than a call has', metaOf(300), /invalid_parameters/],
 ];
 for (const [what, meta, said] of META) {
-  test(`/mcp answers ${what} in _meta clearly, and goes on`, async () => {
+  test(`/mcp answers ${what} in _meta with an error, and continues`, async () => {
     const params = `{"name":"get_booking","arguments":{"booking_id":"x"},"_meta":${meta}}`;
     const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`;
     const { text = '' } = await post({ body });
@@ -128,7 +128,7 @@ function metaOf(count: number): string {
   );
 }
 
-test('/mcp finishes what a client that disappears has begun, and serves the next', async () => {
+test('/mcp finishes the call of a client that disconnects, and serves the next', async () => {
   const task = {
     scope: ['travel.read'],
     subject: 'agent:gone',

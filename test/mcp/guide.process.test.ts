@@ -24,7 +24,7 @@ beforeAll(async () => {
 }, SLOW);
 afterAll(() => desk.service.close());
 
-test('docs/mcp.md lists what it says', { timeout: SLOW }, async () => {
+test('docs/mcp.md: its command prints what the page shows', { timeout: SLOW }, async () => {
   const program = script.replaceAll('http://127.0.0.1:8420', desk.url);
 
   const { stdout } = await promisify(execFile)('bash', ['-euc', program]);

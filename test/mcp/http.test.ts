@@ -48,7 +48,7 @@ for (const { name: store, open } of STORES) {
         return client;
       }
 
-      test('tools/list shows what the token may do, and only that', async () => {
+      test('tools/list shows exactly the capabilities that the token may use', async () => {
         const client = await agent(['travel.search', 'travel.extras']);
 
         const { tools } = await client.listTools();
@@ -61,7 +61,7 @@ for (const { name: store, open } of STORES) {
         assert.equal(client.getNegotiatedProtocolVersion(), version.version);
       });
 
-      test('tools/call returns the result, structured and in words', async () => {
+      test('tools/call returns the result as structured content and as text', async () => {
         const client = await agent(['travel.search']);
         await client.listTools();
 
@@ -73,7 +73,7 @@ for (const { name: store, open } of STORES) {
         assert.match(answer.audit.leaf_hash, /^[0-9a-f]{64}$/);
       });
 
-      test('tools/call returns a refusal with its guidance, and leaves its entry', async () => {
+      test('tools/call returns a refusal with its guidance, and records it', async () => {
         const client = await agent(['travel.search'], {
           token: { purpose_parameters: { task_id: `refused-${version.version}` } },
         });
@@ -120,7 +120,7 @@ for (const { name: store, open } of STORES) {
         assert.equal(anew.answer.failure.type, 'approval_required');
       });
 
-      test('tools/call tells of progress to a client that asks for it', async () => {
+      test('tools/call sends progress to a client that asks for it', async () => {
         const client = await agent(['travel.read']);
         const told: { progress: number; message?: string | undefined }[] = [];
 
@@ -139,7 +139,7 @@ for (const { name: store, open } of STORES) {
         );
       });
 
-      test('tools/call answers in one piece when nobody asks for progress', async () => {
+      test('tools/call answers in one piece when the client does not ask for progress', async () => {
         const client = await agent(['travel.read']);
 
         const { answer } = await call(client, 'export_report', { months: 1 });
@@ -168,7 +168,7 @@ for (const { name: store, open } of STORES) {
         assert.equal(answer.failure.type, 'invalid_parameters');
       });
 
-      test('tools/call with the same svc_idempotency_key happens once', async () => {
+      test('tools/call with the same svc_idempotency_key runs once', async () => {
         const client = await agent(['travel.extras'], { token: { budget: BUDGET } });
         const args = { svc_idempotency_key: 'lounge-1' };
 
@@ -178,7 +178,7 @@ for (const { name: store, open } of STORES) {
         assert.deepEqual(second.answer, first.answer);
       });
 
-      test('tools/call of a tool that is none is a structured failure', async () => {
+      test('tools/call of an unknown tool is a structured failure', async () => {
         const client = await agent(['travel.search']);
 
         const { answer } = await call(client, 'no_such_tool');
@@ -186,13 +186,13 @@ for (const { name: store, open } of STORES) {
         assert.equal(answer.failure.type, 'unknown_capability');
       });
 
-      test('connect is refused with a token that is none of ours', async () => {
+      test('connect is refused with a foreign token', async () => {
         const attempt = connectAgent({ version, url: desk.url, token: 'nobody' });
 
         await assert.rejects(attempt, /401|invalid_token|Unauthorized/i);
       });
 
-      test('tools/call asks the user to have it approved, and continues, where the client can', async () => {
+      test('tools/call asks the user to get approval, and continues, when the client supports it', async () => {
         const asked: string[] = [];
         const person: Person = async (message) => {
           asked.push(message);
@@ -211,7 +211,7 @@ for (const { name: store, open } of STORES) {
         assert.equal(answer.failure?.type, canAsk ? undefined : 'approval_required');
       });
 
-      test('tools/call is the plain failure when the user declines to wait', async () => {
+      test('tools/call returns the plain failure when the user declines to wait', async () => {
         const client = await agent(['travel.charter'], {
           token: { budget: BUDGET },
           person: async () => 'decline',

@@ -63,7 +63,7 @@ async function conversed(lines: readonly string[], answers: number, env: object 
   return { code, said, messages: messages.map((line) => JSON.parse(line)) };
 }
 
-test('writ mcp lists what the token may do, until its input ends', async () => {
+test('writ mcp lists the capabilities that the token may use, until its input ends', async () => {
   const lines = [INITIALIZE, LIST].map((message) => `${JSON.stringify(message)}\n`);
 
   const { code, messages } = await conversed(lines, 2);
@@ -90,7 +90,7 @@ const UNREADABLE: [what: string, line: string, code: number][] = [
   ['a line above the limit', 'x'.repeat(3 * BODY_LIMITS.bytes), -32_600],
 ];
 for (const [what, line, code] of UNREADABLE) {
-  test(`writ mcp answers ${what} with an error, and goes on`, async () => {
+  test(`writ mcp answers ${what} with an error, and continues`, async () => {
     const good = `${JSON.stringify(INITIALIZE)}\n`;
 
     const { messages } = await conversed([`${line}\n`, '\n', good], 2);
@@ -101,7 +101,7 @@ for (const [what, line, code] of UNREADABLE) {
   });
 }
 
-test('writ mcp answers what was asked before its input ended, also without a last line end', async () => {
+test('writ mcp answers every request before the end of its input, even without a last line end', async () => {
   const asked = { scope: ['travel.extras'], subject: 'agent:planner' };
   const { token: own } = await desk.service.issue(ALICE, asked);
   const params = { name: 'buy_lounge_pass', arguments: {} };
@@ -117,7 +117,7 @@ test('writ mcp answers what was asked before its input ended, also without a las
     assert.equal(result.isError, id === 'first' ? undefined : false);
 });
 
-test('writ mcp refuses a second request under an id that is in work, and answers the first', async () => {
+test('writ mcp refuses a second request with the id of a running one, and answers the first', async () => {
   const params = { name: 'search_flights', arguments: {} };
   const call = { jsonrpc: '2.0', id: 7, method: 'tools/call', params };
   const lines = [INITIALIZE, call, call].map((message) => `${JSON.stringify(message)}\n`);
