@@ -12,7 +12,7 @@ function blocks(language: string): string[] {
   return [...guide.matchAll(fence)].map(([, text = '']) => text);
 }
 
-test('every configuration of the guide can be used as it stands', () => {
+test('every configuration in the guide is valid as printed', () => {
   const configs = blocks('yaml').map((text) => configOf(parse(text), '.'));
 
   assert.deepEqual(
@@ -37,7 +37,7 @@ test('the variables of the guide configure one issuer', async () => {
   assert.equal(oidc[0]?.audience, 'https://desk.example.com');
 });
 
-test('the guide explains every rule of an issuer, and no other', () => {
+test('the guide explains exactly the rules of an issuer', () => {
   const [table = ''] = /^\| rule \|[\s\S]*?\n\n/m.exec(guide) ?? [];
   const rules = [...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name);
 

@@ -52,7 +52,7 @@ async function withFalse(answers: FalseAnswers, use: (issuer: FalseProvider) => 
   await use(issuer).finally(() => issuer.close());
 }
 
-test('an honest answer of the false provider is accepted, so that each lie is what is refused', () =>
+test('an honest answer of the false provider is accepted, as a control for the refusals', () =>
   withFalse({}, async ({ issuer }) => {
     const identities = identitiesOf(issuer);
 
@@ -121,7 +121,7 @@ const lies: [what: string, answers: () => FalseAnswers, why: RegExp][] = [
   ['a server error', () => answering(DISCOVERY, '{}', 500), /^it answered 500$/],
 ];
 for (const [what, answers, why] of lies) {
-  test(`an issuer that answers with ${what} is not believed`, () =>
+  test(`an issuer that answers with ${what} is not trusted`, () =>
     withFalse(answers(), async ({ issuer }) => {
       const identities = identitiesOf(issuer);
 
@@ -154,7 +154,7 @@ for (const status of [301, 302, 303, 307, 308]) {
   }
 }
 
-test('an issuer that answers slowly is given up, and asked for no longer than five seconds', () =>
+test('a slow issuer is given up after five seconds', () =>
   withFalse(
     {
       // A byte now and then keeps the connection alive, so that only a bound on the whole ends it.
@@ -180,7 +180,7 @@ test('an issuer that answers slowly is given up, and asked for no longer than fi
     },
   ));
 
-test('an issuer whose name resolves to an inside address is refused when connecting', async () => {
+test('an issuer whose name resolves to an internal address is refused when connecting', async () => {
   const issuer = 'https://login.example';
   const resolved: string[] = [];
   const call: Call = (request) =>
@@ -200,7 +200,7 @@ test('an issuer whose name resolves to an inside address is refused when connect
   assert.deepEqual(resolved, ['login.example']);
 });
 
-test('an inside name that the operator allows is called', async () => {
+test('an internal name that the operator allows is called', async () => {
   const identities = identitiesOf(
     'https://login.example',
     (request) =>
@@ -216,7 +216,7 @@ test('an inside name that the operator allows is called', async () => {
   assert.match(identities.why()[0] as string, /ECONNREFUSED 127\.0\.0\.1:443|socket|TLS|SSL/i);
 });
 
-test('a malformed key set does not take the place of one that works', async () => {
+test('a malformed key set does not replace a working one', async () => {
   let broken = false;
   await withFalse(
     {

@@ -44,14 +44,14 @@ test('the same service account of two issuers is two principals', async () => {
   );
 });
 
-test('a subject that spells the name of another issuer stays with its own', async () => {
+test('a subject that contains the name of another issuer stays under its own', async () => {
   const bearer = await partner.forge({ sub: 'corp/same' });
 
   assert.equal(await principalAt(service, bearer), 'oidc:partner/corp/same');
 });
 
 for (const sub of ['human:ann@corp.example', 'agent:planner', 'zoe\u0308']) {
-  test(`the subject ${JSON.stringify(sub)} is refused, also below the name of its issuer`, async () => {
+  test(`the subject ${JSON.stringify(sub)} is refused, also under the name of its issuer`, async () => {
     const bearer = await partner.forge({ sub });
 
     assert.equal(await principalAt(service, bearer), 'authentication_required');
@@ -181,12 +181,12 @@ for (const [what, settings, fault] of faults) {
 }
 
 for (const issuer of ['http://127.0.0.1:9000', 'http://localhost:9000/realms/x', 'http://[::1]']) {
-  test(`configOf() takes ${issuer}, which never leaves this machine`, () => {
+  test(`configOf() accepts ${issuer}, which never leaves this machine`, () => {
     assert.equal(configOf({ oidc: [{ ...A, issuer }] }, '.').oidc[0]?.issuer, issuer);
   });
 }
 
-test('configOf() keeps several issuers that can be told apart', () => {
+test('configOf() accepts several issuers that differ', () => {
   const { oidc } = configOf({ oidc: [A, B] }, '.');
 
   assert.deepEqual(

@@ -28,7 +28,7 @@ const lasting = () => provider.forge({ exp: Math.floor(Date.now() / SECOND) + 7 
 
 const unknownKid = (kid: string) => provider.forge({}, {}, { ...privateJwk(), kid } as JWK);
 
-test('nobody is asked before the first token, and once for many at the same time', async () => {
+test('no issuer is called before the first token, and once for many concurrent tokens', async () => {
   assert.equal(fetches(), 0);
 
   const bearer = await lasting();
@@ -40,7 +40,7 @@ test('nobody is asked before the first token, and once for many at the same time
   assert.equal(fetches(), 1);
 });
 
-test('a token that names no configured issuer asks nobody', async () => {
+test('a token without a configured issuer causes no request', async () => {
   await principalAt(service, await provider.forge({ iss: 'https://issuer.example' }));
   await principalAt(service, await provider.forge({ iss: `${provider.issuer}/` }));
   await principalAt(service, await provider.forge({ iss: [provider.issuer] }));
@@ -49,7 +49,7 @@ test('a token that names no configured issuer asks nobody', async () => {
   assert.equal(provider.requests.size, 0);
 });
 
-test('a flood of unknown keys makes one fetch per interval', async () => {
+test('a flood of unknown keys causes one fetch per interval', async () => {
   await principalAt(service, await lasting());
   const flood = async (name: string) => {
     const bearers = await Promise.all(
@@ -85,7 +85,7 @@ test('a new key of the provider is accepted within the interval, and an old one 
   assert.equal(await principalAt(service, old), 'authentication_required');
 });
 
-test('a withdrawn key is forgotten in ten minutes, although no token with a new one comes', async () => {
+test('a withdrawn key is forgotten within ten minutes, even without a token under a new one', async () => {
   const old = await lasting();
   await principalAt(service, old);
   await provider.rotate();
@@ -96,7 +96,7 @@ test('a withdrawn key is forgotten in ten minutes, although no token with a new 
   assert.equal(await principalAt(service, old), 'authentication_required');
 });
 
-test('people who sign in after a rotation get tokens', async () => {
+test('users who sign in after a key rotation get tokens', async () => {
   await principalAt(service, await provider.signIn('ann-1'));
   await provider.rotate();
   service.advance(30 * SECOND);
@@ -104,7 +104,7 @@ test('people who sign in after a rotation get tokens', async () => {
   assert.equal(await principalAt(service, await provider.signIn('ann-1')), 'human:ann@example.com');
 });
 
-test('a provider that restarts is not missed', async () => {
+test('a restart of the provider is not noticed', async () => {
   const bearer = await lasting();
   assert.equal(await principalAt(service, bearer), 'oidc:ann-1');
 
@@ -119,7 +119,7 @@ test('a provider that restarts is not missed', async () => {
   assert.equal(fetches(), 2);
 });
 
-test('the last keys serve a day while the provider is down, then the refusal says so', async () => {
+test('the last keys are used for a day while the provider is down, then the refusal names the reason', async () => {
   const bearer = await lasting();
   await principalAt(service, bearer);
   await provider.stop();
@@ -145,7 +145,7 @@ test('the last keys serve a day while the provider is down, then the refusal say
   assert.equal(await principalAt(service, bearer), 'oidc:ann-1');
 });
 
-test('a provider that was never reached refuses only its own tokens', async () => {
+test('an unreachable provider affects only its own tokens', async () => {
   const bearer = await lasting();
   await provider.stop();
 
@@ -158,7 +158,7 @@ test('a provider that was never reached refuses only its own tokens', async () =
   assert.equal(await principalAt(service, bearer), 'oidc:ann-1');
 });
 
-test('tokens that were issued outlive the provider', async () => {
+test('issued tokens work without the provider', async () => {
   const { answer } = await exchanged(service, await lasting());
   await provider.stop();
   service.advance(HOUR);
@@ -180,7 +180,7 @@ test('API keys do not wait for a provider that is down', async () => {
   assert.equal(service.log.slice(before).filter((line) => /issuer/.test(line)).length, 0);
 });
 
-test('an unreachable provider is told of once per interval, with the reason and no token', async () => {
+test('an unreachable provider is logged once per interval, with the reason and no token', async () => {
   const bearer = await lasting();
   await provider.stop();
 

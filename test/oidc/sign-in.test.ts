@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => provider.stop());
 
 for (const store of STORES) {
-  test(`people and programs that sign in get tokens that work (${store.name})`, async () => {
+  test(`users and programs that sign in get working tokens (${store.name})`, async () => {
     const { url, drop } = await store.open();
     const service = await desk([issuerOf(provider.issuer)], { store: url });
 
@@ -70,7 +70,7 @@ const signIns = [
 ];
 for (const { account, rest, get } of signIns) {
   const [rules, principal] = rest;
-  test(`${account} is ${principal} by ${JSON.stringify(rules)}`, async () => {
+  test(`${account} maps to ${principal} under ${JSON.stringify(rules)}`, async () => {
     const service = await desk([issuerOf(provider.issuer, rules)]);
 
     assert.equal(await principalAt(service, await get()), principal);
@@ -110,7 +110,7 @@ test('a credential of a provider that is not configured is refused', () =>
     { oidc: [] },
   ));
 
-test('the first rule that matches entitles, and only it', () =>
+test('only the first matching rule applies', () =>
   withDesk(async (service) => {
     const ann = await provider.signIn('ann-1');
     const max = await provider.signIn('max-4');
@@ -122,7 +122,7 @@ test('the first rule that matches entitles, and only it', () =>
     assert.equal((await exchanged(service, max)).answer.status, 200);
   }));
 
-test('a rule without scopes takes away what a later rule would give', () =>
+test('a rule without scopes hides a later rule that grants scopes', () =>
   withDesk(
     async (service) => {
       const { answer } = await exchanged(service, await provider.signIn('ann-1'));
@@ -137,7 +137,7 @@ test('a rule without scopes takes away what a later rule would give', () =>
     },
   ));
 
-test('nobody is entitled to anything by default', () =>
+test('no identity is entitled to anything by default', () =>
   withDesk(
     async (service) => {
       for (const credential of [
@@ -152,7 +152,7 @@ test('nobody is entitled to anything by default', () =>
     { entitlements: [] },
   ));
 
-test('an identity may name itself as subject and nobody else', () =>
+test('an identity may name only itself as subject', () =>
   withDesk(async (service) => {
     const ann = await provider.signIn('ann-1');
 
@@ -164,7 +164,7 @@ test('an identity may name itself as subject and nobody else', () =>
     }
   }));
 
-test('an entitlement of the API key of the same person does not pass to the external identity', async () => {
+test("an entitlement of a person's API key does not apply to the external identity", async () => {
   const other = await testProvider({ alice: { email: 'alice@example.com', email_verified: true } });
   const service = await desk([issuerOf(other.issuer)]);
   const request = { scope: ['travel.book'] };
@@ -224,7 +224,7 @@ test('two sessions that differ are refused, and nothing is issued', () =>
     assert.equal(answer.body.failure.type, 'purpose_mismatch');
   }));
 
-test('a session of the identity token itself means nothing', () =>
+test('a session in the identity token itself is ignored', () =>
   withDesk(async (service) => {
     const bearer = await provider.forge({ session_id: 's-1', sid: 's-1' });
 
