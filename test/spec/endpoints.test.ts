@@ -69,7 +69,7 @@ for (const [method, path, auth] of [...SPECIFIED, ...DECIDED]) {
   });
 }
 
-test('Spec, Endpoints: there is no endpoint that no table names', () => {
+test('Spec, Endpoints: every endpoint is in a table', () => {
   const named = [...SPECIFIED, ...DECIDED, ...EXTRA].map(([method, path]) => `${method} ${path}`);
   const found = rows.map(([, row]) => `${row.method} ${placeless(row.path)}`);
 
@@ -116,7 +116,7 @@ test('Decisions 5: a requester waits with the Prefer header', () => {
   assert.deepEqual(operations['approval_requests.get'].headers, { prefer: 'prefer' });
 });
 
-test('Operations: no two rows have one method and path, or one advertised name', () => {
+test('Operations: no two rows share method and path, or an advertised name', () => {
   const places = rows.map(([, row]) => `${row.method} ${placeless(row.path)}`);
   const names = rows.map(([, row]) => row.endpoint);
 
@@ -125,7 +125,7 @@ test('Operations: no two rows have one method and path, or one advertised name',
 });
 
 for (const [name, row] of rows) {
-  test(`Operations: every field of ${name} has exactly one source, and every source a field`, () => {
+  test(`Operations: every field of ${name} has exactly one source, and every source has a field`, () => {
     const inPath = fieldsIn(row.path);
     const inHeaders = Object.keys(row.headers ?? {});
     const placed = [...inPath, ...inHeaders];
@@ -155,7 +155,7 @@ for (const [name, row] of rows) {
     assert.ok(response.type === 'object' || response.anyOf || response.oneOf);
   });
 
-  test(`Operations: ${name} is named, and says what it does, without a period`, () => {
+  test(`Operations: ${name} has a name and a summary without a period`, () => {
     assert.match(name, /^[a-z_]+(?:\.[a-z_]+)?$/);
     assert.match(row.endpoint, /^[a-z_]+$/);
     assert.match(row.summary, /^[A-Z].*[^.\s]$/);
@@ -171,7 +171,7 @@ test('Operations: a GET has no body', () => {
   );
 });
 
-test('Operations: no field of a query has parts, also where a POST has a query', () => {
+test('Operations: no query field is nested, also in the query of a POST', () => {
   const queries = rows.filter(([, row]) => row.rest === 'query');
 
   assert.deepEqual(

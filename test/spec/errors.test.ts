@@ -86,7 +86,7 @@ const APPROVAL = {
 };
 
 for (const [type, status, retry, action, recovery_class] of ROWS) {
-  test(`Decisions 3, failures: ${type} is ${status}, and guides as its row says`, () => {
+  test(`Decisions 3, failures: ${type} is ${status}, with the guidance of its row`, () => {
     const made = failure(type, 'why', type === 'approval_required' ? APPROVAL : {});
 
     assert.deepEqual(made, {
@@ -109,7 +109,7 @@ const CONTROLS = [
   ['stronger_delegation_required', 'request_capability_binding'],
 ] as const;
 for (const [control, action] of CONTROLS) {
-  test(`Decisions 3, failures: control_requirement_unsatisfied by ${control} asks ${action}`, () => {
+  test(`Decisions 3, failures: control_requirement_unsatisfied by ${control} has action ${action}`, () => {
     const made = failure('control_requirement_unsatisfied', 'why', { control });
 
     assert.equal(made.retry, false);
@@ -123,7 +123,7 @@ test('Decisions 3, failures: every control requirement has its action', () => {
   assert.deepEqual(CONTROL_ACTION, Object.fromEntries(CONTROLS));
 });
 
-test('Decisions 3, failures: the tables hold every type, and no other', () => {
+test('Decisions 3, failures: the tables have exactly the failure types', () => {
   const types = [...ROWS.map(([type]) => type), 'control_requirement_unsatisfied'].sort();
 
   assert.deepEqual([...FailureTypes.options].sort(), types);
@@ -142,7 +142,7 @@ const SPECIFIED: readonly [type: FailureType, retry: boolean, action: string, re
     ['binding_stale', true, 'refresh_binding', REFRESH],
   ];
 for (const [type, retry, action, recovery_class] of SPECIFIED) {
-  test(`Spec, Errors: ${type} guides as the specification says`, () => {
+  test(`Spec, Errors: ${type} has the guidance of the specification`, () => {
     const made = failure(type, '');
 
     assert.equal(made.retry, retry);
@@ -206,7 +206,7 @@ test('Spec, Failure object: every recovery class is reached by an action', () =>
   );
 });
 
-test('Spec, Failure object: terminal always means that nobody retries', () => {
+test('Spec, Failure object: terminal failures are never retried', () => {
   for (const type of FailureTypes.options) {
     const { retry, resolution } = failure(type, '');
 
@@ -214,7 +214,7 @@ test('Spec, Failure object: terminal always means that nobody retries', () => {
   }
 });
 
-test('Spec, Failure object: a terminal failure that says retry is no failure', () => {
+test('Spec, Failure object: a terminal failure with retry does not parse', () => {
   const made = failure('non_delegable_action', '');
 
   assert.equal(Failure.safeParse(made).success, true);
@@ -229,7 +229,7 @@ for (const field of Object.keys(APPROVAL)) {
   });
 }
 
-test('Spec, Errors: an invocation is answered with 4xx, but for our own defects and the store', () => {
+test('Spec, Errors: an invocation is answered with 4xx, except for defects and the store', () => {
   const above = FailureTypes.options.filter((type) => STATUS[type] >= 500);
 
   assert.deepEqual(above, ['internal_error', 'service_unavailable', 'outcome_unknown']);
@@ -239,14 +239,14 @@ test('Spec, Errors: an invocation is answered with 4xx, but for our own defects 
   );
 });
 
-test('Spec, Errors: every failure of a credential is 401, and no other', () => {
+test('Spec, Errors: exactly the failures of a credential are 401', () => {
   assert.deepEqual(
     FailureTypes.options.filter((type) => STATUS[type] === 401),
     ['authentication_required', 'invalid_token', 'token_expired'],
   );
 });
 
-test('Spec, Failure object: resolution carries what is known, and nothing empty', () => {
+test('Spec, Failure object: resolution has the known fields, and no empty ones', () => {
   const facts = {
     requires: ['travel.book'],
     grantable_by: 'human:samir',

@@ -50,14 +50,14 @@ for (const [name, schema, base] of IDS) {
     ['letters', 'a'],
     ['astral characters', ASTRAL],
   ] as const) {
-    test(`Spec, Limits: ${name} takes 256 ${kind} and no more, beside ${keys(base)}`, () => {
+    test(`Spec, Limits: ${name} accepts at most 256 ${kind}, beside ${keys(base)}`, () => {
       assert.equal(accepts(schema, { ...base, [name]: letter.repeat(256) }), true);
       assert.equal(accepts(schema, { ...base, [name]: letter.repeat(257) }), false);
     });
   }
 }
 
-test('Spec, Limits: a task in the purpose is as long as a task of an invocation', () => {
+test('Spec, Limits: a task in the purpose has the same limit as a task of an invocation', () => {
   const task = (length: number) => ({
     ...issue,
     purpose_parameters: { task_id: 'a'.repeat(length) },
@@ -146,7 +146,7 @@ for (const [name, schema, accepted, refused] of FORMS) {
 }
 
 /** Decisions 1.5: at most 64 in a token. */
-test('Decisions 1.5: a token takes 64 scopes and no more', () => {
+test('Decisions 1.5: a token accepts at most 64 scopes', () => {
   const scope = (count: number) => ({ scope: Array.from({ length: count }, (_, i) => `s.${i}`) });
 
   assert.equal(accepts(IssueRequest, scope(64)), true);
@@ -217,7 +217,7 @@ const PAGES = [
 for (const [name, schema, fallback, most] of PAGES) {
   const limitOf = (limit: unknown) => schema.parse({ limit }).limit;
 
-  test(`${name}: limit is ${fallback} when nothing, or null, is asked`, () => {
+  test(`${name}: limit is ${fallback} when absent or null`, () => {
     assert.equal(schema.parse({}).limit, fallback);
     assert.equal(limitOf(null), fallback);
   });
@@ -229,14 +229,14 @@ for (const [name, schema, fallback, most] of PAGES) {
     assert.equal(limitOf(10_000_000_000), most);
   });
 
-  test(`${name}: a limit in a query is text, and means the same`, () => {
+  test(`${name}: a limit in a query is text with the same meaning`, () => {
     assert.equal(limitOf('1'), 1);
     assert.equal(limitOf(`${most}`), most);
     assert.equal(limitOf(`${most + 1}`), most);
     assert.equal(limitOf('10000000000'), most);
   });
 
-  test(`${name}: a limit that is zero, negative, broken or no number is refused`, () => {
+  test(`${name}: a limit that is zero, negative, fractional or no number is refused`, () => {
     for (const limit of [
       0,
       -1,
@@ -274,7 +274,7 @@ test('Spec, POST /svc/approval_grants: lifetime and uses are positive', () => {
   }
 });
 
-test('Decisions 8: since is compared in one form, whatever its precision', () => {
+test('Decisions 8: since is compared in one form, for any precision', () => {
   assert.equal(
     AuditQuery.parse({ since: '2026-03-04T05:06:07Z' }).since,
     '2026-03-04T05:06:07.000Z',

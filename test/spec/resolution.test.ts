@@ -139,7 +139,7 @@ for (const [mode, hook, behavior, withoutPolicy, withPolicy] of CELLS) {
     });
     continue;
   }
-  test(`invoke() does as ${hook}: ${behavior} says in mode ${mode}`, async () => {
+  test(`invoke() follows ${hook}: ${behavior} in mode ${mode}`, async () => {
     const capability = cellName(mode, hook, behavior);
     const sent = reaching(mode, hook);
     const isDerived = mode === 'actor_policy' && hook === 'on_unresolved';
@@ -191,7 +191,7 @@ for (const mode of ResolutionMode.options) {
   });
 }
 
-test('a service starts with a catalog that is only named, and without hooks that need a resolver', () => {
+test('a service starts with a catalog_ref without resolver, if no hook needs one', () => {
   const input = { name: 'x', type: 'string', catalog_ref: 'towns' };
 
   assert.deepEqual(faultsOf({ ...input, resolution: { mode: 'clarify' } }), []);

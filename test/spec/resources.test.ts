@@ -163,7 +163,7 @@ test('Decisions 4, Streaming: the events are started, progress, completed and fa
   assert.deepEqual(names, ['started', 'progress', 'completed', 'failed']);
 });
 
-test('Decisions 8: every kind of act that leaves an entry has its type', () => {
+test('Decisions 8: every recorded kind of act has an entry type', () => {
   for (const type of ['invocation', 'replay', 'issuance', 'revocation', 'operator']) {
     assert.equal(EntryType.safeParse(type).success, true, type);
   }
@@ -279,7 +279,7 @@ test('Spec, Versioning: the protocol is 0.24, its target string svc/0.24', () =>
   assert.equal(PROTOCOL, 'svc/0.24');
 });
 
-test('Spec, Input: an input is required unless it says otherwise', () => {
+test('Spec, Input: an input is required by default', () => {
   assert.equal(Input.parse({ name: 'a', type: 'string' }).required, true);
 });
 
@@ -318,7 +318,7 @@ test('Decisions 4: a control requirement is enforced by rejecting', () => {
   assert.deepEqual(parsed, { type: 'cost_ceiling', enforcement: 'reject' });
 });
 
-test('Spec, POST /svc/invoke: an invocation is not streamed unless it says so', () => {
+test('Spec, POST /svc/invoke: an invocation is not streamed by default', () => {
   assert.equal(InvokeRequest.parse({ capability: 'a', parameters: {} }).stream, false);
 });
 
@@ -327,11 +327,11 @@ test('Decisions 1.4: scope is never inferred', () => {
   assert.equal(IssueRequest.safeParse({ scope: null }).success, false);
 });
 
-test('Decisions 1.4: what a request leaves out is not filled in, so that it can be inherited', () => {
+test('Decisions 1.4: an omitted field is not filled in, so that it can be inherited', () => {
   assert.deepEqual(IssueRequest.parse({ scope: ['a'] }), { scope: ['a'] });
 });
 
-test('Decisions 1.4: a purpose key that is null is left out', () => {
+test('Decisions 1.4: a purpose key that is null is dropped', () => {
   assert.deepEqual(Purpose.parse({ task_id: null, ticket: 7 }), { ticket: 7 });
 });
 

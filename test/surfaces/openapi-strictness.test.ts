@@ -102,7 +102,7 @@ for (const name of NAMES) {
   const operation = DOCUMENT.paths[path]?.[method.toLowerCase()] as ApiOperation;
   const body = operation.requestBody?.content['application/json'];
 
-  test(`${name}: the document takes the bodies that the service reads, and no other`, async () => {
+  test(`${name}: the document accepts exactly the bodies that the service reads`, async () => {
     if (!body) return;
     const judge = judgeOf(body.schema);
     const placed = exampleOf(operation);
@@ -121,7 +121,7 @@ for (const name of NAMES) {
     assert.deepEqual(differing, []);
   });
 
-  test(`${name}: the document takes the parameters that the service reads, and no other`, async () => {
+  test(`${name}: the document accepts exactly the parameters that the service reads`, async () => {
     const example = exampleOf(operation);
     const sent = body && { body: JSON.stringify(body.example) };
     const differing: string[] = [];
@@ -145,7 +145,7 @@ for (const name of NAMES) {
     assert.deepEqual(differing, []);
   });
 
-  test(`${name}: the document takes the answers that the service writes, and no other`, () => {
+  test(`${name}: the document accepts exactly the answers that the service writes`, () => {
     const { schema } = operation.responses['200']?.content?.['application/json'] ?? {};
     assert.ok(schema);
     const judge = judgeOf(schema);
@@ -256,7 +256,7 @@ for (const [name, status, bodies] of BODIES) {
   });
 }
 
-test('audit.query: a zone may lead out of the years that have four digits', async () => {
+test('audit.query: a zone may lead outside the four-digit years', async () => {
   const { method, path } = operations['audit.query'];
   const operation = DOCUMENT.paths[path]?.[method.toLowerCase()];
   const judge = judgeOf(operation?.parameters?.find(({ name }) => name === 'since')?.schema ?? {});
@@ -272,7 +272,7 @@ test('audit.query: a zone may lead out of the years that have four digits', asyn
   assert.equal(await counted('9999-12-31T23:59-23:59'), 0);
 });
 
-test('the document of a running service has the longest lifetime of that service', async () => {
+test('the document of a running service has the maximum token lifetime of that service', async () => {
   const other = await testService({ settings: { max_ttl_hours: 5 } });
   try {
     const { body: document } = await other.ask('GET', '/openapi.json');
@@ -307,7 +307,7 @@ for (const [name, schema] of [
   ['test', InvokeFailure],
   ['tokens.issue', FailureAnswer],
 ] as const) {
-  test(`${name}: the document takes the failures that the service writes, and no other`, () => {
+  test(`${name}: the document accepts exactly the failures that the service writes`, () => {
     const { method, path } = operations[name];
     const operation = DOCUMENT.paths[path]?.[method.toLowerCase()];
     for (const status of ['4XX', '5XX']) {

@@ -66,7 +66,7 @@ test('openApiDocument() gives every field of every request one place', () => {
   assert.equal(paths['/svc/audit']?.post?.requestBody, undefined);
 });
 
-test('openApiDocument() describes only what is offered, and only what that needs', () => {
+test('openApiDocument() describes only offered operations, and only the schemas they need', () => {
   const { paths, components } = openApiDocument(['jwks']);
 
   assert.deepEqual(Object.keys(paths), ['/.well-known/jwks.json']);
@@ -131,7 +131,7 @@ function absolute(schema: Schema): Schema {
   return JSON.parse(JSON.stringify(schema).replaceAll('"#/components', '"api#/components'));
 }
 
-test('validators() finds a field that the document does not name, and one that is gone', () => {
+test('validators() finds an undocumented field and a missing one', () => {
   const { 200: answer } = EXAMPLES.jwks.answers;
   const faultsOf = validators();
 
@@ -171,7 +171,7 @@ describe('every answer of the scenarios', () => {
 
   surfaceScenarios('as the API description has it', () => surface, { describe, test });
 
-  test('an operator finds calls of unknown outcome and says what became of each', async () => {
+  test('an operator lists calls of unknown outcome and reconciles each', async () => {
     const rig = await startRig();
     let end = () => {};
     const ended = new Promise<void>((resolve) => {
@@ -205,7 +205,7 @@ describe('every answer of the scenarios', () => {
     }
   });
 
-  test('a call beyond the limit is told when to come back', async () => {
+  test('a call beyond the limit gets a retry time', async () => {
     const rig = await startRig({ settings: { rate_limit: '1/PT1H' } });
     try {
       const { ask } = held(overHttp(await rig.app.listen({ host: '127.0.0.1', port: 0 })), seen);
@@ -242,7 +242,7 @@ describe('every answer of the scenarios', () => {
   });
 });
 
-test('GET /openapi.json is the description of exactly what is offered', async () => {
+test('GET /openapi.json describes exactly the offered operations', async () => {
   const service = await testService();
   try {
     const { status, body, headers } = await service.ask('GET', '/openapi.json');
@@ -262,7 +262,7 @@ test('GET /openapi.json is the description of exactly what is offered', async ()
   }
 });
 
-test('GET /docs is a page that says everything and fetches nothing', async () => {
+test('GET /docs is a complete page that fetches nothing', async () => {
   const service = await testService();
   try {
     const { status, text = '', headers } = await service.ask('GET', '/docs');

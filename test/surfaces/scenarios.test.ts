@@ -47,7 +47,7 @@ for (const store of STORES) {
         );
       surfaceScenarios(name, () => opened.surface, { describe, test: counting });
 
-      test(`after all that was asked ${name}, rows and log agree`, async () => {
+      test(`after all requests ${name}, rows and log agree`, async () => {
         const { findings, ledger } = await checkStore(service.store);
 
         assert.deepEqual(findings, []);
@@ -58,7 +58,7 @@ for (const store of STORES) {
   }
 }
 
-test('every story was told on every surface', () => {
+test('every scenario ran on every transport', () => {
   const named: string[] = [];
   const naming: Runner = {
     describe: (_, body) => body(),
@@ -70,7 +70,7 @@ test('every story was told on every surface', () => {
   for (const [where, stories] of told) assert.deepEqual([...stories.keys()], named, where);
 });
 
-test('every story has calls over the tools of MCP, but those that say they have none', () => {
+test('every scenario has calls over MCP tools, except those that declare none', () => {
   for (const [where, stories] of told) {
     if (!where.startsWith('over MCP')) continue;
     const without = [...stories].filter(([, calls]) => calls === 0).map(([sentence]) => sentence);

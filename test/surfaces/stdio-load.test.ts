@@ -81,7 +81,7 @@ async function manyTurns(): Promise<void> {
   for (let turns = 0; turns < 200; turns += 1) await turn();
 }
 
-test('serveConversation() takes 256 calls at once, leaves the others in the pipe, and answers every one', async () => {
+test('converse() runs 256 calls at once, leaves the others in the pipe, and answers all', async () => {
   const sent = Array.from({ length: 3 * IN_WORK_MAX }, (_, id) => id);
   // In one piece, so that the line that waits is one that was read already.
   pipe.input.write(sent.map((id) => `${JSON.stringify(call(id))}\n`).join(''));
@@ -104,7 +104,7 @@ test('serveConversation() takes 256 calls at once, leaves the others in the pipe
   assert.equal(await rig.entryCount(), before + sent.length);
 });
 
-test('serveConversation() loses no answer to a client that stops reading and reads again', async () => {
+test('converse() loses no answer when a client pauses reading', async () => {
   const sent = Array.from({ length: 2_000 }, (_, id) => id);
   for (const half of [sent.slice(0, 1_000), sent.slice(1_000)]) {
     pipe.output.pause();
@@ -124,7 +124,7 @@ test('serveConversation() loses no answer to a client that stops reading and rea
   assert.deepEqual(await pipe.hangUp(), []);
 });
 
-test('serveConversation() waits for every call in work when its input ends, and answers it', async () => {
+test('converse() waits for every running call when its input ends, and answers it', async () => {
   for (const id of [1, 2, 3]) pipe.say(call(id));
   await eventually(() => gate.waiting() === 3);
   let isEnded = false;
@@ -143,7 +143,7 @@ test('serveConversation() waits for every call in work when its input ends, and 
   assert.ok(told.every(({ result }) => result.success));
 });
 
-test('serveConversation() waits no longer than the grace once it is stopped, and the call is recorded', async () => {
+test('converse() waits at most the grace period once it is stopped, and records the call', async () => {
   pipe.say(call(1));
   await eventually(() => gate.waiting() === 1);
   pipe.input.end();
@@ -180,7 +180,7 @@ test('serveConversation() ends when it is stopped while it has no room for anoth
   assert.equal(gate.waiting(), IN_WORK_MAX);
 });
 
-test('serveStdio() has one grace for answers and calls, and ends before a call that takes longer', async () => {
+test('serveStdio() has one grace period for answers and calls, and ends before a longer call', async () => {
   const { definition, script } = rig.world;
   const folder = mkdtempSync(join(tmpdir(), 'writ-grace-'));
   const [input, output] = [new PassThrough(), new PassThrough()];

@@ -38,7 +38,7 @@ async function assertGoesOn(): Promise<void> {
   assert.ok(result.keys.length > 0);
 }
 
-test('serveConversation() answers a refusal as a result, and says why no operation was asked as an error', async () => {
+test('converse() answers a refusal as a result, and an unknown method as an error', async () => {
   pipe.say(asking(1, 'svc.permissions', { auth: { bearer: 'no-such-key' } }));
   const refused = await pipe.next();
   pipe.say(asking(2, 'svc.nothing'));
@@ -64,7 +64,7 @@ const unknownMethods = [
   'svc.invoke.progress',
 ];
 for (const method of unknownMethods) {
-  test(`serveConversation() knows no method ${JSON.stringify(method)}`, async () => {
+  test(`converse() refuses the method ${JSON.stringify(method)}`, async () => {
     pipe.say(asking(1, method));
 
     assert.equal((await pipe.next()).error.code, -32_601);
@@ -82,7 +82,7 @@ const wrongCredentials: object[] = [
   [ALICE],
 ];
 for (const wrong of wrongCredentials) {
-  test(`serveConversation() takes no credential from ${JSON.stringify(wrong).slice(0, 40)}`, async () => {
+  test(`converse() accepts no credential from ${JSON.stringify(wrong).slice(0, 40)}`, async () => {
     pipe.say(asking(1, 'svc.tokens.issue', { auth: wrong, scope: ['travel.search'] }));
 
     assert.equal((await pipe.next()).result.failure.type, 'authentication_required');
@@ -99,7 +99,7 @@ test('serveConversation() does nothing for a notification', async () => {
   assert.deepEqual((await pipe.answerTo(1)).result.entries, []);
 });
 
-test('serveConversation() refuses broken lines one by one and goes on', async () => {
+test('converse() refuses each broken line and continues', async () => {
   const lines = [
     '{',
     '"x"',
@@ -118,7 +118,7 @@ test('serveConversation() refuses broken lines one by one and goes on', async ()
   await assertGoesOn();
 });
 
-test('serveConversation() takes a line of 256 KiB, refuses a longer one, and goes on', async () => {
+test('converse() accepts a line of 256 KiB, refuses a longer one, and continues', async () => {
   const request = (room: number) =>
     JSON.stringify(asking(1, 'svc.jwks', { room: 'x'.repeat(room) }));
   const most = 256 * 1024 - request(0).length;
@@ -130,7 +130,7 @@ test('serveConversation() takes a line of 256 KiB, refuses a longer one, and goe
   await assertGoesOn();
 });
 
-test('serveConversation() refuses a line of 100 MB when it ends, and goes on', async () => {
+test('converse() refuses a line of 100 MB when it ends, and continues', async () => {
   const piece = Buffer.alloc(1024 * 1024, 0x20);
   pipe.input.write('{"jsonrpc":"2.0","id":1,"method":"svc.jwks","params":{"room":"');
   for (let sent = 0; sent < 100; sent += 1) {
@@ -167,7 +167,7 @@ const unasked: { name: string; line: object | string; id: unknown; isInvocation:
   },
 ];
 for (const { name, line, id, isInvocation } of unasked) {
-  test(`serveConversation() names what may have been an invocation in its error: ${name}`, async () => {
+  test(`converse() names an invocation id in its error only for a possible invocation: ${name}`, async () => {
     pipe.say(line as object);
 
     const answer = await pipe.next();
@@ -176,7 +176,7 @@ for (const { name, line, id, isInvocation } of unasked) {
   });
 }
 
-test('serveConversation() answers no error under an id that is in work', async () => {
+test('converse() answers no error under the id of a running request', async () => {
   const bearer = await token(['travel.read']);
   const params = { auth: { bearer }, capability: 'export_report', parameters: { months: 2 } };
   pipe.say(asking(7, 'svc.invoke', params));
@@ -186,7 +186,7 @@ test('serveConversation() answers no error under an id that is in work', async (
   assert.equal((await pipe.next()).result.success, true);
 });
 
-test('serveConversation() runs requests side by side and answers each as it ends', async () => {
+test('converse() runs requests concurrently and answers each when it ends', async () => {
   const bearer = await token(['travel.read', 'travel.search']);
   const invoke = (capability: string, parameters: object) => ({
     auth: { bearer },
@@ -200,7 +200,7 @@ test('serveConversation() runs requests side by side and answers each as it ends
   assert.equal((await pipe.next()).id, 'slow');
 });
 
-test('serveConversation() refuses a second request under an id that is in work', async () => {
+test('converse() refuses a second request with the id of a running one', async () => {
   const bearer = await token(['travel.read']);
   const params = { auth: { bearer }, capability: 'export_report', parameters: { months: 2 } };
   pipe.say(asking(7, 'svc.invoke', params));
@@ -215,7 +215,7 @@ test('serveConversation() refuses a second request under an id that is in work',
   assert.ok((await pipe.next()).result.keys);
 });
 
-test('serveConversation() tells of a stream in notifications, then gives its result', async () => {
+test('converse() sends stream events as notifications, then the result', async () => {
   const bearer = await token(['travel.read']);
   const params = {
     auth: { bearer },
@@ -249,7 +249,7 @@ test('serveConversation() tells of a stream in notifications, then gives its res
   );
 });
 
-test('serveConversation() carries the signature of the manifest, over the very text of the result', async () => {
+test('converse() carries the signature of the manifest over the exact text of the result', async () => {
   pipe.say(asking(1, 'svc.manifest'));
   const { result, headers } = await pipe.next();
   pipe.say(asking(2, 'svc.jwks'));
@@ -268,7 +268,7 @@ test('serveConversation() carries the signature of the manifest, over the very t
   assert.ok(signed);
 });
 
-test('serveConversation() finishes what runs when the input ends, also a last line without an end', async () => {
+test('converse() finishes running calls when the input ends, also a last line without a line end', async () => {
   const bearer = await token(['travel.extras']);
   const params = { auth: { bearer }, capability: 'buy_lounge_pass', parameters: {} };
   pipe.input.write(JSON.stringify(asking('last', 'svc.invoke', params)));
@@ -298,7 +298,7 @@ test('serveConversation() finishes and records a call whose client has left', as
   assert.equal(body.entries[0].stream_summary.client_disconnected, true);
 });
 
-test('serveConversation() starts nothing that a client asked for before it left unheard', async () => {
+test('converse() starts no request of a client that has left', async () => {
   const bearer = await token(['travel.extras']);
   const params = { auth: { bearer }, capability: 'buy_lounge_pass', parameters: {} };
   pipe.output.destroy(new Error('EPIPE'));
@@ -309,7 +309,7 @@ test('serveConversation() starts nothing that a client asked for before it left 
   assert.deepEqual(body.entries, []);
 });
 
-test('serveConversation() starts nothing of what it has read already when the client leaves', async () => {
+test('converse() starts no request that it has read when the client leaves', async () => {
   const bearer = await token(['travel.extras']);
   const params = { auth: { bearer }, capability: 'buy_lounge_pass', parameters: {} };
   // The first one is made in slices; those after it are at hand.
@@ -328,7 +328,7 @@ test('serveConversation() starts nothing of what it has read already when the cl
   assert.deepEqual(body.entries, []);
 });
 
-test('serveConversation() reads no further while the client does not read', async () => {
+test('converse() stops reading while the client does not read', async () => {
   pipe.output.pause();
   const request = `${JSON.stringify(asking('x', 'svc.manifest'))}\n`;
   let sent = 0;
@@ -342,7 +342,7 @@ test('serveConversation() reads no further while the client does not read', asyn
   await pipe.answerTo(sent - 1);
 });
 
-test('serveConversation() takes what was read before it stopped, and nothing after', async () => {
+test('converse() runs requests read before it stopped, and none after', async () => {
   const bearer = await token(['travel.read']);
   const params = { auth: { bearer }, capability: 'export_report', parameters: { months: 2 } };
   pipe.say(asking(1, 'svc.invoke', params));

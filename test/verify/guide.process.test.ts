@@ -91,7 +91,7 @@ function runShell(shell: string, options: readonly string[]): void {
   }
 }
 
-test('docs/verify.md verifies by hand with Node alone as it says', { timeout: SLOW }, runNode);
+test('docs/verify.md: the manual verification works with Node alone', { timeout: SLOW }, runNode);
 
 function runNode(): void {
   const [step] = steps('js');

@@ -64,7 +64,7 @@ afterAll(async () => {
   own.drop();
 });
 
-test('manifest() of a client that pinned the old keys follows them, and names the new ones to pin', async () => {
+test('manifest() of a client with old pins follows the successors, and names the new keys to pin', async () => {
   const client = createClient({ url, pins, serviceId: calmDesk.id });
 
   const reply = await client.manifest();

@@ -99,7 +99,7 @@ for (const { name, open } of STORES) {
       );
     });
 
-    test('writ verify log fails on a file in which one word was changed', async () => {
+    test('writ verify log fails on a file with one changed word', async () => {
       const text = readFileSync(at('log'), 'utf8').replace('"state":"refused"', '"state":"failed"');
       const { status, out } = await writ(['verify', 'log', save('changed', text), ...pins]);
 
@@ -107,7 +107,7 @@ for (const { name, open } of STORES) {
       assert.match(out, /^FAILED +leaves +entry \d+: "state" is not what its leaf says$/m);
     });
 
-    test('writ audit export saves their own trail for others, with proofs', async () => {
+    test("writ audit export saves the caller's own trail for non-operators, with proofs", async () => {
       const saved = await writ(['audit', 'export', '--service', url, '--out', at('trail')], alice);
       const shown = await writ(['audit', 'export', '--service', url, '--out', at('shown')], alice, {
         isTerminal: { out: false, err: true },
@@ -130,7 +130,7 @@ for (const { name, open } of STORES) {
       assert.match(verified.out, /^Not covered: whether entries of the trail were left out/m);
     });
 
-    test('writ audit export writes over nothing, and leaves nothing when it fails', async () => {
+    test('writ audit export overwrites no file, and leaves none when it fails', async () => {
       const before = readdirSync(folder).sort();
       const again = await writ(['audit', 'export', '--service', url, '--out', at('log')], operator);
       const wrong = { WRIT_CLIENT_CREDENTIAL: 'nobody' };
@@ -143,7 +143,7 @@ for (const { name, open } of STORES) {
       assert.deepEqual(readdirSync(folder).sort(), before);
     });
 
-    test('writ verify entry verifies what writ audit query gives', async () => {
+    test('writ verify entry verifies the output of writ audit query', async () => {
       const asked = ['--service', url, '--invocation-id', answer.invocation_id, '--leaf'];
       const queried = await writ(['audit', 'query', ...asked], alice);
       const entry = save('entry.json', queried.out.trim());
@@ -191,7 +191,7 @@ for (const { name, open } of STORES) {
       for (const { status, out, err } of ran) assert.equal(status, 0, out + err);
     });
 
-    test('writ verify grant verifies what an approver was given, and not when it was changed', async () => {
+    test('writ verify grant verifies a grant, and fails when it was changed', async () => {
       const budget = { currency: 'USD', max_amount: 20_000 };
       const charter = await service.issue(ALICE, { scope: ['travel.charter'], budget });
       const parameters = { route: 'SEA-SFO', date: '2026-12-01' };
@@ -213,7 +213,7 @@ for (const { name, open } of STORES) {
       assert.equal(forged.status, 1);
     });
 
-    test('writ audit query filters, pages and lays out for a terminal', async () => {
+    test('writ audit query filters, pages and formats for a terminal', async () => {
       const isTerminal = { out: true, err: true };
       const asked = ['audit', 'query', '--service', url];
       const table = await writ([...asked, '--capability', 'book_flight'], operator, { isTerminal });
@@ -226,7 +226,7 @@ for (const { name, open } of STORES) {
       assert.equal(operators.out.trim().split('\n').length, 2);
     });
 
-    test('writ audit export saves a log whose pages are shorter than asked for', async () => {
+    test('writ audit export saves a log whose pages are shorter than requested', async () => {
       const detail = { text: 'x'.repeat(5_000) };
       const own = { root_principal: 'human:alice@example.com', detail };
       await service.store.append(Array.from({ length: 250 }, () => entry(own)));
@@ -245,7 +245,7 @@ for (const { name, open } of STORES) {
       assert.equal(verified.status, 0, verified.out);
     });
 
-    test('writ audit query comes again when the service names a time', async () => {
+    test('writ audit query retries when the service names a time', async () => {
       const long = Array.from({ length: 80 }, () =>
         service.ask('POST', '/svc/audit?limit=1000', { bearer: ALICE }),
       );

@@ -51,7 +51,7 @@ function heldSeals() {
 }
 
 for (const { name, open } of STORES) {
-  test(`writ verify receipt proves no drop by a checkpoint that was under way on ${name}`, async () => {
+  test(`writ verify receipt proves no drop from a checkpoint that was still being sealed on ${name}`, async () => {
     const folder = mkdtempSync(join(tmpdir(), 'writ-under-way-'));
     const database = await open();
     const seals = heldSeals();

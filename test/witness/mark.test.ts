@@ -64,7 +64,7 @@ async function life(run: (service: TestService) => Promise<void>): Promise<void>
 
 const grow = (service: TestService) => service.issue(ALICE, { scope: ['travel.search'] });
 
-test('a witness that serves as the mark sees everything first, and refuses a restored log', async () => {
+test('a witness that serves as the mark sees every checkpoint first, and refuses a restored log', async () => {
   const [file, copy] = [join(home, 'writ.db'), join(home, 'copy.db')];
   await life(async (service) => {
     await grow(service);
@@ -103,7 +103,7 @@ async function acceptLoss(): Promise<string> {
   }
 }
 
-test('a second copy of a log that ended gets no second successor past the witness', async () => {
+test('a second copy of an ended log gets no second successor from the witness', async () => {
   const [file, copy] = [join(home, 'writ.db'), join(home, 'copy.db')];
   await life(async (service) => {
     await grow(service);
@@ -139,7 +139,7 @@ test('a second copy of a log that ended gets no second successor past the witnes
   });
 });
 
-test('a witness that is away keeps the log from being sealed, and nothing else', async () => {
+test('an unavailable witness stops only sealing', async () => {
   await life(async (service) => {
     await grow(service);
     await sealed(service);

@@ -126,7 +126,7 @@ test('add-checkpoint answers 200 with a cosignature that verifies by its specifi
   assert.equal(verify(null, message, publicKey, blob.subarray(12)), true);
 });
 
-test('add-checkpoint cosigns what extends the last, and the last again', async () => {
+test('add-checkpoint cosigns an extension of the last checkpoint, and the last one again', async () => {
   for (const [from, to] of [
     [0, 3],
     [3, 7],
@@ -165,7 +165,7 @@ test('add-checkpoint refuses extension lines that the log has not signed, or tha
   assert.equal((await grow(0, 3)).status, 200);
 });
 
-test('add-checkpoint answers 409 with the size it saw last, also after a restart', async () => {
+test('add-checkpoint answers 409 with the last size it saw, also after a restart', async () => {
   await grow(0, 3);
   for (const round of ['running', 'restarted']) {
     if (round === 'restarted') {
@@ -276,7 +276,7 @@ function statusOfLong(): Promise<number | undefined> {
   });
 }
 
-test('of two histories that race for the same place the witness cosigns one, once', async () => {
+test('the witness cosigns only one of two racing histories, once', async () => {
   await grow(0, 3);
   const kinds = Array.from({ length: 16 }, (_, i) => (i % 2 === 0 ? 'a' : 'fork'));
   const answers = await Promise.all(kinds.map((kind) => grow(3, 7, kind)));
@@ -341,7 +341,7 @@ async function cosignedDetail(service: Awaited<ReturnType<typeof testService>>, 
   throw new Error('Cannot continue: the witness did not cosign');
 }
 
-test('writ witness runs until it is stopped, and says its key and address', async () => {
+test('writ witness runs until it is stopped, and prints its key and address', async () => {
   const out: string[] = [];
   let answered = 0;
   const status = await main(
