@@ -132,7 +132,7 @@ const CARELESS = [
 ] as const;
 for (const [capability, event] of CARELESS) {
   test(
-    `a handler that leaves "${capability}" behind ends the process after what runs is finished`,
+    `a handler that leaves "${capability}" behind ends the process after running calls finish`,
     PATIENT,
     async () => {
       const { output, ended } = launch();
@@ -151,7 +151,7 @@ for (const [capability, event] of CARELESS) {
   );
 }
 
-test('a service over a pipe ends in the same way', PATIENT, async () => {
+test('a service over stdio ends in the same way', PATIENT, async () => {
   const { child, output, ended } = launch(['stdio']);
   const ask = async (id: number, method: string, params: object) => {
     child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`);

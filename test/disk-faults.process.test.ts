@@ -127,7 +127,7 @@ test.skipIf(whyNotDisk)(
   },
 );
 
-test('SQLite at its own size limit refuses whole changes, and goes on when it is lifted', async () => {
+test('SQLite at its size limit refuses whole changes, and continues when the limit is lifted', async () => {
   const connection = openConnection(join(folder, 'bounded.db'));
   const store = createSqliteStore(connection);
   const world = await prepareWorld(store);
@@ -153,7 +153,7 @@ test('SQLite at its own size limit refuses whole changes, and goes on when it is
   await store.close();
 });
 
-test('SQLite that may only be read refuses every change, and goes on when it may be written', async () => {
+test('read-only SQLite refuses every change, and continues when it is writable again', async () => {
   const connection = openConnection(join(folder, 'read-only.db'));
   const store = createSqliteStore(connection);
 
@@ -165,7 +165,7 @@ test('SQLite that may only be read refuses every change, and goes on when it may
   await store.close();
 });
 
-test('PostgreSQL that may only be read refuses every change, and goes on when it may be written', async () => {
+test('read-only PostgreSQL refuses every change, and continues when it is writable again', async () => {
   const database = await freshDatabase(server.url);
   const name = new URL(database.url).pathname.slice(1);
   const store = await openPostgres(database.url);

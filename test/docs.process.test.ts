@@ -87,7 +87,7 @@ function reading(
 
 for (const [view, options] of Object.entries(VIEWS)) {
   describe(view, { timeout: SLOW }, () => {
-    test('/docs shows every operation, complains of nothing and asks nobody else', () =>
+    test('/docs shows every operation, logs no error and contacts no other host', () =>
       reading(options, async ({ page, foreign, complaints }) => {
         const articles = page.getByRole('article');
         for (const name of NAMES) {
@@ -108,12 +108,12 @@ for (const [view, options] of Object.entries(VIEWS)) {
         assert.equal(width, options.viewport?.width);
       }));
 
-    test('/docs has no fault that keeps somebody from using it', () =>
+    test('/docs has no grave accessibility fault', () =>
       reading(options, async ({ page }) => {
         assert.deepEqual(await graveFaults(page), []);
       }));
 
-    test('/ leads to the API page, fits the screen, asks nobody else and keeps nobody out', () =>
+    test('/ links the API page, fits the screen, contacts no other host and is accessible', () =>
       reading(
         options,
         async ({ page, foreign, complaints }) => {

@@ -11,7 +11,7 @@ import { walk } from '../src/testing/store/model-walk.ts';
 import { emptyStore, withClient } from './empty-store.ts';
 import { freshDatabase } from './postgres.ts';
 
-test('drop() leaves a store as a migration does, but for the id of its log', async () => {
+test('drop() leaves a store as after migration, except for its log id', async () => {
   const fresh = await freshDatabase();
   await (await openPostgres(fresh.url)).close();
   const expected = await contents(fresh.url);

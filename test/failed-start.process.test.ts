@@ -149,7 +149,7 @@ const CASES: Case[] = [
   ],
 ];
 for (const [name, settings, said] of CASES) {
-  test(`a start ends with exit code 1 and says what to do when ${name}`, PATIENT, async () => {
+  test(`a start ends with exit code 1 and names the remedy when ${name}`, PATIENT, async () => {
     const { code, signal, stderr } = await ended(DESK, settings());
 
     assert.deepEqual([code, signal], [1, null], stderr);
@@ -169,14 +169,14 @@ for (const data of ['/proc/writ', '/proc/self/writ/data']) {
   });
 }
 
-test('`npm start` hands on the exit code of a failed start', PATIENT, async () => {
+test('`npm start` returns the exit code of a failed start', PATIENT, async () => {
   const { code, stderr } = await ended(NPM_START, { PORT: String(taken) });
 
   assert.equal(code, 1);
   assert.match(stderr, /Cannot listen on .*; stop it, or set PORT to another port/);
 });
 
-test('`npm start` takes no folder of a file for a data folder, and ends', PATIENT, async () => {
+test('`npm start` refuses a file as its data folder, and ends', PATIENT, async () => {
   const { code, stderr } = await ended(NPM_START, { WRIT_DATA: file });
 
   assert.equal(code, 1);

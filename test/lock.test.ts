@@ -70,7 +70,7 @@ test('every direct dependency is pinned to one version', () => {
   assert.deepEqual(loose, []);
 });
 
-test('every locked package admits the oldest Node we promise', () => {
+test('every locked package supports the oldest Node we promise', () => {
   const refusing = packages.filter(([, { engines }]) => {
     return engines?.node !== undefined && !admits(engines.node, NODE_MIN);
   });
@@ -78,7 +78,7 @@ test('every locked package admits the oldest Node we promise', () => {
   assert.deepEqual(refusing, []);
 });
 
-test('every locked package is named by its content, and by no address', () => {
+test('every locked package has an integrity hash, and no address', () => {
   const addressed = packages.filter(([, { integrity, resolved, link }]) => {
     return !integrity?.startsWith('sha512-') || resolved !== undefined || link === true;
   });
@@ -86,13 +86,13 @@ test('every locked package is named by its content, and by no address', () => {
   assert.deepEqual(addressed, []);
 });
 
-test('every locked version is a version of the registry', () => {
+test('every locked version comes from the registry', () => {
   const foreign = packages.filter(([, { version }]) => !PINNED.test(version ?? ''));
 
   assert.deepEqual(foreign, []);
 });
 
-test('every install script is listed, and denied', () => {
+test('every install script is listed and denied', () => {
   const scripted = packages
     .filter(([, { hasInstallScript }]) => hasInstallScript === true)
     .map(([path]) => [nameOf(path), false] as const);
@@ -100,7 +100,7 @@ test('every install script is listed, and denied', () => {
   assert.deepEqual(manifest.allowScripts, Object.fromEntries(scripted));
 });
 
-test('every package that does not fit all our platforms is one of a set that does', () => {
+test('every platform-specific package belongs to a set that covers all our platforms', () => {
   const bound = packages.filter(([path, { os, cpu }]) => {
     const isEverywhere = PLATFORMS.every(([ourOs, ourCpu]) => {
       return (os ?? [ourOs]).includes(ourOs) && (cpu ?? [ourCpu]).includes(ourCpu);

@@ -30,7 +30,7 @@ function lint(path: string): { errors: number; warnings: number; said: string } 
   return { errors: totals.errors, warnings: totals.warnings, said: stdout };
 }
 
-test('docs/openapi.json has no fault that a linter finds', () => {
+test('docs/openapi.json has no linter fault', () => {
   const { errors, warnings, said } = lint('docs/openapi.json');
 
   assert.deepEqual([errors, warnings], [0, 0], said);

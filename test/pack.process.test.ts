@@ -109,7 +109,7 @@ test('the package runs nothing when it is installed', () => {
   assert.equal(existsSync('binding.gyp'), false);
 });
 
-test('npm install warns of nothing that the package could change', () => {
+test('npm install warns about nothing that the package could change', () => {
   const lines = installed.stderr.split('\n').filter((line) => /^npm (warn|error)/i.test(line));
   // The settings of this machine, and npm's advice to review the scripts of the SQLite package, which
   // npm gives from 11.16 on: its binaries are in the package, so its script has nothing to do.
@@ -127,7 +127,7 @@ test('npm install warns of nothing that the package could change', () => {
   );
 });
 
-test('the command says its version, its help, and what it does not know', () => {
+test('the command prints its version and help, and exits with 2 for an unknown command', () => {
   const version = writ('--version');
   const help = writ('--help');
   const unknown = writ('sing');
@@ -168,7 +168,7 @@ test('a service of a few lines runs on the package alone, with its store in a fi
   assert.ok(existsSync(join(folder, '.writ/writ.db')));
 });
 
-test('telemetry that is asked for and not installed names the packages to install', () => {
+test('telemetry that is enabled and not installed names the packages to install', () => {
   const { status, stderr } = node(`${DESK}
     await serve(desk, { environment: { PORT: '0', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' } })
       .catch(({ message }) => { console.error(message); process.exitCode = 3; });`);
@@ -185,7 +185,7 @@ test('telemetry that is asked for and not installed names the packages to instal
   }
 });
 
-test('the types of every export hold under the strict compiler', () => {
+test('the types of every export compile in strict mode', () => {
   const lines = EXPORTS.map((name, index) => `import * as part${index} from '${name}';`);
   const source = `${lines.join('\n')}
 ${DESK}
@@ -206,7 +206,7 @@ defineCapability({ description: 'Say hello' });
   assert.equal(status, 0, stdout);
 });
 
-test('the command and the import say in one line that Node is too old', () => {
+test('the command and the import report in one line that Node is too old', () => {
   const path = join(folder, 'node_modules/writ/package.json');
   const content = readFileSync(path, 'utf8');
   writeFileSync(path, JSON.stringify({ ...JSON.parse(content), engines: { node: '>=99.1' } }));

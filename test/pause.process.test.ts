@@ -56,7 +56,7 @@ for (const [closer, silentMs] of [
   ['nobody', 600_000],
   ['the other process', 1_000],
 ] as const) {
-  test(`a process that is paused past its lease loses its turn, and its call is closed as unknown by ${closer} meanwhile`, {
+  test(`a process that is paused past its lease loses it, and ${closer} closes its call as unknown`, {
     timeout: TEST_MS_MAX,
   }, async () => {
     const database = await freshDatabase();

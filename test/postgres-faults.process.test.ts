@@ -52,7 +52,7 @@ function start(world: World, ledger: Ledger, url = database.url): Worker {
 }
 
 test(
-  'openPostgres() makes a whole store of a database whose makers were killed while making it',
+  'openPostgres() completes a store after the processes that created it were killed',
   LOOP_TIMEOUT,
   async () => {
     const ledger = createLedger();
@@ -70,7 +70,7 @@ test(
 );
 
 test(
-  'a killed process loses nothing that it acknowledged, and leaves nothing half done',
+  'a killed process keeps every acknowledged change, and leaves no partial change',
   LOOP_TIMEOUT,
   async () => {
     const world = await prepareDatabase(database.url);
@@ -89,7 +89,7 @@ test(
 );
 
 test(
-  'replicas that compete while connections, answers and processes are lost lose no entry, double none',
+  'competing replicas lose and duplicate no entry when connections, answers and processes are lost',
   LOOP_TIMEOUT,
   async () => {
     const world = await prepareDatabase(database.url);
@@ -118,7 +118,7 @@ test(
  * its place and ends after. An entry beside it, which another process has not decided on yet, holds
  * the repetition up in between.
  */
-test('append() succeeds when its entries get their places while it repeats them', async () => {
+test('append() succeeds when its entries are sequenced during a retry', async () => {
   const store = await openPostgres(database.url, { sequenceIntervalMs: 60_000 });
   const [sequencer, other] = [await connected(), await connected()];
   const [undecided, told] = [entry(), entry()];

@@ -41,7 +41,7 @@ for (const [shell, options] of Object.entries(SHELLS)) {
   );
 }
 
-test('README.md has no command that zsh reads otherwise', () => {
+test('README.md has no command that zsh reads differently', () => {
   assert.deepEqual(
     steps.flatMap(({ script }) => shellTraps(script)),
     [],
@@ -75,7 +75,7 @@ describe('shellTraps()', () => {
     test(`finds ${name}`, () => assert.equal(shellTraps(script).length, 1));
   }
 
-  test('finds nothing in what is quoted', () => {
+  test('finds nothing in quoted text', () => {
     const script = `ask "/a?b=\\"*" '[1]' -d '{\n  "a": [1]\n}' "\${@:3}"; echo $? a#b \\*`;
 
     assert.deepEqual(shellTraps(script), []);

@@ -24,7 +24,7 @@ import { afterAll, test } from 'vitest';
 const folder = mkdtempSync(join(tmpdir(), 'writ-scripts-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test('run.mjs refuses a verb it does not know, and names those it does', () => {
+test('run.mjs refuses an unknown verb, and lists the known ones', () => {
   const done = spawnSync(process.execPath, ['scripts/run.mjs', 'strat'], { encoding: 'utf8' });
 
   assert.equal(done.status, 1);
@@ -70,7 +70,7 @@ test('run.mjs installs again after an install that failed', () => {
   assert.equal(existsSync(join(root, 'node_modules/.writ-install')), false);
 });
 
-test('run.mjs says in one line that there is no npm', () => {
+test('run.mjs reports in one line that npm is missing', () => {
   const root = checkout();
   const done = spawnSync(process.execPath, ['scripts/run.mjs', 'build'], {
     cwd: root,
@@ -82,7 +82,7 @@ test('run.mjs says in one line that there is no npm', () => {
   assert.match(done.stderr, /^Installing dependencies\nCannot run npm: spawn npm ENOENT\n/);
 });
 
-test('run.mjs hands on the exit code of the tool', () => {
+test('run.mjs returns the exit code of the tool', () => {
   const root = checkout({}, '', 'process.exit(7)');
 
   assert.equal(runIn(root, 'build').status, 7);

@@ -43,7 +43,7 @@ const STORES: Record<string, (folder: string) => Promise<{ url: string; drop(): 
 
 for (const [name, open] of Object.entries(STORES)) {
   test(
-    `processes that are killed while they seal leave one whole history on ${name}`,
+    `processes that are killed while sealing leave one complete history on ${name}`,
     LOOP_TIMEOUT,
     async () => {
       const folder = mkdtempSync(join(tmpdir(), 'writ-sealing-'));

@@ -125,7 +125,7 @@ async function issue(agent: Agent, url: string): Promise<string> {
   return JSON.parse(text).token;
 }
 
-test('the desk prints its address, its credentials and a command that works', async () => {
+test('the travel desk prints its address, its credentials and a working command', async () => {
   const { url, output, child, ended } = await startDesk({ WRIT_LOG_LEVEL: 'silent' });
 
   assert.match(url, /^http:\/\/127\.0\.0\.1:\d+$/);
@@ -140,7 +140,7 @@ test('the desk prints its address, its credentials and a command that works', as
   assert.equal(output.stderr, '');
 });
 
-test('the desk says why it cannot start, in one message without a stack, and ends with 1', async () => {
+test('the travel desk reports why it cannot start, in one message without a stack, and exits with 1', async () => {
   const { output, ended } = launch({ WRIT_STOER: 'memory:', PORT: 'x', HOST: '0.0.0.0' });
 
   assert.equal(await ended, 1);
@@ -159,7 +159,7 @@ const DESKS = 4;
 const CLIENTS = 4;
 
 for (let round = 1; round <= ROUNDS; round += 1) {
-  test(`SIGTERM under load cuts no request and ends with 0, round ${round}`, PATIENT, async () => {
+  test(`SIGTERM under load cuts no request and exits with 0, round ${round}`, PATIENT, async () => {
     await Promise.all(Array.from({ length: DESKS }, stopUnderLoad));
   });
 }
@@ -215,7 +215,7 @@ async function stopUnderLoad(): Promise<void> {
   idle.destroy();
 }
 
-test('keys change under load on two replicas without a failed request', PATIENT, async () => {
+test('keys rotate under load on two replicas without a failed request', PATIENT, async () => {
   const keys = join(folder, 'keys');
   const shared = { WRIT_STORE: `sqlite:${join(folder, 'writ.db')}`, WRIT_KEYS: keys };
   // The first makes store and keys; the second finds them.

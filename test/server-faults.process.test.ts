@@ -63,7 +63,7 @@ async function startLoad(postgres?: PostgresTimeouts): Promise<Load> {
   return { workers, ledger, isServed, check };
 }
 
-test('a server that crashes and recovers has kept all it acknowledged', LOOP_TIMEOUT, async () => {
+test('a server that crashes and recovers keeps what it acknowledged', LOOP_TIMEOUT, async () => {
   const { workers, ledger, isServed, check } = await startLoad();
 
   await repeat(CRASHES, async () => {
@@ -77,7 +77,7 @@ test('a server that crashes and recovers has kept all it acknowledged', LOOP_TIM
   assert.ok(ledger.counts.refused + ledger.counts.unknown > 0, 'somebody noticed');
 });
 
-test('processes outlive a server that is shut down and started again', LOOP_TIMEOUT, async () => {
+test('processes survive a restart of the database server', LOOP_TIMEOUT, async () => {
   const { workers, ledger, isServed, check } = await startLoad();
 
   await server.shutDown();
@@ -91,7 +91,7 @@ test('processes outlive a server that is shut down and started again', LOOP_TIME
 });
 
 test(
-  'every call and close() end while the server stands still, and nothing is lost after',
+  'every call and close() end while the database server hangs, and nothing is lost afterwards',
   LOOP_TIMEOUT,
   async () => {
     const { workers, ledger, check } = await startLoad(IMPATIENT);

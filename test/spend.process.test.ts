@@ -201,7 +201,7 @@ async function assertHonest(
   assert.ok(heard.some(({ status }) => status === 200));
 }
 
-test('two processes on one PostgreSQL keep a budget while they are killed at random', {
+test('two processes on one PostgreSQL respect a budget while they are killed at random', {
   timeout: TEST_MS_MAX,
 }, async () => {
   const database = await freshDatabase();
@@ -228,7 +228,7 @@ test('two processes on one PostgreSQL keep a budget while they are killed at ran
   }
 });
 
-test('a process on a SQLite file keeps a budget over every kill and restart', {
+test('a process on a SQLite file respects a budget over every kill and restart', {
   timeout: TEST_MS_MAX,
 }, async () => {
   const place = newPlace();
@@ -274,7 +274,7 @@ async function allClosed(url: string): Promise<void> {
 }
 
 for (const kind of ['SQLite file', 'PostgreSQL'] as const) {
-  test(`composed calls on a ${kind} leave a ledger that equals the log, whenever they are killed`, {
+  test(`composed calls on a ${kind} leave a ledger that equals the log, for a kill at any time`, {
     timeout: TEST_MS_MAX,
   }, async () => {
     const database = kind === 'PostgreSQL' ? await freshDatabase() : undefined;
@@ -300,7 +300,7 @@ for (const kind of ['SQLite file', 'PostgreSQL'] as const) {
   });
 }
 
-test('a call whose answer was cut off after the commit is answered alike when it is repeated', {
+test('a call whose answer was lost after the commit gets the same answer when repeated', {
   timeout: TEST_MS_MAX,
 }, async () => {
   const place = newPlace();

@@ -44,7 +44,7 @@ function start(file: string, world: World, ledger: Ledger): Worker {
 }
 
 test(
-  'openSqlite() makes a whole store of a file whose makers were killed while making it',
+  'openSqlite() completes a store after the processes that created it were killed',
   LOOP_TIMEOUT,
   async () => {
     const file = join(folder, 'made.db');
@@ -66,7 +66,7 @@ test(
 );
 
 test(
-  'a killed process loses nothing that it acknowledged, and leaves nothing half done',
+  'a killed process keeps every acknowledged change, and leaves no partial change',
   LOOP_TIMEOUT,
   async () => {
     const file = join(folder, 'killed.db');
@@ -88,7 +88,7 @@ test(
 );
 
 test(
-  'two processes on one file, of which one is killed again and again, lose nothing',
+  'two processes on one file lose nothing when one is killed repeatedly',
   LOOP_TIMEOUT,
   async () => {
     const file = join(folder, 'shared.db');

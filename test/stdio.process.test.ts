@@ -82,7 +82,7 @@ function say({ process: { stdin } }: Child, id: number, method: string, params: 
   stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`);
 }
 
-test('serveStdio() answers over pipes and ends when its input does', async () => {
+test('serveStdio() answers over pipes and ends with its input', async () => {
   const desk = start(DESK);
   say(desk, 1, 'svc.tokens.issue', { auth: { bearer: 'demo-human-key' }, scope: ['travel.read'] });
   const { result } = await desk.next();
@@ -110,7 +110,7 @@ test('serveStdio() announces no path, since there is no address', async () => {
   assert.equal(await desk.exit(), 0);
 });
 
-test('serveStdio() lets nothing but the conversation onto standard output', async () => {
+test('serveStdio() writes only protocol messages to standard output', async () => {
   const service = start(['--input-type=module', '--eval', TALKATIVE], process.cwd());
   say(service, 1, 'svc.tokens.issue', { auth: { bearer: 'k-talkative' }, scope: ['a.b'] });
   const { result } = await service.next();
@@ -129,7 +129,7 @@ test('serveStdio() lets nothing but the conversation onto standard output', asyn
   }
 });
 
-test('serveStdio() keeps nothing of a line that is too long', async () => {
+test('serveStdio() does not buffer a line that is too long', async () => {
   const memoryAfter = async (megabytes: number) => {
     const desk = start(['--import', TELL_MEMORY, ...DESK]);
     const piece = Buffer.alloc(1024 * 1024, 0x61);
@@ -150,7 +150,7 @@ test('serveStdio() keeps nothing of a line that is too long', async () => {
   assert.ok(much - little < 250, `${Math.round(little)} MB, then ${Math.round(much)} MB`);
 });
 
-test('serveStdio() ends well when its client stops reading for good', async () => {
+test('serveStdio() ends cleanly when its client stops reading', async () => {
   const desk = start(DESK);
   say(desk, 1, 'svc.jwks');
   await desk.next();
@@ -161,7 +161,7 @@ test('serveStdio() ends well when its client stops reading for good', async () =
   assert.equal(await desk.exit(), 0);
 });
 
-test('serveStdio() finishes what runs when it is told to stop', async () => {
+test('serveStdio() finishes running calls when it is stopped', async () => {
   const desk = start(DESK);
   say(desk, 1, 'svc.tokens.issue', { auth: { bearer: 'demo-human-key' }, scope: ['travel.read'] });
   const { result } = await desk.next();

@@ -118,7 +118,7 @@ async function heapBytes(): Promise<number> {
   return process.memoryUsage().heapUsed;
 }
 
-test('five hundred streams with clients that leave at random leave nothing behind', {
+test('five hundred streams whose clients leave at random release everything', {
   timeout: TEST_MS_MAX,
 }, async () => {
   const { token } = await service.issue(ALICE, { scope: ['travel.read'] });

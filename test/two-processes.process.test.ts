@@ -48,7 +48,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test('a token that one process issued is good in the other, and its spending is one sum', async () => {
+test('a token that one process issued works in the other, and its spending is one sum', async () => {
   const [one, other] = desks;
   const { root, child } = await issueBoth(one);
 
@@ -81,7 +81,7 @@ test('a revocation that one process acknowledged is obeyed by the next call to t
   }
 });
 
-test('a revocation ends a token under whose calls the other process is at work', {
+test('a revocation ends a token while the other process runs its calls', {
   timeout: PATIENCE_MS,
 }, async () => {
   for (let round = 0; round < ROUNDS; round += 1) {

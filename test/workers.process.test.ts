@@ -143,7 +143,7 @@ for (const { name, open } of STORES) {
   );
 }
 
-test('a worker that dies is replaced, and the service goes on meanwhile', PATIENT, async () => {
+test('a worker that crashes is replaced, and the service goes on meanwhile', PATIENT, async () => {
   const desk = launch(['--workers', '2']);
   const url = await urlOf(desk);
   const answers = () => get(url, '/healthz').then(Boolean, () => false);
@@ -164,7 +164,7 @@ test('a worker that dies is replaced, and the service goes on meanwhile', PATIEN
   assert.deepEqual(desk.workers().filter(lives), []);
 });
 
-test('workers that cannot start end the program, which says why', PATIENT, async () => {
+test('workers that cannot start end the program with a reason', PATIENT, async () => {
   const desk = launch(['--workers', '2'], { WRIT_STORE: `sqlite:${folder}` });
 
   assert.equal(await desk.ended, 1);
@@ -173,13 +173,9 @@ test('workers that cannot start end the program, which says why', PATIENT, async
   assert.deepEqual(desk.workers().filter(lives), []);
 });
 
-test(
-  '--workers is refused with memory:, which each process would have to itself',
-  PATIENT,
-  async () => {
-    const desk = launch(['--workers', '2'], { WRIT_STORE: 'memory:' });
+test('--workers is refused with memory:, which processes cannot share', PATIENT, async () => {
+  const desk = launch(['--workers', '2'], { WRIT_STORE: 'memory:' });
 
-    assert.equal(await desk.ended, 1);
-    assert.match(desk.err(), /Cannot run 2 workers on "memory:"/);
-  },
-);
+  assert.equal(await desk.ended, 1);
+  assert.match(desk.err(), /Cannot run 2 workers on "memory:"/);
+});
