@@ -255,8 +255,7 @@ export class Refusal extends Error {
   readonly failure: Failure;
 
   constructor(found: Failure, options?: ErrorOptions) {
-    // A refusal is an expected answer. Its stack trace is never read, and capturing one is most of its
-    // cost.
+    // An expected answer: its stack trace is never read, and capturing one is most of its cost.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     super(found.detail, options);

@@ -98,10 +98,7 @@ export function sessionOf(request: IssueRequest): { session?: string; failure?: 
   return session === undefined ? {} : { session };
 }
 
-/**
- * Counts whole seconds, at least one, from the start of the current second, so that no token is issued
- * expired.
- */
+/** At least one whole second, counted from the start of the current one, so that no token is issued expired. */
 export function expiryOf(ttlHours: number | undefined, now: Date): Date {
   // Adds a microsecond to correct the rounding of doubles: 49 / 3600 * 3600 is a little less than 49.
   const requested = Math.floor((ttlHours ?? TTL_HOURS_DEFAULT) * 3_600 + 1e-6);

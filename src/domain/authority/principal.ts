@@ -18,10 +18,7 @@ export interface Principal {
 /** Code points of a name: the bound that every id has. */
 export const PRINCIPAL_NAME_MAX = 256;
 
-/**
- * Reads a principal. Refuses text that is not in NFC: it would look equal to another principal and compare
- * as different.
- */
+/** Reads a principal. Refuses text that is not in NFC: it would only look equal to another principal. */
 export function parsePrincipal(text: unknown): Principal | undefined {
   if (typeof text !== 'string' || !PRINCIPAL.test(text)) return undefined;
   const colon = text.indexOf(':');
@@ -36,8 +33,7 @@ export function isPrincipal(text: unknown): text is string {
 
 /** Builds a principal from an external name, converted to NFC. `undefined` when the name cannot be one. */
 export function principalOf(principalClass: PrincipalClass, name: string): string | undefined {
-  // Checked before normalising, because an attacker may send a long name. NFC joins at most four code units
-  // into one.
+  // Before normalising, because a hostile name can be long. NFC joins at most four code units.
   if (name.length > PRINCIPAL_NAME_MAX * 4) return undefined;
   const text = `${principalClass}:${name.normalize('NFC')}`;
   return isPrincipal(text) ? text : undefined;

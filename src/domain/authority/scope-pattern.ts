@@ -34,12 +34,10 @@ export function uncovered(held: readonly string[], needed: readonly string[]): s
 }
 
 /**
- * Whether a configured pattern allows a token to carry this scope. A pattern is an exact scope, `prefix.*`
- * or `word:*`.
+ * Whether a configured pattern allows a token to carry this scope: an exact scope, `prefix.*` or `word:*`.
  *
  * A scope with a star that is not the wildcard `word:*` is never allowed, not even by an identical pattern.
- * As a scope, `travel.*` is a literal that covers only itself, and its holder would expect it to cover
- * more.
+ * As a scope, `travel.*` is a literal that covers only itself, and its holder would expect more of it.
  */
 export function entitles(pattern: string, scope: string): boolean {
   if (!isScope(scope) || (scope.includes('*') && !WILDCARD.test(scope))) return false;

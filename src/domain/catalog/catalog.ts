@@ -42,8 +42,7 @@ export function createCatalog(declared: readonly Declared[]): CatalogResult {
   const capabilities = new Map(
     sound.flatMap(({ judged: each }) => (each ? [[each.name, each]] : [])),
   );
-  // A name whose declaration does not parse still counts as declared, so that it causes no faults
-  // elsewhere.
+  // A name whose declaration does not parse still counts as declared: it causes no faults elsewhere.
   const known = new Set(declared.map(([name]) => name));
   const faults = [
     ...readings.flatMap((reading) => reading.faults),

@@ -21,10 +21,7 @@ export interface CompletedCall {
   readonly output: JsonObject;
 }
 
-/**
- * The parameters for a compensation of the call. An input that neither side has is left to the declaration
- * of the compensation.
- */
+/** The parameters for a compensation of the call. It omits an input that neither side has. */
 export function compensationParameters(
   compensation: Capability,
   { parameters, output }: CompletedCall,

@@ -79,7 +79,7 @@ export function resolveInputs(
   return { failure: failure('clarification_required', detail, { clarify }) };
 }
 
-/** Whether an omitted input gets its default. An input that the caller must send explicitly never does. */
+/** Whether an omitted input gets its default. One that the caller must send gets it only by `on_missing`. */
 export function defaultApplies({ default: value, resolution }: Input): boolean {
   if (value === undefined) return false;
   if (resolution?.on_missing) return resolution.on_missing === 'use_default';

@@ -87,10 +87,7 @@ export function requestFacts(request: AskedFacts) {
   };
 }
 
-/**
- * Also covers what the signature does not: the parameters, and the principals in the lineage of the
- * approvers.
- */
+/** Also covers what the signature does not: the parameters, and the lineage of the approvers. */
 export function grantFacts(grant: GrantFacts & { readonly signature: string }) {
   return {
     grant_type: grant.grant_type,

@@ -180,10 +180,7 @@ const LEAF_NAMES = [
   'v' as const,
 ].sort();
 
-/**
- * Writes the fields that have a value as canonical JSON. The names are sorted already, so it builds no
- * object and sorts nothing.
- */
+/** Canonical JSON of the fields that have a value. The names are sorted already: no object, no sorting. */
 function textOf<Name extends string>(
   names: readonly Name[],
   fields: { readonly [Field in Name]?: unknown },

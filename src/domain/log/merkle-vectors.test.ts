@@ -27,8 +27,7 @@ interface ConsistencyVector extends Vector {
 const folder = vectors('merkle');
 const COUNT_PER_KIND = 98;
 
-// Its roots are twelve bytes of text, which is no SHA-256 digest: the only vector that we answer
-// differently.
+// Its roots are twelve bytes of text, not a digest: the only vector that we answer differently.
 const NOT_HASHES = 'additional/sizes-are-equal-one-and-proof-is-empty.json';
 
 if (folder === undefined) {

@@ -86,10 +86,7 @@ export function signatureLine({ name, keyId, signature }: NoteSignature): string
   return `— ${name} ${toBase64(blob)}\n`;
 }
 
-/**
- * Reads a note of any text. It must have a signature. Whose signature it is, and whether it verifies, is
- * checked later.
- */
+/** Reads a note of any text with at least one signature. `noteClaims` selects the signatures to verify. */
 export function readNote(note: string): Note | undefined {
   // A character takes at least one byte, so this bounds the work before the bytes are counted.
   if (note.length > NOTE_BYTES_MAX) return undefined;

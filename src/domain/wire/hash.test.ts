@@ -58,8 +58,7 @@ test('sha256() agrees in Node and in browsers on messages of any size', () => {
     fc.property(fc.uint8Array({ maxLength: 5_000, size: 'max' }), (message) => {
       assert.deepEqual(browser.sha256(message), inNode(message));
     }),
-    // No shrinking: for thousands of bytes it takes minutes, and the test of short lengths localises a
-    // fault better.
+    // No shrinking: it takes minutes, and the test of short lengths localises a fault better.
     { endOnFailure: true },
   );
 });
