@@ -80,8 +80,8 @@ describe('disclose()', () => {
       action: FULL.resolution.action,
       recovery_class: FULL.resolution.recovery_class,
     });
-    assert.equal(told.clarify, undefined);
-    assert.doesNotMatch(JSON.stringify(told), /human:boss|Ann|travel\.book|Cannot continue/);
+    assert.equal(disclosed.clarify, undefined);
+    assert.doesNotMatch(JSON.stringify(disclosed), /human:boss|Ann|travel\.book|Cannot continue/);
   });
 
   for (const type of FailureType.options) {
