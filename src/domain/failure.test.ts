@@ -19,61 +19,6 @@ import {
   refuse,
 } from './failure.ts';
 
-// The table of the decisions: types, retry, action and recovery class, one line per group.
-const DECIDED = `
-invalid_parameters streaming_not_supported streaming_required | false | check_manifest | revalidate_then_retry
-binding_missing | false | obtain_binding | refresh_then_retry
-authentication_required | true | provide_credentials | retry_now
-invalid_token token_expired | false | request_new_delegation | redelegation_then_retry
-scope_insufficient scope_escalation not_entitled approver_not_authorized | false | request_broader_scope | redelegation_then_retry
-purpose_mismatch | false | request_capability_binding | redelegation_then_retry
-non_delegable_action | false | invoke_as_root_principal | terminal
-principal_class_not_admitted delegation_depth_exceeded | false | request_new_delegation | redelegation_then_retry
-budget_exceeded | false | request_budget_increase | redelegation_then_retry
-budget_currency_mismatch | false | obtain_matching_currency | redelegation_then_retry
-budget_not_enforceable | false | obtain_quote_first | refresh_then_retry
-control_requirement_unsatisfied | false | request_capability_binding | redelegation_then_retry
-binding_invalid | false | refresh_binding | refresh_then_retry
-approval_required approval_grant_invalid | false | request_approval | wait_then_retry
-grant_policy_violation input_denied | false | check_manifest | revalidate_then_retry
-frozen | true | wait_and_retry | wait_then_retry
-unknown_capability not_found method_not_allowed | false | check_manifest | revalidate_then_retry
-binding_stale | true | refresh_binding | refresh_then_retry
-concurrent_branch_busy idempotency_in_progress | true | wait_and_retry | wait_then_retry
-approval_request_decided approval_request_expired rollback_window_closed | false | revalidate_state | revalidate_then_retry
-request_too_large unsupported_media_type | false | check_manifest | revalidate_then_retry
-clarification_required | false | provide_input | revalidate_then_retry
-idempotency_mismatch | false | revalidate_state | revalidate_then_retry
-composition_child_failed composition_empty_result | false | revalidate_state | revalidate_then_retry
-rate_limited | true | wait_and_retry | wait_then_retry
-internal_error | false | revalidate_state | revalidate_then_retry
-service_unavailable | true | wait_and_retry | wait_then_retry
-outcome_unknown | false | revalidate_state | revalidate_then_retry
-`;
-
-const decided = DECIDED.trim()
-  .split('\n')
-  .map((line) => line.split(' | '))
-  .flatMap(([types = '', retry, action, recovery_class]) =>
-    types.split(' ').map((type) => ({ type, retry: retry === 'true', action, recovery_class })),
-  );
-
-for (const { type, retry, action, recovery_class } of decided) {
-  test(`failure() guides a caller after ${type} as decided`, () => {
-    assert.deepEqual(failure(FailureType.parse(type), 'Cannot continue: told so'), {
-      type,
-      detail: 'Cannot continue: told so',
-      retry,
-      resolution: { action, recovery_class },
-    });
-  });
-}
-
-test('GUIDANCE has a row for every decided type and no other', () => {
-  assert.deepEqual(Object.keys(GUIDANCE).sort(), decided.map(({ type }) => type).sort());
-  assert.deepEqual(Object.keys(GUIDANCE).sort(), [...FailureType.options].sort());
-});
-
 test('GUIDANCE describes each situation in different words', () => {
   const words = Object.values(GUIDANCE).map(({ when }) => when);
 

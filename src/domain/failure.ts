@@ -179,6 +179,22 @@ export const GUIDANCE = {
   ),
 } as const satisfies Record<FailureType, Guidance>;
 
+/**
+ * Types that only the service gives, never a handler: who asks, what was approved, which call a key belongs to.
+ */
+export const OF_THE_SERVICE: ReadonlySet<FailureType> = new Set([
+  'authentication_required',
+  'invalid_token',
+  'token_expired',
+  'approval_required',
+  'approval_grant_invalid',
+  'approval_request_decided',
+  'approval_request_expired',
+  'frozen',
+  'idempotency_in_progress',
+  'idempotency_mismatch',
+]);
+
 /** The action for `control_requirement_unsatisfied`, by the requirement that is unmet. */
 export const CONTROL_ACTION = {
   cost_ceiling: 'request_budget_bound_delegation',

@@ -10,7 +10,7 @@
 
 import { isDuration } from '../domain/values/duration.ts';
 import { parseMoment } from '../domain/values/moment.ts';
-import type { Failure, FailureAnswer, ResolutionAction } from '../protocol/failure.ts';
+import type { Failure, FailureAnswer, FailureType, ResolutionAction } from '../protocol/failure.ts';
 import type { InvokeAnswer } from '../protocol/invocation.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
 
@@ -90,7 +90,7 @@ function whenOf(availability: string): string {
 }
 
 /** Where the type says more than the action. */
-const ADVICE_ON_TYPE: ReadonlyMap<string, string> = new Map([
+const ADVICE_ON_TYPE: ReadonlyMap<string, string> = new Map<FailureType, string>([
   ['invalid_token', 'ask for a new token; every call with this one fails'],
   ['token_expired', 'ask for a new token; every call with this one fails'],
   [

@@ -64,6 +64,10 @@ export type EntryType = z.infer<typeof EntryType>;
 export const EntryState = z.enum(['completed', 'failed', 'refused', 'indeterminate']);
 export type EntryState = z.infer<typeof EntryState>;
 
+/**
+ * An entry as a service answers it and as an export contains it. The verifier reads exports of older
+ * services too, so a new field needs `.default(null)`; see `src/verify/leaf.ts`.
+ */
 export const AuditEntry = z.object({
   entry_id: EntryId,
   sequence: z.int().nonnegative(),

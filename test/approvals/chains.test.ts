@@ -157,7 +157,7 @@ onEachStore((desk) => {
     const child = { scope: ['a.use'], parent_token: bobs.token_id, subject: 'agent:x' };
     const id = await desk().asked(await desk().issue(bobs.token, child), 'sign', { note: 'bob' });
 
-    assertRefused(await desk().approve(BOB, id), 'approver_not_authorized', /asked/);
+    assertRefused(await desk().approve(BOB, id), 'approver_not_authorized', /own request/);
     assert.equal((await desk().approve(ALICE, id)).status, 200);
   });
 });

@@ -15,6 +15,7 @@ import { DEMO_IDENTITIES, travelDesk } from '../../examples/travel/service.ts';
 import type { GivenSettings } from '../../src/config/config.ts';
 import { type RunningService, serve } from '../../src/http/serve.ts';
 import { createLog } from '../../src/log.ts';
+import { system } from '../../src/platform.ts';
 import { defineCapability } from '../../src/service/author/define.ts';
 import { createService } from '../../src/service/author/definition.ts';
 import { keyFilesIn } from '../key-files.ts';
@@ -128,8 +129,8 @@ describe('start', () => {
   test('serve() names the reason when it cannot listen, and leaves nothing running', async () => {
     const port = portOf(await start());
 
-    const made = vi.spyOn(globalThis, 'setInterval');
-    const cleared = vi.spyOn(globalThis, 'clearInterval');
+    const made = vi.spyOn(system, 'every');
+    const cleared = vi.spyOn(system, 'cancel');
     try {
       await assert.rejects(start({ port, data: 'other' }), {
         message: `Cannot listen on 127.0.0.1:${port}: another program listens there; stop it, or set PORT to another port (0 takes a free one)`,

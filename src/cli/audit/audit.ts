@@ -37,7 +37,7 @@ const VERBS = new Map([
 
 async function query({ remote, limit, filters }: AuditOptions, io: Io): Promise<void> {
   let left = limit;
-  if (io.isTerminal?.out) io.out(`${rowOf(HEADINGS)}\n`);
+  if (io.isTerminal?.out) io.out(`${rowOf(COLUMNS.map(([heading]) => heading))}\n`);
   for await (const entries of pagesOf(remote, filters)) {
     for (const entry of entries.slice(0, left)) {
       io.out(io.isTerminal?.out ? `${rowOf(cellsOf(entry))}\n` : `${JSON.stringify(entry)}\n`);
@@ -47,21 +47,25 @@ async function query({ remote, limit, filters }: AuditOptions, io: Io): Promise<
   }
 }
 
-const HEADINGS = ['time', 'type', 'capability', 'state', 'failure', 'actor', 'invocation'];
-const WIDTHS = [24, 12, 22, 13, 26, 30, 16];
+/** The columns of the table: heading, field of the entry, width. */
+const COLUMNS = [
+  ['time', 'timestamp', 24],
+  ['type', 'entry_type', 12],
+  ['capability', 'capability', 22],
+  ['state', 'state', 13],
+  ['failure', 'failure_type', 26],
+  ['actor', 'actor_key', 30],
+  ['invocation', 'invocation_id', 16],
+] as const;
 
 function cellsOf(entry: AuditEntry): string[] {
-  const { timestamp, entry_type, capability, state, failure_type, actor_key } = entry;
-  const { invocation_id } = entry;
-  return [timestamp, entry_type, capability, state, failure_type, actor_key, invocation_id].map(
-    (cell) => printable(cell ?? ''),
-  );
+  return COLUMNS.map(([, field]) => printable(entry[field] ?? ''));
 }
 
 /** Long cells are not cut: a cut could hide the part that a reader looks for. */
 function rowOf(cells: readonly string[]): string {
   return cells
-    .map((cell, index) => cell.padEnd(WIDTHS[index] ?? 0))
+    .map((cell, index) => cell.padEnd(COLUMNS[index]?.[2] ?? 0))
     .join(' ')
     .trimEnd();
 }

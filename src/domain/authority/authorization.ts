@@ -28,7 +28,7 @@ export interface AuthorityQuestion {
 
 /**
  * The checks on a token that uses a capability, in the order in which they refuse. Invocations, dry runs
- * and permissions all use this list. The controls follow after the idempotency key (`controlFault`).
+ * and permissions all use this list. The controls follow after the idempotency key (`controlRefusal`).
  */
 const AUTHORITY_RULES: readonly ((question: AuthorityQuestion) => Failure | undefined)[] = [
   ({ token, whole, lineage }) =>
@@ -40,7 +40,7 @@ const AUTHORITY_RULES: readonly ((question: AuthorityQuestion) => Failure | unde
 ];
 
 /** The failure of the first rule that refuses. */
-export function authorityFault(question: AuthorityQuestion): Failure | undefined {
+export function authorityRefusal(question: AuthorityQuestion): Failure | undefined {
   for (const rule of AUTHORITY_RULES) {
     const found = rule(question);
     if (found) return found;
@@ -48,7 +48,7 @@ export function authorityFault(question: AuthorityQuestion): Failure | undefined
   return undefined;
 }
 
-export function controlFault(token: Authority, whole: Whole): Failure | undefined {
+export function controlRefusal(token: Authority, whole: Whole): Failure | undefined {
   return firstDefect(unmetControl, token, whole);
 }
 

@@ -16,7 +16,10 @@ import { canonicalJson } from '../wire/canonical.ts';
 import { sha256Hex, toHex, utf8 } from '../wire/hash.ts';
 import { hashLeaf } from './merkle.ts';
 
-/** The form of the leaf. A reader that finds another number does not understand the leaf. */
+/**
+ * The form of the leaf. A reader that finds another number does not understand the leaf. A new optional
+ * field keeps the number; a field that changes its meaning needs a new one.
+ */
 export const LEAF_VERSION = 1;
 
 /** Tiles of transparency logs carry a leaf's length in 16 bits. */

@@ -11,7 +11,7 @@ import {
   readCapabilityTarget,
 } from '../../domain/authority/freeze.ts';
 import { isPrincipal } from '../../domain/authority/principal.ts';
-import { failure, Refusal, refuse } from '../../domain/failure.ts';
+import { failure, refuse } from '../../domain/failure.ts';
 import type { Failure } from '../../protocol/failure.ts';
 import {
   type Freeze,
@@ -27,7 +27,7 @@ import { answered, audited, inLane } from '../core/audited.ts';
 import { acted, actorOf, type Caller, callerOf, holds } from '../core/caller.ts';
 import { actEntry } from '../core/entries.ts';
 import { type Answer, type Ask, requestOf } from '../core/operations.ts';
-import { createPage, type Listing, listed } from '../core/page.ts';
+import { createPage, type Listing, listed, placeOf } from '../core/page.ts';
 import type { ServiceParts } from '../core/parts.ts';
 import type { Slices } from '../pace/slices.ts';
 
@@ -83,7 +83,7 @@ export async function frozen(parts: ServiceParts, ask: Ask): Promise<Answer> {
   return answered(parts, await callerOf(parts, ask), async (caller) => {
     refuse(notOperator(caller, 'frozen'));
     const { limit, cursor } = requestOf('operator.frozen', ask);
-    const after = placeOf(cursor);
+    const after = placeOf(cursor, readCursor);
     return inLane(parts, caller, ask, (slices) => readPage(parts, slices, limit, after));
   });
 }
@@ -207,15 +207,11 @@ function cursorOf({ frozen_at, what, target }: FreezePlace): string {
 }
 
 /** Accepts only a cursor that `cursorOf` makes. A store rejects text with NUL. */
-function placeOf(cursor: string | undefined): FreezePlace | undefined {
-  if (cursor === undefined) return undefined;
+function readCursor(cursor: string): FreezePlace | undefined {
   const [, time, kind, text = ''] = /^(\d{1,15})-([a-z_]+)-([\w-]*)$/.exec(cursor) ?? [];
   const what = FreezeTarget.options.find((name) => name === kind);
   const target = Buffer.from(text, 'base64url').toString();
-  if (time !== undefined && what !== undefined && !target.includes('\0')) {
-    const place = { frozen_at: new Date(Number(time)), what, target };
-    if (cursorOf(place) === cursor) return place;
-  }
-  const detail = `Cannot continue from "${cursor}": expected a cursor from an earlier page`;
-  throw new Refusal(failure('invalid_parameters', detail));
+  if (time === undefined || what === undefined || target.includes('\0')) return undefined;
+  const place = { frozen_at: new Date(Number(time)), what, target };
+  return cursorOf(place) === cursor ? place : undefined;
 }

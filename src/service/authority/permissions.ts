@@ -8,8 +8,8 @@
  */
 
 import {
-  authorityFault,
-  controlFault,
+  authorityRefusal,
+  controlRefusal,
   matchingScopes,
   unmetControls,
   type Whole,
@@ -113,7 +113,7 @@ function addTo(
   capability: Capability,
 ): void {
   const whole = [capability, ...stepCapabilities(parts.definition.catalog, capability)] as const;
-  const found = obstacle(caller, whole);
+  const found = refusalOf(caller, whole);
   if (!found) {
     answer.available.push(available(caller, capability));
     return;
@@ -124,11 +124,11 @@ function addTo(
 }
 
 /** The first rule that an invocation would fail, in its order. */
-function obstacle({ token, loaded }: TokenCaller, whole: Whole): Failure | undefined {
+function refusalOf({ token, loaded }: TokenCaller, whole: Whole): Failure | undefined {
   const [capability] = whole;
   return (
-    authorityFault({ token, whole, lineage: loaded.lineage }) ??
-    controlFault(token, whole) ??
+    authorityRefusal({ token, whole, lineage: loaded.lineage }) ??
+    controlRefusal(token, whole) ??
     checkBudget(token, capability, budgetsOf(loaded), pendingPrice(capability)).failure
   );
 }

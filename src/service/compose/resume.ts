@@ -12,7 +12,6 @@
 import { composedOutput } from '../../domain/composition/composition.ts';
 import { failure } from '../../domain/failure.ts';
 import type { Capability } from '../../protocol/capability.ts';
-import type { InvocationIds } from '../../protocol/invocation.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
 import type {
   AdoptedComposition,
@@ -22,7 +21,7 @@ import type {
 import type { Settlement } from '../../storage/port/invocation-store.ts';
 import { HEARTBEAT_MS, type RecoveryOptions, SILENT_MS } from '../../storage/recovery.ts';
 import { capabilityOf } from '../author/definition.ts';
-import { answerOf, bytesOf, type Call, type Ending, endingEntry } from '../core/call.ts';
+import { answerOf, bytesOf, type Call, type Ending, endingEntry, readFacts } from '../core/call.ts';
 import type { TokenCaller } from '../core/caller.ts';
 import type { ServiceParts } from '../core/parts.ts';
 import type { Done } from '../invoke/handler.ts';
@@ -87,27 +86,24 @@ interface AdoptedCall extends Call {
   readonly parameters: JsonObject;
 }
 
-/** The call as it was admitted. */
+/** The admitted call, under the declarations of this process. */
 async function callOf(
   parts: ServiceParts,
   { intent, parameters }: AdoptedComposition,
 ): Promise<AdoptedCall> {
   const caller = await admittedCaller(parts, intent);
   if (!caller) throw new Error(`Cannot continue: token "${intent.token_id}" is gone`);
-  const text = (fact: string) => {
-    const value = intent.facts[fact];
-    return typeof value === 'string' ? value : undefined;
-  };
+  const { ids, parametersDigest, approvalRequestId, approvalGrantId } = readFacts(intent);
   return {
-    ids: intent.facts.ids as InvocationIds,
+    ids,
     caller,
     capability: capabilityOf(parts.definition, intent.capability),
     parameters,
     budget: 'unsettled',
     charge: intent.charge,
-    parametersDigest: text('parameters_digest'),
-    approvalRequestId: text('approval_request_id'),
-    approvalGrantId: text('approval_grant_id'),
+    parametersDigest,
+    approvalRequestId,
+    approvalGrantId,
     rates: [],
   };
 }

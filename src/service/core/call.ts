@@ -28,7 +28,7 @@ import {
   type StreamSummary,
 } from '../../protocol/invocation.ts';
 import type { JsonObject, Money } from '../../protocol/primitives.ts';
-import type { GrantRecord } from '../../storage/port/records.ts';
+import type { GrantRecord, IntentRecord } from '../../storage/port/records.ts';
 import { disclosedTo } from './audited.ts';
 import type { TokenCaller } from './caller.ts';
 import { entryBy } from './entries.ts';
@@ -192,4 +192,38 @@ export function bytesOf(body: InvokeAnswer): Uint8Array {
 
 export function moneyOf({ currency, amount }: Charge): Money {
   return { currency, amount: fromMinor(amount, currency) };
+}
+
+/** What an intent stores of its call, so that another process can record the outcome. */
+export interface IntentFacts {
+  readonly ids: InvocationIds;
+  readonly parametersDigest?: string | undefined;
+  readonly approvalRequestId?: string | undefined;
+  readonly approvalGrantId?: string | undefined;
+  readonly detail?: JsonObject | undefined;
+}
+
+export function factsOf(call: CheckedCall): JsonObject {
+  return {
+    ids: { ...call.ids },
+    caller_class: call.caller.caller_class,
+    parameters_digest: call.parametersDigest ?? null,
+    detail: observedDetail(call.capability, call) ?? null,
+    approval_request_id: call.approvalRequestId ?? null,
+    approval_grant_id: call.approvalGrantId ?? null,
+  };
+}
+
+export function readFacts({ facts }: IntentRecord): IntentFacts {
+  const text = (name: string) => {
+    const value = facts[name];
+    return typeof value === 'string' ? value : undefined;
+  };
+  return {
+    ids: facts.ids as InvocationIds,
+    parametersDigest: text('parameters_digest'),
+    approvalRequestId: text('approval_request_id'),
+    approvalGrantId: text('approval_grant_id'),
+    detail: (facts.detail as JsonObject | null) ?? undefined,
+  };
 }

@@ -6,6 +6,7 @@
  * @module
  */
 
+import { failure, Refusal } from '../../domain/failure.ts';
 import type { Slices } from '../pace/slices.ts';
 import type { Answer } from './operations.ts';
 
@@ -14,6 +15,18 @@ export const PAGE_BYTES_MAX = 1_048_576;
 
 /** In bytes: room for the text around the items. */
 const FRAME_BYTES = 512;
+
+/** The place in a list that a cursor names. Refuses a cursor that `read` does not know. */
+export function placeOf<Place>(
+  cursor: string | undefined,
+  read: (cursor: string) => Place | undefined,
+): Place | undefined {
+  if (cursor === undefined) return undefined;
+  const place = read(cursor);
+  if (place !== undefined) return place;
+  const detail = `Cannot continue from "${cursor}": expected a cursor from an earlier page`;
+  throw new Refusal(failure('invalid_parameters', detail));
+}
 
 export interface Page<Item extends object> {
   /** False, and adds nothing, when the page is full. A page always takes its first item. */

@@ -14,7 +14,6 @@ import {
   contextOf,
   exceeded,
 } from '../../domain/invocation/budget.ts';
-import { observedDetail } from '../../domain/invocation/observability.ts';
 import { amended } from '../../domain/values/amended.ts';
 import { utf8 } from '../../domain/wire/hash.ts';
 import type { Failure } from '../../protocol/failure.ts';
@@ -38,6 +37,7 @@ import {
   type CheckedCall,
   type Ending,
   endingEntry,
+  factsOf,
 } from '../core/call.ts';
 import { type Answer, failureOf } from '../core/operations.ts';
 import type { ServiceParts } from '../core/parts.ts';
@@ -237,14 +237,7 @@ function admissionOf(parts: InvokeParts, call: CheckedCall): Admission {
     root_principal,
     capability: capability.name,
     charge,
-    facts: {
-      ids: { ...ids },
-      caller_class: caller.caller_class,
-      parameters_digest: call.parametersDigest ?? null,
-      detail: observedDetail(capability, call) ?? null,
-      approval_request_id: call.approvalRequestId ?? null,
-      approval_grant_id: call.approvalGrantId ?? null,
-    },
+    facts: factsOf(call),
     instance_id: parts.instanceId,
     admitted_at: now,
   };

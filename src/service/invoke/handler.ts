@@ -10,6 +10,7 @@ import {
   failure,
   GUIDANCE,
   isOfProtocol,
+  OF_THE_SERVICE,
   ownFailure,
   RECOVERY,
 } from '../../domain/failure.ts';
@@ -212,22 +213,6 @@ function isWithheld(type: FailureType, isNoEffect: boolean): boolean {
   const isRedelegation = RECOVERY[GUIDANCE[type].action] === 'redelegation_then_retry';
   return type === 'service_unavailable' || isRedelegation;
 }
-
-/**
- * Types that only the service may use: who asks, what was approved, which call a key belongs to.
- */
-const OF_THE_SERVICE: ReadonlySet<FailureType> = new Set([
-  'authentication_required',
-  'invalid_token',
-  'token_expired',
-  'approval_required',
-  'approval_grant_invalid',
-  'approval_request_decided',
-  'approval_request_expired',
-  'frozen',
-  'idempotency_in_progress',
-  'idempotency_mismatch',
-]);
 
 /** Reads advice. It decides nothing, so unreadable parts are left out and the failure stays. */
 function readAdvice(value: unknown): { advice: FailureAdvice; faults: string[] } {

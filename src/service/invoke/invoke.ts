@@ -20,7 +20,7 @@
  * @module
  */
 
-import { authorityFault, controlFault } from '../../domain/authority/authorization.ts';
+import { authorityRefusal, controlRefusal } from '../../domain/authority/authorization.ts';
 import { capabilityFreezes } from '../../domain/authority/freeze.ts';
 import { stepCapabilities } from '../../domain/composition/composition.ts';
 import { failure, Refusal, refuse } from '../../domain/failure.ts';
@@ -144,7 +144,7 @@ export async function check(
   const whole = [capability, ...steps] as const;
   refuse(otherResponseMode(capability, sent));
   const { lineage } = loaded;
-  refuse(authorityFault({ token, whole, lineage, taskId: sent.task_id }));
+  refuse(authorityRefusal({ token, whole, lineage, taskId: sent.task_id }));
   const { caller, request, resolving }: Continuing = continues(capability, sent)
     ? await continued(parts, known, capability, sent)
     : { caller: known, request: sent };
@@ -152,7 +152,7 @@ export async function check(
   const { key, record } = await keyClaim(parts, caller, request);
   const replay = await replayOf(parts, amended(call, { caller }), request, record);
   if (replay) return { replay };
-  refuse(controlFault(token, whole));
+  refuse(controlRefusal(token, whole));
   const { parameters, bound, charge } = await prepareCall(parts, {
     caller,
     capability,

@@ -7,15 +7,14 @@
 import { failure, Refusal, refuse } from '../../domain/failure.ts';
 import { eventClassOf } from '../../domain/invocation/observability.ts';
 import { isWritable } from '../../domain/values/money.ts';
-import type { InvocationIds } from '../../protocol/invocation.ts';
 import type { IndeterminateInvocation, ReconcileAnswer } from '../../protocol/operator.ts';
-import type { JsonObject, Money } from '../../protocol/primitives.ts';
+import type { Money } from '../../protocol/primitives.ts';
 import type { IntentRecord } from '../../storage/port/records.ts';
 import type { Close } from '../../storage/recovery.ts';
 import { capabilityOf } from '../author/definition.ts';
 import { notOperator, operatorEntry, operatorList } from '../authority/freeze.ts';
 import { audited } from '../core/audited.ts';
-import { answerOf, bytesOf, type Call, moneyOf } from '../core/call.ts';
+import { answerOf, bytesOf, type Call, moneyOf, readFacts } from '../core/call.ts';
 import { acted, actorOf, callerOf, type TokenCaller } from '../core/caller.ts';
 import { entryBy } from '../core/entries.ts';
 import { type Answer, type Ask, requestOf } from '../core/operations.ts';
@@ -28,14 +27,12 @@ const INDETERMINATE_READ_MAX = 32;
 /** Closes an abandoned call from its intent: its process ended before it recorded an outcome. */
 export function closeAbandoned(parts: ServiceParts): Close {
   return async (intent) => {
-    const ids = intent.facts.ids as InvocationIds;
+    const { ids, detail, ...facts } = readFacts(intent);
     const found = failure(
       'outcome_unknown',
       'Cannot report the outcome of the call: the process that ran it ended',
     );
     const caller = { principal: intent.subject, root_principal: intent.root_principal };
-    const fact = (name: string) => textOf(intent.facts[name]);
-    const { detail } = intent.facts;
     const capability = capabilityOf(parts.definition, intent.capability);
     const entry = entryBy(parts, caller, {
       entry_type: 'invocation',
@@ -45,11 +42,11 @@ export function closeAbandoned(parts: ServiceParts): Close {
       state: 'indeterminate',
       failure_type: found.type,
       token_id: intent.token_id,
-      parameters_digest: fact('parameters_digest'),
-      approval_request_id: fact('approval_request_id'),
-      approval_grant_id: fact('approval_grant_id'),
+      parameters_digest: facts.parametersDigest,
+      approval_request_id: facts.approvalRequestId,
+      approval_grant_id: facts.approvalGrantId,
       cost_actual: chargedBy(intent) ?? undefined,
-      detail: (detail as JsonObject | null) ?? undefined,
+      detail,
       retention: capability?.observability?.retention,
     });
     const call: Call = {
@@ -75,10 +72,6 @@ export async function admittedCaller(
   if (!token) return undefined;
   const { caller_class } = token;
   return { kind: 'token', principal: subject, root_principal, caller_class, token, loaded };
-}
-
-function textOf(fact: unknown): string | undefined {
-  return typeof fact === 'string' ? fact : undefined;
 }
 
 export function indeterminate(parts: ServiceParts, ask: Ask): Promise<Answer> {

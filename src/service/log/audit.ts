@@ -15,7 +15,6 @@
  * @module
  */
 
-import { failure, Refusal } from '../../domain/failure.ts';
 import type { StoredEntry } from '../../domain/log/entry.ts';
 import { entryView } from '../../domain/log/entry.ts';
 import { amended } from '../../domain/values/amended.ts';
@@ -24,7 +23,7 @@ import type { EntryQuery } from '../../storage/port/store.ts';
 import { answered, inLane } from '../core/audited.ts';
 import { type Caller, callerOf, holds } from '../core/caller.ts';
 import { type Answer, type Ask, requestOf } from '../core/operations.ts';
-import { createPage } from '../core/page.ts';
+import { createPage, placeOf } from '../core/page.ts';
 import type { ServiceParts } from '../core/parts.ts';
 import type { Slices } from '../pace/slices.ts';
 
@@ -58,7 +57,7 @@ function filtersOf(caller: Caller, query: AuditQuery): Filters {
     taskId: query.task_id,
     parentInvocationId: query.parent_invocation_id,
     since: query.since ? new Date(query.since) : undefined,
-    before: placeOf(query.cursor),
+    before: placeOf(query.cursor, readCursor),
   };
 }
 
@@ -101,9 +100,6 @@ function base64Of({ buffer, byteOffset, length }: Uint8Array): string {
 }
 
 /** The sequence number to continue below. Entries above it were sent or do not match. */
-function placeOf(cursor: string | undefined): number | undefined {
-  if (cursor === undefined) return undefined;
-  if (/^(?:0|[1-9]\d{0,14})$/.test(cursor)) return Number(cursor);
-  const detail = `Cannot continue from "${cursor}": expected a cursor from an earlier page`;
-  throw new Refusal(failure('invalid_parameters', detail));
+function readCursor(cursor: string): number | undefined {
+  return /^(?:0|[1-9]\d{0,14})$/.test(cursor) ? Number(cursor) : undefined;
 }

@@ -28,6 +28,7 @@ import { notOperator, operatorEntry } from '../authority/freeze.ts';
 import { answered, audited } from '../core/audited.ts';
 import { callerOf, holds } from '../core/caller.ts';
 import { type Answer, type Ask, type Methods, requestOf } from '../core/operations.ts';
+import { placeOf } from '../core/page.ts';
 import type { ServiceParts } from '../core/parts.ts';
 import { SealingRefused } from './compare-log.ts';
 import { consistencyHashes, inclusionHashes } from './proofs.ts';
@@ -50,7 +51,7 @@ export function checkpointMethods(parts: ServiceParts, sealer: Sealer): Methods 
 async function listCheckpoints({ store }: ServiceParts, ask: Ask): Promise<Answer> {
   const { limit, cursor } = requestOf('checkpoints.list', ask);
   // One more than the limit shows whether there is a next page.
-  const found = await store.listCheckpoints(limit + 1, placeOf(cursor));
+  const found = await store.listCheckpoints(limit + 1, placeOf(cursor, readCursor));
   const page = found.slice(0, limit);
   const last = found.length > page.length ? page.at(-1) : undefined;
   const body: CheckpointListAnswer = {
@@ -60,13 +61,8 @@ async function listCheckpoints({ store }: ServiceParts, ask: Ask): Promise<Answe
   return { body, headers: LATEST };
 }
 
-function placeOf(cursor: string | undefined): number | undefined {
-  if (cursor === undefined) return undefined;
-  if (/^[1-9]\d{0,14}$/.test(cursor)) return Number(cursor);
-  return refused(
-    'invalid_parameters',
-    `Cannot continue from "${cursor}": expected a cursor from an earlier page`,
-  );
+function readCursor(cursor: string): number | undefined {
+  return /^[1-9]\d{0,14}$/.test(cursor) ? Number(cursor) : undefined;
 }
 
 async function readCheckpoint(parts: ServiceParts, ask: Ask): Promise<Answer> {

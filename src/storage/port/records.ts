@@ -127,7 +127,7 @@ export interface IntentRecord {
   readonly root_principal: string;
   readonly capability: string;
   readonly charge?: Charge | undefined;
-  /** Whatever the service needs to write the entry if this process does not live to do it. */
+  /** What another process needs to record the outcome (`IntentFacts` in `src/service/core/call.ts`). */
   readonly facts: JsonObject;
   readonly instance_id: string;
   readonly admitted_at: Date;

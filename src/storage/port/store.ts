@@ -185,9 +185,9 @@ export interface ApprovalStore {
   ): Promise<Pick<ApprovalRecord, 'status' | 'expires_at'> | undefined>;
 
   /**
-   * Newest first; `capabilities` undefined means all. A pending one past its expiry is `expired`. One
-   * query looks at `APPROVALS_LOOKED_AT_MAX` requests and may so end before `limit`; pages that go on
-   * at `next` miss and repeat none.
+   * Newest first. A pending request past its expiry is `expired`. One query looks at
+   * `APPROVALS_LOOKED_AT_MAX` requests, so a page may have fewer than `limit`, even none, and still a
+   * `next`. Pages that continue at `next` miss and repeat none.
    */
   listApprovals(query: ApprovalQuery): Promise<ApprovalPage>;
 
@@ -231,7 +231,7 @@ export interface ApprovalStore {
   listDeliveries(limit: number, before?: string): Promise<readonly DeliveryRecord[]>;
 }
 
-/** Requests that one query looks at. Each may be long, and what is compared stands behind that. */
+/** Requests that one query looks at. The compared columns come after the long ones, so each look reads a whole row. */
 export const APPROVALS_LOOKED_AT_MAX = 200;
 
 /** What makes two approval requests the same question. */
@@ -252,6 +252,7 @@ export type LatestApproval = Pick<
 export interface ApprovalQuery {
   readonly now: Date;
   readonly status?: ApprovalStatus | undefined;
+  /** Exact names. Undefined: all; empty: none. */
   readonly capabilities?: readonly string[] | undefined;
   readonly limit: number;
   /** Continue after the request with this place. */

@@ -8,7 +8,7 @@
  * @module
  */
 
-import { failure, Refusal, refuse } from '../../domain/failure.ts';
+import { Refusal, refuse } from '../../domain/failure.ts';
 import { type ApprovalRequest, WAIT_SECONDS_MAX } from '../../protocol/approval.ts';
 import type { ApprovalRecord } from '../../storage/port/records.ts';
 import type { ApprovalPlace, ApprovalQuery } from '../../storage/port/store.ts';
@@ -17,7 +17,7 @@ import { answered, audited, inLane } from '../core/audited.ts';
 import { acted, actorOf, type Caller, callerOf, holds } from '../core/caller.ts';
 import { actEntry } from '../core/entries.ts';
 import { type Answer, type Ask, requestOf } from '../core/operations.ts';
-import { createPage } from '../core/page.ts';
+import { createPage, placeOf } from '../core/page.ts';
 import type { ServiceParts } from '../core/parts.ts';
 import type { Slices } from '../pace/slices.ts';
 import type { Waiter } from '../pace/waits.ts';
@@ -47,7 +47,7 @@ export async function listRequests(parts: ServiceParts, ask: Ask): Promise<Answe
     const names = [...parts.definition.catalog.capabilities.keys()];
     const capabilities = names.filter((name) => holds(caller, approverScope(name)));
     const now = parts.store.now();
-    const query = { now, status, capabilities, before: placeOf(cursor), limit };
+    const query = { now, status, capabilities, before: placeOf(cursor, readCursor), limit };
     // Most callers may decide nothing, so the store is not asked.
     if (capabilities.length === 0) return { body: { approval_requests: [], next_cursor: null } };
     return inLane(parts, caller, ask, (slices) => readPage(parts, slices, caller, query));
@@ -207,12 +207,8 @@ function cursorOf({ created_at, approval_request_id }: ApprovalPlace): string {
   return `${created_at.getTime()}-${approval_request_id}`;
 }
 
-function placeOf(cursor: string | undefined) {
-  if (cursor === undefined) return undefined;
+function readCursor(cursor: string): ApprovalPlace | undefined {
   const [, time, id] = /^(\d{1,15})-(apr_[0-9a-f]{32})$/.exec(cursor) ?? [];
-  if (time !== undefined && id !== undefined) {
-    return { created_at: new Date(Number(time)), approval_request_id: id };
-  }
-  const detail = `Cannot continue from "${cursor}": expected a cursor from an earlier page`;
-  throw new Refusal(failure('invalid_parameters', detail));
+  if (time === undefined || id === undefined) return undefined;
+  return { created_at: new Date(Number(time)), approval_request_id: id };
 }
