@@ -98,7 +98,6 @@ export const ASKS_NODE: readonly string[] = [
   'src/storage/postgres/options.ts', // The default of a store that a program opens alone.
   'src/keyring/', // Secrets of keys, names of temporary files, the default of a program alone.
   'src/http/workers.ts', // Starts and stops processes, answers no request.
-  'src/http/bounds/tick.ts', // Keeps an object of Node alive.
   'src/http/bounds/shed.ts', // Measures the delay of the event loop of Node itself.
   'src/client/', // Runs in programs that ask a service.
   'src/witness/', // A program of its own.

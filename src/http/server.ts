@@ -29,7 +29,6 @@ import type { Handler } from './bounds/held.ts';
 import * as limits from './bounds/limits.ts';
 import { type Load, type Place, watchLoad } from './bounds/shed.ts';
 import { METRICS_TYPE } from './bounds/tally.ts';
-import { keptTick } from './bounds/tick.ts';
 import { createTurns, type Turns } from './bounds/turn.ts';
 import { createVisits, type Visit, type Visits } from './bounds/visits.ts';
 import {
@@ -54,7 +53,6 @@ export function createHttpServer(
   surfaces: readonly Surface[] = [],
   bounds: Partial<ConnectionBounds> = {},
 ): HttpServer {
-  keptTick();
   const { config, platform } = runtime;
   const metrics = createMetrics(load, runtime.sealing);
   const addresses = createAddresses(config.trusted_proxies);
