@@ -163,7 +163,7 @@ test('writ fsck ends with 2 on a file that is not there, and does not make it', 
 
   assert.equal(status, 2);
   assert.equal(out, '');
-  assert.match(err, /^Cannot check the store: .*there is none in ".*absent\.db"\n$/);
+  assert.match(err, /^Cannot check the store: .*there is no store in ".*absent\.db"\n$/);
   assert.equal(existsSync(file), false);
 });
 
@@ -175,7 +175,7 @@ test('writ fsck ends with 2 on an empty file, and leaves it empty', async () => 
 
   assert.equal(status, 2);
   assert.equal(out, '');
-  assert.match(err, /there is none in ".*empty\.db"\n$/);
+  assert.match(err, /there is no store in ".*empty\.db"\n$/);
   assert.equal(readFileSync(file).length, 0);
 });
 
@@ -307,7 +307,7 @@ test('writ fsck ends with 1 on a log that does not extend its mark, or has none 
   const kept = (await mark.read(store.logId)) as CheckpointRecord;
   await mark.advance(store.logId, kept, { ...kept, size: 9, sequence: 5 });
   const shorter = await writ(args);
-  await mark.say(store.logId, 'ended');
+  await mark.setStatus(store.logId, 'ended');
   const ended = await writ(args);
   await mark.advance(
     store.logId,

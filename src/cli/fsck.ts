@@ -165,7 +165,7 @@ async function check(url: string, { keys, place, isNamed, erasing }: Asked): Pro
     // Read before the log, since both grow.
     const { logId } = (await store.origins()).at(-1) ?? store;
     const read = place === undefined ? undefined : await readMark(place, logId);
-    const marked = isNamed || read?.checkpoint || read?.word ? read : undefined;
+    const marked = isNamed || read?.checkpoint || read?.status ? read : undefined;
     const deleted = read?.checkpoint ? [] : await deletedLogs(url, store, { keys, place });
     const report = await checkStore(store, signatures, marked, erasing);
     const macs = rowKeys && (await checkMacs(store, rowKeys.isMacOf));
@@ -184,7 +184,7 @@ async function check(url: string, { keys, place, isNamed, erasing }: Asked): Pro
 async function readMark(place: string, logId: string): Promise<Marked> {
   const mark = await openMark(place);
   try {
-    return { checkpoint: await mark.read(logId), word: await mark.word(logId) };
+    return { checkpoint: await mark.read(logId), status: await mark.status(logId) };
   } finally {
     await mark.close();
   }
@@ -304,7 +304,7 @@ const UNMARKED =
 
 function markSummary(marked: Marked | undefined): string {
   if (!marked?.checkpoint)
-    return marked?.word === 'accepted' ? 'none yet, as accepted' : 'none read';
+    return marked?.status === 'accepted' ? 'none yet, as accepted' : 'none read';
   const { sequence, size } = marked.checkpoint;
   return `checkpoint ${sequence}, ${size} entries`;
 }

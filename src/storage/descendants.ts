@@ -1,18 +1,20 @@
 /**
- * Descendants: counts what lived below a token, a page at a time.
+ * Descendants: counts the living tokens below a token, one page at a time.
  *
- * A caller gives the event loop back between two pages. Below a revoked token nothing is added, so the
- * pages miss and repeat none, however long the count takes.
+ * A caller yields to the event loop between two pages. A revoked token gets no new descendants, so the pages
+ * neither miss nor repeat a token, however long the count takes.
  *
  * @module
  */
 
 import type { ChildState, TokenStore } from './port/store.ts';
 
-/** Children in one read, and parents whose children are asked for: about a millisecond of an embedded store. */
+/** Children in one read, and parents in one query: about a millisecond of an embedded store. */
 const PAGE = 128;
 
-/** Yields, for each page, how many tokens of it lived at `at`. Nothing lives below one that did not. */
+/**
+ * Yields, for each page, how many of its tokens were alive at `at`. A dead token has no living descendants.
+ */
 export async function* livingBelow(
   store: Pick<TokenStore, 'childrenOf'>,
   tokenId: string,
@@ -24,7 +26,7 @@ export async function* livingBelow(
     const asked = parents.slice(0, PAGE);
     const page = await store.childrenOf(asked, PAGE, after);
     const living = page.filter((child) => isLiving(child, at));
-    // The parent of the last child may have more of them.
+    // The parent of the last child may have more children.
     const last = page.length === PAGE ? page.at(-1) : undefined;
     const done = last ? asked.indexOf(last.parent_token_id) : asked.length;
     after = last?.token_id ?? '';

@@ -47,7 +47,7 @@ test('openStore() makes no file where it may not create, and no folder', async (
   const path = join(folder, 'deep', 'writ.db');
 
   await assert.rejects(openStore(`sqlite:${path}`, { create: false }), {
-    message: `Cannot open the store: there is none in "${path}"`,
+    message: `Cannot open the store: there is no store in "${path}"`,
   });
 
   assert.equal(existsSync(join(folder, 'deep')), false);
@@ -60,7 +60,7 @@ test('openStore() leaves an empty file empty where it may not create', async () 
   writeFileSync(path, '');
 
   await assert.rejects(openStore(`sqlite:${path}`, { create: false }), {
-    message: `Cannot open the store: there is none in "${path}"`,
+    message: `Cannot open the store: there is no store in "${path}"`,
   });
 
   assert.deepEqual(readdirSync(folder), ['writ.db']);

@@ -12,13 +12,13 @@ import { openSqliteMark } from './sqlite/log/mark.ts';
 import { openSqlite } from './sqlite/store.ts';
 
 export interface StoreOptions {
-  /** Clock, timers and random bytes of the adapter; Node's own where it is left out. */
+  /** Clock, timers and random bytes of the adapter; default: those of Node. */
   readonly platform?: Platform | undefined;
-  /** In place of the store's own clock. */
+  /** Replaces the store's own clock. */
   readonly clock?: (() => Date) | undefined;
   /**
-   * False: a store that is not there, or that an older program wrote, is refused, and nothing is
-   * written. A store in memory is always a new one.
+   * False: refuses a store that does not exist or that an older program wrote, and writes nothing. A store in
+   * memory is always new.
    */
   readonly create?: boolean | undefined;
 }
@@ -28,7 +28,7 @@ export async function openStore(url: string, options: StoreOptions = {}): Promis
   const { platform, clock, create } = options;
   if (url === 'memory:') return openSqlite(IN_MEMORY, { platform, clock });
   if (/^postgres(ql)?:\/\//.test(url)) {
-    // Only who uses it waits for its driver to load.
+    // Loaded on demand: a SQLite store does not wait for this driver.
     const { openPostgres } = await import('./postgres/store.ts');
     return openPostgres(url, { platform, clock, create });
   }
@@ -36,7 +36,7 @@ export async function openStore(url: string, options: StoreOptions = {}): Promis
     return openSqlite(url.slice('sqlite:'.length), { platform, clock, create });
   }
 
-  // An address may carry a password after its scheme, so no more of it is shown.
+  // The address may contain a password after its scheme, so the message shows only the scheme.
   const scheme = /^[a-z][a-z0-9+.-]*:/i.exec(url)?.[0] ?? '';
   const known = '"memory:", "sqlite:<file>" or "postgres://…"';
   throw new Error(`Cannot open the store: "${scheme}" is not ${known}`);

@@ -1,11 +1,10 @@
 /**
- * Recovery: gives every admitted call an outcome, also when its process did not live to record one.
+ * Recovery: gives every admitted call an outcome, also when its process died before recording one.
  *
- * A process says every few seconds that it lives; one that has been silent is taken for dead, and
- * its open calls are closed as indeterminate: the money stays charged until an operator reconciles
- * it. Knows nothing about what an entry or an answer says: the service makes them. That a call is
- * closed once, whoever tries, is the store's promise; a process that was only slow finds its own
- * settlement superseded.
+ * A process records a heartbeat every few seconds. A process without recent heartbeats counts as dead, and
+ * recovery closes its open calls as indeterminate: the money stays charged until an operator reconciles the
+ * call. The service makes the entry and the answer. The store guarantees that a call is closed once; a
+ * process that was only slow gets `superseded` for its own settlement.
  *
  * @module
  */
@@ -15,19 +14,19 @@ import type { Platform } from '../platform.ts';
 import type { IntentRecord } from './port/records.ts';
 import type { Store } from './port/store.ts';
 
-/** In milliseconds. Often enough that two lost ones do not make a living process look dead. */
+/** In milliseconds. Often enough that a living process may lose two heartbeats. */
 export const HEARTBEAT_MS = 5_000;
 
 /**
- * In milliseconds: four heartbeats. With one interval until the next pass, every call of a dead
- * process has its entry within half a minute, where a minute is promised.
+ * In milliseconds: four heartbeats. With one interval until the next pass, every call of a dead process has
+ * its entry within half a minute; the documentation promises a minute.
  */
 export const SILENT_MS = 20_000;
 
 /** Calls in one round trip; a pass takes as many rounds as there are calls. */
 export const RECOVERY_BATCH = 100;
 
-/** What the service makes of a call whose outcome nobody knows. */
+/** Makes the entry and the answer of a call whose outcome is unknown. */
 export type Close = (intent: IntentRecord) => Closed | Promise<Closed>;
 
 interface Closed {
@@ -42,13 +41,13 @@ export interface RecoveryRequest {
 }
 
 export interface Recovered {
-  /** Closed here; calls that another process closed first are not among them. */
+  /** Closed by this process; without calls that another process closed first. */
   readonly closed: readonly IntentRecord[];
-  /** Still open. One call that cannot be closed must not keep the others from being closed. */
+  /** Still open. A call that cannot be closed does not stop the others. */
   readonly failed: readonly { intent: IntentRecord; error: unknown }[];
 }
 
-/** Closes abandoned calls, the oldest first. Rejects when the store cannot be asked for them. */
+/** Closes abandoned calls, the oldest first. Rejects when the store cannot list them. */
 export async function recoverIntents(store: Store, request: RecoveryRequest): Promise<Recovered> {
   const intents = await store.abandonedIntents(request.silentSince, request.limit);
   const closed: IntentRecord[] = [];
@@ -68,29 +67,29 @@ export interface RecoveryOptions {
   readonly store: Store;
   readonly instanceId: string;
   readonly close: Close;
-  /** Told what each pass that found something did. */
+  /** Called after each pass that found something. */
   readonly onRecovered?: ((recovered: Recovered) => void) | undefined;
-  /** Told of heartbeats and passes that failed; the next one comes all the same. */
+  /** Called with the error of a failed heartbeat or pass; the next one runs as usual. */
   readonly onError: (error: unknown) => void;
   readonly intervalMs?: number | undefined;
   readonly silentMs?: number | undefined;
 }
 
 export interface Recovery {
-  /** Resolves when nothing is under way any more. */
+  /** Resolves when no heartbeat and no pass is running. */
   stop(): Promise<void>;
 }
 
 /**
- * Says at once that this process lives, then again at every interval, each time with a pass over
- * what others left. Resolves after the first heartbeat, before which nothing may be admitted;
- * rejects, and leaves nothing running, when the store does not take it.
+ * Sends a heartbeat at once and at every interval, each followed by a pass over abandoned calls. Resolves
+ * after the first heartbeat; admit nothing before it. Rejects, and leaves nothing running, when the store
+ * refuses the first heartbeat.
  */
 export async function startRecovery(options: RecoveryOptions): Promise<Recovery> {
   const { store, platform, instanceId, onError } = options;
   const pass = oneAtATime(() => recoverAll(options), onError);
-  // First the heartbeat: a process that was suspended must not find itself silent. The pass is not
-  // awaited: a slow one must not keep the next heartbeat waiting.
+  // The heartbeat comes first, so that a process that was suspended does not recover its own calls. The pass
+  // is not awaited, so that a slow pass does not delay the next heartbeat.
   const beat = async () => {
     await store.heartbeat(instanceId, store.now());
     pass.start();
@@ -123,7 +122,7 @@ async function closeIntent(store: Store, intent: IntentRecord, close: Close): Pr
   return result === 'settled';
 }
 
-/** Rounds until one is not full, or closes nothing: then what is left cannot be closed now. */
+/** Repeats until a round is not full or closes nothing: the rest cannot be closed now. */
 async function recoverAll(options: RecoveryOptions): Promise<void> {
   const { store, close, onRecovered, silentMs = SILENT_MS } = options;
   for (;;) {
@@ -135,7 +134,7 @@ async function recoverAll(options: RecoveryOptions): Promise<void> {
   }
 }
 
-/** Runs a task again and again, but never beside itself. */
+/** Runs a task repeatedly, one run at a time. */
 function oneAtATime(
   task: () => Promise<void>,
   onError: (error: unknown) => void,

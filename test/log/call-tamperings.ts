@@ -25,14 +25,14 @@ export function callTamperings({ unknown, root }: SmallLedger, { charge }: Diale
     ['a greater refund', set('consumed = 90'), 'call', unknown, /charged 0\.90 USD/],
     ['a charge in none', set(`${charge.currency} = 'USA'`), 'call', unknown, /charged 10 of "USA"/],
     ['a charge of another', set(`token_id = '${root}'`), 'call', unknown, /is of token/],
-    ['an outcome made up', set("outcome = 'completed'"), 'call', unknown, /not kept as such/],
-    ['an act made up', set('reconciled_at = settled_at'), 'call', unknown, /not kept as such/],
+    ['an outcome made up', set("outcome = 'completed'"), 'call', unknown, /no row says so/],
+    ['an act made up', set('reconciled_at = settled_at'), 'call', unknown, /no row says so/],
     [
       'a call removed',
       `DELETE FROM intents WHERE invocation_id = '${unknown}'`,
       'call',
       unknown,
-      /not kept as such/,
+      /no row says so/,
     ],
   ];
 }

@@ -157,11 +157,11 @@ function failing(mark: MarkStore, isFailing: () => boolean): MarkStore {
       return step(...args);
     };
   };
-  const { read, advance, word, say } = mark;
+  const { read, advance, status, setStatus } = mark;
   return {
     ...mark,
     ...{ read: attempt(read), advance: attempt(advance) },
-    ...{ word: attempt(word), say: attempt(say) },
+    ...{ status: attempt(status), setStatus: attempt(setStatus) },
   };
 }
 

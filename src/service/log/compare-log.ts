@@ -159,13 +159,13 @@ async function refuseEndedOrUnmarked(
   mark: MarkStore | undefined,
   { origin, marked, last, tree }: Compared,
 ): Promise<void> {
-  const word = await mark?.word(origin.logId);
-  if (word === 'ended') {
+  const status = await mark?.status(origin.logId);
+  if (status === 'ended') {
     const found = 'an operator has ended this log; the database is a copy from before';
     throw new SealingRefused(found, 'rollback', marked && lostHead(marked));
   }
   if (!mark || marked || tree.size === 0) return;
-  if (word === 'accepted' && !last) return;
+  if (status === 'accepted' && !last) return;
   throw new SealingRefused(`the log has ${tree.size} entries and no mark`, 'missing');
 }
 

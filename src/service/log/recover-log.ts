@@ -93,7 +93,7 @@ export async function acceptLoss(parts: RecoverOptions): Promise<Recovery> {
     voided += changed;
     if (changed > 0) continue;
     const detail = breakDetail(parts, { logId, endedLogId: ended.logId, lost, head });
-    await mark?.say(logId, 'accepted');
+    await mark?.setStatus(logId, 'accepted');
     if (await store.beginOrigin(head, logId, operatorEntry(parts, detail), signed)) {
       return { logId, surviving: head.size, lost, voided };
     }
@@ -110,8 +110,8 @@ async function endLog(mark: MarkStore, endedId: string): Promise<string> {
   const known = await mark.successor(endedId);
   const isOver =
     known === undefined
-      ? (await mark.word(endedId)) === 'ended'
-      : (await mark.read(known)) !== undefined || (await mark.word(known)) === 'ended';
+      ? (await mark.status(endedId)) === 'ended'
+      : (await mark.read(known)) !== undefined || (await mark.status(known)) === 'ended';
   if (isOver) throw new Error(`this is a copy of a log that an operator ended; ${COPY_ADVICE}`);
   return mark.end(endedId, known ?? successorOf(endedId));
 }
@@ -145,7 +145,7 @@ export async function acceptMissingMark(parts: RecoverOptions): Promise<{ logId:
   const facts = { checkpoint: own?.sequence ?? null, entry_count: size };
   const detail = { verb: 'recover', accepted: 'missing_mark', ...facts, ...confirmation(parts) };
   await store.append([operatorEntry(parts, detail)]);
-  if (!own) await mark.say(logId, 'accepted');
+  if (!own) await mark.setStatus(logId, 'accepted');
   else if (!(await mark.advance(logId, undefined, own))) {
     throw new Error('another process has written a mark meanwhile');
   }

@@ -1,9 +1,9 @@
 /**
- * Budgets against the folded log: what was spent and what is reserved, on every token of each lineage.
+ * Compares budgets with the folded log: what is spent and what is reserved on every token of each lineage.
  *
- * Spent is what the entries of calls below a token cost, less what was given back; reserved is what the
- * open calls below it hold, which have no entry yet. Of calls whose entry was erased the store's own
- * records of them are believed.
+ * Spent is the cost in the entries of calls below a token, less refunds. Reserved is what the open calls
+ * below it hold; those have no entry yet. Where the entry of a call was erased, the store's own record of the
+ * call counts.
  *
  * @module
  */
@@ -11,22 +11,22 @@
 import { shownMinor } from '../../domain/values/money.ts';
 import type { ErasedCalls, OpenCall } from '../port/ledger-store.ts';
 import type { BudgetState } from '../port/records.ts';
-import { type Expected, isWordGone } from './fold.ts';
+import { type Expected, mayLackReconciliation } from './fold.ts';
 import { lineageOf, type RowCheck } from './rows.ts';
 
 export interface BudgetCheck {
   openCall(call: OpenCall): void;
   erased(erased: ErasedCalls): void;
   budget(budget: BudgetState): void;
-  /** Compares, once everything was shown. */
+  /** Compares, after the last row. */
   finish(check: RowCheck): void;
 }
 
-/** What the calls under one token amount to. */
+/** The sums of the calls under one token. */
 interface Sums {
   readonly spent: bigint;
   readonly reserved: bigint;
-  /** Of `spent`: of unknown outcome, and perhaps given back by an act that was erased. */
+  /** The part of `spent` with an unknown outcome, whose refund may be in an erased entry. */
   readonly perhapsRefunded: bigint;
 }
 
@@ -61,7 +61,7 @@ export function createBudgetCheck(expected: Expected): BudgetCheck {
   };
 }
 
-/** Each token with all that was spent below it. */
+/** Each token with everything that was spent below it. */
 function withDescendants(expected: Expected, own: ReadonlyMap<string, Sums>): Map<string, Sums> {
   const sums = new Map<string, Sums>();
   for (const [tokenId, sum] of own) {
@@ -81,9 +81,9 @@ function sumOf(
   };
 }
 
-/** Calls of unknown outcome, where an act is gone that may have given their money back. */
+/** Calls of unknown outcome, where the entry of their refund may be erased. */
 function perhapsRefunded(expected: Expected) {
-  return isWordGone(expected) ? [...expected.unknown.values()] : [];
+  return mayLackReconciliation(expected) ? [...expected.unknown.values()] : [];
 }
 
 function compare(check: RowCheck, budget: BudgetState, sums: Sums): void {

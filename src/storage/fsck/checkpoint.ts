@@ -1,8 +1,7 @@
 /**
- * One stored checkpoint against itself: does its note say the same tree, of the same log?
+ * Compares one stored checkpoint with its own note: the same tree, of the same log.
  *
- * What the tree really was is compared by `fsck.ts`; the signatures are a question for whoever has
- * the keys.
+ * `fsck.ts` compares it with the rebuilt tree; a caller that has the keys checks the signatures.
  *
  * @module
  */
@@ -11,17 +10,17 @@ import { headText, readHeadText, readNote, readSignatureLines } from '../../doma
 import { equalBytes } from '../../domain/wire/hash.ts';
 import type { CheckpointRecord } from '../port/records.ts';
 
-/** What is wrong with the signatures of a checkpoint, in words. */
+/** The fault in the signatures of a checkpoint, as a sentence. */
 export type CheckSignatures = (checkpoint: CheckpointRecord) => string | undefined;
 
-/** A line that a witness added: its form only, since whose it is cannot be told from here. */
+/** Checks only the form of a witness's line: whose signature it is cannot be decided here. */
 export function cosignatureFault(line: string): string | undefined {
   return readSignatureLines(line)?.length === 1
     ? undefined
     : `a line of a witness does not parse: ${JSON.stringify(line.slice(0, LINE_SHOWN_MAX))}`;
 }
 
-/** In characters: enough to know it by. */
+/** In characters: enough to recognise the line. */
 const LINE_SHOWN_MAX = 80;
 
 export function noteFault(checkpoint: CheckpointRecord, logId: string): string | undefined {

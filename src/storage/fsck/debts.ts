@@ -1,8 +1,9 @@
 /**
- * Debts against the folded log: what calls reported beyond their reservation, on every token above them.
+ * Compares debts with the folded log: what calls reported beyond their reservation, on every token above
+ * them.
  *
- * Entries carry what was reported in their personal fields. Where retention erased those, the rows may
- * owe more than what is left says, and never less.
+ * Entries have the reported cost in their personal fields. Where retention erased those, the rows may owe
+ * more than the remaining entries say, and never less.
  *
  * @module
  */
@@ -16,12 +17,12 @@ import { lineageOf, type RowCheck } from './rows.ts';
 
 export interface DebtCheck {
   debt(debt: Debt): void;
-  /** Compares, once everything was shown. */
+  /** Compares, after the last row. */
   finish(check: RowCheck): void;
 }
 
-/** The entries that can tell of an overrun. */
-const TELLING: readonly EntryType[] = ['invocation', 'settlement', 'compensation'];
+/** The entry types that can report an overrun. */
+const OVERRUN_TYPES: readonly EntryType[] = ['invocation', 'settlement', 'compensation'];
 
 export function createDebtCheck(expected: Expected): DebtCheck {
   const found = new Map<string, bigint>();
@@ -31,27 +32,27 @@ export function createDebtCheck(expected: Expected): DebtCheck {
     },
     finish(check) {
       const { erased, erasedPersonal } = expected;
-      const isCut = TELLING.some((type) => erased.has(type) || erasedPersonal.has(type));
+      const isCut = OVERRUN_TYPES.some((type) => erased.has(type) || erasedPersonal.has(type));
       const owed = owedOn(expected);
       for (const key of new Set([...owed.keys(), ...found.keys()])) {
         const [token_id = '', ...rest] = key.split(' ');
         const currency = rest.join(' ');
-        const said = owed.get(key) ?? 0n;
-        const told = isCurrency(currency) && said > minorMax(currency) ? minorMax(currency) : said;
+        const sum = owed.get(key) ?? 0n;
+        const logged = isCurrency(currency) && sum > minorMax(currency) ? minorMax(currency) : sum;
         const row = found.get(key) ?? 0n;
-        if (row === told) continue;
-        if (isCut && row > told) {
-          check.note('debts while entries that may tell of them were erased');
+        if (row === logged) continue;
+        if (isCut && row > logged) {
+          check.note('debts, because entries that may explain them were erased');
           continue;
         }
         const text = (amount: bigint) => shownMinor(amount, currency);
-        check.report('debt', token_id, `it owes ${text(row)}, the log says ${text(told)}`);
+        check.report('debt', token_id, `it owes ${text(row)}, the log says ${text(logged)}`);
       }
     },
   };
 }
 
-/** What every token owes for itself and all below it. */
+/** What every token owes for itself and for its descendants. */
 function owedOn(expected: Expected): Map<string, bigint> {
   const owed = new Map<string, bigint>();
   for (const [tokenId, { owes }] of expected.tokens) {
@@ -65,7 +66,7 @@ function owedOn(expected: Expected): Map<string, bigint> {
   return owed;
 }
 
-/** No id of a token has a space. */
+/** No token id contains a space. */
 function keyOf(tokenId: string, currency: string): string {
   return `${tokenId} ${currency}`;
 }

@@ -1,6 +1,5 @@
 /**
- * One stored entry against itself: does the hash belong to the bytes, and do the columns say what
- * the bytes say?
+ * Compares one stored entry with itself: its hash with its bytes, and its columns with its bytes.
  *
  * @module
  */
@@ -32,7 +31,7 @@ const PLAIN: readonly Column[] = ['entry_id', 'entry_type', ...CONTENTS, 'event_
 
 const ERASABLE: readonly Column[] = [...PERSONAL, ...CONTENTS];
 
-/** What is wrong with it. Of what was erased only the hash is left, and no column may repeat it. */
+/** Its faults. Of an erased entry only the hash is left, and no column may repeat its contents. */
 export function entryFaults(stored: StoredEntry): string[] {
   const { leaf, leaf_hash } = stored;
   if (leaf_hash.length !== HASH_BYTES) return [`its leaf hash has ${leaf_hash.length} bytes`];
@@ -42,17 +41,17 @@ export function entryFaults(stored: StoredEntry): string[] {
   if (!equalBytes(hash, leaf_hash)) {
     return [`its leaf hash is ${toHex(leaf_hash)}, its bytes give ${toHex(hash)}`];
   }
-  const said = readLeaf(leaf);
-  if (said === undefined) return ['its leaf is not JSON'];
-  if (said.v !== LEAF_VERSION) return [`its leaf is of version ${said.v}, not ${LEAF_VERSION}`];
-  return [...personalFaults(stored, said), ...columnFaults(stored, said, PLAIN)];
+  const fields = readLeaf(leaf);
+  if (fields === undefined) return ['its leaf is not JSON'];
+  if (fields.v !== LEAF_VERSION) return [`its leaf is of version ${fields.v}, not ${LEAF_VERSION}`];
+  return [...personalFaults(stored, fields), ...columnFaults(stored, fields, PLAIN)];
 }
 
-/** The bytes must be those whose digest the leaf has; then the columns must repeat them. */
-function personalFaults(stored: StoredEntry, said: Record<string, unknown>): string[] {
+/** The leaf must have the digest of these bytes; then the columns must repeat them. */
+function personalFaults(stored: StoredEntry, leafFields: Record<string, unknown>): string[] {
   const { personal } = stored;
   if (personal === undefined) return leftColumns(stored, PERSONAL);
-  if (personalDigest(personal) !== said.personal) {
+  if (personalDigest(personal) !== leafFields.personal) {
     return ['its personal fields are not those whose digest the leaf has'];
   }
   const fields = readLeaf(personal);
@@ -69,8 +68,8 @@ const HASH_BYTES = 32;
 
 function readLeaf(leaf: Uint8Array): Record<string, unknown> | undefined {
   try {
-    const said: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(leaf));
-    return typeof said === 'object' && said !== null ? { ...said } : undefined;
+    const parsed: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(leaf));
+    return typeof parsed === 'object' && parsed !== null ? { ...parsed } : undefined;
   } catch {
     return undefined;
   }
@@ -78,28 +77,28 @@ function readLeaf(leaf: Uint8Array): Record<string, unknown> | undefined {
 
 function columnFaults(
   stored: StoredEntry,
-  said: Record<string, unknown>,
+  fields: Record<string, unknown>,
   columns: readonly Column[],
 ): string[] {
   const faults = columns
-    .filter((column) => stored[column] !== said[column])
+    .filter((column) => stored[column] !== fields[column])
     .map(
       (column) =>
-        `column ${column} is ${shown(stored[column])}, the leaf says ${shown(said[column])}`,
+        `column ${column} is ${shown(stored[column])}, the leaf says ${shown(fields[column])}`,
     );
-  return columns === PLAIN ? [...faults, ...timeFaults(stored, said)] : faults;
+  return columns === PLAIN ? [...faults, ...timeFaults(stored, fields)] : faults;
 }
 
-function timeFaults(stored: StoredEntry, said: Record<string, unknown>): string[] {
+function timeFaults(stored: StoredEntry, fields: Record<string, unknown>): string[] {
   const faults: string[] = [];
-  const time = Date.parse(String(said.timestamp));
+  const time = Date.parse(String(fields.timestamp));
   if (stored.timestamp.getTime() !== time) {
     const column = Number.isNaN(stored.timestamp.getTime()) ? 'no time' : stored.timestamp.toJSON();
-    faults.push(`column timestamp is ${column}, the leaf says ${shown(said.timestamp)}`);
+    faults.push(`column timestamp is ${column}, the leaf says ${shown(fields.timestamp)}`);
   }
-  const until = retainUntil(said as { timestamp: string; retention?: string });
+  const until = retainUntil(fields as { timestamp: string; retention?: string });
   if (stored.retain_until?.getTime() !== until?.getTime()) {
-    faults.push(`column retain_until does not follow from "${said.retention}" in the leaf`);
+    faults.push(`column retain_until does not follow from "${fields.retention}" in the leaf`);
   }
   return faults;
 }

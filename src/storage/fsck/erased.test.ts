@@ -30,7 +30,8 @@ for (const name of ['SQLite', 'PostgreSQL']) {
 
     const found = await details(unexplained(store));
 
-    const gone = 'its contents are gone, and retention of low_risk_success has not come so far';
+    const gone =
+      'its contents are gone, and retention of low_risk_success has not reached this entry';
     assert.deepEqual(found, [`entry 0: ${gone}`, `entry 1: ${gone}`]);
     await store.close();
     places.remove();
@@ -46,7 +47,7 @@ test('checkStore() finds personal fields that are gone before retention came to 
   const found = await details(unexplained(store));
 
   assert.deepEqual(found, [
-    'entry 0: its personal fields are gone, and retention has not come so far',
+    'entry 0: its personal fields are gone, and retention has not reached this entry',
   ]);
   await store.close();
 });

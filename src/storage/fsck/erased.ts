@@ -1,8 +1,8 @@
 /**
- * Whether retention explains that an entry says nothing any more.
+ * Checks whether a retention policy explains why an entry has no contents.
  *
- * Who may write the store can also write what explains it: this finds what was taken out by hand, not
- * what was taken out with care.
+ * An attacker with write access can also forge the record of the erasure: this check finds careless deletions
+ * only.
  *
  * @module
  */
@@ -10,7 +10,7 @@
 import type { StoredEntry } from '../../domain/log/entry.ts';
 
 export interface Erased {
-  /** Below which place each policy has erased. */
+  /** The place below which each policy has erased. */
   readonly below: ReadonlyMap<string, number>;
   readonly now: Date;
 }
@@ -19,12 +19,12 @@ export interface Erased {
 export function erasureFault(stored: StoredEntry, erased: Erased): string | undefined {
   if (stored.leaf !== undefined) {
     if (stored.personal !== undefined || isBelow(stored, 'personal', erased)) return undefined;
-    return 'its personal fields are gone, and retention has not come so far';
+    return 'its personal fields are gone, and retention has not reached this entry';
   }
   const { retain_until, event_class } = stored;
   if (retain_until === undefined) {
     if (isBelow(stored, event_class, erased)) return undefined;
-    return `its contents are gone, and retention of ${event_class} has not come so far`;
+    return `its contents are gone, and retention of ${event_class} has not reached this entry`;
   }
   if (retain_until <= erased.now) return undefined;
   return `its contents are gone, and it is kept until ${retain_until.toISOString()}`;

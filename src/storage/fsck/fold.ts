@@ -1,9 +1,9 @@
 /**
- * The log, folded: what the rows of authority and money must be if the entries are true.
+ * Folds the log into the state that the rows of authority and money must have.
  *
- * Takes every entry once, in order, and keeps what the comparisons need: below one kilobyte for each
- * token, approval request and grant, and a line for each call of unknown outcome. What retention erased
- * cannot be folded; it is counted by type, and the comparisons leave that much room.
+ * Takes every entry once, in order, and keeps less than one kilobyte for each token, approval request and
+ * grant, and a line for each call of unknown outcome. Erased entries cannot be folded: they are counted by
+ * type, and the comparisons tolerate that many differences.
  *
  * @module
  */
@@ -26,9 +26,9 @@ export interface Expected {
   readonly grants: Map<string, ExpectedGrant>;
   /** By kind and target. */
   readonly freezes: Map<string, ExpectedFreeze>;
-  /** Calls of unknown outcome that no later entry tells more of, by invocation. */
+  /** Calls of unknown outcome without a later entry, by invocation. */
   readonly unknown: Map<string, UnknownCost>;
-  /** What calls of unknown outcome reported so far beyond their reservation, by invocation. */
+  /** The cost that calls of unknown outcome reported so far, by invocation. */
   readonly reported: Map<string, Charge>;
   /** Entries without contents, and entries that have contents and no personal fields. */
   readonly erased: Erased;
@@ -38,22 +38,22 @@ export interface Expected {
 type Erased = Map<EntryType, number>;
 
 export interface ExpectedToken {
-  /** What its issuance says, in canonical form; absent where nothing of it can be read. */
-  told?: string | undefined;
+  /** The fields of its issuance, in canonical form; absent where the entry cannot be read. */
+  logged?: string | undefined;
   issuedBy?: string | undefined;
   parent?: string | undefined;
   children: number;
-  /** By calls under this very token, in minor units. */
+  /** By calls under this token itself, in minor units. */
   spent: bigint;
-  /** What those reported beyond their reservations, by currency. */
+  /** What those calls reported beyond their reservations, by currency. */
   owes?: Map<string, bigint>;
   revokedBy?: string | undefined;
-  /** Made before a log that an operator ended; so are requests and grants. */
+  /** Created before a log that an operator ended; the same for requests and grants. */
   isVoid?: boolean;
 }
 
 export interface ExpectedRequest {
-  told?: string | undefined;
+  logged?: string | undefined;
   askedBy?: string | undefined;
   askedThrough: readonly string[];
   /** In their order; null where the name was erased. */
@@ -66,13 +66,13 @@ export interface ExpectedRequest {
   /** The time of the entry that decided it. */
   decidedAt?: string | undefined;
   reason?: unknown;
-  /** A decision whose kind was erased names this request. */
+  /** A decision with an erased outcome names this request. */
   isUncertain: boolean;
   isVoid?: boolean;
 }
 
 export interface ExpectedGrant {
-  told?: string | undefined;
+  logged?: string | undefined;
   givenBy?: string | undefined;
   requestId?: string | undefined;
   uses: number;
@@ -112,7 +112,7 @@ export function foldEntry(expected: Expected, stored: StoredEntry): void {
   if (!stored.leaf || !stored.personal) {
     count(stored.leaf ? expected.erasedPersonal : expected.erased, entry_type);
   }
-  // A later log begins after what was promised before was voided.
+  // The first entry of a later log follows the voiding of everything before it.
   if (isFirstOfLater(stored)) voidAll(expected);
   if (!stored.leaf) return;
   const entry = readable(stored);
@@ -129,7 +129,7 @@ function isFirstOfLater({ sequence }: StoredEntry): boolean {
   return sequence > 0 && leafIndexOf(sequence) === 0;
 }
 
-/** A leaf that is not what was hashed may be no entry at all; that is a finding of its own. */
+/** A leaf that does not match its hash may be unreadable; fsck reports that separately. */
 function readable(stored: StoredEntry): AuditEntry | undefined {
   try {
     return entryView(stored);
@@ -144,7 +144,7 @@ function count(erased: Erased, type: EntryType): void {
 
 type Fold = (expected: Expected, entry: AuditEntry) => void;
 
-/** The others change no row that is compared. */
+/** Entries of other types change no compared row. */
 const FOLDS: Partial<Record<EntryType, Fold>> = {
   issuance: foldIssuance,
   revocation: foldRevocation,
@@ -156,14 +156,14 @@ const FOLDS: Partial<Record<EntryType, Fold>> = {
   operator: foldOperator,
 };
 
-/** A refusal names the token that asked for it, and made none. */
+/** A refusal names the requesting token and creates none. */
 function foldIssuance({ tokens }: Expected, entry: AuditEntry): void {
   if (entry.state !== 'completed' || entry.token_id === null) return;
   const token = tokenOf(tokens, entry.token_id);
   token.issuedBy ??= entry.entry_id;
   const { detail } = entry;
   if (detail === null || token.issuedBy !== entry.entry_id) return;
-  token.told = toldOf({ capability: entry.capability, ...detail }, ISSUANCE_KEYS);
+  token.logged = loggedFacts({ capability: entry.capability, ...detail }, ISSUANCE_KEYS);
   if (typeof detail.parent_token_id !== 'string') return;
   token.parent = detail.parent_token_id;
   tokenOf(tokens, token.parent).children += 1;
@@ -174,7 +174,7 @@ function foldRevocation({ tokens }: Expected, entry: AuditEntry): void {
   tokenOf(tokens, entry.token_id).revokedBy ??= entry.entry_id;
 }
 
-/** What was admitted has an entry that is no refusal: it was charged what the entry says. */
+/** An entry that is not a refusal is of an admitted call, which was charged what the entry says. */
 function foldInvocation(expected: Expected, entry: AuditEntry): void {
   const { token_id, invocation_id, state, approval_grant_id: grantId } = entry;
   if (state === 'refused') return;
@@ -187,13 +187,13 @@ function foldInvocation(expected: Expected, entry: AuditEntry): void {
   }
   if (grantId === null) return;
   const grant = grantOf(expected.grants, grantId);
-  // Such a call did not run, and the store could not say whether it had admitted it.
+  // This call did not run, and it is unknown whether the store admitted it.
   const isLost = state === 'failed' && entry.failure_type === 'outcome_unknown';
   if (isLost) grant.perhapsUsed += 1;
   else grant.uses += 1;
 }
 
-/** A later end of a call of unknown outcome. One without effect gets its money back. */
+/** A later end of a call of unknown outcome. Without an effect the charge is refunded. */
 function foldSettlement(expected: Expected, entry: AuditEntry): void {
   const { invocation_id, state, cost_actual } = entry;
   foldOverrun(expected, entry);
@@ -202,22 +202,22 @@ function foldSettlement(expected: Expected, entry: AuditEntry): void {
 }
 
 /**
- * What was reported is compared with what was reserved: what a step drew, or the call was charged. A
- * later entry of the same call adds only what is more than the earlier one said.
+ * Compares the reported cost with the reservation: what a step drew, or what the call was charged. A later
+ * entry of the same call adds only the difference from the earlier report.
  */
 function foldOverrun({ tokens, reported }: Expected, entry: AuditEntry): void {
   const { token_id, invocation_id, detail, cost_actual, state } = entry;
-  const said = chargeOf(detail?.cost_reported);
-  if (!said || token_id === null) return;
-  const told = reported.get(invocation_id ?? '');
-  if (state === 'indeterminate' && invocation_id !== null) reported.set(invocation_id, said);
+  const charge = chargeOf(detail?.cost_reported);
+  if (!charge || token_id === null) return;
+  const earlier = reported.get(invocation_id ?? '');
+  if (state === 'indeterminate' && invocation_id !== null) reported.set(invocation_id, charge);
   const reserved = chargeOf(detail?.drawn) ?? chargeOf(cost_actual);
-  if (reserved?.currency !== said.currency) return;
-  const isMore = told?.currency === said.currency && told.amount > reserved.amount;
-  const owed = said.amount - (isMore ? told : reserved).amount;
+  if (reserved?.currency !== charge.currency) return;
+  const isMore = earlier?.currency === charge.currency && earlier.amount > reserved.amount;
+  const owed = charge.amount - (isMore ? earlier : reserved).amount;
   const token = tokenOf(tokens, token_id);
   token.owes ??= new Map();
-  if (owed > 0n) token.owes.set(said.currency, (token.owes.get(said.currency) ?? 0n) + owed);
+  if (owed > 0n) token.owes.set(charge.currency, (token.owes.get(charge.currency) ?? 0n) + owed);
 }
 
 function reconcile({ unknown, tokens }: Expected, invocationId: string, refund: boolean): void {
@@ -232,7 +232,7 @@ function foldRequest({ requests }: Expected, entry: AuditEntry): void {
   const request = requestOf(requests, id);
   request.askedBy = entry.entry_id;
   if (detail === null) return;
-  request.told = toldOf({ capability: entry.capability, ...detail }, REQUEST_KEYS);
+  request.logged = loggedFacts({ capability: entry.capability, ...detail }, REQUEST_KEYS);
   request.askedThrough = textsOf(detail.requested_through);
 }
 
@@ -240,29 +240,29 @@ function foldDecision(expected: Expected, entry: AuditEntry): void {
   const { approval_request_id: id, approval_grant_id: grantId, state, detail } = entry;
   if (id === null) return;
   const request = requestOf(expected.requests, id);
-  // Once `detail` is erased, only the id of a grant says what was decided.
-  const said = detail?.decision ?? (grantId === null ? undefined : 'granted');
-  if (said === undefined) {
+  // Once `detail` is erased, only the id of a grant shows the decision.
+  const decision = detail?.decision ?? (grantId === null ? undefined : 'granted');
+  if (decision === undefined) {
     if (entry.erased) request.isUncertain = true;
     return;
   }
-  if (said === 'expired') request.status = 'expired';
+  if (decision === 'expired') request.status = 'expired';
   if (state !== 'completed') return;
-  if (said === 'approved' || said === 'granted') {
+  if (decision === 'approved' || decision === 'granted') {
     request.votes.push(entry.root_principal);
     request.terms ??= detail?.terms;
   }
-  if (said === 'denied') {
+  if (decision === 'denied') {
     Object.assign(request, { status: 'denied', decidedBy: entry.root_principal });
     request.decidedAt = entry.timestamp;
     request.reason = detail?.reason;
   }
-  if (said !== 'granted' || grantId === null) return;
+  if (decision !== 'granted' || grantId === null) return;
   Object.assign(request, { status: 'approved', decidedBy: entry.root_principal, grantId });
   request.decidedAt = entry.timestamp;
   const grant = grantOf(expected.grants, grantId);
   Object.assign(grant, { givenBy: entry.entry_id, requestId: id });
-  if (detail) grant.told = toldOf(detail, GRANT_KEYS);
+  if (detail) grant.logged = loggedFacts(detail, GRANT_KEYS);
 }
 
 function foldOperator(expected: Expected, entry: AuditEntry): void {
@@ -285,7 +285,7 @@ function foldOperator(expected: Expected, entry: AuditEntry): void {
   });
 }
 
-/** What entries of each kind say of their row. One that an older version wrote says less. */
+/** The fields that entries of each type have of their row. Entries of an older version have fewer. */
 const ISSUANCE_KEYS = [
   ...['service', 'subject', 'scope', 'capability', 'depth', 'parent_token_id', 'budget'],
   ...['expires_at', 'kid', 'chain', 'claims_digest'],
@@ -296,7 +296,7 @@ const REQUEST_KEYS = [
 ];
 const GRANT_KEYS = ['grant_type', 'max_uses', 'expires_at', 'grant_digest'];
 
-function toldOf(facts: Facts, keys: readonly string[]): string {
+function loggedFacts(facts: Facts, keys: readonly string[]): string {
   const known = keys.filter((key) => facts[key] !== undefined);
   return canonicalJson(Object.fromEntries(known.map((key) => [key, facts[key]])));
 }
@@ -315,17 +315,17 @@ function chargeOf(money: unknown): Charge | undefined {
   return amount === undefined ? undefined : { currency: money.currency, amount };
 }
 
-/** Whether an act is gone that may have told the outcome of a call, and given its money back. */
-export function isWordGone({ erased, erasedPersonal }: Expected): boolean {
+/** Whether an erased entry may have been the reconciliation of a call, with a refund. */
+export function mayLackReconciliation({ erased, erasedPersonal }: Expected): boolean {
   return erased.has('operator') || erased.has('settlement') || erasedPersonal.has('operator');
 }
 
 export function tokenOf(tokens: Expected['tokens'], id: string): ExpectedToken {
-  return kept(tokens, id, () => ({ children: 0, spent: 0n }));
+  return getOrCreate(tokens, id, () => ({ children: 0, spent: 0n }));
 }
 
 function requestOf(requests: Expected['requests'], id: string): ExpectedRequest {
-  return kept(requests, id, () => ({
+  return getOrCreate(requests, id, () => ({
     askedThrough: [],
     votes: [],
     status: 'pending',
@@ -334,10 +334,10 @@ function requestOf(requests: Expected['requests'], id: string): ExpectedRequest 
 }
 
 export function grantOf(grants: Expected['grants'], id: string): ExpectedGrant {
-  return kept(grants, id, () => ({ uses: 0, perhapsUsed: 0 }));
+  return getOrCreate(grants, id, () => ({ uses: 0, perhapsUsed: 0 }));
 }
 
-function kept<Kept>(map: Map<string, Kept>, id: string, make: () => Kept): Kept {
+function getOrCreate<Value>(map: Map<string, Value>, id: string, make: () => Value): Value {
   const found = map.get(id);
   if (found) return found;
   const made = make();

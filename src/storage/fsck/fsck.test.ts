@@ -87,7 +87,7 @@ test('checkStore() finds an id that two entries have', async () => {
 
   const { findings } = await checkStore(doubled);
 
-  const named = findings.filter(({ detail }) => detail.includes('not its own alone'));
+  const named = findings.filter(({ detail }) => detail.includes('occurs more than once'));
   assert.deepEqual(
     named.map(({ where }) => where),
     ['1', '2'],

@@ -1,14 +1,15 @@
 /**
- * Fsck: reads the whole log and says whether it is what it claims to be.
+ * Fsck: reads the whole log and the rows it explains, and reports every contradiction.
  *
  * Hashes every leaf, compares every column with its leaf, rebuilds the tree and compares it with the stored
- * nodes, the head, every checkpoint, and the mark where the caller has it. Then compares the rows of authority
- * and money with the log (`ledger.ts`), and asks the store for what only it can know. Reads through the port.
+ * nodes, the head, every checkpoint, and the mark where the caller has it. Then compares the rows of
+ * authority and money with the log (`ledger.ts`), and asks the store for damage that only it can find. Reads
+ * through the port.
  *
- * What a store can change without a trace here: the time, type and state of an entry whose contents
- * retention erased (its hash stays, but nothing is left to compare them with), how far retention has
- * come, and a whole history replaced by another. Against the last stand the signatures and the
- * mark, which are checked where the caller has the keys and the mark.
+ * What an attacker can change in a store without being found here: the time, type and state of an entry whose
+ * contents were erased (its hash stays, but nothing is left to compare with), how far retention has erased,
+ * and a whole history replaced by another. Signatures and the mark protect against the last, and are checked
+ * where the caller has the keys and the mark.
  *
  * @module
  */
@@ -33,7 +34,7 @@ import {
 } from '../../domain/log/origin.ts';
 import { equalBytes, toHex } from '../../domain/wire/hash.ts';
 import { storeFaults } from '../port/inspection.ts';
-import type { LogWord } from '../port/mark.ts';
+import type { LogStatus } from '../port/mark.ts';
 import type { CheckpointRecord } from '../port/records.ts';
 import { OutcomeUnknown, type Store, StoreUnavailable, type TreeHead } from '../port/store.ts';
 import { type CheckSignatures, cosignatureFault, noteFault } from './checkpoint.ts';
@@ -46,12 +47,12 @@ import type { LedgerPart } from './rows.ts';
 /** Entries read at once: enough to make trips rare, few enough to hold (65 KB each at most). */
 const PAGE = 500;
 
-/** Findings that are told one by one. A log that is damaged everywhere needs no longer list. */
+/** Findings that are listed. A log that is damaged everywhere needs no longer list. */
 export const FINDINGS_MAX = 100;
 
 interface Finding {
   readonly what: 'entry' | 'node' | 'head' | 'checkpoint' | 'mark' | 'store' | LedgerPart;
-  /** Which one: its sequence, or level and index; of a store the id of its log; of a row its id. */
+  /** Which one: its sequence, or level and index; for a store the id of its log; for a row its id. */
   readonly where: string;
   readonly detail: string;
 }
@@ -64,17 +65,16 @@ export interface FsckReport {
   readonly nodes: number;
   readonly checkpoints: number;
   readonly ledger: LedgerReport;
-  /** The root that was rebuilt, in hex. */
+  /** The rebuilt root, in hex. */
   readonly root: string;
-  /** The first `FINDINGS_MAX`; empty means that all is well. */
+  /** The first `FINDINGS_MAX`; empty when the store is sound. */
   readonly findings: readonly Finding[];
   readonly findingsCount: number;
 }
 
 /**
- * Rejects when the store cannot be read; whatever can be read is reported. The mark is what was kept
- * outside the store before this was called; `erasing` are the policies of retention that the
- * configuration has, where that is known.
+ * Rejects when the store cannot be read. The mark must be read before this call; `erasing` are the configured
+ * retention policies, where they are known.
  */
 export async function checkStore(
   store: Store,
@@ -82,7 +82,7 @@ export async function checkStore(
   mark?: Marked,
   erasing?: readonly string[],
 ): Promise<FsckReport> {
-  // In this order: every checkpoint up to this one is of a tree that the head then has.
+  // In this order, so that the head covers the tree of every checkpoint up to this one.
   const last = await store.lastCheckpoint();
   const head = await store.treeHead();
   const origins = await store.origins();
@@ -134,17 +134,17 @@ interface Check {
   readonly ids: Ids;
   readonly ledger: LedgerCheck;
   readonly origins: readonly Origin[];
-  /** The tree of each log, by its first place, and what was rebuilt of the one under way. */
+  /** The tree of each finished log, by its first place, and the tree of the log that is being read. */
   readonly trees: Map<number, GrownTree>;
   tree: GrownTree;
 }
 
 const EMPTY: GrownTree = { size: 0, peaks: [], nodes: [] };
 
-/** What the place outside the store has of its current log. */
+/** What the place outside the store holds for its current log. */
 export interface Marked {
   readonly checkpoint: CheckpointRecord | undefined;
-  readonly word: LogWord | undefined;
+  readonly status: LogStatus | undefined;
 }
 
 function report(check: Check, what: Finding['what'], where: string, detail: string): void {
@@ -182,14 +182,14 @@ function byLog(page: readonly StoredEntry[]): { first: number; entries: StoredEn
   return [...logs].map(([first, entries]) => ({ first, entries }));
 }
 
-/** Ends the tree under way where a later log begins. Returns the place that comes next. */
+/** Ends the current tree where a later log begins. Returns the place that comes next. */
 function beginLog(check: Check, before: number, entries: readonly StoredEntry[]): number {
   const [stored] = entries as [StoredEntry];
   const first = firstPlaceOf(stored.sequence);
   const fail = (detail: string) => report(check, 'entry', `${stored.sequence}`, detail);
   const { size, peaks } = check.tree;
   if (!check.origins.some((origin) => origin.first === first)) fail('no log begins here');
-  // Retention may have erased what it says of the heads.
+  // Retention may have erased the heads that this entry names.
   else if (stored.leaf && stored.personal) {
     const fault = breakFault(detailOf(stored), { size, root: foldPeaks(peaks) });
     if (fault) fail(fault);
@@ -222,7 +222,7 @@ async function* pagesOf(store: Store, end: number): AsyncGenerator<readonly Stor
 function checkEntry(check: Check, stored: StoredEntry, expected: number): void {
   const where = `${stored.sequence}`;
   if (stored.sequence !== expected) {
-    report(check, 'entry', where, `in its place should be ${expected}`);
+    report(check, 'entry', where, `expected entry ${expected} at this place`);
   }
   if (stored.leaf === undefined) check.erased += 1;
   for (const fault of entryFaults(stored)) report(check, 'entry', where, fault);
@@ -231,7 +231,7 @@ function checkEntry(check: Check, stored: StoredEntry, expected: number): void {
   check.entries += 1;
 }
 
-/** What cannot be read is a finding of its own. */
+/** An unreadable entry is reported separately. */
 function detailOf(stored: StoredEntry): unknown {
   try {
     return entryView(stored).detail;
@@ -263,7 +263,9 @@ function nodeFault(node: TreeNode, stored: Hash | undefined): string | undefined
   return `it is ${toHex(stored)}, the leaves below it give ${toHex(node.hash)}`;
 }
 
-/** What is there. The port refuses a whole question for one missing node, so it is asked in halves. */
+/**
+ * The port rejects the whole read for one missing node, so this halves it until the missing node is alone.
+ */
 async function readNodes(
   store: Store,
   ids: readonly NodeId[],
@@ -281,19 +283,19 @@ async function readNodes(
   }
 }
 
-/** Names entries by the ids that came twice; a second reading, because the first keeps no ids. */
+/** Names entries with repeated ids; needs a second reading, because the first keeps no ids. */
 async function checkIds(check: Check, head: TreeHead): Promise<void> {
   const repeated = check.ids.repeated();
   if (repeated.size === 0) return;
   for await (const page of pagesOf(check.store, endOf(head))) {
     for (const { sequence, entry_id } of page) {
       if (!repeated.has(fingerprintOf(entry_id))) continue;
-      report(check, 'entry', `${sequence}`, `its id "${entry_id}" is not its own alone`);
+      report(check, 'entry', `${sequence}`, `its id "${entry_id}" occurs more than once`);
     }
   }
 }
 
-/** Entries beyond the head were never put into the tree, unless the head has moved on since. */
+/** Entries beyond the head are not in the tree, unless the head has moved since. */
 async function checkTail(check: Check, head: TreeHead): Promise<void> {
   const [beyond] = await check.store.scanEntries(endOf(head), 1);
   if (beyond === undefined) return;
@@ -329,7 +331,7 @@ async function checkCheckpoints(check: Check, last: CheckpointRecord | undefined
       await checkCheckpoint(check, checkpoint, later);
       later = checkpoint;
     }
-    // Below what was read, or at the end.
+    // Below the last one read, or at the end.
     before = page.length === 0 ? 1 : (later as CheckpointRecord).sequence;
   }
   if (later && leafIndexOf(later.sequence) !== 1) {
@@ -353,7 +355,7 @@ async function checkCheckpoint(
   if (isOfSameLog && later.size < size) fail(`it covers ${size}, the one after it ${later.size}`);
   const fault =
     logId === undefined
-      ? 'it is of no log of this store'
+      ? 'it belongs to no log of this store'
       : (noteFault(checkpoint, logId) ?? check.checkSignatures(checkpoint));
   if (fault) fail(fault);
   for (const line of await check.store.cosignatures(checkpoint.checkpoint_id)) {
@@ -364,18 +366,18 @@ async function checkCheckpoint(
   if (other) fail(other);
 }
 
-/** The log must extend what was signed last, wherever the store itself came from. */
+/** The log must extend the last signed checkpoint, also when the store was restored from a copy. */
 async function checkMark(
   check: Check,
-  { checkpoint: mark, word }: Marked,
+  { checkpoint: mark, status }: Marked,
   last: CheckpointRecord | undefined,
 ): Promise<void> {
   const fail = (detail: string) => report(check, 'mark', `${mark?.sequence ?? 'none'}`, detail);
-  if (word === 'ended') fail('an operator has ended this log: the store is a copy from before');
+  if (status === 'ended') fail('an operator has ended this log: the store is an older copy');
   const { size } = check.tree;
-  if (!mark && size > 0 && word !== 'accepted') fail(`the log has ${size} entries and no mark`);
+  if (!mark && size > 0 && status !== 'accepted') fail(`the log has ${size} entries and no mark`);
   if (!mark) return;
-  // One that was signed and not kept before a crash is kept by the next start.
+  // The next start stores a checkpoint that was signed before a crash and not stored.
   const missing = mark.sequence - Math.max(last?.sequence ?? 0, firstPlaceOf(mark.sequence));
   if (missing > 1) fail(`it is ${missing} checkpoints ahead of the store`);
   const fault = await treeFault(check, mark);
@@ -391,7 +393,7 @@ async function treeFault(
   if (!isTreeSize(size) || size > entries) {
     return `it covers ${size} entries, the log has ${entries}`;
   }
-  // Every stored node was compared with the leaves: where one differs, that is a finding already.
+  // All stored nodes were compared with the leaves before, so a wrong one is already reported.
   const ids = peaksOf(size).map((id) => nodeFrom(first, id));
   const peaks = await readNodes(check.store, ids);
   const root = foldPeaks(peaks.filter((peak) => peak !== undefined));

@@ -1,12 +1,12 @@
 /**
- * Which ids of entries came twice, in a log that is too long to remember every id.
+ * Finds repeated entry ids in a log with too many ids to hold in memory.
  *
  * @module
  */
 
 import { sha256 } from '../../domain/wire/hash.ts';
 
-/** Ids seen, eight bytes each: whole ones would not fit into memory for a long log. */
+/** A fingerprint of eight bytes for each id: whole ids of a long log would not fit into memory. */
 export interface Ids {
   add(id: string): void;
   repeated(): ReadonlySet<bigint>;

@@ -43,33 +43,33 @@ const DAMAGES: [name: string, statement: string, ...found: string[]][] = [
   [
     'a mark that is too early',
     'UPDATE marks SET latest = 0',
-    'store: marks of time that hide entries: 1, the first at 1031',
+    'store: time marks that hide entries: 1, the first at 1031',
   ],
   [
     'a mark by one millisecond too early',
     'UPDATE marks SET latest = latest - 1',
-    'store: marks of time that hide entries: 1, the first at 1031',
+    'store: time marks that hide entries: 1, the first at 1031',
   ],
   [
     'a mark that nobody made',
     'INSERT INTO marks VALUES (5, 0)',
-    'store: marks of time that hide entries: 1, the first at 5',
+    'store: time marks that hide entries: 1, the first at 5',
   ],
   [
     'a mark of entries to come',
     'INSERT INTO marks SELECT 2000, latest FROM marks',
-    'store: marks of time that hide entries: 1, the first at 2000',
+    'store: time marks that hide entries: 1, the first at 2000',
   ],
   [
     'a node ahead of the tree',
     'INSERT INTO nodes VALUES (1, 515, zeroblob(32))',
-    'store: it keeps 1028 nodes, a tree of 1031 leaves has 1027',
+    'store: it has 1028 nodes, a tree of 1031 leaves has 1027',
     'store: nodes ahead of the tree: 1, among them 1/515',
   ],
   [
     'a node of a level that no tree has',
     'INSERT INTO nodes VALUES (64, 0, zeroblob(32))',
-    'store: it keeps 1028 nodes, a tree of 1031 leaves has 1027',
+    'store: it has 1028 nodes, a tree of 1031 leaves has 1027',
     'store: nodes ahead of the tree: 1, among them 64/0',
   ],
   [
@@ -171,12 +171,12 @@ const POSTGRES_DAMAGES: [name: string, statement: string, ...found: string[]][] 
   [
     'a time of search that is too early',
     `${DISARM}; UPDATE log SET latest = '1970-01-01' WHERE sequence = 3; ${REARM}`,
-    'store: entries whose "latest" is wrong: 1, the first is 3',
+    'store: entries whose column "latest" is wrong: 1, the first is 3',
   ],
   [
     'a time of search that is too late',
     `${DISARM}; UPDATE log SET latest = '2100-01-01' WHERE sequence >= 5; ${REARM}`,
-    'store: entries whose "latest" is wrong: 2, the first is 5',
+    'store: entries whose column "latest" is wrong: 2, the first is 5',
   ],
   [
     'a head that is too early',
@@ -186,13 +186,13 @@ const POSTGRES_DAMAGES: [name: string, statement: string, ...found: string[]][] 
   [
     'a node ahead of the tree',
     "INSERT INTO nodes VALUES (1, 3, decode(repeat('00', 32), 'hex'))",
-    'store: it keeps 12 nodes, a tree of 7 leaves has 11',
+    'store: it has 12 nodes, a tree of 7 leaves has 11',
     'store: nodes ahead of the tree: 1, among them 1/3',
   ],
   [
     'a node of a level that no tree has',
     "INSERT INTO nodes VALUES (64, 0, decode(repeat('00', 32), 'hex'))",
-    'store: it keeps 12 nodes, a tree of 7 leaves has 11',
+    'store: it has 12 nodes, a tree of 7 leaves has 11',
     'store: nodes ahead of the tree: 1, among them 64/0',
   ],
   [

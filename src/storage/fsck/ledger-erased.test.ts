@@ -40,12 +40,12 @@ for (const place of STORES) {
 
         assert.deepEqual(findings, []);
         assert.deepEqual([...ledger.notes].sort(), [
-          '1 debts while entries that may tell of them were erased',
-          '1 freezes while acts of operators were erased',
-          '1 grants whose entry was erased: only that they were given, and their uses',
-          '2 approval requests with a decision that was erased',
-          '3 approval requests whose entry was erased: only that they were asked',
-          '4 tokens whose issuance was erased: only that they were issued',
+          '1 debts, because entries that may explain them were erased',
+          '1 freezes, because entries of operators were erased',
+          '1 grants whose entry was erased, except their existence and their uses',
+          '2 approval requests whose decision was erased',
+          '3 approval requests whose entry was erased, except that they were requested',
+          '4 tokens whose issuance was erased, except that they were issued',
         ]);
       }));
 
@@ -125,7 +125,7 @@ for (const place of STORES) {
 
       assert.deepEqual(honest.findings, []);
       assert.deepEqual(honest.ledger.notes, [
-        '1 tokens of an older version: without the digest of all claims',
+        '1 tokens of an older version: their entries have no digest of the claims',
       ]);
       assert.deepEqual(
         changed.findings.map(({ what, where }) => [what, where]),

@@ -1,11 +1,11 @@
 /**
- * Fsck of authority and money: the log says what every row must be, and the rows are held against it.
+ * Fsck of authority and money: compares every row with what the log says it must be.
  *
- * A signature or a MAC shows that a row was once written; it cannot show that the row is the latest,
- * that none is missing, or that a sum is right. The log can. What has no entry yet (the reservations of
- * open calls) is compared with the rows of those calls, so a store in use, or one whose process was just
- * killed, is compared as it is. What nothing here can find: an open call removed together with its
- * reservation, and rows and log replaced together by an older state; for the latter stands the mark.
+ * A signature or a MAC shows that the service once wrote a row. Only the log shows that the row is the
+ * latest, that none is missing, and that a sum is right. Reservations of open calls have no entry yet and are
+ * compared with the rows of those calls, so a store in use, or one whose process was just killed, can be
+ * checked. Not found here: an open call removed together with its reservation, and rows and log replaced
+ * together by an older state; the mark shows the latter.
  *
  * @module
  */
@@ -41,7 +41,7 @@ export interface LedgerReport {
 export interface LedgerCheck {
   /** Takes the entries of the log, in order. */
   fold(entry: StoredEntry): void;
-  /** Folds what came since, from the place `from` on, and compares the rows of the same moment. */
+  /** Folds the entries from the place `from` on, and compares the rows of the same snapshot. */
   compare(store: Store, from: number): Promise<LedgerReport>;
 }
 
@@ -68,7 +68,7 @@ export function createLedgerCheck(
         },
         unknownCall: (call) => checkUnknownCall(check, call),
         oldKey: (id) =>
-          report('call', id, 'its idempotency key is kept, and an operator has voided it'),
+          report('call', id, 'its idempotency key exists, and an operator has voided it'),
         token(state) {
           count.tokens += 1;
           if (state.budget) {

@@ -1,9 +1,9 @@
 /**
- * Fsck of rows that carry authority: whether each has the MAC that it was kept with.
+ * Fsck of rows that carry authority: verifies the MAC of each.
  *
- * Needs the row keys, and so is a check of its own: without them nothing can be told. Finds a row that
- * was changed or inserted outside the service. A row that is gone, or that was put back to an older
- * state with the MAC of that state, is found by comparing with the log.
+ * Needs the row keys, so it is a separate check. Finds a row that was changed or inserted outside the
+ * service. The comparison with the log finds a missing row, and a row restored to an older state with the MAC
+ * of that state.
  *
  * @module
  */
@@ -15,17 +15,17 @@ import type { Store } from '../port/store.ts';
 
 export interface MacReport {
   readonly rows: number;
-  /** How many rows each key authenticates: a key that has none is not needed any more. */
+  /** How many rows each key authenticates: a key with none is no longer needed. */
   readonly byKey: ReadonlyMap<string, number>;
   /** The first rows that do not match, as kind and id, and how many there are. */
   readonly altered: readonly string[];
   readonly alteredCount: number;
-  /** The first bindings of a log that an operator ended, and how many there are: none may be left. */
+  /** The first bindings of a log that an operator ended, and how many there are: none may remain. */
   readonly voided: readonly string[];
   readonly voidedCount: number;
 }
 
-/** Rows that are named one by one. */
+/** Rows that are listed. */
 const ALTERED_MAX = 100;
 
 export async function checkMacs(
@@ -45,7 +45,7 @@ export async function checkMacs(
     const place = labels.findIndex((label) => isMatch(row, label, isMacOf));
     if (place >= 0) byKey.set(key, (byKey.get(key) ?? 0) + 1);
     else if (altered.length < ALTERED_MAX) altered.push(name);
-    // Tokens, requests and grants of before stay; the log says what must have become of them.
+    // Tokens, requests and grants of an ended log stay; the comparison with the log checks their state.
     if (place <= 0 || row.kind !== 'binding') continue;
     voidedCount += 1;
     if (voided.length < ALTERED_MAX) voided.push(name);
@@ -65,7 +65,7 @@ async function* allRows(store: Store): AsyncGenerator<StoredRow> {
   }
 }
 
-/** A row that has no canonical text was not kept by the service. */
+/** The service writes no row without a canonical text. */
 function isMatch(
   { kind, row, mac = '' }: StoredRow,
   label: string,

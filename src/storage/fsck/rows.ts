@@ -1,9 +1,9 @@
 /**
- * Stored rows against the folded log: tokens, approval requests, votes, grants, freezes, calls.
+ * Compares stored rows with the folded log: tokens, approval requests, votes, grants, freezes, calls.
  *
- * A row must say what its entry says, field by field; an entry without its row, and a row without its
- * entry, are findings. Where retention erased entries of a kind, as many rows of that kind may be
- * without one: the log does not say any more which.
+ * A row must equal its entry in every field; an entry without its row, and a row without its entry, are
+ * findings. Where retention erased entries of a type, as many rows may lack an entry: the log no longer shows
+ * which.
  *
  * @module
  */
@@ -24,7 +24,7 @@ import {
   type Expected,
   type ExpectedGrant,
   type ExpectedRequest,
-  isWordGone,
+  mayLackReconciliation,
   tokenOf,
 } from './fold.ts';
 
@@ -32,12 +32,12 @@ export type LedgerPart = 'token' | 'budget' | 'debt' | 'request' | 'grant' | 'fr
 
 export interface RowCheck {
   readonly expected: Expected;
-  /** Ids of rows that were seen, by kind. */
+  /** Ids of the rows read so far, by kind. */
   readonly seen: Record<'token' | 'request' | 'grant' | 'freeze' | 'call', Set<string>>;
-  /** How many erased entries of a type were taken for those that rows are without. */
+  /** How many erased entries of a type already explain a row without an entry. */
   readonly explained: Map<EntryType, number>;
   report(what: LedgerPart, where: string, detail: string): void;
-  /** Counts what could not be compared, by the sentence that says why. */
+  /** Counts what could not be compared, by a sentence with the reason. */
   note(sentence: string): void;
 }
 
@@ -57,17 +57,17 @@ export function checkToken(check: RowCheck, state: TokenState): void {
   const known = tokenOf(check.expected.tokens, id);
   if (known.issuedBy === undefined) {
     unexplained(check, 'token', id, 'issuance');
-  } else if (known.told === undefined) {
-    check.note('tokens whose issuance was erased: only that they were issued');
+  } else if (known.logged === undefined) {
+    check.note('tokens whose issuance was erased, except that they were issued');
   } else {
-    checkClaims(check, token, JSON.parse(known.told));
+    checkClaims(check, token, JSON.parse(known.logged));
     checkLineage(check, id, token.lineage);
     checkChildren(check, id, { found: children, expected: known.children });
   }
-  // Where nothing else tells what it was made from, its calls count for what the row says.
-  if (known.told === undefined) known.parent = token.parent_token_id;
+  // Without a readable issuance only the row names the parent, to which its calls count.
+  if (known.logged === undefined) known.parent = token.parent_token_id;
   checkRevocation(check, id, { revoked_at, by: known.revokedBy });
-  // What is below a root is void with it.
+  // Tokens below a revoked root have no authority either.
   if (known.isVoid && revoked_at === undefined && token.parent_token_id === undefined) {
     check.report('token', id, 'it is not revoked, and an operator has voided it');
   }
@@ -87,18 +87,19 @@ function checkWidth(check: RowCheck, token: TokenRecord, parent: TokenRecord | u
   }
 }
 
-function checkClaims(check: RowCheck, token: TokenRecord, told: Facts): void {
+function checkClaims(check: RowCheck, token: TokenRecord, logged: Facts): void {
   const id = token.token_id;
-  const hasDigest = 'claims_digest' in told;
-  if (!hasDigest) check.note('tokens of an older version: without the digest of all claims');
-  const service = String(told.service ?? '');
+  const hasDigest = 'claims_digest' in logged;
+  if (!hasDigest)
+    check.note('tokens of an older version: their entries have no digest of the claims');
+  const service = String(logged.service ?? '');
   const found = { capability: token.capability ?? null, ...issuanceFacts(service, token) };
-  for (const key of differing(told, found)) {
-    check.report(key === 'budget' ? 'budget' : 'token', id, difference(key, told, found));
+  for (const key of differing(logged, found)) {
+    check.report(key === 'budget' ? 'budget' : 'token', id, difference(key, logged, found));
   }
   const { claims_digest } = token;
-  if (hasDigest && claims_digest !== told.claims_digest) {
-    check.report('token', id, difference('claims_digest', told, { claims_digest }));
+  if (hasDigest && claims_digest !== logged.claims_digest) {
+    check.report('token', id, difference('claims_digest', logged, { claims_digest }));
   }
 }
 
@@ -154,23 +155,25 @@ export function checkRequest(check: RowCheck, request: ApprovalRecord): void {
     unexplained(check, 'request', id, 'approval_request');
     return;
   }
-  if (known.told === undefined) {
-    check.note('approval requests whose entry was erased: only that they were asked');
+  if (known.logged === undefined) {
+    check.note('approval requests whose entry was erased, except that they were requested');
   } else {
-    const told: Facts = JSON.parse(known.told);
-    if (!('request_digest' in told)) {
-      check.note('approval requests of an older version: without the digest of the request');
+    const logged: Facts = JSON.parse(known.logged);
+    if (!('request_digest' in logged)) {
+      check.note(
+        'approval requests of an older version: their entries have no digest of the request',
+      );
     }
     const found = { capability: request.capability, ...requestFacts(request) };
-    // A migration ended what was pending: such a request may end sooner than it was asked to.
-    const isEnded = !('request_digest' in told) && found.expires_at <= String(told.expires_at);
-    if (isEnded) Object.assign(found, { expires_at: told.expires_at });
-    for (const key of differing(told, found))
-      check.report('request', id, difference(key, told, found));
+    // A migration expired pending requests, so such a request may expire earlier than its entry says.
+    const isEnded = !('request_digest' in logged) && found.expires_at <= String(logged.expires_at);
+    if (isEnded) Object.assign(found, { expires_at: logged.expires_at });
+    for (const key of differing(logged, found))
+      check.report('request', id, difference(key, logged, found));
   }
   const hands = known.askedThrough.filter((each) => !request.requested_through.includes(each));
   if (hands.length > 0) {
-    check.report('request', id, `it does not name ${hands.join(', ')}, through whom it was asked`);
+    check.report('request', id, `it does not name ${hands.join(', ')}, whose tokens requested it`);
   }
   checkDecision(check, request, known);
   if (known.isVoid && request.status === 'pending') {
@@ -181,14 +184,14 @@ export function checkRequest(check: RowCheck, request: ApprovalRecord): void {
 function checkDecision(check: RowCheck, request: ApprovalRecord, known: ExpectedRequest): void {
   const id = request.approval_request_id;
   if (known.isUncertain) {
-    check.note('approval requests with a decision that was erased');
+    check.note('approval requests whose decision was erased');
     return;
   }
   const approvers = request.approvals.map(({ approver, place }) =>
     place === undefined ? approver : `${approver} in place ${place}`,
   );
   const votes = known.votes.map((vote, place) => vote ?? approvers[place] ?? null);
-  const told: Facts = {
+  const logged: Facts = {
     status: known.status,
     approvals: votes,
     grant_id: known.grantId ?? null,
@@ -206,19 +209,20 @@ function checkDecision(check: RowCheck, request: ApprovalRecord, known: Expected
     decided_at: decidedAt(request, known),
     terms: request.approvals[0]?.terms ?? null,
   };
-  for (const key of differing(told, found))
-    check.report('request', id, difference(key, told, found));
+  for (const key of differing(logged, found))
+    check.report('request', id, difference(key, logged, found));
 }
 
-/** The entry is made a moment before or after the decision: a time as near as this is the entry's. */
+/** The entry is made a moment before or after the decision: times as close as this count as equal. */
 const DECIDED_WITHIN_MS = 60_000;
 
 function decidedAt({ decided_at }: ApprovalRecord, known: ExpectedRequest): string | null {
   if (decided_at === undefined) return null;
-  const told = known.decidedAt;
+  const logged = known.decidedAt;
   const isNear =
-    told !== undefined && Math.abs(decided_at.getTime() - Date.parse(told)) <= DECIDED_WITHIN_MS;
-  return isNear ? told : decided_at.toISOString();
+    logged !== undefined &&
+    Math.abs(decided_at.getTime() - Date.parse(logged)) <= DECIDED_WITHIN_MS;
+  return isNear ? logged : decided_at.toISOString();
 }
 
 export function checkGrant(check: RowCheck, grant: GrantRecord): void {
@@ -229,16 +233,16 @@ export function checkGrant(check: RowCheck, grant: GrantRecord): void {
     unexplained(check, 'grant', id, 'approval_decision');
     return;
   }
-  if (known.told === undefined) {
-    check.note('grants whose entry was erased: only that they were given, and their uses');
+  if (known.logged === undefined) {
+    check.note('grants whose entry was erased, except their existence and their uses');
   } else {
-    const told: Facts = JSON.parse(known.told);
-    if (!('grant_digest' in told)) {
-      check.note('grants of an older version: without the digest of the grant');
+    const logged: Facts = JSON.parse(known.logged);
+    if (!('grant_digest' in logged)) {
+      check.note('grants of an older version: their entries have no digest of the grant');
     }
     const found = grantFacts(grant);
-    for (const key of differing(told, found))
-      check.report('grant', id, difference(key, told, found));
+    for (const key of differing(logged, found))
+      check.report('grant', id, difference(key, logged, found));
   }
   if (grant.approval_request_id !== known.requestId) {
     const both = `it answers ${grant.approval_request_id}, its entry says ${known.requestId}`;
@@ -268,30 +272,31 @@ export function checkFreeze(check: RowCheck, freeze: FreezeRecord): void {
   const known = check.expected.freezes.get(key);
   if (!known) {
     if (check.expected.erasedPersonal.get('operator')) {
-      check.note('freezes while acts of operators were erased');
+      check.note('freezes, because entries of operators were erased');
     } else {
       unexplained(check, 'freeze', key, 'operator');
     }
     return;
   }
-  const told: Facts = {
+  const logged: Facts = {
     reason: known.reason,
     until: known.until ?? null,
     ...(known.frozenBy !== null && { frozen_by: known.frozenBy }),
   };
   const { reason, frozen_by, until } = freeze;
   const found: Facts = { reason, frozen_by, until: until?.getTime() ?? null };
-  for (const each of differing(told, found))
-    check.report('freeze', key, difference(each, told, found));
+  for (const each of differing(logged, found))
+    check.report('freeze', key, difference(each, logged, found));
 }
 
-/** Such a call can be refunded, so one that was reconciled must not be among them again. */
+/** Such a call can be refunded, so a reconciled call must not appear here again. */
 export function checkUnknownCall(check: RowCheck, call: UnknownCall): void {
   const { invocation_id: id, token_id, currency, amount, consumed } = call;
   const known = check.expected.unknown.get(id);
   if (!known) {
     if (explain(check, 'invocation')) return;
-    const detail = 'its outcome is kept as unknown, the log does not say so or tells it later';
+    const detail =
+      'its row says that the outcome is unknown, the log has another or a later outcome';
     check.report('call', id, detail);
     return;
   }
@@ -302,11 +307,11 @@ export function checkUnknownCall(check: RowCheck, call: UnknownCall): void {
   const isOther = known.amount > 0n && currency !== known.currency;
   if (!isOther && amount === known.amount && consumed === known.amount) return;
   const kept = shownMinor(amount === known.amount ? consumed : amount, currency ?? '');
-  const told = shownMinor(known.amount, known.currency ?? '');
-  check.report('call', id, `it was charged ${kept}, the log says ${told}`);
+  const logged = shownMinor(known.amount, known.currency ?? '');
+  check.report('call', id, `it was charged ${kept}, the log says ${logged}`);
 }
 
-/** Entries whose rows were not seen. */
+/** Reports entries without a row. */
 export function checkMissing({ expected, seen, report }: RowCheck): void {
   const missing = (
     what: Exclude<keyof RowCheck['seen'], 'call'>,
@@ -320,10 +325,10 @@ export function checkMissing({ expected, seen, report }: RowCheck): void {
   for (const [id, { askedBy }] of expected.requests) missing('request', id, askedBy);
   for (const [id, { givenBy }] of expected.grants) missing('grant', id, givenBy);
   for (const [key, { by }] of expected.freezes) missing('freeze', key, by);
-  // Calls that took nothing, and steps of composed ones, are kept nowhere but in the log.
-  for (const [id, { amount }] of isWordGone(expected) ? [] : expected.unknown) {
+  // Only the log has calls without a charge and steps of composed calls.
+  for (const [id, { amount }] of mayLackReconciliation(expected) ? [] : expected.unknown) {
     if (amount > 0n && !seen.call.has(id)) {
-      report('call', id, 'its outcome is unknown, and it is not kept as such');
+      report('call', id, 'the log says that its outcome is unknown, no row says so');
     }
   }
 }
@@ -332,7 +337,7 @@ function unexplained(check: RowCheck, what: LedgerPart, id: string, type: EntryT
   if (!explain(check, type)) check.report(what, id, 'no entry says that it was made');
 }
 
-/** Whether an erased entry of this type may be the one that is missed. */
+/** Whether an erased entry of this type may explain the missing one. */
 function explain(check: RowCheck, type: EntryType): boolean {
   const explained = check.explained.get(type) ?? 0;
   if (explained >= (check.expected.erased.get(type) ?? 0)) return false;
@@ -341,15 +346,15 @@ function explain(check: RowCheck, type: EntryType): boolean {
   return true;
 }
 
-/** Digests cover the other fields, so they are named only where they alone differ. */
-function differing(told: Facts, found: Facts): string[] {
-  const keys = Object.keys(told).filter((key) => textOf(told[key]) !== textOf(found[key]));
+/** Digests cover the other fields, so they are reported only where no other field differs. */
+function differing(logged: Facts, found: Facts): string[] {
+  const keys = Object.keys(logged).filter((key) => textOf(logged[key]) !== textOf(found[key]));
   const plain = keys.filter((key) => !key.endsWith('_digest'));
   return plain.length > 0 ? plain : keys;
 }
 
-function difference(key: string, told: Facts, found: Facts): string {
-  return `its ${key} is ${textOf(found[key])}, the log says ${textOf(told[key])}`;
+function difference(key: string, logged: Facts, found: Facts): string {
+  return `its ${key} is ${textOf(found[key])}, the log says ${textOf(logged[key])}`;
 }
 
 function textOf(value: unknown): string {

@@ -1,8 +1,8 @@
 /**
- * Whether the nodes that a store keeps are as many as its trees have, and none is ahead of them.
+ * Compares the number of stored nodes with the size of the trees, and finds nodes ahead of a tree.
  *
- * Compares counts only: what each node says is compared with the leaves by `fsck.ts`. A node ahead of
- * the tree is never read until the tree grows there, and then stops it from growing.
+ * Compares counts only: `fsck.ts` compares each node with the leaves. A node ahead of the tree is not read
+ * until the tree grows to it, and then blocks the growth.
  *
  * @module
  */
@@ -11,13 +11,13 @@ export interface NodeCounts {
   /** Of the tree of each log, in leaves. */
   readonly sizes: readonly number[];
   readonly kept: number;
-  /** Kept nodes that cover leaves which the tree does not have. */
+  /** Stored nodes that cover leaves beyond the tree. */
   readonly ahead: number;
   /** One of those, as level and index. */
   readonly firstAhead: string | null;
 }
 
-/** `lowest` is the level at which the store begins to keep nodes. */
+/** `lowest` is the lowest level that the store writes. */
 export function treeFaults(counts: NodeCounts, lowest: 0 | 1): string[] {
   const { sizes, kept, ahead, firstAhead } = counts;
   const faults: string[] = [];
@@ -25,7 +25,7 @@ export function treeFaults(counts: NodeCounts, lowest: 0 | 1): string[] {
   const trees = sizes.length === 1 ? 'a tree of' : 'trees of';
   const have = sizes.length === 1 ? 'has' : 'have';
   if (kept !== due) {
-    faults.push(`it keeps ${kept} nodes, ${trees} ${sizes.join(' and ')} leaves ${have} ${due}`);
+    faults.push(`it has ${kept} nodes, ${trees} ${sizes.join(' and ')} leaves ${have} ${due}`);
   }
   if (ahead > 0) faults.push(`nodes ahead of the tree: ${ahead}, among them ${firstAhead}`);
   return faults;

@@ -1,10 +1,9 @@
 /**
- * The part of the storage port that composed calls need: which steps began, how each ended, and who
- * goes on when a process did not live to.
+ * The part of the storage port for composed calls: which steps began, how each ended, and which process
+ * continues after a crash.
  *
- * A composed call is one admitted call whose steps leave a trail of their own. The trail lives as long
- * as somebody may have to go on from it: settling the call, or letting go of it, removes it. What
- * happened stays in the log.
+ * A composed call is one admitted call. The store keeps a row for each of its steps until the call is settled
+ * or released; the history of the call stays in the log.
  *
  * @module
  */
@@ -17,43 +16,43 @@ import type { BindingRecord, IntentRecord, RollbackKey, RollbackRecord } from '.
 
 export interface CompositionStore {
   /**
-   * Claims a step, or the compensation of one, before it runs. True for the invocation that has it,
-   * however often it asks; false, and nothing is claimed, when another one has it, when it has ended,
-   * or when the call is not, or no longer, in the hands of `instanceId`. A step needs an open call; a
-   * compensation may also follow one that was closed while it still ran.
+   * Claims a step, or its compensation, before it runs. True for the invocation that holds the claim, however
+   * often it asks. False, and nothing changes, when another invocation holds it, when the step has ended, or
+   * when `instanceId` does not own the call. A step needs an open call; a compensation may also follow a call
+   * that was closed while it still ran.
    */
   beginStep(step: BegunStep, instanceId: string): Promise<boolean>;
 
   /**
-   * Records how a claimed step ended, with its entry, the bindings it issued, the window in which it can
-   * be undone and what it overran. Repeating it with the same entry is the same as doing it once. False, and
-   * nothing changed, when it ended otherwise before or the call is in other hands.
+   * Records how a claimed step ended, with its entry, its bindings, its rollback window and its overrun.
+   * Repeating it with the same entry changes nothing. False, and nothing changes, when the step has another
+   * recorded outcome or another process owns the call.
    */
   endStep(step: EndedStep, instanceId: string, kept: KeptWithStep): Promise<boolean>;
 
   /**
-   * Takes over the oldest composed call that nobody finished and whose process has not been heard of
-   * since `silentSince`. From then on its former process can neither begin nor end a step of it. Two
-   * that ask at once never get the same call.
+   * Takes over the oldest unfinished composed call whose process sent no heartbeat since `silentSince`. From
+   * then on the former process can neither begin nor end a step of it. Two concurrent callers never get the
+   * same call.
    */
   adoptComposition(instanceId: string, silentSince: Date): Promise<AdoptedComposition | undefined>;
 
   /**
-   * Gives up a call that `instanceId` has: from then on nobody has it, and whoever asks adopts it.
-   * Changes nothing when the call is in other hands, or needs nobody any more.
+   * Releases a call that `instanceId` owns, so that any process can adopt it. Changes nothing when another
+   * process owns the call or the call is finished.
    */
   returnComposition(operationId: string, instanceId: string): Promise<void>;
 
-  /** When the window of the call that has these values closes, where one is known. */
+  /** The end of the rollback window of the call with these values; undefined when none is stored. */
   rollbackUntil(key: RollbackKey): Promise<Date | undefined>;
 }
 
 export interface BegunStep {
-  /** Of the call as a whole. */
+  /** The composed call. */
   readonly operation_id: string;
   readonly role: 'step' | 'compensation';
   readonly step_id: string;
-  /** The step's own. */
+  /** The invocation of this step alone. */
   readonly invocation_id: string;
   readonly capability: string;
   readonly parameters: JsonObject;
@@ -63,17 +62,17 @@ export interface EndedStep extends BegunStep {
   readonly outcome: 'completed' | 'failed' | 'no_effect' | 'indeterminate';
   readonly output?: JsonObject | undefined;
   readonly failure_type?: AnyFailureType | undefined;
-  /** What it took of what was reserved for the whole. */
+  /** The part of the composed call's reservation that this step used. */
   readonly drawn?: bigint | undefined;
 }
 
-/** One that began and has no outcome was interrupted: nobody knows how far it came. */
+/** A step without an outcome was interrupted: its effect is unknown. */
 export interface StepRecord extends Omit<EndedStep, 'outcome'> {
   readonly outcome?: EndedStep['outcome'] | undefined;
 }
 
 export interface KeptWithStep {
-  /** None where the declaration has steps listed in the entry of the whole. */
+  /** Absent where the declaration lists the steps in the entry of the composed call. */
   readonly entry?: EntryRecord | undefined;
   readonly bindings: readonly BindingRecord[];
   readonly rollback?: RollbackRecord | undefined;
@@ -82,10 +81,10 @@ export interface KeptWithStep {
 
 export interface AdoptedComposition {
   readonly intent: IntentRecord;
-  /** Closed as of unknown outcome while it still ran. */
+  /** The call was closed as indeterminate while it still ran. */
   readonly isSettled: boolean;
-  /** What the whole was given. */
+  /** The parameters of the composed call. */
   readonly parameters: JsonObject;
-  /** In the order in which they began. */
+  /** In the order of their start. */
   readonly steps: readonly StepRecord[];
 }

@@ -1,5 +1,5 @@
 /**
- * What a store says of itself as a whole: which log is its first, and what retention erased.
+ * Checks of the store as a whole: which log is its first, and which retention policies erased entries.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 import type { Origin } from '../../domain/log/origin.ts';
 import type { Store } from './store.ts';
 
-/** What is wrong, one sentence each. Without the policies that are configured erasures are believed. */
+/** One sentence for each fault. Without `configured` the recorded erasures are not checked. */
 export async function storeFaults(
   store: Store,
   origins: readonly Origin[],

@@ -1,5 +1,5 @@
 /**
- * The part of the storage port that invocation needs: how a call is judged, admitted and closed.
+ * The part of the storage port for invocation: how a call is loaded, admitted and settled.
  *
  * @module
  */
@@ -23,37 +23,37 @@ import type {
 
 export interface InvocationStore {
   /**
-   * Everything one call needs to be judged, from one snapshot, in one round trip. Concurrent calls
-   * may share the trip; a result is never older than the call that asked for it.
+   * Reads everything that the rules of one call need, from one snapshot, in one round trip. Concurrent calls
+   * may share the trip; a result is never older than its request.
    */
   load(request: LoadRequest): Promise<Loaded>;
 
   /**
-   * The one step between the last rule and the handler. All of this, or nothing: every token of the
-   * lineage is alive at `now`; nothing that applies is frozen; the charge is reserved on the token
-   * and on each ancestor with a budget; one use of the grant is taken; the lease of every exclusive
-   * token in the lineage is taken; the idempotency key is claimed; the intent is durable.
+   * The one step between the last rule and the handler. All of this, or nothing: every token of the lineage
+   * is alive at `now`; no freeze applies; the charge is reserved on the token and on each ancestor with a
+   * budget; one use of the grant is taken; the lease of every exclusive token in the lineage is taken; the
+   * idempotency key is claimed; the intent is durable.
    *
-   * Of several dead tokens the refusal names the first revoked from the root, and only without one
-   * the first expired; of several freezes the widest: service, root principal, capability, capability
-   * for the root principal.
+   * Where several tokens are dead, the refusal names the revoked token nearest to the root; without a revoked
+   * one, the expired token nearest to the root. Of several freezes it names the widest: service, root
+   * principal, capability, capability for the root principal.
    */
   admit(request: Admission): Promise<Admitted | Refused>;
 
   /**
-   * Closes an admitted call once: the reservation becomes the actual cost (never more than was
-   * reserved) on every token it was reserved on, leases and the trail of steps are let go (unless the
-   * call `stillRuns`), bindings, the answer and the entry are kept; an overrun becomes debt on every
-   * token of the lineage, and what it freezes is frozen, with its own entry. Repeating it with the same entry is the same as doing it once.
-   * `superseded`: another outcome was recorded before, or (unless the outcome is `indeterminate`) a
-   * lease was lost to another call meanwhile; nothing changed.
+   * Closes an admitted call once. On every token with a reservation the actual cost replaces it (never more
+   * than was reserved). Leases and step rows are released (unless the call `stillRuns`); bindings, the answer
+   * and the entry are stored. An overrun becomes debt on every token of the lineage, and its freeze is stored
+   * with its own entry. Repeating it with the same entry changes nothing. `superseded`: nothing changed,
+   * because another outcome was recorded before or (unless the outcome is `indeterminate`) another call took
+   * one of the leases.
    */
   settle(settlement: Settlement): Promise<'settled' | 'superseded'>;
 
   /**
-   * Keeps entries of calls that were not admitted (refusals, reads, replays, dry runs) and late ends of
-   * calls that are closed, together with the bindings that such a call issued and what it overran.
-   * An entry whose id is there already is not kept again, and its overrun neither.
+   * Appends entries of calls that were not admitted (refusals, reads, replays, dry runs) and late ends of
+   * closed calls, with the bindings and the overrun of the call. An entry whose id is already stored is
+   * skipped, and so is its overrun.
    */
   append(
     entries: readonly EntryRecord[],
@@ -64,49 +64,43 @@ export interface InvocationStore {
   /** Extends the leases of a running call. False when one was lost; the call must not claim success. */
   renewLeases(operationId: string, until: Date): Promise<boolean>;
 
-  /** Until when another call has its turn under one of these tokens, where one has. */
+  /** The time until which another call holds the lease of one of these tokens; undefined when none does. */
   busyUntil(tokenIds: readonly string[], now: Date): Promise<Date | undefined>;
 
-  /**
-   * Lets go of a call that was closed while it still ran: of its leases, and of the trail by which a
-   * composed one would be gone on with.
-   */
+  /** Releases the leases and step rows of a call that was closed while it still ran. */
   releaseLeases(operationId: string): Promise<void>;
 
   /**
-   * Takes up to `slice` calls out of what a window of a rate limit still has, over all processes.
-   * One row a key, and one window at a time: a later one forgets the earlier, an earlier one has
-   * nothing left.
+   * Takes up to `slice` calls from what is left in a rate limit window, over all processes. The store has one
+   * row a key with one window: a later window replaces it, and an earlier window has nothing left.
    */
   takePermits(request: PermitRequest): Promise<Permits>;
 
-  /** Says that this process lives. Calls admitted by a process that stopped saying so are abandoned. */
+  /** Records that this process lives. Calls of a process without recent heartbeats count as abandoned. */
   heartbeat(instanceId: string, now: Date): Promise<void>;
 
   /**
-   * Deletes idempotency keys, each with its answer, that need be kept no longer than until `now`, but
-   * for those of calls that are still open. Resolves with how many: as many as `limit` means that
-   * there may be more.
+   * Deletes expired idempotency keys with their answers, except those of open calls. Resolves with the number
+   * deleted; when it equals `limit` there may be more.
    */
   forgetKeys(now: Date, limit: number): Promise<number>;
 
   /**
-   * Open intents whose process has not been heard of since `silentSince`, oldest first. Composed calls
-   * are not among them: those are adopted.
+   * Open intents whose process sent no heartbeat since `silentSince`, oldest first. Composed calls are
+   * excluded: those are adopted.
    */
   abandonedIntents(silentSince: Date, limit: number): Promise<readonly IntentRecord[]>;
 
   /**
-   * Calls that were settled as indeterminate and not reconciled, oldest first; those that come after
-   * the one with the operation id `after`.
+   * Calls that are settled as indeterminate and not reconciled, oldest first, after the operation id `after`.
    */
   indeterminate(limit: number, after?: string): Promise<readonly IntentRecord[]>;
 
   /**
-   * What an indeterminate call turned out to be: by an operator, or by its handler that ended late.
-   * `refund` gives the charge back on every token it was taken from, and never more than the intent that
-   * `entry` is given says; an overrun is kept as `settle` keeps one. Happens once: `undefined` when the
-   * call is unknown or was reconciled before. When `entry` throws, nothing changes, and this rejects with it.
+   * Records the real outcome of an indeterminate call, from an operator or from its handler that ended late.
+   * `refund` returns the charge on every token it was taken from, never more than the intent passed to
+   * `entry` says. An overrun is stored as in `settle`. Happens once: `undefined` when the call is unknown or
+   * already reconciled. When `entry` throws, nothing changes and this rejects with that error.
    */
   reconcile(
     invocationId: string,
@@ -126,7 +120,7 @@ export interface PermitRequest {
 
 export interface Permits {
   readonly granted: number;
-  /** What the window has left for whoever asks next. */
+  /** What the window has left for later requests. */
   readonly left: number;
 }
 
@@ -144,8 +138,8 @@ export interface Loaded {
   readonly lineage: readonly LineageLink[];
   /**
    * Widest first: service, the token's root principal, capability, capability for that root principal.
-   * Also those whose time has passed: whether a freeze is in force is decided by a reader that can
-   * authenticate its row.
+   * Includes expired freezes: only a reader that can authenticate the row may decide that a freeze has
+   * expired.
    */
   readonly freezes: readonly FreezeRecord[];
   readonly grant?: GrantRecord | undefined;
@@ -158,15 +152,15 @@ export interface Admission {
   readonly intent: IntentRecord;
   readonly now: Date;
   /**
-   * The lineage on which the call was judged. Where it is given, the rows that are held must be the
-   * same in all that admission goes by: MACs, expiry, exclusiveness, budgets and their ceilings.
+   * The lineage on which the rules decided. When given, the locked rows must equal it in everything that
+   * admission uses: MACs, expiry, exclusiveness, budgets and their ceilings.
    */
   readonly judged?: readonly LineageLink[] | undefined;
   readonly charge?: Charge | undefined;
   readonly grant?: GrantUse | undefined;
   /**
-   * What a call that is made of steps was given, kept for as long as somebody may have to go on with
-   * it: if its process dies, such a call is adopted instead of closed.
+   * The parameters of a composed call, stored until it is finished. If its process dies, another process
+   * adopts such a call instead of closing it.
    */
   readonly composed?: JsonObject | undefined;
   /** Taken on every exclusive token of the lineage, when there is one. */
@@ -174,7 +168,7 @@ export interface Admission {
   readonly idempotency?: (IdempotencyScope & { fingerprint: string; keepUntil: Date }) | undefined;
 }
 
-/** What a grant must be for, in full: a use is taken only if every part is equal. */
+/** The properties of the grant; a use is taken only when every one is equal. */
 export interface GrantUse {
   readonly grant_id: string;
   readonly capability: string;
@@ -182,7 +176,7 @@ export interface GrantUse {
   readonly parameters_digest: string;
   readonly chain: string;
   readonly session_id?: string | undefined;
-  /** As the grant was judged: not as its row may say by now. */
+  /** The expiry that the rules checked; the row may have changed since. */
   readonly expires_at: Date;
   readonly max_uses: number;
 }
@@ -193,10 +187,10 @@ export interface Admitted {
   readonly budgets: readonly BudgetState[];
 }
 
-/** `altered`: a row of the lineage is not the one on which the call was judged. */
+/** `altered`: a row of the lineage differs from the one on which the rules decided. */
 type LostToken = 'revoked' | 'expired' | 'unknown_token' | 'altered';
 
-/** Which part of the step was lost. Nothing was taken. */
+/** Which condition failed. Nothing was taken. */
 export type Refused = { readonly admitted: false } & (
   | { readonly reason: LostToken; readonly token_id: string }
   | { readonly reason: 'frozen'; readonly freeze: FreezeRecord }
@@ -208,28 +202,28 @@ export type Refused = { readonly admitted: false } & (
 
 export interface Settlement {
   readonly operation_id: string;
-  /** `no_effect` gives everything back but the grant use; `indeterminate` keeps all of it charged. */
+  /** `no_effect` returns everything except the grant use; `indeterminate` keeps all of it charged. */
   readonly outcome: 'completed' | 'failed' | 'no_effect' | 'indeterminate';
-  /** What was really spent; more than was reserved is a defect of the caller. */
+  /** The amount spent; more than was reserved is a defect of the caller. */
   readonly actual?: bigint | undefined;
-  /** Closed as indeterminate while the handler goes on: its leases stay until they are released. */
+  /** Closed as indeterminate while the handler continues: its leases stay until they are released. */
   readonly stillRuns?: boolean | undefined;
   readonly bindings: readonly BindingRecord[];
   /** Until when the call can be undone. */
   readonly rollback?: RollbackRecord | undefined;
-  /** Kept for replay where the call had a key; a call without one needs none. */
+  /** Stored for replay where the call had a key. */
   readonly answer?: Uint8Array | undefined;
   readonly overrun?: Overrun | undefined;
   readonly entry: EntryRecord;
   readonly now: Date;
 }
 
-/** What a handler reported beyond what was reserved for it, and what follows. */
+/** The cost that a handler reported beyond its reservation, with the consequences. */
 export interface Overrun {
-  /** The token that the call ran under. */
+  /** The token of the call. */
   readonly token_id: string;
   /**
-   * Added to what every token of the lineage owes; a sum stays at the largest amount of its currency.
+   * Added to the debt of every token of the lineage; a sum stops at the largest amount of its currency.
    * Absent where the report cannot be compared with the reservation.
    */
   readonly debt?: Charge | undefined;

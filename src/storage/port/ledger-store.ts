@@ -1,5 +1,5 @@
 /**
- * The part of the storage port that fsck needs: every row of authority and money, as it stands now.
+ * The part of the storage port for fsck: every row of authority and money in its current state.
  *
  * @module
  */
@@ -15,15 +15,15 @@ import type {
 
 export interface LedgerStore {
   /**
-   * Shows everything to `see`, from one snapshot and in the order of its methods, each kind whole
-   * before the next. Entries come from the place `from` on, in their order, and after them those that
-   * are durable and wait for their place: so what the rows say, the entries shown and those before
-   * `from` say too. A row that cannot be read goes to `unreadable`; the others are shown all the same.
+   * Passes everything to `see`, from one snapshot, one kind after the other in the order of its methods.
+   * Entries come in order from the place `from`, followed by durable entries without a place; with the
+   * entries before `from` they explain every row. A row that cannot be read goes to `unreadable`, and the
+   * reading continues.
    */
   readLedger(from: number, see: LedgerSight): Promise<void>;
 }
 
-/** What each row is given to. */
+/** Receives each row. */
 export interface LedgerSight {
   entry(entry: StoredEntry): void;
   erased(erased: ErasedCalls): void;
@@ -39,7 +39,7 @@ export interface LedgerSight {
   unreadable(what: 'token' | 'request' | 'grant' | 'freeze', id: string, reason: string): void;
 }
 
-/** Shows one row. A value that was edited by hand need not be one that the store can read. */
+/** Passes on one row. A row that was edited by hand may contain a value that the store cannot read. */
 export function showRow(
   see: LedgerSight,
   [what, id]: [what: Parameters<LedgerSight['unreadable']>[0], id: string],
@@ -52,7 +52,7 @@ export function showRow(
   }
 }
 
-/** Entries without contents, and what the calls they are of have spent, by token. */
+/** Entries without contents, and what their calls spent, by token. */
 export interface ErasedCalls {
   readonly entries: number;
   readonly spent: readonly { readonly token_id: string; readonly amount: bigint }[];
@@ -66,24 +66,24 @@ export interface OpenCall {
   readonly grant_id?: string | undefined;
 }
 
-/** Closed as of unknown outcome, and not reconciled. */
+/** Settled as indeterminate, and not reconciled. */
 export interface UnknownCall {
   readonly operation_id: string;
   readonly invocation_id: string;
   readonly token_id: string;
   readonly currency?: string | null | undefined;
-  /** What it was charged, and what is given back if it turns out to have had no effect. */
+  /** The charge, which a refund returns. */
   readonly amount: bigint;
   readonly consumed: bigint;
 }
 
 export interface TokenState {
   readonly token: TokenRecord;
-  /** The row that it was made from, where it names one that is there. */
+  /** The parent's row, where it exists. */
   readonly parent?: TokenRecord | undefined;
   readonly revoked_at?: Date | undefined;
   readonly budget?: BudgetState | undefined;
-  /** As delegation counts them. */
+  /** The counter that delegation uses. */
   readonly children: number;
 }
 
@@ -94,7 +94,7 @@ export interface Debt {
   readonly amount: bigint;
 }
 
-/** What is frozen, as one text: the kind, and the target where there is one. */
+/** The identity of a freeze as one text: its kind, and its target where there is one. */
 export function freezeKey({ what, target }: { what: unknown; target: unknown }): string {
   return `${what} ${target}`.trimEnd();
 }

@@ -1,7 +1,7 @@
 /**
- * The part of the storage port that keeps the log: entries, the tree over them, and its checkpoints.
+ * The part of the storage port for the log: entries, the tree over them, and its checkpoints.
  *
- * The log only grows. What an entry says may be erased; that it was there, and where, never is.
+ * The log only grows. Retention may erase the contents of an entry; its hash and its place stay.
  *
  * @module
  */
@@ -14,17 +14,17 @@ import type { CheckpointRecord } from './records.ts';
 
 export interface LogStore {
   /**
-   * Gives every durable entry its contiguous place in the tree and resolves when all entries that
-   * were acknowledged before the call have one. One process at a time does the work.
+   * Gives every durable entry its contiguous place in the tree. Resolves when all entries that were
+   * acknowledged before the call have one. One process at a time does the work.
    */
   sequence(): Promise<TreeHead>;
 
-  /** Entries waiting for their place, and whether that is so many that work must be refused. */
+  /** The number of entries without a place, and whether it is so high that the service must refuse work. */
   backlog(): { waiting: number; overloaded: boolean };
 
   /**
-   * Newest first, at most `limit`. A store may stop sooner, when it has looked at many entries in
-   * vain: one query never holds it for long. Pages that go on at `next` miss and repeat none.
+   * Newest first, at most `limit`. A store may stop sooner, after many entries that do not match, so that one
+   * query never blocks it for long. Pages that continue at `next` neither miss nor repeat an entry.
    */
   queryEntries(query: EntryQuery): Promise<EntryPage>;
 
@@ -37,10 +37,10 @@ export interface LogStore {
   ): Promise<{ sequence: number; leaf_hash: Uint8Array; root_principal: string } | undefined>;
 
   /**
-   * Erases what the policy is done keeping, in order of places, as far as `limit` entries reach, and
-   * resolves with how far it went: as many as `limit` means that there may be more. Places, hashes
-   * and the tree stay, so every proof does; columns that repeated what is gone are emptied, and so is
-   * the intent of the call. One whose outcome is unknown keeps its intent until it is reconciled.
+   * Erases what the policy no longer retains, in order of places, at most `limit` entries. Resolves with the
+   * number examined; when it equals `limit` there may be more. Places, hashes and the tree stay, so every
+   * proof still verifies; columns that repeat erased fields, and the intent of the call, are emptied. A call
+   * with an unknown outcome keeps its intent until it is reconciled.
    */
   erase(policy: Erasure): Promise<number>;
 
@@ -48,7 +48,7 @@ export interface LogStore {
   erasures(): Promise<ReadonlyMap<string, number>>;
 
   /**
-   * Stored tree nodes by the places they cover (`nodeFrom`), in the order asked. Rejects when one is
+   * Stored tree nodes by the places they cover (`nodeFrom`), in the order requested. Rejects when one is
    * missing: the tree is damaged.
    */
   nodes(ids: readonly NodeId[]): Promise<readonly Uint8Array[]>;
@@ -59,29 +59,29 @@ export interface LogStore {
   origins(): Promise<readonly Origin[]>;
 
   /**
-   * Ends the log at `from` and begins the next one with this entry as its first leaf, at places above
-   * those of the log that ends and above the number `signed`. False, and nothing changed, when the log
-   * has grown or ended since `from` was read.
+   * Ends the log at `from` and begins the next log with this entry as its first leaf, at places above those
+   * of the ended log and above the number `signed`. False, and nothing changes, when the log has grown or
+   * ended since `from` was read.
    */
   beginOrigin(from: TreeHead, logId: string, entry: EntryRecord, signed?: number): Promise<boolean>;
 
   /**
-   * What the store itself can say about damage that this port cannot show: derived data by which it
-   * searches, stray nodes, missing guards. One sentence each; empty when nothing is found.
+   * Damage that this port cannot show and the store can find: search data, stray nodes, missing guards. One
+   * sentence each; empty when there is none.
    */
   inspect(): Promise<readonly string[]>;
 
   /**
-   * Keeps a checkpoint if it is the next of the current log: its sequence follows the last one's, or
-   * the log's first place where the log has none, and its size is not smaller. False, and nothing
-   * kept, when another process was first.
+   * Stores a checkpoint if it is the next of the current log: its sequence follows the last one's (or the
+   * log's first place when there is none), and its size is not smaller. False, and nothing changes, when
+   * another process was first.
    */
   insertCheckpoint(checkpoint: CheckpointRecord): Promise<boolean>;
 
   lastCheckpoint(): Promise<CheckpointRecord | undefined>;
   loadCheckpoint(checkpointId: string): Promise<CheckpointRecord | undefined>;
 
-  /** Keeps a line that a witness added to a checkpoint's note; one that is kept already stays one. */
+  /** Stores a line that a witness added to a checkpoint's note. Repeating it changes nothing. */
   keepCosignature(checkpointId: string, line: string): Promise<void>;
 
   /** In the order of the lines' text. */
@@ -94,12 +94,12 @@ export interface LogStore {
   lead(job: string, holder: string, now: Date, until: Date): Promise<boolean>;
 }
 
-/** What is erased, and of which entries: of those not later than `until`. */
+/** What is erased, and from which entries: those not later than `until`. */
 export type Erasure = { readonly until: Date; readonly limit: number } & (
   | { readonly what: 'personal' }
-  /** All contents of a class, but for entries that say themselves how long they are kept. */
+  /** All contents of a class, except entries that state their own retention. */
   | { readonly what: 'contents'; readonly eventClass: EventClass }
-  /** All contents of entries that are kept until then, as they say themselves. */
+  /** All contents of entries whose own stated retention has passed. */
   | { readonly what: 'stated' }
 );
 
@@ -115,7 +115,7 @@ export interface TreeHead {
 
 export interface EntryPage {
   readonly entries: readonly StoredEntry[];
-  /** The `before` of the query that goes on. Absent when no entry is left to look at. */
+  /** The `before` of the next query. Absent when no entry is left. */
   readonly next?: number | undefined;
 }
 

@@ -1,10 +1,10 @@
 /**
- * The high-water mark: the last checkpoint that was signed, kept outside the database it is about.
+ * The high-water mark: the last signed checkpoint, stored outside the database it describes.
  *
- * A database can be restored from an older copy, and then knows nothing of what was signed since. The
- * mark does, so the signer asks it first. It is the whole signed checkpoint, so that one which was
- * signed and not yet kept when the process died is kept afterwards as it is, and none of its place is
- * ever signed twice. Marks of several logs may share a place: each is kept under its log's id.
+ * A database restored from an older copy does not contain what was signed since. The mark does, so the signer
+ * reads it first. The mark is the whole signed checkpoint: if the process dies after signing and before
+ * storing it, the next start stores the same checkpoint, and no sequence is ever signed twice. Marks of
+ * several logs may share a place, each under its log's id.
  *
  * @module
  */
@@ -16,8 +16,8 @@ export interface MarkStore {
   read(logId: string): Promise<CheckpointRecord | undefined>;
 
   /**
-   * Replaces the mark that was read by the next. False, and nothing changed, when it is another by
-   * now; of several processes that try at once one succeeds. Durable when it resolves.
+   * Replaces the mark that was read by the next one. False, and nothing changes, when another process
+   * replaced it first. Durable when it resolves.
    */
   advance(
     logId: string,
@@ -25,34 +25,34 @@ export interface MarkStore {
     to: CheckpointRecord,
   ): Promise<boolean>;
 
-  /** What an operator said of the log, kept beside its mark. */
-  word(logId: string): Promise<LogWord | undefined>;
+  /** The operator's statement about the log, stored beside its mark. */
+  status(logId: string): Promise<LogStatus | undefined>;
 
-  /** Keeps what an operator said. `ended` is never taken back. Durable when it resolves. */
-  say(logId: string, word: LogWord): Promise<void>;
+  /** Stores the operator's statement. `ended` is never reverted. Durable when it resolves. */
+  setStatus(logId: string, status: LogStatus): Promise<void>;
 
   /**
-   * Says that the log has `ended`, and keeps which one begins after it. Returns that one: of several
-   * that are named it is the first. Durable when it resolves.
+   * Marks the log as `ended` and stores its successor. Returns the stored successor: the first one that was
+   * named. Durable when it resolves.
    */
   end(logId: string, successor: string): Promise<string>;
 
-  /** The log that begins after this one, as `end` kept it. */
+  /** The successor that `end` stored. */
   successor(logId: string): Promise<string | undefined>;
 
-  /** The log that was last signed under this key, by the place of its store. */
+  /** The last log signed with this key, by the place of its store. */
   logsOf(kid: string): Promise<ReadonlyMap<string, string>>;
 
-  /** Keeps under which key the log of the store at a place is signed. Durable when it resolves. */
+  /** Stores which key signs the log of the store at a place. Durable when it resolves. */
   signsWith(kid: string, storePlace: string, logId: string): Promise<void>;
 
   close(): Promise<void>;
 }
 
-/** `accepted`: the log may be signed though nothing is marked yet. `ended`: another one began after it. */
-export type LogWord = 'accepted' | 'ended';
+/** `accepted`: the log may be signed although it has no mark yet. `ended`: it has a successor. */
+export type LogStatus = 'accepted' | 'ended';
 
-/** There is a mark, and it cannot be read. Never the same as none. */
+/** A mark exists and cannot be read. Never treated as an absent mark. */
 export class MarkDamaged extends Error {
   override readonly name = 'MarkDamaged';
 
@@ -64,7 +64,7 @@ export class MarkDamaged extends Error {
   }
 }
 
-/** What a place keeps: one text for each log, replaced only where it is still the one expected. */
+/** A place stores one text a key, and replaces it only while it equals the expected text. */
 export interface MarkPlace {
   read(logId: string): Promise<string | undefined>;
   replace(logId: string, from: string | undefined, to: string): Promise<boolean>;
@@ -73,11 +73,11 @@ export interface MarkPlace {
 
 export function markIn(place: MarkPlace): MarkStore {
   const successor = (logId: string) => place.read(successorKey(logId));
-  const say = async (logId: string, word: LogWord) => {
+  const setStatus = async (logId: string, status: LogStatus) => {
     for (;;) {
-      const said = await place.read(wordKey(logId));
-      if (said === word || said === 'ended') return;
-      if (await place.replace(wordKey(logId), said, word)) return;
+      const stored = await place.read(statusKey(logId));
+      if (stored === status || stored === 'ended') return;
+      if (await place.replace(statusKey(logId), stored, status)) return;
     }
   };
   return {
@@ -86,12 +86,12 @@ export function markIn(place: MarkPlace): MarkStore {
       return text === undefined ? undefined : recordOf(text);
     },
     advance: (logId, from, to) => place.replace(logId, from && textOf(from), textOf(to)),
-    word: async (logId) => wordOf(await place.read(wordKey(logId))),
-    say,
+    status: async (logId) => statusOf(await place.read(statusKey(logId))),
+    setStatus,
     async end(logId, named) {
-      // The successor first: a log that ended without one could never be gone on from.
+      // The successor first: a log that ended without one could never be continued.
       await place.replace(successorKey(logId), undefined, named);
-      await say(logId, 'ended');
+      await setStatus(logId, 'ended');
       return (await successor(logId)) ?? named;
     },
     successor,
@@ -107,11 +107,11 @@ async function signsWith(
   [storePlace, logId]: [storePlace: string, logId: string],
 ): Promise<void> {
   for (;;) {
-    const said = await place.read(logsKey(kid));
-    const logs = logsIn(said);
+    const stored = await place.read(logsKey(kid));
+    const logs = logsIn(stored);
     if (logs.get(storePlace) === logId) return;
     const next = JSON.stringify([...logs.set(storePlace, logId)]);
-    if (await place.replace(logsKey(kid), said, next)) return;
+    if (await place.replace(logsKey(kid), stored, next)) return;
   }
 }
 
@@ -123,8 +123,8 @@ function logsIn(text: string | undefined): Map<string, string> {
   }
 }
 
-/** Beside the mark: no log has such an id. */
-function wordKey(logId: string): string {
+/** Beside the mark: no log id has this form. */
+function statusKey(logId: string): string {
   return `${logId}/word`;
 }
 
@@ -136,22 +136,22 @@ function successorKey(logId: string): string {
   return `${logId}/successor`;
 }
 
-function wordOf(text: string | undefined): LogWord | undefined {
+function statusOf(text: string | undefined): LogStatus | undefined {
   if (text === undefined || text === 'accepted' || text === 'ended') return text;
-  throw new MarkDamaged("the operator's word of the mark");
+  throw new MarkDamaged("the operator's statement about the log");
 }
 
-/** Equal records have equal texts: they are compared when one is to replace the other. */
+/** Equal records have equal texts, because `replace` compares texts. */
 function textOf(record: CheckpointRecord): string {
   const { checkpoint_id, sequence, size, root, created_at, signature, note } = record;
-  const said = { checkpoint_id, sequence, size, root: toHex(root), created_at, signature, note };
-  return JSON.stringify(said);
+  const stored = { checkpoint_id, sequence, size, root: toHex(root), created_at, signature, note };
+  return JSON.stringify(stored);
 }
 
 function recordOf(text: string): CheckpointRecord {
   try {
-    const { root, created_at, ...said } = JSON.parse(text);
-    const record = { ...said, root: fromHex(root), created_at: new Date(created_at) };
+    const { root, created_at, ...stored } = JSON.parse(text);
+    const record = { ...stored, root: fromHex(root), created_at: new Date(created_at) };
     if (textOf(record) === text) return record;
   } catch (cause) {
     throw new MarkDamaged('the mark', { cause });

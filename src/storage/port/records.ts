@@ -1,8 +1,8 @@
 /**
- * Records: what the store keeps, as the service sees it.
+ * Records: what the store holds, as the service sees it.
  *
- * Names that also travel keep their snake_case. Times are `Date`s with millisecond precision, amounts
- * are minor units. A record is data; what may become of it is said by the port (`store.ts`).
+ * Fields that also travel keep their snake_case. Times are `Date`s with millisecond precision, amounts are
+ * minor units. A record is data; the port (`store.ts`) defines its transitions.
  *
  * @module
  */
@@ -23,27 +23,27 @@ export interface TokenRecord extends Authority {
   readonly parent_token_id?: string | undefined;
   /** Ids from the root token to this one, itself included. */
   readonly lineage: readonly string[];
-  /** Who the token is: the digest of its chain of principals (`domain/authority/chain.ts`). */
+  /** Identifies the holder: the digest of the token's chain of principals (`domain/authority/chain.ts`). */
   readonly chain: string;
   readonly issued_at: Date;
-  /** The key that signed the text, and the digest of its claims: a text that differs is forged. */
+  /** The key that signed the JWT, and the digest of its claims: a JWT with other claims is forged. */
   readonly kid: string;
   readonly claims_digest: string;
   /** Authenticates the row (`row-forms.ts`), here and below; rows of an older store have none. */
   readonly mac?: string | undefined;
 }
 
-/** One token of a lineage, as far as liveness needs it. */
+/** One token of a lineage, with what the liveness check needs. */
 export interface LineageLink {
   readonly token_id: string;
   readonly subject: string;
   readonly expires_at: Date;
-  /** Present where the row has a time of revocation or the MAC of one: an altered row stays revoked. */
+  /** Present where the row has a revocation time or a revocation MAC: an altered row stays revoked. */
   readonly revoked_at?: Date | undefined;
   readonly revoked_mac?: string | undefined;
   readonly exclusive: boolean;
   readonly budget?: BudgetState | undefined;
-  /** The whole row, as far as it never changes. The same row may be the same record. */
+  /** The immutable part of the row. Readings of the same row may share this record. */
   readonly token: TokenRecord;
 }
 
@@ -65,9 +65,9 @@ export interface ApprovalRecord {
   readonly scope: readonly string[];
   readonly subject: string;
   readonly root_principal: string;
-  /** Whose request it is. Absent where an older version of the store kept it. */
+  /** The chain of the requester. Absent in rows of an older version. */
   readonly chain?: string | undefined;
-  /** The subject of every token in the lineage that asked, root token first. */
+  /** The subject of every token in the requesting lineage, root token first. */
   readonly requested_through: readonly string[];
   readonly session_id?: string | undefined;
   readonly invocation_id: string;
@@ -88,12 +88,12 @@ export interface ApprovalRecord {
   readonly mac?: string | undefined;
 }
 
-/** One approver's yes, with the terms it is a yes to; the first vote proposes them. */
+/** One approver's vote with the terms it approves; the first vote proposes the terms. */
 export interface ApprovalVote {
   readonly approver: string;
   readonly approved_at: Date;
   readonly terms?: GrantTerms | undefined;
-  /** The place that the row has, where that is not its place in the list: no service kept such a row. */
+  /** Present where the stored place differs from the place in the list: the service writes no such row. */
   readonly place?: number | undefined;
   readonly mac?: string | undefined;
 }
@@ -103,7 +103,7 @@ export interface GrantRecord extends GrantFacts {
   readonly mac?: string | undefined;
 }
 
-/** Who a replayed answer belongs to: a key of another chain or capability is another key. */
+/** Identifies the owner of a replayed answer: the same key of another chain or capability is another key. */
 export interface IdempotencyScope {
   readonly chain: string;
   readonly capability: string;
@@ -135,7 +135,7 @@ export interface IntentRecord {
 
 export interface FreezeRecord {
   readonly what: FreezeTarget;
-  /** Empty for the whole service; of a capability as `domain/authority/freeze.ts` writes it. */
+  /** Empty for the whole service; for a capability in the form of `domain/authority/freeze.ts`. */
   readonly target: string;
   readonly reason: string;
   readonly frozen_by: string;
@@ -158,13 +158,13 @@ export interface DeliveryRecord {
 }
 
 /**
- * The token that a caller acted with ended before the step, and nothing happened. A transition that
- * takes an `actor` happens only while every token of the actor's lineage is neither revoked nor
- * expired at the time of the step: a revocation acknowledged before it is always seen.
+ * The caller's token ended before the transition, and nothing changed. A transition that takes an `actor`
+ * happens only while no token of the actor's lineage is revoked or expired; it always sees a revocation that
+ * was acknowledged before it.
  */
 export type ActorEnded = 'actor_revoked' | 'actor_expired';
 
-/** A call that can be undone, as the capability that undoes it would name it. */
+/** A call that can be undone, identified as the undoing capability names it. */
 export interface RollbackKey {
   /** The compensation. */
   readonly capability: string;

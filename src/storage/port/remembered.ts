@@ -1,5 +1,5 @@
 /**
- * Remembers what was made of a text, for texts that come again and again.
+ * A bounded cache of values that are computed from a text.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 import { createRecent } from '../../domain/values/recent.ts';
 import type { TokenRecord } from './records.ts';
 
-/** `make` depends on nothing but its text. Of the texts at most `max` are remembered. */
+/** `make` must depend only on its text. Holds at most `max` texts. */
 export function remembered<Value>(
   max: number,
   make: (text: string) => Value,
@@ -22,11 +22,11 @@ export function remembered<Value>(
   };
 }
 
-/** A token's record that several callers get: none of them can change it for the others. */
+/** Freezes a token's record, because several callers share it. */
 export function shared(token: TokenRecord): TokenRecord {
   for (const part of [token.lineage, token.scope, token.purpose]) Object.freeze(part);
   return Object.freeze(token);
 }
 
-/** Tokens whose records are remembered: more than are busy at one time; each takes one to two KiB. */
+/** Token records in the cache: more than are active at one time; each takes one to two KiB. */
 export const TOKENS_REMEMBERED_MAX = 5_000;

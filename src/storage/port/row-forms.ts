@@ -1,9 +1,9 @@
 /**
- * Row forms: what of each kind of row is authenticated by a MAC, and in which words.
+ * Row forms: which fields of each kind of row a MAC covers, and in which form.
  *
- * One line a field, so a new field of a record is one more line here. Covered is what never changes:
- * what the row grants, to whom and until when. Counters, states and answers are not: those are
- * recomputed from the log by fsck. Knows no key; the text goes to `keyring/row-keys.ts`.
+ * One line a field. A MAC covers what never changes: what the row grants, to whom and until when. It does not
+ * cover counters, states and answers: fsck recomputes those from the log. Holds no key; the text goes to
+ * `keyring/row-keys.ts`.
  *
  * Invariant: two rows of different kinds, or that differ in a covered field, have different texts.
  *
@@ -23,13 +23,13 @@ import type {
   TokenRecord,
 } from './records.ts';
 
-/** A token's revocation, which is kept in the token's row. */
+/** A token's revocation, which is stored in the token's row. */
 export interface RevocationFacts {
   readonly token_id: string;
   readonly revoked_at: Date;
 }
 
-/** One approver's yes: to which request, and as which of its votes. */
+/** One approver's vote: for which request, and at which place. */
 export interface VoteFacts extends ApprovalVote {
   readonly approval_request_id: string;
   readonly place: number;
@@ -131,12 +131,12 @@ const FORMS = {
 export type RowKind = keyof typeof FORMS;
 export type RowOf<Kind extends RowKind> = Parameters<(typeof FORMS)[Kind]>[0];
 
-/** What ends authority is not void after a break, so it is of no log in particular. */
+/** A revocation or a freeze stays valid when a log ends, so its text names no log. */
 const OF_NO_LOG: ReadonlySet<RowKind> = new Set(['revocation', 'freeze']);
 
 /**
- * The text whose MAC a row carries, for the log that it was kept under (`rowLabelOf`). Throws where the
- * row holds what canonical JSON cannot.
+ * The text under a row's MAC, for the log that the row was stored under (`rowLabelOf`). Throws when the row
+ * contains a value that canonical JSON cannot represent.
  */
 export function rowText<Kind extends RowKind>(kind: Kind, row: RowOf<Kind>, log = ''): string {
   const form = FORMS[kind] as (row: RowOf<Kind>) => Readonly<Record<string, unknown>>;
@@ -145,7 +145,7 @@ export function rowText<Kind extends RowKind>(kind: Kind, row: RowOf<Kind>, log 
   return `writ row ${kind}${of}\n${canonicalJson(Object.fromEntries(said))}`;
 }
 
-/** Amounts are text, since they may be beyond what a JSON number holds. Absent is null. */
+/** Amounts become text, because they may exceed what a JSON number holds. Absent is null. */
 function wordOf(value: unknown): unknown {
   if (typeof value === 'bigint') return `${value}`;
   if (value instanceof Date) return value.getTime();
@@ -153,30 +153,30 @@ function wordOf(value: unknown): unknown {
 }
 
 /**
- * What stands for a value of a row that cannot be read. It has no canonical text, so the MAC of no row
- * matches: such a row is one that was altered.
+ * Replaces a value that cannot be read. It has no canonical text, so no MAC matches: the row counts as
+ * altered.
  */
 export const UNREADABLE = Number.NaN;
 
-/** The row of a token's budget. One that cannot be counted was never checked: a defect. */
+/** The row of a token's budget. Throws on a ceiling that cannot be counted: validation above is defective. */
 export function newBudget({ token_id, budget }: TokenRecord): BudgetState | undefined {
   if (!budget) return undefined;
   const { currency, max_amount } = budget;
   const max = toMinor(max_amount, currency);
   if (max === undefined) {
-    throw new Error(`Cannot keep token "${token_id}": its budget is ${max_amount} ${currency}`);
+    throw new Error(`Cannot insert token "${token_id}": its budget is ${max_amount} ${currency}`);
   }
   return { token_id, currency, max, reserved: 0n, consumed: 0n };
 }
 
-/** The ceiling of a budget's row, as its token says it. */
+/** The ceiling of a budget's row, in the unit of its token. */
 export function ceilingOf(max: bigint, currency: string): number {
   return isWritable(max, currency) ? fromMinor(max, currency) : UNREADABLE;
 }
 
 /**
- * When a token was revoked: a row with the MAC of a revocation and no time had one, which somebody
- * took away. It stays revoked, since it was issued for all we know.
+ * When a token was revoked. A row with the MAC of a revocation and no time was edited: it stays revoked, from
+ * its issuance on.
  */
 export function revokedAt(
   token: Pick<TokenRecord, 'issued_at'>,
@@ -195,7 +195,7 @@ export function votesOf({ approval_request_id, approvals }: ApprovalRecord): Vot
   }));
 }
 
-/** The votes of a request as its record lists them, of their rows in the order of their places. */
+/** The votes of a request as its record lists them, from rows in the order of their places. */
 export function listedVotes(rows: readonly VoteFacts[]): ApprovalVote[] {
   return rows.map(({ approver, approved_at, terms, place, mac }, index) => ({
     approver,
@@ -206,7 +206,7 @@ export function listedVotes(rows: readonly VoteFacts[]): ApprovalVote[] {
   }));
 }
 
-/** Whether the rows that a step holds differ from those on which it was decided. */
+/** Whether the locked rows differ from those on which the rules decided. */
 export function isAltered(
   held: readonly LineageLink[],
   judged: readonly LineageLink[] | undefined,

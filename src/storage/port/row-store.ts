@@ -1,5 +1,5 @@
 /**
- * The part of the storage port that authenticates rows which an older program kept, and reads them all.
+ * The part of the storage port that adds MACs to rows of an older program, and reads all authenticated rows.
  *
  * @module
  */
@@ -9,10 +9,9 @@ import { type RowKind, type RowOf, votesOf } from './row-forms.ts';
 
 export interface RowStore {
   /**
-   * Decides, in one step and one process at a time, what becomes of rows without a MAC. `decide` is
-   * given what the store says of its rows; what it returns is kept: the new seal and, where `macOf`
-   * is given, a MAC for every row that has none. A row for which it gives nothing stays without. When
-   * it throws, nothing changes.
+   * Adds MACs to rows without one, in one step, one process at a time. `decide` receives the state of the
+   * store's rows; its result is stored: the new seal and, where `macOf` is given, a MAC for every row without
+   * one. A row for which `macOf` returns nothing stays without. When `decide` throws, nothing changes.
    */
   sealRows(decide: (state: RowState) => RowSealing | undefined): Promise<void>;
 
@@ -21,9 +20,9 @@ export interface RowStore {
 }
 
 export interface RowState {
-  /** Kept when the rows got their MACs; nothing in a store whose rows never had any. */
+  /** Stored when the rows got their MACs; absent in a store whose rows never had any. */
   readonly seal?: string | undefined;
-  /** No row that carries authority was ever kept. */
+  /** True when no row that carries authority was ever stored. */
   readonly isEmpty: boolean;
 }
 
@@ -73,5 +72,5 @@ export function requestRows(request: ApprovalRecord): StoredRow[] {
   return [{ kind: 'approval', id, row: request, mac }, ...votes];
 }
 
-/** Rows that are read and sealed at once. */
+/** Rows in one read and one sealing statement. */
 export const ROW_PAGE = 500;

@@ -1,14 +1,14 @@
 /**
- * The storage port: what the service needs kept, and which changes must be atomic.
+ * The storage port: what the service needs stored, and which changes must be atomic.
  *
- * Methods are transitions, not tables. Each either happens whole and is durable when its promise
- * resolves, or did not happen. A transition that makes or ends authority takes the entry that tells
- * of it and keeps both or neither, so nothing changes without an entry. A contested change is decided
- * in the store, by commit order, over all processes that share it; a caller that lost is told so.
+ * Methods are transitions, not tables. Each happens whole and is durable when its promise resolves, or does
+ * not happen. A transition that makes or ends authority takes its audit entry and stores both or neither, so
+ * nothing changes without an entry. The store decides a contested change by commit order, over all processes
+ * that share it, and returns the result to the caller that lost.
  *
- * A method rejects only when the store itself fails (`StoreUnavailable`: nothing happened;
- * `OutcomeUnknown`: nobody could find out) or on a defect. Every implementation passes the contract
- * in `testing/store/store-contract.ts`.
+ * A method rejects only on a defect or when the store itself fails (`StoreUnavailable`: nothing happened;
+ * `OutcomeUnknown`: the change may have happened). Every implementation passes the contract in
+ * `testing/store/store-contract.ts`.
  *
  * @module
  */
@@ -40,7 +40,7 @@ export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
 }
 
-/** The change may have happened, and the store could not be asked in time. */
+/** The change may have happened, and the store did not confirm either in time. */
 export class OutcomeUnknown extends Error {
   override readonly name = 'OutcomeUnknown';
 }
@@ -55,34 +55,34 @@ export interface Store
     LogStore,
     LedgerStore {
   /**
-   * Names the store's first log. Made with the store and never changed: a new store, also an in-memory
-   * one, is a new log. `origins` tells which log is the current one.
+   * Names the store's first log. Created with the store and never changed: every new store, also one in
+   * memory, has a new log. `origins` names the current log.
    */
   readonly logId: string;
 
   /**
-   * The one clock of the rules. Where replicas share a database it is the database's, so that they
-   * agree on what has expired.
+   * The clock of all rules. Replicas that share a database use the database's clock, so that they agree on
+   * what has expired.
    */
   now(): Date;
 
-  /** Proves with a real write that the store can keep something now. Rejects when it cannot. */
+  /** Proves with a real write that the store accepts writes now. Rejects when it does not. */
   probe(): Promise<void>;
 
-  /** Finishes what was accepted, then lets go. Calls after it reject with `StoreUnavailable`. */
+  /** Finishes accepted calls, then releases the store. Later calls reject with `StoreUnavailable`. */
   close(): Promise<void>;
 }
 
 export interface TokenStore {
-  /** Keeps a root token, its budget and its entry. */
+  /** Inserts a root token, its budget and its entry. */
   insertRoot(token: TokenRecord, entry: EntryRecord): Promise<void>;
 
   /**
-   * Keeps a child token if, at that moment, every token of the parent's lineage is neither revoked
-   * nor expired at `now` and the parent has fewer than `childrenMax` children. A revocation that was
-   * acknowledged before is always seen; one that comes at the same time either is seen or ends the
-   * child too. `parent_revoked` when any is revoked, also where another has expired. `parent_altered`
-   * when the parent's lineage is not the one that was `judged`, where that is given.
+   * Inserts a child token if, at that moment, no token of the parent's lineage is revoked or expired at `now`
+   * and the parent has fewer than `childrenMax` children. It always sees a revocation that was acknowledged
+   * before; a concurrent revocation is either seen or ends the child too. `parent_revoked` when any is
+   * revoked, also where another has expired. `parent_altered` when the parent's lineage differs from
+   * `judged`, where that is given.
    */
   insertChild(
     token: TokenRecord,
@@ -98,9 +98,9 @@ export interface TokenStore {
   >;
 
   /**
-   * Marks one token. From the moment it is acknowledged no admission and no delegation under the
-   * token succeeds in any process. `wasAlive` is false where any token of its lineage was revoked or
-   * had expired: nothing ended. A second revocation keeps the first time with its MAC.
+   * Revokes one token. Once this is acknowledged, no admission and no delegation under the token succeeds in
+   * any process. `wasAlive` is false where a token of its lineage was already revoked or expired. A second
+   * revocation keeps the first time with its MAC.
    */
   revokeToken(
     tokenId: string,
@@ -110,8 +110,8 @@ export interface TokenStore {
   ): Promise<{ wasAlive: boolean; revoked_at: Date } | undefined | ActorEnded>;
 
   /**
-   * The children of these tokens, dead or alive: in the order of the parents, and those of one parent
-   * by id. Of the first parent only those after `after`.
+   * The children of these tokens, dead or alive, in the order of the parents, then by id. Of the first parent
+   * only those after `after`.
    */
   childrenOf(
     parents: readonly string[],
@@ -120,8 +120,8 @@ export interface TokenStore {
   ): Promise<readonly ChildState[]>;
 
   /**
-   * Root tokens without a revocation, by id, those after `after`. Expired ones too: an expiry can be
-   * edited, and a clock can run ahead. One that has the MAC of a revocation, or its time, has one.
+   * Root tokens without a revocation, by id, after `after`. Includes expired ones: an expiry can be edited,
+   * and a clock can run ahead. A token with either the MAC or the time of a revocation counts as revoked.
    */
   unrevokedRoots(after: string, limit: number): Promise<readonly string[]>;
 
@@ -149,16 +149,15 @@ export interface TokenDescription {
   readonly lineage: readonly LineageLink[];
   readonly children: readonly string[];
   readonly childrenCount: number;
-  /** What calls under the token, or below it, cost beyond what was reserved; one for each currency. */
+  /** What calls under the token, or below it, cost beyond their reservations; one for each currency. */
   readonly debts: readonly Charge[];
 }
 
 export interface ApprovalStore {
   /**
-   * Keeps a pending request with its entry and notifications. While an equal question (chain,
-   * capability, contract version, digest, session) is pending and not expired at the new one's
-   * `created_at`, that one is returned instead and nothing is kept; two that ask at once get the same
-   * request.
+   * Inserts a pending request with its entry and notifications. While an equal question (chain, capability,
+   * contract version, digest, session) is pending and not expired at the new one's `created_at`, it returns
+   * that request and inserts nothing. Two concurrent equal questions get the same request.
    */
   requestApproval(
     request: ApprovalRecord,
@@ -170,16 +169,16 @@ export interface ApprovalStore {
   loadApproval(approvalRequestId: string): Promise<ApprovalRecord | undefined>;
 
   /**
-   * The grants that an equal call can continue with: of the same chain, capability, contract version
-   * and digest, with a use left, not expired at `now`, and bound to no session but the question's.
-   * Those that expire first come first; at most `limit`.
+   * The grants with which an equal call can continue: the same chain, capability, contract version and
+   * digest, a use left, not expired at `now`, and bound to no session or to the question's. Earliest expiry
+   * first; at most `limit`.
    */
   waitingGrants(question: Question, now: Date, limit: number): Promise<readonly GrantRecord[]>;
 
-  /** The newest request that asks this question, whatever became of it. */
+  /** The newest request that asks this question, in any state. */
   latestApproval(question: Question): Promise<LatestApproval | undefined>;
 
-  /** What a caller that waits looks at again and again: without parameters, which may be long. */
+  /** What a waiting caller polls: without parameters, which may be long. */
   approvalState(
     approvalRequestId: string,
   ): Promise<Pick<ApprovalRecord, 'status' | 'expires_at'> | undefined>;
@@ -192,15 +191,15 @@ export interface ApprovalStore {
   listApprovals(query: ApprovalQuery): Promise<ApprovalPage>;
 
   /**
-   * Adds one approver and, with the last one needed, the grant and the transition to `approved`: all
-   * in one step, so one request never yields two grants. `approvalsSeen` is what the caller decided
-   * on; `stale` means that another approver came first and the caller has to look again.
+   * Adds one vote. The last vote needed also inserts the grant and sets the request to `approved`, in the
+   * same step, so one request never yields two grants. `approvalsSeen` is the number of votes the caller saw;
+   * `stale` means that another approver voted since, and the caller must read again.
    */
   approve(
     decision: ApprovalDecision,
   ): Promise<'approved' | 'counted' | 'stale' | 'decided' | 'expired' | ActorEnded>;
 
-  /** Denies a pending request. `decided` or `expired` when it is not pending any more. */
+  /** Denies a pending request. `decided` or `expired` when it is no longer pending. */
   deny(decision: Denial): Promise<'denied' | 'decided' | 'expired' | ActorEnded>;
 
   /** Moves pending requests past their expiry to `expired`, each once, with entry and notifications. */
@@ -214,8 +213,8 @@ export interface ApprovalStore {
   ): Promise<number>;
 
   /**
-   * Claims due notifications until `leaseUntil`, so that one process at a time sends each: those due
-   * longest first, where one without a time was always due; none of the targets in `except`.
+   * Claims due notifications until `leaseUntil`, so that one process at a time sends each. Longest due first;
+   * one without a time is always due. Skips the targets in `except`.
    */
   takeDeliveries(
     now: Date,
@@ -227,7 +226,7 @@ export interface ApprovalStore {
   /** Records how one attempt ended: delivered, to be tried again at `nextAttempt`, or given up. */
   finishDelivery(result: DeliveryResult): Promise<void>;
 
-  /** Newest first; those older than the one with the id `before`. */
+  /** Newest first; those older than the delivery `before`. */
   listDeliveries(limit: number, before?: string): Promise<readonly DeliveryRecord[]>;
 }
 
@@ -255,7 +254,7 @@ export interface ApprovalQuery {
   /** Exact names. Undefined: all; empty: none. */
   readonly capabilities?: readonly string[] | undefined;
   readonly limit: number;
-  /** Continue after the request with this place. */
+  /** Continue after the request at this place. */
   readonly before?: ApprovalPlace | undefined;
 }
 
@@ -263,20 +262,20 @@ export type ApprovalPlace = Pick<ApprovalRecord, 'created_at' | 'approval_reques
 
 export interface ApprovalPage {
   readonly requests: readonly ApprovalRecord[];
-  /** The `before` of the query that goes on. Absent when no request is left to look at. */
+  /** The `before` of the next query. Absent when no request is left. */
   readonly next?: ApprovalPlace | undefined;
 }
 
 export interface ApprovalDecision {
   readonly approval_request_id: string;
   readonly approver: string;
-  /** The token that the approver came by, where it came by one. */
+  /** The token that the approver used, where there was one. */
   readonly actor?: string | undefined;
   readonly now: Date;
   readonly approvalsSeen: number;
   /** Authenticates the vote. */
   readonly mac?: string | undefined;
-  /** What this approver says yes to, kept with the vote. */
+  /** The terms that this approver approves, stored with the vote. */
   readonly terms: GrantTerms;
   /** Present exactly when this approval completes the quorum. */
   readonly grant?: GrantRecord | undefined;
@@ -287,7 +286,7 @@ export interface ApprovalDecision {
 export interface Denial {
   readonly approval_request_id: string;
   readonly decided_by: string;
-  /** The token that the denier came by, where it came by one. */
+  /** The token that the denier used, where there was one. */
   readonly actor?: string | undefined;
   readonly reason: string;
   readonly now: Date;
@@ -308,7 +307,7 @@ export type FreezePlace = Pick<FreezeRecord, 'frozen_at' | 'what' | 'target'>;
 
 export interface FreezePage {
   readonly freezes: readonly FreezeRecord[];
-  /** The `after` of the query that goes on. Absent when no freeze is left. */
+  /** The `after` of the next query. Absent when no freeze is left. */
   readonly next?: FreezePlace | undefined;
 }
 
@@ -316,24 +315,24 @@ export interface OperatorStore {
   /** Effective for every admission after it is acknowledged. Freezing again replaces the reason. */
   freeze(freeze: FreezeRecord, entry: EntryRecord, actor?: string): Promise<'frozen' | ActorEnded>;
 
-  /** False when nothing was frozen; the entry is kept all the same. */
+  /** False when nothing was frozen; the entry is stored in either case. */
   unfreeze(target: FreezeKey, entry: EntryRecord, actor?: string): Promise<boolean | ActorEnded>;
 
   /**
-   * The freezes that are kept under these keys, in the order of the keys. Also those whose time has
-   * passed: whether the time is the one that was kept, only the MAC of the row says.
+   * The stored freezes with these keys, in the order of the keys. Includes expired ones: only the MAC of the
+   * row shows whether its time is genuine.
    */
   freezesUnder(keys: readonly FreezeKey[]): Promise<readonly FreezeRecord[]>;
 
   /**
-   * Every freeze that is kept, newest first, those whose time has passed too. Pages that go on at
-   * `next` miss and repeat none.
+   * Every stored freeze, newest first, including expired ones. Pages that continue at `next` neither miss nor
+   * repeat a freeze.
    */
   listFreezes(limit: number, after?: FreezePlace): Promise<FreezePage>;
 
   /**
-   * Ends what was promised to callers beside their tokens: every grant counts as used up, bindings and
-   * idempotency keys are forgotten, and composed calls are not resumed, so that recovery closes them.
+   * Voids what callers hold beside their tokens: every grant counts as used up, bindings and idempotency keys
+   * are deleted, and composed calls are not resumed, so that recovery closes them.
    */
   voidPromises(): Promise<void>;
 }

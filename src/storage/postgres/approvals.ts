@@ -174,7 +174,7 @@ async function deny(
 async function hold(session: Session, approvalRequestId: string): Promise<ApprovalRecord> {
   await session.run(HOLD, [approvalRequestId]);
   const [row] = await session.run<Row>(LOAD, [approvalRequestId]);
-  if (row === undefined) throw new Error(`Cannot decide "${approvalRequestId}": it is unknown`);
+  if (row === undefined) throw new Error(`Cannot decide "${approvalRequestId}": it does not exist`);
   return approvalOf(row);
 }
 

@@ -66,7 +66,7 @@ export function createBatcher<Request, Answer>(
 
   return (request) => {
     if (waiting.length >= WAITING_MAX) {
-      const why = `${waiting.length} requests wait already`;
+      const why = `${waiting.length} requests are already waiting`;
       return Promise.reject(new StoreUnavailable(`Cannot use the store: ${why}`));
     }
     return new Promise((resolve, reject) => {

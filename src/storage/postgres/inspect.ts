@@ -40,7 +40,8 @@ async function wrongTimes(session: Session): Promise<string[]> {
   const [row] = await session.run<TimesRow>(TIMES);
   const { wrong, first, is_head_right } = row as TimesRow;
   const faults: string[] = [];
-  if (wrong > 0n) faults.push(`entries whose "latest" is wrong: ${wrong}, the first is ${first}`);
+  if (wrong > 0n)
+    faults.push(`entries whose column "latest" is wrong: ${wrong}, the first is ${first}`);
   if (!is_head_right) faults.push('the head\'s "latest" is not the greatest time of the log');
   return faults;
 }

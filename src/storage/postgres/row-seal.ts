@@ -32,7 +32,7 @@ export function createRows(database: Database): RowStore {
         await session.run(PATIENCE, []);
         await session.run(LOCK, [MIGRATION_LOCK]);
         const [state] = await session.run<StateRow>(STATE, []);
-        if (!state) throw new Error('Cannot seal the rows: the store has no record of itself');
+        if (!state) throw new Error('Cannot seal the rows: the table "meta" has no row');
         const { row_seal, is_empty } = state;
         const sealing = decide({ seal: row_seal ?? undefined, isEmpty: is_empty });
         if (sealing) await seal(session, sealing);

@@ -248,7 +248,7 @@ function withApprovals(connection: Connection, row: Row): ApprovalRecord {
 
 function readDecidable(connection: Connection, id: string): ApprovalRecord {
   const request = loadApproval(connection, id);
-  if (!request) throw new Error(`Cannot decide approval request "${id}": it was never kept`);
+  if (!request) throw new Error(`Cannot decide approval request "${id}": it does not exist`);
   return request;
 }
 

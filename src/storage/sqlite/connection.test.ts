@@ -90,7 +90,7 @@ test('openConnection() says that a file is read-only', () => {
   });
 });
 
-test('openConnection() says that a file is no database, and leaves it alone', () => {
+test('openConnection() refuses a file that is not a database, and does not change it', () => {
   const path = newPath();
   mkdirSync(join(path, '..'));
   const text =
@@ -101,7 +101,7 @@ test('openConnection() says that a file is no database, and leaves it alone', ()
 
   assert.throws(() => openConnection(path), {
     name: 'StoreUnavailable',
-    message: `Cannot open the store: "${path}" is no database`,
+    message: `Cannot open the store: "${path}" is not a database`,
   });
   assert.equal(readFileSync(path, 'utf8'), text);
 });
@@ -125,9 +125,9 @@ for (const [name, text] of [
 
       assert.throws(
         () => connection.run('INSERT INTO texts VALUES (?)', text),
-        /Cannot keep the text/,
+        /Cannot store the text/,
       );
-      assert.throws(() => connection.get('SELECT ?', text), /Cannot keep the text/);
+      assert.throws(() => connection.get('SELECT ?', text), /Cannot store the text/);
       assert.deepEqual(connection.all('SELECT * FROM texts'), []);
     });
   });
@@ -168,7 +168,7 @@ test('run() keeps times as milliseconds, truth as one or zero, absence as null',
 
 test('run() refuses a time that is none', () => {
   withConnection(':memory:', (connection) => {
-    assert.throws(() => connection.run('SELECT ?', new Date(Number.NaN)), /Cannot keep a time/);
+    assert.throws(() => connection.run('SELECT ?', new Date(Number.NaN)), /Cannot store a time/);
   });
 });
 

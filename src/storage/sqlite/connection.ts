@@ -223,12 +223,14 @@ function bound(values: Value[]): Value[] {
 /** SQLite cuts text at U+0000, and half of a surrogate pair does not survive UTF-8. */
 function refuseAltered(text: string): void {
   if (!text.includes('\0') && isWellFormed(text)) return;
-  throw new Error(`Cannot keep the text ${JSON.stringify(text.slice(0, 64))}: it would be altered`);
+  throw new Error(
+    `Cannot store the text ${JSON.stringify(text.slice(0, 64))}: SQLite would alter it`,
+  );
 }
 
 function millisecondsOf(time: Date): number {
   const milliseconds = time.getTime();
-  if (Number.isNaN(milliseconds)) throw new Error('Cannot keep a time: it is no time');
+  if (Number.isNaN(milliseconds)) throw new Error('Cannot store a time: it is not a valid time');
   return milliseconds;
 }
 
@@ -244,7 +246,7 @@ const REASONS = new Map<number | undefined, string>([
   [13, 'is full'],
   [14, 'cannot be opened'],
   [15, 'is locked by another process'],
-  [26, 'is no database'],
+  [26, 'is not a database'],
 ]);
 const UNAVAILABLE_CODES: ReadonlySet<number | undefined> = new Set(REASONS.keys());
 

@@ -73,7 +73,7 @@ function wrongMarks(connection: Connection): string[] {
   );
   if (rows.length === 0) return [];
   const first = rows[0]?.sequence;
-  return [`marks of time that hide entries: ${rows.length}, the first at ${first}`];
+  return [`time marks that hide entries: ${rows.length}, the first at ${first}`];
 }
 
 /**

@@ -31,7 +31,7 @@ export function sealRows(
     `SELECT row_seal, ${ROW_TABLES.map((table) => `EXISTS (SELECT 1 FROM ${table})`).join(' OR ')}
        AS kept FROM store`,
   );
-  if (!state) throw new Error('Cannot seal the rows: the store has no record of itself');
+  if (!state) throw new Error('Cannot seal the rows: the table "store" has no row');
   const sealing = decide({ seal: state.row_seal ?? undefined, isEmpty: state.kept === 0n });
   if (!sealing) return;
   const { seal, macOf } = sealing;

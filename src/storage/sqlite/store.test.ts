@@ -251,7 +251,7 @@ test('a store refuses text that SQLite would cut, and keeps nothing of the chang
   const store = await openSqlite(':memory:');
   const token = rootToken({ session_id: 'a\0b' });
 
-  await assert.rejects(store.insertRoot(token, entry()), /Cannot keep the text/);
+  await assert.rejects(store.insertRoot(token, entry()), /Cannot store the text/);
 
   assert.equal(await store.describeToken(token.token_id, 0), undefined);
   assert.equal((await store.treeHead()).size, 0);

@@ -61,7 +61,7 @@ export function insertRoot(
   entry: EntryRecord,
 ): void {
   if (token.parent_token_id !== undefined) {
-    throw new Error(`Cannot keep root token "${token.token_id}": it has a parent`);
+    throw new Error(`Cannot insert root token "${token.token_id}": it has a parent`);
   }
   insertToken(connection, token, []);
   log.append(entry);
@@ -201,7 +201,9 @@ function insertToken(
   const lineage = JSON.stringify(token.lineage);
   const expected = [...above.map((held) => held.token.token_id), token.token_id];
   if (lineage !== JSON.stringify(expected)) {
-    throw new Error(`Cannot keep token "${token.token_id}": its lineage is not its parent's`);
+    throw new Error(
+      `Cannot insert token "${token.token_id}": its lineage does not extend its parent's`,
+    );
   }
   insert(connection, TOKENS, token);
   const budget = newBudget(token);

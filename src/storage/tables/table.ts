@@ -1,9 +1,8 @@
 /**
- * A described table in the forms that one database needs: its columns, the values of a record, the
- * record of a row.
+ * A described table in the form that one database needs: columns, the values of a record, the record of a
+ * row.
  *
- * The work of looking at a description is done once, when the table is made; a record or a row then
- * takes one function for each of its columns.
+ * `tableIn` reads the description once; a record or a row then takes one function call for each column.
  *
  * @module
  */
@@ -34,7 +33,7 @@ export interface Table<Kept> {
   list(alias?: string): string;
   /** In the order of the columns; null where a field is absent. */
   values(record: Kept): unknown[];
-  /** Ignores what else the row has. */
+  /** Ignores other columns of the row. */
   read(row: Row): Kept;
 }
 

@@ -1,11 +1,11 @@
 /**
- * Tables: the fields of every kept record, each with its kind, written once for both databases.
+ * Tables: the fields of every stored record with their kinds, written once for both databases.
  *
- * A field that a record gains is one more line here; the compiler compares the lines with the record, and
- * `tables.test.ts` compares them with the columns of a migrated store. How a kind is stored is known to
- * the databases (`sqlite/rows.ts`, `postgres/rows.ts`). The log, its tree and the intents are not here:
- * each adapter keeps those in a form of its own. Nor are the tables of two to four columns that one
- * statement keeps (leases, permits, heartbeats, elections, cosignatures).
+ * A new field of a record is one more line here; the compiler compares the lines with the record, and
+ * `tables.test.ts` compares them with the columns of a migrated store. `sqlite/rows.ts` and
+ * `postgres/rows.ts` define how a kind is stored. Each adapter describes the log, its tree and the intents
+ * itself, and tables of two to four columns that one statement writes (leases, permits, heartbeats,
+ * elections, cosignatures).
  *
  * @module
  */
@@ -36,7 +36,7 @@ export type Kind = 'text' | 'integer' | 'amount' | 'time' | 'bytes' | 'list' | '
 export interface Description<Kept> {
   readonly name: string;
   readonly fields: Fields<Kept>;
-  /** Columns beside the record, which statements of the adapters keep: `both`, or one of them. */
+  /** Columns beside the record that statements of the adapters write: of `both`, or of one of them. */
   readonly beside?: Readonly<
     Partial<
       Record<'both' | 'sqlite' | 'postgres', Readonly<Record<string, Kind | `${Kind}?` | 'flag'>>>

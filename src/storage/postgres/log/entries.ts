@@ -143,7 +143,7 @@ async function refuseOthers(database: Database, entries: readonly EntryRecord[])
   for (const { entry_id, leaf_hash } of entries) {
     const kept = hashes.get(entry_id);
     if (kept && equalBytes(kept, leaf_hash)) continue;
-    throw new Error(`Cannot keep entry "${entry_id}": another one has its id`);
+    throw new Error(`Cannot append entry "${entry_id}": another entry has this id`);
   }
 }
 

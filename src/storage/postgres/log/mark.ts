@@ -17,7 +17,9 @@ export async function openPostgresMark(url: string): Promise<MarkPlace> {
       await session.run(LOCK);
       const [found] = await session.run<{ is_store: boolean }>(IS_STORE);
       if (found?.is_store) {
-        throw new Error('the database holds a store, which is restored with it; name another one');
+        throw new Error(
+          'the database holds a store, and a restore would also restore the mark; name another database',
+        );
       }
       await session.run(TABLE);
     });

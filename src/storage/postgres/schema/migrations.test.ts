@@ -77,7 +77,7 @@ test('openPostgres() leaves an empty database empty where it may not create', as
   await withDatabase(async (url) => {
     const name = new URL(url).pathname.slice(1);
 
-    const message = `Cannot open the store: there is none in the database "${name}"`;
+    const message = `Cannot open the store: there is no store in the database "${name}"`;
     await assert.rejects(openPostgres(url, { create: false }), { message });
 
     assert.deepEqual(await sql(url, RELATIONS), []);
@@ -137,7 +137,7 @@ test('openPostgres() refuses a database that is not encoded in UTF-8', async () 
     const latin = new URL(url);
     latin.pathname = `/${name}`;
 
-    await assert.rejects(openPostgres(latin.href), /the database encodes as "LATIN1"/);
+    await assert.rejects(openPostgres(latin.href), /the encoding of the database is "LATIN1"/);
 
     await sql(server, `DROP DATABASE ${name} WITH (FORCE)`);
   });

@@ -93,12 +93,16 @@ async function refuseUnfit(
   onWarning: (message: string) => void,
 ): Promise<void> {
   const [server] = await database.read<ServerRow>(SERVER);
-  if (server === undefined) throw new Error('Cannot open the store: the server says nothing');
+  if (server === undefined) throw new Error('Cannot open the store: the server returned no row');
   if (server.encoding !== 'UTF8') {
-    throw new Error(`Cannot open the store: the database encodes as "${server.encoding}"`);
+    throw new Error(
+      `Cannot open the store: the encoding of the database is "${server.encoding}", not "UTF8"`,
+    );
   }
   if (server.version < SERVER_VERSION_MIN) {
-    throw new Error(`Cannot open the store: the server's version is ${server.version}`);
+    throw new Error(
+      `Cannot open the store: the server's version is ${server.version}, expected at least ${SERVER_VERSION_MIN}`,
+    );
   }
   if (server.is_read_only) {
     throw new StoreUnavailable('Cannot open the store: the database is read-only');
@@ -134,7 +138,7 @@ async function findStore(
   session: Session,
 ): Promise<{ meta: MetaRow | undefined; database: string }> {
   const [found] = await session.run<FoundRow>(FOUND, [TABLES]);
-  if (found === undefined) throw new Error('Cannot open the store: the server says nothing');
+  if (found === undefined) throw new Error('Cannot open the store: the server returned no row');
   const { database, tables, has_meta } = found;
   const [meta] = has_meta ? await session.run<MetaRow>(META) : [];
   if (meta === undefined && tables.length > 0) {
@@ -147,7 +151,7 @@ async function findStore(
 }
 
 function unmade(meta: MetaRow | undefined, database: string): string {
-  if (meta === undefined) return `there is none in the database "${database}"`;
+  if (meta === undefined) return `there is no store in the database "${database}"`;
   const remedy = `start the service once to bring it to ${SCHEMA_VERSION}`;
   return `it was written by version ${meta.version}, ${remedy}`;
 }

@@ -65,7 +65,7 @@ function tokenState(connection: Connection, id: string): TokenState {
 
 /** The snapshot had it a moment ago. */
 function gone(): never {
-  throw new Error('the index has it, the table does not');
+  throw new Error('the index has this row, the table does not');
 }
 
 function* entriesFrom(connection: Connection, from: number): Generator<StoredEntry> {

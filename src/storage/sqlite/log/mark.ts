@@ -70,7 +70,9 @@ function otherFile(connection: Connection, path: string): string | undefined {
   const others = connection.all<{ name: string }>(
     `SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'log_marks' LIMIT 1`,
   );
-  return others.length === 0 ? undefined : `"${path}" holds more than marks; name another file`;
+  return others.length === 0
+    ? undefined
+    : `"${path}" contains other tables than marks; name another file`;
 }
 
 function replaced(

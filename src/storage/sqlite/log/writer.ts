@@ -54,7 +54,7 @@ export function createLogWriter(connection: Connection): LogWriter {
     append,
     beginOrigin(logId, entry, signed) {
       if (leaves.length > 0)
-        throw new StoreUnavailable('Cannot begin a log: entries are on their way');
+        throw new StoreUnavailable('Cannot begin a log: other entries are in the same transaction');
       const first = nextPlaceAfter(readHead(connection).first, signed);
       connection.run('INSERT INTO origins (first, log_id) VALUES (?, ?)', first, logId);
       connection.run("UPDATE head SET size = ?, peaks = x''", first);

@@ -80,7 +80,7 @@ test('migrate() refuses the file of another program, and leaves it alone', () =>
   const before = schemaOf();
 
   assert.throws(() => migrate(connection), {
-    message: 'Cannot open the store: the file is no store, it has "contacts"',
+    message: 'Cannot open the store: the file is not a store: it contains "contacts"',
   });
   assert.deepEqual(schemaOf(), before);
 });

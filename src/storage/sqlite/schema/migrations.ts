@@ -92,7 +92,7 @@ export function unfitFile(
 
   // A file without a version must be empty: anything in it is somebody else's.
   const row = connection.get<{ name: string }>('SELECT name FROM sqlite_schema LIMIT 1');
-  return row && `the file is no store, it has "${row.name}"`;
+  return row && `the file is not a store: it contains "${row.name}"`;
 }
 
 /** Why a fit file cannot be used as it is: it would have to be made or migrated. Only reads. */
@@ -109,7 +109,7 @@ export function unmadeFile(
 }
 
 export function noStoreIn(path: string): string {
-  return `there is none in "${path}"`;
+  return `there is no store in "${path}"`;
 }
 
 function refuse(reason: string | undefined): void {
