@@ -101,7 +101,7 @@ export function otherTamperings({ reconciled }: SmallLedger): Row[] {
       `UPDATE intents SET reconciled_at = NULL WHERE invocation_id = '${reconciled}'`,
       'call',
       reconciled,
-      /kept as unknown/,
+      /row says that the outcome is unknown/,
     ],
   ];
 }

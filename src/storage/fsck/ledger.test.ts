@@ -14,10 +14,10 @@ import { checkStore, type FsckReport } from './fsck.ts';
 
 function assertNamed({ findings }: FsckReport, { name, what, where, says }: Tampering): void {
   const named = findings.filter((finding) => finding.what === what && finding.where === where);
-  const told = JSON.stringify(findings);
+  const reported = JSON.stringify(findings);
   assert.ok(
     named.some(({ detail }) => says.test(detail)),
-    `${name}: ${told}`,
+    `${name}: ${reported}`,
   );
 }
 

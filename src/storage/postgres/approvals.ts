@@ -1,8 +1,8 @@
 /**
- * Approval requests and what became of them.
+ * Approval requests and their decisions.
  *
- * Decisions on one request are made one after the other, under the lock of its row; that a request
- * yields one grant, and an approver counts once, are constraints as well.
+ * Decisions on one request run one after the other, under the lock of its row. Constraints enforce again that
+ * a request has one grant and that an approver counts once.
  *
  * @module
  */
@@ -91,8 +91,9 @@ export function createApprovals(database: Database): Approvals {
 }
 
 /**
- * Keeps the question, or returns the equal one that stands. Of two that ask at once the second waits
- * in the unique index for the first. A question that is over gives up its claim and stays as it is.
+ * Inserts the request, or returns the equal pending one. Of two concurrent equal requests the second waits in
+ * the unique index for the first. An expired request gives up its place in that index and is otherwise
+ * unchanged.
  */
 async function ask(session: Session, request: ApprovalRecord): Promise<ApprovalRecord | undefined> {
   for (;;) {
@@ -108,7 +109,7 @@ async function ask(session: Session, request: ApprovalRecord): Promise<ApprovalR
   }
 }
 
-/** What one query found, and the last request that it looked at, where there are more. */
+/** The requests that one query found, and the last one it examined, where there are more. */
 interface Listed {
   readonly found: readonly Row[] | null;
   readonly floor: ApprovalPlace | null;
@@ -170,7 +171,7 @@ async function deny(
   return 'denied';
 }
 
-/** The request under its lock. Its approvals are read after the lock, so none is missing. */
+/** The request under its lock. Its votes are read after the lock, so none is missing. */
 async function hold(session: Session, approvalRequestId: string): Promise<ApprovalRecord> {
   await session.run(HOLD, [approvalRequestId]);
   const [row] = await session.run<Row>(LOAD, [approvalRequestId]);
@@ -284,7 +285,7 @@ const DECIDE: Statement = {
     grant_id = $6, is_asked = false WHERE approval_request_id = $1`,
 };
 
-/** Those that another process is about to move or to decide are left to it. */
+/** Skips those that another process is expiring or deciding. */
 const EXPIRE: Statement = {
   name: 'expire_approvals',
   text: `WITH due AS (

@@ -1,9 +1,9 @@
 /**
- * Shares one round trip among requests that come together.
+ * Shares one round trip among concurrent requests.
  *
- * A request joins only a batch that has not left yet, so what it is answered is never older than
- * itself. While all trips are under way requests gather for the next one: the busier the store, the
- * larger the batches.
+ * A request joins only a batch that has not been sent yet, so its result is never older than the request.
+ * While all trips are in use, requests collect for the next one: the busier the store, the larger the
+ * batches.
  *
  * @module
  */
@@ -15,20 +15,20 @@ import { isHeldUp, isStoreFailure } from './failure.ts';
 export interface BatchLimits {
   /** Requests in one trip. */
   readonly sizeMax: number;
-  /** Trips under way at once. */
+  /** Concurrent trips. */
   readonly tripsMax: number;
 }
 
-/** Requests that wait for a trip. More than this is an overload that waiting does not cure. */
+/** Requests that wait for a trip. Beyond it the store is overloaded and refuses. */
 const WAITING_MAX = 10_000;
 
 /**
- * How long a batch of changes waits for one lock. Others do not hold one for so long unless they are
- * stuck; then each of the batch goes on alone, and only those wait who need that lock.
+ * How long a batch of changes waits for one lock. A lock held longer means that its holder is stuck; then
+ * each request of the batch runs alone, and only those that need this lock wait.
  */
 export const BATCH_PATIENCE_MS = 1_000;
 
-/** `run` answers in the order asked; an answer of its own may be a promise, and may reject alone. */
+/** `run` answers in the order of the requests; an answer may be a promise that rejects alone. */
 export function createBatcher<Request, Answer>(
   { turn }: Pick<Platform, 'turn'>,
   limits: BatchLimits,
@@ -41,7 +41,7 @@ export function createBatcher<Request, Answer>(
   function leaveSoon(): void {
     if (isLeaving || trips >= limits.tripsMax || waiting.length === 0) return;
     isLeaving = true;
-    // After all input of this turn was read, so that what arrived together travels together.
+    // After all input of this turn was read, so that concurrent requests share one trip.
     turn(() => {
       isLeaving = false;
       void travel(waiting.splice(0, limits.sizeMax));
@@ -77,9 +77,9 @@ export function createBatcher<Request, Answer>(
 }
 
 /**
- * The same, for changes that one of them can spoil for all: by a defect, by waiting for what is locked for
- * long, or by taking too long itself. All of them were undone then, and each is made alone. What the
- * store itself fails of is told to all.
+ * The same for changes, where one request can fail the whole batch: by a defect, by waiting for a lock, or by
+ * taking too long. The batch is then rolled back, and each request runs alone. A failure of the store itself
+ * rejects all of them.
  */
 export function createSharing<Request, Answer>(
   platform: Pick<Platform, 'turn'>,
@@ -97,7 +97,7 @@ export function createSharing<Request, Answer>(
       return await together(requests);
     } catch (error) {
       if (isStoreFailure(error) && !isHeldUp(error)) throw error;
-      // Not waited for: the next trip need not suffer for them either.
+      // Not awaited, so that the next trip does not wait for these requests.
       return requests.map(alone);
     }
   });

@@ -1,9 +1,9 @@
 /**
- * The database's clock, read without asking it each time.
+ * The database's clock, without a query for each reading.
  *
- * Between measurements time goes on by this machine's steady clock, so that neither a wrong wall
- * clock here nor one that is set meanwhile matters. All replicas of one database therefore agree on
- * what has expired, to within half a round trip.
+ * Between measurements this machine's monotonic clock advances the time, so a wrong or adjusted wall clock
+ * here has no effect. All replicas of one database therefore agree on what has expired, to within half a
+ * round trip.
  *
  * @module
  */
@@ -12,13 +12,13 @@ import type { Platform } from '../../platform.ts';
 import type { Database, Statement } from './connection.ts';
 import type { PostgresSettings } from './options.ts';
 
-/** Steady clocks drift apart by milliseconds in this time. */
+/** Monotonic clocks drift apart by milliseconds in this time. */
 const REFRESH_MS = 10_000;
 
-/** More than this between two measurements is a clock that was set, or a machine that stood still. */
+/** A larger difference between two measurements means that a clock was set or a machine was suspended. */
 const DRIFT_MS_MAX = 1_000;
 
-/** The quickest of a few round trips tells the time best. */
+/** The fastest of a few round trips gives the best measurement. */
 const SAMPLES = 3;
 
 export interface Clock {
@@ -32,7 +32,7 @@ export async function startClock(database: Database, settings: PostgresSettings)
 
   let offset = await measure(database, platform);
   const timer = platform.every(REFRESH_MS, () => {
-    // A database that does not answer has been noticed by others; the last measurement holds.
+    // Other queries report a database that does not answer; the last measurement stays in use.
     measure(database, platform).then(refresh, () => {});
   });
   timer.unref();
@@ -50,7 +50,7 @@ export async function startClock(database: Database, settings: PostgresSettings)
   };
 }
 
-/** Milliseconds from our steady clock to the database's time. */
+/** The difference between the database's time and our monotonic clock, in milliseconds. */
 async function measure(database: Database, { monotonic }: Platform): Promise<number> {
   let best = { trip: Number.POSITIVE_INFINITY, offset: 0 };
   for (let sample = 0; sample < SAMPLES; sample++) {

@@ -1,9 +1,9 @@
 /**
  * Connections to PostgreSQL: one statement, or several in one transaction, with certain outcomes.
  *
- * Every connection commits synchronously and reads committed data; nothing else is assumed about
- * it, so a pool that hands out another one for each transaction will do. A connection that failed
- * is never used again, and its failure never reaches the process as an unhandled event.
+ * Every connection commits synchronously and reads committed data. Nothing else is assumed, so a pooler that
+ * assigns another connection to each transaction works. A connection that failed is never used again, and its
+ * failure never reaches the process as an unhandled event.
  *
  * @module
  */
@@ -14,11 +14,13 @@ import { StoreUnavailable } from '../port/store.ts';
 import { failureOf, isConnectionLoss, isTie, type Stage } from './failure.ts';
 import type { PostgresSettings } from './options.ts';
 
-/** Parsed once a connection, under its name. */
+/** The server parses it once for each connection, under its name. */
 export interface Statement {
   readonly name: string;
   readonly text: string;
-  /** Where the usual patience with the server is too short. Its own timeouts are set apart. */
+  /**
+   * In place of the usual limit for an answer of the server. The server's own timeouts are set separately.
+   */
   readonly silenceMs?: number;
 }
 
@@ -39,23 +41,24 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** A deadlock's loser wins the next time, as a rule; more tries would only hide a wrong lock order. */
+/** The loser of a deadlock usually succeeds next time; more tries would hide a wrong lock order. */
 const TIE_TRIES = 3;
 
 /** The server's own timeouts come first; this one is for a server that does not answer at all. */
 const SILENCE_MARGIN_MS = 5_000;
 
-/** A peer that vanished without a word is noticed after this and the system's probes. */
+/** Detects a vanished peer, after this time and the system's probes. */
 const KEEPALIVE_AFTER_MS = 10_000;
 
-/** Idle connections cost the server memory; making one costs a caller milliseconds. */
+/** An idle connection costs the server memory; opening one costs a caller milliseconds. */
 const IDLE_TIMEOUT_MS = 30_000;
 
 export function openDatabase(url: string, settings: PostgresSettings, size: number): Database {
   const pool = new pg.Pool(poolConfig(url, settings, size));
-  // Idle connections that end are replaced when needed; there is nobody to tell.
+  // The pool replaces idle connections that end; no caller is waiting for them.
   pool.on('error', () => {});
-  // The pool listens only while a connection is idle: without this a loss in use would end the process.
+  // The pool listens only while a connection is idle: without this listener a loss in use would end the
+  // process.
   pool.on('connect', (client) => client.on('error', () => {}));
 
   async function single<Row extends object>(
@@ -111,7 +114,7 @@ async function inTransaction<Result>(
 ): Promise<Result> {
   const client = await acquire(pool);
   const session: Session = {
-    // What fails before the commit was sent certainly did not happen.
+    // A failure before the commit was sent means that nothing happened.
     run: (statement, values = []) => runOn(client, 'unsent', statement, values),
   };
   try {
@@ -142,7 +145,7 @@ async function rollBack(client: pg.PoolClient, error: unknown): Promise<void> {
     try {
       await client.query(ROLLBACK.text);
     } catch {
-      // The server rolls back when the connection ends, which the release below brings about.
+      // The server rolls back when the release below ends the connection.
       usable = false;
     }
   }
@@ -156,7 +159,7 @@ async function runOn<Row extends object>(
   values: readonly unknown[],
 ): Promise<Row[]> {
   try {
-    // The driver reads the last one, though its types do not know it.
+    // The driver reads `query_timeout`, although its types do not declare it.
     const question = { name, text, values: [...values], query_timeout: silenceMs };
     const { rows } = await client.query<Row>(question);
     return rows;
@@ -165,7 +168,7 @@ async function runOn<Row extends object>(
   }
 }
 
-/** Only after a plain answer of the server is a connection known to be in order. */
+/** Only a plain answer of the server proves that a connection is in order. */
 function isUsable(error: unknown): boolean {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
   return cause instanceof pg.DatabaseError && !isConnectionLoss(cause);
@@ -182,7 +185,7 @@ function poolConfig(url: string, settings: PostgresSettings, size: number): pg.P
     max: size,
     connectionTimeoutMillis: settings.connectTimeoutMs,
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
-    // A forgotten store must not keep a program from ending; close() is still the right way.
+    // An unclosed store does not keep a program from ending; close() is still the right way.
     allowExitOnIdle: true,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEPALIVE_AFTER_MS,
@@ -195,11 +198,10 @@ function poolConfig(url: string, settings: PostgresSettings, size: number): pg.P
 }
 
 /**
- * An acknowledged change must survive a power failure, whatever the server's default. Every statement
- * of ours is made of lookups by key, or walks an index in order, so one plan is right for all values,
- * and a plan that reads a whole table, made while that table was small, must not be kept when it has
- * grown. Nothing is compiled: our statements end before the compiler would. All this goes into the
- * address, since what it names wins over everything else.
+ * An acknowledged change must survive a power failure, whatever the server's default. Our statements look up
+ * keys or read an index in order, so one generic plan fits all values; a plan that reads a whole table, made
+ * while it was small, must not stay in use when it has grown. JIT is off: our statements end before it would
+ * help. All this goes into the address, which takes precedence over everything else.
  */
 const SESSION_OPTIONS = [
   'synchronous_commit=on',
@@ -222,10 +224,10 @@ function withOptions(url: string): string {
   return address.href;
 }
 
-/** What is wrong is said without the address, since a password stands in it. */
+/** The message leaves out the address, because it contains a password. */
 function addressOf(url: string): URL {
   const address = URL.canParse(url) ? new URL(url) : undefined;
-  // A fragment is the rest of a password with a "#" in it.
+  // A fragment means that the password contains an unescaped "#".
   if (address && address.hash === '') return address;
   const form = 'postgres://user:password@host:port/database';
   const escapes = '"#", "/", "?", "@" and "%" in a password written as %23, %2F, %3F, %40 and %25';
@@ -238,7 +240,7 @@ const INT8 = 20;
 const BYTEA = 17;
 const BYTEA_ARRAY = 1001;
 
-/** Amounts pass 2^53, and bytes are plain: a Buffer would be equal to no Uint8Array. */
+/** Amounts exceed 2^53, and bytes become a plain Uint8Array, because a Buffer equals no Uint8Array. */
 const PARSERS: Readonly<Record<number, (text: string) => unknown>> = {
   [INT8]: (text) => BigInt(text),
   [BYTEA]: (text) => new Uint8Array(Buffer.from(text.slice(2), 'hex')),

@@ -1,5 +1,5 @@
 /**
- * Notifications: queued with the transition they tell of, claimed by one process at a time.
+ * Notifications: queued with their transition, claimed by one process at a time.
  *
  * @module
  */
@@ -54,7 +54,7 @@ const TAKE: Statement = {
     SELECT ${DELIVERIES.list()} FROM taken ORDER BY next_attempt_at NULLS FIRST, place`,
 };
 
-/** A delivery that was given up or made stays so: a slow sender's word comes too late. */
+/** Changes nothing when the notification has already ended. */
 const FINISH: Statement = {
   name: 'finish_delivery',
   text: `UPDATE deliveries SET state = $2, last_error = $3, next_attempt_at = $4,

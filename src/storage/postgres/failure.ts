@@ -1,8 +1,8 @@
 /**
- * Errors of PostgreSQL and of the way to it: what each says about the change that was asked.
+ * Errors of PostgreSQL and of the connection to it: what each means for the requested change.
  *
- * An answer of the server is certain: the statement was rolled back. A connection that ends without
- * one says nothing. What is neither the store's state nor the network's is a defect and stays one.
+ * An error from the server is certain: the statement was rolled back. A connection that ends without an
+ * answer leaves the outcome unknown. Any other error is a defect and is returned unchanged.
  *
  * @module
  */
@@ -10,13 +10,13 @@
 import pg from 'pg';
 import { OutcomeUnknown, StoreUnavailable } from '../port/store.ts';
 
-/** Raised by our own functions, with JSON in the detail: no error, an answer that rolls back. */
+/** Raised by our own functions, with JSON in the detail: an answer that rolls back, not an error. */
 export const REFUSED = 'WR001';
 
-/** A change of nothing but reads, one that was sent, or one that was not. */
+/** The failed statement only reads, was sent, or was not sent. */
 export type Stage = 'read' | 'sent' | 'unsent';
 
-/** What to reject with. Errors that are not the database's come back as they are. */
+/** The error to reject with. Errors from elsewhere are returned unchanged. */
 export function failureOf(cause: unknown, stage: Stage): unknown {
   if (isOurs(cause)) return cause;
   if (isConnectionLoss(cause)) {
@@ -36,38 +36,38 @@ export function isStoreFailure(error: unknown): boolean {
   return error instanceof StoreUnavailable || error instanceof OutcomeUnknown;
 }
 
-/** True when the server ended the transaction to break a tie: the same again may succeed. */
+/** True when the server ended the transaction to break a deadlock: a repetition may succeed. */
 export function isTie(error: unknown): boolean {
   return error instanceof StoreUnavailable && TIES.includes(codeOf(error) ?? '');
 }
 
-/** True when the transaction was ended because of what others held, or because it took too long. */
+/** True when the transaction ended because of the locks of others, or because it took too long. */
 export function isHeldUp(error: unknown): boolean {
   const code = codeOf(error);
   return isTie(error) || code === LOCK_TIMEOUT || code === STATEMENT_TIMEOUT;
 }
 
-/** True when the statement met what is there already. */
+/** True when the statement violated a unique constraint. */
 export function isDuplicate(error: unknown): boolean {
   return codeOf(error) === UNIQUE_VIOLATION;
 }
 
-/** The detail of an answer that one of our functions raised under this code. */
+/** The detail of an answer that one of our functions raised with this code. */
 export function raised(error: unknown, code: string): string | undefined {
   return error instanceof pg.DatabaseError && error.code === code
     ? (error.detail ?? '')
     : undefined;
 }
 
-/** True when the connection cannot be used again, whatever the server said before. */
+/** True when the connection cannot be used again. */
 export function isConnectionLoss(error: unknown): boolean {
   if (!(error instanceof pg.DatabaseError)) return error instanceof Error && !isOurs(error);
   const isFatal = error.severity === 'FATAL' || error.severity === 'PANIC';
-  // The server that shuts down may say so after the commit and before its answer.
+  // A server that shuts down may send this after the commit and before its answer.
   return isFatal || /^(08|57P)/.test(error.code ?? '');
 }
 
-/** What the server said that made us reject with this error. */
+/** The server's code behind this error. */
 function codeOf(error: unknown): string | undefined {
   const cause = error instanceof Error ? error.cause : undefined;
   return cause instanceof pg.DatabaseError ? cause.code : undefined;
@@ -89,7 +89,7 @@ const UNIQUE_VIOLATION = '23505';
 const LOCK_TIMEOUT = '55P03';
 const STATEMENT_TIMEOUT = '57014';
 
-/** SQLSTATE classes and codes that tell of the store's state and not of our statement. */
+/** SQLSTATE classes and codes that describe the store's state and not our statement. */
 const UNAVAILABLE: readonly string[] = [
   ...TIES,
   '25006', // read-only transaction

@@ -1,9 +1,8 @@
 /**
- * What the database can say about the log that the port cannot show: nodes, times, guards,
- * indexes.
+ * Damage that only the database can find: nodes, search times, guards, indexes.
  *
- * Only reads. Each statement compares what it reads in one snapshot, so others may append meanwhile.
- * Reads whole tables, which takes longer than any other statement of ours may.
+ * Only reads. Each statement compares what it reads in one snapshot, so appends may continue. Reads whole
+ * tables, so it runs longer than other statements may.
  *
  * @module
  */
@@ -35,7 +34,7 @@ async function strayNodes(session: Session): Promise<string[]> {
   return treeFaults({ ...counts, firstAhead: row.first }, 0);
 }
 
-/** Queries by time begin where `latest` says, so a wrong one hides entries from them. */
+/** Queries by time start where `latest` says, so a wrong value hides entries from them. */
 async function wrongTimes(session: Session): Promise<string[]> {
   const [row] = await session.run<TimesRow>(TIMES);
   const { wrong, first, is_head_right } = row as TimesRow;
@@ -69,7 +68,9 @@ async function missingIndexes(session: Session): Promise<string[]> {
   });
 }
 
-/** What makes the log, the tree and the list of logs append-only, each enabled whatever role a session plays. */
+/**
+ * The triggers that make the log, the tree and the list of logs append-only, enabled for every session role.
+ */
 const GUARDED: readonly (readonly [table: string, trigger: string])[] = [
   ['log', 'log_altered'],
   ['log', 'log_deleted'],
@@ -109,7 +110,7 @@ export const PATIENCE: Statement = {
   text: `SELECT set_config('statement_timeout', '${INSPECTION_TIMEOUT_MS}', true)`,
 };
 
-/** A shift by more than 63 places begins again at none, so such levels are named apart. */
+/** A shift by more than 63 places wraps around, so such levels are compared separately. */
 const NODES: Statement = {
   name: 'inspect_nodes',
   silenceMs: INSPECTION_TIMEOUT_MS,
@@ -145,8 +146,8 @@ const GUARDS: Statement = {
 };
 
 /**
- * Of the same table and, where it has to be, unique. One that was built while others wrote, and
- * failed, is there and finds nothing.
+ * Of the same table and, where required, unique. An index whose concurrent build failed exists and finds
+ * nothing.
  */
 const INDEX_STATES: Statement = {
   name: 'inspect_indexes',

@@ -1,5 +1,5 @@
 /**
- * The kill switch, and the end of what was promised.
+ * Freezes, and the voiding of everything that callers hold beside their tokens.
  *
  * @module
  */
@@ -56,7 +56,7 @@ export function createOperators(database: Database, now: () => Date): OperatorSt
 
 const FIRST = ENTRY_COLUMNS.length + 1;
 
-/** Freezes in a transaction that is under way. */
+/** Freezes in the current transaction. */
 export async function runFreeze(
   session: Session,
   freeze: FreezeRecord,
@@ -67,8 +67,8 @@ export async function runFreeze(
 }
 
 /**
- * One operator after another: what is frozen in the end is what the last entry of the log says.
- * Admissions only read, and wait for nobody here.
+ * One operator at a time, so that the state after the last freeze equals the last entry of the log.
+ * Admissions only read freezes and do not wait for this lock.
  */
 const HOLD_FREEZES: Statement = {
   name: 'hold_freezes',
@@ -105,7 +105,7 @@ const LIST: Statement = {
     ORDER BY frozen_at DESC, what DESC, target DESC LIMIT $4`,
 };
 
-/** In the order in which every transition takes these locks. */
+/** In the lock order of all transitions. */
 const VOIDING: readonly Statement[] = [
   {
     name: 'void_compositions',

@@ -1,5 +1,5 @@
 /**
- * What can be set on the PostgreSQL store, and what holds when nothing is.
+ * The options of the PostgreSQL store, and their defaults.
  *
  * @module
  */
@@ -12,16 +12,16 @@ export interface PostgresOptions {
   readonly poolSize?: number | undefined;
   /** Replaces the database's clock, for tests. */
   readonly clock?: (() => Date) | undefined;
-  /** How often the queue is looked after when nothing of our own asked for it. */
+  /** How often the sequencer runs without a write of this process. */
   readonly sequenceIntervalMs?: number | undefined;
   readonly connectTimeoutMs?: number | undefined;
   readonly lockTimeoutMs?: number | undefined;
   readonly statementTimeoutMs?: number | undefined;
-  /** How long to find out what became of a change whose answer was lost. */
+  /** How long to resolve the outcome of a change whose answer was lost. */
   readonly resolveTimeoutMs?: number | undefined;
-  /** Told of what an operator should know and no caller can act on. */
+  /** Receives what an operator should know and no caller can act on. */
   readonly onWarning?: ((message: string) => void) | undefined;
-  /** False: a database whose store would have to be made or migrated is refused, as it is. */
+  /** False: refuses, and does not change, a database without a store of the current version. */
   readonly create?: boolean | undefined;
 }
 
@@ -46,19 +46,21 @@ export function settingsOf(options: PostgresOptions): PostgresSettings {
   };
 }
 
-/** Enough to keep a few cores of a database busy; six replicas stay below its usual 100. */
+/** Keeps a few cores of a database busy; six replicas stay below the server's default of 100. */
 const POOL_SIZE = 16;
 
 /** Another process's entries get their place within a quarter of a second. */
 const SEQUENCE_INTERVAL_MS = 250;
 
-/** For a new connection, and for a turn in the pool: a caller that waits longer is better refused. */
+/** For a new connection, and for a place in the pool: a caller that waits longer is refused. */
 const CONNECT_TIMEOUT_MS = 5_000;
 
 /** A transition holds its locks for milliseconds; one that holds them longer is stuck. */
 const LOCK_TIMEOUT_MS = 5_000;
 
-/** No statement of ours runs for seconds. Longer than a lock may take, so that is told apart. */
+/**
+ * Longer than the lock timeout, so that the two can be distinguished. No statement of ours runs for seconds.
+ */
 const STATEMENT_TIMEOUT_MS = 10_000;
 
 /** Longer than a lock of the lost original can last; shorter than callers wait for an answer. */

@@ -1,8 +1,8 @@
 /**
- * Every row that carries authority, page by page, and MACs for those that have none.
+ * Reads every row that carries authority, page by page, and adds MACs to rows without one.
  *
- * Sealing is one transaction under the lock of migrations: of replicas that start at once one seals,
- * and the others find that it is done.
+ * Sealing is one transaction under the migration lock: of replicas that start at once one seals, and the
+ * others find it done.
  *
  * @module
  */
@@ -111,7 +111,7 @@ const STATE: Statement = {
 
 const SEAL: Statement = { name: 'row_seal', text: 'UPDATE meta SET row_seal = $1' };
 
-/** In the order of bytes, as the key of the page before is compared. */
+/** In the order of bytes, which is how the last key of a page is compared. */
 function scan(table: RowTable, key: string, columns: string): Statement {
   const text = `SELECT ${columns}, ${key} AS scan_key FROM ${table} ${key.startsWith('r.') ? 'r' : 't'}
     WHERE ${key} COLLATE "C" > $1 ORDER BY ${key} COLLATE "C" LIMIT $2`;

@@ -1,8 +1,8 @@
 /**
- * Rows of the database and the records they stand for.
+ * Rows of the database and their records.
  *
- * A record is written as JSON, which the database makes a row of. Where a row comes back as JSON its times
- * are text and its amounts are strings; the same readers take both forms.
+ * A record is sent as JSON, which the database turns into a row. In rows that come back as JSON, times are
+ * text and amounts are strings; the same readers take both forms.
  *
  * @module
  */
@@ -36,7 +36,7 @@ const POSTGRES: Dialect = {
 };
 
 export interface PostgresTable<Kept> extends Table<Kept> {
-  /** Inserts the rows that the parameter has as JSON; `clauses` join others, and choose. */
+  /** Inserts the rows in the JSON parameter; `clauses` join and filter them. */
   insert(parameter: number, clauses?: string): string;
   /** The record as a row in JSON. */
   row(record: Kept): Row;
@@ -76,7 +76,7 @@ export const STEPS = postgresTable(described.STEPS);
 export const ROLLBACKS = postgresTable(described.ROLLBACKS);
 export const CHECKPOINTS = postgresTable(described.CHECKPOINTS);
 
-/** A token's row with the currency and the ceiling of its budget's. */
+/** A token's row with the currency and the ceiling of its budget. */
 export function tokenOf(row: Row): TokenRecord {
   const { currency, max } = row;
   const code = String(currency);
@@ -87,7 +87,7 @@ export function tokenOf(row: Row): TokenRecord {
   });
 }
 
-/** What never changes in a token's row, of one text: the record is shared, and frozen. */
+/** The immutable part of a token's row, from its text: the record is cached, shared and frozen. */
 export const fixedOf = remembered(TOKENS_REMEMBERED_MAX, (json): FixedToken => {
   const row: Row = JSON.parse(json);
   const { currency, max } = row;
@@ -102,7 +102,7 @@ export interface FixedToken {
   readonly budget: Pick<BudgetState, 'currency' | 'max'> | undefined;
 }
 
-/** A link of a lineage; of the token that was asked for, `own`, the row has only what changes. */
+/** A link of a lineage; for the requested token, `own`, the row has only the mutable part. */
 export function linkOf(row: Row, own: FixedToken): LineageLink {
   const { token, budget } = isAbsent(row.fixed) ? own : fixedOf(String(row.fixed));
   const { token_id, subject, expires_at } = token;
@@ -126,12 +126,12 @@ export function linkOf(row: Row, own: FixedToken): LineageLink {
   };
 }
 
-/** What the rows of a lineage must be when they are held, in the words of `writ_judge`. */
+/** What the locked rows of a lineage must equal, in the form of `writ_judge`. */
 export function sealOf(lineage: readonly LineageLink[]): string {
   return lineage.map(({ token }) => SEALS.get(token) ?? madeSeal(token)).join(',');
 }
 
-/** A record never changes, and the same one comes with every call of its token. */
+/** A record never changes, and every call of a token uses the same one. */
 const SEALS = new WeakMap<TokenRecord, string>();
 
 function madeSeal(token: TokenRecord): string {
@@ -141,7 +141,7 @@ function madeSeal(token: TokenRecord): string {
   return seal;
 }
 
-/** The ceilings that the budgets of a lineage must have, in the words of `writ_reserve`. */
+/** The ceilings that the budgets of a lineage must have, in the form of `writ_reserve`. */
 export function ceilingsOf(lineage: readonly LineageLink[]): Row | undefined {
   let ceilings: Record<string, string> | undefined;
   for (const { budget } of lineage) {

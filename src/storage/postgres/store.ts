@@ -1,8 +1,8 @@
 /**
  * The store on PostgreSQL: many processes, one database, the same contract.
  *
- * Puts the parts together, refuses new calls once it is closing, and refuses admissions while the
- * log is too far behind. Which statement does what is known to the parts only.
+ * Assembles the parts, refuses new calls once it is closing, and refuses admissions while the log is too far
+ * behind. Only the parts contain statements.
  *
  * @module
  */
@@ -36,7 +36,7 @@ import { createTokens } from './tokens.ts';
 
 export type { PostgresOptions } from './options.ts';
 
-/** One for the sequencer, one for those who wait for it and for the clock. */
+/** One for the sequencer, one for queries that wait for it and for the clock. */
 const BACKGROUND_POOL_SIZE = 2;
 
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<Store> {
@@ -107,7 +107,7 @@ function operationsOf(
     async admit(request) {
       const { waiting, overloaded } = sequencer.backlog();
       if (!overloaded) return admit(request);
-      // A caller that tries again at once must not keep the sequencer from its turn.
+      // A caller that retries at once must not keep the sequencer from its turn.
       await new Promise<void>((resolve) => database.platform.turn(resolve));
       throw new StoreUnavailable(
         `Cannot admit: ${waiting} entries wait for their place in the log`,
@@ -119,7 +119,7 @@ function operationsOf(
   };
 }
 
-/** How many entries a transition has queued, by its arguments and its result. */
+/** How many entries a transition has queued, from its arguments and its result. */
 const ENTRIES: Readonly<Record<string, (args: readonly unknown[], result: unknown) => number>> = {
   insertRoot: () => 1,
   insertChild: (_, result) => (result === 'inserted' ? 1 : 0),
@@ -137,14 +137,14 @@ const ENTRIES: Readonly<Record<string, (args: readonly unknown[], result: unknow
   unfreeze: () => 1,
 };
 
-/** The entry of a freeze that follows from an overrun. */
+/** The entry of a freeze that follows an overrun. */
 function frozenBy(kept: unknown): number {
   return (kept as { readonly overrun?: Overrun }).overrun?.freeze ? 1 : 0;
 }
 
 type Operation = (...args: unknown[]) => Promise<unknown>;
 
-/** The same operations, within the store's lifetime, and with their entries told to the sequencer. */
+/** The same operations, refused after close, and with their entries reported to the sequencer. */
 function noticed(operations: Operations, run: Lifetime['run'], sequencer: Sequencer): Operations {
   const wrapped = Object.entries(operations).map(([name, operation]) => {
     const entries = ENTRIES[name];
@@ -160,7 +160,7 @@ function noticed(operations: Operations, run: Lifetime['run'], sequencer: Sequen
 
 interface Lifetime {
   run<Result>(call: () => Promise<Result>): Promise<Result>;
-  /** Lets no new call in and waits for those under way. */
+  /** Refuses new calls and waits for running ones. */
   finish(): Promise<void>;
 }
 

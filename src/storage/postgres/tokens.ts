@@ -1,9 +1,8 @@
 /**
  * Tokens: issuance, delegation, revocation.
  *
- * A token's row never changes but for its revocation. Roots that come together share one commit. A
- * child is inserted by the same statement that holds its parent's lineage, so that no revocation comes
- * in between.
+ * A token's row changes only by its revocation. Concurrent root tokens share one commit. The statement that
+ * inserts a child also locks its parent's lineage, so that no revocation comes in between.
  *
  * @module
  */
@@ -23,7 +22,7 @@ import { ENTRY_COLUMNS } from './schema/log.ts';
 
 type ChildAnswer = Awaited<ReturnType<TokenStore['insertChild']>>;
 
-/** Tokens in one commit. Nobody waits for another's; the bound is for the statement's size. */
+/** Tokens in one commit. None waits for another; the bound limits the statement's size. */
 const ROOT_BATCH = { sizeMax: 64, tripsMax: 4 };
 
 export function createTokens(database: Database): TokenStore {
@@ -115,7 +114,7 @@ function childOf({ revoked_at, has_children, ...row }: ChildRow): ChildState {
   return { ...row, revoked_at: revoked_at ?? undefined, hasChildren: has_children };
 }
 
-/** Marks the row; the gate is closed, so no admission and no child is under way meanwhile. */
+/** Marks the row; the gate is closed, so no admission and no delegation runs meanwhile. */
 async function revoke(
   session: Session,
   { token_id, revoked_at, mac }: RevocationFacts & { mac: string | undefined },
@@ -156,7 +155,7 @@ const INSERT_CHILD: Statement = {
     SELECT answer FROM step`,
 };
 
-/** The gate of the token that is revoked; that of its actor, where it is another, is only joined. */
+/** Closes the gate of the revoked token; the gate of its actor, if another, is only shared. */
 const CLOSE_GATE: Statement = {
   name: 'close_gate',
   text: `SELECT CASE WHEN g.is_closed THEN pg_advisory_xact_lock(${GATE}, g.number)::text
@@ -197,8 +196,8 @@ const REVOKE: Statement = {
 };
 
 /**
- * What never changes of the token that `alias` names, as one text: its columns, with its budget's two
- * that make the record's. The same text is the same token, so its record is made once.
+ * The immutable part of the token `alias` as one text: its columns, and the currency and ceiling of its
+ * budget. Equal texts share one record, which is made once.
  */
 export function tokenJson(alias: string): string {
   return `(SELECT (to_jsonb(${alias}) - 'revoked_at' - 'revoked_mac'
@@ -206,7 +205,7 @@ export function tokenJson(alias: string): string {
     FROM (SELECT) AS one LEFT JOIN budgets w ON w.token_id = ${alias}.token_id)`;
 }
 
-/** Of the token `t` itself only what changes: the rest is read beside it. */
+/** Of the token `t` itself only the mutable part: the rest is read beside it. */
 export const LINEAGE_JSON = `(
   SELECT jsonb_agg(jsonb_build_object(
     'fixed', CASE WHEN l.token_id <> t.token_id THEN ${tokenJson('l')} END,

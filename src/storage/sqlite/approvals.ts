@@ -1,8 +1,8 @@
 /**
- * Approvals in SQLite: questions, decisions, and the grant that a full quorum makes.
+ * Approvals in SQLite: requests, votes, and the grant that a full quorum makes.
  *
- * One writer at a time: what a decision read of its request is still so when it is written. Unique
- * keys say it once more, so that one request never has two grants or one approver twice.
+ * One writer at a time: what a decision read from its request still holds when it writes. Unique keys enforce
+ * it again: one request never has two grants or one approver twice.
  *
  * @module
  */
@@ -220,7 +220,7 @@ export function expireApprovals(
   return rows.length;
 }
 
-/** A question that expired unanswered, though nothing has moved it yet, does not stand for a new one. */
+/** A pending request past its expiry does not count, even before it is marked as expired. */
 function findPending(connection: Connection, request: ApprovalRecord): ApprovalRecord | undefined {
   const row = connection.get<Row>(
     `SELECT * FROM approval_requests

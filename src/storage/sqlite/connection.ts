@@ -1,9 +1,9 @@
 /**
- * One SQLite connection: how it is opened, and how values go in and come out.
+ * One SQLite connection: how it is opened, and how values are bound and read.
  *
- * Knows no table. A resolved write must survive a power cut, so the file keeps a write-ahead log
- * that is flushed on each commit, or is not opened at all. Text that SQLite would cut or alter is
- * refused, in a question as in a record: a cut id would match another row.
+ * Knows no table. A resolved write must survive a power cut, so the file must have a write-ahead log that is
+ * flushed on each commit; otherwise it is not opened. Text that SQLite would cut or alter is refused in
+ * queries and in records: a cut id would match another row.
  *
  * Every integer is read as a bigint, so that no amount is out of range.
  *
@@ -26,25 +26,25 @@ import { isWalSafe } from './schema/version.ts';
 export const IN_MEMORY = ':memory:';
 
 /**
- * Milliseconds to wait for another process that writes the same file. The wait stops this process
- * too; a batch of another takes a few milliseconds, so only a stopped one is ever waited out.
+ * Milliseconds to wait for another process that writes the same file. The wait blocks this process too; a
+ * batch takes a few milliseconds, so only a stopped process causes the whole wait.
  */
 export const BUSY_TIMEOUT_MS = 5_000;
 
 /**
- * In KiB. Ids and hashes are random, so each entry changes pages all over its indexes: those of some
- * hundred thousand entries fit, and beyond that the system's own cache is asked.
+ * In KiB. Ids and hashes are random, so each entry changes pages all over its indexes: the pages of some
+ * hundred thousand entries fit; beyond that the operating system's cache helps.
  */
 const CACHE_KIB = 32_768;
 
-/** In pages of 4 KiB: how long the log grows before it is folded into the file, busy pages once. */
+/** In pages of 4 KiB: how long the log grows before a checkpoint, which writes busy pages only once. */
 const LOG_PAGES = 4_096;
 
 export type Value = string | number | bigint | boolean | Date | Uint8Array | null | undefined;
 
 export interface Connection {
   readonly platform: Platform;
-  /** Executes a statement whose effect is certain. */
+  /** Executes a statement and returns nothing. */
   run(sql: string, ...values: Value[]): void;
   /** Executes a conditional statement. Returns how many rows met its condition. */
   change(sql: string, ...values: Value[]): number;
@@ -52,18 +52,18 @@ export interface Connection {
   all<Row>(sql: string, ...values: Value[]): Row[];
   /** Executes a script that takes no values. */
   script(sql: string): void;
-  /** False once SQLite itself has rolled back, as it does when the disk fails. */
+  /** False after SQLite itself has rolled back, as it does when the disk fails. */
   inTransaction(): boolean;
   close(): void;
 }
 
 /**
- * Why a file must be left as it is, if it must. Asked in one snapshot, and before the first setting,
- * since turning the log on writes into the file.
+ * Returns why a file must not be changed, or undefined. Called in one snapshot and before the first setting,
+ * because turning on the log writes into the file.
  */
 export type Objection = (connection: Connection) => string | undefined;
 
-/** Opens the file, making it and its folder when they are missing. */
+/** Opens the file, creating it and its folder when they are missing. */
 export function openConnection(
   path: string,
   objection: Objection = () => undefined,
@@ -83,8 +83,8 @@ export function openConnection(
 }
 
 /**
- * What a failure means to the caller. A failure of the store itself is `StoreUnavailable`; anything
- * else, such as a broken constraint, is a defect and stays as it is.
+ * Translates a failure of the store itself into `StoreUnavailable`. Any other error, such as a broken
+ * constraint, is a defect and is returned unchanged.
  */
 export function failureOf(error: unknown): unknown {
   if (error instanceof StoreUnavailable) return error;
@@ -92,23 +92,22 @@ export function failureOf(error: unknown): unknown {
   return new StoreUnavailable(`Cannot use the store: it ${reasonOf(error)}`, { cause: error });
 }
 
-/** True when a commit that failed so has left nothing that a crash could bring back. */
+/** True when nothing of a failed commit can reappear after a crash. */
 export function isUndone(error: unknown): boolean {
   const { errcode } = error as { errcode?: number };
   return errcode === IOERR_WRITE || UNDONE_CODES.has(primaryCode(error));
 }
 
-/** Ends a transaction that failed, if SQLite has not ended it. */
+/** Rolls back a failed transaction, unless SQLite has already done so. */
 export function rollBack(connection: Connection): void {
   try {
     if (connection.inTransaction()) connection.run('ROLLBACK');
   } catch {
-    // A connection that cannot even roll back is lost: the failure that led here is what the caller
-    // is told, and the next BEGIN fails by itself.
+    // The connection is lost: the caller reports the failure that led here, and the next BEGIN fails too.
   }
 }
 
-/** One step of opening: whatever fails in it is the file's or the disk's. */
+/** One step of opening: every failure in it is one of the file or the disk. */
 function opening<Result>(path: string, step: () => Result): Result {
   try {
     return step();
@@ -120,7 +119,7 @@ function opening<Result>(path: string, step: () => Result): Result {
   }
 }
 
-/** Another process may be making the store: its version and its tables must be of one moment. */
+/** Another process may be creating the store: version and tables must come from one snapshot. */
 function fromSnapshot(connection: Connection, objection: Objection): string | undefined {
   connection.script('BEGIN');
   const reason = objection(connection);
@@ -132,14 +131,14 @@ function openDatabase(path: string): DatabaseSyncInstance {
   const options = { timeout: BUSY_TIMEOUT_MS, readBigInts: true, defensive: true };
   if (path === IN_MEMORY) return new DatabaseSync(IN_MEMORY, options);
 
-  // Absolute, so that no name is taken for a URI with options of its own.
+  // Absolute, so that SQLite does not read the name as a URI with options.
   const file = resolve(path);
   makeFolder(dirname(file));
   makePrivate(file);
   return new DatabaseSync(file, options);
 }
 
-/** SQLite gives its log the permissions of the file, so those of the file decide for both. */
+/** SQLite gives its log the permissions of the file, so this protects both. */
 function makePrivate(file: string): void {
   try {
     closeSync(openSync(file, 'wx', 0o600));
@@ -150,8 +149,8 @@ function makePrivate(file: string): void {
 
 function configure(database: DatabaseSyncInstance, isInMemory: boolean): void {
   if (!isInMemory) startWriteAheadLog(database);
-  // After the log is on, since turning it on may change what FULL was; macOS flushes only if asked.
-  // What is erased is overwritten. Other work frees hardly a page, so it pays hardly anything for it.
+  // After the log is on, because turning it on may change the meaning of FULL; macOS flushes only with
+  // fullfsync. secure_delete overwrites erased data. Other work frees few pages, so it costs little.
   database.exec(`
     PRAGMA synchronous = FULL;
     PRAGMA fullfsync = ON;
@@ -180,8 +179,8 @@ function startWriteAheadLog(database: DatabaseSyncInstance): void {
 }
 
 function connectionOn(database: DatabaseSyncInstance, platform: Platform): Connection {
-  // As many as there are statements in this folder: their texts are constants, and those of queries
-  // are made of a fixed set of conditions.
+  // Bounded by the statements in this folder: their texts are constants, and queries combine a fixed set of
+  // conditions.
   const statements = new Map<string, StatementSyncInstance>();
   const prepared = (sql: string) => {
     let statement = statements.get(sql);
@@ -201,14 +200,14 @@ function connectionOn(database: DatabaseSyncInstance, platform: Platform): Conne
     script: (sql) => database.exec(sql),
     inTransaction: () => database.isTransaction,
     close: () => {
-      // The driver cannot finalise a statement: the file is let go when the last of them is collected.
+      // The driver cannot finalise a statement: the file is released when the last one is collected.
       statements.clear();
       database.close();
     },
   };
 }
 
-/** Converts in place: the array is the caller's rest parameter and nobody else has it. */
+/** Converts in place: the array is the caller's rest parameter and has no other owner. */
 function bound(values: Value[]): Value[] {
   for (let i = 0; i < values.length; i++) {
     const value = values[i];
@@ -234,7 +233,7 @@ function millisecondsOf(time: Date): number {
   return milliseconds;
 }
 
-/** Primary result codes of SQLite by which the store, not the statement, has failed. */
+/** Primary result codes of SQLite that mean a failure of the store, not of the statement. */
 const REASONS = new Map<number | undefined, string>([
   [5, 'is locked by another process'],
   [6, 'is locked'],
@@ -250,10 +249,10 @@ const REASONS = new Map<number | undefined, string>([
 ]);
 const UNAVAILABLE_CODES: ReadonlySet<number | undefined> = new Set(REASONS.keys());
 
-/** Busy, read-only, full, constraint: each is found before the frame that makes a commit is whole. */
+/** Busy, read-only, full, constraint: SQLite detects each before the commit frame is complete. */
 const UNDONE_CODES: ReadonlySet<number | undefined> = new Set([5, 8, 13, 19]);
 
-/** The extended code of a write that failed. Other failures of I/O may come after the last write. */
+/** The extended code of a failed write. Other I/O failures may come after the last write. */
 const IOERR_WRITE = 778;
 
 function reasonOf(error: unknown): string {

@@ -1,8 +1,8 @@
 /**
- * Notifications in SQLite: which are due, who sends them, how it ended.
+ * Notifications in SQLite: which are due, which process sends them, and the result.
  *
- * A lease keeps two processes from sending one notification at the same time. Nothing more: when a
- * process dies after sending and before saying so, it is sent again.
+ * A lease keeps two processes from sending one notification at the same time. When a process dies after
+ * sending and before recording it, the notification is sent again.
  *
  * @module
  */
@@ -20,10 +20,7 @@ export function insertDeliveries(
   for (const delivery of deliveries) insert(connection, DELIVERIES, delivery);
 }
 
-/**
- * One target after the other: what waits for a target that is left out, or for a later time, is not
- * looked at, however much it is.
- */
+/** Reads one target after the other, so that it never reads rows of an excluded target or of a later time. */
 export function takeDeliveries(
   connection: Connection,
   ...[now, leaseUntil, limit, except = []]: Parameters<ApprovalStore['takeDeliveries']>
@@ -39,7 +36,7 @@ export function takeDeliveries(
 
 type DueRow = Row & { readonly place: bigint; readonly next_attempt_at: bigint | null };
 
-/** One without a time was always due. */
+/** A notification without a time is always due. */
 function timeNumber({ next_attempt_at }: DueRow): number {
   return Number(next_attempt_at ?? Number.NEGATIVE_INFINITY);
 }
@@ -63,7 +60,7 @@ function dueFor(
   target: string,
   { now, limit }: { now: Date; limit: number },
 ): DueRow[] {
-  // Apart: an index has one place for those without a time, and a range for the others.
+  // Two queries: the index has one place for rows without a time, and a range for the others.
   return ['next_attempt_at IS NULL', 'next_attempt_at <= ?2'].flatMap((condition) =>
     connection.all<DueRow>(
       `SELECT * FROM deliveries INDEXED BY deliveries_due
@@ -77,7 +74,7 @@ function dueFor(
   );
 }
 
-/** A late word on a notification that has ended changes nothing. */
+/** Changes nothing when the notification has already ended. */
 export function finishDelivery(connection: Connection, result: DeliveryResult): void {
   connection.run(
     `UPDATE deliveries

@@ -1,7 +1,7 @@
 /**
- * The kill switch in SQLite: what is frozen, and until when.
+ * Freezes in SQLite: what is frozen, and until when.
  *
- * A freeze whose time has passed is as good as none, whether or not its row is still there.
+ * An expired freeze has no effect, even while its row exists.
  *
  * @module
  */

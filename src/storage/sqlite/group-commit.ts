@@ -1,11 +1,11 @@
 /**
- * Group commit: transitions that were asked for in one turn of the event loop share one flush.
+ * Group commit: transitions submitted in one turn of the event loop share one flush.
  *
- * They run in the order of asking, and each sees what those before it did. Where one fails, all is undone
- * and run again with a savepoint for each, so that it is undone alone; a transition may thus run twice,
- * and only the second time counts. Nothing is told before COMMIT has returned. If it fails, nothing of the
- * batch has happened and every caller of it is told so; but if only its flush failed, a crash may still
- * bring the batch back, and they are told that. Knows no table.
+ * They run in the order of submission, and each sees the changes of those before it. When one fails, the
+ * batch is rolled back and run again with a savepoint for each, so that only the failing one is undone; a
+ * transition may thus run twice, and only the second run counts. No caller gets its result before COMMIT has
+ * returned. When COMMIT fails, every caller gets `StoreUnavailable`: nothing happened. When only its flush
+ * failed, a crash may still restore the batch, and every caller gets `OutcomeUnknown`. Knows no table.
  *
  * @module
  */
@@ -14,16 +14,15 @@ import { OutcomeUnknown, StoreUnavailable } from '../port/store.ts';
 import { createTurns } from './calls/turns.ts';
 import { type Connection, failureOf, isUndone, rollBack } from './connection.ts';
 
-/** Transitions in one transaction. More would only hold the event loop longer: a flush is shared by
- * 256 already. */
+/** Transitions in one transaction. More would only block the event loop longer: 256 already share a flush. */
 const BATCH_MAX = 256;
 
-/** Transitions that wait. About two seconds of work; beyond it callers are better told at once. */
+/** Waiting transitions: about two seconds of work. Beyond it callers are refused at once. */
 export const WAITING_MAX = 10_000;
 
 /**
- * A savepoint copies every page that its transition changes, which takes a quarter of the time of a
- * batch. After one that needed them so many batches have them from the start.
+ * A savepoint copies every page that its transition changes, which takes a quarter of a batch's time. After a
+ * failure this many batches use savepoints from the start.
  */
 const CAREFUL_BATCHES = 32;
 
@@ -31,7 +30,7 @@ const CAREFUL_BATCHES = 32;
 export interface BatchWork {
   /** The transaction has begun. */
   begin(): void;
-  /** A point to which `rewind` can return, when the transition after it is undone. */
+  /** A position to which `rewind` returns when the transition after it is undone. */
   mark(): number;
   rewind(mark: number): void;
   /** The last writes before COMMIT. */
@@ -40,17 +39,17 @@ export interface BatchWork {
 
 export interface GroupCommit {
   /**
-   * Runs a synchronous transition in the next transaction and resolves with its value once that is
-   * durable. When it throws, or returns what `isRefusal` says is one, all it wrote is undone.
+   * Runs a synchronous transition in the next transaction and resolves with its value once that is durable.
+   * When it throws, or `isRefusal` is true for its result, all its writes are undone.
    */
   submit<Result>(
     transition: () => Result,
     isRefusal?: (result: Result) => boolean,
   ): Promise<Result>;
   waiting(): number;
-  /** Takes a place in this turn: what is submitted before its end need not wait for the next. */
+  /** Schedules a batch in this turn, which includes what is submitted before its end. */
   expect(): void;
-  /** Commits what was accepted. Refuses what comes later. */
+  /** Commits what was accepted. Refuses later submissions. */
   close(): void;
 }
 
@@ -106,7 +105,7 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** Tells one caller what became of its transition. */
+/** Settles one caller's promise. */
 type Telling = () => void;
 
 function commitTogether(
@@ -127,7 +126,7 @@ function commitTogether(
   }
 }
 
-/** Begins a transaction with all of them in it; undoes it and returns nothing when one of them fails. */
+/** Runs all transitions in one transaction; rolls back and returns undefined when one of them fails. */
 function allOrNone(
   connection: Connection,
   work: BatchWork,
@@ -143,7 +142,7 @@ function allOrNone(
     }
     if (tellings.length === batch.length) return tellings;
   } catch {
-    // Found again, and told, when each runs alone.
+    // The run with savepoints repeats the failure and reports it.
   }
   rollBack(connection);
   return undefined;
@@ -170,7 +169,7 @@ function attempt(connection: Connection, work: BatchWork, waiting: Waiting): Tel
     connection.run('RELEASE transition');
     return () => resolve(result);
   } catch (error) {
-    // On some failures of the disk SQLite gives up the transaction, and the savepoint with it.
+    // On some disk failures SQLite ends the transaction, and the savepoint with it.
     if (!connection.inTransaction()) throw error;
     undo(connection, work, mark);
     connection.run('RELEASE transition');
@@ -185,8 +184,8 @@ function undo(connection: Connection, work: BatchWork, mark: number): void {
 }
 
 /**
- * A commit whose frames were written, but not flushed for certain, is undone for us: the next one
- * writes over it. Whoever opens the file after a crash before that finds it whole, and keeps it.
+ * After a failed flush the written frames are undone for this process: the next commit overwrites them. A
+ * process that opens the file after a crash before that finds a whole commit, and keeps it.
  */
 function commit(connection: Connection): void {
   try {
@@ -197,7 +196,7 @@ function commit(connection: Connection): void {
   }
 }
 
-/** Whatever else made the transaction fail, those who wait learn that nothing happened. */
+/** Any other failure of the transaction means that nothing happened. */
 function lossOf(error: unknown): StoreUnavailable | OutcomeUnknown {
   const failure = failureOf(error);
   if (failure instanceof StoreUnavailable || failure instanceof OutcomeUnknown) return failure;

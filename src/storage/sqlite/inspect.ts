@@ -1,8 +1,8 @@
 /**
- * What SQLite can say about its own file: pages and indexes, stray nodes, marks, schema.
+ * Checks that SQLite can make of its own file: pages and indexes, stray nodes, time marks, schema.
  *
- * Only reads, in the snapshot of its caller. Where pages are damaged nothing else is asked: answers
- * from such a file prove nothing.
+ * Only reads, in the snapshot of its caller. When pages are damaged it stops: other results would prove
+ * nothing.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { type Connection, IN_MEMORY, openConnection } from './connection.ts';
 import { readHead } from './log/writer.ts';
 import { migrate } from './schema/migrations.ts';
 
-/** Findings that SQLite names. A file that is damaged everywhere needs no longer list. */
+/** Findings that SQLite lists. A file that is damaged everywhere needs no longer list. */
 const PAGE_FINDINGS_MAX = 100;
 
 export function inspect(connection: Connection): string[] {
@@ -42,7 +42,7 @@ function strayNodes(connection: Connection): string[] {
   return treeFaults({ ...counts, firstAhead: row.first }, 1);
 }
 
-/** Of every log: up to its last entry, and of the current one as the head says. */
+/** Of every log: up to its last entry; of the current log: the size in the head. */
 function treeSizes(connection: Connection): number[] {
   const head = readHead(connection);
   const ended = connection.all<{ size: bigint }>(
@@ -55,8 +55,8 @@ function treeSizes(connection: Connection): number[] {
 }
 
 /**
- * A mark that is too early, or of a place not reached yet, hides entries from queries by time. The
- * entries between two marks are read once, and the greatest time carried on from mark to mark.
+ * A mark with too early a time, or at a place beyond the log, hides entries from queries by time. Reads the
+ * entries between two marks once, and carries the greatest time from mark to mark.
  */
 function wrongMarks(connection: Connection): string[] {
   const rows = connection.all<{ sequence: bigint }>(
@@ -77,8 +77,8 @@ function wrongMarks(connection: Connection): string[] {
 }
 
 /**
- * Compares whole texts: a guard of the same name that guards nothing is not one. What is not ours is
- * named where it may change or refuse what is written; other indexes of the operator's do no harm.
+ * Compares whole texts: a trigger of the right name with another body guards nothing. Reports foreign
+ * triggers and unique indexes, which may change or refuse writes; other indexes of the operator do no harm.
  */
 function changedSchema(connection: Connection): string[] {
   const kept = new Map(schemaOf(connection).map((part) => [keyOf(part), part]));
@@ -95,7 +95,7 @@ function changedSchema(connection: Connection): string[] {
   ];
 }
 
-/** Each type has names of its own. */
+/** Each type has its own namespace. */
 function keyOf({ type, name }: SchemaPart): string {
   return `${type} ${name}`;
 }
@@ -109,14 +109,14 @@ const WORDS = { table: 'table', index: 'index', trigger: 'guard' } as const;
 interface SchemaPart {
   readonly type: keyof typeof WORDS;
   readonly name: string;
-  /** The table it is of. */
+  /** Its table. */
   readonly on: string;
   readonly sql: string;
 }
 
 let own: readonly SchemaPart[] | undefined;
 
-/** What every store has: a new one is made and looked at, once. */
+/** The schema of every store, read once from a new store in memory. */
 function ownSchema(): readonly SchemaPart[] {
   if (own) return own;
   const fresh = openConnection(IN_MEMORY);
@@ -126,7 +126,7 @@ function ownSchema(): readonly SchemaPart[] {
   return own;
 }
 
-/** Without what SQLite makes for itself. */
+/** Without SQLite's internal objects. */
 function schemaOf(connection: Connection): SchemaPart[] {
   return connection.all<SchemaPart>(
     `SELECT type, name, tbl_name AS "on", sql FROM sqlite_schema

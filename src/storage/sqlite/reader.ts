@@ -1,9 +1,9 @@
 /**
- * Questions that were asked in one turn of the event loop are answered from one snapshot.
+ * Answers the queries of one turn of the event loop from one snapshot.
  *
- * The snapshot is taken after all of them were asked, so no answer is older than its question; another
- * process may write between two statements, and never shows in half. A question that fails, fails
- * alone. Knows no table.
+ * The snapshot begins after the last query was submitted, so no result is older than its query, and a write
+ * of another process is visible either to all or to none of its statements. A failing query fails alone.
+ * Knows no table.
  *
  * @module
  */
@@ -12,17 +12,17 @@ import { StoreUnavailable } from '../port/store.ts';
 import { createTurns } from './calls/turns.ts';
 import { type Connection, failureOf, rollBack } from './connection.ts';
 
-/** Questions in one turn. More would only hold the event loop longer. */
+/** Queries in one turn. More would only block the event loop longer. */
 const BATCH_MAX = 256;
 
 export interface Reader<Notes> {
-  /** The notes are those of the snapshot: what one question has found, the next need not look for. */
+  /** The notes belong to the snapshot: a query may reuse what an earlier one has read. */
   ask<Result>(question: (notes: Notes) => Result): Promise<Result>;
-  /** Answers what was asked. Refuses what comes later. */
+  /** Answers what was submitted. Refuses later queries. */
   close(): void;
 }
 
-/** `onAsked` is told of each question, when a place in the turn was taken for its answer. */
+/** `onAsked` runs for each query, after its batch was scheduled. */
 export function createReader<Notes>(
   connection: Connection,
   newNotes: () => Notes,
@@ -38,7 +38,7 @@ export function createReader<Notes>(
       if (isClosed)
         return Promise.reject(new StoreUnavailable('Cannot use the store: it is closed'));
       return new Promise<Result>((resolve, reject) => {
-        // The queue holds questions of every type; each pair of functions fits its own.
+        // The queue holds queries of every type; each pair of functions fits its own.
         turns.add({ question, resolve, reject } as Waiting);
         onAsked();
       });
@@ -63,7 +63,7 @@ function answerTogether(connection: Connection, notes: unknown, batch: readonly 
     for (const waiting of batch) answer(connection, notes, waiting);
     connection.run('COMMIT');
   } catch (error) {
-    // Those that have their answer already keep it.
+    // Queries that are already answered keep their result.
     const lost = failureOf(error);
     for (const { reject } of batch) reject(lost);
   } finally {
@@ -80,7 +80,7 @@ function answer(
   try {
     resolve(question(notes));
   } catch (error) {
-    // On some failures of the disk SQLite gives up the transaction.
+    // On some disk failures SQLite ends the transaction.
     if (!connection.inTransaction()) throw error;
     reject(failureOf(error));
   }

@@ -1,5 +1,5 @@
 /**
- * Every row that carries authority, page by page, in SQLite; and MACs for those that have none.
+ * Reads every row that carries authority in SQLite, page by page, and adds MACs to rows without one.
  *
  * Sealing runs in the transaction of its caller: under the file's write lock, whole or not at all.
  *
@@ -63,7 +63,7 @@ export function scanRows(
   return { rows, next: found.length === limit ? found.at(-1)?.key : undefined };
 }
 
-/** What orders the rows of a table, as one text. */
+/** The order of the rows of a table, as one text. */
 const KEYS: Readonly<Record<RowTable, string>> = {
   tokens: 'token_id',
   freezes: "(what || ' ' || target)",
@@ -97,7 +97,7 @@ const READERS: Readonly<Record<RowTable, (connection: Connection, key: string) =
   },
 };
 
-/** How each kind is found again by its id. */
+/** The update of each kind, by id. */
 const KEEP: Readonly<Record<StoredRow['kind'], string>> = {
   token: 'UPDATE tokens SET mac = ? WHERE token_id = ?',
   revocation: 'UPDATE tokens SET revoked_mac = ? WHERE token_id = ?',

@@ -1,7 +1,7 @@
 /**
- * Rows as SQLite returns them, and the records they are.
+ * Rows as SQLite returns them, and their records.
  *
- * Integers come as bigints and become times, counts or amounts here and nowhere else.
+ * Only this module turns bigints into times, counts or amounts.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import { AS_IS, type Dialect, type Table, tableIn } from '../tables/table.ts';
 import * as described from '../tables/tables.ts';
 import type { Connection, Value } from './connection.ts';
 
-/** Lists and objects are JSON text. Times and counts come back as bigints. */
+/** Lists and objects are JSON text. SQLite returns times and counts as bigints. */
 const SQLITE: Dialect = {
   codecs: {
     text: AS_IS,
@@ -64,7 +64,10 @@ export function insert<Kept>(connection: Connection, table: SqliteTable<Kept>, r
   connection.run(table.insert, ...table.values(record));
 }
 
-/** An entry or an intent as a row: text and bytes stay, everything else is an integer or JSON, absent is null. */
+/**
+ * An entry or an intent as a row: text and bytes unchanged, everything else an integer or JSON, absent is
+ * null.
+ */
 export type Stored<Kept> = {
   readonly [Field in keyof Kept]-?: Column<Kept[Field]>;
 };
@@ -120,7 +123,7 @@ function jsonOf(text: string): any {
   }
 }
 
-/** A text that is no list is an edited one, too. */
+/** A text that is not a list was edited, too. */
 export function listOf(text: string): string[] {
   const items = jsonOf(text);
   return Array.isArray(items) ? items : [UNREADABLE as never];

@@ -1,12 +1,12 @@
 /**
  * The store in one SQLite file, or in memory.
  *
- * One connection. A change runs with others of its turn in one durable transaction; a question is
- * answered with others of its turn from one snapshot, between transactions. Entries get their place in the tree in
- * the transaction that makes them, so nothing ever waits for a sequencer.
+ * One connection. The changes of one turn run in one durable transaction; the queries of one turn are
+ * answered from one snapshot, between transactions. Entries get their place in the tree in the transaction
+ * that makes them, so there is no sequencer.
  *
- * Several processes may share the file: each change is decided under the file's write lock, and
- * nothing is remembered from one transaction to the next.
+ * Several processes may share the file: each change is decided under the file's write lock, and no state is
+ * cached between transactions.
  *
  * @module
  */
@@ -45,10 +45,10 @@ import type { TokensSeen } from './token-rows.ts';
 import * as tokens from './tokens.ts';
 
 export interface SqliteOptions {
-  /** The clock of the rules; the system's when left out. */
+  /** The clock of the rules; default: the system's. */
   readonly clock?: (() => Date) | undefined;
   readonly platform?: Platform | undefined;
-  /** False: a file that would have to be made or migrated is refused and stays as it is. */
+  /** False: refuses, and does not change, a file without a store of the current version. */
   readonly create?: boolean | undefined;
 }
 
@@ -75,7 +75,7 @@ export function createSqliteStore(connection: Connection, options: SqliteOptions
   migrate(connection);
   const log = createLogWriter(connection);
   const commits = createGroupCommit(connection, log);
-  // What a call reads it often judges at once: its entry is then kept in the turn that it came in.
+  // A call often writes its entry in the turn of its read, so each read also schedules a commit.
   const reader = createReader<TokensSeen>(connection, () => new Map(), commits.expect);
   const now = options.clock ?? (() => new Date(connection.platform.now()));
   return {
@@ -115,7 +115,7 @@ export function createSqliteStore(connection: Connection, options: SqliteOptions
   };
 }
 
-/** What is only read, from one snapshot of a turn. */
+/** Reads, from one snapshot of a turn. */
 const READS = {
   childrenOf: tokens.childrenOf,
   unrevokedRoots: tokens.unrevokedRoots,
@@ -134,7 +134,7 @@ const READS = {
   listFreezes: freezes.listFreezes,
   scanRows,
   treeHead: readHead,
-  // An entry that was acknowledged has its place already.
+  // An acknowledged entry already has its place.
   sequence: readHead,
   origins: readOrigins,
   queryEntries,
@@ -150,7 +150,7 @@ const READS = {
   cosignatures: checkpoints.cosignatures,
 };
 
-/** What is written without an entry. */
+/** Writes without an entry. */
 const WRITES = {
   renewLeases: settlement.renewLeases,
   releaseLeases: settlement.release,
@@ -168,7 +168,7 @@ const WRITES = {
   lead: checkpoints.lead,
 };
 
-/** What is written with the entries that tell of it. */
+/** Writes with audit entries. */
 const ENTERED = {
   insertRoot: tokens.insertRoot,
   insertChild: tokens.insertChild,
@@ -184,7 +184,7 @@ const ENTERED = {
   beginOrigin,
 };
 
-/** The operations of a table as methods: `call` gives each what it works on. */
+/** The operations of a table as methods: `call` supplies their first arguments. */
 function bound<Given extends unknown[], Operations extends Record<string, Operation<Given>>>(
   operations: Operations,
   call: (operation: Operation<Given>, args: never[]) => Promise<unknown>,
@@ -227,7 +227,7 @@ function lifeOf(
   };
 }
 
-/** The log is folded into the file first, so that a copy of the file alone is the store. */
+/** Moves the log into the file first, so that a copy of the file alone is the store. */
 function closeConnection(connection: Connection): void {
   try {
     foldLog(connection, BUSY_TIMEOUT_MS);

@@ -1,8 +1,8 @@
 /**
- * How a token is read in SQLite: what never changes as one text, what does change beside it.
+ * Reads tokens in SQLite: the immutable part as one text, the rest beside it.
  *
- * Every call reads the whole row of its token; most find the text that the call before found. The
- * same text is the same token, so its record is made once, is shared, and is frozen.
+ * Every call reads the whole row of its token; most find the same text as the call before. Equal texts share
+ * one frozen record, which is made once.
  *
  * @module
  */
@@ -19,11 +19,11 @@ import { TOKENS, timeOf } from './rows.ts';
 export interface HeldToken {
   readonly token: TokenRecord;
   readonly link: LineageLink;
-  /** Hardly ever is anything frozen, and then nobody has to ask what. */
+  /** Rarely true; when false, a call skips the query for freezes. */
   readonly anyFreeze: boolean;
 }
 
-/** Tokens that were read in one snapshot already. */
+/** Tokens that this snapshot has already read. */
 export type TokensSeen = Map<string, HeldToken | undefined>;
 
 export function readHeld(
@@ -48,7 +48,7 @@ interface TokenRow {
   readonly any_freeze: bigint;
 }
 
-/** The amount is text in the JSON, since it may be beyond what a number there holds. */
+/** The amount is text in the JSON, because it may exceed what a JSON number holds. */
 const TOKEN = `
   SELECT json_object(${TOKENS.columns.map((name) => `'${name}', t.${name}`).join(', ')},
       'currency', b.currency, 'max', CAST(b.max AS TEXT)) AS fixed,

@@ -1,8 +1,8 @@
 /**
  * Tokens in SQLite: issuance, delegation, revocation, description.
  *
- * A token lives while no token of its lineage is revoked or expired; only its own row is ever
- * marked. All of this runs under the one write lock, so what was read is still so when it is written.
+ * A token is alive while no token of its lineage is revoked or expired; a revocation changes only the token's
+ * own row. All of this runs under one write lock, so what was read still holds at the write.
  *
  * @module
  */
@@ -16,7 +16,7 @@ import type { LogWriter } from './log/writer.ts';
 import { BUDGETS, insert, optionalTime, type Stored, TOKENS, timeOf } from './rows.ts';
 import { type HeldToken, readHeld, type TokensSeen } from './token-rows.ts';
 
-/** A token and those above it, root first. */
+/** A token and its ancestors, root first. */
 export function readLineage(
   connection: Connection,
   tokenId: string,
@@ -26,11 +26,11 @@ export function readLineage(
   if (!own) return [];
   const { lineage } = own.token;
   if (lineage.length === 1) return [own];
-  // An ancestor that is gone leaves a gap, which whoever knows the lineage sees.
+  // A missing ancestor leaves a gap, which the comparison with the lineage detects.
   return lineage.flatMap((id) => (id === tokenId ? own : readHeld(connection, id, seen)) ?? []);
 }
 
-/** Why these tokens give no authority at `now`. A revocation anywhere comes before any expiry. */
+/** Why these tokens give no authority at `now`. A revocation anywhere takes precedence over any expiry. */
 export function deadLink(
   lineage: readonly HeldToken[],
   now: Date,
@@ -41,7 +41,7 @@ export function deadLink(
   return expired && { token_id: expired.token.token_id, reason: 'expired' };
 }
 
-/** Why the token that a caller acts with gives no authority at `now`. */
+/** Why the caller's own token gives no authority at `now`. */
 export function endedActor(
   connection: Connection,
   actor: string | undefined,

@@ -1,9 +1,9 @@
 /**
- * Whether the token that a caller acts with is alive when the step is taken.
+ * Whether the caller's token is alive when a transition runs.
  *
- * Every revocation takes the gate of its tree exclusively. A transaction that has joined the gate
- * reads a state that no revocation changes until the transaction ends. Gates come first in the order
- * of locks, so a transaction judges its actor before it does anything else.
+ * Every revocation locks the gate of its token tree exclusively. A transaction that shares the gate reads a
+ * state that no revocation changes until it ends. Gates come first in the lock order, so a transaction checks
+ * its actor before anything else.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import type { ActorEnded } from '../../port/records.ts';
 import type { Session, Statement } from '../connection.ts';
 import { GATE } from '../schema/functions.ts';
 
-/** Joins the gate of the actor's tree, then judges the actor. */
+/** Shares the gate of the actor's tree, then checks the actor. */
 export async function endedActor(
   session: Session,
   actor: string | undefined,
@@ -23,7 +23,7 @@ export async function endedActor(
   return judgedActor(session, actor, now);
 }
 
-/** Judges an actor whose gate is held. An unknown one has no authority, like a revoked one. */
+/** Checks an actor whose gate is held. An unknown actor has no authority, like a revoked one. */
 export async function judgedActor(
   session: Session,
   actor: string,

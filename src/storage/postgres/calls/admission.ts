@@ -1,9 +1,9 @@
 /**
- * Admission: one trip for calls that come together, and an answer that is always certain.
+ * Admission: one trip for concurrent calls, and an answer that is always certain.
  *
- * A connection that breaks after the question was sent leaves open whether the step committed. A
- * tombstone decides, for each call by itself: either it takes the operation's id, and the lost step can
- * never commit any more, or it meets the step's own row and reads what it answered.
+ * After a lost connection it is unknown whether the step committed. A tombstone decides for each call: either
+ * it inserts the operation id, and the lost step can never commit, or it finds the step's own row and reads
+ * its answer.
  *
  * @module
  */
@@ -20,9 +20,8 @@ import { BUDGETS, ceilingsOf, FREEZES, GRANTS, KEYS, sealOf } from '../rows.ts';
 import { resolved } from './resolve.ts';
 
 /**
- * Calls in one commit: enough to share its flush, few enough to let the next ones soon have their turn.
- * Two trips, so that one is at the server's door when the other leaves; calls under one token take
- * turns there anyway.
+ * Calls in one commit: enough to share its flush, few enough that the next ones wait briefly. Two trips, so
+ * that one waits at the server while the other runs; calls under one token take turns there anyway.
  */
 const ADMIT_BATCH = { sizeMax: 64, tripsMax: 2 };
 
@@ -52,8 +51,8 @@ export function createAdmission(
 type Judged = Pick<Admitted, 'budgets'> | { readonly refusal: Raised };
 
 /**
- * Keys and grants have locks of their own, which would break the order of locks in a batch. What a
- * composed call was given may be large.
+ * Keys and grants have their own locks, which would break the lock order in a batch. The parameters of a
+ * composed call may be large.
  */
 function isSharable({ idempotency, grant, composed }: Admission): boolean {
   return idempotency === undefined && grant === undefined && composed === undefined;
@@ -74,7 +73,7 @@ interface JudgedRow {
   readonly refusal: Raised | null;
 }
 
-/** A call that has claimed more than a budget gives it back by raising what refuses it. */
+/** A call with more claims than a budget is rolled back by raising its refusal. */
 async function admitAlone(database: Database, request: Admission): Promise<Judged> {
   try {
     const [judged] = await admit(database, [request]);
@@ -106,12 +105,12 @@ function intentRow({ intent, charge, composed }: Admission): Row {
     currency: noted?.currency,
     amount: noted?.amount.toString(),
     charge: undefined,
-    // As text: what a caller sent may hold what the database's own kind of JSON refuses.
+    // As text: the parameters may contain what `jsonb` refuses.
     composing: composed && JSON.stringify(composed),
   });
 }
 
-/** Waits for an original that is still under way: its id is taken until it commits or rolls back. */
+/** Waits for the original transaction: its id is taken until it commits or rolls back. */
 async function findOut(database: Database, operationId: string): Promise<Judged | 'aborted'> {
   await database.write(TOMBSTONE, [operationId]);
   const [row] = await database.read<{ state: string; result: Row[] }>(INTENT, [operationId]);
@@ -131,7 +130,7 @@ interface Raised {
   readonly until: string;
 }
 
-/** Records of grants and keys are read apart: a server writes what is raised into its own log. */
+/** Reads grants and keys separately, because a server writes raised values into its own log. */
 async function refusalOf(
   database: Database,
   request: Admission,
@@ -162,7 +161,7 @@ async function refusalOf(
 async function keyRefusal(database: Database, { idempotency }: Admission): Promise<Refused> {
   const { chain, capability, key } = idempotency ?? {};
   const [row] = await database.read<Row>(KEY, [chain, capability, key]);
-  // Keys are reclaimed, never removed, so whoever had it is there or has a successor.
+  // Keys are reclaimed, never removed, so a row exists.
   if (row === undefined) throw new Error(`Cannot read key "${key}": it is gone`);
   return { admitted: false, reason: 'key', record: KEYS.read(row) };
 }

@@ -1,8 +1,8 @@
 /**
- * Composed calls: the trail of their steps, and who goes on with it.
+ * Composed calls: their steps, and which process continues them.
  *
- * Whoever begins or ends a step holds the call's own row meanwhile, and so does whoever adopts the
- * call: after an adoption its former process finds itself without it.
+ * Beginning or ending a step, and adopting a call, all lock the call's row: after an adoption the former
+ * process no longer owns the call.
  *
  * @module
  */
@@ -24,7 +24,7 @@ import { keepOverrun } from './overruns.ts';
 import { resolved } from './resolve.ts';
 
 export function createCompositions(database: Database, resolveTimeoutMs: number): CompositionStore {
-  /** Each of these can be repeated, so a lost answer is found out by asking again. */
+  /** Each of these can be repeated, so a lost answer is resolved by asking again. */
   const repeatable = <Result>(attempt: () => Promise<Result>) =>
     resolved(database.platform, resolveTimeoutMs, attempt, attempt);
   return {
@@ -35,7 +35,7 @@ export function createCompositions(database: Database, resolveTimeoutMs: number)
         database.transaction((session) => end(session, step, { ...kept, instanceId })),
       ),
 
-    // An adoption whose answer was lost is one that nobody acts on until this process falls silent.
+    // After a lost answer the adopted call waits until this process counts as silent.
     adoptComposition: (instanceId, silentSince) =>
       database.transaction((session) => adopt(session, instanceId, silentSince)),
 
@@ -160,7 +160,7 @@ const ADOPT: Statement = {
     RETURNING ${INTENT_COLUMNS}, state, composing`,
 };
 
-/** No process has an empty name, so none of that name is heard of. */
+/** No process has an empty id, so no heartbeat protects the call from adoption. */
 const RETURN: Statement = {
   name: 'return_composition',
   text: `UPDATE intents SET instance_id = ''

@@ -1,5 +1,5 @@
 /**
- * Open calls and calls whose outcome nobody knows: who still runs, and what an operator decided.
+ * Open calls and calls of unknown outcome: heartbeats, leases and reconciliation.
  *
  * @module
  */
@@ -74,7 +74,7 @@ export function createIntents(database: Database, now: () => Date): Intents {
   };
 }
 
-/** Holds the leases from root to leaf before it looks, so that none is lost in between. */
+/** Locks the leases from root to leaf before it reads them, so that none is lost in between. */
 async function renew(session: Session, operationId: string, until: Date): Promise<boolean> {
   const held = await session.run<{ token_id: string }>(HELD_LEASES, [operationId]);
   const [intent] = await session.run<{ leased: string[] }>(LEASES_TAKEN, [operationId]);
@@ -127,7 +127,7 @@ const HEARTBEAT: Statement = {
     DO UPDATE SET seen_at = greatest(instances.seen_at, EXCLUDED.seen_at)`,
 };
 
-/** Whoever has a key's lock is using it: it can be forgotten later. */
+/** Skips a key that another transaction has locked; it is deleted later. */
 const FORGET_KEYS: Statement = {
   name: 'forget_keys',
   text: `DELETE FROM idempotency WHERE operation_id IN (

@@ -1,8 +1,8 @@
 /**
  * Every row of authority and money in PostgreSQL, for fsck.
  *
- * Reads one snapshot, a page of rows at a time, so that others may go on meanwhile. Entries that wait
- * for their place are in the snapshot too: their rows are.
+ * Reads one snapshot, one page of rows at a time, so that other work continues. The snapshot includes queued
+ * entries, because it includes their rows.
  *
  * @module
  */
@@ -86,7 +86,7 @@ async function readEntries(session: Session, from: number, see: LedgerSight): Pr
   for await (const row of pagesOf(session, WAITING, 'id')) see.entry(waitingOf(row));
 }
 
-/** Its place is not known yet, and no comparison asks for it. */
+/** It has no place yet, and no comparison needs one. */
 function waitingOf({ id, ...row }: Row): StoredEntry {
   return { ...storedEntryOf(row), sequence: Number.NaN };
 }

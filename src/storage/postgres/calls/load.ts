@@ -1,8 +1,8 @@
 /**
- * Everything one call needs to be judged, read for many calls in one statement.
+ * Reads everything that the rules of a call need, for many calls in one statement.
  *
- * One statement sees one moment, so every call is judged on a state that really was. It is made of
- * lookups by key only: what it costs does not depend on how much the store holds.
+ * One statement has one snapshot, so every call is judged on a consistent state. It contains only lookups by
+ * key, so its cost does not depend on the size of the store.
  *
  * @module
  */
@@ -23,7 +23,7 @@ export function createLoad(
   now: () => Date,
 ): (request: LoadRequest) => Promise<Loaded> {
   return createBatcher<LoadRequest, Loaded>(database.platform, LOAD_BATCH, async (together) => {
-    // Calls that ask the same are answered once: those of a busy agent mostly do.
+    // Equal requests are read once: those of a busy agent often are equal.
     const keys = together.map((request) => JSON.stringify(request));
     const places = new Map([...new Set(keys)].map((key, place) => [key, place]));
     const requests = [...places.keys()].map((key) => together[keys.indexOf(key)] as LoadRequest);
@@ -73,7 +73,7 @@ function loadedOf(request: LoadRequest, row: LoadRow): Loaded {
   );
 }
 
-/** A key that admission would reclaim is as good as gone. */
+/** A key that admission may reclaim counts as absent. */
 const LOAD: Statement = {
   name: 'load',
   text: `SELECT

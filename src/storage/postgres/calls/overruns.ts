@@ -1,8 +1,7 @@
 /**
  * Overruns: debt on every token of a call's lineage, and the freeze that may follow.
  *
- * Debts are locked after budgets, from the root down, so settlements never wait for each other in a
- * circle.
+ * Debts are locked after budgets, from the root down, so settlements never deadlock.
  *
  * @module
  */
@@ -26,7 +25,7 @@ export async function keepOverrun(
   if (freeze) await runFreeze(session, freeze.record, freeze.entry);
 }
 
-/** Entries with what they tell of as overrun. Once: when the entries are there, so is the rest. */
+/** Appends entries with their overruns. Once: when the entries exist, so do the overruns. */
 export function createOverrunAppend(
   database: Database,
   resolveTimeoutMs: number,
@@ -43,7 +42,7 @@ export function createOverrunAppend(
   };
 }
 
-/** A sum stays at the largest amount that can be told: settling must not fail because of it. */
+/** A sum stops at the largest amount of its currency, so that settling does not fail because of it. */
 const ADD_DEBT: Statement = {
   name: 'add_debt',
   text: `INSERT INTO debts AS d (${DEBTS.list()})

@@ -15,7 +15,7 @@ export function createPermits(database: Database): InvocationStore['takePermits'
       limit,
       slice,
     ]);
-    // A window that is over has nothing to give: the row is ahead, and was left alone.
+    // The row has a later window than the request, so this process's clock is behind: nothing is granted.
     if (!row) return { granted: 0, left: 0 };
     return { granted: Number(row.granted), left: Math.max(0, limit - Number(row.taken)) };
   };

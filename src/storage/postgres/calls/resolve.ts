@@ -1,5 +1,5 @@
 /**
- * Finding out what became of a change whose answer was lost.
+ * Resolves the outcome of a change whose answer was lost.
  *
  * @module
  */
@@ -8,12 +8,12 @@ import { type Platform, pause, type Timer } from '../../../platform.ts';
 import { OutcomeUnknown } from '../../port/store.ts';
 import { isStoreFailure } from '../failure.ts';
 
-/** A server that restarts is back within seconds; asking it more often does not help it. */
+/** A server that restarts is back within seconds; asking more often does not help. */
 const RETRY_AFTER_MS = 100;
 
 /**
- * Makes a change that can be repeated. When its answer is lost it asks with `again` until the store
- * answers, which must tell both cases: that the first attempt counted, and that it never will.
+ * Runs a change that can be repeated. When its answer is lost, calls `again` until the store answers. `again`
+ * must distinguish both cases: the first attempt committed, or it never will.
  */
 export async function resolved<Result>(
   platform: Platform,
@@ -52,7 +52,7 @@ async function askAgain<Result>(
     }
   };
   try {
-    // An attempt that is under way when time is up goes on, and decides what we could not wait for.
+    // When time is up, an attempt in progress continues and still decides the outcome.
     return await Promise.race([timeUp, untilAnswered()]);
   } finally {
     isOver = true;

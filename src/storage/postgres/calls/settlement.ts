@@ -1,7 +1,7 @@
 /**
  * Settlement: one trip for calls that end together, each with its entry, and a certain answer.
  *
- * A settlement is known by its entry: one whose answer was lost is simply asked for again, alone.
+ * The entry id identifies a settlement: after a lost answer it is sent again, alone.
  *
  * @module
  */
@@ -16,7 +16,7 @@ import { BINDINGS, column } from '../rows.ts';
 import { keepOverrun } from './overruns.ts';
 import { resolved } from './resolve.ts';
 
-/** Calls in one commit: as many as are admitted in one, and as many trips for the same reason. */
+/** Calls in one commit: the same limits as admission, for the same reason. */
 const SETTLE_BATCH = { sizeMax: 64, tripsMax: 2 };
 
 type Settled = 'settled' | 'superseded';
@@ -45,7 +45,7 @@ export function createSettlement(
     );
 }
 
-/** Bindings and bytes of an answer. What brings more takes so long that others would wait for it. */
+/** Bindings, and bytes of an answer. A larger settlement runs alone, so that others do not wait for it. */
 const LIGHT = { bindings: 8, answer: 64 * 1024 };
 
 function isLight({ bindings, answer, overrun }: Settlement): boolean {
@@ -53,7 +53,7 @@ function isLight({ bindings, answer, overrun }: Settlement): boolean {
   return bindings.length <= LIGHT.bindings && (answer?.length ?? 0) <= LIGHT.answer;
 }
 
-/** Once, with the settlement itself: one that is repeated adds nothing. */
+/** In the settlement's transaction: a repeated settlement adds nothing. */
 async function settleOverrun(
   session: Session,
   settlement: Settlement,

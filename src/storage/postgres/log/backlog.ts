@@ -1,38 +1,38 @@
 /**
- * How much waits for its place in the log, as well as one process can tell without asking.
+ * Estimates how many entries wait for their place in the log, without a query.
  *
- * What was seen at the last look, and what this process has added since. When that is too much, or
- * waits too long, new work is refused: an audit log that falls behind must slow the work it tells of,
- * since it may not lose any of it.
+ * The number at the last look, plus what this process has added since. When there are too many, or they wait
+ * too long, new work is refused: an audit log that falls behind must slow down the work, because it must not
+ * lose entries.
  *
  * @module
  */
 
-/** Entries. A few seconds of work for one sequencer that was away. */
+/** Entries: a few seconds of work for one sequencer after an interruption. */
 const WAITING_MAX = 4_096;
 
-/** A sequencer that works looks several times a second. */
+/** A running sequencer looks several times a second. */
 const AGE_MS_MAX = 2_000;
 
-/** What a look at the queue found still waiting. */
+/** What a look at the queue left waiting. */
 export interface Rest {
   readonly waiting: number;
-  /** Of the oldest that waits. */
+  /** Of the oldest one. */
   readonly ageMs: number;
 }
 
 export interface Backlog {
   add(count: number): void;
-  /** Begins a look at the queue; `done` says what it left. Until then it has told nothing. */
+  /** Begins a look at the queue; `done` reports what it left. The estimate does not change before that. */
   look(): { done(rest: Rest): void };
   state(): { waiting: number; overloaded: boolean };
 }
 
-/** `now` is a steady clock in milliseconds. */
+/** `now` is a monotonic clock in milliseconds. */
 export function createBacklog(now: () => number): Backlog {
   let seen = 0;
   let added = 0;
-  /** When the oldest that waits began to, if anything does. */
+  /** When the oldest waiting entry was queued; undefined when none waits. */
   let oldest: number | undefined;
 
   return {
@@ -46,7 +46,7 @@ export function createBacklog(now: () => number): Backlog {
       const before = added;
       return {
         done(rest) {
-          // What was added before the look began is part of what it saw.
+          // The look includes what was added before it began.
           added = Math.max(0, added - before);
           seen = rest.waiting;
           if (seen > 0) oldest = begun - rest.ageMs;

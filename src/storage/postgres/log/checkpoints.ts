@@ -1,5 +1,5 @@
 /**
- * Checkpoints, and the election of whoever seals them.
+ * Checkpoints, and the election of the process that seals them.
  *
  * @module
  */
@@ -58,7 +58,7 @@ export function createCheckpoints(database: Database): Checkpoints {
   };
 }
 
-/** Of two that are next at once, the key of the table lets one in. */
+/** Of two concurrent candidates the primary key admits one. */
 const INSERT: Statement = {
   name: 'insert_checkpoint',
   text: `${CHECKPOINTS.insert(1, ', (SELECT max(first) AS first FROM origins) o')}

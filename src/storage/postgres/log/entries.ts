@@ -1,5 +1,5 @@
 /**
- * Entries on their way into the log: queued alone, or by the statement of the transition they tell of.
+ * Queues entries for the log: alone, or in the statement of the transition they record.
  *
  * @module
  */
@@ -15,10 +15,10 @@ import { isDuplicate, isStoreFailure } from '../failure.ts';
 import { BINDINGS, column } from '../rows.ts';
 import { ENTRY_COLUMNS } from '../schema/log.ts';
 
-/** Calls whose entries share one commit. Entries are small; the bound is for the statement's size. */
+/** Calls whose entries share one commit. Entries are small; the bound limits the statement's size. */
 const APPEND_BATCH = { sizeMax: 128, tripsMax: 4 };
 
-/** A repetition sees in its next try what got a place in its last; a batch gets its places at once. */
+/** A retry sees entries that got their place during the last try; a whole batch gets its places at once. */
 const PLACING_TRIES = 5;
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -39,7 +39,7 @@ export function enqueueFrom(first: number, from: string): string {
   return `INSERT INTO queue (${NAMES}) SELECT ${values.join(', ')} ${from}`;
 }
 
-/** Inserts those of many entries, whose columns begin at this parameter, that `on` joins and selects. */
+/** Inserts those entries, of the columns that begin at this parameter, that `on` joins and selects. */
 export function enqueueAllFrom(first: number, on: string): string {
   return `INSERT INTO queue (${NAMES}) SELECT ${NAMES} FROM ${entriesAt(first)} ${on} ORDER BY place`;
 }
@@ -58,14 +58,14 @@ export function entryValues(entry: EntryRecord): unknown[] {
   return ENTRY_COLUMNS.map((name) => entry[name]);
 }
 
-/** Queues one entry in a transaction that is under way. */
+/** Queues one entry in the current transaction. */
 export async function enqueue(session: Session, entry: EntryRecord): Promise<void> {
   await session.run(ENQUEUE, entryValues(entry));
 }
 
 /**
- * Queues entries that tell of nothing else in the store. Concurrent calls share one commit; an entry
- * is known by its id, so that one whose answer was lost is simply queued again.
+ * Queues entries without another change. Concurrent calls share one commit; the id identifies an entry, so
+ * after a lost answer it is queued again.
  */
 export function createAppend(
   database: Database,
@@ -84,7 +84,7 @@ export function createAppend(
       return calls.map(() => undefined);
     } catch (error) {
       if (isStoreFailure(error) || calls.length === 1) throw error;
-      // One of them is at fault: the others must not suffer for it.
+      // One of the calls is defective: the others must succeed.
       return calls.map(keep);
     }
   });
@@ -106,7 +106,7 @@ async function appendOnce(database: Database, appended: Appended): Promise<void>
     await refuseOthers(database, others);
   } catch (cause) {
     if (!isStoreFailure(cause)) throw cause;
-    // Those that were new are kept, so it cannot be said that nothing happened.
+    // New entries are stored, so `StoreUnavailable` would be wrong.
     throw new OutcomeUnknown('Cannot tell the outcome: repeated entries were not found', { cause });
   }
 }
@@ -115,7 +115,7 @@ interface NewEntry {
   readonly entry_id: string;
 }
 
-/** Of an entry that gets its place meanwhile the statement does not know and the trigger does. */
+/** The statement does not see an entry that gets its place meanwhile; the trigger does, and refuses it. */
 export async function untilPlaced<Result>(attempt: () => Promise<Result>): Promise<Result> {
   for (let tries = 1; ; tries++) {
     try {
@@ -126,7 +126,7 @@ export async function untilPlaced<Result>(attempt: () => Promise<Result>): Promi
   }
 }
 
-/** Appends in a transaction that is under way. Resolves with how many of the entries are new. */
+/** Appends in the current transaction. Resolves with the number of new entries. */
 export async function appendIn(session: Session, appended: Appended): Promise<number> {
   return (await session.run<NewEntry>(APPEND, appendValues(appended))).length;
 }
@@ -135,7 +135,7 @@ function appendValues({ entries, bindings }: Appended): unknown[] {
   return [...entryColumns(entries), BINDINGS.rows(bindings)];
 }
 
-/** An id that was there must be there with the same leaf: then it is a repetition, and kept. */
+/** An existing id with the same leaf is a repetition and accepted; with another leaf it is refused. */
 async function refuseOthers(database: Database, entries: readonly EntryRecord[]): Promise<void> {
   const ids = entries.map(({ entry_id }) => entry_id);
   const rows = await database.read<{ entry_id: string; leaf_hash: Uint8Array }>(LEAVES, [ids]);

@@ -1,5 +1,5 @@
 /**
- * Retention: erases what entries say, never that they were there.
+ * Retention: erases the contents of entries; their hashes and places stay.
  *
  * @module
  */
@@ -31,7 +31,7 @@ async function eraseBelow(
   const { until, limit } = policy;
   const wholly = policy.what === 'contents';
   const name = wholly ? policy.eventClass : 'personal';
-  // The row is the lock: of two processes that erase by one policy the second goes on after the first.
+  // The row is the lock: of two processes that erase by one policy the second waits for the first.
   await session.run(BEGIN, [name]);
   const [range] = await session.run<RangeRow>(RANGE, [name, limit, until]);
   const { below, passed, last } = range as RangeRow;
@@ -46,8 +46,8 @@ async function eraseBelow(
 }
 
 /**
- * Empties the intents of calls whose entries are erased, unless their outcome must still be found out.
- * After the entries, in a statement of its own: it must see what was reconciled while it waited.
+ * Empties the intents of calls whose entries are erased, unless their outcome is still unknown. Runs after
+ * the entries, in its own statement, so that it sees what was reconciled while it waited.
  */
 async function eraseIntents(
   session: Session,
@@ -58,9 +58,9 @@ async function eraseIntents(
   await session.run(wholly ? INTENT_CONTENTS : INTENT_PERSONAL, [ids]);
 }
 
-/** The same for one call that was just reconciled, if retention passed over it before. */
+/** The same for one call that was just reconciled, if retention skipped it before. */
 export async function eraseLate(session: Session, operationId: string): Promise<void> {
-  // The lock waits for an erasure that is under way, which has not seen the call as reconciled.
+  // The lock waits for a running erasure, which has not seen that the call is reconciled.
   const [entry] = await session.run<LateRow>(LATE, [operationId]);
   if (entry?.is_erased) await eraseIntents(session, [entry], entry.is_wholly);
 }
@@ -101,7 +101,7 @@ const BEGIN: Statement = {
     ON CONFLICT (policy) DO UPDATE SET below = erasures.below`,
 };
 
-/** Those from where it stopped to the first entry that is not old enough. */
+/** From where it stopped to the first entry that is too recent. */
 const RANGE: Statement = {
   name: 'erase_range',
   text: `WITH due AS (SELECT e.below FROM erasures e WHERE e.policy = $1), next AS (

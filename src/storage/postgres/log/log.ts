@@ -1,9 +1,9 @@
 /**
- * Reading the log: entries, leaves, tree nodes.
+ * Reads the log: entries, leaves, tree nodes.
  *
- * Only what has a place can be read, so queries first see to it that everything acknowledged has one,
- * unless they ask only for what had one before. What the index of a query does not have is compared
- * row by row, for a bounded number of rows in one query.
+ * Only entries with a place can be read, so a query first waits until everything acknowledged has one, unless
+ * it asks only for earlier places. Filters that the index does not have are compared row by row, for a
+ * bounded number of rows in one query.
  *
  * @module
  */
@@ -21,7 +21,7 @@ type Log = Pick<
   'queryEntries' | 'scanEntries' | 'findLeaf' | 'nodes' | 'treeHead' | 'origins' | 'beginOrigin'
 >;
 
-/** Rows that one query looks at in vain, for each type of entry. */
+/** Rows without a match that one query reads, for each type of entry. */
 const LOOKED_AT_MAX = 1_024;
 
 export function createLog(database: Database, sequencer: Sequencer): Log {
@@ -98,7 +98,7 @@ interface LeafRow {
 
 const COLUMNS = ['sequence', ...ENTRY_COLUMNS].join(', ');
 
-/** What a query can name, and its column; the rarest first. */
+/** The filters of a query and their columns; the rarest first. */
 const NAMED: readonly [keyof EntryQuery, column: string][] = [
   ['invocationId', 'invocation_id'],
   ['parentInvocationId', 'parent_invocation_id'],
@@ -107,7 +107,7 @@ const NAMED: readonly [keyof EntryQuery, column: string][] = [
   ['capability', 'capability'],
 ];
 
-/** The place of the last row that may be looked at, where there are more. */
+/** The place of the last row that the query may read, where there are more. */
 async function lookFloor(session: Session, query: EntryQuery): Promise<number | undefined> {
   const look = lookOf({ ...query, limit: LOOKED_AT_MAX });
   if (!look) return undefined;
@@ -121,11 +121,10 @@ interface Question {
 }
 
 /**
- * One statement for each set of filters. A page is a range of one index, which has the trail, the
- * rarest of what was named, the type and the place. It is asked for as a range of whole rows, in the
- * index's order, and may not be sorted: no other index will do then. Asked for equal values, the
- * planner would take any index that has some of them, by what it guesses of the rest. All types are
- * one range each. Nothing below the place `from` is looked at.
+ * One statement for each set of filters. A page is a range of one index, which has the trail, the rarest
+ * filter, the type and the place. The statement compares whole rows in the index's order and does not sort,
+ * so no other index fits; with plain equalities the planner might choose any index with some of the columns.
+ * Each type is one range. Reads nothing below the place `from`.
  */
 export function queryOf(query: EntryQuery, from?: number): Question {
   const { places, values } = placesOf(query, { from, isCompared: true });
@@ -139,7 +138,7 @@ export function queryOf(query: EntryQuery, from?: number): Question {
   };
 }
 
-/** Asks for the last of `limit` places that a query walks over; nothing where all of them are hits. */
+/** Selects the last of `limit` places that a query reads; undefined where all of them match. */
 export function lookOf(query: EntryQuery): Question | undefined {
   if (comparedIn(query).length === 0 && query.since === undefined) return undefined;
   const { places, values } = placesOf(query, { isCompared: false });
@@ -149,7 +148,7 @@ export function lookOf(query: EntryQuery): Question | undefined {
   };
 }
 
-/** The places that a query walks over, newest first, or those among them that match. */
+/** The places that a query reads, newest first, or the matches among them. */
 function placesOf(
   query: EntryQuery,
   { from, isCompared }: { from?: number | undefined; isCompared: boolean },
@@ -191,14 +190,14 @@ function namedIn(query: EntryQuery): Columns {
   return NAMED.filter(([field]) => query[field] !== undefined);
 }
 
-/** What the index of a query begins with. The one by invocation has no trail. */
+/** The first columns of the query's index. The index by invocation has no trail. */
 function rangedIn(query: EntryQuery): Columns {
   const [rarest] = namedIn(query);
   const isTrail = query.invocationId === undefined;
   return [...(isTrail ? rootIn(query) : []), ...(rarest ? [rarest] : [])];
 }
 
-/** What only the rows have. */
+/** The filters that only the rows have. */
 function comparedIn(query: EntryQuery): Columns {
   const [, ...others] = namedIn(query);
   return [...(query.invocationId === undefined ? [] : rootIn(query)), ...others];
@@ -212,10 +211,10 @@ function variantOf(query: EntryQuery): string {
   return VARIED.map((field) => Number(query[field] !== undefined)).join('');
 }
 
-/** What a statement's text depends on. The server cuts names at 63 bytes, so these are not spelt out. */
+/** The parts that vary a statement's text. The server cuts names at 63 bytes, so they are encoded. */
 const VARIED = ['rootPrincipal', ...NAMED.map(([field]) => field), 'since', 'before'] as const;
 
-/** Only the few places that the ranges give are sorted, since nothing else can be done about them. */
+/** Sorts only the few places that the ranges return. */
 export const IN_ORDER: Statement = {
   name: 'entries_in_order',
   text: `SELECT set_config('enable_sort', 'off', true),
@@ -226,8 +225,8 @@ export const IN_ORDER: Statement = {
 const PLACE_MAX = '9223372036854775807';
 
 /**
- * Timestamps are not ordered by place, but the greatest one so far is: it says where to stop, and an
- * index finds that place.
+ * Timestamps are not ordered by place, but the greatest one so far is. It tells where to stop, and an index
+ * finds that place.
  */
 function firstLater(since: string): string {
   return `(SELECT sequence FROM log WHERE latest > ${since} ORDER BY latest, sequence LIMIT 1)`;

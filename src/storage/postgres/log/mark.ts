@@ -13,7 +13,7 @@ export async function openPostgresMark(url: string): Promise<MarkPlace> {
   const database = openDatabase(url, settingsOf({}), 1);
   try {
     await database.transaction(async (session) => {
-      // Processes that start at once would make the table twice, which the server refuses.
+      // Processes that start at once would create the table twice, which the server refuses.
       await session.run(LOCK);
       const [found] = await session.run<{ is_store: boolean }>(IS_STORE);
       if (found?.is_store) {
@@ -43,7 +43,7 @@ export async function openPostgresMark(url: string): Promise<MarkPlace> {
   };
 }
 
-/** Any number that no other program of the same database locks. */
+/** A number that no other program locks in this database. */
 const LOCK: Statement = { name: 'mark_lock', text: 'SELECT pg_advisory_xact_lock(514891215107)' };
 
 const IS_STORE: Statement = {

@@ -1,10 +1,10 @@
 /**
  * Gives queued entries their contiguous places in the log and grows the tree over them.
  *
- * Every process tries, and the lock of the head row lets one at a time do it, whatever became of the
- * others. A batch leaves the queue, enters the log and the tree, and moves the head in one commit, so
- * a crash anywhere leaves the batch where it was. Rows leave the queue only this way: one that
- * commits late, with a low id, is taken by the next pass and never skipped.
+ * Every process tries, and the lock of the head row admits one at a time. One commit removes a batch from the
+ * queue, adds it to the log and the tree, and moves the head, so after a crash the batch is still queued.
+ * Rows leave the queue only this way: a row that commits late with a low id is taken by the next pass and
+ * never skipped.
  *
  * @module
  */
@@ -23,14 +23,14 @@ import { ENTRY_COLUMNS } from '../schema/log.ts';
 import { createBacklog, type Rest } from './backlog.ts';
 import { enqueueFrom, entryValues } from './entries.ts';
 
-/** Entries in one commit. Larger batches hardly go faster, and hold the lock longer. */
+/** Entries in one commit. Larger batches are hardly faster, and hold the lock longer. */
 const BATCH_MAX = 1_000;
 
-/** After a write of our own: long enough for more to come, short enough to go unnoticed. */
+/** After our own write: long enough to collect more, short enough to go unnoticed. */
 const SOON_MS = 20;
 
 export interface Sequencer extends Pick<LogStore, 'sequence' | 'backlog'> {
-  /** Says that entries of this process have become durable. */
+  /** Reports that entries of this process have become durable. */
   wrote(count: number): void;
   stop(): Promise<void>;
 }
@@ -60,7 +60,7 @@ export function startSequencer(database: Database, settings: PostgresSettings): 
       look.done(NONE);
       return headOf(head);
     }
-    // A pass whose answer was lost is not missed: the next one takes what it left, or finds nothing.
+    // After a lost answer the next pass takes what is left, or finds nothing.
     const attempt = () => pass(LOCK);
     for (;;) {
       const result = await resolved(platform, settings.resolveTimeoutMs, attempt, attempt);
@@ -74,7 +74,7 @@ export function startSequencer(database: Database, settings: PostgresSettings): 
       let isFull = true;
       while (isFull) ({ isFull } = await pass(TRY_LOCK));
     } catch (error) {
-      // The queue keeps its rows, and the next interval tries again; the backlog shows if it lasts.
+      // The queue keeps its rows, and the next interval tries again; the backlog shows a lasting failure.
       if (!isStoreFailure(error)) settings.onWarning(`Cannot place entries: ${String(error)}`);
     } finally {
       tending = undefined;
@@ -109,7 +109,7 @@ export function startSequencer(database: Database, settings: PostgresSettings): 
   };
 }
 
-/** Those who ask while one run is under way share the next: its result is not older than they are. */
+/** Callers that ask during a run share the next one, so that their result is not older than their request. */
 function shared<Result>(platform: Platform, run: () => Promise<Result>): () => Promise<Result> {
   const join = createBatcher<undefined, Result>(
     platform,
@@ -125,7 +125,7 @@ function shared<Result>(platform: Platform, run: () => Promise<Result>): () => P
 const NONE: Rest = { waiting: 0, ageMs: 0 };
 
 interface Pass {
-  /** Undefined when another process was at work. */
+  /** Undefined when another process holds the lock. */
   readonly head?: TreeHead;
   readonly isFull: boolean;
   readonly lastId: bigint;
@@ -158,7 +158,7 @@ async function placeBatch(session: Session, lock: Statement): Promise<Pass> {
   };
 }
 
-/** Entries whose place is known were queued again after a lost answer; they only leave the queue. */
+/** Entries that already have a place were queued again after a lost answer; they only leave the queue. */
 async function grow(
   session: Session,
   head: TreeHead,
@@ -187,8 +187,8 @@ async function grow(
 }
 
 /**
- * Begins the next log in a transaction of its own, with this entry in its first place. Entries that
- * are queued meanwhile follow it. False when the log is not the one that was read, or entries wait.
+ * Begins the next log in its own transaction, with this entry in its first place. Entries queued meanwhile
+ * follow it. False when the log differs from the one that was read, or entries wait.
  */
 export async function beginOrigin(
   session: Session,
@@ -241,13 +241,13 @@ const TRY_LOCK: Statement = {
   text: 'SELECT size, peaks FROM head FOR UPDATE SKIP LOCKED',
 };
 
-/** From one snapshot: when nothing waits, the head covers all that was acknowledged. */
+/** From one snapshot: when nothing waits, the head covers everything acknowledged. */
 const TARGET: Statement = {
   name: 'sequencer_target',
   text: 'SELECT (SELECT max(id) FROM queue) AS target, size, peaks FROM head',
 };
 
-/** After the lock, in a statement of its own: it must see what the last sequencer left. */
+/** After the lock, in its own statement, so that it sees the result of the last sequencer. */
 const PICK: Statement = {
   name: 'sequencer_pick',
   text: `SELECT q.id, q.entry_id, q.leaf_hash,
@@ -288,7 +288,7 @@ const ENQUEUE_FIRST: Statement = {
   text: `${enqueueFrom(1, '')} RETURNING id`,
 };
 
-/** Counting stops where more would not matter. */
+/** Counts up to the number at which work is refused. */
 const REST: Statement = {
   name: 'sequencer_rest',
   text: `SELECT (SELECT count(*) FROM (SELECT FROM queue LIMIT 10000) AS first) AS waiting,

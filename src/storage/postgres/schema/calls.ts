@@ -1,9 +1,9 @@
 /**
  * Admission and settlement as functions of the database, for one call or for many.
  *
- * First everything is held that the calls share with others, in the order that `functions.ts`
- * tells; then each is decided on what is held; then what was decided is written, in one statement a
- * table, since the statements are what costs.
+ * First they lock all shared rows, in the order that `functions.ts` describes; then they decide each call;
+ * then they write the results, in one statement for each table, because the number of statements determines
+ * the cost.
  *
  * @module
  */

@@ -1,10 +1,10 @@
 /**
- * Chains: tokens, keys, approval requests and grants belong to a chain of principals; votes keep the
- * terms that they approve.
+ * Chains: tokens, keys, approval requests and grants get a chain of principals; votes get the terms they
+ * approve.
  *
- * An older store knew requesters by name. Its tokens and idempotency keys get the chain that their
- * lineage shows, as `domain/authority/chain.ts` makes it. Its pending requests expire, and its grants stay
- * without a chain, so that no token can use them: one name may have been several chains.
+ * An older store knew requesters by name. Its tokens and idempotency keys get the chain of their lineage, in
+ * the form of `domain/authority/chain.ts`. Its pending requests expire, and its grants stay without a chain,
+ * so that no token can use them: one name may have been several chains.
  *
  * @module
  */
@@ -29,7 +29,7 @@ UPDATE tokens t SET chain = c.chain FROM (
 ALTER TABLE tokens ALTER COLUMN chain SET NOT NULL;
 `;
 
-/** The chain holds the root principal and the subject, so two old keys never become one. */
+/** The chain contains the root principal and the subject, so two old keys never become one. */
 const KEYS = `
 ALTER TABLE idempotency ADD COLUMN chain text;
 UPDATE idempotency k SET chain = t.chain

@@ -1,8 +1,8 @@
 /**
- * Debts: what handlers reported beyond what was reserved, by token and currency; and admissions that see
- * a capability that is frozen for one root principal.
+ * Debts: what handlers reported beyond their reservation, by token and currency; and admissions that respect
+ * a freeze of a capability for one root principal.
  *
- * Apart from budgets: a token without one can be overrun too, and no admission looks at them.
+ * Separate from budgets: a token without a budget can be overrun too, and no admission reads debts.
  *
  * @module
  */

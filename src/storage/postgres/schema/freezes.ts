@@ -1,5 +1,5 @@
 /**
- * Freezes by age, so that a page of them costs the same however many there are.
+ * Freezes by age, so that the cost of a page does not depend on their number.
  *
  * @module
  */

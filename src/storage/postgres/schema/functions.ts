@@ -1,21 +1,20 @@
 /**
  * The contested steps as functions of the database: one round trip each, whole or not at all.
  *
- * Admissions and settlements come as many as there are, and are one change: each is decided as if it
- * had come alone, in the order given, and what was decided is written once for all. A defect of one
- * undoes all. Every statement of a function sees what was committed when the statement began, also
- * after it waited for a lock, so a decision is never made on what was true before the wait.
+ * A batch of admissions or settlements is one change: each is decided as if it ran alone, in the given order,
+ * and the results are written together. A defect of one undoes all. Every statement of a function sees what
+ * was committed when the statement began, also after it waited for a lock, so a decision never uses a state
+ * from before the wait.
  *
- * Locks are always taken in one order, so that steps wait for each other but never in a circle: gates,
- * intents, tokens, idempotency key, budgets, leases, grant, windows for undoing. Many of one kind are
- * taken in one order too: gates by number, intents by id, windows by their key, all others by lineage,
- * in which an ancestor comes before what is below it. Keys and grants are taken one at a time: a call
- * that has either comes alone.
+ * Locks are always taken in one order, so that steps wait for each other but never deadlock: gates, intents,
+ * tokens, idempotency key, budgets, leases, grant, rollback windows. Several locks of one kind have an order
+ * too: gates by number, intents by id, windows by their key, all others by lineage, ancestors first. Keys and
+ * grants are locked one at a time: a call with either is not batched.
  *
  * @module
  */
 
-/** Any number that no other program of the same database locks. */
+/** A number that no other program locks in this database. */
 export const GATE = 0x77_72_69_74;
 
 export const LINEAGE_FUNCTIONS = `

@@ -1,14 +1,14 @@
 /**
  * The tables of the log, as the first migration makes them: queue, log, tree, checkpoints.
  *
- * Entries wait in the queue and get their place one batch at a time, because commits overtake each
- * other and a number drawn by each writer would leave gaps. The log and the tree only grow: the
- * database itself refuses every other change, but for the erasure of an entry's contents.
+ * Entries wait in the queue and get their places one batch at a time: commits overtake each other, so numbers
+ * drawn by each writer would leave gaps. The log and the tree only grow: the database itself refuses every
+ * other change, except the erasure of an entry's contents.
  *
  * @module
  */
 
-/** What the queue and the log both keep of an entry, in one order everywhere. */
+/** The columns of an entry in the queue and in the log, in this order everywhere. */
 export const ENTRY_COLUMNS = [
   'entry_id',
   'entry_type',

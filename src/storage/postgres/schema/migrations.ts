@@ -1,8 +1,8 @@
 /**
- * Brings a database to the version this program knows, or says why it cannot be used.
+ * Brings a database to the version of this program, or reports why it cannot be used.
  *
- * Each step is one transaction under a lock that lasts as long as the transaction, so processes that
- * start at once take turns and a crash leaves whole steps only. A step that has shipped never changes.
+ * Each step is one transaction under a lock that lasts as long as the transaction, so processes that start at
+ * once take turns and a crash leaves whole steps only. A released step never changes.
  *
  * @module
  */
@@ -49,7 +49,7 @@ export const STEPS: readonly string[] = [
   WAITING_GRANTS,
 ];
 
-/** Every index that has a name of its own, as the last step that makes it does. */
+/** Every named index, as the last step that makes it defines it. */
 export const INDEXES: readonly { name: string; table: string; isUnique: boolean }[] = [
   ...new Map(
     STEPS.flatMap((step) => [...step.matchAll(/CREATE (UNIQUE )?INDEX (\w+) ON (\w+)/g)]).map(
@@ -61,18 +61,18 @@ export const INDEXES: readonly { name: string; table: string; isUnique: boolean 
   ).values(),
 ];
 
-/** Any number that no other program of the same database locks. */
+/** A number that no other program locks in this database. */
 export const MIGRATION_LOCK = 0x77_72_69_74_00n;
 
-/** A step over a large table takes minutes, and those that wait for it as long. */
+/** A step over a large table takes minutes, and processes that wait for it wait as long. */
 const STEP_TIMEOUT_MS = 30 * 60_000;
 
-/** The oldest whose behaviour we rely on that still gets corrections. */
+/** The oldest version that still gets fixes and behaves as required. */
 const SERVER_VERSION_MIN = 140_000;
 
 /**
- * Checks, migrates, and returns the id of the log in this database. Without `create` it refuses where
- * it would have to migrate, and writes nothing.
+ * Checks, migrates, and returns the id of the log in this database. Without `create` it refuses instead of
+ * migrating, and writes nothing.
  */
 export async function migrate(
   database: Database,
@@ -112,7 +112,7 @@ async function refuseUnfit(
   }
 }
 
-/** Does the next step; answers the log's id when none is left. */
+/** Runs the next step; returns the log's id when none is left. */
 async function takeStep(session: Session, create: boolean): Promise<string | undefined> {
   await session.run(PATIENCE, []);
   await session.run(LOCK, [MIGRATION_LOCK]);
@@ -127,13 +127,13 @@ async function takeStep(session: Session, create: boolean): Promise<string | und
   if (!create) throw new Error(`Cannot open the store: ${unmade(meta, database)}`);
 
   if (meta === undefined) await session.run(META_TABLE);
-  // Several statements in one text, which cannot be prepared, and are needed once.
+  // Several statements in one text cannot be prepared; each runs only once.
   await session.run({ name: '', text: step });
   await session.run(VERSION, [version + 1]);
   return undefined;
 }
 
-/** What is there of a store. A table of ours without our record is another program's. */
+/** The store's own row, if there is one. Our tables without that row belong to another program. */
 async function findStore(
   session: Session,
 ): Promise<{ meta: MetaRow | undefined; database: string }> {
@@ -197,7 +197,7 @@ const TABLES: readonly string[] = [
   ),
 ];
 
-/** In the schema in which tables would be made: those of another are not in the way. */
+/** In the schema for new tables: tables of other schemas do not conflict. */
 const FOUND = {
   name: 'migration_found',
   text: `SELECT current_database()::text AS database,

@@ -1,11 +1,11 @@
 /**
  * The MACs of rows that carry authority (`storage/port/row-forms.ts`), and how the contested steps compare
- * the rows they hold with those on which a call was judged.
+ * the locked rows with those on which a call was judged.
  *
- * The database has no key. Node verifies rows when it loads them and gives what it saw to the step:
- * the MACs, times and kinds of the tokens of a lineage as one text, the ceilings of its budgets by
- * token. A row that is not the same when it is held ends the step as `altered`. `writ_judge_calls`, which
- * hands these texts on, is made anew by the next step (`debts.ts`).
+ * The database has no key. Node verifies rows when it loads them and passes what it saw to the step: the
+ * MACs, times and kinds of the tokens of a lineage as one text, the ceilings of its budgets by token. A
+ * locked row that differs ends the step as `altered`. The next step (`debts.ts`) replaces `writ_judge_calls`,
+ * which passes these texts on.
  *
  * @module
  */

@@ -1,10 +1,10 @@
 /**
  * The tables of authority and of calls, as the first migration makes them.
  *
- * What can be said as a constraint is one: the statements that keep the rules are checked a second
- * time by the database. On the tables that every call writes to, a condition on one column is its
- * type's: the server reads a table's own checks anew for each statement, which was measured to cost
- * more than the statement. Times are milliseconds, as in every record; amounts are minor units.
+ * Rules that can be constraints are constraints: the database checks our statements a second time. On the
+ * tables that every call writes to, a condition on one column belongs to its type: the server reads a table's
+ * own checks anew for each statement, which cost more than the statement in a measurement. Times are
+ * milliseconds, as in every record; amounts are minor units.
  *
  * @module
  */
@@ -276,12 +276,12 @@ CREATE TABLE probes (
 ) WITH (fillfactor = 50);
 `;
 
-/** Whose hands a requesting token passed through: none of them may approve. */
+/** Every principal in the lineage of the requesting token: none of them may approve. */
 export const REQUESTED_THROUGH = `
 ALTER TABLE approval_requests ADD COLUMN requested_through text[] NOT NULL DEFAULT '{}';
 `;
 
-/** Whose hands the authority to approve passed through: none of them may use the grant. */
+/** Every principal in the lineage of each approver's token: none of them may use the grant. */
 export const APPROVED_THROUGH = `
 ALTER TABLE grants ADD COLUMN approved_through text[] NOT NULL DEFAULT '{}';
 `;

@@ -1,8 +1,8 @@
 /**
  * Admission in SQLite: every condition of one call, and every claim it makes, in one step.
  *
- * Refusals are found in the order of the port. What was claimed before a refusal is undone by the
- * caller, which rolls the savepoint back; so each claim may be made as soon as it can be.
+ * Checks follow the order of the port. On a refusal the caller rolls the savepoint back, which undoes the
+ * claims made so far; so each claim may be made as early as possible.
  *
  * @module
  */
@@ -17,7 +17,7 @@ import { FREEZES, GRANTS, KEYS, timeOf } from '../rows.ts';
 import type { HeldToken } from '../token-rows.ts';
 import { deadLink, readLineage } from '../tokens.ts';
 
-/** Claims everything, or returns why not. A refusal must be rolled back. */
+/** Claims everything, or returns the refusal, which the caller must roll back. */
 export function admit(connection: Connection, admission: Admission): Admitted | Refused {
   const { intent, now } = admission;
   const lineage = readLineage(connection, intent.token_id);
@@ -39,7 +39,7 @@ export function admit(connection: Connection, admission: Admission): Admitted | 
   if (freeze) return { admitted: false, reason: 'frozen', freeze };
 
   const exclusive = lineage.filter(({ link }) => link.exclusive);
-  // First of the claims, since the others refer to it.
+  // The first of the claims, because the others refer to it.
   insertIntent(connection, admission, exclusive.length);
 
   const claims = claimKey(connection, admission) ?? reserve(connection, admission, lineage);
@@ -50,7 +50,9 @@ export function admit(connection: Connection, admission: Admission): Admitted | 
   );
 }
 
-/** For a call of this capability and root principal, the widest first; in force, where `now` is given. */
+/**
+ * The freezes for this capability and root principal, widest first; only those in force when `now` is given.
+ */
 export function readFreezes(
   connection: Connection,
   target: { capability?: string | undefined; root_principal?: string | undefined },
@@ -112,7 +114,7 @@ const CLAIM_KEY = `
     WHERE i.operation_id = idempotency.operation_id AND i.state = 'admitted'
   )`;
 
-/** An old key is free again only when no call under it is still open. */
+/** An expired key is free again only when its call is closed. */
 function claimKey(
   connection: Connection,
   { intent, idempotency, now }: Admission,
@@ -133,7 +135,7 @@ function claimKey(
   return { admitted: false, reason: 'key', record: KEYS.read(row) };
 }
 
-/** Takes the charge on every budget of the lineage, root first. Returns the budgets after it. */
+/** Reserves the charge on every budget of the lineage, root first. Returns the budgets after it. */
 function reserve(
   connection: Connection,
   { charge }: Admission,
@@ -184,7 +186,7 @@ function useGrant(connection: Connection, use: GrantUse, now: Date): boolean {
   return used === 1;
 }
 
-/** A lease that ran out goes to the next call, under a higher fence. */
+/** The next call takes an expired lease, with a higher fence. */
 function takeLeases(
   connection: Connection,
   { intent, leaseUntil, now }: Admission,

@@ -1,5 +1,5 @@
 /**
- * Composed calls in SQLite: the trail of their steps, and who goes on with it.
+ * Composed calls in SQLite: their steps, and which process continues them.
  *
  * @module
  */
@@ -18,7 +18,7 @@ import { INTENT_COLUMNS } from './invocations.ts';
 import { keepOverrun } from './overruns.ts';
 import { insertRollback } from './settlement.ts';
 
-/** The claim names its invocation, so that whoever asks again is told the same. */
+/** The claim names its invocation, so that the same invocation may claim again. */
 export function beginStep(connection: Connection, step: BegunStep, instanceId: string): boolean {
   return connection.change(BEGIN_STEP, ...STEPS.values(step), instanceId) === 1;
 }
@@ -92,7 +92,7 @@ export function adopt(
   };
 }
 
-/** No process has this name, so none of that name is heard of. */
+/** No process has this id, so no heartbeat protects the call from adoption. */
 const NOBODY = '';
 
 export function returnComposition(

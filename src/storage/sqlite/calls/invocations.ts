@@ -1,5 +1,5 @@
 /**
- * What is read about calls in SQLite: all that one call is judged by, and calls left open.
+ * Reads calls in SQLite: everything that the rules of one call need, and the calls left open.
  *
  * @module
  */
@@ -86,7 +86,7 @@ export function indeterminate(
   return rows.map(intentOf);
 }
 
-/** In the order asked, without those that do not exist. */
+/** In the order requested, without those that do not exist. */
 function readBindings(connection: Connection, ids: readonly string[]): BindingRecord[] {
   return ids.flatMap((id) => {
     const row = connection.get<Row>('SELECT * FROM bindings WHERE binding_id = ?', id);
@@ -105,7 +105,7 @@ export function forgetKeys(connection: Connection, now: Date, limit: number): nu
   );
 }
 
-/** A key that admission would give to a new call is no longer this call's. */
+/** A key that admission may give to a new call no longer counts for this one. */
 function readKey(
   connection: Connection,
   { chain }: TokenRecord,

@@ -1,7 +1,7 @@
 /**
  * Every row of authority and money in SQLite, for fsck.
  *
- * Runs in one turn, in the snapshot of its caller, a page of rows at a time.
+ * Runs synchronously, in the snapshot of its caller, one page of rows at a time.
  *
  * @module
  */
@@ -63,7 +63,7 @@ function tokenState(connection: Connection, id: string): TokenState {
   };
 }
 
-/** The snapshot had it a moment ago. */
+/** Cannot happen in one snapshot unless an index is damaged. */
 function gone(): never {
   throw new Error('the index has this row, the table does not');
 }

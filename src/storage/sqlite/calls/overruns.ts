@@ -17,7 +17,7 @@ export function keepOverrun(connection: Connection, log: LogWriter, overrun: Ove
   if (overrun.freeze) freeze(connection, log, overrun.freeze.record, overrun.freeze.entry);
 }
 
-/** A sum stays at the largest amount that can be told: settling must not fail because of it. */
+/** A sum stops at the largest amount of its currency, so that settling does not fail because of it. */
 function addDebt(connection: Connection, token_id: string, { currency, amount }: Charge): void {
   const row = connection.get<{ lineage: string }>(
     'SELECT lineage FROM tokens WHERE token_id = ?',

@@ -16,7 +16,7 @@ export function takePermits(
     key,
   );
   const start = BigInt(windowStart.getTime());
-  // A window that is over has nothing to give: its clock is behind, and the row is ahead.
+  // The row has a later window than the request, so this process's clock is behind: nothing is granted.
   if (row && row.window_start > start) return { granted: 0, left: 0 };
   const taken = row?.window_start === start ? Number(row.taken) : 0;
   const granted = Math.max(0, Math.min(slice, limit - taken));

@@ -1,9 +1,9 @@
 /**
- * Settlement in SQLite: how an admitted call is closed, once, and what an operator may still do.
+ * Settlement in SQLite: closes an admitted call once, and reconciles calls of unknown outcome.
  *
- * The money a call reserved lies on every budget of its token's lineage, and each of them is changed
- * by the same amount; a lineage never changes, so it need not be remembered. What was consumed is
- * kept with the intent, since that is what a refund gives back.
+ * A call's reservation is on every budget of its token's lineage, and each budget changes by the same amount;
+ * a lineage never changes, so the call does not store it. The intent stores what was consumed, because a
+ * refund returns that.
  *
  * @module
  */
@@ -18,7 +18,7 @@ import { BINDINGS, type IntentRow, insert, intentOf, listOf, ROLLBACKS } from '.
 import { endedActor } from '../tokens.ts';
 import { keepOverrun } from './overruns.ts';
 
-/** Where the money of a call lies. */
+/** The budgets and the amount that a call is charged on. */
 interface Charged {
   readonly lineage: string;
   readonly charge_currency: string | null;
@@ -113,7 +113,7 @@ export function reconcile(
   return intent;
 }
 
-/** Retention passed over this call while its outcome had to be found out. */
+/** Retention skipped this call while its outcome was unknown. */
 function eraseLate(connection: Connection, entryId: string): void {
   const erased = connection.get<{ wholly: bigint }>(
     'SELECT leaf IS NULL AS wholly FROM log WHERE entry_id = ? AND personal IS NULL',
@@ -131,7 +131,7 @@ function readIntent(connection: Connection, operationId: string): OpenIntent | u
   );
 }
 
-/** A lease that ran out is still held until another call takes it. */
+/** A call holds an expired lease until another call takes it. */
 function holdsLeases(connection: Connection, operationId: string, { leases }: OpenIntent): boolean {
   if (leases === 0n) return true;
   const row = connection.get<{ held: bigint }>(
@@ -162,7 +162,7 @@ function close(connection: Connection, settlement: Settlement, consumed: bigint)
   );
 }
 
-/** Changes every budget of the lineage alike. */
+/** Changes every budget of the lineage by the same amounts. */
 function moveMoney(
   connection: Connection,
   { lineage, charge_currency }: Charged,
@@ -198,7 +198,7 @@ export function busyUntil(
   return ends.length > 0 ? new Date(Math.max(...ends)) : undefined;
 }
 
-/** The row of a lease stays, so that the fence never falls back. */
+/** Keeps the row of the lease, so that the fence never decreases. */
 export function release(connection: Connection, operationId: string): void {
   connection.run('UPDATE leases SET operation_id = NULL WHERE operation_id = ?', operationId);
   const composed = connection.change(

@@ -1,5 +1,5 @@
 /**
- * Gathers what was asked for in one turn of the event loop, so that it can be done together.
+ * Collects what was submitted in one turn of the event loop, so that it runs as one batch.
  *
  * @module
  */
@@ -8,14 +8,14 @@ import type { Platform } from '../../../platform.ts';
 
 export interface Turns<Item> {
   add(item: Item): void;
-  /** Takes a place in this turn for what may come before its end. */
+  /** Schedules a batch in this turn, for items that may be added before its end. */
   expect(): void;
   waiting(): number;
-  /** Does at once what still waits. */
+  /** Runs everything that waits, at once. */
   finish(): void;
 }
 
-/** `run` gets at most `batchMax` items, or none, in the order of asking, and never throws. */
+/** `run` receives at most `batchMax` items, or none, in the order of submission, and never throws. */
 export function createTurns<Item>(
   { turn }: Pick<Platform, 'turn'>,
   batchMax: number,

@@ -10,7 +10,7 @@ import type { Row } from '../../tables/table.ts';
 import type { Connection } from '../connection.ts';
 import { CHECKPOINTS } from '../rows.ts';
 
-/** One statement decides that it is the next of the current log and keeps it. */
+/** One statement checks that it is the next of the current log, and inserts it. */
 const INSERT = `
   WITH new (${CHECKPOINTS.list()}) AS (VALUES (${CHECKPOINTS.slots}))
   INSERT INTO checkpoints (${CHECKPOINTS.list()})

@@ -1,5 +1,5 @@
 /**
- * Retention in SQLite: erases what entries say, never that they were there.
+ * Retention in SQLite: erases the contents of entries; their hashes and places stay.
  *
  * @module
  */
@@ -18,7 +18,7 @@ export function erasures(connection: Connection): Map<string, number> {
   return new Map(rows.map(({ policy, below }) => [policy, Number(below)]));
 }
 
-/** Empties the intent of a call whose entry is erased, unless its outcome must still be found out. */
+/** Empties the intent of a call whose entry is erased, unless its outcome is still unknown. */
 export function eraseIntent(connection: Connection, entryId: string, wholly: boolean): void {
   connection.run(
     `UPDATE intents SET subject = '', root_principal = '', facts = '{}'
@@ -40,7 +40,7 @@ function eraseStated(connection: Connection, { until, limit }: Erasure): number 
   return eraseWhere(connection, CONTENTS, condition, [until, limit]);
 }
 
-/** The entries and what repeats them elsewhere. Returns how many entries those were. */
+/** Erases the entries and the columns that repeat them. Returns the number of entries. */
 function eraseWhere(
   connection: Connection,
   change: string,
@@ -55,7 +55,7 @@ function eraseWhere(
   return erased.length;
 }
 
-/** Goes on where it stopped, up to the first entry that is not old enough. */
+/** Continues where it stopped, up to the first entry that is too recent. */
 function eraseBelow(connection: Connection, policy: Exclude<Erasure, { what: 'stated' }>): number {
   const { until, limit } = policy;
   const [name, change, condition, ...values]: [string, string, string, ...Value[]] =

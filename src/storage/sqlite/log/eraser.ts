@@ -1,9 +1,9 @@
 /**
- * Erasure down to the bytes of the file.
+ * Removes erased data from the bytes of the file.
  *
- * SQLite overwrites what is deleted in its pages, but the write-ahead log still has the pages as they
- * were. It is emptied after the last erasure of a turn, or in a later turn when others read meanwhile:
- * a wait would stop this process.
+ * SQLite overwrites deleted data in its pages, but the write-ahead log still has the old pages. It is emptied
+ * after the last erasure of a turn, or in a later turn when other connections read: waiting would block this
+ * process.
  *
  * @module
  */
@@ -18,7 +18,7 @@ import { foldLog } from './fold.ts';
 export type Eraser = Pick<Store, 'erase' | 'forgetKeys'>;
 
 export function createEraser(connection: Connection, commits: GroupCommit): Eraser {
-  // The process before this one may have died before it came to it.
+  // The process before this one may have died before it emptied the log.
   let hasErased = true;
   return {
     async erase(policy) {

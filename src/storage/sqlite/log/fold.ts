@@ -1,5 +1,5 @@
 /**
- * Folds the write-ahead log into the file and empties it, so that the file alone is the store.
+ * Moves the write-ahead log into the file and empties it, so that the file alone is the store.
  *
  * @module
  */
@@ -8,8 +8,8 @@ import { StoreUnavailable } from '../../port/store.ts';
 import { BUSY_TIMEOUT_MS, type Connection, failureOf } from '../connection.ts';
 
 /**
- * Waits for others that read, though not for longer than `patienceMs`. False when that was not enough,
- * or the disk failed: what was committed stays in the log then, and is read from there.
+ * Waits at most `patienceMs` for other readers. False when that was not enough, or the disk failed: committed
+ * data then stays in the log and is read from there.
  */
 export function foldLog(connection: Connection, patienceMs: number): boolean {
   try {

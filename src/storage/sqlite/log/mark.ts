@@ -1,9 +1,8 @@
 /**
- * The mark in a file of its own, which processes of one machine may share.
+ * The mark in its own SQLite file, which processes of one machine may share.
  *
- * A small SQLite file: its locks end with the process that holds them and its commits are flushed, so
- * a process may be killed at any point. A file that was removed or replaced is noticed at the next
- * question: the file that was opened before is no longer the mark.
+ * SQLite's locks end with their process and its commits are flushed, so a process may be killed at any point.
+ * Each access detects a file that was removed or replaced, and no longer uses the old one.
  *
  * @module
  */
@@ -15,7 +14,7 @@ import { type Connection, failureOf, openConnection } from '../connection.ts';
 
 export function openSqliteMark(path: string): MarkPlace {
   let opened = openFile(path);
-  /** Nothing when there is no such file any more. */
+  /** Undefined when the file no longer exists. */
   const current = (): Connection | undefined => {
     const now = fileAt(path);
     if (now !== undefined && now !== opened.file) {
@@ -50,7 +49,7 @@ function openFile(path: string): OpenFile {
   return { connection, file: fileAt(path) };
 }
 
-/** Names the file itself, whatever it is called. */
+/** Identifies the file itself, independent of its name. */
 function fileAt(path: string): string | undefined {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false });
   return found && `${found.dev} ${found.ino}`;
@@ -65,7 +64,7 @@ const TABLE = `CREATE TABLE IF NOT EXISTS log_marks (
   mark   TEXT NOT NULL
 ) STRICT`;
 
-/** A mark in the store itself would be restored with it, and could say nothing. */
+/** A mark in the store itself would be restored with it, and could not show the restore. */
 function otherFile(connection: Connection, path: string): string | undefined {
   const others = connection.all<{ name: string }>(
     `SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'log_marks' LIMIT 1`,

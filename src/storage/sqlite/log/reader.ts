@@ -1,10 +1,10 @@
 /**
- * Reads the log in SQLite: entries by what is known of them, leaves, and nodes of the tree.
+ * Reads the log in SQLite: entries by filters, leaves, and nodes of the tree.
  *
- * A page costs the same over a long log as over a short one: each query names the index it walks,
- * newest entry first, which has the trail, the type, and the rarest of what was named, so that rare
- * hits are not looked for among the rest. One by time knows where to stop. What the index does not
- * have is compared row by row, for a bounded number of rows in one query.
+ * A page costs the same in a long log as in a short one. Each query names the index it reads, newest entry
+ * first: one with the trail, the type, and the rarest filter, so that it does not read entries without a
+ * match. A query by time knows where to stop. Filters that the index does not have are compared row by row,
+ * for a bounded number of rows in one query.
  *
  * @module
  */
@@ -22,7 +22,7 @@ const COLUMNS = `sequence, entry_id, entry_type, root_principal, actor_key, capa
   invocation_id, client_reference_id, task_id, parent_invocation_id, event_class, state, timestamp,
   retain_until, leaf, personal, leaf_hash`;
 
-/** What a query can name: its column, and by what the index for it is called; the rarest first. */
+/** The filters of a query: each with its column and its index name; the rarest first. */
 const NAMED: readonly (readonly [keyof EntryQuery, column: string, suffix: string])[] = [
   ['invocationId', 'invocation_id', 'invocation'],
   ['parentInvocationId', 'parent_invocation_id', 'parent'],
@@ -31,14 +31,14 @@ const NAMED: readonly (readonly [keyof EntryQuery, column: string, suffix: strin
   ['capability', 'capability', 'capability'],
 ];
 
-/** Rows that one query looks at in vain: about a millisecond. */
+/** Rows without a match that one query reads: about a millisecond. */
 const LOOKED_AT_MAX = 1_024;
 
 export function queryEntries(connection: Connection, query: EntryQuery): EntryPage {
   const { since, limit } = query;
   const from = since ? firstSince(connection, since) : 0;
   const { walked, compared } = conditionsOf(query);
-  // An index that has all that was named gives hits alone.
+  // An index with all filters returns matches only.
   const floor = compared.length > 0 ? lookFloor(connection, query, walked, from) : undefined;
   const rows = connection.all<Stored<StoredEntry>>(
     `${selected(query, COLUMNS, [...walked, ...compared])} LIMIT ?2`,
@@ -51,7 +51,7 @@ export function queryEntries(connection: Connection, query: EntryQuery): EntryPa
   return { entries, next: last ?? floor };
 }
 
-/** The place of the last row that may be looked at, where there are more. */
+/** The place of the last row that the query may read, where there are more. */
 function lookFloor(
   connection: Connection,
   query: EntryQuery,
@@ -69,7 +69,7 @@ function lookFloor(
 
 type Condition = readonly [keyof EntryQuery, condition: string];
 
-/** What was asked for: conditions on what the index has, and on what only the rows have. */
+/** The conditions that the index has, and those that only the rows have. */
 function conditionsOf(query: EntryQuery): { walked: Condition[]; compared: Condition[] } {
   const [rarest, ...others] = namedIn(query).map(([field, column]): Condition => {
     return [field, `${column} =`];
@@ -91,7 +91,7 @@ function conditionsOf(query: EntryQuery): { walked: Condition[]; compared: Condi
   };
 }
 
-/** Every index has its entries by type, so a query for all types merges what each of them gives. */
+/** Every index is ordered by type, so a query for all types merges one range for each. */
 function selected(query: EntryQuery, columns: string, conditions: readonly Condition[]): string {
   const rarest = namedIn(query)[0]?.[2] ?? 'type';
   const index = `${isTrailQuery(query) ? 'trail' : 'log'}_by_${rarest}`;
@@ -112,7 +112,7 @@ function namedIn(query: EntryQuery): typeof NAMED {
   return NAMED.filter(([field]) => query[field] !== undefined);
 }
 
-/** The index by invocation has no trail: one of them has few entries. */
+/** The index by invocation has no trail: an invocation has few entries. */
 function isTrailQuery({ rootPrincipal, invocationId }: EntryQuery): boolean {
   return rootPrincipal !== undefined && invocationId === undefined;
 }
@@ -134,7 +134,7 @@ export function findLeaf(
     'leaf_hash' in by
       ? leafByHash(connection, by.leaf_hash)
       : connection.get<LeafRow>(
-          // Later entries may tell of the same call: its own comes before those.
+          // Later entries may name the same call: its own entry comes first.
           `${LEAF} WHERE invocation_id = ? ORDER BY entry_type <> 'invocation', sequence LIMIT 1`,
           by.invocation_id,
         );
@@ -143,7 +143,7 @@ export function findLeaf(
 
 const LEAF = 'SELECT sequence, leaf_hash, root_principal FROM log';
 
-/** The newest block first: who asks for a proof has mostly just got the hash. */
+/** The newest block first: callers usually ask for the proof of a recent hash. */
 function leafByHash(connection: Connection, hash: Uint8Array): LeafRow | undefined {
   for (const block of hashBlocks(connection)) {
     const row = connection.get<LeafRow>(
@@ -158,7 +158,7 @@ function leafByHash(connection: Connection, hash: Uint8Array): LeafRow | undefin
   return undefined;
 }
 
-/** From the last entry of each log down to its first: between two logs there are none. */
+/** From the last entry of each log to its first: between two logs there are no entries. */
 function* hashBlocks(connection: Connection): Generator<number> {
   for (let end = Number.MAX_SAFE_INTEGER; end > 0; ) {
     const row = connection.get<{ last: bigint | null }>(

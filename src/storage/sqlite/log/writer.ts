@@ -1,9 +1,9 @@
 /**
- * Writes entries into the log and grows the tree, in the transaction of the act they tell of.
+ * Writes entries into the log and grows the tree, in the transaction of the change they record.
  *
- * An entry gets its place when its transition runs, and gives it back when that is undone, so places
- * are contiguous. The tree grows once for the whole batch, before COMMIT. The head is read again in
- * each transaction: another process may have written since.
+ * An entry gets its place when its transition runs, and loses it when that is undone, so places are
+ * contiguous. The tree grows once for the whole batch, before COMMIT. The head is read again in each
+ * transaction, because another process may have written since.
  *
  * @module
  */
@@ -18,20 +18,20 @@ import type { BatchWork } from '../group-commit.ts';
 const HASH_BYTES = 32;
 
 /**
- * Entries between two marks. A query by time reads at most about this many entries too many; fewer
+ * Entries between two marks. A query by time reads at most about this many entries too many; smaller spacing
  * would make the marks themselves a cost of each batch.
  */
 export const MARK_SPACING = 1_024;
 
 export interface LogWriter extends BatchWork {
-  /** Keeps one entry at the next place. Only inside a transition. */
+  /** Appends one entry at the next place. Only inside a transition. */
   append(entry: EntryRecord): void;
-  /** Keeps one entry as the first of the next log. Only inside a transition that comes alone. */
+  /** Appends one entry as the first of the next log. Only inside a transition that is alone in its batch. */
   beginOrigin(logId: string, entry: EntryRecord, signed: number): void;
 }
 
 export function createLogWriter(connection: Connection): LogWriter {
-  // Both are of the transaction under way and mean nothing outside it.
+  // Both belong to the current transaction.
   let head: TreeHead | undefined;
   const leaves: Uint8Array[] = [];
   const append = (entry: EntryRecord) => {
@@ -48,7 +48,7 @@ export function createLogWriter(connection: Connection): LogWriter {
     mark: () => leaves.length,
     rewind(mark) {
       leaves.length = mark;
-      // What was undone may have begun another log.
+      // The undone transition may have begun another log.
       if (mark === 0) head = undefined;
     },
     append,
@@ -78,7 +78,7 @@ export function readHead(connection: Connection): TreeHead {
   return { first: firstPlaceOf(next), size: leafIndexOf(next), peaks };
 }
 
-/** Begins the next log, unless another process has added to this one since `from` was read. */
+/** Begins the next log, unless this one has grown since `from` was read. */
 export function beginOrigin(
   connection: Connection,
   log: LogWriter,
@@ -121,7 +121,7 @@ const INSERT_NODE = 'INSERT INTO nodes (level, "index", hash) VALUES (?, ?, ?)';
 function grow(connection: Connection, head: TreeHead, leaves: readonly Uint8Array[]): void {
   const grown = appendLeaves(head.size, head.peaks, leaves);
   for (const node of grown.nodes) {
-    // A leaf's own node is the leaf hash in the log.
+    // The log itself has the hash of each leaf.
     if (node.level === 0) continue;
     const { level, index } = nodeFrom(head.first, node);
     connection.run(INSERT_NODE, level, index, node.hash);
@@ -132,7 +132,7 @@ function grow(connection: Connection, head: TreeHead, leaves: readonly Uint8Arra
   markTime(connection, next);
 }
 
-/** Notes how late the entries so far are, when enough came since the last note. */
+/** Records the latest time so far, when enough entries followed the last mark. */
 function markTime(connection: Connection, next: number): void {
   const last = connection.get<{ sequence: bigint; latest: bigint }>(
     'SELECT sequence, latest FROM marks ORDER BY sequence DESC LIMIT 1',

@@ -1,5 +1,5 @@
 /**
- * The tables of approvals and notices, as the first version made them, and what was added to them.
+ * The tables of approvals and notifications, as the first version made them, and later columns.
  *
  * @module
  */
@@ -84,13 +84,13 @@ export const APPROVALS = `
   CREATE INDEX deliveries_pending ON deliveries (next_attempt_at, place) WHERE state = 'pending';
 `;
 
-/** Whose hands a requesting token passed through: none of them may approve. */
+/** Every principal in the lineage of the requesting token: none of them may approve. */
 export const REQUESTED_THROUGH = `
   ALTER TABLE approval_requests ADD COLUMN requested_through TEXT NOT NULL DEFAULT '[]'
     CHECK (json_type(requested_through) = 'array');
 `;
 
-/** Whose hands the authority to approve passed through: none of them may use the grant. */
+/** Every principal in the lineage of each approver's token: none of them may use the grant. */
 export const APPROVED_THROUGH = `
   ALTER TABLE grants ADD COLUMN approved_through TEXT NOT NULL DEFAULT '[]'
     CHECK (json_type(approved_through) = 'array');

@@ -1,10 +1,10 @@
 /**
- * Chains: tokens, keys, approval requests and grants belong to a chain of principals; votes keep the
- * terms that they approve.
+ * Chains: tokens, keys, approval requests and grants get a chain of principals; votes get the terms they
+ * approve.
  *
- * An older store knew requesters by name. Its tokens and idempotency keys get the chain that their
- * lineage shows. Its pending requests expire, and its grants stay without a chain, so that no token
- * can use them: one name may have been several chains.
+ * An older store knew requesters by name. Its tokens and idempotency keys get the chain of their lineage. Its
+ * pending requests expire, and its grants stay without a chain, so that no token can use them: one name may
+ * have been several chains.
  *
  * @module
  */
@@ -12,7 +12,7 @@
 import { chainOf } from '../../../domain/authority/chain.ts';
 import type { Connection } from '../connection.ts';
 
-/** Tokens read at once, so that the memory a step takes does not depend on how many there are. */
+/** Tokens in one read, so that the memory of a step does not depend on how many there are. */
 const SLICE = 1_000;
 
 export function giveChains(connection: Connection): void {
@@ -46,7 +46,7 @@ const TOKENS = `
   ) AS subjects
   FROM tokens t WHERE t.rowid > ? ORDER BY t.rowid LIMIT ?`;
 
-/** A column that is added cannot be NOT NULL without a default, and a default would be shared. */
+/** SQLite adds a NOT NULL column only with a default, and all rows would share that default. */
 const COLUMNS = `
   ALTER TABLE tokens ADD COLUMN chain TEXT;
   CREATE TRIGGER tokens_have_chains BEFORE INSERT ON tokens WHEN NEW.chain IS NULL
@@ -62,7 +62,7 @@ const COLUMNS = `
   ALTER TABLE grants ADD COLUMN chain TEXT;
 `;
 
-/** The chain holds the root principal and the subject, so two old keys never become one. */
+/** The chain contains the root principal and the subject, so two old keys never become one. */
 const KEYS = `
   CREATE TABLE idempotency_by_chain (
     chain        TEXT NOT NULL,

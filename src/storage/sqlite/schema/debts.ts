@@ -1,7 +1,7 @@
 /**
- * Debts: what handlers reported beyond what was reserved, by token and currency.
+ * Debts: what handlers reported beyond their reservation, by token and currency.
  *
- * Apart from budgets: a token without one can be overrun too, and no admission looks at them.
+ * Separate from budgets: a token without a budget can be overrun too, and no admission reads debts.
  *
  * @module
  */

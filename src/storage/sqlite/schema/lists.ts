@@ -1,10 +1,11 @@
 /**
- * Indexes that keep a page of a list, and a look for what is due, from growing with the rest.
+ * Indexes that keep the cost of a list page, and of the search for due notifications, independent of the
+ * table's size.
  *
  * @module
  */
 
-/** Freezes by age; and notifications by target, so that those of one that is left out are not read. */
+/** Freezes by age; notifications by target, so that those of an excluded target are not read. */
 export const BOUNDED_LISTS = `
   CREATE INDEX freezes_by_age ON freezes (frozen_at, what, target);
   DROP INDEX deliveries_pending;

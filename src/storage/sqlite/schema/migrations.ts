@@ -1,9 +1,9 @@
 /**
- * Migrations: brings a file to the version this program knows, or refuses it.
+ * Migrations: brings a file to the version of this program, or refuses it.
  *
- * Each step is one transaction under SQLite's write lock and looks at the version again inside it,
- * so processes that start at once take turns and each step happens once. A file of a newer program,
- * or of another one, is left as it is: whether it is one can be asked before anything is written.
+ * Each step is one transaction under SQLite's write lock and reads the version again inside it, so processes
+ * that start at once take turns and each step happens once. A file of a newer or another program is not
+ * changed: `unfitFile` detects it before anything is written.
  *
  * @module
  */
@@ -19,12 +19,12 @@ import { ROW_MACS } from './rows.ts';
 import { FIRST_VERSION, LEAF_HASHES_IN_BLOCKS } from './schema.ts';
 import { WAITING_GRANTS } from './waiting.ts';
 
-/** Bytes 68 to 71 of the file: "WRIT". Tells our files from those of other programs. */
+/** Bytes 68 to 71 of the file: "WRIT". Identifies our files. */
 const APPLICATION_ID = 0x57524954;
 
 type Migration = (connection: Connection) => void;
 
-/** The step at index n leads from version n to n + 1. Steps that were released never change. */
+/** The step at index n leads from version n to n + 1. Released steps never change. */
 export const MIGRATIONS: readonly Migration[] = [
   (connection) => {
     connection.script(FIRST_VERSION);
@@ -42,7 +42,7 @@ export const MIGRATIONS: readonly Migration[] = [
   (connection) => connection.script(WAITING_GRANTS),
 ];
 
-/** Milliseconds to wait for another process that takes a step: over a long log it takes a while. */
+/** Milliseconds to wait for a migration step of another process, which takes long over a long log. */
 const STEP_TIMEOUT_MS = 120_000;
 
 export function migrate(
@@ -76,7 +76,7 @@ function takeSteps(connection: Connection, migrations: readonly Migration[]): vo
   }
 }
 
-/** Why this file must be left alone: it is another program's, or a newer one's. Only reads. */
+/** Why this file must not be changed: another or a newer program wrote it. Only reads. */
 export function unfitFile(
   connection: Connection,
   migrations: readonly Migration[] = MIGRATIONS,
@@ -90,12 +90,12 @@ export function unfitFile(
   }
   if (version > 0) return undefined;
 
-  // A file without a version must be empty: anything in it is somebody else's.
+  // A file without a version must be empty: any table belongs to another program.
   const row = connection.get<{ name: string }>('SELECT name FROM sqlite_schema LIMIT 1');
   return row && `the file is not a store: it contains "${row.name}"`;
 }
 
-/** Why a fit file cannot be used as it is: it would have to be made or migrated. Only reads. */
+/** Why a valid file cannot be opened without creating or migrating the store. Only reads. */
 export function unmadeFile(
   connection: Connection,
   path: string,

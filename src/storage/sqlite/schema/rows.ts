@@ -4,7 +4,7 @@
  * @module
  */
 
-/** `row_seal` is made with the MACs of rows that an older program kept: from then on each row has one. */
+/** `row_seal` is set when rows of an older program get their MACs: from then on every row has one. */
 export const ROW_MACS = `
   ALTER TABLE tokens ADD COLUMN mac TEXT;
   ALTER TABLE tokens ADD COLUMN revoked_mac TEXT;

@@ -1,9 +1,9 @@
 /**
- * The tables, as the first version made them. Never edited: what changes is a further migration.
+ * The tables, as the first version made them. Never edited: a change is a further migration.
  *
- * Times are milliseconds since 1970, amounts are minor units, lists and objects that are never
- * searched are JSON text. Bytes that are hashed or sent again are kept as they were. What can be said
- * as a constraint is one, so that a defect above is an error here and not a wrong row.
+ * Times are milliseconds since 1970, amounts are minor units, lists and objects that are never searched are
+ * JSON text. Bytes that are hashed or sent again are stored unchanged. Rules that can be constraints are
+ * constraints, so that a defect above is an error here and not a wrong row.
  *
  * @module
  */
@@ -66,7 +66,7 @@ const AUTHORITY = `
   ) STRICT, WITHOUT ROWID;
 `;
 
-/** `reserved` is what admission took on each budget of the lineage, `consumed` what settling kept. */
+/** `reserved` is what admission took on each budget of the lineage, `consumed` what settlement kept. */
 const INVOCATIONS = `
   CREATE TABLE intents (
     operation_id    TEXT NOT NULL PRIMARY KEY,
@@ -181,14 +181,14 @@ const INVOCATIONS = `
 `;
 
 /**
- * The log names its rows by `sequence`, so every index of it is ordered by `sequence` at its end.
- * Operators ask the log, everybody else a trail: a page of either is read from the index that has all
- * columns of the question, so that what does not match is never walked over. An invocation has one
- * trail, so it needs one index. Most entries are in seven of them.
+ * The rowid of the log is `sequence`, so every index of it ends in `sequence`. Operators query the whole log,
+ * other callers one trail: a page of either comes from an index with all columns of the query, so that rows
+ * without a match are not read. An invocation has one trail, so it needs one index. Most entries are in seven
+ * indexes.
  *
- * A leaf's own node is not kept twice: `nodes` begins at level 1. What a policy of retention asks of
- * entries below `below` is done. A mark says that no entry below
- * `sequence` is later than `latest`, which is how a query by time knows where to stop.
+ * The node of a leaf is not stored twice: `nodes` begins at level 1. `below` is the place up to which a
+ * retention policy has erased. A mark states that no entry below `sequence` is later than `latest`, which
+ * tells a query by time where to stop.
  */
 const LOG = `
   CREATE TABLE log (
@@ -274,7 +274,7 @@ const LOG = `
   ) STRICT, WITHOUT ROWID;
 `;
 
-/** Retention may erase what an entry says, and nothing may change what it said or that it was there. */
+/** Retention may erase the contents of an entry; nothing may change them or remove the entry. */
 const APPEND_ONLY = `
   CREATE TRIGGER log_is_append_only BEFORE UPDATE ON log
   WHEN NOT (
@@ -319,14 +319,14 @@ const APPEND_ONLY = `
   BEGIN SELECT raise(ABORT, 'checkpoints are append-only'); END;
 `;
 
-/** Entries that share a block of the index by leaf hash, and how much of a hash the index has. */
+/** Entries in one block of the index by leaf hash, and how much of a hash the index has. */
 export const HASH_BLOCK = 262_144;
 export const HASH_PREFIX = 4;
 
 /**
- * Hashes lie anywhere, so each entry changes a page of its own of an index that holds them all. In
- * blocks of entries that came together these are always the same few pages, however long the log is;
- * whoever looks for a hash asks each block.
+ * Hashes are random, so in one index over all hashes each entry would change another page. In blocks of
+ * consecutive entries these are always the same few pages, however long the log is; a search for a hash reads
+ * each block.
  */
 export const LEAF_HASHES_IN_BLOCKS = `
   DROP INDEX log_by_leaf_hash;

@@ -1,14 +1,13 @@
 /**
- * Which SQLite versions may keep a write-ahead log.
+ * Which SQLite versions are safe with a write-ahead log.
  *
- * Up to 3.51.2, two connections that wrote and checkpointed one file at the same moment could damage
- * it. The repair is in 3.51.3 and was carried back to two older lines. Knows no connection: the
- * version is a parameter.
+ * Up to 3.51.2, two connections that wrote and checkpointed one file at the same moment could damage it. The
+ * fix is in 3.51.3 and was backported to two older lines. Knows no connection: the version is a parameter.
  *
  * @module
  */
 
-/** The first repaired release of each line. Lines between them were never repaired. */
+/** The first fixed release of each line. Lines between them were never fixed. */
 const REPAIRED: readonly (readonly [major: number, minor: number, patch: number])[] = [
   [3, 44, 6],
   [3, 50, 7],

@@ -1,9 +1,7 @@
 /**
- * Waiting grants: what finds the grant that an equal call can continue with, and the newest request of
- * a question.
+ * Indexes that find the grants with which an equal call can continue, and the newest request of a question.
  *
- * A grant without a use left leaves the index, so what a call looks through is bounded by what
- * approvers have granted it and it has not used.
+ * A grant without a use left is not in the index, so a call reads only its unused grants.
  *
  * @module
  */
