@@ -1,8 +1,8 @@
 /**
- * Makes folders for files of this user alone.
+ * Makes folders that only this user can read.
  *
- * One step at a time: Node's own recursive form never returns where a file system says that a new
- * folder has no parent, as the one under /proc does.
+ * One level at a time: Node's recursive form never returns on a file system that reports a new folder as
+ * having no parent, such as /proc.
  *
  * @module
  */
@@ -10,10 +10,10 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
-/** Of every folder that is made; one that is there keeps its own. */
+/** For every new folder; an existing one keeps its mode. */
 const FOLDER_MODE = 0o700;
 
-/** Makes the folder and those above it, where they are missing. Throws with the one that cannot be made. */
+/** Makes the folder and its missing ancestors. Throws with the folder that cannot be made. */
 export function makeFolder(folder: string): void {
   const path = resolve(folder);
   if (isFolder(path)) return;
@@ -41,7 +41,7 @@ function isFolder(path: string): boolean {
   try {
     return statSync(path).isDirectory();
   } catch {
-    // Making it says why.
+    // mkdir reports the reason.
     return false;
   }
 }

@@ -1,9 +1,9 @@
 /**
- * What the service writes about itself: JSON lines on standard error.
+ * The service's own log: JSON lines on standard error.
  *
- * Facts, never payloads: no credential, token, key or parameter is passed to a log call, and the
- * names under which one could slip in are censored all the same. An error's words are somebody else's:
- * they are bounded, and what looks like a credential in them is replaced.
+ * Facts, never payloads: no credential, token, key or parameter is passed to a log call, and fields with such
+ * names are censored in addition. The message of an error comes from elsewhere: it is bounded, and what looks
+ * like a credential in it is replaced.
  *
  * @module
  */
@@ -48,19 +48,19 @@ export function createLog(
   return pino(options, destination ?? pino.destination({ fd: 2, sync: false }));
 }
 
-/** UTF-16 units of one message: enough to find the defect; what is longer quotes a payload. */
+/** UTF-16 units of one message: enough to find the defect; a longer one quotes a payload. */
 const MESSAGE_LENGTH_MAX = 1_000;
 
-/** UTF-16 units of the places that a stack names. */
+/** UTF-16 units of the stack. */
 const STACK_LENGTH_MAX = 4_000;
 
-/** Errors below one error that a line tells of, and how many of those that came together. */
+/** Causes of one error in a line, and errors of one AggregateError. */
 const CAUSES_MAX = 4;
 const TOGETHER_MAX = 4;
 
 /**
- * What an error is and where it came from. Its other members stay out: drivers put the row or the
- * statement there, and with it what a caller sent. Handlers throw anything, so nothing here throws.
+ * What an error is and where it came from. Its other members stay out: drivers put the row or the statement
+ * there, and with it what a caller sent. Handlers throw anything, so nothing here throws.
  */
 function errorFacts(error: unknown): object {
   return factsOf(error, CAUSES_MAX);
@@ -101,7 +101,7 @@ function isCode(code: unknown): code is string | number {
   return typeof code === 'string' || typeof code === 'number';
 }
 
-/** The places alone: the message stands before them, and in its own member. */
+/** The stack frames alone: the message has its own member. */
 function stackOf(error: Error, message: unknown): string {
   const stack = foreignMember(error, 'stack');
   if (typeof stack !== 'string') return redactedText(stack, NAME_LENGTH_MAX);

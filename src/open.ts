@@ -1,7 +1,7 @@
 /**
- * Opening: what a service runs on (settings, log, keys, store, mark, telemetry), and how it stops.
+ * Opening: the resources of a service (settings, log, keys, store, mark, telemetry), and how it stops.
  *
- * The same for every transport. Whatever was opened when a later part cannot be is closed again.
+ * The same for every transport. When a part cannot be opened, those opened before are closed again.
  *
  * @module
  */
@@ -19,10 +19,10 @@ import type { MarkStore } from './storage/port/mark.ts';
 import type { Store } from './storage/port/store.ts';
 
 export interface ServeOptions {
-  /** Settings of the program itself; the environment and the configuration file win over them. */
+  /** Settings of the program itself; the environment and the configuration file take precedence. */
   readonly settings?: GivenSettings;
   readonly environment?: Readonly<Record<string, string | undefined>>;
-  /** Where relative paths begin and `writ.config.*` is looked for. */
+  /** The base of relative paths, where `writ.config.*` is searched. */
   readonly folder?: string;
   /** Stop on SIGTERM and SIGINT, and end the process with it. */
   readonly signals?: boolean;
@@ -72,7 +72,9 @@ export async function openResources(
   }
 }
 
-/** Where the mark is kept, once at the start: only its owner knows whether that place is apart. */
+/**
+ * Logs once at the start where the mark is stored: only the operator knows whether that place is separate.
+ */
 export function tellMark({ trust }: ServiceDefinition, { config, log }: OpenResources): void {
   const { mark, store } = config;
   if (trust.level !== 'anchored') return;
@@ -97,10 +99,10 @@ export function storeKind(store: string): string {
   return store.split(':', 1)[0] as string;
 }
 
-/** In milliseconds, after the grace that calls in work have: what still does not end is stuck. */
+/** In milliseconds, after the grace of running calls: what still runs is stuck. */
 const STOP_SPARE_MS = 10_000;
 
-/** Lines about defects that follow the first: a handler in a loop must not fill the log. */
+/** Log lines for defects after the first: a handler in a loop must not fill the log. */
 const DEFECTS_LOGGED_MAX = 16;
 
 /** What this process runs, whatever the transport. */
@@ -110,9 +112,9 @@ export interface Stoppable {
 }
 
 /**
- * Ends the process on a signal, or after a defect that no call can be blamed for, such as a promise that
- * a handler left alone and that rejected: no new work is taken, what runs is finished within its
- * grace, and a supervisor starts anew where the exit is not 0. Defects that follow change nothing.
+ * Ends the process on a signal, or after a defect outside any call, such as a rejected promise that a handler
+ * did not await. The service takes no new work and finishes running work within its grace; a supervisor
+ * restarts it where the exit code is not 0. Later defects change nothing.
  */
 export function stopOnSignals(
   running: Stoppable,
@@ -136,7 +138,7 @@ export function stopOnSignals(
   process.once('SIGTERM', () => stop('SIGTERM'));
   process.once('SIGINT', () => stop('SIGINT'));
   for (const event of ['uncaughtException', 'unhandledRejection']) {
-    // Kept for good: without a listener the next one would end the process at once.
+    // Never removed: without a listener the next one would end the process at once.
     process.on(event, (error: unknown) => {
       defects += 1;
       if (defects <= DEFECTS_LOGGED_MAX) log.fatal({ err: error }, event);
@@ -197,7 +199,7 @@ async function openMarkOf(
   return named('WRIT_MARK', () => openMark(mark), 'Cannot open the mark of the log: ');
 }
 
-/** Adds to a failure which settings name the part: the part itself knows no settings. */
+/** Adds to a failure the settings that name the part: the part itself knows no settings. */
 async function named<Part>(
   settings: string,
   open: () => Part | Promise<Part>,
@@ -227,7 +229,7 @@ async function openTelemetry({ otlp_endpoint: endpoint }: Config, serviceId: str
   return exportTo(endpoint, serviceId);
 }
 
-/** As far as opening came. */
+/** The parts that are open so far. */
 interface Opened extends Pick<OpenResources, 'keyring' | 'mark'> {
   readonly store?: Store | undefined;
   readonly telemetry?: { close(): Promise<void> } | undefined;

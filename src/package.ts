@@ -1,8 +1,8 @@
 /**
- * This package as npm knows it: its version, the Node it needs, what may be installed beside it.
+ * This package as npm knows it: its version, the Node it needs, its optional peers.
  *
- * Read from package.json when somebody asks, so that nothing here is written down twice. Imports nothing
- * that an older Node lacks: it is the part that must run there.
+ * Read from package.json on demand, so that nothing is written twice. Imports nothing that an older Node
+ * lacks, because it must run there.
  *
  * @module
  */
@@ -25,7 +25,7 @@ export function packageManifest(): Manifest {
   return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
 }
 
-/** Why this package cannot run on a Node of this version, if it cannot. */
+/** Why this package cannot run on this version of Node, or undefined. */
 export function olderNode(running = process.versions.node): string | undefined {
   const [major = 0, minor = 0] = numbersOf(running);
   const [majorMin = 0, minorMin = 0] = numbersOf(packageManifest().engines.node);

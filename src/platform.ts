@@ -5,9 +5,9 @@
  * decides every id, every timestamp and the order of all background work. Programs take `system`; a test
  * or a simulation gives its own. `test/layers.ts` lists the files that ask Node directly.
  *
- * Keys, their MACs and signatures stay with node:crypto: a seed must never decide a secret. Salts of
- * entries come from here. They protect erased values only as long as `random` cannot be predicted, which
- * holds for `system`.
+ * Keys, their MACs and signatures stay with node:crypto: a seed must never decide a secret. Salts of entries
+ * come from here. They protect erased values only as long as `random` cannot be predicted, which holds for
+ * `system`.
  *
  * @module
  */
@@ -18,7 +18,7 @@ import { setImmediate } from 'node:timers';
 export interface Platform {
   /** The wall clock: milliseconds since 1970. */
   now(): number;
-  /** Milliseconds of a clock that is never set back. */
+  /** A clock that is never set back, in milliseconds. */
   monotonic(): number;
   after(ms: number, run: () => void): Timer;
   every(ms: number, run: () => void): Timer;
@@ -26,9 +26,9 @@ export interface Platform {
   cancel(timer: Timer | undefined): void;
   /** Runs in the next turn of the event loop, after the input of this one was read. */
   turn(run: () => void): void;
-  /** Runs when no promise has anything left to do. */
+  /** Runs after the current callback, when no promise job is left. */
   tick(run: () => void): void;
-  /** Bytes that were never given before and never will be again. */
+  /** Bytes that never repeat. */
   random(size: number): Uint8Array;
 }
 

@@ -1,8 +1,8 @@
 /**
- * Telemetry: spans in the form of OpenTelemetry, sent in batches to a collector.
+ * Telemetry: OpenTelemetry spans, sent in batches to a collector.
  *
- * Keeps no state of the process: two services beside each other do not see each other's spans. A
- * collector that is away costs nothing but the spans, which are dropped beyond a bound.
+ * Keeps no global state: two services in one process do not see each other's spans. When the collector is
+ * unreachable, spans beyond a bound are dropped.
  *
  * @module
  */
@@ -19,18 +19,18 @@ import {
 } from '@opentelemetry/sdk-trace';
 import { NO_SPAN, type Span, type TraceParent, type Tracer } from './service/core/tracing.ts';
 
-/** In milliseconds: a collector that takes longer is away, and stopping must not wait for it. */
+/** In milliseconds: a slower collector counts as unreachable, and stopping must not wait for it. */
 const EXPORT_TIMEOUT_MS = 5_000;
 
 export interface Telemetry {
   readonly tracer: Tracer;
-  /** Sends what is still here. */
+  /** Sends the buffered spans. */
   flush(): Promise<void>;
-  /** The same, for the last time. Never rejects: spans are not worth a failed stop. */
+  /** The same, for the last time. Never rejects: lost spans do not fail a stop. */
   close(): Promise<void>;
 }
 
-/** Sends spans to `endpoint` (OTLP over HTTP); the usual `OTEL_EXPORTER_OTLP_*` variables hold too. */
+/** Sends spans to `endpoint` (OTLP over HTTP); the usual `OTEL_EXPORTER_OTLP_*` variables apply too. */
 export function exportTo(endpoint: string, serviceId: string): Telemetry {
   const url = `${endpoint.replace(/\/+$/, '')}/v1/traces`;
   return createTelemetry(
@@ -42,7 +42,7 @@ export function exportTo(endpoint: string, serviceId: string): Telemetry {
 export function createTelemetry(exporter: SpanExporter, serviceId: string): Telemetry {
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ 'service.name': serviceId }),
-    // Also where the caller does not sample: what it does with its own spans is not for it to say here.
+    // Also where the caller does not sample: its decision covers only its own spans.
     sampler: new AlwaysOnSampler(),
     spanProcessors: [new BatchSpanProcessor({ exporter, exportTimeoutMillis: EXPORT_TIMEOUT_MS })],
   });

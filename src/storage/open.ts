@@ -16,10 +16,7 @@ export interface StoreOptions {
   readonly platform?: Platform | undefined;
   /** Replaces the store's own clock. */
   readonly clock?: (() => Date) | undefined;
-  /**
-   * False: refuses a store that does not exist or that an older program wrote, and writes nothing. A store in
-   * memory is always new.
-   */
+  /** False: refuses a missing or older store, and writes nothing. A store in memory is always new. */
   readonly create?: boolean | undefined;
 }
 

@@ -1,10 +1,9 @@
 /**
- * Addresses: from which network a request comes, seen through the proxies that are trusted.
+ * Addresses: from which network a request comes, behind trusted proxies.
  *
- * A proxy adds the address it was called from at the right end of `X-Forwarded-For`. So the list is read
- * from the right, for as long as the address that vouches for it is a trusted proxy; what stands further
- * left was written by the client. Nothing of the header counts where the connection itself comes from
- * elsewhere.
+ * A proxy appends the address of its peer to `X-Forwarded-For`. So the list is read from the right, while
+ * each address is a trusted proxy; the client wrote what is further left. The header is ignored where the
+ * connection itself comes from elsewhere.
  *
  * @module
  */
@@ -13,11 +12,11 @@ import { BlockList, isIP } from 'node:net';
 
 export interface Addresses {
   isTrusted(address: string): boolean;
-  /** The network of the client behind a connection and the header it sent. */
+  /** The client's network, from the connection and its header. */
   clientOf(remote: string | undefined, forwarded: string | string[] | undefined): string;
 }
 
-/** Hops that are looked at. A longer way through trusted proxies is a loop. */
+/** Hops that are read. A longer chain of trusted proxies is a loop. */
 const HOPS_MAX = 16;
 
 export function createAddresses(trustedProxies: readonly string[]): Addresses {
@@ -40,7 +39,7 @@ export function createAddresses(trustedProxies: readonly string[]): Addresses {
       const hops = String(forwarded).split(',').slice(-HOPS_MAX);
       while (hops.length > 0 && isTrusted(client)) {
         const before = plain(withoutPort((hops.pop() as string).trim()));
-        // A trusted proxy that writes something else hides its client: it is counted itself.
+        // A trusted proxy that appends something else hides its client: the proxy itself is counted.
         if (isIP(before) === 0) break;
         client = before;
       }
@@ -49,7 +48,7 @@ export function createAddresses(trustedProxies: readonly string[]): Addresses {
   };
 }
 
-/** What is counted together: an IPv4 address, or the /64 that one IPv6 customer has at least. */
+/** What is counted together: an IPv4 address, or an IPv6 /64, the least that one customer has. */
 export function networkOf(address: string): string {
   const plainAddress = plain(address);
   if (isIP(plainAddress) !== 6) return plainAddress;

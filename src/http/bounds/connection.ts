@@ -1,10 +1,9 @@
 /**
  * Connections: bounds what one client can make the service hold, and for how long. No other file does.
  *
- * A request beyond the bound waits here, without being worked on, and the socket is paused. Clients that
- * are not known to send one request at a time are read in slices (segment.ts), so that few requests
- * wait; what waits on all connections together is bounded too. What a client does not read is bounded
- * in bytes and in time.
+ * A request beyond the bound waits here, unprocessed, and its socket is paused. Clients that are not known to
+ * send one request at a time are read in slices (segment.ts), so that few requests wait; the total over all
+ * connections is bounded too. Unread answers are bounded in bytes and in time.
  *
  * @module
  */
@@ -25,24 +24,24 @@ import * as limits from './limits.ts';
 import { readInSlices } from './segment.ts';
 
 export interface ConnectionBounds {
-  /** Requests of one connection whose answers are not written out yet. */
+  /** Requests of one connection whose answers are not yet written. */
   readonly inFlightMax: number;
-  /** Bytes of answers that one client has not taken. */
+  /** Bytes of answers that one client has not read. */
   readonly unreadBytesMax: number;
   /** Requests that were parsed and wait, on all connections together. */
   readonly waitingMax: number;
   /** Bytes of unread answers, unfinished requests and unparsed segments, on all connections together. */
   readonly heldBytesMax: number;
-  /** How long a client may take nothing of what was written. */
+  /** How long a client may read nothing of what was written. */
   readonly stallMs: number;
   readonly lifetimeMs: number;
-  /** Requests that one connection carries. */
+  /** Requests on one connection. */
   readonly requestsMax: number;
   /** Connections in all. */
   readonly connectionsMax: number;
   /** Connections from one network. */
   readonly perAddressMax: number;
-  /** How often clients are looked at. */
+  /** How often connections are checked. */
   readonly sweepMs: number;
 }
 
@@ -59,31 +58,31 @@ export const CONNECTION_BOUNDS: ConnectionBounds = {
   sweepMs: limits.TIMEOUT_CHECK_MS,
 };
 
-/** Why a connection was ended, as it is counted. */
+/** Why a connection was ended; a label of a metric. */
 type EndReason = 'address' | 'pipeline' | 'stalled' | 'lifetime' | 'memory';
 
 export interface ConnectionOptions {
   readonly platform: Platform;
   readonly bounds: ConnectionBounds;
-  /** The network whose connections are counted together; nothing for one that is not counted. */
+  /** The network whose connections are counted together; undefined for one that is not counted. */
   networkOf(socket: Socket): string | undefined;
   onEnded(reason: EndReason): void;
 }
 
 export interface Connections {
-  /** Has `handler` work on a request now, or when there is room for it. */
+  /** Runs `handler` for a request now, or when there is room for it. */
   take(request: IncomingMessage, response: ServerResponse, handler: Handler): void;
   close(): void;
 }
 
 const connections = new WeakMap<Socket, Connection>();
 
-/** Whether the service still works on a request of this connection, or writes its answer. */
+/** Whether the service still processes a request of this connection, or writes its answer. */
 export function isOwed(socket: Socket): boolean {
   return (connections.get(socket)?.owed.size ?? 0) > 0;
 }
 
-/** The last answer that a connection will get: to a request that came whole, or one that is made already. */
+/** The last answer that a connection will get: to a complete request, or one that is already made. */
 function lastAnswer(socket: Socket): ServerResponse | undefined {
   const { owed = [], waiting = [] } = connections.get(socket) ?? {};
   return [...owed, ...waiting.map(({ response }) => response)].findLast(
@@ -92,8 +91,8 @@ function lastAnswer(socket: Socket): ServerResponse | undefined {
 }
 
 /**
- * Reads nothing more as a request: it would run, and its answer would be cut. The connection closes after
- * the answers to requests that came whole. True where none is owed, so that the caller answers the fault.
+ * Stops reading requests: a further one would run, and its answer would be cut. The connection closes after
+ * the answers to complete requests. True when no answer is due, so that the caller answers the fault.
  */
 export function breakOff(socket: Socket): boolean {
   const connection = connections.get(socket);
@@ -113,7 +112,7 @@ export function isKeptWaiting(socket: Socket): boolean {
   return isHeld || platform.monotonic() - resumedAt < limits.HEADERS_TIMEOUT_MS;
 }
 
-/** Ignores every request that comes on this connection from now on. */
+/** Ignores every later request on this connection. */
 export function takeNoMore(socket: Socket): void {
   const connection = connections.get(socket);
   if (connection) connection.isLast = true;
@@ -123,23 +122,23 @@ export function takeNoMore(socket: Socket): void {
 interface Watch extends ConnectionOptions {
   readonly open: Set<Connection>;
   readonly perNetwork: Map<string, number>;
-  /** Requests that wait, on all of them. */
+  /** Waiting requests, on all connections. */
   waiting: number;
-  /** Connections that could go on with what waits, in a later turn of the event loop. */
+  /** Connections that can continue with waiting requests, in a later turn of the event loop. */
   readonly ready: Set<Connection>;
-  /** Requests behind others of their connection that may still begin in this turn. */
+  /** Pipelined requests that may still begin in this turn. */
   turnLeft: number;
-  /** What was seen of each network, in the order of time. */
+  /** How each network behaved, in the order of time. */
   readonly manners: Map<string, Manners>;
 }
 
 interface Manners {
-  /** Its requests came one after the other: its new connections are left to Node. */
+  /** Its requests came one after the other: Node reads its new connections itself. */
   readonly isOrderly: boolean;
   readonly seen: number;
 }
 
-/** Watches over the connections of a server from now on. */
+/** Watches the connections of a server from now on. */
 export function boundConnections(server: Server, options: ConnectionOptions): Connections {
   const { bounds, platform } = options;
   const watch: Watch = {
@@ -171,7 +170,7 @@ function accept(watch: Watch, socket: Socket): void {
   const others = network === undefined ? 0 : (perNetwork.get(network) ?? 0);
   if (network !== undefined) perNetwork.set(network, others + 1);
   open.add(connection);
-  // The parser itself resumes a socket it has paused, and so does a body that is read.
+  // The parser itself resumes a socket it has paused, and so does reading a body.
   socket.on('resume', () => {
     if (connection.waiting.length > 0) socket.pause();
   });
@@ -189,7 +188,7 @@ function accept(watch: Watch, socket: Socket): void {
   if (others >= bounds.perAddressMax) end(watch, connection, 'address');
 }
 
-/** Remembers how the requests of a network come; those that send many at once are read in slices. */
+/** Remembers how the requests of a network come; a network that sends many at once is read in slices. */
 function remember(watch: Watch, connection: Connection, isOrderly: boolean): void {
   const { open, manners } = watch;
   const { network } = connection;
@@ -218,7 +217,7 @@ function slice({ manners }: Watch, connection: Connection): void {
 }
 
 function take(watch: Watch, connection: Connection, pending: Pending): void {
-  // The rest of the segment with which the connection was ended or broken off.
+  // The rest of the segment after which the connection was ended or broken off.
   if (connection.socket.destroyed || connection.isBroken) return;
   connection.arriving = pending.request;
   const isFirst = connection.waiting.length === 0;
@@ -238,8 +237,8 @@ function take(watch: Watch, connection: Connection, pending: Pending): void {
 }
 
 /**
- * Takes the right to begin a request that stands behind others. All of them together share a bound in
- * one turn of the event loop: a request that comes alone on its connection never waits for them.
+ * Takes the right to begin a pipelined request. All connections share one bound in a turn of the event loop;
+ * a request that is alone on its connection never waits.
  */
 function spendTurn(watch: Watch): boolean {
   if (watch.turnLeft === 0) return false;
@@ -265,7 +264,7 @@ function start(watch: Watch, connection: Connection, { request, response, handle
   connection.requests += 1;
   if (connection.requests === limits.ORDERLY_REQUESTS) remember(watch, connection, true);
   connection.owed.add(response);
-  // It was written out, or the client has left.
+  // The answer was written, or the client has left.
   response.on('close', () => {
     connection.owed.delete(response);
     if (connection.waiting.length > 0) advance(watch, connection);
@@ -277,7 +276,7 @@ function start(watch: Watch, connection: Connection, { request, response, handle
   handler(request, response);
 }
 
-/** Works on what waits, as far as there is room again. */
+/** Runs waiting requests, as far as there is room. */
 function advance(watch: Watch, connection: Connection): void {
   const { waiting, socket } = connection;
   while (waiting.length > 0 && !socket.destroyed && hasRoom(watch, connection)) {
@@ -299,7 +298,9 @@ function end({ onEnded }: Watch, { socket }: Connection, reason: EndReason): voi
   socket.destroy();
 }
 
-/** Ends the connections that hold something for too long, and those that hold most where all hold too much. */
+/**
+ * Ends connections that hold something for too long, and the largest ones when all together hold too much.
+ */
 function sweep(watch: Watch, now: number): void {
   const { bounds, open } = watch;
   const held = new Map<Connection, number>();
@@ -351,8 +352,8 @@ function begin({ platform }: Watch, socket: Socket, network: string | undefined)
 }
 
 /**
- * When a connection closes, Node closes the one response that it is writing. Those that wait behind it
- * would never hear of it, nor whatever listens to them, so they are closed here.
+ * When a connection closes, Node closes only the response that it is writing. This closes those that wait
+ * behind it, so that their listeners run too.
  */
 function closeOwed({ owed, platform }: Connection): void {
   // After Node has closed its own.

@@ -1,5 +1,5 @@
 /**
- * What one connection holds: requests that wait, answers that its client has not taken, unfinished bodies.
+ * What one connection holds: waiting requests, unread answers, unfinished bodies.
  *
  * @module
  */
@@ -22,7 +22,7 @@ export interface Connection {
   readonly socket: Socket;
   readonly network: string | undefined;
   readonly begun: number;
-  /** Answers that are not written out yet, in the order of their requests. */
+  /** Answers that are not yet written, in the order of their requests. */
   readonly owed: Set<ServerResponse>;
   /** Requests that wait to begin. The socket is paused while there is one. */
   readonly waiting: Pending[];
@@ -30,33 +30,33 @@ export interface Connection {
   requests: number;
   /** Its lifetime is over: the next answer closes it. */
   isOld: boolean;
-  /** Nothing that comes from now on is read as a request. Those that came before it are answered. */
+  /** Later data is not read as a request. Earlier requests are answered. */
   isBroken: boolean;
-  /** When the service last went on to read, after it had let the client wait. */
+  /** When the service last resumed reading, after it made the client wait. */
   resumedAt: number;
-  /** No request after those that were taken is worked on. */
+  /** Requests after those taken are not processed. */
   isLast: boolean;
-  /** The request that came last, and how much was read when it was first seen to be unfinished. */
+  /** The last request, and how much was read when it was first seen to be unfinished. */
   arriving?: IncomingMessage;
   seen?: IncomingMessage;
   seenAtByte: number;
-  /** Bytes that the client had taken when it last took any, and when that was; while some are left. */
+  /** Bytes that the client had read at its last progress, and when that was; while some are left. */
   taken: number;
   takenAt: number | undefined;
 }
 
-/** An old connection closes with its next answer; one that does not come to that is cut later. */
+/** An old connection closes with its next answer; without one it is cut later. */
 export function isOverdue(
   { begun, socket, owed }: Connection,
   now: number,
   lifetimeMs: number,
 ): boolean {
   if (now - begun < 2 * lifetimeMs) return false;
-  // An answer that is still being worked out has a bound of its own.
+  // An answer that is still being made has its own bound.
   return owed.size === 0 || socket.writableLength > 0;
 }
 
-/** Bytes of answers that are made and not taken: at the socket, or behind an answer that comes first. */
+/** Bytes of unread answers: at the socket, or behind an earlier answer. */
 export function unreadOn({ socket, owed }: Connection): number {
   let bytes = socket.writableLength;
   for (const response of owed) {
@@ -65,7 +65,7 @@ export function unreadOn({ socket, owed }: Connection): number {
   return bytes;
 }
 
-/** About how many bytes of a body have come that is not complete. */
+/** The approximate number of bytes of an unfinished body. */
 export function unfinishedOn(connection: Connection): number {
   const { arriving, socket } = connection;
   if (!arriving || arriving.complete) return 0;
@@ -76,7 +76,7 @@ export function unfinishedOn(connection: Connection): number {
   return Math.min(socket.bytesRead - connection.seenAtByte, BODY_LIMITS.bytes);
 }
 
-/** Whether a client has taken nothing for so long, of what there is for it at the socket. */
+/** Whether a client has read nothing for this long, while data waits at the socket. */
 export function isStalled(connection: Connection, now: number, stallMs: number): boolean {
   const { socket } = connection;
   if (socket.writableLength === 0) {
@@ -92,8 +92,8 @@ export function isStalled(connection: Connection, now: number, stallMs: number):
 }
 
 /**
- * Bytes that the kernel took. Only the handle knows how far a long write has come: without it a slow
- * client that reads a large answer would look like one that does not read.
+ * Bytes that the kernel took. Only the handle knows the progress of a long write: without it a slow reader of
+ * a large answer would look like a client that does not read.
  */
 function takenFrom(socket: Socket): number {
   const { _handle: handle } = socket as Socket & { _handle?: Partial<Handle> | null };

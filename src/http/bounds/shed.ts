@@ -1,8 +1,8 @@
 /**
- * Load shedding: turns work away before it costs anything, so that accepted work stays quick.
+ * Load shedding: refuses work before it costs anything, so that accepted work stays fast.
  *
- * A place counts work. A request that only waits holds none: for its body, behind another on its
- * connection, or, once its answer is made, for a client to read it. Those are bounded by connection.ts.
+ * A place counts work. A waiting request holds none: for its body, behind another on its connection, or for a
+ * client to read its answer. connection.ts bounds those.
  *
  * @module
  */
@@ -16,13 +16,10 @@ import {
   REQUESTS_IN_WORK_MAX,
 } from './limits.ts';
 
-/** How often the delay is looked at. The histogram is cleared each time, so that it forgets. */
+/** How often the delay is sampled. The histogram is reset each time. */
 const SAMPLE_MS = 500;
 
-/**
- * Calls `see` with the middle delay of the event loop, in milliseconds, once for each span of time.
- * Returns what ends it.
- */
+/** Calls `see` with the median event loop delay in milliseconds for each sample. Returns what ends it. */
 type DelaySource = (see: (medianMs: number) => void) => () => void;
 
 export interface Load {
@@ -30,7 +27,7 @@ export interface Load {
   readonly inWork: () => number;
   /** Headers received; not counted as work until the body arrives. */
   enter(): Place;
-  /** Why the request that entered last is refused, or `undefined`. */
+  /** Why the last entered request is refused, or `undefined`. */
   overload(): string | undefined;
   close(): void;
 }
@@ -38,9 +35,9 @@ export interface Load {
 export interface Place {
   /** The body is there: the work begins. */
   begin(): void;
-  /** The answer is made, whether or not it is read. Has no effect the second time. */
+  /** The answer is made, whether or not it is read. Repeated calls have no effect. */
   leave(): void;
-  /** The client has left. Work that began goes on, and keeps its place until its answer is made. */
+  /** The client has left. Running work continues, and keeps its place until its answer is made. */
   abandon(): void;
 }
 
@@ -86,8 +83,8 @@ export function watchLoad(platform: Platform, bounds: LoadBounds = {}): Load {
     },
     overload() {
       if (working >= inWorkMax) return `${inWorkMax} requests are in work`;
-      // A machine without time for us also makes turns long. Turning a caller away shortens them only
-      // where queued work is what makes them long.
+      // A machine without CPU time for us also delays the event loop. Refusing a caller shortens the delay
+      // only where queued work causes it.
       if (lateSamples < LATE_SAMPLES_MIN || working < QUEUED_WORK_MIN) return undefined;
       return `event loop delay is ${Math.round(delayMs)} ms, with ${working} requests in work`;
     },
@@ -101,7 +98,7 @@ const loopDelays =
     const histogram = monitorEventLoopDelay({ resolution: 20 });
     histogram.enable();
     const timer = every(SAMPLE_MS, () => {
-      // The middle one: a single long turn is over when it is seen.
+      // The median: a single long turn is over when it is seen.
       see(histogram.percentile(50) / 1e6);
       histogram.reset();
     });

@@ -1,8 +1,8 @@
 /**
- * Lets answers that are ready in one turn of the event loop leave together, at its end.
+ * Sends the answers that are ready in one turn of the event loop together, at its end.
  *
- * Each write may wake a client that waits, which costs more than the write: a client that gets several
- * answers at once is woken once. Nobody waits for a turn that is not under way.
+ * Each write may wake a waiting client, which costs more than the write: a client that gets several answers
+ * at once is woken once. Outside a turn nothing waits.
  *
  * @module
  */
@@ -10,9 +10,9 @@
 import type { Platform } from '../../platform.ts';
 
 export interface Turns {
-  /** Takes the last place in the turn: after all input was read and what the store does in it is done. */
+  /** Takes the last place in the turn: after all input was read and the store has done its work. */
   begin(): void;
-  /** The end of the turn that began, or of what is being done right now where none did. */
+  /** The end of the current turn; without one, the end of the current callback. */
   end(): Promise<void>;
 }
 

@@ -1,11 +1,11 @@
 /**
- * Strangers: how fast requests may come from one network before it is known who asks.
+ * Strangers: how fast requests may come from one network before the caller is known.
  *
- * Every request is charged to the network it comes from. When its caller turns out to be known the charge
- * is given back, since the caller's principal is counted instead: many callers may share one address. So
- * what uses up the allowance of an address are anonymous requests and wrong credentials. While it is used
- * up, a credential that was good before, that the configuration has or that the service just issued is
- * still let through, so that a flood does not lock out callers at the same address.
+ * Every request is charged to its network. When the caller turns out to be known, the charge is returned,
+ * because its principal is counted instead: many callers may share one address. So only anonymous requests
+ * and wrong credentials use up the allowance of an address. While it is used up, a credential that was good
+ * before, that the configuration has or that the service just issued is still accepted, so that a flood does
+ * not lock out callers at the same address.
  *
  * @module
  */
@@ -26,13 +26,13 @@ const UNAUTHORIZED = 401;
 export interface Visit {
   readonly network: string;
   readonly authorization: string | undefined;
-  /** Charged to the network; otherwise let through by its credential alone. */
+  /** Charged to the network; otherwise accepted because of its credential alone. */
   readonly isCharged: boolean;
   isProved: boolean;
 }
 
 export interface Visits {
-  /** Counts a request, or tells why it is refused. */
+  /** Counts a request, or returns why it is refused. */
   begin(request: FastifyRequest): Visit | Failure;
   /** The caller is known, or got the token `issued`. */
   prove(visit: Visit | null, issued?: string): void;
@@ -40,7 +40,7 @@ export interface Visits {
   end(visit: Visit, status: number): void;
 }
 
-/** `rate` is that of each network; without it strangers ask as fast as they like. */
+/** `rate` is that of each network; without it strangers are not limited. */
 export function createVisits(
   rate: RateLimit | undefined,
   { clientOf }: Addresses,
@@ -67,7 +67,7 @@ export function createVisits(
       if (!good.get(visit.authorization)) good.set(visit.authorization, true);
     },
     end({ isCharged, isProved, authorization }, status) {
-      // It was good once and is no longer: the next time it counts like any other. Other answers say
+      // The credential was good and is no longer: from now on it counts like any other. Other statuses prove
       // nothing about it: a document needs no credential.
       const isWrong = status === UNAUTHORIZED && !isProved;
       if (!isCharged && isWrong && authorization !== undefined) good.set(authorization, false);

@@ -73,8 +73,7 @@ export interface FsckReport {
 }
 
 /**
- * Rejects when the store cannot be read. The mark must be read before this call; `erasing` are the configured
- * retention policies, where they are known.
+ * Rejects when the store cannot be read. Read the mark before. `erasing`: the configured policies, if known.
  */
 export async function checkStore(
   store: Store,

@@ -85,10 +85,7 @@ export interface InvocationStore {
    */
   forgetKeys(now: Date, limit: number): Promise<number>;
 
-  /**
-   * Open intents whose process sent no heartbeat since `silentSince`, oldest first. Composed calls are
-   * excluded: those are adopted.
-   */
+  /** Open intents of processes without a heartbeat since `silentSince`, oldest first; no composed calls. */
   abandonedIntents(silentSince: Date, limit: number): Promise<readonly IntentRecord[]>;
 
   /**

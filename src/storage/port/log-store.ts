@@ -48,8 +48,7 @@ export interface LogStore {
   erasures(): Promise<ReadonlyMap<string, number>>;
 
   /**
-   * Stored tree nodes by the places they cover (`nodeFrom`), in the order requested. Rejects when one is
-   * missing: the tree is damaged.
+   * Stored tree nodes (`nodeFrom`), in the order requested. Rejects when one is missing: the tree is damaged.
    */
   nodes(ids: readonly NodeId[]): Promise<readonly Uint8Array[]>;
 

@@ -32,8 +32,7 @@ export interface MarkStore {
   setStatus(logId: string, status: LogStatus): Promise<void>;
 
   /**
-   * Marks the log as `ended` and stores its successor. Returns the stored successor: the first one that was
-   * named. Durable when it resolves.
+   * Stores the first successor that was named, and ends the log. Returns that one. Durable when it resolves.
    */
   end(logId: string, successor: string): Promise<string>;
 

@@ -152,10 +152,7 @@ function wordOf(value: unknown): unknown {
   return value ?? null;
 }
 
-/**
- * Replaces a value that cannot be read. It has no canonical text, so no MAC matches: the row counts as
- * altered.
- */
+/** Replaces an unreadable value. It has no canonical text, so no MAC matches: the row counts as altered. */
 export const UNREADABLE = Number.NaN;
 
 /** The row of a token's budget. Throws on a ceiling that cannot be counted: validation above is defective. */
@@ -174,10 +171,7 @@ export function ceilingOf(max: bigint, currency: string): number {
   return isWritable(max, currency) ? fromMinor(max, currency) : UNREADABLE;
 }
 
-/**
- * When a token was revoked. A row with the MAC of a revocation and no time was edited: it stays revoked, from
- * its issuance on.
- */
+/** When a token was revoked. A row with a revocation MAC and no time was edited: it stays revoked. */
 export function revokedAt(
   token: Pick<TokenRecord, 'issued_at'>,
   time: Date | undefined,

@@ -60,10 +60,7 @@ export interface Store
    */
   readonly logId: string;
 
-  /**
-   * The clock of all rules. Replicas that share a database use the database's clock, so that they agree on
-   * what has expired.
-   */
+  /** The clock of all rules: the database's where replicas share one, so that they agree on expiry. */
   now(): Date;
 
   /** Proves with a real write that the store accepts writes now. Rejects when it does not. */
@@ -109,10 +106,7 @@ export interface TokenStore {
     by?: { readonly actor?: string | undefined; readonly mac?: string | undefined },
   ): Promise<{ wasAlive: boolean; revoked_at: Date } | undefined | ActorEnded>;
 
-  /**
-   * The children of these tokens, dead or alive, in the order of the parents, then by id. Of the first parent
-   * only those after `after`.
-   */
+  /** The children of these tokens, by parent, then by id. Of the first parent only those after `after`. */
   childrenOf(
     parents: readonly string[],
     limit: number,
@@ -324,10 +318,7 @@ export interface OperatorStore {
    */
   freezesUnder(keys: readonly FreezeKey[]): Promise<readonly FreezeRecord[]>;
 
-  /**
-   * Every stored freeze, newest first, including expired ones. Pages that continue at `next` neither miss nor
-   * repeat a freeze.
-   */
+  /** Every stored freeze, also expired ones, newest first. Pages at `next` neither miss nor repeat one. */
   listFreezes(limit: number, after?: FreezePlace): Promise<FreezePage>;
 
   /**

@@ -57,8 +57,7 @@ export function openDatabase(url: string, settings: PostgresSettings, size: numb
   const pool = new pg.Pool(poolConfig(url, settings, size));
   // The pool replaces idle connections that end; no caller is waiting for them.
   pool.on('error', () => {});
-  // The pool listens only while a connection is idle: without this listener a loss in use would end the
-  // process.
+  // The pool listens only to idle connections: without this a loss in use would end the process.
   pool.on('connect', (client) => client.on('error', () => {}));
 
   async function single<Row extends object>(

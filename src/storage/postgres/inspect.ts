@@ -145,10 +145,7 @@ const GUARDS: Statement = {
     LEFT JOIN pg_trigger t ON t.tgrelid = to_regclass(g.on_table) AND t.tgname = g.name`,
 };
 
-/**
- * Of the same table and, where required, unique. An index whose concurrent build failed exists and finds
- * nothing.
- */
+/** Of the same table, unique where required, and valid: a failed concurrent build leaves an invalid index. */
 const INDEX_STATES: Statement = {
   name: 'inspect_indexes',
   text: `SELECT i.name,

@@ -179,8 +179,7 @@ function startWriteAheadLog(database: DatabaseSyncInstance): void {
 }
 
 function connectionOn(database: DatabaseSyncInstance, platform: Platform): Connection {
-  // Bounded by the statements in this folder: their texts are constants, and queries combine a fixed set of
-  // conditions.
+  // Bounded: texts are constants, and queries combine a fixed set of conditions.
   const statements = new Map<string, StatementSyncInstance>();
   const prepared = (sql: string) => {
     let statement = statements.get(sql);

@@ -64,10 +64,7 @@ export function insert<Kept>(connection: Connection, table: SqliteTable<Kept>, r
   connection.run(table.insert, ...table.values(record));
 }
 
-/**
- * An entry or an intent as a row: text and bytes unchanged, everything else an integer or JSON, absent is
- * null.
- */
+/** An entry or an intent as a row: text and bytes unchanged, the rest integers or JSON, absent is null. */
 export type Stored<Kept> = {
   readonly [Field in keyof Kept]-?: Column<Kept[Field]>;
 };

@@ -50,10 +50,7 @@ export function createAdmission(
 
 type Judged = Pick<Admitted, 'budgets'> | { readonly refusal: Raised };
 
-/**
- * Keys and grants have their own locks, which would break the lock order in a batch. The parameters of a
- * composed call may be large.
- */
+/** Locks of keys and grants would break the lock order in a batch. Composed calls may be large. */
 function isSharable({ idempotency, grant, composed }: Admission): boolean {
   return idempotency === undefined && grant === undefined && composed === undefined;
 }

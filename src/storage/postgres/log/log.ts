@@ -224,10 +224,7 @@ export const IN_ORDER: Statement = {
 /** Greater than every place. */
 const PLACE_MAX = '9223372036854775807';
 
-/**
- * Timestamps are not ordered by place, but the greatest one so far is. It tells where to stop, and an index
- * finds that place.
- */
+/** Timestamps are not ordered by place, but the greatest so far is: an index finds where to stop. */
 function firstLater(since: string): string {
   return `(SELECT sequence FROM log WHERE latest > ${since} ORDER BY latest, sequence LIMIT 1)`;
 }
