@@ -41,7 +41,7 @@ beforeEach(async () => {
 });
 afterEach(() => database.drop());
 
-const NOBODY: World = { line: [], exclusive: '', grant: '' };
+const NO_INSTANCE: World = { line: [], exclusive: '', grant: '' };
 const isAcknowledged = ({ said }: Said) => said === 'kept' || said === 'settled';
 
 let started = 0;
@@ -57,7 +57,7 @@ test(
   async () => {
     const ledger = createLedger();
     for (let kill = 0; kill < OPENING_KILLS; kill++) {
-      const worker = start(NOBODY, ledger);
+      const worker = start(NO_INSTANCE, ledger);
       await worker.heard(1, ({ said }) => said === 'opening');
       await anyMoment(60);
       await worker.kill();

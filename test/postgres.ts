@@ -34,7 +34,7 @@ import { Client } from 'pg';
 import { inject } from 'vitest';
 
 /** PostgreSQL refuses to run as root; this is "nobody" on every Linux and macOS. */
-const NOBODY = 65_534;
+const NO_INSTANCE = 65_534;
 
 /** Ready takes about a second; a machine that needs longer than this has another problem. */
 const READY_MS_MAX = 60_000;
@@ -57,7 +57,7 @@ export async function startPostgres(): Promise<Postgres> {
   removeLeftovers(base);
 
   const folder = mkdtempSync(join(base, FOLDER_PREFIX));
-  const identity = isRoot() ? { uid: NOBODY, gid: NOBODY } : {};
+  const identity = isRoot() ? { uid: NO_INSTANCE, gid: NO_INSTANCE } : {};
   const guard = startGuard(folder);
   try {
     const native = binariesFor(folder);
@@ -251,9 +251,9 @@ function isWritable(folder: string): boolean {
 /** Hands the folder and all in it to the user the server runs as. */
 function giveAway(folder: string): void {
   for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
-    lchownSync(join(folder, name), NOBODY, NOBODY);
+    lchownSync(join(folder, name), NO_INSTANCE, NO_INSTANCE);
   }
-  lchownSync(folder, NOBODY, NOBODY);
+  lchownSync(folder, NO_INSTANCE, NO_INSTANCE);
   chmodSync(folder, 0o700);
 }
 

@@ -33,7 +33,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-const NOBODY: World = { line: [], exclusive: '', grant: '' };
+const NO_INSTANCE: World = { line: [], exclusive: '', grant: '' };
 const isAcknowledged = ({ said }: Said) => said === 'kept' || said === 'settled';
 
 let started = 0;
@@ -50,7 +50,7 @@ test(
     const file = join(folder, 'made.db');
     const ledger = createLedger();
     for (let kill = 0; kill < OPENING_KILLS; kill++) {
-      const worker = start(file, NOBODY, ledger);
+      const worker = start(file, NO_INSTANCE, ledger);
       await worker.heard(1, ({ said }) => said === 'opening');
       await anyMoment(20);
       await worker.kill();

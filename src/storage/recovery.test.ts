@@ -6,7 +6,7 @@ import {
   at,
   cents,
   entry,
-  keep,
+  insert,
   rootToken,
   SECOND,
   settlement,
@@ -39,7 +39,7 @@ const close = ({ invocation_id, root_principal }: IntentRecord) => ({
 async function storeAt(now: Date) {
   const clock = { now };
   const store = await openSqlite(':memory:', { clock: () => clock.now });
-  const token = await keep(store, rootToken({ budget: cents(10_000) }));
+  const token = await insert(store, rootToken({ budget: cents(10_000) }));
   const admit = async (instance_id: string) => {
     const call = admission(token, { charge: usd(10n), intent: { instance_id } });
     assert.equal((await store.admit(call)).admitted, true);
@@ -190,7 +190,7 @@ test('startRecovery() rejects when the store does not take the first heartbeat',
   await assert.rejects(started(store), { name: 'StoreUnavailable' });
 });
 
-test('startRecovery() tells of a pass that failed, and tries again', async () => {
+test('startRecovery() reports a failed pass, and tries again', async () => {
   const { store } = await storeAt(at(0));
   const errors: unknown[] = [];
   const failing = { ...store, abandonedIntents: () => Promise.reject(new Error('disk full')) };
@@ -203,7 +203,7 @@ test('startRecovery() tells of a pass that failed, and tries again', async () =>
   await store.close();
 });
 
-test('stop() waits for the pass under way, after which nothing is asked any more', async () => {
+test('stop() waits for the running pass, and runs nothing after it', async () => {
   const { store, admit, clock } = await storeAt(at(0));
   await admit('dead');
   clock.now = at(SILENT_MS);
@@ -226,7 +226,7 @@ test('stop() waits for the pass under way, after which nothing is asked any more
   await store.close();
 });
 
-test('the constants keep the promise of an entry within a minute', () => {
+test('HEARTBEAT_MS and SILENT_MS give every call an entry within a minute', () => {
   assert.equal(SILENT_MS + 2 * HEARTBEAT_MS < 60_000, true);
   assert.equal(SILENT_MS > 3 * HEARTBEAT_MS, true);
 });

@@ -281,20 +281,20 @@ export async function chain(
   for (const changed of changes) {
     const parent = tokens.at(-1);
     const token = parent ? childToken(parent, changed) : rootToken(changed);
-    await keep(store, token);
+    await insert(store, token);
     tokens.push(token);
   }
   return tokens;
 }
 
 /** Keeps one token, root or child. A parent that refuses is a defect of the case. */
-export async function keep(store: Store, token: TokenRecord): Promise<TokenRecord> {
-  const told = issuanceEntry(token);
+export async function insert(store: Store, token: TokenRecord): Promise<TokenRecord> {
+  const logged = issuanceEntry(token);
   if (token.parent_token_id === undefined) {
-    await store.insertRoot(token, told);
+    await store.insertRoot(token, logged);
     return token;
   }
-  const result = await store.insertChild(token, told, { now: at(0), childrenMax: 10_000 });
+  const result = await store.insertChild(token, logged, { now: at(0), childrenMax: 10_000 });
   if (result !== 'inserted') throw new Error(`Cannot store token "${token.token_id}": ${result}`);
   return token;
 }

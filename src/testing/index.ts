@@ -11,8 +11,8 @@ export {
   overHttp,
   overStdio,
   type Surface,
-  type Told,
-  type ToldEvent,
+  type SurfaceAnswer,
+  type SurfaceEvent,
 } from './scenarios/surface.ts';
 export { overClient } from './scenarios/surface-client.ts';
 export { overMcp, type ToolClient, type ToolSurface } from './scenarios/surface-mcp.ts';

@@ -33,7 +33,7 @@ async function fresh(desk: Desk, capability = 'sign', request: object = {}, key 
   return { token, parameters, id: await desk.asked(token, capability, parameters) };
 }
 
-const NOBODY = `apr_${'0'.repeat(32)}`;
+const NO_INSTANCE = `apr_${'0'.repeat(32)}`;
 
 onEachStore((desk) => {
   test('approval_grants.issue signs everything the grant is bound to', async () => {
@@ -85,10 +85,13 @@ onEachStore((desk) => {
 
     assertRefused(await post(undefined, {}), 'authentication_required');
     assertRefused(await post('nobody', {}), 'authentication_required');
-    assertRefused(await post(token.token, { approval_request_id: NOBODY }), 'invalid_parameters');
-    const misspelt = { ...wide, approval_request_id: NOBODY, maxuses: 1 };
+    assertRefused(
+      await post(token.token, { approval_request_id: NO_INSTANCE }),
+      'invalid_parameters',
+    );
+    const misspelt = { ...wide, approval_request_id: NO_INSTANCE, maxuses: 1 };
     assertRefused(await post(token.token, misspelt), 'invalid_parameters');
-    assertRefused(await desk().approve(token.token, NOBODY, wide), 'not_found');
+    assertRefused(await desk().approve(token.token, NO_INSTANCE, wide), 'not_found');
     assertRefused(await desk().approve(token.token, id, wide), 'approver_not_authorized');
     assertRefused(await desk().approve(BOB, id, wide), 'grant_policy_violation');
     await desk().granted(id);
@@ -122,7 +125,7 @@ onEachStore((desk) => {
 
     await desk().approve(token.token, id);
     await desk().approve(BOB, id, { max_uses: 2 });
-    await desk().approve(BOB, NOBODY);
+    await desk().approve(BOB, NO_INSTANCE);
     await desk().approve('nobody', id);
 
     const refused = (await desk().entries('approval_decision')).slice(before);

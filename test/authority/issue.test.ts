@@ -14,7 +14,7 @@ import {
   askToken,
   assertRefused,
   DESK,
-  NOBODY,
+  NO_INSTANCE,
   onInspectedStores,
   permissionsOf,
   SECRETS,
@@ -184,7 +184,7 @@ onInspectedStores((rig) => {
 
   test('tokens.issue issues nothing to an identity without an entitlement, not even for itself', async () => {
     for (const scope of ['travel.search', 'agent:nobody', 'approver:*', 'operator:audit']) {
-      assertRefused(await askToken(rig(), NOBODY, { scope: [scope] }), 'not_entitled');
+      assertRefused(await askToken(rig(), NO_INSTANCE, { scope: [scope] }), 'not_entitled');
     }
   });
 

@@ -34,7 +34,7 @@ export const DESK = 'test-desk-key';
 export const FREEZER = 'test-freezer-key';
 export const REVOKER = 'test-revoker-key';
 export const READER = 'test-reader-key';
-export const NOBODY = 'test-nobody-key';
+export const NO_INSTANCE = 'test-nobody-key';
 /** Told nothing but what a program acts on. */
 export const QUIET = 'test-quiet-key';
 /** Told little. */
@@ -48,7 +48,7 @@ export const IDENTITIES = [
   { key: FREEZER, principal: 'service:freezer', scopes: ['operator:freeze'] },
   { key: REVOKER, principal: 'service:revoker', scopes: ['operator:revoke'] },
   { key: READER, principal: 'service:reader', scopes: ['operator:read'] },
-  { key: NOBODY, principal: 'agent:nobody' },
+  { key: NO_INSTANCE, principal: 'agent:nobody' },
   person(QUIET, 'human:quiet@example.com', ['travel.*'], {
     subjects: ['agent:*'],
     caller_class: 'quiet',

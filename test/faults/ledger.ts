@@ -19,7 +19,7 @@ import {
   childToken,
   FAR,
   granted,
-  keep,
+  insert,
   settlement,
 } from '../../src/testing/fixtures.ts';
 import { money } from '../../src/testing/store/observe.ts';
@@ -88,7 +88,7 @@ export async function prepareWorld(store: Store): Promise<World> {
   const budget = cents(1_000_000_000);
   const [root, middle, leaf] = await chain(store, [{ budget }, { budget }, { budget }]);
   assert.ok(root && middle && leaf);
-  const exclusive = await keep(
+  const exclusive = await insert(
     store,
     childToken(root, { concurrent_branches: 'exclusive', budget: root.budget }),
   );

@@ -12,7 +12,7 @@ import {
   at,
   entry,
   HOUR,
-  keep,
+  insert,
   rootToken,
   settlement,
 } from '../../src/testing/fixtures.ts';
@@ -82,7 +82,7 @@ const ERASURES: Readonly<Record<string, readonly Pick<Erasure, 'what'>[]>> = {
 
 /** A call that says the marker wherever it can; its token is a record of its own and does not. */
 async function markedCall(store: Store, retention: string | undefined) {
-  const token = await keep(store, rootToken());
+  const token = await insert(store, rootToken());
   const people = { subject: MARKER, root_principal: MARKER };
   const call = admission(token, {
     intent: { ...people, facts: { client_reference_id: MARKER } },

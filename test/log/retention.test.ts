@@ -9,7 +9,14 @@ import type { AuditEntry, CheckpointDetail } from '../../src/protocol/audit.ts';
 import { eraseDue, startRetention } from '../../src/service/log/retention.ts';
 import { checkStore } from '../../src/storage/fsck/fsck.ts';
 import { openSqlite } from '../../src/storage/sqlite/store.ts';
-import { admission, FAR, keep, keyOf, rootToken, settlement } from '../../src/testing/fixtures.ts';
+import {
+  admission,
+  FAR,
+  insert,
+  keyOf,
+  rootToken,
+  settlement,
+} from '../../src/testing/fixtures.ts';
 import { ALICE, OPERATOR, STORES, type TestService, testService } from '../world.ts';
 import { calmDesk, sealed } from './support.ts';
 
@@ -141,7 +148,7 @@ test('startRetention() erases by itself, in one of two processes', async () => {
 
 test('startRetention() deletes expired idempotency keys, even when no entry is to be erased', async () => {
   const store = await openSqlite(':memory:', { clock: () => FAR });
-  const token = await keep(store, rootToken());
+  const token = await insert(store, rootToken());
   const call = admission(token, { idempotency: keyOf(token, 'key') });
   await store.admit(call);
   await store.settle(settlement(call));

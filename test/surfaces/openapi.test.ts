@@ -16,7 +16,7 @@ import { FailureAnswer } from '../../src/protocol/failure.ts';
 import { type OperationName, operations } from '../../src/protocol/operations.ts';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
 import { surfaceScenarios } from '../../src/testing/scenarios/scenarios.ts';
-import { overHttp, type Surface, type Told } from '../../src/testing/scenarios/surface.ts';
+import { overHttp, type Surface, type SurfaceAnswer } from '../../src/testing/scenarios/surface.ts';
 import { OPERATOR } from '../invoke/principals.ts';
 import { startRig } from '../invoke/rig.ts';
 import { type TestService, testService } from '../world.ts';
@@ -88,7 +88,7 @@ const OF_HTTP = [
 ];
 
 /** Answers by operation and status, closed: a field that the document does not name is a fault. */
-function validators(): (name: OperationName, told: Told) => string[] {
+function validators(): (name: OperationName, answer: SurfaceAnswer) => string[] {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats.default(ajv);
   ajv.addSchema({ $id: 'api', components: closed(DOCUMENT.components) } as object);
@@ -112,7 +112,7 @@ function validators(): (name: OperationName, told: Told) => string[] {
   };
 }
 
-function told(status: number, body: JsonObject): Told {
+function told(status: number, body: JsonObject): SurfaceAnswer {
   return { status, body, events: [], headers: {} };
 }
 

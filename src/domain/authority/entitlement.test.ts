@@ -17,7 +17,7 @@ const ALICE: Entitlement = {
   caller_class: 'internal',
   caller_classes: ['partner', 'default'],
 };
-const NOBODY: Entitlement = {
+const NO_INSTANCE: Entitlement = {
   principal: 'agent:x',
   scopes: [],
   subjects: [],
@@ -66,7 +66,7 @@ describe('unentitledScope()', () => {
   test('allows nothing by default', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[a-z.:*]{1,12}$/), (scope) => {
-        assert.equal(unentitledScope(NOBODY, [scope])?.type, 'not_entitled');
+        assert.equal(unentitledScope(NO_INSTANCE, [scope])?.type, 'not_entitled');
       }),
     );
   });
@@ -102,8 +102,8 @@ describe('unentitledSubject()', () => {
   }
 
   test('by default allows only the identity itself as subject', () => {
-    assert.equal(unentitledSubject(NOBODY, 'agent:x'), undefined);
-    assert.equal(unentitledSubject(NOBODY, 'agent:y')?.type, 'not_entitled');
+    assert.equal(unentitledSubject(NO_INSTANCE, 'agent:x'), undefined);
+    assert.equal(unentitledSubject(NO_INSTANCE, 'agent:y')?.type, 'not_entitled');
   });
 });
 
@@ -116,7 +116,7 @@ describe('unentitledClass()', () => {
 
   test('finds every other class, including "default" when it is not listed', () => {
     assert.equal(unentitledClass(ALICE, 'automated_agent')?.type, 'not_entitled');
-    const partner = { ...NOBODY, caller_class: 'partner' };
+    const partner = { ...NO_INSTANCE, caller_class: 'partner' };
     assert.equal(unentitledClass(partner, 'default')?.type, 'not_entitled');
   });
 });
@@ -124,7 +124,7 @@ describe('unentitledClass()', () => {
 describe('entitlementFault()', () => {
   test('finds no fault in entitlements that can match', () => {
     assert.equal(entitlementFault(ALICE), undefined);
-    assert.equal(entitlementFault(NOBODY), undefined);
+    assert.equal(entitlementFault(NO_INSTANCE), undefined);
     assert.equal(entitlementRuleFault({ principals: ['human:*', 'agent:a*b'] }), undefined);
   });
 
@@ -170,10 +170,10 @@ describe('entitlementFault()', () => {
       fc.property(name, name, (before, after) => {
         const pattern = `agent:${before}*${after}`;
         assert.equal(
-          unentitledSubject({ ...NOBODY, subjects: [pattern] }, `agent:${before}-${after}`),
+          unentitledSubject({ ...NO_INSTANCE, subjects: [pattern] }, `agent:${before}-${after}`),
           undefined,
         );
-        assert.equal(entitlementFault({ ...NOBODY, subjects: [pattern] }), undefined);
+        assert.equal(entitlementFault({ ...NO_INSTANCE, subjects: [pattern] }), undefined);
       }),
     );
   });

@@ -6,7 +6,7 @@ import { answers, bound, client, get, many, until } from '../../../test/http/bou
 import { isOwed } from './connection.ts';
 
 describe('requests in flight', () => {
-  test('no more than the bound are worked on at once, and all that came in one segment are answered in order', async () => {
+  test('processes at most the bound at once, and answers all requests of one segment in order', async () => {
     let most = 0;
     let working = 0;
     const { port } = await bound({ inFlightMax: 16 }, (request, response) => {
@@ -27,7 +27,7 @@ describe('requests in flight', () => {
     assert.equal(most, 16);
   });
 
-  test('what waits behind the bound is not worked on, and more of it is not read', async () => {
+  test('does not process requests beyond the bound, and stops reading', async () => {
     const { port, asked } = await bound({ inFlightMax: 4 });
     const socket = await client(port);
     const megabytes = get('x'.repeat(100)).repeat(100_000);
@@ -41,7 +41,7 @@ describe('requests in flight', () => {
     assert.ok((first?.request.socket.bytesRead ?? 0) <= 256 * 1_024);
   });
 
-  test('a body that is still to come is read although as many requests as may be are in flight', async () => {
+  test('reads the body of a running request while the bound is reached', async () => {
     const { port } = await bound({ inFlightMax: 1 }, (request, response) => {
       request.resume();
       request.once('end', () => response.end(request.url));
@@ -81,7 +81,7 @@ describe('requests in flight', () => {
     assert.deepEqual(bodies, [body]);
   });
 
-  test('a connection that has more wait than all may have wait is ended', async () => {
+  test('ends a connection when too many requests wait', async () => {
     const { port, ended, asked } = await bound({ inFlightMax: 2, waitingMax: 20 });
     const [patient, greedy] = [await client(port), await client(port)];
     patient.write(many(50));
@@ -94,7 +94,7 @@ describe('requests in flight', () => {
     assert.equal(patient.destroyed, false);
   });
 
-  test('the last request that a connection carries closes it, and none after it is worked on', async () => {
+  test('closes a connection after its last allowed request, and ignores later ones', async () => {
     const { port, asked } = await bound({ requestsMax: 3 }, (request, response) => {
       response.end(request.url);
     });
@@ -110,7 +110,7 @@ describe('requests in flight', () => {
 describe('answers that are not read', () => {
   const LARGE = Buffer.alloc(4 * 1_048_576, 'x');
 
-  test('no further request is worked on while too much is unread, and all are once it is read', async () => {
+  test('stops processing while too much is unread, and continues once it is read', async () => {
     const { port, asked } = await bound({ unreadBytesMax: 1_000 }, (request, response) => {
       response.end(request.url === '/0' ? LARGE : request.url);
     });
@@ -125,7 +125,7 @@ describe('answers that are not read', () => {
     assert.deepEqual(await answers(socket, 3), ['/1', '/2', '/3']);
   });
 
-  test('a client that takes nothing is ended after the time for it, and its requests hear of it', async () => {
+  test('ends a client that reads nothing in time, and closes its responses', async () => {
     const closed: string[] = [];
     const bounds = { stallMs: 50, unreadBytesMax: Number.POSITIVE_INFINITY };
     const { port, ended } = await bound(bounds, (request, response) => {
@@ -141,7 +141,7 @@ describe('answers that are not read', () => {
     assert.deepEqual(ended, ['stalled']);
   });
 
-  test('a client that reads slowly but goes on is not ended in the middle of one long write', async () => {
+  test('does not end a slow reader during one long write', async () => {
     const { port, ended } = await bound({ stallMs: 2_000 }, (_request, response) => {
       response.end(Buffer.concat([LARGE, LARGE, LARGE, LARGE]));
     });
@@ -160,7 +160,7 @@ describe('answers that are not read', () => {
     assert.deepEqual(ended, []);
   });
 
-  test('an answer that is long in the making is not taken for one that is not read', async () => {
+  test('does not count a slow handler as a client that does not read', async () => {
     const { port, ended, asked } = await bound({ stallMs: 30 }, (request, response) => {
       if (request.url === '/1') response.end('/1');
     });
@@ -175,7 +175,7 @@ describe('answers that are not read', () => {
     assert.deepEqual(ended, []);
   });
 
-  test('the connections that hold most are ended where all together hold too much', async () => {
+  test('ends the largest connections when all together hold too much', async () => {
     const { port, ended } = await bound({ heldBytesMax: 30 * 1_048_576 }, (request, response) => {
       const pieces = request.url === '/9' ? 16 : 4;
       for (let i = 0; i < pieces; i += 1) response.write(LARGE);
@@ -196,7 +196,7 @@ describe('answers that are not read', () => {
 });
 
 describe('lifetime and number', () => {
-  test('an old connection closes with its next answer, and one that gets none later', async () => {
+  test('closes an old connection with its next answer, and later without one', async () => {
     const { port, ended } = await bound({ lifetimeMs: 1_000 }, (request, response) => {
       response.end(request.url);
     });
@@ -211,7 +211,7 @@ describe('lifetime and number', () => {
     assert.deepEqual(ended, ['lifetime']);
   });
 
-  test('connections beyond the bound of an address are ended, and one that closes makes room', async () => {
+  test('ends connections beyond the bound of an address, until another closes', async () => {
     const { port, ended } = await bound({ perAddressMax: 2 }, (request, response) => {
       response.end(request.url);
     });
@@ -230,7 +230,7 @@ describe('lifetime and number', () => {
   });
 });
 
-test('every response of a connection that closes hears of it, once', async () => {
+test('every response of a closing connection emits close once', async () => {
   const closed: string[] = [];
   const { port, asked } = await bound({}, (request, response) => {
     const { socket, url = '' } = request;

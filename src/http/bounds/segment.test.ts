@@ -12,7 +12,7 @@ import {
   until,
 } from '../../../test/http/bound-server.ts';
 
-test('few requests of a stranger are parsed beyond those that are worked on', async () => {
+test('few requests of an unknown client are parsed ahead of processing', async () => {
   const { port, asked, parsed } = await bound({ inFlightMax: 4 });
 
   for (let clients = 1; clients <= 3; clients += 1) {

@@ -23,7 +23,7 @@ test('end() comes after what took its place in the turn before it began', async 
   assert.deepEqual(order, ['what the store let go on', 'first answer', 'second answer']);
 });
 
-test('end() without a turn comes when no promise has anything left to do', async () => {
+test('end() without a turn resolves when no promise job is left', async () => {
   const order: string[] = [];
   const answers = [1, 2, 3].map(async (steps) => {
     for (let step = 0; step < 5 * steps; step += 1) await Promise.resolve();

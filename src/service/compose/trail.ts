@@ -19,7 +19,7 @@ import type { JsonObject } from '../../protocol/primitives.ts';
 import type {
   BegunStep,
   EndedStep,
-  KeptWithStep,
+  StepEffects,
   StepRecord,
 } from '../../storage/port/composition-store.ts';
 import { type CheckedCall, type Ending, endingEntry, moneyOf } from '../core/call.ts';
@@ -88,7 +88,7 @@ export async function recordStep(
   parts: ServiceParts,
   whole: Whole,
   ending: StepEnding,
-  results: Omit<KeptWithStep, 'entry'>,
+  results: Omit<StepEffects, 'entry'>,
 ): Promise<void> {
   const { step } = ending;
   const place = whole.trail.findIndex(({ invocation_id }) => invocation_id === step.invocation_id);
@@ -132,7 +132,7 @@ export function listed({ trail, call }: Whole): StepView[] {
 function hasEntry(
   { composition }: Whole,
   { role }: BegunStep,
-  { overrun }: Pick<KeptWithStep, 'overrun'>,
+  { overrun }: Pick<StepEffects, 'overrun'>,
 ): boolean {
   const isRecorded = composition.audit_policy.record_child_invocations;
   return isRecorded || role === 'compensation' || overrun !== undefined;

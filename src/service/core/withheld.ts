@@ -67,7 +67,7 @@ const WHILE_WITHHELD = {
   unfreeze: 'refused',
   voidPromises: 'refused',
   insertCheckpoint: 'refused',
-  keepCosignature: 'refused',
+  insertCosignature: 'refused',
   beginOrigin: 'refused',
   lead: { nothing: false },
   abandonedIntents: { nothing: [] },

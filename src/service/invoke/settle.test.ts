@@ -11,7 +11,7 @@ import {
   at,
   cents,
   entry,
-  keep,
+  insert,
   rootToken,
   settlement,
   usd,
@@ -46,7 +46,7 @@ afterEach(async () => {
 /** A call that was admitted for a hundred cents. */
 async function admitted(): Promise<Settlement> {
   const token = rootToken({ budget: cents(100) });
-  await keep(store, token);
+  await insert(store, token);
   const call = admission(token, { charge: usd(100n) });
   assert.equal((await store.admit(call)).admitted, true);
   return settlement(call);

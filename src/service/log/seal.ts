@@ -108,7 +108,7 @@ async function storeNext(
 ): Promise<Sealed | undefined> {
   const cosignature = guard ? await guard.remember(next, seen) : '';
   if (cosignature === undefined || !(await store.insertCheckpoint(next))) return undefined;
-  if (cosignature !== '') await store.keepCosignature(next.checkpoint_id, cosignature);
+  if (cosignature !== '') await store.insertCosignature(next.checkpoint_id, cosignature);
   return { checkpoint: next, isNew: true };
 }
 

@@ -167,7 +167,7 @@ async function askOne(
 
   const line = cosignatureIn(answer.body, witness, checkpoint);
   seen.set(key, checkpoint.size);
-  await store.keepCosignature(checkpoint.checkpoint_id, line);
+  await store.insertCosignature(checkpoint.checkpoint_id, line);
 }
 
 async function addCheckpoint(

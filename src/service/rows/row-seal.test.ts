@@ -27,7 +27,7 @@ import {
   entry,
   freezeOf,
   granted,
-  keep,
+  insert,
   rootToken,
 } from '../../testing/fixtures.ts';
 import { type RowSealOptions, sealStore } from './row-seal.ts';
@@ -89,7 +89,7 @@ function genuine(token: TokenRecord): TokenRecord {
 
 /** Rows of every kind, as an older version wrote them: without a MAC. */
 async function fill(store: Store): Promise<{ root: TokenRecord; child: TokenRecord }> {
-  const root = await keep(store, genuine(rootToken({ budget: cents(500) })));
+  const root = await insert(store, genuine(rootToken({ budget: cents(500) })));
   const child = genuine(childToken(root));
   await store.insertChild(child, entry(), { now: at(0), childrenMax: 9 });
   await store.revokeToken(child.token_id, at(1), () => entry());

@@ -20,7 +20,7 @@ async function details(store: Store): Promise<string[]> {
 }
 
 for (const name of ['SQLite', 'PostgreSQL']) {
-  test(`checkStore() finds contents that are gone without a policy that took them, on ${name}`, async () => {
+  test(`checkStore() finds contents that no policy erased, on ${name}`, async () => {
     const places = createPlaces();
     const store =
       name === 'SQLite' ? await openSqlite(':memory:') : (await places.openPostgres(1))[0];
@@ -38,7 +38,7 @@ for (const name of ['SQLite', 'PostgreSQL']) {
   });
 }
 
-test('checkStore() finds personal fields that are gone before retention came to them', async () => {
+test('checkStore() finds personal fields that are erased before retention reached them', async () => {
   const store = await openSqlite(':memory:');
   await fillLog(store);
   await store.erase({ what: 'personal', until: at(0), limit: 1 });
@@ -52,7 +52,7 @@ test('checkStore() finds personal fields that are gone before retention came to 
   await store.close();
 });
 
-test('checkStore() finds contents that are gone before the entry said so', async () => {
+test('checkStore() finds contents that are erased before its own retention ends', async () => {
   const store = await openSqlite(':memory:');
   await store.append([entry({ retention: 'PT1H' })]);
   const until = at(3_600_000);
@@ -73,10 +73,10 @@ test('checkStore() finds a line of a witness that does not parse', async () => {
   await store.append([entry()]);
   await sealLog(store);
   const last = await store.lastCheckpoint();
-  await store.keepCosignature(last?.checkpoint_id ?? '', '— witness.example AAAAAAAA\n');
+  await store.insertCosignature(last?.checkpoint_id ?? '', '— witness.example AAAAAAAA\n');
   assert.deepEqual(await details(store), []);
 
-  await store.keepCosignature(last?.checkpoint_id ?? '', 'witness.example AAAAAAAA\n');
+  await store.insertCosignature(last?.checkpoint_id ?? '', 'witness.example AAAAAAAA\n');
 
   const line = '"witness.example AAAAAAAA\\n"';
   assert.deepEqual(await details(store), [

@@ -3,12 +3,12 @@ import { test } from 'vitest';
 import { fillLog, SMALL_LOG_SIZE, sealLog } from '../../../test/log/small-log.ts';
 import { foldPeaks } from '../../domain/log/merkle.ts';
 import { toHex } from '../../domain/wire/hash.ts';
-import { admission, entry, keep, rootToken, settlement } from '../../testing/fixtures.ts';
+import { admission, entry, insert, rootToken, settlement } from '../../testing/fixtures.ts';
 import { type Store, StoreUnavailable } from '../port/store.ts';
 import { openSqlite } from '../sqlite/store.ts';
 import { checkStore, FINDINGS_MAX } from './fsck.ts';
 
-test('checkStore() finds nothing in a log that nobody touched, and says what it checked', async () => {
+test('checkStore() finds nothing in an unaltered log, and reports what it checked', async () => {
   const store = await openSqlite(':memory:');
   await fillLog(store);
 
@@ -57,7 +57,7 @@ test('checkStore() finds nothing in a log that takes more than one page', async 
 test('checkStore() finds nothing while others append', async () => {
   const store = await openSqlite(':memory:');
   await store.append(Array.from({ length: 700 }, () => entry()));
-  const token = await keep(store, rootToken());
+  const token = await insert(store, rootToken());
   const work = async () => {
     for (let i = 0; i < 20; i++) {
       const call = admission(token);

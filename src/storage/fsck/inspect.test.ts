@@ -34,7 +34,7 @@ async function detailsOf(file: string): Promise<string[]> {
   return findings.map(({ what, detail }) => `${what}: ${detail}`);
 }
 
-test('checkStore() finds nothing in a file with marks of time', async () => {
+test('checkStore() finds nothing in a file with time marks', async () => {
   assert.deepEqual(await detailsOf(await markedFile()), []);
 });
 

@@ -337,7 +337,7 @@ test('checkStore() counts contents that retention erased, whose proofs still hol
   await store.close();
 });
 
-test('checkStore() takes an entry without its personal fields for what it still is', async () => {
+test('checkStore() folds the remaining fields of an entry without its personal fields', async () => {
   const store = await openSqlite(await smallFile());
   const until = new Date(8_640_000_000_000_000);
   await store.erase({ what: 'personal', until, limit: 100 });
@@ -361,7 +361,7 @@ test('checkStore() finds what was put into an erased entry', async () => {
   assert.match(`${findings[0]?.detail}`, /root_principal is .*, the leaf was erased/);
 });
 
-test('checkStore() does not take the word of an erased entry for its hash', async () => {
+test('checkStore() finds an altered hash of an erased entry', async () => {
   const report = await checkAfter(
     'UPDATE log SET leaf = NULL, leaf_hash = zeroblob(32) WHERE sequence = 3',
   );

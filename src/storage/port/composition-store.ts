@@ -28,7 +28,7 @@ export interface CompositionStore {
    * Repeating it with the same entry changes nothing. False, and nothing changes, when the step has another
    * recorded outcome or another process owns the call.
    */
-  endStep(step: EndedStep, instanceId: string, kept: KeptWithStep): Promise<boolean>;
+  endStep(step: EndedStep, instanceId: string, kept: StepEffects): Promise<boolean>;
 
   /**
    * Takes over the oldest unfinished composed call whose process sent no heartbeat since `silentSince`. From
@@ -71,7 +71,7 @@ export interface StepRecord extends Omit<EndedStep, 'outcome'> {
   readonly outcome?: EndedStep['outcome'] | undefined;
 }
 
-export interface KeptWithStep {
+export interface StepEffects {
   /** Absent where the declaration lists the steps in the entry of the composed call. */
   readonly entry?: EntryRecord | undefined;
   readonly bindings: readonly BindingRecord[];

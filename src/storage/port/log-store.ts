@@ -81,7 +81,7 @@ export interface LogStore {
   loadCheckpoint(checkpointId: string): Promise<CheckpointRecord | undefined>;
 
   /** Stores a line that a witness added to a checkpoint's note. Repeating it changes nothing. */
-  keepCosignature(checkpointId: string, line: string): Promise<void>;
+  insertCosignature(checkpointId: string, line: string): Promise<void>;
 
   /** In the order of the lines' text. */
   cosignatures(checkpointId: string): Promise<readonly string[]>;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { remembered } from './remembered.ts';
 
-test('remembered() makes one value of one text, and gives it again', () => {
+test('remembered() makes one value for a text, and returns it again', () => {
   const made: string[] = [];
   const lengthOf = remembered(2, (text) => {
     made.push(text);
@@ -14,7 +14,7 @@ test('remembered() makes one value of one text, and gives it again', () => {
   assert.deepEqual(made, ['abc', 'ab']);
 });
 
-test('remembered() forgets the first that came when there are too many', () => {
+test('remembered() drops the oldest text beyond its bound', () => {
   const made: string[] = [];
   const shout = remembered(2, (text) => {
     made.push(text);

@@ -121,7 +121,7 @@ function sharing(failure: Error) {
   return { tried, share: createSharing(system, { sizeMax: 10, tripsMax: 1 }, { together, alone }) };
 }
 
-test('createSharing() tries each alone when one of them is at fault', async () => {
+test('createSharing() runs each alone when one of them is defective', async () => {
   const { tried, share } = sharing(new Error('defect'));
 
   const results = await Promise.allSettled([1, 10, 2].map(share));
@@ -133,7 +133,7 @@ test('createSharing() tries each alone when one of them is at fault', async () =
   assert.deepEqual(tried, [[1, 10, 2], [1], [10], [2]]);
 });
 
-test('createSharing() tells all of them that the store failed, and tries nothing again', async () => {
+test('createSharing() rejects all of them when the store fails, and retries nothing', async () => {
   const { tried, share } = sharing(new StoreUnavailable('down'));
 
   const results = await Promise.allSettled([1, 10, 2].map(share));

@@ -27,7 +27,7 @@ function timed() {
   return { state, database: { read } as unknown as Database };
 }
 
-test('startClock() tells the time of the database, half a round trip after it was told', async () => {
+test('startClock() returns the time of the database, corrected by half a round trip', async () => {
   const { state, database } = timed();
   state.tripMs = 80;
 

@@ -144,7 +144,7 @@ test('write() is unavailable when a right was taken away, and a defect when it i
   assert.match(defect.message, /nonsense/);
 });
 
-test('openDatabase() survives the loss of connections that nobody uses', async () => {
+test('openDatabase() survives the loss of idle connections', async () => {
   await Promise.all([1, 2, 3].map(() => database.read({ name: 'one', text: 'SELECT 1 AS one' })));
 
   await admin.query(

@@ -7,7 +7,7 @@ import {
   admission,
   cents,
   childToken,
-  keep,
+  insert,
   rootToken,
   settlement,
   usd,
@@ -146,7 +146,7 @@ async function pairOf(
   lock: keyof typeof LOCKS,
 ): Promise<[TokenRecord, TokenRecord]> {
   const fields = { budget: cents(100), concurrent_branches: 'exclusive' } as const;
-  const tokens = [await keep(store, rootToken(fields)), await keep(store, rootToken(fields))];
+  const tokens = [await insert(store, rootToken(fields)), await insert(store, rootToken(fields))];
   for (const token of tokens) {
     const call = admission(token);
     await store.admit(call);
@@ -165,12 +165,12 @@ const WAITING = `SELECT pid FROM pg_stat_activity WHERE datname = current_databa
 async function forest(store: Store): Promise<TokenRecord[]> {
   const tokens: TokenRecord[] = [];
   for (let tree = 0; tree < 3; tree++) {
-    const root = await keep(store, rootToken(tree === 2 ? {} : { budget: cents(100_000) }));
+    const root = await insert(store, rootToken(tree === 2 ? {} : { budget: cents(100_000) }));
     tokens.push(root);
     for (let branch = 0; branch < 3; branch++) {
       const turns = branch === 0 ? { concurrent_branches: 'exclusive' as const } : {};
-      const child = await keep(store, childToken(root, { budget: cents(50_000), ...turns }));
-      tokens.push(child, await keep(store, childToken(child, { budget: cents(20_000) })));
+      const child = await insert(store, childToken(root, { budget: cents(50_000), ...turns }));
+      tokens.push(child, await insert(store, childToken(child, { budget: cents(20_000) })));
     }
   }
   return tokens;

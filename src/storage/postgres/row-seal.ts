@@ -58,24 +58,24 @@ async function seal(session: Session, sealing: RowSealing): Promise<void> {
     do {
       const found = await session.run<Row>(SCAN[table], [after ?? '', ROW_PAGE]);
       const { rows, next } = pageOf(table, found, ROW_PAGE);
-      await keepMacs(session, rows, macOf);
+      await writeMacs(session, rows, macOf);
       after = next;
     } while (after !== undefined);
   }
 }
 
-async function keepMacs(
+async function writeMacs(
   session: Session,
   rows: readonly StoredRow[],
   macOf: (row: StoredRow) => string | undefined,
 ): Promise<void> {
-  for (const kind of Object.keys(KEEP) as StoredRow['kind'][]) {
+  for (const kind of Object.keys(UPDATE_MAC) as StoredRow['kind'][]) {
     const made = rows
       .filter((row) => row.kind === kind && row.mac === undefined)
       .map((row) => ({ id: row.id, mac: macOf(row) }))
       .filter(({ mac }) => mac !== undefined);
     if (made.length === 0) continue;
-    await session.run(KEEP[kind], [made.map(({ id }) => id), made.map(({ mac }) => mac)]);
+    await session.run(UPDATE_MAC[kind], [made.map(({ id }) => id), made.map(({ mac }) => mac)]);
   }
 }
 
@@ -132,18 +132,18 @@ const SCAN: Readonly<Record<RowTable, Statement>> = {
   grants: scan('grants', 't.grant_id', GRANTS.list()),
 };
 
-function keep(kind: StoredRow['kind'], table: string, set: string, key: string): Statement {
+function macUpdate(kind: StoredRow['kind'], table: string, set: string, key: string): Statement {
   const text = `UPDATE ${table} t SET ${set} = m.mac
     FROM unnest($1::text[], $2::text[]) AS m (id, mac) WHERE ${key} = m.id`;
   return { name: `keep_mac_${kind}`, text };
 }
 
-const KEEP: Readonly<Record<StoredRow['kind'], Statement>> = {
-  token: keep('token', 'tokens', 'mac', 't.token_id'),
-  revocation: keep('revocation', 'tokens', 'revoked_mac', 't.token_id'),
-  freeze: keep('freeze', 'freezes', 'mac', "t.what || ' ' || t.target"),
-  binding: keep('binding', 'bindings', 'mac', 't.binding_id'),
-  approval: keep('approval', 'approval_requests', 'mac', 't.approval_request_id'),
-  vote: keep('vote', 'approvals', 'mac', "t.approval_request_id || ' ' || t.approver"),
-  grant: keep('grant', 'grants', 'mac', 't.grant_id'),
+const UPDATE_MAC: Readonly<Record<StoredRow['kind'], Statement>> = {
+  token: macUpdate('token', 'tokens', 'mac', 't.token_id'),
+  revocation: macUpdate('revocation', 'tokens', 'revoked_mac', 't.token_id'),
+  freeze: macUpdate('freeze', 'freezes', 'mac', "t.what || ' ' || t.target"),
+  binding: macUpdate('binding', 'bindings', 'mac', 't.binding_id'),
+  approval: macUpdate('approval', 'approval_requests', 'mac', 't.approval_request_id'),
+  vote: macUpdate('vote', 'approvals', 'mac', "t.approval_request_id || ' ' || t.approver"),
+  grant: macUpdate('grant', 'grants', 'mac', 't.grant_id'),
 };

@@ -7,7 +7,7 @@
  * @module
  */
 
-import type { KeptWithStep } from '../port/composition-store.ts';
+import type { StepEffects } from '../port/composition-store.ts';
 import type { Overrun } from '../port/invocation-store.ts';
 import { type Store, StoreUnavailable } from '../port/store.ts';
 import { createApprovals } from './approvals.ts';
@@ -126,7 +126,7 @@ const ENTRIES: Readonly<Record<string, (args: readonly unknown[], result: unknow
   revokeToken: (_, result) => (result === undefined ? 0 : 1),
   settle: ([settlement], result) => (result === 'settled' ? 1 + frozenBy(settlement) : 0),
   endStep: ([, , kept], result) =>
-    result ? ((kept as KeptWithStep).entry ? 1 : 0) + frozenBy(kept) : 0,
+    result ? ((kept as StepEffects).entry ? 1 : 0) + frozenBy(kept) : 0,
   append: ([entries, , overrun]) => (entries as readonly unknown[]).length + frozenBy({ overrun }),
   reconcile: ([, , , by], result) => (result === undefined ? 0 : 1 + frozenBy(by ?? {})),
   requestApproval: ([request], result) => (request === result ? 1 : 0),

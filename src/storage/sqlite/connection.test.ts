@@ -166,13 +166,13 @@ test('run() keeps times as milliseconds, truth as one or zero, absence as null',
   });
 });
 
-test('run() refuses a time that is none', () => {
+test('run() refuses an invalid time', () => {
   withConnection(':memory:', (connection) => {
     assert.throws(() => connection.run('SELECT ?', new Date(Number.NaN)), /Cannot store a time/);
   });
 });
 
-test('failureOf() tells a failed store from a broken constraint', () => {
+test('failureOf() distinguishes a failed store from a broken constraint', () => {
   withConnection(':memory:', (connection) => {
     connection.script('CREATE TABLE small (id INTEGER PRIMARY KEY, bytes BLOB) STRICT');
     connection.script('INSERT INTO small VALUES (1, NULL)');

@@ -115,7 +115,7 @@ test('submit() undoes a refusal and resolves with it', async () => {
   assert.deepEqual(kept(), ['admitted']);
 });
 
-test('submit() expects the next to fail too once one did, and nobody to when long none did', async () => {
+test('submit() uses savepoints after a failure, and stops after many batches without one', async () => {
   const work = noted();
   const commits = createGroupCommit(connection, work);
   const refusedOnce = async () => {

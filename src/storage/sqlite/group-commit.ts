@@ -64,10 +64,10 @@ export function createGroupCommit(
   limits: GroupCommitLimits = { batchMax: BATCH_MAX, waitingMax: WAITING_MAX },
 ): GroupCommit {
   let careful = 0;
-  const runIn = (batch: readonly Waiting[]): Telling[] => {
+  const runIn = (batch: readonly Waiting[]): Notify[] => {
     careful = Math.max(0, careful - 1);
-    const tellings = careful > 0 ? undefined : allOrNone(connection, work, batch);
-    if (tellings) return tellings;
+    const notifications = careful > 0 ? undefined : allOrNone(connection, work, batch);
+    if (notifications) return notifications;
     if (careful === 0) careful = CAREFUL_BATCHES;
     return eachAlone(connection, work, batch);
   };
@@ -106,19 +106,19 @@ interface Waiting {
 }
 
 /** Settles one caller's promise. */
-type Telling = () => void;
+type Notify = () => void;
 
 function commitTogether(
   connection: Connection,
   work: BatchWork,
-  { batch, runIn }: { batch: readonly Waiting[]; runIn: (batch: readonly Waiting[]) => Telling[] },
+  { batch, runIn }: { batch: readonly Waiting[]; runIn: (batch: readonly Waiting[]) => Notify[] },
 ): void {
   if (batch.length === 0) return;
   try {
-    const tellings = runIn(batch);
+    const notifications = runIn(batch);
     work.finish();
     commit(connection);
-    for (const tell of tellings) tell();
+    for (const notify of notifications) notify();
   } catch (error) {
     const lost = lossOf(error);
     rollBack(connection);
@@ -131,16 +131,16 @@ function allOrNone(
   connection: Connection,
   work: BatchWork,
   batch: readonly Waiting[],
-): Telling[] | undefined {
+): Notify[] | undefined {
   begin(connection, work);
   try {
-    const tellings: Telling[] = [];
+    const notifications: Notify[] = [];
     for (const { transition, isRefusal, resolve } of batch) {
       const result = transition();
       if (isRefusal?.(result)) break;
-      tellings.push(() => resolve(result));
+      notifications.push(() => resolve(result));
     }
-    if (tellings.length === batch.length) return tellings;
+    if (notifications.length === batch.length) return notifications;
   } catch {
     // The run with savepoints repeats the failure and reports it.
   }
@@ -148,7 +148,7 @@ function allOrNone(
   return undefined;
 }
 
-function eachAlone(connection: Connection, work: BatchWork, batch: readonly Waiting[]): Telling[] {
+function eachAlone(connection: Connection, work: BatchWork, batch: readonly Waiting[]): Notify[] {
   begin(connection, work);
   return batch.map((waiting) => attempt(connection, work, waiting));
 }
@@ -159,7 +159,7 @@ function begin(connection: Connection, work: BatchWork): void {
 }
 
 /** Throws only when the whole transaction is lost. */
-function attempt(connection: Connection, work: BatchWork, waiting: Waiting): Telling {
+function attempt(connection: Connection, work: BatchWork, waiting: Waiting): Notify {
   const { transition, isRefusal, resolve, reject } = waiting;
   const mark = work.mark();
   connection.run('SAVEPOINT transition');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'vitest';
 import { appendLeaves, peaksOf } from '../../domain/log/merkle.ts';
 import { EntryType } from '../../protocol/audit.ts';
-import { at, entry, keep, rootToken } from '../../testing/fixtures.ts';
+import { at, entry, insert, rootToken } from '../../testing/fixtures.ts';
 import { foundIn } from '../../testing/store/observe.ts';
 import type { EntryQuery, Store } from '../port/store.ts';
 import { type Connection, openConnection, type Value } from './connection.ts';
@@ -31,7 +31,7 @@ test('append() leaves no gap and no leaf where a transition of the same batch wa
     store.append([entry(), taken]),
     store.append([first]),
     store.insertRoot({ ...token, lineage: ['tok_other'] }, entry()),
-    keep(store, token),
+    insert(store, token),
     store.append([second]),
   ]);
 

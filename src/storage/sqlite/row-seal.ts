@@ -41,7 +41,7 @@ export function sealRows(
     let after: string | undefined;
     do {
       const { rows, next } = scanRows(connection, table, after, ROW_PAGE);
-      for (const row of rows) if (row.mac === undefined) keepMac(connection, row, macOf(row));
+      for (const row of rows) if (row.mac === undefined) writeMac(connection, row, macOf(row));
       after = next;
     } while (after !== undefined);
   }
@@ -98,7 +98,7 @@ const READERS: Readonly<Record<RowTable, (connection: Connection, key: string) =
 };
 
 /** The update of each kind, by id. */
-const KEEP: Readonly<Record<StoredRow['kind'], string>> = {
+const UPDATE_MAC: Readonly<Record<StoredRow['kind'], string>> = {
   token: 'UPDATE tokens SET mac = ? WHERE token_id = ?',
   revocation: 'UPDATE tokens SET revoked_mac = ? WHERE token_id = ?',
   freeze: "UPDATE freezes SET mac = ? WHERE what || ' ' || target = ?",
@@ -108,6 +108,6 @@ const KEEP: Readonly<Record<StoredRow['kind'], string>> = {
   grant: 'UPDATE grants SET mac = ? WHERE grant_id = ?',
 };
 
-function keepMac(connection: Connection, { kind, id }: StoredRow, mac: string | undefined): void {
-  if (mac !== undefined) connection.run(KEEP[kind], mac, id);
+function writeMac(connection: Connection, { kind, id }: StoredRow, mac: string | undefined): void {
+  if (mac !== undefined) connection.run(UPDATE_MAC[kind], mac, id);
 }

@@ -10,7 +10,7 @@ import {
   at,
   cents,
   entry,
-  keep,
+  insert,
   keyOf,
   rootToken,
   settlement,
@@ -32,7 +32,7 @@ function newPath(): string {
 test('openSqlite() finds everything again, under the same log id', async () => {
   const path = newPath();
   const first = await openSqlite(path);
-  const token = await keep(first, rootToken({ budget: cents(100) }));
+  const token = await insert(first, rootToken({ budget: cents(100) }));
   const call = admission(token, { charge: usd(30n), idempotency: keyOf(token, 'key') });
   await first.admit(call);
   await first.settle(settlement(call));
@@ -66,7 +66,11 @@ test('openSqlite() takes its time from the clock it is given', async () => {
 
 /** Files that must stay as they are, and why they are refused. */
 const FOREIGN: [name: string, sql: string, reason: RegExp][] = [
-  ['without a version', 'CREATE TABLE contacts (name TEXT)', /is no store, it has "contacts"$/],
+  [
+    'without a version',
+    'CREATE TABLE contacts (name TEXT)',
+    /is not a store: it contains "contacts"$/,
+  ],
   [
     'with a version of its own',
     'CREATE TABLE contacts (name TEXT); PRAGMA user_version = 1',
@@ -158,7 +162,7 @@ for (const [name, call] of Object.entries(CALLS)) {
   });
 }
 
-test('a full disk refuses the change, keeps what was, and is over when there is room', async () => {
+test('a full disk refuses the change, keeps earlier data, and accepts changes when there is room', async () => {
   const connection = openConnection(newPath());
   const store = createSqliteStore(connection);
   await store.append([entry()]);
@@ -220,7 +224,7 @@ test('a store whose file another process holds for writing refuses changes and s
 test('two stores on one file write one log without gaps, and one budget', async () => {
   const path = newPath();
   const stores = [await openSqlite(path), await openSqlite(path)] as const;
-  const token = await keep(stores[0], rootToken({ budget: cents(10) }));
+  const token = await insert(stores[0], rootToken({ budget: cents(10) }));
 
   const results = await Promise.all(
     Array.from({ length: 40 }, async (_, i) => {
@@ -261,7 +265,7 @@ test('a store refuses text that SQLite would cut, and keeps nothing of the chang
 test('a budget cannot be made to hold more than its bound, by any statement', async () => {
   const connection: Connection = openConnection(':memory:');
   const store = createSqliteStore(connection);
-  await keep(store, rootToken({ budget: cents(10) }));
+  await insert(store, rootToken({ budget: cents(10) }));
 
   for (const sql of [
     'UPDATE budgets SET reserved = 11',

@@ -164,7 +164,7 @@ const WRITES = {
   sealRows,
   voidPromises: settlement.voidPromises,
   insertCheckpoint: checkpoints.insertCheckpoint,
-  keepCosignature: checkpoints.keepCosignature,
+  insertCosignature: checkpoints.insertCosignature,
   lead: checkpoints.lead,
 };
 

@@ -18,7 +18,7 @@ import {
 } from '../../protocol/operations.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
 import type { IssueAnswer } from '../../protocol/token.ts';
-import type { Surface, Told } from './surface.ts';
+import type { Surface, SurfaceAnswer } from './surface.ts';
 
 /** One story each, by the sentence that sums it up. */
 export type Scenarios = Readonly<Record<string, (surface: Surface) => Promise<void>>>;
@@ -82,7 +82,7 @@ export function invoke(
   token: string,
   capability: string,
   { parameters = {}, ...fields }: InvokeFields = {},
-): Promise<Told> {
+): Promise<SurfaceAnswer> {
   return surface.ask('invoke', { capability, parameters, ...fields }, token);
 }
 

@@ -129,7 +129,7 @@ export const INVOCATION_SCENARIOS: Scenarios = {
     assert.deepEqual([view.budget_spent, view.budget_reserved], [0, 0]);
   },
 
-  'an operator sees no call of unknown outcome, and no notice where nobody is told': async (
+  'an operator sees no call of unknown outcome, and no notification without a webhook': async (
     surface,
   ) => {
     const unknown = await answerOf(surface, 'operator.indeterminate', {}, OPERATOR_KEY);

@@ -65,8 +65,8 @@ function atOnce(token: object, fields: InvokeFields): Story {
   return async (surface) => {
     const { token: bearer } = await rootToken(surface, ['travel.read'], token);
     const report = { capability: 'export_report', parameters: { months: 10 }, ...fields };
-    const told = await Promise.all([1, 2].map(() => surface.ask('invoke', report, bearer)));
-    const failed = told.map(({ body }) => body.failure).filter((found) => found !== undefined);
+    const answers = await Promise.all([1, 2].map(() => surface.ask('invoke', report, bearer)));
+    const failed = answers.map(({ body }) => body.failure).filter((found) => found !== undefined);
     assert.equal(failed.length, 1);
     return failed[0] as Failure;
   };

@@ -38,7 +38,7 @@ export const STORIES_WITHOUT_TOOLS = {
   'a revocation ends everything below the token at once': 'no call',
   'a dry run says what would happen, and nothing happens': 'no call',
   'a stream says that it begins, and each event whose it is': 'a tool tells of its steps alone',
-  'an operator sees no call of unknown outcome, and no notice where nobody is told': 'no call',
+  'an operator sees no call of unknown outcome, and no notification without a webhook': 'no call',
   'streaming_not_supported says what to do next': 'a tool streams where it can',
   'authentication_required says what to do next': 'no call',
   'invalid_token says what to do next': 'no call',

@@ -10,7 +10,7 @@
 import { type Client, createClient, type Refused, type Reply } from '../../client/index.ts';
 import type { InputOf } from '../../protocol/operations.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
-import type { Surface, Told, ToldEvent } from './surface.ts';
+import type { Surface, SurfaceAnswer, SurfaceEvent } from './surface.ts';
 
 /** Asks with one client, which everybody who takes part shares: only the credential differs. */
 export function overClient(url: string): Surface {
@@ -27,22 +27,24 @@ export function overClient(url: string): Surface {
   return {
     async ask(name, request, credential) {
       const client = credential === undefined ? anybody : anybody.withCredential(credential);
-      if (name === 'invoke' && request.stream === true) return toldOfStream(client, request);
+      if (name === 'invoke' && request.stream === true) return streamAnswer(client, request);
       const reply: Reply<object> = await client.ask(name, request as InputOf<typeof name>);
-      const told = toldOf(reply);
-      return name === 'manifest' ? { ...told, headers: { 'x-svc-signature': signature } } : told;
+      const answer = answerFrom(reply);
+      return name === 'manifest'
+        ? { ...answer, headers: { 'x-svc-signature': signature } }
+        : answer;
     },
   };
 }
 
-function toldOf(reply: Reply<object>): Told {
+function answerFrom(reply: Reply<object>): SurfaceAnswer {
   if (!reply.ok) return { body: refusalIn(reply), events: [], headers: {} };
   const headers: Record<string, string> = reply.replayed ? { 'idempotent-replayed': 'true' } : {};
   return { body: { ...reply.answer }, events: [], headers };
 }
 
-async function toldOfStream(client: Client, request: JsonObject): Promise<Told> {
-  const events: ToldEvent[] = [];
+async function streamAnswer(client: Client, request: JsonObject): Promise<SurfaceAnswer> {
+  const events: SurfaceEvent[] = [];
   for await (const { event, data } of client.stream(request as InputOf<'invoke'>)) {
     if (event === 'refused' || event === 'lost') {
       return { body: refusalIn(data), events, headers: {} };

@@ -9,13 +9,13 @@
  */
 
 import type { JsonObject } from '../../protocol/primitives.ts';
-import type { Surface, Told, ToldEvent } from './surface.ts';
+import type { Surface, SurfaceAnswer, SurfaceEvent } from './surface.ts';
 
 /** What is needed of a client that is connected with a token; the official one fits. */
 export interface ToolClient {
   callTool(
     call: { name: string; arguments: JsonObject; _meta?: JsonObject },
-    options?: { onprogress(told: { message?: string | undefined }): void },
+    options?: { onprogress(progress: { message?: string | undefined }): void },
   ): Promise<{ structuredContent?: unknown; isError?: boolean | undefined }>;
 }
 
@@ -35,7 +35,7 @@ export function overMcp({ connect, beside }: ToolSurface): Surface {
       if (!call || credential === undefined) return beside.ask(name, request, credential);
       const client = clients.get(credential) ?? connect(credential);
       clients.set(credential, client);
-      return toldBy(await client, call);
+      return toolAnswer(await client, call);
     },
   };
 }
@@ -64,8 +64,11 @@ function toolCallOf(request: JsonObject): ToolCall | undefined {
   };
 }
 
-async function toldBy(client: ToolClient, { stream, ...call }: ToolCall): Promise<Told> {
-  const events: ToldEvent[] = [];
+async function toolAnswer(
+  client: ToolClient,
+  { stream, ...call }: ToolCall,
+): Promise<SurfaceAnswer> {
+  const events: SurfaceEvent[] = [];
   const onprogress = ({ message = '' }: { message?: string | undefined }) => {
     events.push({ event: 'progress', data: { progress: message } });
   };

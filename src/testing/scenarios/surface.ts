@@ -16,24 +16,24 @@ import type { Runtime } from '../../service/runtime.ts';
 
 export interface Surface {
   /** Asks one operation. A refusal is an answer; this rejects only when the transport itself failed. */
-  ask(operation: OperationName, request: JsonObject, credential?: string): Promise<Told>;
+  ask(operation: OperationName, request: JsonObject, credential?: string): Promise<SurfaceAnswer>;
   /** Where this one carries only some of what can be asked: the one beside it, which carries all. */
   readonly whole?: Surface;
 }
 
 /** What came back, once a stream has ended too. */
-export interface Told {
+export interface SurfaceAnswer {
   /** The answer; of a stream, what its last event said. */
   readonly body: JsonObject;
   /** What a stream told before its end, in order; nothing where the answer came in one piece. */
-  readonly events: readonly ToldEvent[];
+  readonly events: readonly SurfaceEvent[];
   /** Lower-case names. On transports without headers, what stands for them. */
   readonly headers: Readonly<Record<string, string>>;
   /** On transports that have one. */
   readonly status?: number;
 }
 
-export interface ToldEvent {
+export interface SurfaceEvent {
   readonly event: string;
   readonly data: JsonObject;
 }
@@ -53,7 +53,7 @@ export function inProcess(runtime: Runtime): Surface {
       );
       const headers = answer.headers ?? {};
       if (isDocument(answer)) return { body: JSON.parse(answer.text), events: [], headers };
-      const events: ToldEvent[] = [];
+      const events: SurfaceEvent[] = [];
       const send = async (event: string, json: string) => {
         if (event === 'started' || event === 'progress')
           events.push({ event, data: JSON.parse(json) });
@@ -86,7 +86,7 @@ export function overHttp(url: string): Surface {
 
 /** Asks over a pipe: `input` is what the service reads, `output` what it writes. */
 export function overStdio({ input, output }: { input: Writable; output: Readable }): Surface {
-  const open = new Map<number, { events: ToldEvent[]; settle(message: Message): void }>();
+  const open = new Map<number, { events: SurfaceEvent[]; settle(message: Message): void }>();
   let next = 0;
   let text = '';
   output.on('data', (piece) => {
@@ -109,7 +109,7 @@ export function overStdio({ input, output }: { input: Writable; output: Readable
         `${JSON.stringify({ jsonrpc: '2.0', id, method, params: { ...request, ...auth } })}\n`,
       );
       return new Promise((resolve, reject) => {
-        const events: ToldEvent[] = [];
+        const events: SurfaceEvent[] = [];
         const settle = ({ result, error, headers = {} }: Message) => {
           open.delete(id);
           if (result) resolve({ body: result, events, headers });
@@ -161,7 +161,7 @@ function httpRequest(
 }
 
 /** Server-sent events as our service writes them: one line of data each. */
-function eventsOf(text: string): ToldEvent[] {
+function eventsOf(text: string): SurfaceEvent[] {
   return [...text.matchAll(/^event: (\w+)\ndata: (.*)$/gm)].map(([, event = '', data = '']) => ({
     event,
     data: JSON.parse(data),

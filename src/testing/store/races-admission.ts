@@ -17,7 +17,7 @@ import {
   freezeOf,
   granted,
   HOUR,
-  keep,
+  insert,
   keyOf,
   rootToken,
   settlement,
@@ -58,9 +58,9 @@ export const MONEY_RACES: Races = {
     stores,
     { callers },
   ) => {
-    const parent = await keep(stores[0], rootToken({ budget: cents(10) }));
-    const left = await keep(stores[0], childToken(parent, { budget: cents(10) }));
-    const right = await keep(stores[0], childToken(parent, { budget: cents(10) }));
+    const parent = await insert(stores[0], rootToken({ budget: cents(10) }));
+    const left = await insert(stores[0], childToken(parent, { budget: cents(10) }));
+    const right = await insert(stores[0], childToken(parent, { budget: cents(10) }));
 
     const results = await raceToAdmit(stores, callers, (caller) =>
       admission(caller % 2 === 0 ? left : right, { charge: usd(1n) }),
@@ -98,7 +98,7 @@ export const MONEY_RACES: Races = {
   },
 
   'settle() and reconcile() happen once for racing callers': async (stores) => {
-    const token = await keep(stores[0], rootToken({ budget: cents(100) }));
+    const token = await insert(stores[0], rootToken({ budget: cents(100) }));
     const call = admission(token, { charge: usd(40n) });
     await stores[0].admit(call);
 
@@ -121,7 +121,7 @@ export const CLAIM_RACES: Races = {
     stores,
     { callers },
   ) => {
-    const token = await keep(stores[0], rootToken());
+    const token = await insert(stores[0], rootToken());
     const session = { grant_type: 'session_bound', session_id: 's', max_uses: 7 } as const;
     const grant = await granted(stores[0], token, session);
 
@@ -135,7 +135,7 @@ export const CLAIM_RACES: Races = {
   },
 
   'admit() yields a key to one of racing callers': async (stores) => {
-    const token = await keep(stores[0], rootToken());
+    const token = await insert(stores[0], rootToken());
     const idempotency = keyOf(token, 'key');
 
     const results = await raceToAdmit(stores, 50, () => admission(token, { idempotency }));
@@ -145,7 +145,7 @@ export const CLAIM_RACES: Races = {
   },
 
   'admit() yields a key that need not be kept to one of racing callers': async (stores) => {
-    const token = await keep(stores[0], rootToken());
+    const token = await insert(stores[0], rootToken());
     const idempotency = { ...keyOf(token, 'key'), keepUntil: at(HOUR) };
     const first = admission(token, { idempotency });
     await stores[0].admit(first);
@@ -159,8 +159,8 @@ export const CLAIM_RACES: Races = {
   },
 
   'admit() yields an exclusive token to one of racing callers': async (stores) => {
-    const root = await keep(stores[0], rootToken({ concurrent_branches: 'exclusive' }));
-    const child = await keep(stores[0], childToken(root, { concurrent_branches: 'exclusive' }));
+    const root = await insert(stores[0], rootToken({ concurrent_branches: 'exclusive' }));
+    const child = await insert(stores[0], childToken(root, { concurrent_branches: 'exclusive' }));
 
     const results = await raceToAdmit(stores, 50, (caller) =>
       admission(caller % 2 === 0 ? root : child),
@@ -171,7 +171,7 @@ export const CLAIM_RACES: Races = {
   },
 
   'admit() yields a lease that ran out to one of racing callers': async (stores) => {
-    const token = await keep(stores[0], rootToken({ concurrent_branches: 'exclusive' }));
+    const token = await insert(stores[0], rootToken({ concurrent_branches: 'exclusive' }));
     await stores[0].admit(admission(token, { leaseUntil: at(HOUR) }));
 
     const results = await raceToAdmit(stores, 50, () => admission(token, { now: at(HOUR) }));
@@ -197,7 +197,7 @@ export const CLAIM_RACES: Races = {
   },
 
   'admit() fails when it started after a freeze was acknowledged': async (stores, { callers }) => {
-    const token = await keep(stores[0], rootToken());
+    const token = await insert(stores[0], rootToken());
     const freeze = freezeOf({ what: 'root_principal', target: token.root_principal });
 
     const before = raceToAdmit(stores, callers, () => admission(token));

@@ -18,7 +18,7 @@ import {
   grantFor,
   HOUR,
   happened,
-  keep,
+  insert,
   newId,
   rootToken,
 } from '../fixtures.ts';
@@ -29,7 +29,7 @@ import { patiently, type Races, raceOf, type Stores, storeOf } from './race.ts';
 
 export const APPROVAL_RACES: Races = {
   'approve() yields one grant to racing approvers, for each of twenty requests': async (stores) => {
-    const token = await keep(stores[0], rootToken());
+    const token = await insert(stores[0], rootToken());
     for (let round = 0; round < 20; round++) {
       const request = approval();
       await stores[0].requestApproval(request, entry(), []);
@@ -84,10 +84,10 @@ export const APPROVAL_RACES: Races = {
     }
   },
 
-  'approve() comes before the revocation of its actor, or does not happen': async (stores) => {
+  'approve() happens before the revocation of its actor, or not at all': async (stores) => {
     for (let round = 0; round < 20; round++) {
       const request = approval({ approvals_required: 9 });
-      const { token_id: actor } = await keep(stores[0], rootToken());
+      const { token_id: actor } = await insert(stores[0], rootToken());
       await stores[0].requestApproval(request, entry(), []);
 
       const results = await raceOf(stores, 8, async (store, caller) => {
@@ -113,11 +113,11 @@ export const APPROVAL_RACES: Races = {
 
   'revokeToken() by two tokens of each other ends one of them': async (stores) => {
     for (let round = 0; round < 20; round++) {
-      const root = await keep(stores[0], rootToken());
+      const root = await insert(stores[0], rootToken());
       const other = round % 2 === 0 ? rootToken() : childToken(root);
       const pair = [
-        round % 2 === 0 ? root : await keep(stores[0], childToken(root)),
-        await keep(stores[0], other),
+        round % 2 === 0 ? root : await insert(stores[0], childToken(root)),
+        await insert(stores[0], other),
       ].map(({ token_id }) => token_id);
 
       const results = await raceOf(stores, 2, async (store, caller) =>
@@ -143,7 +143,9 @@ export const APPROVAL_RACES: Races = {
     assert.equal((await stores[0].sequence()).size, 2);
   },
 
-  'expireApprovals() and takeDeliveries() give each to one of racing callers': async (stores) => {
+  'expireApprovals() and takeDeliveries() give each row to one of racing callers': async (
+    stores,
+  ) => {
     for (let i = 0; i < 30; i++) {
       await stores[0].requestApproval(approval({ expires_at: at(HOUR) }), entry(), []);
     }
@@ -184,7 +186,7 @@ export const TURN_RACES: Races = {
   },
 
   'insertChild() yields exactly childrenMax places to racing callers': async (stores) => {
-    const root = await keep(stores[0], rootToken());
+    const root = await insert(stores[0], rootToken());
     const bounds = { now: at(0), childrenMax: 7 };
 
     const results = await raceOf(stores, 50, (store) =>
@@ -213,7 +215,7 @@ export const TURN_RACES: Races = {
     }
   },
 
-  'append() from all sides gives contiguous places, and each entry one': async (
+  'append() by racing callers gives contiguous places, one for each entry': async (
     stores,
     { callers },
   ) => {
@@ -257,8 +259,8 @@ async function revokeAgainstDelegation(stores: Stores, caller: number): Promise<
   const parent = childToken(root);
   const child = childToken(parent);
   const [revoked, before] = caller % 2 === 0 ? [root, 1] : [parent, 0];
-  await patiently(() => keep(mine, root));
-  await patiently(() => keep(mine, parent));
+  await patiently(() => insert(mine, root));
+  await patiently(() => insert(mine, parent));
 
   const bounds = { now: at(1), childrenMax: 9 };
   const [revocation, inserted] = await Promise.all([

@@ -10,7 +10,7 @@ import {
   cents,
   entry,
   happened,
-  keep,
+  insert,
   rootToken,
   settlement,
   usd,
@@ -54,7 +54,7 @@ afterAll(async () => {
 });
 
 test('admit() answers as admitted when the step committed and its answer was lost', async () => {
-  const token = await keep(store, rootToken({ budget: cents(100) }));
+  const token = await insert(store, rootToken({ budget: cents(100) }));
   const request = admission(token, { charge: usd(30n) });
   proxy.cut(request.intent.operation_id, 'answer');
 
@@ -67,8 +67,8 @@ test('admit() answers as admitted when the step committed and its answer was los
   assert.equal(await store.settle(settlement(request)), 'settled');
 });
 
-test('admit() is unavailable, and nothing was taken, when the question was lost', async () => {
-  const token = await keep(store, rootToken({ budget: cents(100) }));
+test('admit() is unavailable, and nothing was taken, when the request was lost', async () => {
+  const token = await insert(store, rootToken({ budget: cents(100) }));
   const request = admission(token, { charge: usd(30n) });
   proxy.cut(request.intent.operation_id, 'question');
 
@@ -78,7 +78,7 @@ test('admit() is unavailable, and nothing was taken, when the question was lost'
 });
 
 test('admit() that waits for a lock when its connection breaks never counts later', async () => {
-  const token = await keep(store, rootToken({ budget: cents(100) }));
+  const token = await insert(store, rootToken({ budget: cents(100) }));
   const request = admission(token, { charge: usd(30n) });
   await admin.query('BEGIN');
   await admin.query('SELECT FROM budgets WHERE token_id = $1 FOR UPDATE', [token.token_id]);
@@ -96,7 +96,7 @@ test('admit() that waits for a lock when its connection breaks never counts late
 });
 
 test('admit() is unavailable, and nothing was taken, when the server ends the connection', async () => {
-  const token = await keep(store, rootToken({ budget: cents(100) }));
+  const token = await insert(store, rootToken({ budget: cents(100) }));
   await admin.query('BEGIN');
   await admin.query('SELECT FROM budgets WHERE token_id = $1 FOR UPDATE', [token.token_id]);
   const refused = assert.rejects(
@@ -112,9 +112,9 @@ test('admit() is unavailable, and nothing was taken, when the server ends the co
   assert.deepEqual(await money(store, [token]), [[0n, 0n]]);
 });
 
-test('admit() is an unknown outcome when nobody can be asked in time', async () => {
+test('admit() is an unknown outcome when the store does not answer in time', async () => {
   const hasty = await openPostgres(proxy.url, { poolSize: 1, resolveTimeoutMs: 300 });
-  const token = await keep(store, rootToken());
+  const token = await insert(store, rootToken());
   await hasty.probe();
   await admin.query('BEGIN');
   await admin.query('LOCK TABLE freezes IN ACCESS EXCLUSIVE MODE');
@@ -131,7 +131,7 @@ test('admit() is an unknown outcome when nobody can be asked in time', async () 
 
 for (const where of ['question', 'answer'] as const) {
   test(`settle() settles once when its ${where} was lost`, async () => {
-    const token = await keep(store, rootToken({ budget: cents(100) }));
+    const token = await insert(store, rootToken({ budget: cents(100) }));
     const request = admission(token, { charge: usd(30n) });
     await store.admit(request);
     const done = settlement(request, { actual: 20n });
@@ -178,8 +178,8 @@ const LEARNED = {
 } as const;
 
 for (const where of ['question', 'answer'] as const) {
-  test(`admit() tells each of several the truth when their ${where} was lost`, async () => {
-    const token = await keep(store, rootToken({ budget: cents(100) }));
+  test(`admit() answers each of several correctly when their ${where} was lost`, async () => {
+    const token = await insert(store, rootToken({ budget: cents(100) }));
     const calls = Array.from({ length: 4 }, () => admission(token, { charge: usd(10n) }));
     const expected = LEARNED[where];
     proxy.cut(calls[2]?.intent.operation_id ?? '', where);
@@ -197,7 +197,7 @@ for (const where of ['question', 'answer'] as const) {
   });
 
   test(`settle() settles each of several once when their ${where} was lost`, async () => {
-    const token = await keep(store, rootToken({ budget: cents(100) }));
+    const token = await insert(store, rootToken({ budget: cents(100) }));
     const calls = Array.from({ length: 4 }, () => admission(token, { charge: usd(10n) }));
     await Promise.all(calls.map((call) => store.admit(call)));
     const { size } = await store.sequence();
@@ -217,8 +217,8 @@ for (const where of ['question', 'answer'] as const) {
 }
 
 test('admit() does not keep a call waiting for a lock that only others need', async () => {
-  const stuck = await keep(store, rootToken({ budget: cents(100) }));
-  const free = await keep(store, rootToken({ budget: cents(100) }));
+  const stuck = await insert(store, rootToken({ budget: cents(100) }));
+  const free = await insert(store, rootToken({ budget: cents(100) }));
   await admin.query('BEGIN');
   await admin.query('SELECT FROM budgets WHERE token_id = $1 FOR UPDATE', [stuck.token_id]);
 
@@ -239,8 +239,8 @@ for (const step of ['admit', 'settle'] as const) {
   test(`${step}() of a call counts, though together with another it takes longer than it may`, async () => {
     // Too short to wait for a lock: the server ends the whole statement.
     const hasty = await openPostgres(server.url, { statementTimeoutMs: 500 });
-    const stuck = await keep(store, rootToken({ budget: cents(100) }));
-    const free = await keep(store, rootToken({ budget: cents(100) }));
+    const stuck = await insert(store, rootToken({ budget: cents(100) }));
+    const free = await insert(store, rootToken({ budget: cents(100) }));
     const asked = [stuck, free].map((token) => admission(token, { charge: usd(30n) }));
     if (step === 'settle') await Promise.all(asked.map((each) => store.admit(each)));
     await admin.query('BEGIN');
@@ -271,7 +271,7 @@ for (const step of ['admit', 'settle'] as const) {
 }
 
 test('revokeToken() is unavailable when the connection breaks before the commit', async () => {
-  const token = await keep(store, rootToken());
+  const token = await insert(store, rootToken());
   const told = entry();
   proxy.cut(told.entry_id, 'answer');
 
@@ -285,7 +285,7 @@ test('revokeToken() is unavailable when the connection breaks before the commit'
 });
 
 test('revokeToken() that waits for admissions is not overtaken by those that come later', async () => {
-  const token = await keep(store, rootToken());
+  const token = await insert(store, rootToken());
   await admin.query('BEGIN');
   await admin.query('SELECT writ_hold_lineage($1, $2)', [token.token_id, at(0)]);
   const revocation = store.revokeToken(token.token_id, at(1), () => entry());

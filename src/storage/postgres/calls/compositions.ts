@@ -13,14 +13,14 @@ import type {
   BegunStep,
   CompositionStore,
   EndedStep,
-  KeptWithStep,
+  StepEffects,
 } from '../../port/composition-store.ts';
 import type { Row } from '../../tables/table.ts';
 import type { Database, Session, Statement } from '../connection.ts';
 import { enqueue } from '../log/entries.ts';
 import { BINDINGS, intentOf, ROLLBACKS, STEPS, timeOf } from '../rows.ts';
 import { INTENT_COLUMNS } from './intents.ts';
-import { keepOverrun } from './overruns.ts';
+import { insertOverrun } from './overruns.ts';
 import { resolved } from './resolve.ts';
 
 export function createCompositions(database: Database, resolveTimeoutMs: number): CompositionStore {
@@ -66,7 +66,7 @@ async function begin(database: Database, step: BegunStep, instanceId: string): P
 async function end(
   session: Session,
   step: EndedStep,
-  { entry, bindings, rollback, overrun, instanceId }: KeptWithStep & { instanceId: string },
+  { entry, bindings, rollback, overrun, instanceId }: StepEffects & { instanceId: string },
 ): Promise<boolean> {
   await session.run(HOLD, [step.operation_id]);
   const key = [step.operation_id, step.role, step.step_id, step.invocation_id, step.outcome];
@@ -85,7 +85,7 @@ async function end(
   if (bindings.length > 0) await session.run(STEP_BINDINGS, [BINDINGS.rows(bindings)]);
   if (rollback) await session.run(ROLLBACK, [ROLLBACKS.rows([rollback])]);
   if (entry) await enqueue(session, entry);
-  if (overrun) await keepOverrun(session, overrun);
+  if (overrun) await insertOverrun(session, overrun);
   return true;
 }
 

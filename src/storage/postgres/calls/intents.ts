@@ -11,7 +11,7 @@ import { enqueue } from '../log/entries.ts';
 import { eraseLate } from '../log/erase.ts';
 import { intentOf } from '../rows.ts';
 import { endedActor } from './actor.ts';
-import { keepOverrun } from './overruns.ts';
+import { insertOverrun } from './overruns.ts';
 
 type Intents = Pick<
   InvocationStore,
@@ -67,7 +67,7 @@ export function createIntents(database: Database, now: () => Date): Intents {
         if (refund) await session.run(REFUND, [intent.operation_id]);
         await session.run(RECONCILED, [intent.operation_id, now(), refund]);
         await enqueue(session, entry(intent));
-        if (overrun) await keepOverrun(session, overrun);
+        if (overrun) await insertOverrun(session, overrun);
         await eraseLate(session, intent.operation_id);
         return intent;
       }),

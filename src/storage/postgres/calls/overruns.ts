@@ -14,7 +14,7 @@ import { runFreeze } from '../operators.ts';
 import { DEBTS } from '../rows.ts';
 import { resolved } from './resolve.ts';
 
-export async function keepOverrun(
+export async function insertOverrun(
   session: Session,
   { token_id, debt, freeze }: Overrun,
 ): Promise<void> {
@@ -35,7 +35,7 @@ export function createOverrunAppend(
       untilPlaced(() =>
         database.transaction(async (session) => {
           const added = await appendIn(session, appended);
-          if (added > 0) await keepOverrun(session, overrun);
+          if (added > 0) await insertOverrun(session, overrun);
         }),
       );
     return resolved(database.platform, resolveTimeoutMs, attempt, attempt);

@@ -13,7 +13,7 @@ import { BATCH_PATIENCE_MS, createSharing } from '../batch.ts';
 import type { Database, Session, Statement } from '../connection.ts';
 import { enqueueAllFrom, entryColumns } from '../log/entries.ts';
 import { BINDINGS, column } from '../rows.ts';
-import { keepOverrun } from './overruns.ts';
+import { insertOverrun } from './overruns.ts';
 import { resolved } from './resolve.ts';
 
 /** Calls in one commit: the same limits as admission, for the same reason. */
@@ -61,7 +61,7 @@ async function settleOverrun(
 ): Promise<Settled> {
   const [row] = await session.run<VerdictRow>(SETTLE, settleValues([settlement]));
   if (row?.verdict === 'superseded') return 'superseded';
-  if (row?.verdict === 'settled') await keepOverrun(session, overrun);
+  if (row?.verdict === 'settled') await insertOverrun(session, overrun);
   return 'settled';
 }
 

@@ -15,7 +15,7 @@ type Checkpoints = Pick<
   | 'lastCheckpoint'
   | 'loadCheckpoint'
   | 'listCheckpoints'
-  | 'keepCosignature'
+  | 'insertCosignature'
   | 'cosignatures'
   | 'lead'
 >;
@@ -42,7 +42,7 @@ export function createCheckpoints(database: Database): Checkpoints {
       return rows.map(CHECKPOINTS.read);
     },
 
-    async keepCosignature(checkpointId, line) {
+    async insertCosignature(checkpointId, line) {
       await database.write(COSIGN, [checkpointId, line]);
     },
 

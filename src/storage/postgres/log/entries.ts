@@ -71,13 +71,13 @@ export function createAppend(
   database: Database,
   resolveTimeoutMs: number,
 ): (appended: Appended) => Promise<void> {
-  const keep = (appended: Appended) => {
+  const appendAlone = (appended: Appended) => {
     const attempt = () => appendOnce(database, appended);
     return resolved(database.platform, resolveTimeoutMs, attempt, attempt);
   };
   return createBatcher<Appended, void>(database.platform, APPEND_BATCH, async (calls) => {
     try {
-      await keep({
+      await appendAlone({
         entries: calls.flatMap(({ entries }) => entries),
         bindings: calls.flatMap(({ bindings }) => bindings),
       });
@@ -85,7 +85,7 @@ export function createAppend(
     } catch (error) {
       if (isStoreFailure(error) || calls.length === 1) throw error;
       // One of the calls is defective: the others must succeed.
-      return calls.map(keep);
+      return calls.map(appendAlone);
     }
   });
 }

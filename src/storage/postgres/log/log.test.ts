@@ -2,7 +2,15 @@ import assert from 'node:assert/strict';
 import pg from 'pg';
 import { afterAll, beforeAll, test } from 'vitest';
 import { freshDatabase } from '../../../../test/postgres.ts';
-import { admission, at, entry, HOUR, keep, rootToken, SECOND } from '../../../testing/fixtures.ts';
+import {
+  admission,
+  at,
+  entry,
+  HOUR,
+  insert,
+  rootToken,
+  SECOND,
+} from '../../../testing/fixtures.ts';
 import { type Store, StoreUnavailable } from '../../port/store.ts';
 import { openPostgres } from '../store.ts';
 
@@ -100,7 +108,9 @@ test('text with U+0000 is rejected wherever it stands, and nothing is kept', asy
       store.insertRoot(rootToken({ subject: text }), entry()),
       store.insertRoot(rootToken({ purpose: { text } }), entry()),
       store.append([{ ...entry(), actor_key: text }]),
-      keep(store, token).then(() => store.admit(admission(token, { intent: { facts: { text } } }))),
+      insert(store, token).then(() =>
+        store.admit(admission(token, { intent: { facts: { text } } })),
+      ),
     ];
     for (const result of await Promise.allSettled(rejected)) {
       assert.equal(result.status, 'rejected');
@@ -112,7 +122,7 @@ test('text with U+0000 is rejected wherever it stands, and nothing is kept', asy
 });
 
 test('load() is not older than a change that was acknowledged before it', async () => {
-  const token = await keep(store, rootToken());
+  const token = await insert(store, rootToken());
   const { token_id: tokenId } = token;
   const freeze = { what: 'root_principal', target: token.root_principal } as const;
   const rest = { reason: 'drill', frozen_by: 'human:operator@example.com', frozen_at: at(SECOND) };

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, test } from 'vitest';
 import { freshDatabase } from '../../../../test/postgres.ts';
 import type { EntryRecord } from '../../../domain/log/entry.ts';
 import { foldPeaks, rootOf } from '../../../domain/log/merkle.ts';
-import { admission, entry, keep, rootToken } from '../../../testing/fixtures.ts';
+import { admission, entry, insert, rootToken } from '../../../testing/fixtures.ts';
 import { type Store, StoreUnavailable } from '../../port/store.ts';
 import { openPostgres, type PostgresOptions } from '../store.ts';
 
@@ -202,7 +202,7 @@ test(
   SLOW,
   async () => {
     const store = await open({ sequenceIntervalMs: 60_000 });
-    const token = await keep(store, rootToken());
+    const token = await insert(store, rootToken());
     await store.sequence();
     await admin.query('BEGIN');
     await admin.query('SELECT FROM head FOR UPDATE');

@@ -15,7 +15,7 @@ import type { Connection } from '../connection.ts';
 import type { LogWriter } from '../log/writer.ts';
 import { BINDINGS, type IntentRow, insert, intentOf, STEPS, timeOf } from '../rows.ts';
 import { INTENT_COLUMNS } from './invocations.ts';
-import { keepOverrun } from './overruns.ts';
+import { insertOverrun } from './overruns.ts';
 import { insertRollback } from './settlement.ts';
 
 /** The claim names its invocation, so that the same invocation may claim again. */
@@ -58,7 +58,7 @@ export function endStep(
   for (const binding of kept.bindings) insert(connection, BINDINGS, binding);
   if (kept.rollback) insertRollback(connection, kept.rollback);
   if (kept.entry) log.append(kept.entry);
-  if (kept.overrun) keepOverrun(connection, log, kept.overrun);
+  if (kept.overrun) insertOverrun(connection, log, kept.overrun);
   return true;
 }
 
@@ -93,7 +93,7 @@ export function adopt(
 }
 
 /** No process has this id, so no heartbeat protects the call from adoption. */
-const NOBODY = '';
+const NO_INSTANCE = '';
 
 export function returnComposition(
   connection: Connection,
@@ -103,7 +103,7 @@ export function returnComposition(
   connection.run(
     `UPDATE intents SET instance_id = ?
      WHERE operation_id = ? AND instance_id = ? AND composing IS NOT NULL`,
-    NOBODY,
+    NO_INSTANCE,
     operationId,
     instanceId,
   );

@@ -12,7 +12,7 @@ import { freeze } from '../freezes.ts';
 import type { LogWriter } from '../log/writer.ts';
 import { DEBTS, listOf } from '../rows.ts';
 
-export function keepOverrun(connection: Connection, log: LogWriter, overrun: Overrun): void {
+export function insertOverrun(connection: Connection, log: LogWriter, overrun: Overrun): void {
   if (overrun.debt) addDebt(connection, overrun.token_id, overrun.debt);
   if (overrun.freeze) freeze(connection, log, overrun.freeze.record, overrun.freeze.entry);
 }

@@ -16,7 +16,7 @@ import { eraseIntent } from '../log/erase.ts';
 import type { LogWriter } from '../log/writer.ts';
 import { BINDINGS, type IntentRow, insert, intentOf, listOf, ROLLBACKS } from '../rows.ts';
 import { endedActor } from '../tokens.ts';
-import { keepOverrun } from './overruns.ts';
+import { insertOverrun } from './overruns.ts';
 
 /** The budgets and the amount that a call is charged on. */
 interface Charged {
@@ -56,7 +56,7 @@ export function settle(
   for (const binding of settlement.bindings) insert(connection, BINDINGS, binding);
   if (settlement.answer) keepAnswer(connection, operation_id, settlement.answer);
   log.append(entry);
-  if (settlement.overrun) keepOverrun(connection, log, settlement.overrun);
+  if (settlement.overrun) insertOverrun(connection, log, settlement.overrun);
   return 'settled';
 }
 
@@ -67,7 +67,7 @@ export function append(
 ): void {
   for (const binding of bindings) insert(connection, BINDINGS, binding);
   for (const entry of entries) log.append(entry);
-  if (overrun) keepOverrun(connection, log, overrun);
+  if (overrun) insertOverrun(connection, log, overrun);
 }
 
 function keepAnswer(connection: Connection, operationId: string, answer: Uint8Array): void {
@@ -108,7 +108,7 @@ export function reconcile(
   moveMoney(connection, row, 0n, -refunded);
   const intent = intentOf(row);
   log.append(entry(intent));
-  if (overrun) keepOverrun(connection, log, overrun);
+  if (overrun) insertOverrun(connection, log, overrun);
   eraseLate(connection, row.entry_id);
   return intent;
 }

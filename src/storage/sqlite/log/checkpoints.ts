@@ -45,7 +45,7 @@ export function listCheckpoints(
   return rows.map(CHECKPOINTS.read);
 }
 
-export function keepCosignature(connection: Connection, id: string, line: string): void {
+export function insertCosignature(connection: Connection, id: string, line: string): void {
   connection.run(
     'INSERT OR IGNORE INTO cosignatures (checkpoint_id, line) VALUES (?, ?)',
     id,

@@ -15,7 +15,7 @@ import {
   freezeOf,
   grantFor,
   HOUR,
-  keep,
+  insert,
   rootToken,
   SECOND,
   settlement,
@@ -33,7 +33,7 @@ interface Step {
 
 const STEPS: Readonly<Record<string, (store: Store) => Promise<Step>>> = {
   async revokeToken(store) {
-    const { token_id } = await keep(store, rootToken());
+    const { token_id } = await insert(store, rootToken());
     return {
       tokens: [token_id],
       happens: 'object',
@@ -92,7 +92,7 @@ const OWN_TIME_STEPS: typeof STEPS = {
   },
 
   async reconcile(store) {
-    const token = await keep(store, rootToken());
+    const token = await insert(store, rootToken());
     const call = admission(token);
     await store.admit(call);
     await store.settle(settlement(call, { outcome: 'indeterminate' }));
@@ -121,7 +121,7 @@ export const ACTOR_CASES: Cases = {
   ]),
 
   ...casesOf({ ...STEPS, ...OWN_TIME_STEPS }, (name) => [
-    `${name}() does not happen by an actor that was never kept`,
+    `${name}() is refused for an unknown actor`,
     async (store, step) => {
       const { token_id } = rootToken();
 
@@ -132,10 +132,10 @@ export const ACTOR_CASES: Cases = {
   ]),
 
   ...casesOf(OWN_TIME_STEPS, (name) => [
-    `${name}() happens by an actor that lives`,
+    `${name}() happens while its actor is alive`,
     async (store, step) => {
       const far = new Date('2200-01-01T00:00:00.000Z');
-      const { token_id } = await keep(store, rootToken({ expires_at: far }));
+      const { token_id } = await insert(store, rootToken({ expires_at: far }));
 
       assert.equal(await step.take(token_id, at(SECOND)), step.happens);
     },
@@ -144,7 +144,7 @@ export const ACTOR_CASES: Cases = {
   ...casesOf(STEPS, (name) => [
     `${name}() happens until the instant its actor expires`,
     async (store, step) => {
-      const { token_id } = await keep(store, rootToken({ expires_at: at(HOUR) }));
+      const { token_id } = await insert(store, rootToken({ expires_at: at(HOUR) }));
 
       const late = await untouched(store, step, () => step.take(token_id, at(HOUR)));
       const before = await step.take(token_id, at(HOUR - 1));

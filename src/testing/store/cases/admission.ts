@@ -17,7 +17,7 @@ import {
   freezeOf,
   granted,
   HOUR,
-  keep,
+  insert,
   keyOf,
   rootToken,
   SECOND,
@@ -29,8 +29,8 @@ import type { Cases } from '../../runner.ts';
 import { grantOf, money, same, unchanged } from '../observe.ts';
 
 export const LIVENESS_CASES: Cases = {
-  'admit() keeps the intent as it was given': async (store) => {
-    const token = await keep(store, rootToken());
+  'admit() stores the intent unchanged': async (store) => {
+    const token = await insert(store, rootToken());
     const request = admission(token, { charge: usd(5n) });
 
     const result = await store.admit(request);
@@ -40,7 +40,7 @@ export const LIVENESS_CASES: Cases = {
   },
 
   'admit() writes no entry: the call has not ended': async (store) => {
-    const token = await keep(store, rootToken());
+    const token = await insert(store, rootToken());
     const { size } = await store.sequence();
 
     await store.admit(admission(token));
@@ -127,7 +127,7 @@ export const FREEZE_CASES: Cases = Object.fromEntries(
     [
       `admit() refuses while a freeze of the ${what} without end stands, until it is lifted`,
       async (store: Store) => {
-        const token = await keep(store, rootToken({ expires_at: at(900 * HOUR) }));
+        const token = await insert(store, rootToken({ expires_at: at(900 * HOUR) }));
         const freeze = freezeOf({ what, target: targetOf(token) });
         await store.freeze(freeze, entry());
 
@@ -144,7 +144,7 @@ export const FREEZE_CASES: Cases = Object.fromEntries(
           [
             `admit() ignores a freeze of another ${what}`,
             async (store: Store) => {
-              const token = await keep(store, rootToken());
+              const token = await insert(store, rootToken());
               await store.freeze(freezeOf({ what, target: other }), entry());
 
               assert.equal((await store.admit(admission(token))).admitted, true);
@@ -155,7 +155,7 @@ export const FREEZE_CASES: Cases = Object.fromEntries(
 );
 
 export const MONEY_CASES: Cases = {
-  'admit() reserves on every token that has a budget, and answers them root first': async (
+  'admit() reserves on every token that has a budget, and returns them root first': async (
     store,
   ) => {
     const line = await chain(store, [{ budget: cents(900) }, {}, { budget: cents(500) }, {}]);
@@ -181,7 +181,7 @@ export const MONEY_CASES: Cases = {
       { budget: cents(800) },
       { budget: cents(700) },
     ])) as [TokenRecord, TokenRecord, TokenRecord];
-    const other = await keep(store, rootToken({ budget: cents(600) }));
+    const other = await insert(store, rootToken({ budget: cents(600) }));
 
     await store.admit(admission(child, { charge: usd(1n) }));
 
@@ -194,7 +194,7 @@ export const MONEY_CASES: Cases = {
   },
 
   'admit() takes exactly what remains, and refuses one minor unit more': async (store) => {
-    const token = await keep(store, rootToken({ budget: cents(100) }));
+    const token = await insert(store, rootToken({ budget: cents(100) }));
     const first = admission(token, { charge: usd(60n) });
     await store.admit(first);
     await store.settle(settlement(first, { actual: 40n }));
@@ -257,20 +257,21 @@ export const MONEY_CASES: Cases = {
     same((await store.abandonedIntents(at(HOUR), 10))[0]?.charge, request.charge);
   },
 
-  'admit() reserves nothing for a call without a charge, and answers the budgets as they are':
-    async (store) => {
-      const line = await chain(store, [{ budget: cents(10) }, {}]);
-      await store.admit(admission(line[1] as TokenRecord, { charge: usd(10n) }));
+  'admit() reserves nothing for a call without a charge, and returns the budgets unchanged': async (
+    store,
+  ) => {
+    const line = await chain(store, [{ budget: cents(10) }, {}]);
+    await store.admit(admission(line[1] as TokenRecord, { charge: usd(10n) }));
 
-      const result = await store.admit(admission(line[1] as TokenRecord));
+    const result = await store.admit(admission(line[1] as TokenRecord));
 
-      const { token_id } = line[0] as TokenRecord;
-      const budget = { token_id, currency: 'USD', max: 10n, reserved: 10n, consumed: 0n };
-      same(result, { admitted: true, budgets: [budget] });
-    },
+    const { token_id } = line[0] as TokenRecord;
+    const budget = { token_id, currency: 'USD', max: 10n, reserved: 10n, consumed: 0n };
+    same(result, { admitted: true, budgets: [budget] });
+  },
 
-  'admit() takes a charge of nothing on a spent budget': async (store) => {
-    const token = await keep(store, rootToken({ budget: cents(0) }));
+  'admit() accepts a charge of zero on a spent budget': async (store) => {
+    const token = await insert(store, rootToken({ budget: cents(0) }));
 
     const result = await store.admit(admission(token, { charge: usd(0n) }));
 
@@ -279,7 +280,7 @@ export const MONEY_CASES: Cases = {
   },
 
   'admit() rejects a negative charge, which would give money': async (store) => {
-    const token = await keep(store, rootToken({ budget: cents(100) }));
+    const token = await insert(store, rootToken({ budget: cents(100) }));
     await store.admit(admission(token, { charge: usd(50n) }));
 
     await unchanged(store, { tokens: [token.token_id] }, () =>
@@ -294,7 +295,7 @@ type Reason = (typeof REASONS)[number];
 
 export const ORDER_CASES: Cases = {
   'admit() names the widest of the freezes that apply': async (store) => {
-    const token = await keep(store, rootToken());
+    const token = await insert(store, rootToken());
     // The widest is neither the oldest nor the newest, nor the first or last that was kept.
     const [widest, middle, narrow] = [
       freezeOf({ frozen_at: at(2) }),
@@ -311,10 +312,10 @@ export const ORDER_CASES: Cases = {
     }
   },
 
-  'admit() names the first of all that speaks against a call': async (store) => {
+  'admit() returns the first refusal in the order of the port': async (store) => {
     // Each round leaves out what was named the round before.
     for (const reason of REASONS) {
-      const token = await keep(
+      const token = await insert(
         store,
         rootToken({ budget: cents(100), concurrent_branches: 'exclusive' }),
       );
@@ -327,8 +328,8 @@ export const ORDER_CASES: Cases = {
     }
   },
 
-  'admit() admits the same call when nothing speaks against it': async (store) => {
-    const token = await keep(
+  'admit() admits the same call when no condition fails': async (store) => {
+    const token = await insert(
       store,
       rootToken({ budget: cents(100), concurrent_branches: 'exclusive' }),
     );

@@ -17,7 +17,7 @@ import { same } from '../observe.ts';
 import { approve, asked, deny } from './approvals.ts';
 
 export const LISTING_CASES: Cases = {
-  'listApprovals() gives the newest first, in pages that miss and repeat none': async (store) => {
+  'listApprovals() gives the newest first, in pages without gaps or repetitions': async (store) => {
     // Two of the same instant, so that the place of a page needs the id too.
     const times = [3, 1, 2, 2, 4];
     for (const time of times) await asked(store, approval({ created_at: at(time) }));
@@ -40,7 +40,7 @@ export const LISTING_CASES: Cases = {
     same(paged, all);
   },
 
-  'listApprovals() goes on at next, though hits are rare': async (store) => {
+  'listApprovals() continues at next when matches are rare': async (store) => {
     const count = 250;
     for (let i = 0; i < count; i++) {
       await asked(store, approval({ capability: i % 120 === 5 ? 'rare' : 'c', created_at: at(i) }));
@@ -58,9 +58,7 @@ export const LISTING_CASES: Cases = {
     assert.deepEqual(found, [245, 125, 5]);
   },
 
-  'listApprovals() looks at a bounded number of requests, and goes on behind them': async (
-    store,
-  ) => {
+  'listApprovals() reads a bounded number of requests, and continues after them': async (store) => {
     const beyond = 3;
     const count = APPROVALS_LOOKED_AT_MAX + beyond;
     const batch = Array.from({ length: count }, (_, i) => {
@@ -80,7 +78,7 @@ export const LISTING_CASES: Cases = {
     );
   },
 
-  'listApprovals() filters by capability, where none means none': async (store) => {
+  'listApprovals() filters by capability, and an empty list matches none': async (store) => {
     for (const capability of ['a', 'b', 'c']) await asked(store, approval({ capability }));
     const listed = async (capabilities: string[] | undefined) => {
       const { requests: found } = await store.listApprovals({

@@ -15,7 +15,7 @@ import {
   grantFor,
   HOUR,
   happened,
-  keep,
+  insert,
   newId,
   rootToken,
   SECOND,
@@ -47,23 +47,23 @@ const OTHER_QUESTIONS: [part: string, change: Partial<ApprovalRecord>][] = [
 ];
 
 export const ASKING_CASES: Cases = {
-  'requestApproval() keeps the request, its entry and its notifications': async (store) => {
+  'requestApproval() inserts the request, its entry and its notifications': async (store) => {
     const request = fullRequest();
-    const told = entry({ entry_type: 'approval_request' });
+    const logged = entry({ entry_type: 'approval_request' });
     const deliveries = [delivery(request), delivery(request, { target: 'https://b.example.com' })];
 
-    const kept = await store.requestApproval(request, told, deliveries);
+    const kept = await store.requestApproval(request, logged, deliveries);
 
     same(kept, request);
     same(await store.loadApproval(request.approval_request_id), request);
-    same(await entriesSince(store, 0), [{ ...told, sequence: 0 }]);
+    same(await entriesSince(store, 0), [{ ...logged, sequence: 0 }]);
     const listed = await store.listDeliveries(10);
     const byId = new Map(listed.map((one) => [one.delivery_id, one]));
     for (const one of deliveries) same(byId.get(one.delivery_id), one);
     assert.equal(listed.length, 2);
   },
 
-  'requestApproval() gives the pending request back to an equal question': async (store) => {
+  'requestApproval() returns the pending request for an equal question': async (store) => {
     const { request } = await asked(store, fullRequest());
     const again = { ...request, approval_request_id: newId('apr_'), invocation_id: newId('inv-') };
 
@@ -77,7 +77,7 @@ export const ASKING_CASES: Cases = {
 
   ...Object.fromEntries(
     OTHER_QUESTIONS.map(([part, change]) => [
-      `requestApproval() keeps a question apart that differs in ${part}`,
+      `requestApproval() inserts another request for a question that differs in ${part}`,
       async (store: Store) => {
         const { request } = await asked(store, approval({ session_id: 'session-1' }));
         const other = { ...request, approval_request_id: newId('apr_'), ...change };
@@ -89,14 +89,16 @@ export const ASKING_CASES: Cases = {
     ]),
   ),
 
-  'requestApproval() knows two equal questions without a session': async (store) => {
+  'requestApproval() treats equal questions without a session as one': async (store) => {
     const { request } = await asked(store);
     const again = { ...request, approval_request_id: newId('apr_') };
 
     same(await store.requestApproval(again, entry(), []), request);
   },
 
-  'requestApproval() asks anew at the instant the pending request expires': async (store) => {
+  'requestApproval() inserts another request at the instant the pending request expires': async (
+    store,
+  ) => {
     const { request } = await asked(store, approval({ expires_at: at(HOUR) }));
     const early = { ...request, approval_request_id: newId('apr_'), created_at: at(HOUR - 1) };
     const late = {
@@ -121,7 +123,7 @@ export const ASKING_CASES: Cases = {
     assert.equal(first?.status, 'pending', 'expiry has its own entry, and is told by that');
   },
 
-  'requestApproval() asks anew when the first request was decided': async (store) => {
+  'requestApproval() inserts another request when the first was decided': async (store) => {
     for (const decide of [approve, deny]) {
       const { request } = await asked(store);
       await decide(store, request);
@@ -131,7 +133,7 @@ export const ASKING_CASES: Cases = {
     }
   },
 
-  'loadApproval() knows no request that was never kept': async (store) => {
+  'loadApproval() returns undefined for an unknown request': async (store) => {
     assert.equal(await store.loadApproval(newId('apr_')), undefined);
     assert.equal(await store.approvalState(newId('apr_')), undefined);
   },
@@ -148,7 +150,7 @@ export const ASKING_CASES: Cases = {
 
 export const DECISION_CASES: Cases = {
   'approve() adds the approver, the grant, the entry and the notifications': async (store) => {
-    const token = await keep(store, rootToken());
+    const token = await insert(store, rootToken());
     const { request, size } = await asked(store, fullRequestOf(1));
     const grant = grantFor(request, { grant_type: 'session_bound', session_id: 'session-1' });
     const decision = decisionOn(request, { grant, deliveries: [delivery(request)] });
@@ -193,7 +195,7 @@ export const DECISION_CASES: Cases = {
     assert.equal(after?.decided_by, 'human:b@example.com');
   },
 
-  'approve() is stale when another approver came first, and changes nothing': async (store) => {
+  'approve() is stale when another approver voted first, and changes nothing': async (store) => {
     const { request } = await asked(store, fullRequestOf(3));
     await store.approve(decisionOn(request, { approver: 'human:a@example.com' }));
 
@@ -204,7 +206,7 @@ export const DECISION_CASES: Cases = {
     }
   },
 
-  'approve() keeps the terms of the first of two that propose, and the second is stale': async (
+  'approve() stores the terms of the first of two proposals, and the second is stale': async (
     store,
   ) => {
     const { request } = await asked(store, fullRequestOf(2));
@@ -222,7 +224,7 @@ export const DECISION_CASES: Cases = {
   },
 
   'approve() does not count one approver twice': async (store) => {
-    const token = await keep(store, rootToken());
+    const token = await insert(store, rootToken());
     const { request } = await asked(store, fullRequestOf(2));
     await store.approve(decisionOn(request));
     const grant = grantFor(request);
@@ -234,8 +236,8 @@ export const DECISION_CASES: Cases = {
     assert.equal(result, 'stale');
   },
 
-  'approve() keeps no vote whose grant is missing, early or of another request': async (store) => {
-    const token = await keep(store, rootToken());
+  'approve() rejects a vote whose grant is missing, early or of another request': async (store) => {
+    const token = await insert(store, rootToken());
     const { request } = await asked(store, fullRequestOf(2));
     const { request: other } = await asked(store, approval({ capability: 'cancel_flight' }));
     const [early, foreign] = [grantFor(request), grantFor(request)];
@@ -289,7 +291,9 @@ export const DECISION_CASES: Cases = {
     }
   },
 
-  'deny() keeps who, why and when, the entry and the notifications': async (store) => {
+  'deny() stores the denier, the reason, the time, the entry and the notifications': async (
+    store,
+  ) => {
     const { request, size } = await asked(store, fullRequestOf(2));
     await store.approve(decisionOn(request, { approver: 'human:a@example.com' }));
     const denial = denialOf(request, { deliveries: [delivery(request, { event: 'denied' })] });
@@ -354,8 +358,8 @@ function fullRequestOf(approvals_required: number): ApprovalRecord {
 }
 
 export async function asked(store: Store, request: ApprovalRecord = approval()) {
-  const told = entry({ entry_type: 'approval_request' });
-  const kept = happened(await store.requestApproval(request, told, []));
+  const logged = entry({ entry_type: 'approval_request' });
+  const kept = happened(await store.requestApproval(request, logged, []));
   assert.equal(kept.approval_request_id, request.approval_request_id);
   return { request, size: (await store.sequence()).size };
 }

@@ -16,7 +16,7 @@ import {
   childToken,
   granted,
   HOUR,
-  keep,
+  insert,
   keyOf,
   newId,
   rootToken,
@@ -108,7 +108,7 @@ export const GRANT_CASES: Cases = {
 
 export const LEASE_CASES: Cases = {
   'admit() lets one call at a time run under an exclusive token': async (store) => {
-    const token = await keep(store, rootToken({ concurrent_branches: 'exclusive' }));
+    const token = await insert(store, rootToken({ concurrent_branches: 'exclusive' }));
     const first = admission(token, { leaseUntil: at(HOUR) });
     await store.admit(first);
 
@@ -121,9 +121,9 @@ export const LEASE_CASES: Cases = {
   },
 
   'admit() counts calls of all descendants of an exclusive token': async (store) => {
-    const root = await keep(store, rootToken({ concurrent_branches: 'exclusive' }));
-    const left = await keep(store, childToken(root));
-    const right = await keep(store, childToken(root, { concurrent_branches: 'exclusive' }));
+    const root = await insert(store, rootToken({ concurrent_branches: 'exclusive' }));
+    const left = await insert(store, childToken(root));
+    const right = await insert(store, childToken(root, { concurrent_branches: 'exclusive' }));
     await store.admit(admission(left, { leaseUntil: at(HOUR) }));
 
     for (const token of [root, left, right]) {
@@ -133,10 +133,10 @@ export const LEASE_CASES: Cases = {
     }
   },
 
-  'admit() does not hold up the parent of an exclusive token, nor its siblings': async (store) => {
-    const root = await keep(store, rootToken());
-    const left = await keep(store, childToken(root, { concurrent_branches: 'exclusive' }));
-    const right = await keep(store, childToken(root, { concurrent_branches: 'exclusive' }));
+  'admit() does not block the parent or the siblings of an exclusive token': async (store) => {
+    const root = await insert(store, rootToken());
+    const left = await insert(store, childToken(root, { concurrent_branches: 'exclusive' }));
+    const right = await insert(store, childToken(root, { concurrent_branches: 'exclusive' }));
     await store.admit(admission(left));
 
     assert.equal((await store.admit(admission(root))).admitted, true);
@@ -144,14 +144,14 @@ export const LEASE_CASES: Cases = {
   },
 
   'admit() lets calls run side by side where no token is exclusive': async (store) => {
-    const token = await keep(store, rootToken());
+    const token = await insert(store, rootToken());
     await store.admit(admission(token));
 
     assert.equal((await store.admit(admission(token))).admitted, true);
   },
 
   'admit() takes over a lease at the instant it ends, and not before': async (store) => {
-    const token = await keep(store, rootToken({ concurrent_branches: 'exclusive' }));
+    const token = await insert(store, rootToken({ concurrent_branches: 'exclusive' }));
     await store.admit(admission(token, { leaseUntil: at(HOUR) }));
 
     const refused = await refusal(store, admission(token, { now: at(HOUR - 1) }), [token]);
@@ -194,8 +194,8 @@ export const LEASE_CASES: Cases = {
     }
   },
 
-  'renewLeases() says when a lease was lost, and takes nothing back': async (store) => {
-    const token = await keep(store, rootToken({ concurrent_branches: 'exclusive' }));
+  'renewLeases() is false when a lease was lost, and does not take it back': async (store) => {
+    const token = await insert(store, rootToken({ concurrent_branches: 'exclusive' }));
     const slow = admission(token, { leaseUntil: at(HOUR) });
     const next = admission(token, { now: at(HOUR), leaseUntil: at(2 * HOUR) });
     await store.admit(slow);
@@ -208,7 +208,7 @@ export const LEASE_CASES: Cases = {
     assert.deepEqual(refused.reason === 'busy' && refused.until, at(2 * HOUR));
   },
 
-  'renewLeases() says so when one of two leases was lost': async (store) => {
+  'renewLeases() is false when one of two leases was lost': async (store) => {
     const [root, leaf] = (await chain(store, [
       { concurrent_branches: 'exclusive' },
       { concurrent_branches: 'exclusive' },
@@ -221,7 +221,7 @@ export const LEASE_CASES: Cases = {
   },
 
   'settle() keeps the leases of a call that still runs, until they are released': async (store) => {
-    const token = await keep(store, rootToken({ concurrent_branches: 'exclusive' }));
+    const token = await insert(store, rootToken({ concurrent_branches: 'exclusive' }));
     const slow = admission(token, { leaseUntil: at(HOUR) });
     const { operation_id } = slow.intent;
     await store.admit(slow);
@@ -239,8 +239,8 @@ export const LEASE_CASES: Cases = {
     assert.equal((await store.admit(admission(token))).admitted, true);
   },
 
-  'settle() lets go of the leases of a call that ended, whatever else it says': async (store) => {
-    const token = await keep(store, rootToken({ concurrent_branches: 'exclusive' }));
+  'settle() releases the leases of a completed call, even with stillRuns': async (store) => {
+    const token = await insert(store, rootToken({ concurrent_branches: 'exclusive' }));
     const call = admission(token);
     await store.admit(call);
     await store.settle(settlement(call, { outcome: 'completed', stillRuns: true }));
@@ -248,10 +248,8 @@ export const LEASE_CASES: Cases = {
     assert.equal((await store.admit(admission(token))).admitted, true);
   },
 
-  'busyUntil() tells until when somebody has its turn, and nothing where nobody has': async (
-    store,
-  ) => {
-    const token = await keep(store, rootToken({ concurrent_branches: 'exclusive' }));
+  'busyUntil() returns the end of a held lease, and undefined without one': async (store) => {
+    const token = await insert(store, rootToken({ concurrent_branches: 'exclusive' }));
     const ids = ['tok_unknown', token.token_id];
     const before = await store.busyUntil(ids, at(0));
     const call = admission(token, { leaseUntil: at(HOUR) });
@@ -265,7 +263,7 @@ export const LEASE_CASES: Cases = {
   },
 
   'releaseLeases() leaves a lease that another call has taken': async (store) => {
-    const token = await keep(store, rootToken({ concurrent_branches: 'exclusive' }));
+    const token = await insert(store, rootToken({ concurrent_branches: 'exclusive' }));
     const slow = admission(token, { leaseUntil: at(HOUR) });
     await store.admit(slow);
     await store.admit(admission(token, { now: at(HOUR), leaseUntil: at(2 * HOUR) }));
@@ -277,7 +275,7 @@ export const LEASE_CASES: Cases = {
   },
 
   'renewLeases() is true for a running call that holds none': async (store) => {
-    const token = await keep(store, rootToken());
+    const token = await insert(store, rootToken());
     const call = admission(token);
     await store.admit(call);
 
@@ -286,10 +284,10 @@ export const LEASE_CASES: Cases = {
 };
 
 export const KEY_CASES: Cases = {
-  'admit() claims the key, and refuses it to the next call with what is known of the first': async (
+  'admit() claims the key, and refuses the next call with the record of the first': async (
     store,
   ) => {
-    const token = await keep(store, rootToken());
+    const token = await insert(store, rootToken());
     const key = keyOf(token, 'key-1', 'sha256:01');
     const first = admission(token, { idempotency: key });
     await store.admit(first);
@@ -308,11 +306,11 @@ export const KEY_CASES: Cases = {
     same(answered, { admitted: false, reason: 'key', record: { ...record, answer: done.answer } });
   },
 
-  'admit() knows a key apart by chain, capability and text': async (store) => {
-    const root = await keep(store, rootToken());
-    const child = await keep(store, childToken(root));
-    const namesake = await keep(store, childToken(child, { subject: root.subject }));
-    const stranger = await keep(store, rootToken());
+  'admit() distinguishes keys by chain, capability and text': async (store) => {
+    const root = await insert(store, rootToken());
+    const child = await insert(store, childToken(root));
+    const namesake = await insert(store, childToken(child, { subject: root.subject }));
+    const stranger = await insert(store, rootToken());
     const key = keyOf(root, 'key-1');
     await store.admit(admission(root, { idempotency: key }));
 
@@ -328,7 +326,7 @@ export const KEY_CASES: Cases = {
   },
 
   'admit() claims no key for a call that is refused': async (store) => {
-    const token = await keep(store, rootToken({ budget: cents(5) }));
+    const token = await insert(store, rootToken({ budget: cents(5) }));
     const idempotency = keyOf(token, 'key-1');
     await refusal(store, admission(token, { idempotency, charge: usd(6n) }), [token]);
 
@@ -337,8 +335,8 @@ export const KEY_CASES: Cases = {
     assert.equal(result.admitted, true);
   },
 
-  'admit() reclaims a key at the instant it need not be kept any longer': async (store) => {
-    const token = await keep(store, rootToken());
+  'admit() reclaims a key at the instant it expires': async (store) => {
+    const token = await insert(store, rootToken());
     const idempotency = { ...keyOf(token, 'key-1', 'sha256:01'), keepUntil: at(HOUR) };
     const first = admission(token, { idempotency });
     await store.admit(first);
@@ -359,7 +357,7 @@ export const KEY_CASES: Cases = {
   },
 
   'admit() never reclaims the key of a call that is still open': async (store) => {
-    const token = await keep(store, rootToken());
+    const token = await insert(store, rootToken());
     const idempotency = { ...keyOf(token, 'key-1'), keepUntil: at(HOUR) };
     await store.admit(admission(token, { idempotency }));
 
@@ -370,7 +368,7 @@ export const KEY_CASES: Cases = {
   },
 
   'admit() rejects an operation id that is taken, and takes nothing': async (store) => {
-    const token = await keep(store, rootToken({ budget: cents(100) }));
+    const token = await insert(store, rootToken({ budget: cents(100) }));
     const call = admission(token, { charge: usd(10n) });
     await store.admit(call);
     const other = admission(token, {
@@ -388,6 +386,6 @@ async function tokenWithGrant(
   store: Store,
   changed: Partial<GrantRecord> = {},
 ): Promise<{ token: TokenRecord; grant: GrantRecord }> {
-  const token = await keep(store, rootToken());
+  const token = await insert(store, rootToken());
   return { token, grant: await granted(store, token, changed) };
 }

@@ -17,7 +17,7 @@ import {
   chain,
   entry,
   HOUR,
-  keep,
+  insert,
   newId,
   rootToken,
   SECOND,
@@ -75,7 +75,7 @@ export const STEP_CASES: Cases = {
     assert.equal(await store.beginStep({ ...step, invocation_id: newId('inv-') }, ME), false);
   },
 
-  'beginStep() tells a step from its compensation and from other steps': async (store) => {
+  'beginStep() distinguishes a step, its compensation and other steps': async (store) => {
     const { call } = await composed(store);
     const other = await composed(store);
 
@@ -93,7 +93,7 @@ export const STEP_CASES: Cases = {
     assert.equal(claims.filter(Boolean).length, 1);
   },
 
-  'beginStep() refuses what has ended': async (store) => {
+  'beginStep() refuses a step that has ended': async (store) => {
     const { call } = await composed(store);
     const step = begun(call);
     await store.beginStep(step, ME);
@@ -102,25 +102,24 @@ export const STEP_CASES: Cases = {
     assert.equal(await store.beginStep(step, ME), false);
   },
 
-  'beginStep() refuses calls that are unknown, not composed, closed or in other hands': async (
-    store,
-  ) => {
-    const plain = admission(await keep(store, rootToken()));
-    await store.admit(plain);
-    const { call } = await composed(store);
-    const closed = await composed(store);
-    await store.settle(settlement(closed.call));
+  'beginStep() refuses calls that are unknown, not composed, closed or owned by another process':
+    async (store) => {
+      const plain = admission(await insert(store, rootToken()));
+      await store.admit(plain);
+      const { call } = await composed(store);
+      const closed = await composed(store);
+      await store.settle(settlement(closed.call));
 
-    for (const role of ['step', 'compensation'] as const) {
-      assert.equal(await store.beginStep(begun(call, { role }), OTHER), false);
-      assert.equal(await store.beginStep(begun(plain, { role }), ME), false);
-      assert.equal(await store.beginStep(begun(closed.call, { role }), ME), false);
-      assert.equal(
-        await store.beginStep(begun(call, { role, operation_id: 'op_none' }), ME),
-        false,
-      );
-    }
-  },
+      for (const role of ['step', 'compensation'] as const) {
+        assert.equal(await store.beginStep(begun(call, { role }), OTHER), false);
+        assert.equal(await store.beginStep(begun(plain, { role }), ME), false);
+        assert.equal(await store.beginStep(begun(closed.call, { role }), ME), false);
+        assert.equal(
+          await store.beginStep(begun(call, { role, operation_id: 'op_none' }), ME),
+          false,
+        );
+      }
+    },
 
   'beginStep() lets only compensations follow a call that was closed while it ran': async (
     store,
@@ -132,23 +131,23 @@ export const STEP_CASES: Cases = {
     assert.equal(await store.beginStep(begun(call, { role: 'compensation' }), ME), true);
   },
 
-  'endStep() keeps the entry, the bindings and the window with the end': async (store) => {
+  'endStep() stores the entry, the bindings and the rollback window': async (store) => {
     const { token, call } = await composed(store);
     const step = begun(call);
     await store.beginStep(step, ME);
     const { size } = await store.sequence();
-    const told = entry({ invocation_id: step.invocation_id });
+    const logged = entry({ invocation_id: step.invocation_id });
     const pinned = binding(token);
     const window = { ...windowOf(token), until: at(HOUR) };
 
     const done = await store.endStep(ended(step), ME, {
-      entry: told,
+      entry: logged,
       bindings: [pinned],
       rollback: window,
     });
 
     assert.equal(done, true);
-    same(await entriesSince(store, size), [{ ...told, sequence: size }]);
+    same(await entriesSince(store, size), [{ ...logged, sequence: size }]);
     const { bindings } = await store.load({
       tokenId: token.token_id,
       bindingIds: [pinned.binding_id],
@@ -157,13 +156,13 @@ export const STEP_CASES: Cases = {
     same(await store.rollbackUntil(window), at(HOUR));
   },
 
-  'endStep() does nothing a second time, and refuses another end': async (store) => {
+  'endStep() changes nothing when repeated, and refuses another outcome': async (store) => {
     const { call } = await composed(store);
     const step = begun(call);
     await store.beginStep(step, ME);
     const { size } = await store.sequence();
-    const told = entry({ invocation_id: step.invocation_id });
-    const kept = { entry: told, bindings: [] };
+    const logged = entry({ invocation_id: step.invocation_id });
+    const kept = { entry: logged, bindings: [] };
     await store.endStep(ended(step), ME, kept);
 
     assert.equal(await store.endStep(ended(step), ME, kept), true);
@@ -172,7 +171,7 @@ export const STEP_CASES: Cases = {
     assert.equal((await entriesSince(store, size)).length, 1);
   },
 
-  'endStep() refuses what did not begin, or began in other hands': async (store) => {
+  'endStep() refuses a step that did not begin, or that another process owns': async (store) => {
     const { call } = await composed(store);
     const step = begun(call);
     const { size } = await store.sequence();
@@ -207,7 +206,7 @@ export const ADOPTION_CASES: Cases = {
     same(adopted.steps, [ended(first, { output, drawn: 7n }), second]);
   },
 
-  'adoptComposition() leaves its former process without the call': async (store) => {
+  'adoptComposition() takes the call from its former process': async (store) => {
     const { call } = await composed(store);
     const step = begun(call);
     await store.beginStep(step, ME);
@@ -241,7 +240,7 @@ export const ADOPTION_CASES: Cases = {
   'adoptComposition() finds only composed calls, and abandonedIntents() only the others': async (
     store,
   ) => {
-    const plain = admission(await keep(store, rootToken()));
+    const plain = admission(await insert(store, rootToken()));
     await store.admit(plain);
     const { call } = await composed(store);
 
@@ -253,25 +252,24 @@ export const ADOPTION_CASES: Cases = {
     assert.equal(await store.adoptComposition(OTHER, ALL_SILENT), undefined);
   },
 
-  'adoptComposition() finds a call that was closed while it ran, until somebody lets go of it':
-    async (store) => {
-      const { call } = await composed(store);
-      const step = begun(call);
-      await store.beginStep(step, ME);
-      await store.settle(settlement(call, { outcome: 'indeterminate', stillRuns: true }));
-
-      const adopted = await store.adoptComposition(OTHER, ALL_SILENT);
-      await store.releaseLeases(call.intent.operation_id);
-
-      assert.equal(adopted?.isSettled, true);
-      same(adopted.steps, [step]);
-      assert.equal(await store.adoptComposition('instance-3', ALL_SILENT), undefined);
-      assert.equal(await store.beginStep(begun(call, { role: 'compensation' }), OTHER), false);
-    },
-
-  'returnComposition() lets anybody adopt the call at once, and only its own process do so': async (
+  'adoptComposition() finds a call that was closed while it ran, until it is released': async (
     store,
   ) => {
+    const { call } = await composed(store);
+    const step = begun(call);
+    await store.beginStep(step, ME);
+    await store.settle(settlement(call, { outcome: 'indeterminate', stillRuns: true }));
+
+    const adopted = await store.adoptComposition(OTHER, ALL_SILENT);
+    await store.releaseLeases(call.intent.operation_id);
+
+    assert.equal(adopted?.isSettled, true);
+    same(adopted.steps, [step]);
+    assert.equal(await store.adoptComposition('instance-3', ALL_SILENT), undefined);
+    assert.equal(await store.beginStep(begun(call, { role: 'compensation' }), OTHER), false);
+  },
+
+  'returnComposition() makes the call adoptable at once, and only for its owner': async (store) => {
     const { call } = await composed(store);
     const id = call.intent.operation_id;
     await store.heartbeat(ME, at(2 * HOUR));
@@ -286,7 +284,7 @@ export const ADOPTION_CASES: Cases = {
     assert.equal(await store.beginStep(begun(call), ME), true);
   },
 
-  'settle() ends the trail of a composed call, whatever its outcome': async (store) => {
+  'settle() removes the steps of a composed call, whatever its outcome': async (store) => {
     for (const outcome of ['completed', 'failed', 'no_effect', 'indeterminate'] as const) {
       const { call } = await composed(store);
       await store.beginStep(begun(call), ME);
@@ -299,10 +297,10 @@ export const ADOPTION_CASES: Cases = {
 };
 
 export const ROLLBACK_CASES: Cases = {
-  'rollbackUntil() knows the window that a call was settled with, for its own values only': async (
+  'rollbackUntil() returns the window of a settled call, for its own values only': async (
     store,
   ) => {
-    const token = await keep(store, rootToken());
+    const token = await insert(store, rootToken());
     const call = admission(token);
     await store.admit(call);
     const window = { ...windowOf(token), until: at(HOUR) };
@@ -320,7 +318,7 @@ export const ROLLBACK_CASES: Cases = {
   },
 
   'settle() keeps the latest of several windows': async (store) => {
-    const token = await keep(store, rootToken());
+    const token = await insert(store, rootToken());
     for (const until of [at(2 * HOUR), at(HOUR)]) {
       const call = admission(token);
       await store.admit(call);
@@ -330,8 +328,8 @@ export const ROLLBACK_CASES: Cases = {
     same(await store.rollbackUntil(windowOf(token)), at(2 * HOUR));
   },
 
-  'settle() keeps no window of a call that was closed otherwise before': async (store) => {
-    const token = await keep(store, rootToken());
+  'settle() stores no window for a call with another outcome': async (store) => {
+    const token = await insert(store, rootToken());
     const call = admission(token);
     await store.admit(call);
     await store.settle(settlement(call, { outcome: 'indeterminate' }));

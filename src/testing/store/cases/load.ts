@@ -18,7 +18,7 @@ import {
   freezeOf,
   granted,
   HOUR,
-  keep,
+  insert,
   keyOf,
   newId,
   rootToken,
@@ -30,7 +30,7 @@ import { same } from '../observe.ts';
 
 export const LOAD_CASES: Cases = {
   'load() finds nothing of an unknown token': async (store) => {
-    const known = await keep(store, rootToken());
+    const known = await insert(store, rootToken());
     await store.admit(admission(known, { idempotency: keyOf(known, 'k') }));
 
     const loaded = await store.load({
@@ -72,8 +72,8 @@ export const LOAD_CASES: Cases = {
     );
   },
 
-  'load() gives what was asked for, and nothing else': async (store) => {
-    const token = await keep(store, rootToken());
+  'load() returns only what was requested': async (store) => {
+    const token = await insert(store, rootToken());
     const grant = await granted(store, token);
     const issued = binding(token, { price: usd(5n) });
     const call = admission(token, { idempotency: keyOf(token, 'k') });
@@ -95,12 +95,12 @@ export const LOAD_CASES: Cases = {
   },
 
   'load() looks keys up under the token’s own chain': async (store) => {
-    const root = await keep(store, rootToken());
-    const child = await keep(store, childToken(root));
-    const twin = await keep(store, childToken(root, { subject: child.subject }));
-    const renewed = await keep(store, childToken(child, { subject: child.subject }));
-    const other = await keep(store, childToken(root));
-    const namesake = await keep(store, childToken(other, { subject: child.subject }));
+    const root = await insert(store, rootToken());
+    const child = await insert(store, childToken(root));
+    const twin = await insert(store, childToken(root, { subject: child.subject }));
+    const renewed = await insert(store, childToken(child, { subject: child.subject }));
+    const other = await insert(store, childToken(root));
+    const namesake = await insert(store, childToken(other, { subject: child.subject }));
     await store.admit(admission(child, { idempotency: keyOf(child, 'k') }));
     const idempotency = { capability: 'book_flight', key: 'k' };
     const seenBy = async ({ token_id }: TokenRecord, asked = idempotency) => {
@@ -116,8 +116,8 @@ export const LOAD_CASES: Cases = {
     assert.equal(await seenBy(child, { capability: 'book_flight', key: 'K' }), undefined);
   },
 
-  'load() gives the freezes widest first, whichever came first': async (store) => {
-    const token = await keep(store, rootToken());
+  'load() returns the freezes widest first, in any order of insertion': async (store) => {
+    const token = await insert(store, rootToken());
     const freezes = [
       freezeOf({ frozen_at: at(2) }),
       freezeOf({ what: 'root_principal', target: token.root_principal, frozen_at: at(1) }),
@@ -133,7 +133,7 @@ export const LOAD_CASES: Cases = {
   'load() gives the freezes that apply, also those whose time has passed, and no others': async (
     store,
   ) => {
-    const token = await keep(store, rootToken());
+    const token = await insert(store, rootToken());
     const soon = new Date(store.now().getTime() + HOUR);
     const past = new Date(store.now().getTime() - HOUR);
     const applying = [
@@ -166,7 +166,7 @@ export const LOAD_CASES: Cases = {
   'load() gives each of many concurrent callers its own answer': async (store) => {
     const tokens: TokenRecord[] = [];
     for (let i = 0; i < 12; i++) {
-      const token = await keep(store, rootToken({ budget: cents(100 + i) }));
+      const token = await insert(store, rootToken({ budget: cents(100 + i) }));
       const call = admission(token, { idempotency: keyOf(token, `k${i}`) });
       await store.admit(call);
       tokens.push(token);
@@ -193,9 +193,9 @@ export const LOAD_CASES: Cases = {
     }
   },
 
-  'load() sees every change that was acknowledged before it was asked': async (store) => {
+  'load() sees every change that was acknowledged before it': async (store) => {
     const tokens = await Promise.all(
-      Array.from({ length: 24 }, () => keep(store, rootToken({ budget: cents(100) }))),
+      Array.from({ length: 24 }, () => insert(store, rootToken({ budget: cents(100) }))),
     );
 
     await Promise.all(tokens.map((token) => changeAndLook(store, token)));

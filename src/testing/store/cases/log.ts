@@ -25,7 +25,7 @@ export const LOG_CASES: Cases = {
     same(await store.scanEntries(0, 10), expected);
   },
 
-  'append() keeps every column and the exact bytes': async (store) => {
+  'append() stores every column and the exact bytes': async (store) => {
     const one = entry({
       ...{ invocation_id: newId('inv-'), capability: 'book_flight', failure_type: 'frozen' },
       ...{ client_reference_id: 'ref "ü" 🛫', task_id: 'task', upstream_service: 'up' },
@@ -61,7 +61,7 @@ export const LOG_CASES: Cases = {
     assert.deepEqual(stored.map(({ entry_id }) => entry_id).sort(), given.sort());
   },
 
-  'append() keeps an entry once, and goes on, when its id comes again': async (store) => {
+  'append() stores an entry once when its id is repeated, and the others': async (store) => {
     const one = entry();
     await store.append([one]);
     await store.sequence();
@@ -96,7 +96,7 @@ export const LOG_CASES: Cases = {
     assert.deepEqual(store.backlog(), { waiting: 0, overloaded: false });
   },
 
-  'scanEntries() gives pages in order, from where it is told': async (store) => {
+  'scanEntries() returns pages in order, from a given place': async (store) => {
     await fill(store, 7);
 
     const page = await store.scanEntries(2, 3);
@@ -146,7 +146,7 @@ const FILTERS: [name: string, fields: Parameters<typeof entry>[0], query: Partia
 ];
 
 export const QUERY_CASES: Cases = {
-  'queryEntries() gives the newest first, in pages that miss and repeat none': async (store) => {
+  'queryEntries() gives the newest first, in pages without gaps or repetitions': async (store) => {
     await fill(store, 5);
 
     const { entries: first } = await store.queryEntries({ limit: 2 });
@@ -253,7 +253,7 @@ const FILTER_SETS = Array.from({ length: 2 ** Object.keys(EITHER).length }, (_, 
 const LONG_LOG = 1_500;
 
 export const LONG_LOG_CASES: Cases = {
-  'queryEntries() agrees with a plain filter over a long log, whose times are in no order': async (
+  'queryEntries() agrees with a plain filter over a long log, with unordered times': async (
     store,
   ) => {
     const entries = Array.from({ length: LONG_LOG }, (_, i) =>
@@ -282,7 +282,7 @@ export const LONG_LOG_CASES: Cases = {
     }
   },
 
-  'queryEntries() goes on at next, though hits are rare and more entries come meanwhile': async (
+  'queryEntries() continues at next when matches are rare and entries are appended': async (
     store,
   ) => {
     const rare = { task_id: 'task', capability: 'rare' };

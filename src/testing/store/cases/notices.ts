@@ -13,32 +13,31 @@ import { entriesSince, same, unchanged } from '../observe.ts';
 import { approve, asked, deny } from './approvals.ts';
 
 export const EXPIRY_CASES: Cases = {
-  'expireApprovals() moves what is pending past its expiry, with entry and notifications': async (
-    store,
-  ) => {
-    const { request: due } = await asked(store, approval({ expires_at: at(HOUR) }));
-    const { request: later } = await asked(store, approval({ expires_at: at(HOUR + 1) }));
-    const { request: approved } = await asked(store, approval({ expires_at: at(HOUR) }));
-    const { request: denied } = await asked(store, approval({ expires_at: at(HOUR) }));
-    await approve(store, approved);
-    await deny(store, denied);
-    const { size } = await store.sequence();
-    const told = entry({ entry_type: 'approval_decision' });
-    const notice = delivery(due, { event: 'expired' });
+  'expireApprovals() expires pending requests past their expiry, with entry and notifications':
+    async (store) => {
+      const { request: due } = await asked(store, approval({ expires_at: at(HOUR) }));
+      const { request: later } = await asked(store, approval({ expires_at: at(HOUR + 1) }));
+      const { request: approved } = await asked(store, approval({ expires_at: at(HOUR) }));
+      const { request: denied } = await asked(store, approval({ expires_at: at(HOUR) }));
+      await approve(store, approved);
+      await deny(store, denied);
+      const { size } = await store.sequence();
+      const logged = entry({ entry_type: 'approval_decision' });
+      const notice = delivery(due, { event: 'expired' });
 
-    const count = await store.expireApprovals(at(HOUR), 10, (request) => {
-      assert.equal(request.approval_request_id, due.approval_request_id);
-      return { entry: told, deliveries: [notice] };
-    });
+      const count = await store.expireApprovals(at(HOUR), 10, (request) => {
+        assert.equal(request.approval_request_id, due.approval_request_id);
+        return { entry: logged, deliveries: [notice] };
+      });
 
-    assert.equal(count, 1);
-    assert.equal((await store.loadApproval(due.approval_request_id))?.status, 'expired');
-    assert.equal((await store.loadApproval(later.approval_request_id))?.status, 'pending');
-    same(await entriesSince(store, size), [{ ...told, sequence: size }]);
-    same(await store.listDeliveries(10), [notice]);
-  },
+      assert.equal(count, 1);
+      assert.equal((await store.loadApproval(due.approval_request_id))?.status, 'expired');
+      assert.equal((await store.loadApproval(later.approval_request_id))?.status, 'pending');
+      same(await entriesSince(store, size), [{ ...logged, sequence: size }]);
+      same(await store.listDeliveries(10), [notice]);
+    },
 
-  'expireApprovals() moves each once, and no more at a time than asked': async (store) => {
+  'expireApprovals() expires each request once, at most limit at a time': async (store) => {
     for (let i = 0; i < 5; i++) await asked(store, approval({ expires_at: at(HOUR) }));
     const seen: string[] = [];
     const pass = () =>
@@ -126,7 +125,7 @@ export const DELIVERY_CASES: Cases = {
     assert.equal((await store.takeDeliveries(at(HOUR + 1), at(2 * HOUR), 9)).length, 5);
   },
 
-  'takeDeliveries() leaves out the targets it is told to': async (store) => {
+  'takeDeliveries() skips the targets in except': async (store) => {
     const [a, b, c] = [
       await queued(store, { target: 'a' }),
       await queued(store, { target: 'b' }),
@@ -170,7 +169,7 @@ export const DELIVERY_CASES: Cases = {
     assert.equal((await store.takeDeliveries(at(5 * HOUR), at(9 * HOUR), 10)).length, 1);
   },
 
-  'finishDelivery() gives one up for good': async (store) => {
+  'finishDelivery() ends a delivery that failed for good': async (store) => {
     const one = await taken(store);
 
     await store.finishDelivery({
@@ -195,9 +194,7 @@ export const DELIVERY_CASES: Cases = {
     assert.equal((await store.listDeliveries(10))[0]?.attempts, 3);
   },
 
-  'listDeliveries() gives no more than asked, and goes on after one that is named': async (
-    store,
-  ) => {
+  'listDeliveries() returns at most limit, and continues after a given delivery': async (store) => {
     for (let i = 0; i < 3; i++) await queued(store);
 
     const all = await store.listDeliveries(10);
@@ -211,20 +208,20 @@ export const DELIVERY_CASES: Cases = {
 };
 
 export const OPERATOR_CASES: Cases = {
-  'freeze() is kept whole, with its entry': async (store) => {
+  'freeze() stores the freeze and its entry': async (store) => {
     const freeze = freezeOf({
       ...({ what: 'capability', target: 'book_flight', reason: 'leak "7"' } as const),
       ...{ frozen_at: at(5), until: at(HOUR) },
     });
-    const told = entry({ entry_type: 'operator' });
+    const logged = entry({ entry_type: 'operator' });
 
-    await store.freeze(freeze, told);
+    await store.freeze(freeze, logged);
 
     same((await store.listFreezes(2)).freezes, [freeze]);
-    same(await entriesSince(store, 0), [{ ...told, sequence: 0 }]);
+    same(await entriesSince(store, 0), [{ ...logged, sequence: 0 }]);
   },
 
-  'freeze() again replaces the first, and is told again': async (store) => {
+  'freeze() again replaces the first, and appends another entry': async (store) => {
     await store.freeze(freezeOf({ reason: 'first', until: at(HOUR) }), entry());
     const second = freezeOf({ reason: 'second', frozen_by: 'human:b@example.com' });
 
@@ -234,7 +231,9 @@ export const OPERATOR_CASES: Cases = {
     assert.equal((await store.sequence()).size, 2);
   },
 
-  'freezesUnder() gives exactly those that are named, in their order': async (store) => {
+  'freezesUnder() returns exactly the freezes with the given keys, in their order': async (
+    store,
+  ) => {
     const service = freezeOf({ frozen_at: at(2) });
     const capability = freezeOf({ what: 'capability', target: 'a', until: at(1), mac: 'kid.mac' });
     const narrow = freezeOf({ what: 'capability', target: 'a human:b@example.com' });
@@ -251,7 +250,7 @@ export const OPERATOR_CASES: Cases = {
     same(await store.freezesUnder([]), []);
   },
 
-  'listFreezes() gives all, newest first, in pages that miss and repeat none': async (store) => {
+  'listFreezes() gives all, newest first, in pages without gaps or repetitions': async (store) => {
     const freezes = [
       freezeOf({ frozen_at: at(2), until: at(3) }),
       // Two of the same instant, so that the place of a page needs more than the time.
@@ -280,27 +279,27 @@ export const OPERATOR_CASES: Cases = {
     same(paged, all);
   },
 
-  'unfreeze() lifts exactly what it names, and is told': async (store) => {
+  'unfreeze() removes exactly the named freeze, and appends its entry': async (store) => {
     const one = freezeOf({ what: 'capability', target: 'a' });
     const other = freezeOf({ what: 'root_principal', target: 'a' });
     await store.freeze(one, entry());
     await store.freeze(other, entry());
-    const told = entry({ entry_type: 'operator' });
+    const logged = entry({ entry_type: 'operator' });
 
-    const lifted = await store.unfreeze({ what: 'capability', target: 'a' }, told);
+    const lifted = await store.unfreeze({ what: 'capability', target: 'a' }, logged);
 
     assert.equal(lifted, true);
     same((await store.listFreezes(2)).freezes, [other]);
-    same(await entriesSince(store, 2), [{ ...told, sequence: 2 }]);
+    same(await entriesSince(store, 2), [{ ...logged, sequence: 2 }]);
   },
 
-  'unfreeze() says when nothing was frozen, and is told all the same': async (store) => {
-    const told = entry({ entry_type: 'operator' });
+  'unfreeze() is false when nothing was frozen, and appends its entry': async (store) => {
+    const logged = entry({ entry_type: 'operator' });
 
-    const lifted = await store.unfreeze({ what: 'service', target: '' }, told);
+    const lifted = await store.unfreeze({ what: 'service', target: '' }, logged);
 
     assert.equal(lifted, false);
-    same(await entriesSince(store, 0), [{ ...told, sequence: 0 }]);
+    same(await entriesSince(store, 0), [{ ...logged, sequence: 0 }]);
   },
 
   'lead() elects one holder of a job until the time is over': async (store) => {

@@ -18,7 +18,7 @@ import {
   FAR,
   granted,
   HOUR,
-  keep,
+  insert,
   keyOf,
   newId,
   rootToken,
@@ -181,10 +181,10 @@ export const VOIDING_CASES: Cases = {
   'unrevokedRoots() has every root without a revocation, expired or not, page by page': async (
     store,
   ) => {
-    const roots = await Promise.all([1, 2, 3].map(() => keep(store, rootToken())));
+    const roots = await Promise.all([1, 2, 3].map(() => insert(store, rootToken())));
     const [first] = await chain(store, [{}, {}]);
-    const expired = await keep(store, rootToken({ expires_at: at(SECOND) }));
-    const revoked = await keep(store, rootToken());
+    const expired = await insert(store, rootToken({ expires_at: at(SECOND) }));
+    const revoked = await insert(store, rootToken());
     await store.revokeToken(revoked.token_id, at(SECOND), () => entry());
     const expected = [...roots, first, expired].map((token) => token?.token_id as string).sort();
 
@@ -198,7 +198,7 @@ export const VOIDING_CASES: Cases = {
   },
 
   'voidPromises() ends grants, bindings and keys': async (store) => {
-    const token = await keep(store, rootToken());
+    const token = await insert(store, rootToken());
     const grant = await granted(store, token, { max_uses: 3, grant_type: 'session_bound' });
     const quote = binding(token);
     await store.append([entry()], [quote]);
@@ -219,7 +219,7 @@ export const VOIDING_CASES: Cases = {
   },
 
   'voidPromises() leaves composed calls to be closed, and none to be resumed': async (store) => {
-    const token = await keep(store, rootToken());
+    const token = await insert(store, rootToken());
     const call = admission(token, { composed: { to: 'Zürich' } });
     await store.admit(call);
     const { operation_id, instance_id } = call.intent;

@@ -23,7 +23,7 @@ export const PERMIT_CASES: Cases = {
     ]);
   },
 
-  'takePermits() begins anew with the next window, and gives nothing of one that is over': async (
+  'takePermits() starts the next window at zero, and grants nothing of an earlier one': async (
     store,
   ) => {
     await store.takePermits({ ...WINDOW, slice: 5 });
@@ -48,7 +48,7 @@ export const PERMIT_CASES: Cases = {
     assert.deepEqual(await store.takePermits({ ...WINDOW, limit: 3 }), { granted: 0, left: 0 });
   },
 
-  'takePermits() gives no more than the limit to many who ask at once': async (store) => {
+  'takePermits() grants at most the limit to concurrent callers': async (store) => {
     const request = { ...WINDOW, limit: 50, slice: 3 };
     const all = await Promise.all(Array.from({ length: 40 }, () => store.takePermits(request)));
 

@@ -8,7 +8,16 @@ import assert from 'node:assert/strict';
 import type { EntryRecord, StoredEntry } from '../../../domain/log/entry.ts';
 import type { TokenRecord } from '../../../storage/port/records.ts';
 import type { Erasure, Store } from '../../../storage/port/store.ts';
-import { admission, at, entry, keep, keyOf, newId, rootToken, settlement } from '../../fixtures.ts';
+import {
+  admission,
+  at,
+  entry,
+  insert,
+  keyOf,
+  newId,
+  rootToken,
+  settlement,
+} from '../../fixtures.ts';
 import type { Cases } from '../../runner.ts';
 import { same } from '../observe.ts';
 
@@ -111,7 +120,7 @@ export const RETENTION_CASES: Cases = {
     assert.equal(await store.erase({ ...policy, until: minute(4) }), 1);
   },
 
-  'erase() by class passes over entries that say how long they are kept': async (store) => {
+  'erase() by class skips entries that state their own retention': async (store) => {
     await fill(store, [full(0, { retention: 'PT10M' }), full(1)]);
 
     await store.erase({ ...LOW, until: minute(5), limit: 100 });
@@ -120,7 +129,7 @@ export const RETENTION_CASES: Cases = {
     assert.deepEqual(leaves, [true, false]);
   },
 
-  'erase() takes what is kept until then, as entries say themselves': async (store) => {
+  'erase() erases entries whose own stated retention has passed': async (store) => {
     const stated = ['PT3M', 'PT1M', 'PT2M'].map((retention) => full(0, { retention }));
     await fill(store, [...stated, full(0)]);
     const erased = (until: number, limit: number) =>
@@ -134,7 +143,7 @@ export const RETENTION_CASES: Cases = {
     assert.deepEqual(leaves, [true, false, false, true]);
   },
 
-  'erase() leaves the tree as it was, and its own kind of entry can be found no more': async (
+  'erase() leaves the tree unchanged, and queries no longer find the erased values': async (
     store,
   ) => {
     await fill(store, [full(0), full(1), full(2)]);
@@ -166,8 +175,8 @@ export const RETENTION_CASES: Cases = {
     assert.deepEqual(places, { low_risk_success: 2, personal: 1 });
   },
 
-  'erase() keeps what an operator needs of a call whose outcome is unknown': async (store) => {
-    const token = await keep(store, rootToken());
+  'erase() keeps the intent of a call whose outcome is unknown': async (store) => {
+    const token = await insert(store, rootToken());
     const call = admission(token);
     await store.admit(call);
     await store.settle(settlement(call, { outcome: 'indeterminate' }));
@@ -182,7 +191,7 @@ export const RETENTION_CASES: Cases = {
   },
 
   'settle() is the same again after erase()': async (store) => {
-    const token = await keep(store, rootToken());
+    const token = await insert(store, rootToken());
     const call = admission(token);
     await store.admit(call);
     const done = settlement(call);
@@ -195,8 +204,8 @@ export const RETENTION_CASES: Cases = {
     assert.equal(await store.settle(settlement(call)), 'superseded');
   },
 
-  'forgetKeys() deletes what need be kept no longer, a limit at a time': async (store) => {
-    const token = await keep(store, rootToken());
+  'forgetKeys() deletes expired keys, at most limit at a time': async (store) => {
+    const token = await insert(store, rootToken());
     for (const [place, keepUntil] of [minute(1), minute(2), minute(3)].entries()) {
       const idempotency = { ...keyOf(token, `key ${place}`), keepUntil };
       const call = admission(token, { idempotency });
@@ -212,7 +221,7 @@ export const RETENTION_CASES: Cases = {
   },
 
   'forgetKeys() keeps the key of a call that is still open': async (store) => {
-    const token = await keep(store, rootToken());
+    const token = await insert(store, rootToken());
     const idempotency = { ...keyOf(token, 'key 0'), keepUntil: minute(1) };
     const call = admission(token, { idempotency });
     await store.admit(call);

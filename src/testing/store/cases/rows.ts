@@ -16,7 +16,7 @@ import {
   entry,
   freezeOf,
   HOUR,
-  keep,
+  insert,
   rootToken,
   usd,
 } from '../../fixtures.ts';
@@ -27,7 +27,7 @@ const BOUNDS = { now: at(0), childrenMax: 10 };
 
 /** A root with a budget and a child, both with a MAC. */
 async function family(store: Store) {
-  const root = await keep(store, rootToken({ budget: cents(500), mac: 'kid.root' }));
+  const root = await insert(store, rootToken({ budget: cents(500), mac: 'kid.root' }));
   const child = childToken(root, { budget: cents(300), mac: 'kid.child' });
   await store.insertChild(child, entry(), BOUNDS);
   const { lineage } = await store.load({ tokenId: child.token_id });
@@ -132,7 +132,7 @@ export const ROW_CASES: Cases = {
     }
   },
 
-  'insertChild() keeps no child where a row differs from the one that was judged': async (
+  'insertChild() inserts no child where a row differs from the one that was judged': async (
     store,
   ) => {
     const { root, child, lineage } = await family(store);

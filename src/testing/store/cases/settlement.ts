@@ -18,7 +18,7 @@ import {
   entry,
   granted,
   HOUR,
-  keep,
+  insert,
   keyOf,
   newId,
   rootToken,
@@ -78,7 +78,7 @@ export const SETTLEMENT_CASES: Cases = {
   },
 
   'settle() keeps the money exact beyond what a double holds': async (store) => {
-    const token = await keep(
+    const token = await insert(
       store,
       rootToken({ budget: { currency: 'JPY', max_amount: Number.MAX_SAFE_INTEGER } }),
     );
@@ -104,7 +104,7 @@ export const SETTLEMENT_CASES: Cases = {
 
   'settle() keeps the answer of a call that had a key, whatever its outcome': async (store) => {
     for (const outcome of ['completed', 'failed', 'no_effect', 'indeterminate'] as const) {
-      const token = await keep(store, rootToken());
+      const token = await insert(store, rootToken());
       const call = admission(token, { idempotency: keyOf(token, 'k') });
       await store.admit(call);
       const answer = Uint8Array.from([0, 255, 10, 0, 128]);
@@ -132,7 +132,7 @@ export const SETTLEMENT_CASES: Cases = {
 
   'settle() does not give a grant use back': async (store) => {
     for (const outcome of ['failed', 'no_effect', 'indeterminate'] as const) {
-      const token = await keep(store, rootToken());
+      const token = await insert(store, rootToken());
       const grant = await granted(store, token);
       const call = admission(token, { grant: useOf(grant) });
       await store.admit(call);
@@ -143,7 +143,7 @@ export const SETTLEMENT_CASES: Cases = {
     }
   },
 
-  'settle() lets go of the leases, whatever the outcome': async (store) => {
+  'settle() releases the leases, whatever the outcome': async (store) => {
     for (const outcome of ['completed', 'failed', 'no_effect', 'indeterminate'] as const) {
       const line = await chain(store, [
         { concurrent_branches: 'exclusive' },
@@ -159,7 +159,7 @@ export const SETTLEMENT_CASES: Cases = {
   },
 
   'settle() works for a call whose token was revoked or expired meanwhile': async (store) => {
-    const token = await keep(store, rootToken({ budget: cents(10), expires_at: at(HOUR) }));
+    const token = await insert(store, rootToken({ budget: cents(10), expires_at: at(HOUR) }));
     const call = admission(token, { charge: usd(4n) });
     await store.admit(call);
     await store.revokeToken(token.token_id, at(HOUR), () => entry());
@@ -171,10 +171,10 @@ export const SETTLEMENT_CASES: Cases = {
   },
 
   'settle() charges no child that was made after the admission': async (store) => {
-    const root = await keep(store, rootToken({ budget: cents(10) }));
+    const root = await insert(store, rootToken({ budget: cents(10) }));
     const call = admission(root, { charge: usd(4n) });
     await store.admit(call);
-    const child = await keep(store, childToken(root, { budget: cents(10) }));
+    const child = await insert(store, childToken(root, { budget: cents(10) }));
 
     await store.settle(settlement(call));
 
@@ -204,8 +204,8 @@ export const SETTLEMENT_CASES: Cases = {
     );
   },
 
-  'settle() keeps nothing of a call that was never admitted': async (store) => {
-    const token = await keep(store, rootToken({ budget: cents(10) }));
+  'settle() rejects a call that was never admitted, and stores nothing': async (store) => {
+    const token = await insert(store, rootToken({ budget: cents(10) }));
     const stray = admission(token, { charge: usd(1n) });
     const keys = [keyOf(token, 'k')];
 
@@ -300,15 +300,15 @@ export const ONCE_CASES: Cases = {
     assert.equal(result, 'superseded');
   },
 
-  'settle() accepts a call whose lease ran out while nobody took it': async (store) => {
-    const token = await keep(store, rootToken({ concurrent_branches: 'exclusive' }));
+  'settle() accepts a call whose expired lease no other call took': async (store) => {
+    const token = await insert(store, rootToken({ concurrent_branches: 'exclusive' }));
     const slow = admission(token, { leaseUntil: at(HOUR) });
     await store.admit(slow);
 
     assert.equal(await store.settle(settlement(slow, { now: at(2 * HOUR) })), 'settled');
   },
 
-  'settle() changes nothing when its entry cannot be kept': async (store) => {
+  'settle() changes nothing when its entry cannot be stored': async (store) => {
     const { token, call } = await admitted(store, { charge: usd(50n) });
     const taken = entry();
     await store.append([taken]);
@@ -322,7 +322,7 @@ export const ONCE_CASES: Cases = {
 
 /** A token with a budget and one admitted call under it, with neighbours in the same store. */
 async function admitted(store: Store, { charge = usd(10n), key = newId('inv-') } = {}) {
-  const token = await keep(store, rootToken({ budget: cents(1_000) }));
+  const token = await insert(store, rootToken({ budget: cents(1_000) }));
   const call = admission(token, { charge, idempotency: keyOf(token, key) });
   assert.equal((await store.admit(call)).admitted, true);
   return { token, call, size: (await store.sequence()).size };
@@ -332,7 +332,7 @@ async function admitted(store: Store, { charge = usd(10n), key = newId('inv-') }
 async function overtaken(
   store: Store,
 ): Promise<{ token: TokenRecord; slow: Admission; next: Admission }> {
-  const token = await keep(
+  const token = await insert(
     store,
     rootToken({ budget: cents(1_000), concurrent_branches: 'exclusive' }),
   );

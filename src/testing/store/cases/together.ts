@@ -22,7 +22,7 @@ import {
   entry,
   freezeOf,
   HOUR,
-  keep,
+  insert,
   keyOf,
   rootToken,
   settlement,
@@ -33,37 +33,35 @@ import { entriesSince, money, recordOf, same } from '../observe.ts';
 import { admittedOf } from '../race.ts';
 
 export const TOGETHER_CASES: Cases = {
-  'insertRoot() of tokens that come together keeps each whole, but for one whose id is taken':
-    async (store) => {
-      const first = await keep(store, rootToken());
-      const { size } = await store.sequence();
-      const budget = { currency: 'JPY', max_amount: Number.MAX_SAFE_INTEGER };
-      const tokens = [
-        rootToken({ budget, session_id: 'session-1' }),
-        rootToken({ purpose: { task_id: 'trip', nested: { to: ['Zürich', null] } }, scope: [] }),
-        rootToken({ concurrent_branches: 'exclusive', capability: 'book_flight' }),
-      ];
-      const told = tokens.map(({ token_id }) => entry({ entry_type: 'issuance', token_id }));
+  'insertRoot() of concurrent tokens inserts each, except one whose id is taken': async (store) => {
+    const first = await insert(store, rootToken());
+    const { size } = await store.sequence();
+    const budget = { currency: 'JPY', max_amount: Number.MAX_SAFE_INTEGER };
+    const tokens = [
+      rootToken({ budget, session_id: 'session-1' }),
+      rootToken({ purpose: { task_id: 'trip', nested: { to: ['Zürich', null] } }, scope: [] }),
+      rootToken({ concurrent_branches: 'exclusive', capability: 'book_flight' }),
+    ];
+    const logged = tokens.map(({ token_id }) => entry({ entry_type: 'issuance', token_id }));
 
-      const taken = assert.rejects(store.insertRoot(first, entry()));
-      await Promise.all(
-        tokens.map((token, place) => store.insertRoot(token, told[place] as EntryRecord)),
-      );
-      await taken;
+    const taken = assert.rejects(store.insertRoot(first, entry()));
+    await Promise.all(
+      tokens.map((token, place) => store.insertRoot(token, logged[place] as EntryRecord)),
+    );
+    await taken;
 
-      for (const token of tokens)
-        same((await store.describeToken(token.token_id, 0))?.token, token);
-      const kept = await entriesSince(store, size);
-      const ids = (entries: readonly { entry_id: string }[]) => entries.map((one) => one.entry_id);
-      assert.deepEqual(ids(kept).sort(), ids(told).sort());
-    },
+    for (const token of tokens) same((await store.describeToken(token.token_id, 0))?.token, token);
+    const kept = await entriesSince(store, size);
+    const ids = (entries: readonly { entry_id: string }[]) => entries.map((one) => one.entry_id);
+    assert.deepEqual(ids(kept).sort(), ids(logged).sort());
+  },
 
-  'admit() of calls that come together refuses each for its own reason': async (store) => {
-    const fine = await keep(store, rootToken({ budget: cents(100) }));
-    const poor = await keep(store, rootToken({ budget: cents(1) }));
-    const dead = await keep(store, rootToken());
+  'admit() of concurrent calls refuses each for its own reason': async (store) => {
+    const fine = await insert(store, rootToken({ budget: cents(100) }));
+    const poor = await insert(store, rootToken({ budget: cents(1) }));
+    const dead = await insert(store, rootToken());
     await store.revokeToken(dead.token_id, at(0), () => entry());
-    const busy = await keep(store, rootToken({ concurrent_branches: 'exclusive' }));
+    const busy = await insert(store, rootToken({ concurrent_branches: 'exclusive' }));
     await store.admit(admission(busy, { leaseUntil: at(HOUR) }));
     const frozen = freezeOf({ what: 'capability', target: 'sell_flight' });
     await store.freeze(frozen, entry());
@@ -102,7 +100,7 @@ export const TOGETHER_CASES: Cases = {
     ]);
   },
 
-  'admit() of calls that come together admits as many as fit, and counts each': async (store) => {
+  'admit() of concurrent calls admits as many as fit, and counts each': async (store) => {
     const line = await chain(store, [{ budget: cents(100) }, {}, { budget: cents(5) }]);
     const leaf = line[2] as TokenRecord;
 
@@ -118,11 +116,11 @@ export const TOGETHER_CASES: Cases = {
     assert.equal((await store.abandonedIntents(at(HOUR), 100)).length, 5);
   },
 
-  'admit() of calls that come together gives one of them an exclusive turn': async (store) => {
-    const root = await keep(store, rootToken({ budget: cents(100) }));
-    const alone = await keep(store, childToken(root, { concurrent_branches: 'exclusive' }));
-    const below = await keep(store, childToken(alone, { budget: cents(10) }));
-    const beside = await keep(store, childToken(root));
+  'admit() of concurrent calls gives one of them an exclusive turn': async (store) => {
+    const root = await insert(store, rootToken({ budget: cents(100) }));
+    const alone = await insert(store, childToken(root, { concurrent_branches: 'exclusive' }));
+    const below = await insert(store, childToken(alone, { budget: cents(10) }));
+    const beside = await insert(store, childToken(root));
 
     const calls = [below, alone, beside, below, alone].map((token) =>
       admission(token, { charge: usd(1n) }),
@@ -136,8 +134,8 @@ export const TOGETHER_CASES: Cases = {
   },
 
   'settle() of calls that end together settles each at its own cost': async (store) => {
-    const root = await keep(store, rootToken({ budget: cents(100) }));
-    const child = await keep(store, childToken(root, { budget: cents(50) }));
+    const root = await insert(store, rootToken({ budget: cents(100) }));
+    const child = await insert(store, childToken(root, { budget: cents(50) }));
     const keyed = { idempotency: keyOf(child, 'key-1') };
     const calls = [
       admission(child, { charge: usd(10n), ...keyed }),
@@ -163,7 +161,7 @@ export const TOGETHER_CASES: Cases = {
       [0n, 14n],
       [0n, 14n],
     ]);
-    await told(store, size, done);
+    await assertLogged(store, size, done);
     const record = await recordOf(store, child.token_id, {
       capability: 'book_flight',
       key: 'key-1',
@@ -176,9 +174,9 @@ export const TOGETHER_CASES: Cases = {
     same(bindings, [bound]);
   },
 
-  'settle() of calls that end together supersedes and repeats only what it must': async (store) => {
-    const token = await keep(store, rootToken({ budget: cents(100) }));
-    const turns = await keep(store, rootToken({ concurrent_branches: 'exclusive' }));
+  'settle() of calls that end together supersedes or repeats each on its own': async (store) => {
+    const token = await insert(store, rootToken({ budget: cents(100) }));
+    const turns = await insert(store, rootToken({ concurrent_branches: 'exclusive' }));
     const lost = admission(turns, { leaseUntil: at(HOUR) });
     const winner = admission(turns, { now: at(HOUR), leaseUntil: at(2 * HOUR) });
     await store.admit(lost);
@@ -208,11 +206,11 @@ export const TOGETHER_CASES: Cases = {
     const expected = [superseded, settled, superseded, settled, settled, settled, settled];
     assert.deepEqual(results, expected);
     assert.deepEqual(await money(store, [token]), [[0n, 10n]]);
-    await told(store, size, [done, once, won]);
+    await assertLogged(store, size, [done, once, won]);
   },
 
   'settle() of a call that was never admitted fails alone': async (store) => {
-    const token = await keep(store, rootToken({ budget: cents(100) }));
+    const token = await insert(store, rootToken({ budget: cents(100) }));
     const calls = Array.from({ length: 3 }, () => admission(token, { charge: usd(10n) }));
     await admitAll(store, calls);
     const { size } = await store.sequence();
@@ -224,11 +222,11 @@ export const TOGETHER_CASES: Cases = {
 
     assert.deepEqual(results, ['settled', 'settled', 'settled']);
     assert.deepEqual(await money(store, [token]), [[0n, 30n]]);
-    await told(store, size, done);
+    await assertLogged(store, size, done);
   },
 
   'admit() of a call whose id is taken fails alone': async (store) => {
-    const token = await keep(store, rootToken({ budget: cents(100) }));
+    const token = await insert(store, rootToken({ budget: cents(100) }));
     const first = admission(token, { charge: usd(10n) });
     await store.admit(first);
 
@@ -257,7 +255,11 @@ function withoutBudget(refused: Refused): unknown {
 }
 
 /** Fails unless the log has grown by exactly these entries. */
-async function told(store: Store, size: number, done: readonly Settlement[]): Promise<void> {
+async function assertLogged(
+  store: Store,
+  size: number,
+  done: readonly Settlement[],
+): Promise<void> {
   const kept = await entriesSince(store, size);
   assert.deepEqual(
     kept.map(({ entry_id }) => entry_id).sort(),

@@ -15,7 +15,7 @@ import {
   entry,
   HOUR,
   happened,
-  keep,
+  insert,
   newId,
   rootToken,
 } from '../../fixtures.ts';
@@ -42,13 +42,13 @@ function fullToken(): TokenRecord {
 export const ISSUANCE_CASES: Cases = {
   'insertRoot() keeps every field of the token, and its entry': async (store) => {
     const token = fullToken();
-    const told = entry({ entry_type: 'issuance', token_id: token.token_id });
+    const logged = entry({ entry_type: 'issuance', token_id: token.token_id });
 
-    await store.insertRoot(token, told);
+    await store.insertRoot(token, logged);
 
     const described = await store.describeToken(token.token_id, 10);
     same(described?.token, token);
-    same(await entriesSince(store, 0), [{ ...told, sequence: 0 }]);
+    same(await entriesSince(store, 0), [{ ...logged, sequence: 0 }]);
   },
 
   'insertRoot() keeps the budget in minor units, with nothing spent': async (store) => {
@@ -64,7 +64,7 @@ export const ISSUANCE_CASES: Cases = {
 
   'insertRoot() keeps the largest budget exactly': async (store) => {
     const budget = { currency: 'JPY', max_amount: Number.MAX_SAFE_INTEGER };
-    const token = await keep(store, rootToken({ budget }));
+    const token = await insert(store, rootToken({ budget }));
 
     const described = await store.describeToken(token.token_id, 0);
 
@@ -73,7 +73,7 @@ export const ISSUANCE_CASES: Cases = {
   },
 
   'insertRoot() rejects an id that is taken, and keeps nothing of it': async (store) => {
-    const token = await keep(store, rootToken({ budget: cents(100) }));
+    const token = await insert(store, rootToken({ budget: cents(100) }));
     const other = { ...rootToken({ budget: cents(999) }), token_id: token.token_id };
 
     await unchanged(store, { tokens: [token.token_id] }, () =>
@@ -81,7 +81,7 @@ export const ISSUANCE_CASES: Cases = {
     );
   },
 
-  'insertRoot() keeps no token whose entry cannot be kept': async (store) => {
+  'insertRoot() inserts no token whose entry cannot be stored': async (store) => {
     const taken = entry();
     await store.append([taken]);
     await store.sequence();
@@ -93,17 +93,17 @@ export const ISSUANCE_CASES: Cases = {
   },
 
   'insertChild() keeps the child below its parent, and its entry': async (store) => {
-    const root = await keep(store, fullToken());
+    const root = await insert(store, fullToken());
     const child = childToken(root, { budget: { currency: 'BHD', max_amount: 0.001 } });
-    const told = entry({ entry_type: 'issuance', token_id: child.token_id });
+    const logged = entry({ entry_type: 'issuance', token_id: child.token_id });
 
-    const result = await store.insertChild(child, told, MANY);
+    const result = await store.insertChild(child, logged, MANY);
 
     assert.equal(result, 'inserted');
     const described = await store.describeToken(child.token_id, 10);
     same(described?.token, child);
     assert.deepEqual((await store.describeToken(root.token_id, 10))?.children, [child.token_id]);
-    same(await entriesSince(store, 1), [{ ...told, sequence: 1 }]);
+    same(await entriesSince(store, 1), [{ ...logged, sequence: 1 }]);
   },
 
   'insertChild() refuses an unknown parent': async (store) => {
@@ -131,7 +131,7 @@ export const ISSUANCE_CASES: Cases = {
     }
   },
 
-  'insertChild() tells of a revoked token before one that expired above it': async (store) => {
+  'insertChild() names a revoked token before an expired one above it': async (store) => {
     const line = await chain(store, [{ expires_at: at(HOUR) }, { expires_at: at(2 * HOUR) }]);
     const parent = line[1] as TokenRecord;
     await store.revokeToken(parent.token_id, at(1), () => entry());
@@ -162,7 +162,7 @@ export const ISSUANCE_CASES: Cases = {
   },
 
   'insertChild() counts all children of the parent, and only its own': async (store) => {
-    const root = await keep(store, rootToken());
+    const root = await insert(store, rootToken());
     const bounds = { now: at(0), childrenMax: 2 };
     const first = childToken(root);
     await store.insertChild(first, entry(), bounds);
@@ -180,8 +180,8 @@ export const ISSUANCE_CASES: Cases = {
     assert.equal(await store.insertChild(childToken(root), entry(), wider), 'inserted');
   },
 
-  'describeToken() knows no token that was never kept': async (store) => {
-    await keep(store, rootToken());
+  'describeToken() returns undefined for an unknown token': async (store) => {
+    await insert(store, rootToken());
 
     assert.equal(await store.describeToken(newId('tok_'), 10), undefined);
   },
@@ -216,10 +216,10 @@ export const ISSUANCE_CASES: Cases = {
   },
 
   'describeToken() lists the first children by id, and counts all': async (store) => {
-    const root = await keep(store, rootToken());
+    const root = await insert(store, rootToken());
     const children: TokenRecord[] = [];
-    for (let i = 0; i < 5; i++) children.push(await keep(store, childToken(root)));
-    await keep(store, childToken(children[0] as TokenRecord));
+    for (let i = 0; i < 5; i++) children.push(await insert(store, childToken(root)));
+    await insert(store, childToken(children[0] as TokenRecord));
     const ids = children.map(({ token_id }) => token_id).sort();
 
     const described = await store.describeToken(root.token_id, 3);
@@ -230,7 +230,7 @@ export const ISSUANCE_CASES: Cases = {
 };
 
 export const REVOCATION_CASES: Cases = {
-  'revokeToken() knows no token that was never kept, and tells nothing': async (store) => {
+  'revokeToken() returns undefined for an unknown token, and appends no entry': async (store) => {
     const result = await unchanged(store, { tokens: [] }, () =>
       store.revokeToken(newId('tok_'), at(0), () => entry()),
     );
@@ -242,16 +242,16 @@ export const REVOCATION_CASES: Cases = {
     const { root, left } = await smallForest(store);
     const { size } = await store.sequence();
 
-    const told: ReturnType<typeof entry>[] = [];
+    const logged: ReturnType<typeof entry>[] = [];
     const result = await store.revokeToken(left.token_id, at(5), (was_alive) => {
       const made = entry({ entry_type: 'revocation', detail: { was_alive } });
-      told.push(made);
+      logged.push(made);
       return made;
     });
 
     same(result, { wasAlive: true, revoked_at: at(5) });
-    same(await entriesSince(store, size), [{ ...told.at(-1), sequence: size }]);
-    const personal = new TextDecoder().decode(told.at(-1)?.personal);
+    same(await entriesSince(store, size), [{ ...logged.at(-1), sequence: size }]);
+    const personal = new TextDecoder().decode(logged.at(-1)?.personal);
     assert.deepEqual(JSON.parse(personal).detail, { was_alive: true });
     assert.equal((await marksOf(store, root)).length, 0);
     assert.deepEqual(await marksOf(store, left), [left.token_id]);
@@ -260,8 +260,8 @@ export const REVOCATION_CASES: Cases = {
   'childrenOf() shows what a revocation ended, and what had ended before': async (store) => {
     const { root, left, right } = await smallForest(store);
     await store.revokeToken(left.token_id, at(5), () => entry());
-    const expiring = await keep(store, childToken(right, { expires_at: at(HOUR) }));
-    await keep(store, childToken(expiring));
+    const expiring = await insert(store, childToken(right, { expires_at: at(HOUR) }));
+    await insert(store, childToken(expiring));
 
     const before = await livingCount(store, root.token_id, at(5));
     await store.revokeToken(root.token_id, at(HOUR), () => entry());
@@ -282,11 +282,11 @@ export const REVOCATION_CASES: Cases = {
   },
 
   'childrenOf() gives pages that miss and repeat none': async (store) => {
-    const parents = [await keep(store, rootToken()), await keep(store, rootToken())];
-    const lone = await keep(store, rootToken());
+    const parents = [await insert(store, rootToken()), await insert(store, rootToken())];
+    const lone = await insert(store, rootToken());
     const children: TokenRecord[] = [];
     for (const parent of [...parents, ...parents, ...parents]) {
-      children.push(await keep(store, childToken(parent)));
+      children.push(await insert(store, childToken(parent)));
     }
     const [first = '', second = ''] = parents.map(({ token_id }) => token_id);
     const idsOf = (parent: string) => {
@@ -327,14 +327,14 @@ export const REVOCATION_CASES: Cases = {
   },
 
   'revokeToken() ends no token that has expired': async (store) => {
-    const token = await keep(store, rootToken({ expires_at: at(HOUR) }));
+    const token = await insert(store, rootToken({ expires_at: at(HOUR) }));
 
     const result = await store.revokeToken(token.token_id, at(HOUR), () => entry());
 
     same(result, { wasAlive: false, revoked_at: at(HOUR) });
   },
 
-  'revokeToken() changes nothing when its entry cannot be kept': async (store) => {
+  'revokeToken() changes nothing when its entry cannot be stored': async (store) => {
     const { root, left } = await smallForest(store);
     const watched = { tokens: [root.token_id, left.token_id] };
 
@@ -362,11 +362,11 @@ export const REVOCATION_CASES: Cases = {
 
 /** A root with two children; the left one has a child and that one another. */
 async function smallForest(store: Store) {
-  const root = await keep(store, rootToken());
-  const left = await keep(store, childToken(root));
-  const right = await keep(store, childToken(root));
-  const leftChild = await keep(store, childToken(left));
-  const leaf = await keep(store, childToken(leftChild));
+  const root = await insert(store, rootToken());
+  const left = await insert(store, childToken(root));
+  const right = await insert(store, childToken(root));
+  const leftChild = await insert(store, childToken(left));
+  const leaf = await insert(store, childToken(leftChild));
   return { root, left, right, leftChild, leaf };
 }
 

@@ -151,19 +151,19 @@ export const CHECKPOINT_CASES: Cases = {
     same(await store.lastCheckpoint(), rivals[results.indexOf(true)]);
   },
 
-  'keepCosignature() adds lines to one checkpoint, each once': async (store) => {
+  'insertCosignature() adds lines to one checkpoint, each once': async (store) => {
     const [first, second] = [checkpoint(1, 0), checkpoint(2, 0)];
     for (const one of [first, second]) await store.insertCheckpoint(one);
     const lines = ['— b ä\n', '— a x\n', '— b ä\n'];
 
-    for (const line of lines) await store.keepCosignature(first.checkpoint_id, line);
+    for (const line of lines) await store.insertCosignature(first.checkpoint_id, line);
 
     assert.deepEqual(await store.cosignatures(first.checkpoint_id), ['— a x\n', '— b ä\n']);
     assert.deepEqual(await store.cosignatures(second.checkpoint_id), []);
     same(await store.loadCheckpoint(first.checkpoint_id), first);
   },
 
-  'listCheckpoints() gives the newest first, below where it is told': async (store) => {
+  'listCheckpoints() returns the newest first, below a given sequence': async (store) => {
     for (const sequence of [1, 2, 3, 4]) await store.insertCheckpoint(checkpoint(sequence, 0));
     const listed = async (limit: number, before?: number) => {
       const found = await store.listCheckpoints(limit, before);

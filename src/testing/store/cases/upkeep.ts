@@ -18,7 +18,7 @@ import {
   entry,
   freezeOf,
   HOUR,
-  keep,
+  insert,
   newId,
   rootToken,
   SECOND,
@@ -29,10 +29,10 @@ import type { Cases } from '../../runner.ts';
 import { entriesSince, money, same, unchanged } from '../observe.ts';
 
 export const UNKNOWN_OUTCOME_CASES: Cases = {
-  'abandonedIntents() gives open calls of processes that were not heard of since': async (
+  'abandonedIntents() returns open calls of processes without a recent heartbeat': async (
     store,
   ) => {
-    const token = await keep(store, rootToken());
+    const token = await insert(store, rootToken());
     const of = async (instance_id: string) => {
       const call = admission(token, { intent: { instance_id } });
       await store.admit(call);
@@ -49,8 +49,8 @@ export const UNKNOWN_OUTCOME_CASES: Cases = {
     same(sorted(abandoned), sorted([never, silent]));
   },
 
-  'heartbeat() makes a silent process be heard of again': async (store) => {
-    const token = await keep(store, rootToken());
+  'heartbeat() of a silent process protects its calls again': async (store) => {
+    const token = await insert(store, rootToken());
     await store.admit(admission(token));
     await store.heartbeat('instance-1', at(0));
     assert.equal((await store.abandonedIntents(at(HOUR), 10)).length, 1);
@@ -63,7 +63,7 @@ export const UNKNOWN_OUTCOME_CASES: Cases = {
   'abandonedIntents() gives the oldest first, no more than asked, and no closed ones': async (
     store,
   ) => {
-    const token = await keep(store, rootToken());
+    const token = await insert(store, rootToken());
     const calls = [5, 1, 4, 2, 3].map((second) => admission(token, { now: at(second * SECOND) }));
     for (const call of calls) await store.admit(call);
     const closed = calls[1];
@@ -82,7 +82,7 @@ export const UNKNOWN_OUTCOME_CASES: Cases = {
   'indeterminate() gives such calls and no others, oldest first, no more than asked': async (
     store,
   ) => {
-    const token = await keep(store, rootToken({ budget: cents(100) }));
+    const token = await insert(store, rootToken({ budget: cents(100) }));
     const outcomes: [number, Settlement['outcome']][] = [
       [5, 'indeterminate'],
       [1, 'completed'],
@@ -109,11 +109,11 @@ export const UNKNOWN_OUTCOME_CASES: Cases = {
 
   'reconcile() gives the charge back on every token it was taken from': async (store) => {
     const { line, call, size } = await lostCall(store);
-    const told = entry({ entry_type: 'operator' });
+    const logged = entry({ entry_type: 'operator' });
 
     const result = await store.reconcile(call.invocation_id, true, (intent) => {
       same(intent, call);
-      return told;
+      return logged;
     });
 
     same(result, call);
@@ -121,7 +121,7 @@ export const UNKNOWN_OUTCOME_CASES: Cases = {
       [0n, 8n],
       [0n, 0n],
     ]);
-    same(await entriesSince(store, size), [{ ...told, sequence: size }]);
+    same(await entriesSince(store, size), [{ ...logged, sequence: size }]);
     same(await store.indeterminate(10), []);
   },
 
@@ -166,7 +166,7 @@ export const UNKNOWN_OUTCOME_CASES: Cases = {
   },
 
   'reconcile() knows only calls that were settled as indeterminate': async (store) => {
-    const token = await keep(store, rootToken({ budget: cents(100) }));
+    const token = await insert(store, rootToken({ budget: cents(100) }));
     const open = admission(token, { charge: usd(10n) });
     const done = admission(token, { charge: usd(10n) });
     await store.admit(open);
@@ -183,7 +183,7 @@ export const UNKNOWN_OUTCOME_CASES: Cases = {
   },
 
   'reconcile() refunds a call that had no budget to come from': async (store) => {
-    const token = await keep(store, rootToken());
+    const token = await insert(store, rootToken());
     const call = admission(token, { charge: usd(50n) });
     await store.admit(call);
     await store.settle(settlement(call, { outcome: 'indeterminate' }));

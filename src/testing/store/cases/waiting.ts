@@ -14,7 +14,7 @@ import {
   at,
   grantFor,
   HOUR,
-  keep,
+  insert,
   newId,
   rootToken,
   SECOND,
@@ -56,9 +56,7 @@ const OTHER_PARTS: [part: string, change: Partial<Question>][] = [
 ];
 
 export const WAITING_CASES: Cases = {
-  'waitingGrants() finds the grants of a question, those that expire first first': async (
-    store,
-  ) => {
+  'waitingGrants() finds the grants of a question, earliest expiry first': async (store) => {
     const request = approval();
     const late = await granted(store, request, { expires_at: at(3 * HOUR) });
     const soon = await granted(store, request, { expires_at: at(2 * HOUR) });
@@ -82,7 +80,7 @@ export const WAITING_CASES: Cases = {
 
   ...Object.fromEntries(
     OTHER_PARTS.map(([part, change]) => [
-      `waitingGrants() and latestApproval() keep a question apart that differs in ${part}`,
+      `waitingGrants() and latestApproval() ignore a question that differs in ${part}`,
       async (store: Store) => {
         const request = approval();
         await granted(store, request);
@@ -103,7 +101,7 @@ export const WAITING_CASES: Cases = {
   },
 
   'waitingGrants() leaves out a grant whose uses are taken': async (store) => {
-    const token = await keep(store, rootToken());
+    const token = await insert(store, rootToken());
     const request = approval({ chain: token.chain });
     const terms = { grant_type: 'session_bound', session_id: 's', max_uses: 2 } as const;
     const grant = await granted(store, request, terms);
@@ -131,7 +129,7 @@ export const WAITING_CASES: Cases = {
       for (const session of ['session-2', '', undefined]) same(await inSession(session), [free]);
     },
 
-  'latestApproval() tells of the newest request of a question, in its own session': async (
+  'latestApproval() returns the newest request of a question, in its own session': async (
     store,
   ) => {
     const first = approval({ session_id: 'session-1' });
