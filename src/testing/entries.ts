@@ -1,6 +1,5 @@
 /**
- * Entries for the store contract, as the service would make them: what they say is what the rows they
- * are kept with must be.
+ * Entries for the store contract, with the contents that the service would write for the same rows.
  *
  * @module
  */
@@ -26,7 +25,7 @@ const T0 = Date.parse('2030-01-01T00:00:00.000Z');
 /** The service that issued the tokens of the cases. */
 export const ISSUER = 'contract';
 
-/** A time of a case, by its distance from the beginning. */
+/** A time, by its distance from the start of the case. */
 export function at(milliseconds: number): Date {
   return new Date(T0 + milliseconds);
 }
@@ -60,7 +59,7 @@ export function revocationEntry(tokenId: string): EntryRecord {
   return entry({ entry_type: 'revocation', token_id: tokenId, detail: {} });
 }
 
-/** What a call under the intent came to: the whole charge where the outcome is unknown, nothing without effect. */
+/** The cost of a call: the whole charge where the outcome is unknown, nothing without an effect. */
 export function outcomeEntry(
   { invocation_id, root_principal, token_id, charge, facts }: IntentRecord,
   { outcome, actual, overrun }: Pick<Settlement, 'outcome' | 'actual' | 'overrun'>,
@@ -78,7 +77,7 @@ export function outcomeEntry(
   });
 }
 
-/** A cost that no store accepts is written in no entry either. */
+/** The entry leaves out a cost that no store accepts. */
 function costOf(charge: Charge | undefined, actual: bigint | undefined): Charge | undefined {
   return (
     charge && { ...charge, amount: actual === undefined || actual < 0n ? charge.amount : actual }
@@ -100,7 +99,7 @@ export function requestEntry(request: ApprovalRecord): EntryRecord {
   return entry({ entry_type: 'approval_request', approval_request_id, capability, detail });
 }
 
-/** One approver's yes, with the grant where it is the last. */
+/** One approver's vote, with the grant where it is the last. */
 export function approvalEntry(
   { approval_request_id, capability }: Pick<ApprovalRecord, 'approval_request_id' | 'capability'>,
   { approver, terms }: Pick<ApprovalDecision, 'approver' | 'terms'>,

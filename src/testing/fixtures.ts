@@ -1,8 +1,8 @@
 /**
- * Records for the store contract: valid, unique, and alike but for what a case changes.
+ * Records for the store contract: valid, unique, and equal except for what a case changes.
  *
- * Times are far from any real clock, so that a store which asks its own clock where it was given a
- * time is found out. Ids are random, so that cases never meet in one store by accident.
+ * Times are far from any real clock, which exposes a store that uses its own clock in place of a given time.
+ * Ids are random, so that cases do not share rows by accident.
  *
  * @module
  */
@@ -88,7 +88,7 @@ export function childToken(parent: TokenRecord, changed: Partial<TokenRecord> = 
     token_id,
     parent_token_id: parent.token_id,
     lineage: [...parent.lineage, token_id],
-    // Any digest that says what is above and who is below: a store compares it and makes none.
+    // Any value that depends on parent and subject: a store compares digests and makes none.
     chain: subject === parent.subject ? parent.chain : chainOf(parent.chain, [subject]),
     subject,
     root_principal: parent.root_principal,
@@ -113,7 +113,7 @@ function intent(token: TokenRecord, changed: Partial<IntentRecord> = {}): Intent
   };
 }
 
-/** An admission of one call. Charge and grant are also noted in the intent, as the service does. */
+/** An admission of one call. The intent also has charge and grant, as in the service. */
 export function admission(
   token: TokenRecord,
   changed: Partial<Omit<Admission, 'intent'>> & { intent?: Partial<IntentRecord> } = {},
@@ -198,7 +198,7 @@ export function approval(changed: Partial<ApprovalRecord> = {}): ApprovalRecord 
   };
 }
 
-/** What an approver of a case says yes to. */
+/** The terms that an approver accepts. */
 export const TERMS: GrantTerms = {
   grant_type: 'one_time',
   session_id: null,
@@ -272,7 +272,7 @@ export function freezeOf(changed: Partial<FreezeRecord> = {}): FreezeRecord {
   };
 }
 
-/** Keeps a root and a line of children below it, one for each change after the first. */
+/** Inserts a root and a line of descendants, one for each change after the first. */
 export async function chain(
   store: Store,
   changes: readonly Partial<TokenRecord>[],
@@ -287,7 +287,7 @@ export async function chain(
   return tokens;
 }
 
-/** Keeps one token, root or child. A parent that refuses is a defect of the case. */
+/** Inserts one token, root or child. A refusal by the parent is a defect of the case. */
 export async function insert(store: Store, token: TokenRecord): Promise<TokenRecord> {
   const logged = issuanceEntry(token);
   if (token.parent_token_id === undefined) {
@@ -299,7 +299,7 @@ export async function insert(store: Store, token: TokenRecord): Promise<TokenRec
   return token;
 }
 
-/** What a step came to that had no actor, so that none could have ended. */
+/** The outcome of a transition without an actor, which cannot have ended. */
 export function happened<Outcome>(outcome: Outcome): Exclude<Outcome, ActorEnded> {
   if (outcome !== 'actor_revoked' && outcome !== 'actor_expired') {
     return outcome as Exclude<Outcome, ActorEnded>;

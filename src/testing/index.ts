@@ -1,5 +1,5 @@
 /**
- * What authors of stores and of transports import to prove theirs.
+ * Contract tests for authors of stores and of transports.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * What the contract needs of a test runner. Vitest's functions fit, and so do those of others: none
- * is imported here, so an author of a store runs the contract with the runner at hand.
+ * The functions of a test runner that the contract needs. Vitest's fit, and so do those of others: nothing is
+ * imported here, so the author of a store chooses the runner.
  *
  * @module
  */

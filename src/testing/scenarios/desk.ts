@@ -1,8 +1,8 @@
 /**
- * What the scenarios have in common: who takes part, and the few things they all ask.
+ * Shared by the scenarios: the callers, and the requests that most of them make.
  *
- * Every answer is read with the schema of its operation, so a surface that loses or renames a field
- * fails the story.
+ * Every answer is parsed with the schema of its operation, so a surface that loses or renames a field fails
+ * the scenario.
  *
  * @module
  */
@@ -36,12 +36,12 @@ const AGENT = 'agent:planner';
 export const ROUTE = { origin: 'SEA', destination: 'SFO', date: '2026-12-01' };
 export const JET = { route: 'SEA-SFO', date: '2026-12-01' };
 
-/** For a step whose point is what only a whole transport says, such as a header. */
+/** For a step that needs a whole transport, such as one that reads a header. */
 export function wholeOf(surface: Surface): Surface {
   return surface.whole ?? surface;
 }
 
-/** Asks and expects to be answered. */
+/** Expects an answer. */
 export async function answerOf<Name extends OperationName>(
   surface: Surface,
   name: Name,
@@ -53,7 +53,7 @@ export async function answerOf<Name extends OperationName>(
   return operations[name].response.parse(body) as AnswerOf<Name>;
 }
 
-/** Asks and expects to be refused. */
+/** Expects a refusal. */
 export async function refusalOf<Name extends OperationName>(
   surface: Surface,
   name: Name,
@@ -76,7 +76,7 @@ export function rootToken(
 
 export type InvokeFields = Partial<InputOf<'invoke'>>;
 
-/** Uses a capability and tells everything that came back. */
+/** Invokes a capability and returns the whole answer. */
 export function invoke(
   surface: Surface,
   token: string,
@@ -86,7 +86,7 @@ export function invoke(
   return surface.ask('invoke', { capability, parameters, ...fields }, token);
 }
 
-/** Uses a capability and expects it to work. */
+/** Invokes a capability and expects success. */
 export async function success(
   surface: Surface,
   token: string,
@@ -99,7 +99,7 @@ export async function success(
   return answer;
 }
 
-/** Uses a capability and expects to be refused. */
+/** Invokes a capability and expects a refusal. */
 export async function refused(
   surface: Surface,
   token: string,
@@ -118,7 +118,7 @@ export async function quote(surface: Surface, token: string): Promise<string> {
   return (result.cheapest_flight as { quote: string }).quote;
 }
 
-/** Asks for a jet that no other story asks for, so that none continues what another one began. */
+/** Requests a jet that no other scenario requests, so that scenarios do not share an approval. */
 export async function askedJet(
   surface: Surface,
 ): Promise<{ token: string; id: string; jet: typeof JET }> {

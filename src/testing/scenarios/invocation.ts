@@ -1,5 +1,5 @@
 /**
- * Invocation: what works, what it costs, and how it is told.
+ * Invocation: results, costs and streams.
  *
  * @module
  */
@@ -129,9 +129,7 @@ export const INVOCATION_SCENARIOS: Scenarios = {
     assert.deepEqual([view.budget_spent, view.budget_reserved], [0, 0]);
   },
 
-  'an operator sees no call of unknown outcome, and no notification without a webhook': async (
-    surface,
-  ) => {
+  'an operator sees no call of unknown outcome and no notification': async (surface) => {
     const unknown = await answerOf(surface, 'operator.indeterminate', {}, OPERATOR_KEY);
     const notices = await answerOf(surface, 'operator.deliveries', {}, OPERATOR_KEY);
 

@@ -1,8 +1,8 @@
 /**
- * Refusals: every failure type that the desk can be brought to, each with the guidance of its row.
+ * Refusals: every failure type that a caller of the desk can cause, each with the guidance of its row.
  *
- * The two tables together name every type: a new one does not compile before it has a story, or a
- * reason to have none.
+ * The two tables together name every type: a new one does not compile without a scenario, or a reason for
+ * none.
  *
  * @module
  */
@@ -29,7 +29,7 @@ import type { Surface } from './surface.ts';
 
 type Story = (surface: Surface) => Promise<Failure>;
 
-/** What no caller brings the desk to, and why. */
+/** Failure types that no caller of the desk can cause, with the reason. */
 const UNTOLD_REFUSALS = {
   streaming_required: 'every capability of the desk also answers in one piece',
   method_not_allowed: 'only HTTP has methods',
@@ -48,7 +48,7 @@ const UNTOLD_REFUSALS = {
   outcome_unknown: 'it takes a handler that never ends',
 } as const satisfies Partial<Record<FailureType, string>>;
 
-/** What is refused of a call with a token of the human for an agent. */
+/** The refusal of a call with an agent's token from the human. */
 function call(
   scope: string,
   capability: string,
@@ -60,7 +60,7 @@ function call(
   };
 }
 
-/** Two calls at once, of which one comes too early. */
+/** Two concurrent calls, of which one is refused. */
 function atOnce(token: object, fields: InvokeFields): Story {
   return async (surface) => {
     const { token: bearer } = await rootToken(surface, ['travel.read'], token);
@@ -76,7 +76,7 @@ const dollars = (max_amount: number) => ({ budget: { currency: 'USD', max_amount
 
 const STORIES: Readonly<Record<Exclude<FailureType, keyof typeof UNTOLD_REFUSALS>, Story>> = {
   invalid_parameters: call('travel.extras', 'buy_lounge_pass', { parameters: { colour: 'red' } }),
-  // A tool chooses by itself whether it streams, so that it cannot choose wrongly.
+  // A tool itself chooses whether to stream, so it cannot cause this.
   streaming_not_supported: (surface) =>
     call('travel.extras', 'buy_lounge_pass', { stream: true })(wholeOf(surface)),
   binding_missing: call('travel.book', 'book_flight', { parameters: { passenger: 'Ann Lee' } }),
@@ -180,7 +180,7 @@ async function widened(surface: Surface, fields: object, above: object = {}): Pr
 /** In hours: a second, which is the shortest that a token can say. */
 const SHORT_TTL = 1 / 3_600;
 
-/** Asks until the token is no longer taken; the runner ends a service that never says so. */
+/** Repeats until the token is refused; the runner's timeout ends a service that never refuses. */
 async function expiredToken(surface: Surface): Promise<Failure> {
   const request = { scope: ['travel.search'], ttl_hours: SHORT_TTL };
   const { token } = await answerOf(surface, 'tokens.issue', request, HUMAN_KEY);

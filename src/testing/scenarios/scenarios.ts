@@ -1,9 +1,9 @@
 /**
- * The scenarios: the same stories about the travel desk, told over any surface.
+ * The scenarios: the same requests to the travel desk, over any surface.
  *
- * For authors of transports. The desk has its demo identities and nothing else; the stories share one
- * desk, run one after another, and leave nothing frozen behind. Each looks only at what a caller sees.
- * All are told over every surface; one that carries only some operations has the others asked beside it.
+ * For authors of transports. The desk has only its demo identities; the scenarios share one desk, run one
+ * after another, and leave nothing frozen. Each checks only what a caller sees. All run over every surface; a
+ * surface with only some operations sends the others over another one.
  *
  * @module
  */
@@ -26,8 +26,7 @@ const STORIES: Readonly<Record<string, Scenarios>> = {
 };
 
 /**
- * The stories of which no step goes over MCP, and why; they are told beside it. Of every other story
- * the calls go over tools.
+ * The scenarios without a step over MCP, with the reason. In every other scenario the calls go over tools.
  */
 export const STORIES_WITHOUT_TOOLS = {
   'anyone may learn what the service offers and with which keys it signs': 'no call',
@@ -38,7 +37,7 @@ export const STORIES_WITHOUT_TOOLS = {
   'a revocation ends everything below the token at once': 'no call',
   'a dry run says what would happen, and nothing happens': 'no call',
   'a stream says that it begins, and each event whose it is': 'a tool tells of its steps alone',
-  'an operator sees no call of unknown outcome, and no notification without a webhook': 'no call',
+  'an operator sees no call of unknown outcome and no notification': 'no call',
   'streaming_not_supported says what to do next': 'a tool streams where it can',
   'authentication_required says what to do next': 'no call',
   'invalid_token says what to do next': 'no call',

@@ -1,8 +1,8 @@
 /**
- * The typed client as a surface: what it gives back as values, told again as answers.
+ * The typed client as a surface: turns the values it returns into answers.
  *
- * Headers are not the client's to show; two of them it turns into something else, and that stands for
- * them here. Silence is no answer, so it is thrown.
+ * The client does not expose headers; two of them it turns into fields, which replace them here. A missing
+ * answer is thrown.
  *
  * @module
  */
@@ -12,14 +12,14 @@ import type { InputOf } from '../../protocol/operations.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
 import type { Surface, SurfaceAnswer, SurfaceEvent } from './surface.ts';
 
-/** Asks with one client, which everybody who takes part shares: only the credential differs. */
+/** All callers share one client: only the credential differs. */
 export function overClient(url: string): Surface {
   let signature = '';
   const anybody = createClient({
     url,
     async fetch(input, init) {
       const response = await fetch(input, init);
-      // The client verifies it and keeps the manifest; seen here is the one that it verified.
+      // The signature of the manifest that the client verified and caches.
       signature = response.headers.get('x-svc-signature') ?? signature;
       return response;
     },

@@ -1,9 +1,9 @@
 /**
- * Tools of MCP as a surface: calls of capabilities, and nothing else.
+ * MCP tools as a surface: calls of capabilities only.
  *
- * A tool carries the parameters of a call, its ids, its grant and its key, continues with a grant that
- * waits, and chooses by itself whether the answer is a stream, of whose events it tells in sentences.
- * Every other operation is asked beside it. The client of MCP is the author's own: this knows only what it needs of one.
+ * A tool carries the parameters of a call, its ids, its grant and its key, continues with a waiting grant,
+ * and itself chooses whether to stream; it reports stream events as sentences. Every other operation goes
+ * over another surface. The author supplies the MCP client.
  *
  * @module
  */
@@ -11,7 +11,7 @@
 import type { JsonObject } from '../../protocol/primitives.ts';
 import type { Surface, SurfaceAnswer, SurfaceEvent } from './surface.ts';
 
-/** What is needed of a client that is connected with a token; the official one fits. */
+/** A client that is connected with a token; the official one fits. */
 export interface ToolClient {
   callTool(
     call: { name: string; arguments: JsonObject; _meta?: JsonObject },
@@ -47,7 +47,7 @@ interface ToolCall {
   readonly stream: boolean;
 }
 
-/** Nothing for a call that must not continue by itself: a tool always does. */
+/** Undefined for a call that must not continue with a waiting grant: a tool always does. */
 function toolCallOf(request: JsonObject): ToolCall | undefined {
   const { capability, parameters, stream, approval_grant, idempotency_key, ...others } = request;
   const { continue_approved = true, ...ids } = others;

@@ -1,9 +1,9 @@
 /**
- * A surface: one way to ask a running service, as the scenarios use it.
+ * A surface: one way to call a running service, as the scenarios use it.
  *
- * Whoever adds a transport writes one of these and runs the scenarios over it. A surface that carries
- * only some operations hands the others to another one. Three are here: in the process, over HTTP and
- * over a pipe; the client and MCP have files of their own.
+ * The author of a transport writes one and runs the scenarios over it. A surface with only some operations
+ * passes the others to another one. Three are here: in the process, over HTTP and over a pipe; the client and
+ * MCP have their own files.
  *
  * @module
  */
@@ -15,19 +15,19 @@ import { isDocument, perform } from '../../service/core/operations.ts';
 import type { Runtime } from '../../service/runtime.ts';
 
 export interface Surface {
-  /** Asks one operation. A refusal is an answer; this rejects only when the transport itself failed. */
+  /** Calls one operation. A refusal is an answer; this rejects only when the transport itself failed. */
   ask(operation: OperationName, request: JsonObject, credential?: string): Promise<SurfaceAnswer>;
-  /** Where this one carries only some of what can be asked: the one beside it, which carries all. */
+  /** The surface with all operations, where this one has only some. */
   readonly whole?: Surface;
 }
 
-/** What came back, once a stream has ended too. */
+/** The answer, after the end of its stream. */
 export interface SurfaceAnswer {
-  /** The answer; of a stream, what its last event said. */
+  /** The answer; of a stream, its last event. */
   readonly body: JsonObject;
-  /** What a stream told before its end, in order; nothing where the answer came in one piece. */
+  /** The earlier events of a stream, in order; empty without a stream. */
   readonly events: readonly SurfaceEvent[];
-  /** Lower-case names. On transports without headers, what stands for them. */
+  /** Lower-case names. On transports without headers, their equivalents. */
   readonly headers: Readonly<Record<string, string>>;
   /** On transports that have one. */
   readonly status?: number;
@@ -38,7 +38,7 @@ export interface SurfaceEvent {
   readonly data: JsonObject;
 }
 
-/** Asks the service's own methods, as every transport does. */
+/** Calls the service's own methods, as every transport does. */
 export function inProcess(runtime: Runtime): Surface {
   return {
     async ask(name, request, credential) {
@@ -65,7 +65,7 @@ export function inProcess(runtime: Runtime): Surface {
   };
 }
 
-/** Asks over HTTP, each field in the place that the operation's row gives it. */
+/** Over HTTP, with each field where the operation's row places it. */
 export function overHttp(url: string): Surface {
   return {
     async ask(name, request, credential) {
@@ -84,7 +84,7 @@ export function overHttp(url: string): Surface {
   };
 }
 
-/** Asks over a pipe: `input` is what the service reads, `output` what it writes. */
+/** Over a pipe: the service reads `input` and writes `output`. */
 export function overStdio({ input, output }: { input: Writable; output: Readable }): Surface {
   const open = new Map<number, { events: SurfaceEvent[]; settle(message: Message): void }>();
   let next = 0;

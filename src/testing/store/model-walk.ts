@@ -115,7 +115,7 @@ async function addGrant(state: Walk): Promise<void> {
 }
 
 async function revokeOne(state: Walk): Promise<void> {
-  // Rarely: a forest in which all is dead would teach nothing more.
+  // Rarely: with all tokens dead every later step is refused.
   if (!state.random.chance(30)) return;
   const { token_id } = randomToken(state);
   const now = at(state.now);
@@ -198,7 +198,7 @@ async function unfreezeAll(state: Walk): Promise<void> {
   }
 }
 
-/** Calls are what matters, so they come most often. */
+/** Weighted: calls come most often. */
 const ACTS: readonly Act[] = [
   ...[addRoot, addChild, addChild, addGrant, revokeOne, freezeOne, unfreezeAll, unfreezeAll],
   ...[admitOne, admitOne, admitOne, admitOne, admitOne, admitOne, admitOne, admitOne],
@@ -251,7 +251,7 @@ function randomLimits({ random, now }: Walk): Partial<TokenRecord> {
   };
 }
 
-/** A delegation only narrows, and what checks a store knows that. */
+/** A delegation only narrows; fsck would report anything else. */
 function within(
   { expires_at, concurrent_branches, budget }: TokenRecord,
   limits: Partial<TokenRecord>,
@@ -270,7 +270,7 @@ function randomToken({ random, model }: Walk): TokenRecord {
   return random.pick([...model.tokens.values()]).record;
 }
 
-/** Mostly one in this state, else any: what is not possible any more has to be tried too. */
+/** Mostly one in this state, else any, to try impossible transitions too. */
 function randomCall({ random, model }: Walk, state: 'open' | 'indeterminate') {
   const all = [...model.calls.values()];
   const fitting = all.filter((call) => call.state === state);
@@ -282,7 +282,7 @@ function randomAdmission(state: Walk): Admission {
   const { random, model } = state;
   const grants = [...model.grants.values()].map(({ record }) => record);
   const grant = grants.length > 0 && random.chance(20) ? random.pick(grants) : undefined;
-  // A grant is mostly used by the one who has it, else by anybody.
+  // A grant is mostly used by its owner, else by any token.
   const owner = [...model.tokens.values()].find(({ record }) => record.chain === grant?.chain);
   const token = owner && random.chance(80) ? owner.record : randomToken(state);
   const { chain } = token;

@@ -1,7 +1,7 @@
 /**
  * A model of the store in a few maps: the rules of tokens, money, grants, leases and keys, without
- * concurrency, durability or a database. Written from the port's sentences, as plainly as can be,
- * because what it says is taken to be right when a store disagrees.
+ * concurrency, durability or a database. It follows the port's comments as plainly as possible, because it
+ * counts as right when a store differs.
  *
  * @module
  */

@@ -1,9 +1,8 @@
 /**
- * Observing a store through its port: what can be seen, in a form that can be compared.
+ * Observes a store through its port, in a form that can be compared.
  *
- * Two observations are equal when nothing that the service could notice has changed between them.
- * Whether bytes are a Buffer, and whether an absent field is missing or undefined, is left to the
- * store.
+ * Two observations are equal when nothing visible to the service has changed between them. A store may return
+ * bytes as a Buffer, and an absent field as missing or undefined.
  *
  * @module
  */
@@ -20,13 +19,13 @@ import { FAR } from '../fixtures.ts';
 const ALL = 10_000;
 
 export interface Watched {
-  /** The token through which grants and keys are looked at comes first. */
+  /** The first token is used to load grants and keys. */
   readonly tokens: readonly string[];
   readonly grants?: readonly string[];
   readonly keys?: readonly { capability: string; key: string }[];
 }
 
-/** Everything the port shows of these, and of what is common to all. */
+/** Everything that the port shows of these, and the shared state. */
 export async function observe(store: Store, watched: Watched): Promise<unknown> {
   const tokenId = watched.tokens[0] ?? '';
   const { size } = await store.sequence();

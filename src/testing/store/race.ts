@@ -1,5 +1,5 @@
 /**
- * What all races share: instances that take turns, callers that start together, results to count.
+ * Shared by all races: instances that take turns, concurrent callers, counted results.
  *
  * @module
  */
@@ -13,7 +13,7 @@ export type Stores = readonly [Store, ...Store[]];
 export interface RaceSize {
   /** How many race for one thing. */
   readonly callers: number;
-  /** How often a pair races, where a pair is all there is. */
+  /** Rounds of a race between two. */
   readonly rounds: number;
 }
 
@@ -49,8 +49,8 @@ const TRIES_MAX = 12;
 const PAUSE_MS = 20;
 
 /**
- * Repeats an act for which the store had no time. Nothing happened then, so the very same act is
- * done again; a store that did it all the same is found out, because nothing can be done twice.
+ * Repeats an act that the store refused as unavailable: nothing happened. A store that did it anyway is
+ * detected, because no act succeeds twice.
  */
 export async function patiently<Result>(act: () => Promise<Result>): Promise<Result> {
   for (let tries = 1; ; tries++) {
@@ -67,7 +67,7 @@ export function admittedOf(results: readonly (Admitted | Refused)[]): number {
   return results.filter(({ admitted }) => admitted).length;
 }
 
-/** Each reason for which some were refused, once. */
+/** The distinct reasons of the refusals. */
 export function reasonsOf(results: readonly (Admitted | Refused)[]): string[] {
   return [...new Set(results.flatMap((result) => (result.admitted ? [] : [result.reason])))];
 }

@@ -1,6 +1,6 @@
 /**
- * Races for admission: budgets, grant uses, keys and leases are never given away twice, and nobody
- * is admitted after a revocation or a freeze was acknowledged.
+ * Races for admission: budgets, grant uses, keys and leases are never taken twice, and no call is admitted
+ * after an acknowledged revocation or freeze.
  *
  * @module
  */
@@ -81,7 +81,7 @@ export const MONEY_RACES: Races = {
 
     const spent = await raceOf(stores, callers, async (store, caller) => {
       const call = admission(leaf, { charge: usd(2n) });
-      // Not by instance: all that are admitted may be of one.
+      // Not by instance: one instance may admit all of them.
       const actual = BigInt(Math.floor(caller / stores.length) % 3);
       const done = settlement(call, { actual });
       if (!(await patiently(() => store.admit(call))).admitted) return 0n;

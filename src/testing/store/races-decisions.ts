@@ -143,9 +143,7 @@ export const APPROVAL_RACES: Races = {
     assert.equal((await stores[0].sequence()).size, 2);
   },
 
-  'expireApprovals() and takeDeliveries() give each row to one of racing callers': async (
-    stores,
-  ) => {
+  'expireApprovals() and takeDeliveries() give each row to one caller': async (stores) => {
     for (let i = 0; i < 30; i++) {
       await stores[0].requestApproval(approval({ expires_at: at(HOUR) }), entry(), []);
     }
@@ -156,7 +154,7 @@ export const APPROVAL_RACES: Races = {
       }));
 
     const expired = await raceOf(stores, 10, expire);
-    // Racers may step aside for each other; who comes afterwards finds the rest.
+    // Racing callers may skip each other's rows; a later call finds the rest.
     for (let rest = await expire(stores[0]); rest > 0; rest = await expire(stores[0])) {
       expired.push(rest);
     }
@@ -215,7 +213,7 @@ export const TURN_RACES: Races = {
     }
   },
 
-  'append() by racing callers gives contiguous places, one for each entry': async (
+  'append() by racing callers gives each entry one contiguous place': async (
     stores,
     { callers },
   ) => {
@@ -239,7 +237,7 @@ export const TURN_RACES: Races = {
   },
 };
 
-/** One approver who looks again as long as others come first. */
+/** One approver that reads again while others vote first. */
 async function approveUntilDecided(store: Store, id: string, approver: string): Promise<string> {
   for (;;) {
     const seen = await store.loadApproval(id);
@@ -252,7 +250,7 @@ async function approveUntilDecided(store: Store, id: string, approver: string): 
   }
 }
 
-/** Whoever commits first: in the end nothing lives below the revoked token. */
+/** In either commit order, no token below the revoked one is alive at the end. */
 async function revokeAgainstDelegation(stores: Stores, caller: number): Promise<void> {
   const [mine, other] = [storeOf(stores, caller), storeOf(stores, caller + 1)];
   const root = rootToken();

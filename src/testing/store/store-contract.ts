@@ -1,8 +1,8 @@
 /**
- * The contract that every `Store` keeps, as tests: one for each sentence of the port.
+ * The contract of every `Store`, as tests: one for each sentence of the port.
  *
- * For authors of stores. `open` gives an empty store; each case gets its own and closes it. What
- * needs contention is in `storeRaces`.
+ * For authors of stores. `open` returns an empty store; each case gets its own and closes it. `storeRaces`
+ * tests contention.
  *
  * @module
  */

@@ -1,9 +1,9 @@
 /**
- * Races: what every `Store` keeps when many callers want the same thing at once, also through
- * several instances that share one database.
+ * Races: what every `Store` guarantees when many callers want the same thing at once, also through several
+ * instances on one database.
  *
- * For authors of stores. `open` gives the instances, all on one empty database; callers take turns
- * on them, and all have started before the first is awaited.
+ * For authors of stores. `open` returns the instances, all on one empty database; callers take turns on them,
+ * and all start before the first is awaited.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Cases on actors: a step that a caller takes by a token happens only while that token lives.
+ * Cases on actors: a transition by a token happens only while that token is alive.
  *
  * @module
  */
@@ -24,7 +24,7 @@ import type { Cases } from '../../runner.ts';
 import { unchanged } from '../observe.ts';
 import { decisionOn } from './approvals.ts';
 
-/** A step, ready to be taken by an actor at a time, and what it comes to when it happens. */
+/** A transition by an actor at a time, and its outcome when it happens. */
 interface Step {
   readonly tokens?: readonly string[];
   readonly happens: unknown;
@@ -83,7 +83,7 @@ const STEPS: Readonly<Record<string, (store: Store) => Promise<Step>>> = {
   },
 };
 
-/** Steps whose time is the store's own: an actor that expires is not among their cases. */
+/** Transitions that use the store's clock: they have no case of an expiring actor. */
 const OWN_TIME_STEPS: typeof STEPS = {
   async unfreeze(store) {
     await store.freeze(freezeOf(), entry());

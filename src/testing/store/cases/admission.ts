@@ -155,9 +155,7 @@ export const FREEZE_CASES: Cases = Object.fromEntries(
 );
 
 export const MONEY_CASES: Cases = {
-  'admit() reserves on every token that has a budget, and returns them root first': async (
-    store,
-  ) => {
+  'admit() reserves on every budget of the lineage, and returns them root first': async (store) => {
     const line = await chain(store, [{ budget: cents(900) }, {}, { budget: cents(500) }, {}]);
 
     const result = await store.admit(admission(line[3] as TokenRecord, { charge: usd(120n) }));
@@ -257,9 +255,7 @@ export const MONEY_CASES: Cases = {
     same((await store.abandonedIntents(at(HOUR), 10))[0]?.charge, request.charge);
   },
 
-  'admit() reserves nothing for a call without a charge, and returns the budgets unchanged': async (
-    store,
-  ) => {
+  'admit() reserves nothing for a call without a charge': async (store) => {
     const line = await chain(store, [{ budget: cents(10) }, {}]);
     await store.admit(admission(line[1] as TokenRecord, { charge: usd(10n) }));
 
@@ -289,14 +285,14 @@ export const MONEY_CASES: Cases = {
   },
 };
 
-/** What can speak against a call, in the order in which it is looked for. */
+/** The reasons for a refusal, in the order of the checks. */
 const REASONS = ['revoked', 'frozen', 'key', 'budget', 'grant', 'busy'] as const;
 type Reason = (typeof REASONS)[number];
 
 export const ORDER_CASES: Cases = {
   'admit() names the widest of the freezes that apply': async (store) => {
     const token = await insert(store, rootToken());
-    // The widest is neither the oldest nor the newest, nor the first or last that was kept.
+    // The widest is neither the oldest nor the newest, nor the first or last inserted.
     const [widest, middle, narrow] = [
       freezeOf({ frozen_at: at(2) }),
       freezeOf({ what: 'root_principal', target: token.root_principal, frozen_at: at(1) }),
@@ -313,7 +309,7 @@ export const ORDER_CASES: Cases = {
   },
 
   'admit() returns the first refusal in the order of the port': async (store) => {
-    // Each round leaves out what was named the round before.
+    // Each round removes the reason of the round before.
     for (const reason of REASONS) {
       const token = await insert(
         store,
@@ -341,7 +337,7 @@ export const ORDER_CASES: Cases = {
   },
 };
 
-/** A call against which all of these speak, and nothing else. */
+/** A call that violates exactly these conditions. */
 async function breached(
   store: Store,
   token: TokenRecord,
@@ -370,7 +366,7 @@ async function finish(store: Store, request: Admission): Promise<void> {
   assert.equal(await store.settle(settlement(request)), 'settled');
 }
 
-/** The refusal of an admission that must be refused, and must leave everything as it was. */
+/** The refusal of an admission, which must leave everything unchanged. */
 export async function refusal(
   store: Store,
   request: Admission,

@@ -1,5 +1,5 @@
 /**
- * The contract of approval requests: asking, listing, deciding, expiring.
+ * The contract of approval requests: requesting, deciding, expiring.
  *
  * @module
  */
@@ -24,7 +24,7 @@ import {
 import type { Cases } from '../../runner.ts';
 import { entriesSince, grantOf, same, unchanged } from '../observe.ts';
 
-/** A request in which every field that one may have at the beginning says something. */
+/** A request with a value in every field that a new one may have. */
 function fullRequest(): ApprovalRecord {
   return approval({
     session_id: 'session-1',
@@ -36,7 +36,7 @@ function fullRequest(): ApprovalRecord {
   });
 }
 
-/** Each part that makes a question another one. */
+/** Each field that distinguishes questions. */
 const OTHER_QUESTIONS: [part: string, change: Partial<ApprovalRecord>][] = [
   ['chain', { chain: `sha256:${'11'.repeat(32)}` }],
   ['capability', { capability: 'cancel_flight' }],
@@ -96,9 +96,7 @@ export const ASKING_CASES: Cases = {
     same(await store.requestApproval(again, entry(), []), request);
   },
 
-  'requestApproval() inserts another request at the instant the pending request expires': async (
-    store,
-  ) => {
+  'requestApproval() inserts another request when the pending one expires': async (store) => {
     const { request } = await asked(store, approval({ expires_at: at(HOUR) }));
     const early = { ...request, approval_request_id: newId('apr_'), created_at: at(HOUR - 1) };
     const late = {
@@ -206,9 +204,7 @@ export const DECISION_CASES: Cases = {
     }
   },
 
-  'approve() stores the terms of the first of two proposals, and the second is stale': async (
-    store,
-  ) => {
+  'approve() stores the first of two proposals, and the second is stale': async (store) => {
     const { request } = await asked(store, fullRequestOf(2));
     const wider = { ...TERMS, expires_in_seconds: 60.5, session_id: 'a "b"', max_uses: 9 };
     const proposals = [TERMS, wider].map((terms, place) =>
@@ -291,9 +287,7 @@ export const DECISION_CASES: Cases = {
     }
   },
 
-  'deny() stores the denier, the reason, the time, the entry and the notifications': async (
-    store,
-  ) => {
+  'deny() stores the decision, its entry and its notifications': async (store) => {
     const { request, size } = await asked(store, fullRequestOf(2));
     await store.approve(decisionOn(request, { approver: 'human:a@example.com' }));
     const denial = denialOf(request, { deliveries: [delivery(request, { event: 'denied' })] });

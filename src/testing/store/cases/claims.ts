@@ -284,9 +284,7 @@ export const LEASE_CASES: Cases = {
 };
 
 export const KEY_CASES: Cases = {
-  'admit() claims the key, and refuses the next call with the record of the first': async (
-    store,
-  ) => {
+  'admit() claims the key, and refuses the next call with its record': async (store) => {
     const token = await insert(store, rootToken());
     const key = keyOf(token, 'key-1', 'sha256:01');
     const first = admission(token, { idempotency: key });

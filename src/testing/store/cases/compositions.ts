@@ -1,6 +1,6 @@
 /**
- * The contract of composed calls: each step and each compensation is claimed once, ends once, and
- * whoever adopts a call finds everything that its former process recorded.
+ * The contract of composed calls: each step and each compensation is claimed once and ends once, and an
+ * adopting process finds everything that the former one recorded.
  *
  * @module
  */
@@ -31,7 +31,7 @@ import { raceOf } from '../race.ts';
 const ME = 'instance-1';
 const OTHER = 'instance-2';
 
-/** Later than the last sign of life of every process of a case. */
+/** Later than the last heartbeat of every process of a case. */
 const ALL_SILENT = at(HOUR);
 
 function begun({ intent }: Admission, changed: Partial<BegunStep> = {}): BegunStep {
@@ -60,7 +60,7 @@ async function composed(
   return { token, call };
 }
 
-/** What the whole was given: also what some databases refuse in their own kind of JSON. */
+/** The parameters of the composed call, with a character that `jsonb` refuses. */
 const GIVEN = { date: '2030-01-01', odd: 'a\u0000b' };
 
 const NOTHING = { bindings: [] } as const;
@@ -252,9 +252,7 @@ export const ADOPTION_CASES: Cases = {
     assert.equal(await store.adoptComposition(OTHER, ALL_SILENT), undefined);
   },
 
-  'adoptComposition() finds a call that was closed while it ran, until it is released': async (
-    store,
-  ) => {
+  'adoptComposition() finds a call closed while it ran, until its release': async (store) => {
     const { call } = await composed(store);
     const step = begun(call);
     await store.beginStep(step, ME);
@@ -297,9 +295,7 @@ export const ADOPTION_CASES: Cases = {
 };
 
 export const ROLLBACK_CASES: Cases = {
-  'rollbackUntil() returns the window of a settled call, for its own values only': async (
-    store,
-  ) => {
+  'rollbackUntil() returns the window of a settled call, by its values': async (store) => {
     const token = await insert(store, rootToken());
     const call = admission(token);
     await store.admit(call);

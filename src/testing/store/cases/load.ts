@@ -1,5 +1,5 @@
 /**
- * The contract of `load`: everything one call is judged by, of the right token, never stale.
+ * The contract of `load`: everything that the rules of one call need, never stale.
  *
  * @module
  */
@@ -177,7 +177,7 @@ export const LOAD_CASES: Cases = {
       asked.map(({ i, token }) =>
         store.load({
           tokenId: token?.token_id ?? '',
-          // Every third asks for a key, and every sixth of those for one it does not have.
+          // Some request a key, and some of those an unknown one.
           ...(i % 3 === 0 && {
             idempotency: { capability: 'book_flight', key: i % 18 === 0 ? 'none' : `k${i % 12}` },
           }),
@@ -202,7 +202,7 @@ export const LOAD_CASES: Cases = {
   },
 };
 
-/** Others load all the while, so that a shared trip begun too early would show. */
+/** Others load meanwhile, which would expose a shared trip that began too early. */
 async function changeAndLook(store: Store, token: TokenRecord): Promise<void> {
   const tokenId = token.token_id;
   const early = store.load({ tokenId });

@@ -253,9 +253,7 @@ const FILTER_SETS = Array.from({ length: 2 ** Object.keys(EITHER).length }, (_, 
 const LONG_LOG = 1_500;
 
 export const LONG_LOG_CASES: Cases = {
-  'queryEntries() agrees with a plain filter over a long log, with unordered times': async (
-    store,
-  ) => {
+  'queryEntries() agrees with a plain filter over a long, unordered log': async (store) => {
     const entries = Array.from({ length: LONG_LOG }, (_, i) =>
       entry({
         ...{ root_principal: `human:${i % 3}@example.com`, capability: `c${i % 5}` },
@@ -282,9 +280,7 @@ export const LONG_LOG_CASES: Cases = {
     }
   },
 
-  'queryEntries() continues at next when matches are rare and entries are appended': async (
-    store,
-  ) => {
+  'queryEntries() continues at next when matches are rare during appends': async (store) => {
     const rare = { task_id: 'task', capability: 'rare' };
     const entries = Array.from({ length: LONG_LOG }, (_, i) =>
       entry({ ...rare, ...(i % 600 === 7 ? {} : { capability: 'common' }) }),

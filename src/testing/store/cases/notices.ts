@@ -231,9 +231,7 @@ export const OPERATOR_CASES: Cases = {
     assert.equal((await store.sequence()).size, 2);
   },
 
-  'freezesUnder() returns exactly the freezes with the given keys, in their order': async (
-    store,
-  ) => {
+  'freezesUnder() returns the freezes with the given keys, in their order': async (store) => {
     const service = freezeOf({ frozen_at: at(2) });
     const capability = freezeOf({ what: 'capability', target: 'a', until: at(1), mac: 'kid.mac' });
     const narrow = freezeOf({ what: 'capability', target: 'a human:b@example.com' });
@@ -241,7 +239,7 @@ export const OPERATOR_CASES: Cases = {
     const all = [narrow, principal, service, capability];
     for (const freeze of all) await store.freeze(freeze, entry());
 
-    // One whose time has passed is given too: the time may have been edited.
+    // Expired freezes are returned too: the time may have been edited.
     same(await store.freezesUnder([capability, { what: 'service', target: '' }]), [
       ...[capability, service],
     ]);

@@ -1,5 +1,5 @@
 /**
- * The contract of a log that ends and of the one that begins after it, and of what ends with the first.
+ * The contract of a log that ends, of its successor, and of voiding.
  *
  * @module
  */

@@ -170,7 +170,7 @@ export const OVERRUN_CASES: Cases = {
 
     await store.append([one], [], of(own, { debt: usd(5n), freeze }));
     await store.sequence();
-    // A store may refuse an entry that it has, or answer as the first time; it never adds to it.
+    // A store may refuse a repeated entry or answer as before; it never adds the overrun again.
     await store.append([one], [], of(own, { debt: usd(5n), freeze })).catch(() => undefined);
 
     same(await debtsOf(store, line), [[usd(5n)], [usd(5n)]]);

@@ -1,5 +1,5 @@
 /**
- * The contract of rate limits: no window gives more than its limit, whoever asks.
+ * The contract of rate limits: no window grants more than its limit.
  *
  * @module
  */
@@ -23,9 +23,7 @@ export const PERMIT_CASES: Cases = {
     ]);
   },
 
-  'takePermits() starts the next window at zero, and grants nothing of an earlier one': async (
-    store,
-  ) => {
+  'takePermits() starts the next window, and grants nothing of an earlier one': async (store) => {
     await store.takePermits({ ...WINDOW, slice: 5 });
     const next = { ...WINDOW, windowStart: at(HOUR) };
 

@@ -1,5 +1,5 @@
 /**
- * The contract of `LogStore.erase`: what goes, what stays, and how far one call reaches.
+ * The contract of `LogStore.erase`: what is erased, what stays, and the limit of one call.
  *
  * @module
  */
@@ -25,13 +25,13 @@ function minute(after: number): Date {
   return at(after * 60_000);
 }
 
-/** Appends, and sees to it that every entry has its place. */
+/** Appends, and waits until every entry has its place. */
 async function fill(store: Store, entries: readonly EntryRecord[]): Promise<void> {
   await store.append(entries);
   await store.sequence();
 }
 
-/** An entry that says everything that can be erased, `after` minutes after the beginning. */
+/** An entry with every erasable field, `after` minutes after the start. */
 function full(after: number, changed: Parameters<typeof entry>[0] = {}): EntryRecord {
   return entry({
     ...{ capability: 'book_flight', invocation_id: newId('inv-'), task_id: 'task' },
@@ -61,7 +61,7 @@ async function kept(store: Store): Promise<readonly StoredEntry[]> {
   return store.scanEntries(0, 100);
 }
 
-/** Which of the keys an early call finds taken. */
+/** The keys that a call finds taken. */
 async function claimed(store: Store, token: TokenRecord): Promise<boolean[]> {
   const results: boolean[] = [];
   for (const place of [0, 1, 2]) {
@@ -143,9 +143,7 @@ export const RETENTION_CASES: Cases = {
     assert.deepEqual(leaves, [true, false, false, true]);
   },
 
-  'erase() leaves the tree unchanged, and queries no longer find the erased values': async (
-    store,
-  ) => {
+  'erase() leaves the tree unchanged, and hides erased values from queries': async (store) => {
     await fill(store, [full(0), full(1), full(2)]);
     const before = await store.sequence();
     const [first] = await kept(store);

@@ -1,5 +1,5 @@
 /**
- * Contract: MACs are kept with their rows, and what was judged is compared with what is held.
+ * The contract of MACs: stored with their rows, and locked rows are compared with the judged ones.
  *
  * @module
  */
@@ -40,7 +40,7 @@ const withToken =
   (changed: Partial<LineageLink['token']>): Change =>
   (link) => ({ ...link, token: { ...link.token, ...changed } });
 
-/** What admission and delegation go by, each as if the row had said something else when it was judged. */
+/** What admission and delegation compare, each with another value at the time of judgment. */
 const CHANGES: Readonly<Record<string, Change>> = {
   mac: withToken({ mac: 'kid.other' }),
   'no mac': withToken({ mac: undefined }),
@@ -132,9 +132,7 @@ export const ROW_CASES: Cases = {
     }
   },
 
-  'insertChild() inserts no child where a row differs from the one that was judged': async (
-    store,
-  ) => {
+  'insertChild() inserts no child where a row differs from the judged one': async (store) => {
     const { root, child, lineage } = await family(store);
     const watched = { tokens: [root.token_id, child.token_id] };
     const cases = judgments(lineage, CHANGES);

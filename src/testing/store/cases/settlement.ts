@@ -1,5 +1,5 @@
 /**
- * The contract of `settle`: where the money goes, what is let go, and that it happens once.
+ * The contract of `settle`: money, releases, and that it happens once.
  *
  * @module
  */
@@ -328,7 +328,7 @@ async function admitted(store: Store, { charge = usd(10n), key = newId('inv-') }
   return { token, call, size: (await store.sequence()).size };
 }
 
-/** A call under an exclusive token that was so slow that another took its lease. */
+/** A slow call under an exclusive token whose lease another call took. */
 async function overtaken(
   store: Store,
 ): Promise<{ token: TokenRecord; slow: Admission; next: Admission }> {

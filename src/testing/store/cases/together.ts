@@ -1,8 +1,7 @@
 /**
- * The contract of what comes together: each call is admitted and settled, and each token kept, as if it
- * had come alone.
+ * The contract of concurrent calls: each is admitted and settled, and each token inserted, as if alone.
  *
- * A store may take what arrives in one turn as one change. Nobody may notice.
+ * A store may batch the requests of one turn; the results must not differ.
  *
  * @module
  */
@@ -248,7 +247,7 @@ function settleAll(store: Store, settlements: readonly Settlement[]) {
   return Promise.all(settlements.map((settled) => store.settle(settled)));
 }
 
-/** Which of the calls of one batch took its part of the budget first is the store's own matter. */
+/** The store decides which call of a batch reserves first. */
 function withoutBudget(refused: Refused): unknown {
   if (refused.reason !== 'currency') return refused;
   return { admitted: false, reason: refused.reason };

@@ -24,7 +24,7 @@ import { entriesSince, livingCount, observe, same, unchanged } from '../observe.
 
 const MANY = { now: at(0), childrenMax: 10_000 };
 
-/** A token in which every field says something. */
+/** A token with a value in every field. */
 function fullToken(): TokenRecord {
   return rootToken({
     capability: 'book_flight',

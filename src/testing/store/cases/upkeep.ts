@@ -1,5 +1,5 @@
 /**
- * The contract of what happens to calls whose outcome is unknown, and of a store's own life.
+ * The contract of calls of unknown outcome, and of probe and close.
  *
  * @module
  */
@@ -29,9 +29,7 @@ import type { Cases } from '../../runner.ts';
 import { entriesSince, money, same, unchanged } from '../observe.ts';
 
 export const UNKNOWN_OUTCOME_CASES: Cases = {
-  'abandonedIntents() returns open calls of processes without a recent heartbeat': async (
-    store,
-  ) => {
+  'abandonedIntents() returns open calls without a recent heartbeat': async (store) => {
     const token = await insert(store, rootToken());
     const of = async (instance_id: string) => {
       const call = admission(token, { intent: { instance_id } });
@@ -194,10 +192,10 @@ export const UNKNOWN_OUTCOME_CASES: Cases = {
   },
 };
 
-/** Every method that asks the store for something. */
+/** Every method that reads or writes. */
 const ignore = () => undefined;
 
-/** Looks at nothing. */
+/** Ignores every row. */
 const BLIND: LedgerSight = {
   ...{ entry: ignore, erased: ignore, openCall: ignore, unknownCall: ignore, token: ignore },
   ...{

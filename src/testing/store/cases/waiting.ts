@@ -1,6 +1,5 @@
 /**
- * The contract of grants that wait for the call they were given for, and of the newest request of a
- * question.
+ * The contract of waiting grants, and of the newest request of a question.
  *
  * @module
  */
@@ -47,7 +46,7 @@ async function granted(
   return grant;
 }
 
-/** Each part that makes a question another one. */
+/** Each field that distinguishes questions. */
 const OTHER_PARTS: [part: string, change: Partial<Question>][] = [
   ['chain', { chain: `sha256:${'11'.repeat(32)}` }],
   ['capability', { capability: 'cancel_flight' }],
@@ -129,9 +128,7 @@ export const WAITING_CASES: Cases = {
       for (const session of ['session-2', '', undefined]) same(await inSession(session), [free]);
     },
 
-  'latestApproval() returns the newest request of a question, in its own session': async (
-    store,
-  ) => {
+  'latestApproval() returns the newest request of a question and session': async (store) => {
     const first = approval({ session_id: 'session-1' });
     await asked(store, first);
     await deny(store, first);
