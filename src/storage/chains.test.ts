@@ -180,10 +180,10 @@ for (const [name, withOlder] of Object.entries(STORES)) {
 
   test(`${name}: pending requests of an older store expire, each with its entry`, () =>
     withOlder(async (store) => {
-      const told = entry({ entry_type: 'approval_decision' });
+      const logged = entry({ entry_type: 'approval_decision' });
 
       const count = await store.expireApprovals(new Date(), 10, () => {
-        return { entry: told, deliveries: [] };
+        return { entry: logged, deliveries: [] };
       });
 
       assert.equal(count, 1);

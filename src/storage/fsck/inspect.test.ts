@@ -51,7 +51,7 @@ const DAMAGES: [name: string, statement: string, ...found: string[]][] = [
     'store: time marks that hide entries: 1, the first at 1031',
   ],
   [
-    'a mark that nobody made',
+    'a mark that the store did not make',
     'INSERT INTO marks VALUES (5, 0)',
     'store: time marks that hide entries: 1, the first at 5',
   ],
@@ -84,7 +84,7 @@ const DAMAGES: [name: string, statement: string, ...found: string[]][] = [
     'store: the guard "nodes_are_final" was changed',
   ],
   [
-    'a trigger that nobody knows',
+    'an unknown trigger',
     `CREATE TRIGGER thief AFTER INSERT ON tokens BEGIN SELECT 1; END`,
     'store: the trigger "thief" on "tokens" is not ours',
   ],

@@ -13,7 +13,7 @@ afterEach(() => {
 
 const DATABASE_TIME = Date.parse('2031-05-06T07:08:09.000Z');
 
-/** A database whose clock can be set, and whose answers take the time they are told to. */
+/** A database whose clock can be set, and whose answers take a given time. */
 function timed() {
   const state = { ms: DATABASE_TIME, tripMs: 0 };
   const read = async () => {
@@ -54,15 +54,15 @@ for (const { driftMs, warnings } of [
 ]) {
   test(`startClock() follows a drift of ${driftMs} ms and warns ${warnings} times`, async () => {
     const { state, database } = timed();
-    const told: string[] = [];
-    const onWarning = (message: string) => told.push(message);
+    const warned: string[] = [];
+    const onWarning = (message: string) => warned.push(message);
     const clock = await startClock(database, settingsOf({ onWarning }));
 
     state.ms += 10_000 + driftMs;
     await vi.advanceTimersByTimeAsync(10_000);
 
     assert.equal(clock.now().getTime(), DATABASE_TIME + 10_000 + driftMs);
-    assert.equal(told.length, warnings);
+    assert.equal(warned.length, warnings);
     clock.stop();
   });
 }

@@ -157,9 +157,12 @@ test('openDatabase() survives the loss of idle connections', async () => {
 });
 
 test('read() is unavailable when there is no server', async () => {
-  const nobody = openDatabase('postgres://writ@127.0.0.1:1/writ', settingsOf({}), 1);
+  const unreachable = openDatabase('postgres://writ@127.0.0.1:1/writ', settingsOf({}), 1);
 
-  await assert.rejects(nobody.read({ name: 'one', text: 'SELECT 1 AS one' }), StoreUnavailable);
+  await assert.rejects(
+    unreachable.read({ name: 'one', text: 'SELECT 1 AS one' }),
+    StoreUnavailable,
+  );
 
-  await nobody.close();
+  await unreachable.close();
 });

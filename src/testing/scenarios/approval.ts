@@ -69,7 +69,7 @@ export const APPROVAL_SCENARIOS: Scenarios = {
     assert.deepEqual([denied.type, denied.approval_request_id], ['approval_request_decided', next]);
   },
 
-  'a small refund needs nobody, a large one does': async (surface) => {
+  'a small refund needs no approval, a large one does': async (surface) => {
     const { token } = await rootToken(surface, ['travel.refund']);
     const small = await success(surface, token, 'issue_refund', {
       parameters: { ...REFUND, amount: 100 },

@@ -48,7 +48,7 @@ export const LOG_SCENARIOS: Scenarios = {
     assert.deepEqual([...page.entries, ...rest.entries], entries);
   },
 
-  'nobody sees the trail of another': async (surface) => {
+  'no caller sees the trail of another': async (surface) => {
     const { token } = await rootToken(surface, ['travel.extras']);
     const { invocation_id } = await success(surface, token, 'buy_lounge_pass');
     const { entries } = await answerOf(surface, 'audit.query', { invocation_id }, AGENT_KEY);

@@ -37,8 +37,8 @@ import {
 import {
   admit,
   createModel,
-  insert,
   insertChild,
+  insertToken,
   type Model,
   reconcile,
   renew,
@@ -88,7 +88,7 @@ async function addRoot(state: Walk): Promise<void> {
 
   await state.store.insertRoot(token, issuanceEntry(token));
 
-  insert(state.model, token);
+  insertToken(state.model, token);
   state.entries += 1;
 }
 

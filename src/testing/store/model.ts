@@ -50,7 +50,7 @@ export function createModel(): Model {
   };
 }
 
-export function insert(model: Model, record: TokenRecord): void {
+export function insertToken(model: Model, record: TokenRecord): void {
   const { token_id, budget } = record;
   const max = budget && toMinor(budget.max_amount, budget.currency);
   model.tokens.set(token_id, {
@@ -71,7 +71,7 @@ export function insertChild(model: Model, child: TokenRecord, now: Date, most: n
     ({ record }) => record.parent_token_id === parent,
   );
   if (siblings.length >= most) return 'too_many';
-  insert(model, child);
+  insertToken(model, child);
   return 'inserted';
 }
 

@@ -26,7 +26,7 @@ interface Proxy {
   readonly url: string;
   /** Breaks the connection on which these words travel next. */
   cut(words: string, where: Cut): void;
-  /** Breaks everything, and lets nobody in, until it is turned off. */
+  /** Breaks every connection, and accepts none, until it is turned off. */
   block(isBlocked: boolean): void;
   close(): Promise<void>;
 }
@@ -147,24 +147,24 @@ for (const where of ['question', 'answer'] as const) {
 
   test(`append() keeps an entry once when its ${where} was lost`, async () => {
     const { size } = await store.sequence();
-    const told = entry();
-    proxy.cut(told.entry_id, where);
+    const logged = entry();
+    proxy.cut(logged.entry_id, where);
 
-    await store.append([told]);
+    await store.append([logged]);
 
     const kept = await store.scanEntries(size, 10);
     assert.deepEqual(
       kept.map(({ entry_id }) => entry_id),
-      [told.entry_id],
+      [logged.entry_id],
     );
   });
 
   test(`insertRoot() is an unknown outcome when its ${where} was lost`, async () => {
     const token = rootToken();
-    const told = entry();
-    proxy.cut(told.entry_id, where);
+    const logged = entry();
+    proxy.cut(logged.entry_id, where);
 
-    await assert.rejects(store.insertRoot(token, told), OutcomeUnknown);
+    await assert.rejects(store.insertRoot(token, logged), OutcomeUnknown);
 
     const described = await store.describeToken(token.token_id, 0);
     assert.equal(described !== undefined, where === 'answer');
@@ -272,11 +272,11 @@ for (const step of ['admit', 'settle'] as const) {
 
 test('revokeToken() is unavailable when the connection breaks before the commit', async () => {
   const token = await insert(store, rootToken());
-  const told = entry();
-  proxy.cut(told.entry_id, 'answer');
+  const logged = entry();
+  proxy.cut(logged.entry_id, 'answer');
 
   await assert.rejects(
-    store.revokeToken(token.token_id, at(1), () => told),
+    store.revokeToken(token.token_id, at(1), () => logged),
     StoreUnavailable,
   );
 

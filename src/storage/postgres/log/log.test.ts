@@ -79,10 +79,10 @@ test('contents can be erased; the hash and the proof of it stay', async () => {
 
 test('queryEntries() finds what is since a time though timestamps are not in order', async () => {
   const root_principal = 'human:since@example.com';
-  const told = [5, 1, 9, 2, 7].map((hour) => {
+  const logged = [5, 1, 9, 2, 7].map((hour) => {
     return entry({ root_principal, timestamp: at(hour * HOUR).toISOString() });
   });
-  await store.append(told);
+  await store.append(logged);
 
   for (const hour of [0, 1, 2, 4, 5, 7, 8, 9, 10]) {
     const since = at(hour * HOUR);
@@ -91,7 +91,7 @@ test('queryEntries() finds what is since a time though timestamps are not in ord
       since,
       limit: 50,
     });
-    const expected = told.filter(({ timestamp }) => timestamp > since).reverse();
+    const expected = logged.filter(({ timestamp }) => timestamp > since).reverse();
     assert.deepEqual(
       found.map(({ entry_id }) => entry_id),
       expected.map(({ entry_id }) => entry_id),

@@ -52,13 +52,13 @@ test(
   SLOW,
   async () => {
     const store = await open();
-    const told = entries(2_500);
+    const logged = entries(2_500);
 
-    await store.append(told);
+    await store.append(logged);
 
     assert.deepEqual(
       await wholeLog(store),
-      told.map(({ entry_id }) => entry_id),
+      logged.map(({ entry_id }) => entry_id),
     );
   },
 );
@@ -120,9 +120,9 @@ test(
     await Promise.all(
       replicas.map(async (store) => {
         for (let round = 0; round < 40; round++) {
-          const told = entries(5);
-          await store.append(told);
-          acknowledged.push(...told.map(({ entry_id }) => entry_id));
+          const logged = entries(5);
+          await store.append(logged);
+          acknowledged.push(...logged.map(({ entry_id }) => entry_id));
         }
       }),
     );
@@ -140,10 +140,10 @@ test(
   async () => {
     const warnings: string[] = [];
     const store = await open({ onWarning: (message) => warnings.push(message) });
-    const told = entry();
-    await store.append([told]);
+    const logged = entry();
+    await store.append([logged]);
     await store.sequence();
-    await store.append([told]);
+    await store.append([logged]);
     // As a repetition leaves it that was under way while the first got its place.
     await admin.query('ALTER TABLE queue DISABLE TRIGGER queue_known');
     await admin.query(
@@ -153,7 +153,7 @@ test(
        leaf_hash FROM log`,
     );
 
-    assert.deepEqual(await wholeLog(store), [told.entry_id]);
+    assert.deepEqual(await wholeLog(store), [logged.entry_id]);
     assert.deepEqual((await admin.query('SELECT FROM queue')).rows, []);
     assert.deepEqual(warnings, []);
   },
@@ -164,12 +164,12 @@ test(
   SLOW,
   async () => {
     const store = await open();
-    const [told, beside] = entries(2) as [EntryRecord, EntryRecord];
-    await store.append([told]);
+    const [logged, beside] = entries(2) as [EntryRecord, EntryRecord];
+    await store.append([logged]);
     await store.sequence();
 
     const results = await Promise.allSettled([
-      store.append([entry({ entry_id: told.entry_id })]),
+      store.append([entry({ entry_id: logged.entry_id })]),
       store.append([beside]),
     ]);
 
@@ -177,7 +177,7 @@ test(
       results.map(({ status }) => status),
       ['rejected', 'fulfilled'],
     );
-    assert.deepEqual(await wholeLog(store), [told.entry_id, beside.entry_id]);
+    assert.deepEqual(await wholeLog(store), [logged.entry_id, beside.entry_id]);
   },
 );
 
@@ -186,12 +186,12 @@ test(
   SLOW,
   async () => {
     const store = await open();
-    const told = entry();
-    await store.append([told]);
+    const logged = entry();
+    await store.append([logged]);
     await store.sequence();
     const token = rootToken();
 
-    await assert.rejects(store.insertRoot(token, told), /the log has it/);
+    await assert.rejects(store.insertRoot(token, logged), /the log has it/);
 
     assert.equal(await store.describeToken(token.token_id, 0), undefined);
   },

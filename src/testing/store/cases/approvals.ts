@@ -118,7 +118,7 @@ export const ASKING_CASES: Cases = {
     same(after, late);
     same(again, late);
     const first = await store.loadApproval(request.approval_request_id);
-    assert.equal(first?.status, 'pending', 'expiry has its own entry, and is told by that');
+    assert.equal(first?.status, 'pending', 'only expireApprovals() marks it, with its own entry');
   },
 
   'requestApproval() inserts another request when the first was decided': async (store) => {
