@@ -11,7 +11,7 @@ import { freshDatabase } from '../../test/postgres.ts';
 import { chainOf } from '../domain/authority/chain.ts';
 import { admission, at, entry, FAR } from '../testing/fixtures.ts';
 import type { Store } from './port/store.ts';
-import { STEPS } from './postgres/schema/migrations.ts';
+import { MIGRATIONS as POSTGRES_MIGRATIONS } from './postgres/schema/migrations.ts';
 import { openPostgres } from './postgres/store.ts';
 import { IN_MEMORY, openConnection } from './sqlite/connection.ts';
 import { MIGRATIONS, migrate } from './sqlite/schema/migrations.ts';
@@ -96,7 +96,7 @@ async function olderPostgres(url: string): Promise<Store> {
   await client.connect();
   await client.query(`CREATE TABLE meta (one boolean PRIMARY KEY DEFAULT true CHECK (one),
     version integer NOT NULL, log_id text NOT NULL DEFAULT gen_random_uuid()::text)`);
-  for (const step of STEPS.slice(0, POSTGRES_BEFORE)) await client.query(step);
+  for (const step of POSTGRES_MIGRATIONS.slice(0, POSTGRES_BEFORE)) await client.query(step);
   await client.query('INSERT INTO meta (version) VALUES ($1)', [POSTGRES_BEFORE]);
   for (const [id, above, subject] of TOKENS) {
     await client.query(

@@ -1,7 +1,7 @@
 /**
  * Tables: the fields of every stored record with their kinds, written once for both databases.
  *
- * A new field of a record is one more line here; the compiler compares the lines with the record, and
+ * A new field of a record is one more line here and a migration in both stores; the compiler compares the lines with the record, and
  * `tables.test.ts` compares them with the columns of a migrated store. `sqlite/rows.ts` and
  * `postgres/rows.ts` define how a kind is stored. Each adapter describes the log, its tree and the intents
  * itself, and tables of two to four columns that one statement writes (leases, permits, heartbeats,

@@ -28,7 +28,7 @@ import {
 import { WAITING_GRANTS } from './waiting.ts';
 
 /** Step n brings version n to version n + 1. */
-export const STEPS: readonly string[] = [
+export const MIGRATIONS: readonly string[] = [
   [
     TYPES,
     AUTHORITY_TABLES,
@@ -52,7 +52,7 @@ export const STEPS: readonly string[] = [
 /** Every named index, as the last step that makes it defines it. */
 export const INDEXES: readonly { name: string; table: string; isUnique: boolean }[] = [
   ...new Map(
-    STEPS.flatMap((step) => [...step.matchAll(/CREATE (UNIQUE )?INDEX (\w+) ON (\w+)/g)]).map(
+    MIGRATIONS.flatMap((step) => [...step.matchAll(/CREATE (UNIQUE )?INDEX (\w+) ON (\w+)/g)]).map(
       ([, unique, name = '', table = '']) => [
         name,
         { name, table, isUnique: unique !== undefined },
@@ -86,7 +86,7 @@ export async function migrate(
 }
 
 /** The version this program writes. */
-export const SCHEMA_VERSION: number = STEPS.length;
+export const SCHEMA_VERSION: number = MIGRATIONS.length;
 
 async function refuseUnfit(
   database: Database,
@@ -122,7 +122,7 @@ async function takeStep(session: Session, create: boolean): Promise<string | und
     const known = `this program knows ${SCHEMA_VERSION}`;
     throw new Error(`Cannot open the store: it was written by version ${version}, ${known}`);
   }
-  const step = STEPS[version];
+  const step = MIGRATIONS[version];
   if (step === undefined) return meta?.log_id;
   if (!create) throw new Error(`Cannot open the store: ${unmade(meta, database)}`);
 
@@ -192,7 +192,7 @@ const LOCK = { name: 'migration_lock', text: 'SELECT pg_advisory_xact_lock($1)' 
 
 const TABLES: readonly string[] = [
   'meta',
-  ...STEPS.flatMap((step) =>
+  ...MIGRATIONS.flatMap((step) =>
     [...step.matchAll(/^CREATE TABLE (\w+)/gm)].map(([, name]) => `${name}`),
   ),
 ];

@@ -29,6 +29,7 @@ const BEGIN_STEP = `
   SELECT ${STEPS.list('new')} FROM new JOIN intents i USING (operation_id)
   WHERE i.composing IS NOT NULL AND i.instance_id = ?
     AND (i.state = 'admitted' OR new.role = 'compensation')
+  -- Changes nothing: it makes a repeated claim count as a row.
   ON CONFLICT (operation_id, role, step_id) DO UPDATE SET capability = excluded.capability
   WHERE steps.invocation_id = excluded.invocation_id AND steps.outcome IS NULL`;
 
