@@ -76,7 +76,11 @@ async function ended(command: readonly string[], settings: Record<string, string
 const MEND = /; fix that, or change (WRIT_\w+)( or WRIT_\w+)?\n$/;
 type Case = [name: string, settings: () => Record<string, string>, said: RegExp[]];
 const CASES: Case[] = [
-  ['a store is not a database', () => ({ WRIT_STORE: `sqlite:${file}` }), [/is no database/, MEND]],
+  [
+    'a store is not a database',
+    () => ({ WRIT_STORE: `sqlite:${file}` }),
+    [/is not a database/, MEND],
+  ],
   [
     'the database is down',
     () => ({ WRIT_STORE: 'postgres://127.0.0.1:1/writ' }),

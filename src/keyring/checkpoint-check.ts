@@ -25,7 +25,7 @@ export function createCheckpointCheck(
   return (checkpoint) => {
     const note = readNote(checkpoint.note);
     const head = note && readHeadText(note.text);
-    if (!head) return 'its note is not one of a tree head';
+    if (!head) return 'its note does not state a tree head';
     const isSigned = serviceIdsOf(head.origin).some((id) => isJws(keys, checkpoint, id));
     if (!isSigned) return 'its signature does not verify';
     const isNoted = isNoteSigned(noteKeys(head.origin), note);

@@ -161,7 +161,7 @@ async function refuseEndedOrUnmarked(
 ): Promise<void> {
   const status = await mark?.status(origin.logId);
   if (status === 'ended') {
-    const found = 'an operator has ended this log; the database is a copy from before';
+    const found = 'an operator has ended this log; the database is a copy from before that';
     throw new SealingRefused(found, 'rollback', marked && lostHead(marked));
   }
   if (!mark || marked || tree.size === 0) return;

@@ -26,7 +26,7 @@ const LINE_SHOWN_MAX = 80;
 export function noteFault(checkpoint: CheckpointRecord, logId: string): string | undefined {
   const note = readNote(checkpoint.note);
   const head = note && readHeadText(note.text);
-  if (!head) return 'its note is not one of a tree head';
+  if (!head) return 'its note does not state a tree head';
   if (!head.origin.endsWith(`/log/${logId}`)) return `its note is of the log "${head.origin}"`;
   if (head.size !== checkpoint.size) return `its note covers ${head.size} entries`;
   if (!equalBytes(head.root, checkpoint.root)) return 'its note has another root';

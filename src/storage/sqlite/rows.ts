@@ -35,8 +35,11 @@ export interface SqliteTable<Kept> extends Table<Kept> {
   values(record: Kept): Value[];
 }
 
-function sqliteTable<Kept>(description: described.Description<Kept>): SqliteTable<Kept> {
-  const { values, ...table } = tableIn(SQLITE, description);
+function sqliteTable<Kept>(
+  description: described.Description<Kept>,
+  dialect = SQLITE,
+): SqliteTable<Kept> {
+  const { values, ...table } = tableIn(dialect, description);
   const slots = table.columns.map(() => '?').join(', ');
   return {
     ...table,
@@ -56,7 +59,11 @@ export const VOTES = sqliteTable(described.VOTES);
 export const GRANTS = sqliteTable(described.GRANTS);
 export const DELIVERIES = sqliteTable(described.DELIVERIES);
 export const KEYS = sqliteTable(described.KEYS);
-export const STEPS = sqliteTable(described.STEPS);
+/** Steps have no MAC, so a damaged one has to throw: a composition must not continue from it. */
+export const STEPS = sqliteTable(described.STEPS, {
+  ...SQLITE,
+  codecs: { ...SQLITE.codecs, json: { write: JSON.stringify, read: JSON.parse } },
+});
 export const ROLLBACKS = sqliteTable(described.ROLLBACKS);
 export const CHECKPOINTS = sqliteTable(described.CHECKPOINTS);
 

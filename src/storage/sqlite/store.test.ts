@@ -277,3 +277,27 @@ test('a budget cannot be made to hold more than its bound, by any statement', as
   }
   await store.close();
 });
+
+test('adoptComposition() fails on a damaged step, and hands over nothing made of it', async () => {
+  const connection: Connection = openConnection(':memory:');
+  const store = createSqliteStore(connection);
+  const call = admission(await insert(store, rootToken()), { composed: { date: '2030-01-01' } });
+  await store.admit(call);
+  const { operation_id, instance_id } = call.intent;
+  const step = {
+    operation_id,
+    role: 'step',
+    step_id: 'hold',
+    invocation_id: 'inv-step',
+    capability: 'hold_seat',
+    parameters: {},
+  } as const;
+  await store.beginStep(step, instance_id);
+  await store.endStep({ ...step, outcome: 'completed', output: { hold_id: 'H-1' } }, instance_id, {
+    bindings: [],
+  });
+  connection.script(`PRAGMA ignore_check_constraints = 1; UPDATE steps SET output = '{"hold_id":'`);
+
+  await assert.rejects(store.adoptComposition('another', at(24 * 3_600_000)), SyntaxError);
+  await store.close();
+});
