@@ -14,7 +14,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type ServeOptions, type ServiceDefinition, serve } from 'writ';
+import { type ServeOptions, type Service, serve } from 'writ';
 import { DEMO_IDENTITIES, travelDesk } from '../examples/travel/service.ts';
 import { createLog } from '../src/log.ts';
 import type { Examples, RecordedExample } from '../src/openapi/examples.generated.ts';
@@ -41,7 +41,7 @@ const SHOWN_MAX = 2;
 const OF_CAPABILITIES = ['parameters', 'preview', 'result'];
 
 /** The travel desk, which seals a checkpoint at its start and then only when a story asks for one. */
-const DESK: ServiceDefinition = {
+const DESK: Service = {
   ...travelDesk,
   trust: { level: 'anchored', anchoring: { cadence: 'PT1H' } },
 };
@@ -186,7 +186,7 @@ async function tellOfOperators(surface: Surface): Promise<void> {
 
 /** Opens a desk for the stories. Its surface records; the whole one beside it does not. */
 async function atDesk(
-  definition: ServiceDefinition,
+  definition: Service,
   settings: object,
   exchanges: Exchange[],
   tell: Tell,

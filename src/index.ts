@@ -13,25 +13,33 @@ import type { ServiceDefinition } from './service/author/definition.ts';
 
 export type { RunningService } from './http/serve.ts';
 export type { ServeOptions } from './open.ts';
+export type { JsonObject, Money } from './protocol/primitives.ts';
 export type {
-  Advice,
   ApprovalPolicy,
+  Authenticate,
   DefinedCapability,
   ExternalBinding,
-  Handler,
-  HandlerContext,
   ResolveBinding,
 } from './service/author/define.ts';
-export { defineCapability, HandlerFailure, NoEffect } from './service/author/define.ts';
+export { defineCapability } from './service/author/define.ts';
 export type {
   AskedInput,
   AuthorPolicy,
   Resolution,
   Resolver,
-  ServiceDefinition,
+  Service,
   ServiceOptions,
 } from './service/author/definition.ts';
 export { createService, DefinitionError } from './service/author/definition.ts';
+export type {
+  Advice,
+  Handler,
+  HandlerContext,
+  Price,
+  PriceContext,
+} from './service/author/handler.ts';
+export { HandlerFailure, NoEffect } from './service/author/handler.ts';
+export type { Schema } from './service/author/typed.ts';
 export type { StdioOptions, StdioService } from './stdio/serve.ts';
 export { serveStdio } from './stdio/serve.ts';
 

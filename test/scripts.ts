@@ -5,7 +5,7 @@
  */
 
 import type { JsonObject } from '../src/protocol/primitives.ts';
-import type { HandlerContext } from '../src/service/author/define.ts';
+import type { HandlerContext } from '../src/service/author/handler.ts';
 
 export type Script = (
   parameters: JsonObject,

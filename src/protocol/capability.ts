@@ -78,6 +78,9 @@ export const Output = z.strictObject({
   fields: z.array(FieldName),
 });
 
+/** A JSON Schema (2020-12) of an object. */
+export const ObjectSchema = z.looseObject({ type: z.literal('object') });
+
 export const SideEffectType = z.enum(['read', 'write', 'transactional', 'irreversible']);
 export type SideEffectType = z.infer<typeof SideEffectType>;
 
@@ -177,6 +180,9 @@ export const CapabilityDeclaration = z.strictObject({
   contract_version: SemanticVersion,
   inputs: z.array(Input),
   output: Output,
+  /** JSON Schema of the parameters and of the result, where the author declared them by a schema. */
+  input_schema: ObjectSchema.optional(),
+  output_schema: ObjectSchema.optional(),
   side_effect: SideEffect,
   minimum_scope: z.array(Scope),
   cost: Cost.optional(),

@@ -76,6 +76,7 @@ export interface RuntimeOptions
     | 'tracer'
     | 'ended'
     | 'overran'
+    | 'alarms'
   > {
   /** Where callers reach the service. */
   baseUrl(): string;
@@ -162,6 +163,7 @@ export async function createRuntime({
     ...given,
     compose: runComposition,
     store,
+    alarms,
     tracer,
     leaseMs,
     ...notifyAll(watchers),

@@ -8,8 +8,9 @@ import assert from 'node:assert/strict';
 import type { AuditEntry, EntryType } from '../../src/protocol/audit.ts';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
-import { defineCapability, NoEffect } from '../../src/service/author/define.ts';
+import { defineCapability } from '../../src/service/author/define.ts';
 import { createService, type ServiceDefinition } from '../../src/service/author/definition.ts';
+import { NoEffect } from '../../src/service/author/handler.ts';
 import { person as anyone } from '../person.ts';
 import { createScripts, type Script, type Scripts } from '../scripts.ts';
 import {

@@ -9,7 +9,7 @@ import assert from 'node:assert/strict';
 import { afterAll, beforeAll, beforeEach, test } from 'vitest';
 import { type ClientOptions, createClient, withRecovery } from '../../src/client/index.ts';
 import { failure, RECOVERY } from '../../src/domain/failure.ts';
-import { HandlerFailure, NoEffect } from '../../src/service/author/define.ts';
+import { HandlerFailure, NoEffect } from '../../src/service/author/handler.ts';
 import { listening } from '../http/socket.ts';
 import { type Rig, startRig } from '../invoke/rig.ts';
 import { answering, type Desk, losing, openDesk } from './desk.ts';

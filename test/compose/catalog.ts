@@ -39,7 +39,9 @@ export function whole(
   {
     composition,
     ...changes
-  }: Partial<Omit<CapabilityDefinition<[]>, 'composition'>> & {
+  }: Partial<
+    Omit<CapabilityDefinition<string, [], { type: string; fields: string[] }, []>, 'composition'>
+  > & {
     composition?: Partial<Composition>;
   } = {},
 ): DefinedCapability {

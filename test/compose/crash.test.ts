@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import type { AuditEntry } from '../../src/protocol/audit.ts';
-import { NoEffect } from '../../src/service/author/define.ts';
+import { NoEffect } from '../../src/service/author/handler.ts';
 import { eventually, STORES } from '../world.ts';
 import { createWorld, type World, whole } from './catalog.ts';
 import { type Desk, openDesk } from './desk.ts';

@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'vitest';
-import { NoEffect } from '../../src/service/author/define.ts';
+import { NoEffect } from '../../src/service/author/handler.ts';
 import { whole } from './catalog.ts';
 import { onEachStore } from './desk.ts';
 

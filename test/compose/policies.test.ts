@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { createClient, withRecovery } from '../../src/client/index.ts';
-import { HandlerFailure, NoEffect } from '../../src/service/author/define.ts';
+import { HandlerFailure, NoEffect } from '../../src/service/author/handler.ts';
 import { listening } from '../http/socket.ts';
 import { whole } from './catalog.ts';
 import { onEachStore } from './desk.ts';

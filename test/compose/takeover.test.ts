@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest';
-import { NoEffect } from '../../src/service/author/define.ts';
+import { NoEffect } from '../../src/service/author/handler.ts';
 import { OutcomeUnknown, type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
 import { eventually, STORES } from '../world.ts';
 import { createWorld, whole } from './catalog.ts';

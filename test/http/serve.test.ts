@@ -17,7 +17,7 @@ import { type RunningService, serve } from '../../src/http/serve.ts';
 import { createLog } from '../../src/log.ts';
 import { system } from '../../src/platform.ts';
 import { defineCapability } from '../../src/service/author/define.ts';
-import { createService } from '../../src/service/author/definition.ts';
+import { createService, type Service } from '../../src/service/author/definition.ts';
 import { keyFilesIn } from '../key-files.ts';
 import { connected, receivedBy, replyIn } from './socket.ts';
 
@@ -37,7 +37,7 @@ afterEach(async () => {
 async function start(
   settings: GivenSettings = {},
   environment: Record<string, string> = {},
-  definition = travelDesk,
+  definition: Service = travelDesk,
 ): Promise<RunningService> {
   const service = await serve(definition, {
     settings: { store: 'memory:', port: 0, identities: DEMO_IDENTITIES, ...settings },

@@ -205,10 +205,10 @@ function inputCapabilities(plain: Plain, scripted: Scripted) {
     defineCapability({
       ...echo('types'),
       inputs: [
-        ...['string', 'integer', 'number', 'boolean', 'date', 'datetime', 'array', 'object'].map(
-          (type) => ({ name: `a_${type}`, type, required: false }),
-        ),
-        { name: 'a_hint', type: 'airport', required: false },
+        ...(
+          ['string', 'integer', 'number', 'boolean', 'date', 'datetime', 'array', 'object'] as const
+        ).map((type) => ({ name: `a_${type}`, type, required: false })),
+        { name: 'a_hint', type: 'travel:airport', required: false },
         { name: 'constructor', type: 'string', required: false },
       ],
     }),

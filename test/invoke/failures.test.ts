@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { FailureType } from '../../src/protocol/failure.ts';
-import { NoEffect } from '../../src/service/author/define.ts';
+import { NoEffect } from '../../src/service/author/handler.ts';
 import type { Reply } from '../world.ts';
 import { eventually } from '../world.ts';
 import { ALICE, APPROVER, OPERATOR } from './principals.ts';

@@ -7,8 +7,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
-import type { HandlerContext } from '../../src/service/author/define.ts';
-import { HandlerFailure, NoEffect } from '../../src/service/author/define.ts';
+import type { HandlerContext } from '../../src/service/author/handler.ts';
+import { HandlerFailure, NoEffect } from '../../src/service/author/handler.ts';
 import type { Script } from '../scripts.ts';
 import { onEachStore, type Rig } from './rig.ts';
 

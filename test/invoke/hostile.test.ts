@@ -14,7 +14,7 @@ import { afterAll, beforeAll, describe, test } from 'vitest';
 import { entryView } from '../../src/domain/log/entry.ts';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
-import { HandlerFailure, NoEffect } from '../../src/service/author/define.ts';
+import { HandlerFailure, NoEffect } from '../../src/service/author/handler.ts';
 import { emptyStore, type Place } from '../empty-store.ts';
 import { HOSTILE_VALUES, type HostileValue } from '../hostile-values.ts';
 import type { Script } from '../scripts.ts';

@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { HandlerFailure, NoEffect } from '../../src/service/author/define.ts';
+import { HandlerFailure, NoEffect } from '../../src/service/author/handler.ts';
 import { BOB } from './principals.ts';
 import { assertRefused, onEachStore, type Rig } from './rig.ts';
 

@@ -10,12 +10,9 @@ import { afterAll, beforeAll, describe, test } from 'vitest';
 import { entryView } from '../../src/domain/log/entry.ts';
 import type { JsonObject, Money } from '../../src/protocol/primitives.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
-import {
-  defineCapability,
-  type HandlerContext,
-  NoEffect,
-} from '../../src/service/author/define.ts';
+import { defineCapability } from '../../src/service/author/define.ts';
 import { createService } from '../../src/service/author/definition.ts';
+import { type HandlerContext, NoEffect } from '../../src/service/author/handler.ts';
 import { checkStore } from '../../src/storage/fsck/fsck.ts';
 import { eventually, STORES, type TestService, testService } from '../world.ts';
 import { ALICE, OPERATOR, SETTINGS } from './principals.ts';

@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
-import { NoEffect } from '../../src/service/author/define.ts';
+import { NoEffect } from '../../src/service/author/handler.ts';
 import { eventually } from '../world.ts';
 import { ALICE, OPERATOR } from './principals.ts';
 import { onEachStore, type Rig } from './rig.ts';

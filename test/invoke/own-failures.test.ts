@@ -8,13 +8,9 @@ import assert from 'node:assert/strict';
 import { afterAll, beforeAll, beforeEach, test } from 'vitest';
 import { AuditAnswer } from '../../src/protocol/audit.ts';
 import { FailureAnswer } from '../../src/protocol/failure.ts';
-import {
-  type Advice,
-  defineCapability,
-  HandlerFailure,
-  NoEffect,
-} from '../../src/service/author/define.ts';
+import { defineCapability } from '../../src/service/author/define.ts';
 import { createService } from '../../src/service/author/definition.ts';
+import { type Advice, HandlerFailure, NoEffect } from '../../src/service/author/handler.ts';
 import { type TestService, testService } from '../world.ts';
 import { ALICE, SETTINGS } from './principals.ts';
 

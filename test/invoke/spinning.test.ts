@@ -10,8 +10,9 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, beforeEach, test } from 'vitest';
 import { entryView } from '../../src/domain/log/entry.ts';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
-import { defineCapability, type HandlerContext } from '../../src/service/author/define.ts';
+import { defineCapability } from '../../src/service/author/define.ts';
 import { createService } from '../../src/service/author/definition.ts';
+import type { HandlerContext } from '../../src/service/author/handler.ts';
 import { eventually, type TestService, testService } from '../world.ts';
 import { ALICE, SETTINGS } from './principals.ts';
 

@@ -54,7 +54,7 @@ function echo(name: string, input: object) {
     description: 'Answers what it is given',
     side_effect: 'read',
     minimum_scope: ['r.use'],
-    inputs: [input as { name: string; type: string }],
+    inputs: [input as { name: string; type: 'string' }],
     handler: (parameters) => ({ got: parameters as JsonObject }),
   });
 }

@@ -90,6 +90,8 @@ function unwritableValues(name: string, declared: CapabilityDeclaration): Fault[
       [`inputs[${index}].allowed_values`, input.allowed_values],
       [`inputs[${index}].input_meanings`, input.input_meanings],
     ]),
+    ['input_schema', declared.input_schema],
+    ['output_schema', declared.output_schema],
     ['cost.compute', declared.cost?.compute],
     ['composition.empty_result_output', declared.composition?.empty_result_output],
   ];

@@ -152,6 +152,21 @@ export function priceOf(cost: Cost, bound: Charge | undefined): Charge | undefin
   return minor === undefined ? undefined : { currency, amount: minor };
 }
 
+/** Why a price is not one that the declaration allows, or `undefined`. */
+export function outsideRange(
+  { currency, range_min, range_max }: NonNullable<Cost['financial']>,
+  price: Charge,
+): string | undefined {
+  if (price.currency !== currency) return `it is in ${price.currency}, the cost in ${currency}`;
+  const text = `${formatMinor(price.amount, currency)} ${currency}`;
+  const least = range_min === undefined ? undefined : toMinor(range_min, currency);
+  if (least !== undefined && price.amount < least) return `${text} is below range_min ${range_min}`;
+  const most = range_max === undefined ? undefined : toMinor(range_max, currency);
+  return most !== undefined && price.amount > most
+    ? `${text} is above range_max ${range_max}`
+    : undefined;
+}
+
 function grantor({ root_principal }: Authority) {
   return { grantable_by: root_principal };
 }

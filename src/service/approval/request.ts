@@ -32,9 +32,9 @@ import type { JsonObject } from '../../protocol/primitives.ts';
 import type { ApprovalRecord } from '../../storage/port/records.ts';
 import type { LatestApproval, Question } from '../../storage/port/store.ts';
 import { approverScope, requestLifetimeOf } from '../author/approval-policy.ts';
-import type { ApprovalPolicy } from '../author/define.ts';
+import type { CompletePolicy } from '../author/define.ts';
 import { frozenFailure } from '../authority/freeze.ts';
-import type { Call } from '../core/call.ts';
+import { type Call, moneyOf } from '../core/call.ts';
 import { acted, actorOf, type TokenCaller } from '../core/caller.ts';
 import { actEntry } from '../core/entries.ts';
 import { askNow, returnedBy } from '../core/foreign.ts';
@@ -138,10 +138,10 @@ function standingDenial(
   });
 }
 
-function requestOf(parts: ServiceParts, call: AskingCall, policy: ApprovalPolicy): ApprovalRecord {
+function requestOf(parts: ServiceParts, call: AskingCall, policy: CompletePolicy): ApprovalRecord {
   const { caller, capability, parameters, ids } = call;
   const { subject, root_principal, chain, session_id } = caller.token;
-  const preview = policy.preview && previewOf(policy.preview, parameters);
+  const preview = shownTo(parts, call, policy);
   const now = parts.store.now();
   return {
     approval_request_id: newId(parts.platform, 'apr_'),
@@ -165,6 +165,20 @@ function requestOf(parts: ServiceParts, call: AskingCall, policy: ApprovalPolicy
     created_at: now,
     expires_at: new Date(now.getTime() + requestLifetimeOf(policy)),
   };
+}
+
+/** The field of a preview that shows the price of the call. The service sets it, not the author. */
+export const PRICE_FIELD = 'price';
+
+/** What approvers see. The price of a quoted call is part of it, so that the approval pins the price. */
+function shownTo(
+  { definition }: ServiceParts,
+  { capability, charge, parameters }: AskingCall,
+  { preview: make }: CompletePolicy,
+): JsonObject | undefined {
+  const preview = make && previewOf(make, parameters);
+  if (!charge || !definition.code.get(capability.name)?.price) return preview;
+  return { ...preview, [PRICE_FIELD]: moneyOf(charge) };
 }
 
 /** Reads the preview within limits. A preview that cannot be shown must not be approved. */

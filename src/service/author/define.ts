@@ -1,29 +1,41 @@
 /**
  * What a service author writes: the declaration of a capability and the code behind it.
  *
- * The declaration is public and goes into the manifest. Handler, deadline, preview and predicates
- * are private. The parameter types of the handler are inferred from the declared inputs, so a
- * handler that reads an undeclared input does not compile.
+ * The declaration is public and goes into the manifest. Handler, price, deadline, preview and
+ * predicates are private. The types of the handler follow from the declared inputs, output and
+ * bindings, so a handler that reads an undeclared input does not compile.
  *
- * The room has two more files. `definition.ts` checks all capabilities of a service together and
- * makes the definition that the other rooms use. `approval-policy.ts` checks approval policies.
+ * The other files of this room:
+ *
+ * 1. `handler.ts` has what a handler is given and what it may throw.
+ * 2. `typed.ts` has the types that follow from a declaration.
+ * 3. `schema.ts` derives a declaration from a schema; `json-schema.ts` reads the JSON Schema.
+ * 4. `definition.ts` checks all capabilities of a service together and makes the definition that
+ *    the other rooms use. `approval-policy.ts` checks approval policies.
  *
  * @module
  */
 
+import type { Fault } from '../../domain/catalog/fault.ts';
 import type {
   BindingRequirement,
   DeclaredCapability as Declared,
   DeclaredApproval,
-  DeclaredInput as Input,
 } from '../../protocol/capability.ts';
-import type { FailureType } from '../../protocol/failure.ts';
 import type { JsonObject, Money } from '../../protocol/primitives.ts';
-
-/** An input may come from a constant, whose lists are readonly. */
-type DeclaredInput = Omit<Input, 'allowed_values'> & {
-  readonly allowed_values?: readonly unknown[] | undefined;
-};
+import type { CapabilityTypes } from '../../protocol/typed.ts';
+import type { Handler, Price } from './handler.ts';
+import { declaredInputs, declaredOutput, type SchemaReader } from './schema.ts';
+import type {
+  BindingsOf,
+  DeclaredInputs,
+  DeclaredOutput,
+  InputDetails,
+  InputNameOf,
+  ParametersOf,
+  ReturnedFor,
+  TypesOf,
+} from './typed.ts';
 
 /** An effect without details may be written as its type alone. */
 type SideEffect = Declared['side_effect'] | Declared['side_effect']['type'];
@@ -34,12 +46,23 @@ type ConditionPolicy<Parameters> = {
   readonly needed: (parameters: Parameters) => boolean;
 };
 
-/** When a person has to approve, what the approver is shown, and who may approve. */
+/**
+ * When a person has to approve, what the approver is shown, and who may approve.
+ *
+ * @example
+ * import type { ApprovalPolicy } from 'writ';
+ *
+ * const large: ApprovalPolicy<{ amount: number }> = {
+ *   when: { amount_above: 100, input: 'amount' },
+ *   preview: ({ amount }) => ({ action: 'Refund', amount }),
+ * };
+ */
 export interface ApprovalPolicy<Parameters = JsonObject> {
   readonly when:
     | Exclude<DeclaredApproval['when'], { condition: string }>
     | ConditionPolicy<Parameters>;
-  readonly grant_policy: DeclaredApproval['grant_policy'];
+  /** Without it, a grant is for one use within a quarter of an hour. */
+  readonly grant_policy?: DeclaredApproval['grant_policy'];
   readonly approvals_required?: number;
   /**
    * The service makes the preview from the resolved parameters, never from a text of the caller.
@@ -54,191 +77,156 @@ export interface ApprovalPolicy<Parameters = JsonObject> {
   readonly request_lifetime?: string;
 }
 
-export interface CapabilityDefinition<Inputs extends readonly DeclaredInput[]>
-  extends Omit<
+/** A policy with its defaults. */
+export type CompletePolicy = ApprovalPolicy & Required<Pick<ApprovalPolicy, 'grant_policy'>>;
+
+export interface CapabilityDefinition<
+  Name extends string,
+  Inputs extends DeclaredInputs,
+  Output extends DeclaredOutput,
+  Bindings extends readonly BindingRequirement[],
+> extends Omit<
     Partial<Declared>,
-    'description' | 'inputs' | 'side_effect' | 'minimum_scope' | 'approval'
+    | 'approval'
+    | 'cost'
+    | 'description'
+    | 'input_schema'
+    | 'inputs'
+    | 'minimum_scope'
+    | 'output'
+    | 'output_schema'
+    | 'requires_binding'
+    | 'side_effect'
   > {
-  readonly name: string;
+  readonly name: Name;
   readonly description: string;
+  /** A schema of an object (zod, valibot, arktype), or a list. */
   readonly inputs?: Inputs;
+  /** For inputs that a schema declares, by name. */
+  readonly input_details?: Partial<Readonly<Record<InputNameOf<Inputs>, InputDetails>>>;
+  /** A schema of an object, or a type name with the names of its fields. */
+  readonly output?: Output;
   readonly side_effect: SideEffect;
   readonly minimum_scope: readonly string[];
+  /** An amount alone is a fixed cost. */
+  readonly cost?: Declared['cost'] | Money;
+  readonly requires_binding?: Bindings;
   readonly approval?: ApprovalPolicy<ParametersOf<Inputs>>;
+  /** What exactly this call costs. Only for a cost that is `estimated`. */
+  readonly price?: Price<ParametersOf<Inputs>, BindingsOf<Bindings>>;
   /** Looks up handles that another issuer gave out. Returns `undefined` for an unknown handle. */
   readonly resolveBinding?: ResolveBinding;
   /** How long the handler may take before the outcome counts as unknown. */
   readonly deadline?: string;
   /** A composed capability has none: its steps do the work. */
-  readonly handler?: Handler<ParametersOf<Inputs>>;
+  readonly handler?: Handler<ParametersOf<Inputs>, ReturnedFor<Output>, BindingsOf<Bindings>>;
 }
 
-/** What a handle of another issuer pins. Its age counts from `issued_at`. */
+/** Looks up a handle of another issuer. */
 export type ResolveBinding = (
   handle: string,
   requirement: BindingRequirement,
 ) => ExternalBinding | undefined | Promise<ExternalBinding | undefined>;
 
+/** What a handle of another issuer pins. Its age counts from `issued_at`. */
 export interface ExternalBinding {
   readonly issued_at: Date;
   readonly price?: Money;
   readonly data?: JsonObject;
 }
 
-export type Handler<Parameters = JsonObject> = (
-  parameters: Parameters,
-  context: HandlerContext,
-) => JsonObject | Promise<JsonObject>;
-
-/** What a handler is given besides its parameters. Nothing here widens authority. */
-export interface HandlerContext {
-  readonly invocation_id: string;
-  readonly client_reference_id?: string | undefined;
-  readonly task_id?: string | undefined;
-  readonly parent_invocation_id?: string | undefined;
-  readonly principal: string;
-  readonly root_principal: string;
-  readonly caller_class: string;
-  readonly token: {
-    readonly token_id: string;
-    readonly scope: readonly string[];
-    readonly purpose: Readonly<JsonObject>;
-    readonly depth: number;
-    readonly expires_at: Date;
-  };
-  /** Aborts at the deadline. The caller has then been answered that the outcome is unknown. */
-  readonly signal: AbortSignal;
-  /** What the required bindings pinned, by the field that carried them. */
-  readonly bindings: Readonly<
-    Record<string, { readonly data: JsonObject; readonly price?: Money }>
-  >;
-  readonly log: {
-    info(facts: object, message: string): void;
-    warn(facts: object, message: string): void;
-  };
-  /** Pins a price or a fact for a later call of `capability` by the same root principal. */
-  issueBinding(binding: {
-    type: string;
-    capability: string;
-    price?: Money;
-    data?: JsonObject;
-  }): string;
-  /**
-   * Sends a progress event to a streaming caller. Resolves when the event was taken or dropped,
-   * never in the same turn of the event loop. Rejects once the deadline has passed.
-   */
-  progress(event: JsonObject): Promise<void>;
-  /**
-   * Reports what the call really cost. At most the reserved amount is charged; the rest becomes
-   * debt.
-   */
-  cost(amount: Money): void;
-  /**
-   * Returns when this call was approved. Otherwise it throws, and the call ends without effect and
-   * asks for approval. Only for a capability that declares an approval policy.
-   */
-  requireApproval(): void;
-}
-
-/** A type of the protocol, or one that the capability declares in `failure_types`. */
-type NamedFailure = FailureType | (string & Record<never, never>);
-
-/** Advice for the next step of the caller. Parts that cannot be read are left out of the answer. */
-export interface Advice {
-  /** What the caller needs first, each in a few words. At most sixteen. */
-  readonly requires?: readonly string[];
-  /** The principal that could lift the restriction. */
-  readonly grantable_by?: string;
-  /** `immediate`, a duration such as `PT5M`, or a time. */
-  readonly estimated_availability?: string;
-}
-
-/**
- * Thrown by a handler that did nothing. The service gives back everything reserved for the call.
- */
-export class NoEffect extends Error {
-  // Recognised by a private field: `instanceof` runs code of the thrown value, which may throw.
-  readonly #isOurs = true;
-  override readonly name = 'NoEffect';
-  readonly type: string;
-  readonly advice: Advice;
-
-  static is(value: unknown): value is NoEffect {
-    return typeof value === 'object' && value !== null && #isOurs in value;
-  }
-
-  constructor(detail: string, type: NamedFailure = 'invalid_parameters', advice: Advice = {}) {
-    super(detail);
-    this.type = type;
-    this.advice = advice;
-  }
-}
-
-/** Thrown by `requireApproval()`, for the service to catch. */
-export class ApprovalNeeded extends Error {
-  readonly #isOurs = true;
-  override readonly name = 'ApprovalNeeded';
-
-  static is(value: unknown): value is ApprovalNeeded {
-    return typeof value === 'object' && value !== null && #isOurs in value;
-  }
-}
-
-/**
- * Thrown by a handler that failed after it may have acted. The caller gets exactly this failure.
- */
-export class HandlerFailure extends Error {
-  readonly #isOurs = true;
-  override readonly name = 'HandlerFailure';
-  readonly type: string;
-  readonly advice: Advice;
-
-  static is(value: unknown): value is HandlerFailure {
-    return typeof value === 'object' && value !== null && #isOurs in value;
-  }
-
-  constructor(detail: string, type: NamedFailure, advice: Advice = {}) {
-    super(detail);
-    this.type = type;
-    this.advice = advice;
-  }
-}
-
 /** A capability as `createService()` takes it. */
-export interface DefinedCapability {
-  readonly name: string;
+export interface DefinedCapability<
+  Name extends string = string,
+  Types extends CapabilityTypes = CapabilityTypes,
+> {
+  readonly name: Name;
   readonly declaration: unknown;
+  /** What the schemas cannot declare. */
+  readonly faults: readonly Fault[];
   readonly handler?: Handler | undefined;
-  readonly approval?: ApprovalPolicy | undefined;
+  readonly price?: Price | undefined;
+  readonly readInputs?: SchemaReader | undefined;
+  readonly readOutput?: SchemaReader | undefined;
+  readonly approval?: CompletePolicy | undefined;
   readonly deadline?: string | undefined;
   readonly resolveBinding?: ResolveBinding | undefined;
+  /** For the type checker. Never set. */
+  readonly '~types'?: Types | undefined;
 }
 
-/** Declares one capability. `createService()` reports all faults at once. */
-export function defineCapability<const Inputs extends readonly DeclaredInput[] = readonly []>(
-  definition: CapabilityDefinition<Inputs>,
-): DefinedCapability {
-  const { name, handler, deadline, approval, side_effect, resolveBinding, ...declared } =
-    definition;
+/**
+ * Declares one capability. `createService()` reports all faults at once.
+ *
+ * @example
+ * import { defineCapability } from 'writ';
+ * import * as z from 'zod';
+ *
+ * const transfer = defineCapability({
+ *   name: 'transfer',
+ *   description: 'Send money to an account',
+ *   inputs: z.object({ to: z.string(), amount: z.number().min(1).max(500) }),
+ *   output: z.object({ transfer_id: z.string() }),
+ *   side_effect: 'irreversible',
+ *   minimum_scope: ['bank.transfer'],
+ *   handler: ({ to, amount }) => ({ transfer_id: `${to}-${amount}` }),
+ * });
+ */
+export function defineCapability<
+  const Name extends string,
+  const Inputs extends DeclaredInputs = readonly [],
+  const Output extends DeclaredOutput = { type: 'object'; fields: [] },
+  const Bindings extends readonly BindingRequirement[] = readonly [],
+>(
+  definition: CapabilityDefinition<Name, Inputs, Output, Bindings>,
+): DefinedCapability<Name, TypesOf<Inputs, Output>> {
+  const { name, inputs, input_details, output, handler, price, ...more } = definition;
+  const { deadline, approval, side_effect, cost, resolveBinding, ...declared } = more;
+  const taken = declaredInputs(name, inputs ?? [], input_details ?? {});
+  const given = declaredOutput(name, output ?? { type: 'object', fields: [] });
+  const policy = approval && completed(approval as ApprovalPolicy);
   return {
     name,
     deadline,
     resolveBinding,
-    // Safe: parameters are checked against the declared inputs before a handler is called.
+    faults: [...taken.faults, ...given.faults],
+    readInputs: taken.read,
+    readOutput: given.read,
+    // Safe: parameters are checked against the declared inputs before these are called.
     handler: handler as Handler | undefined,
-    approval: approval as ApprovalPolicy | undefined,
+    price: price as Price | undefined,
+    approval: policy,
     declaration: {
       contract_version: '1.0.0',
-      inputs: [],
-      output: { type: 'object', fields: [] },
+      ...taken.declared,
+      ...given.declared,
       ...declared,
       side_effect: typeof side_effect === 'string' ? { type: side_effect } : side_effect,
-      ...(approval && { approval: publicPart(approval as ApprovalPolicy) }),
+      ...(cost !== undefined && { cost: costOf(cost) }),
+      ...(policy && { approval: publicPart(policy) }),
     },
   };
 }
 
-function publicPart({ when, grant_policy, approvals_required = 1 }: ApprovalPolicy) {
+function completed(policy: ApprovalPolicy): CompletePolicy {
+  return { ...policy, grant_policy: policy.grant_policy ?? GRANT_POLICY_DEFAULT };
+}
+
+/** The narrowest grant: for this call, once, while the approver still remembers it. */
+const GRANT_POLICY_DEFAULT: DeclaredApproval['grant_policy'] = {
+  allowed_grant_types: ['one_time'],
+  default_grant_type: 'one_time',
+  expires_in_seconds: 900,
+  max_uses: 1,
+};
+
+/** An amount alone is a fixed cost. Anything else stays as written, and the catalog checks it. */
+function costOf(cost: NonNullable<Declared['cost']> | Money): unknown {
+  const isAmount = typeof cost === 'object' && cost !== null && !('certainty' in cost);
+  return isAmount ? { certainty: 'fixed', financial: cost } : cost;
+}
+
+function publicPart({ when, grant_policy, approvals_required = 1 }: CompletePolicy) {
   const condition = typeof when === 'object' && 'condition' in when;
   return {
     when: condition ? { condition: when.condition } : when,
@@ -246,37 +234,6 @@ function publicPart({ when, grant_policy, approvals_required = 1 }: ApprovalPoli
     approvals_required,
   };
 }
-
-/** The TypeScript type of each declared type. A type name of the author is `unknown`. */
-interface TypeNames {
-  string: string;
-  integer: number;
-  number: number;
-  boolean: boolean;
-  date: string;
-  datetime: string;
-  array: unknown[];
-  object: JsonObject;
-}
-
-type ValueOf<I extends DeclaredInput> = I extends { allowed_values: readonly (infer Value)[] }
-  ? Value
-  : I['type'] extends keyof TypeNames
-    ? TypeNames[I['type']]
-    : unknown;
-
-/** An input that is not required and has no default may be absent. */
-type MayBeAbsent<I extends DeclaredInput> = I extends { default: NonNullable<unknown> | null }
-  ? false
-  : I extends { required: false }
-    ? true
-    : false;
-
-type ParametersOf<Inputs extends readonly DeclaredInput[]> = {
-  readonly [I in Inputs[number] as MayBeAbsent<I> extends false ? I['name'] : never]: ValueOf<I>;
-} & {
-  readonly [I in Inputs[number] as MayBeAbsent<I> extends true ? I['name'] : never]?: ValueOf<I>;
-};
 
 /** Looks up a credential for the author: returns a principal, or null for an unknown one. */
 export type Authenticate = (bearer: string) => string | null | Promise<string | null>;

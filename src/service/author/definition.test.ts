@@ -95,7 +95,7 @@ describe('defineCapability()', () => {
       { name: 'size', type: 'string', allowed_values: ['small', 'large'] },
       { name: 'depth', type: 'number', required: false, default: 1 },
       { name: 'tags', type: 'array' },
-      { name: 'place', type: 'airport' },
+      { name: 'place', type: 'travel:airport' },
     ] as const;
     const common = { description: 'x', inputs, side_effect: 'read', minimum_scope: ['x'] } as const;
 
@@ -154,7 +154,7 @@ describe('defineCapability()', () => {
     defineCapability({
       ...common,
       name: 'own_type',
-      // @ts-expect-error The type of an "airport" is unknown to the compiler.
+      // @ts-expect-error The type of a "travel:airport" is unknown to the compiler.
       handler: ({ place }) => ({ place: place.code }),
     });
     defineCapability({

@@ -15,6 +15,7 @@ import type { Catalog } from '../../protocol/capability.ts';
 import { type Capability, Input } from '../../protocol/capability.ts';
 import { type JsonObject, ServiceId } from '../../protocol/primitives.ts';
 import { Trust } from '../../protocol/trust.ts';
+import type { CapabilityMap, TypedService } from '../../protocol/typed.ts';
 import { approvalFaults } from './approval-policy.ts';
 import type { Authenticate, DefinedCapability } from './define.ts';
 
@@ -24,9 +25,11 @@ const HANDLER_DEADLINE_DEFAULT_MS = 30_000;
 /** A day. Longer work belongs in a job that a capability starts. */
 const HANDLER_DEADLINE_MAX_MS = 86_400_000;
 
-export interface ServiceOptions {
+export interface ServiceOptions<
+  Capabilities extends readonly DefinedCapability[] = readonly DefinedCapability[],
+> {
   readonly id: string;
-  readonly capabilities: readonly DefinedCapability[];
+  readonly capabilities: Capabilities;
   /** Looks up bootstrap credentials that the configuration does not contain. */
   readonly authenticate?: Authenticate;
   /** Resolvers by the `resolver_ref` or `catalog_ref` of an input. */
@@ -85,9 +88,30 @@ export interface ServiceDefinition {
   readonly authenticate?: Authenticate | undefined;
 }
 
+/**
+ * A service: its checked definition, which carries the types of its capabilities for a typed client.
+ * Nothing is open yet. `serve()` and `mount()` run it.
+ */
+export interface Service<Capabilities = CapabilityMap>
+  extends ServiceDefinition,
+    TypedService<Capabilities> {}
+
+/** What each capability takes and returns, by its name. */
+export type CapabilitiesOf<Capabilities extends readonly DefinedCapability[]> = {
+  readonly [Each in Capabilities[number] as Each['name']]: Each extends DefinedCapability<
+    string,
+    infer Types
+  >
+    ? Types
+    : never;
+};
+
 /** The private half of a capability. */
 interface CapabilityCode
-  extends Pick<DefinedCapability, 'handler' | 'approval' | 'resolveBinding'> {
+  extends Pick<
+    DefinedCapability,
+    'handler' | 'approval' | 'resolveBinding' | 'price' | 'readInputs' | 'readOutput'
+  > {
   readonly deadlineMs: number;
 }
 
@@ -104,8 +128,24 @@ export class DefinitionError extends Error {
   }
 }
 
-/** Checks all declarations together. Throws a `DefinitionError` that lists every fault. */
-export function createService(options: ServiceOptions): ServiceDefinition {
+/**
+ * Checks all declarations together. Throws a `DefinitionError` that lists every fault.
+ *
+ * @example
+ * import { createService, defineCapability } from 'writ';
+ *
+ * const ping = defineCapability({
+ *   name: 'ping',
+ *   description: 'Answer',
+ *   side_effect: 'read',
+ *   minimum_scope: ['demo.ping'],
+ *   handler: () => ({ pong: true }),
+ * });
+ * const service = createService({ id: 'demo', capabilities: [ping] });
+ */
+export function createService<const Capabilities extends readonly DefinedCapability[]>(
+  options: ServiceOptions<Capabilities>,
+): Service<CapabilitiesOf<Capabilities>> {
   const checked = createCatalog(
     options.capabilities.map(({ name, declaration }) => [name, declaration]),
   );
@@ -114,7 +154,9 @@ export function createService(options: ServiceOptions): ServiceDefinition {
     ...serviceFaults(options),
     ...('faults' in checked ? checked.faults : []),
     ...options.capabilities.flatMap((capability) => resolutionFaults(capability, resolvers)),
+    ...options.capabilities.flatMap((capability) => capability.faults ?? []),
     ...options.capabilities.flatMap(codeFaults),
+    ...options.capabilities.flatMap(priceFaults),
     ...options.capabilities.flatMap(approvalFaults),
   ];
   if ('faults' in checked || faults.length > 0) throw new DefinitionError(faults);
@@ -181,13 +223,26 @@ function codeFaults({ name, declaration, handler, deadline }: DefinedCapability)
   ];
 }
 
+/** The service quotes a price only where the declaration says that the cost is an estimate. */
+function priceFaults({ name, declaration, price }: DefinedCapability): Fault[] {
+  if (price === undefined) return [];
+  if (typeof price !== 'function') return [fault(name, 'price', 'expected a function')];
+  const { kind, cost } = (declaration ?? {}) as { kind?: unknown; cost?: { certainty?: unknown } };
+  if (kind === 'composed') return [fault(name, 'price', 'a composed capability costs its steps')];
+  if (cost?.certainty === 'estimated') return [];
+  return [fault(name, 'price', 'only a cost that is "estimated" has a price for each call')];
+}
+
 function codeOf({ deadline, ...code }: DefinedCapability): CapabilityCode {
-  const { handler, approval, resolveBinding } = code;
+  const { handler, approval, resolveBinding, price, readInputs, readOutput } = code;
   const deadlineMs = deadline ? parseDuration(deadline) : undefined;
   return {
     handler,
     approval,
     resolveBinding,
+    price,
+    readInputs,
+    readOutput,
     deadlineMs: deadlineMs ?? HANDLER_DEADLINE_DEFAULT_MS,
   };
 }

@@ -113,7 +113,8 @@ function addTo(
   capability: Capability,
 ): void {
   const whole = [capability, ...stepCapabilities(parts.definition.catalog, capability)] as const;
-  const found = refusalOf(caller, whole);
+  const isQuoted = parts.definition.code.get(capability.name)?.price !== undefined;
+  const found = refusalOf(caller, whole, isQuoted);
   if (!found) {
     answer.available.push(available(caller, capability));
     return;
@@ -124,12 +125,17 @@ function addTo(
 }
 
 /** The first rule that an invocation would fail, in its order. */
-function refusalOf({ token, loaded }: TokenCaller, whole: Whole): Failure | undefined {
+function refusalOf(
+  { token, loaded }: TokenCaller,
+  whole: Whole,
+  isQuoted: boolean,
+): Failure | undefined {
   const [capability] = whole;
+  const price = isQuoted ? 'pending' : pendingPrice(capability);
   return (
     authorityRefusal({ token, whole, lineage: loaded.lineage }) ??
     controlRefusal(token, whole) ??
-    checkBudget(token, capability, budgetsOf(loaded), pendingPrice(capability)).failure
+    checkBudget(token, capability, budgetsOf(loaded), price).failure
   );
 }
 

@@ -79,6 +79,7 @@ async function performed(
     const parameters = await resolvedParameters(parts, caller, capability, sent);
     const work: Work = {
       handler,
+      capability: capability.name,
       parameters,
       bound: new Map(),
       approval: 'undeclared',

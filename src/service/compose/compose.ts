@@ -67,7 +67,7 @@ export async function composedDone(
   const steps = composition.audit_policy.record_child_invocations ? undefined : listed(whole);
   if ('result' in reached) {
     const notes = { reported: reportedBy(whole), bindings: [] };
-    return { ...completed(parts, reached.result, notes), steps };
+    return { ...(await completed(parts, call.capability.name, reached.result, notes)), steps };
   }
   if (composition.failure_policy === 'compensate') await compensate(parts, whole);
   const { failure: found, outcome } = composedFailure(call.capability, whole.trail, {

@@ -155,6 +155,7 @@ function workOf(
   const unapproved = capability.approval ? 'open' : 'undeclared';
   return {
     handler,
+    capability: capability.name,
     parameters,
     bound,
     approval: call.grant ? 'granted' : unapproved,

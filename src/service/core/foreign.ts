@@ -51,6 +51,16 @@ export function askWithin(
   return beforeLate(platform, ask(code), deadlineMs);
 }
 
+/** Like `ask`, but without a promise when the code answers at once. */
+export function askEither(code: () => unknown): Heard | Promise<Heard> {
+  try {
+    const returned = code();
+    return thenOf(returned) ? ask(() => returned) : { returned };
+  } catch (error) {
+    return { thrown: error };
+  }
+}
+
 /** Calls code that must return at once. A promise is a defect, and its rejection is ignored. */
 export function askNow(code: () => unknown): Heard {
   try {

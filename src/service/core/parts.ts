@@ -32,6 +32,7 @@ import type { Lane } from '../pace/lane.ts';
 import type { Repeated } from '../pace/repeated.ts';
 import type { Waits } from '../pace/waits.ts';
 import type { WorkInProgress } from '../pace/work.ts';
+import type { Alarms } from './alarms.ts';
 import type { RateLimiter } from './rate.ts';
 import type { Tracer } from './tracing.ts';
 import type { Withheld } from './withheld.ts';
@@ -73,6 +74,7 @@ export interface ServiceParts {
   ended(invocation: EndedInvocation): void;
   /** Called for every handler that reported a cost above the reserved amount. */
   overran(capability: string): void;
+  readonly alarms: Alarms;
   readonly waits: Waits;
   /** Returns why nothing may be appended to the log now. */
   readonly withheld: Withheld;

@@ -325,10 +325,12 @@ export function busyFailure(until: Date): Failure {
 }
 
 function workOf(parts: InvokeParts, call: CheckedCall, progress: Work['progress']): Work {
-  const { handler, approval } = parts.definition.code.get(call.capability.name) ?? {};
-  if (!handler) throw new Error(`Cannot run "${call.capability.name}": it has no handler`);
+  const { name } = call.capability;
+  const { handler, approval } = parts.definition.code.get(name) ?? {};
+  if (!handler) throw new Error(`Cannot run "${name}": it has no handler`);
   return {
     handler,
+    capability: name,
     parameters: call.parameters,
     bound: call.bound,
     approval: call.grant ? 'granted' : approval ? 'open' : 'undeclared',

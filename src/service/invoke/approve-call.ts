@@ -10,9 +10,9 @@
 
 import { type ApproverPolicy, isBarredAgent } from '../../domain/authority/approver.ts';
 import { unsignedGrant, unusableGrant } from '../../domain/authority/grant.ts';
-import { failure, refuse } from '../../domain/failure.ts';
+import { failure, Refusal, refuse } from '../../domain/failure.ts';
 import { needsApproval } from '../../domain/invocation/approval.ts';
-import type { Charge } from '../../domain/invocation/budget.ts';
+import { type Charge, chargeFrom } from '../../domain/invocation/budget.ts';
 import { amended } from '../../domain/values/amended.ts';
 import { canonicalJson, digestOf } from '../../domain/wire/canonical.ts';
 import { copyOf } from '../../domain/wire/json.ts';
@@ -20,10 +20,10 @@ import { ARTEFACTS } from '../../keyring/wire.ts';
 import type { Capability } from '../../protocol/capability.ts';
 import type { Failure } from '../../protocol/failure.ts';
 import type { InvokeRequest } from '../../protocol/invocation.ts';
-import type { JsonObject } from '../../protocol/primitives.ts';
+import { type JsonObject, Money } from '../../protocol/primitives.ts';
 import type { GrantUse } from '../../storage/port/invocation-store.ts';
 import type { GrantRecord } from '../../storage/port/records.ts';
-import { questionOf } from '../approval/request.ts';
+import { PRICE_FIELD, questionOf } from '../approval/request.ts';
 import { approverScope } from '../author/approval-policy.ts';
 import type { TokenCaller } from '../core/caller.ts';
 import { askNow, returnedBy } from '../core/foreign.ts';
@@ -134,6 +134,27 @@ export function bindingsJudgedAt(
   if (grant.chain !== token.chain || grant.capability !== capability.name) return now;
   if (grant.expires_at <= now) return now;
   return store.loadApproval(grant.approval_request_id).then((asked) => asked?.created_at ?? now);
+}
+
+/**
+ * The price that the presented approval pinned: the approver saw it, so the call costs exactly that. A
+ * later rule checks that the grant covers this call.
+ */
+export function pinnedPrice(
+  { store, definition }: ServiceParts,
+  { token, loaded: { grant } }: TokenCaller,
+  capability: Capability,
+): Promise<Charge> | undefined {
+  if (!grant || !definition.code.get(capability.name)?.price) return undefined;
+  if (grant.chain !== token.chain || grant.capability !== capability.name) return undefined;
+  return store.loadApproval(grant.approval_request_id).then((asked) => {
+    const preview = asked?.preview;
+    const isShown = preview !== undefined && digestOf(preview) === grant.preview_digest;
+    const price = isShown ? Money.safeParse(preview[PRICE_FIELD]) : undefined;
+    if (price?.success) return chargeFrom(price.data);
+    const detail = `Cannot use grant "${grant.grant_id}": it pins no price`;
+    throw new Refusal(failure('approval_grant_invalid', detail));
+  });
 }
 
 function unusable(

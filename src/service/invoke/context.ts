@@ -24,7 +24,7 @@ import { type Platform, pause } from '../../platform.ts';
 import type { Capability } from '../../protocol/capability.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
 import type { BindingRecord } from '../../storage/port/records.ts';
-import { ApprovalNeeded, type Handler, type HandlerContext } from '../author/define.ts';
+import { ApprovalNeeded, type Handler, type HandlerContext } from '../author/handler.ts';
 import type { Call } from '../core/call.ts';
 import type { TokenCaller } from '../core/caller.ts';
 import type { ServiceParts } from '../core/parts.ts';
@@ -246,7 +246,7 @@ function lineFacts(facts: unknown): object {
   };
 }
 
-function boundViews(bound: ReadonlyMap<string, BindingFacts>): HandlerContext['bindings'] {
+export function boundViews(bound: ReadonlyMap<string, BindingFacts>): HandlerContext['bindings'] {
   return Object.fromEntries(
     [...bound].map(([field, { data, price }]) => [
       field,
@@ -268,6 +268,7 @@ export interface Work {
   readonly approval: 'undeclared' | 'open' | 'granted';
   /** Failure types of the capability, besides those of the protocol. */
   readonly failureTypes?: Capability['failure_types'];
+  readonly capability: string;
   /** Sends an event that was read. Never rejects. */
   progress(event: JsonObject): Promise<void>;
 }

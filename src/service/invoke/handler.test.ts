@@ -7,7 +7,7 @@ import type { JsonObject } from '../../protocol/primitives.ts';
 import { openStore } from '../../storage/open.ts';
 import type { Store } from '../../storage/port/store.ts';
 import { rootToken, usd } from '../../testing/fixtures.ts';
-import { type Handler, NoEffect } from '../author/define.ts';
+import { type Handler, NoEffect } from '../author/handler.ts';
 import type { TokenCaller } from '../core/caller.ts';
 import type { ServiceParts } from '../core/parts.ts';
 import { runHandler, withinDeadline } from './handler.ts';
@@ -40,10 +40,19 @@ function run(handler: Handler, given: Given = {}) {
   const { caller = callerOf(), parameters = {}, bound = new Map(), deadlineMs = 10_000 } = given;
   const log = createLog('debug', { write: (line) => void lines.push(line) });
   // Running a handler uses no other part.
-  const parts = { store, log, platform: system } as ServiceParts;
+  const definition = { code: new Map() } as unknown as ServiceParts['definition'];
+  const parts = { store, log, platform: system, definition } as ServiceParts;
   const call = { ids: { invocation_id: 'inv-000000000000' }, caller };
   const progress = async () => undefined;
-  const work = { handler, parameters, bound, approval: 'undeclared', progress } as const;
+  const capability = 'tested';
+  const work = {
+    handler,
+    capability,
+    parameters,
+    bound,
+    approval: 'undeclared',
+    progress,
+  } as const;
   return withinDeadline(system, deadlineMs, (signal) => runHandler(parts, call, work, signal));
 }
 

@@ -23,11 +23,12 @@ import type { Platform } from '../../platform.ts';
 import type { Failure, FailureDeclaration, FailureType } from '../../protocol/failure.ts';
 import { type JsonObject, Principal } from '../../protocol/primitives.ts';
 import type { BindingRecord } from '../../storage/port/records.ts';
-import { ApprovalNeeded, HandlerFailure, NoEffect } from '../author/define.ts';
+import { ApprovalNeeded, HandlerFailure, NoEffect } from '../author/handler.ts';
 import type { CheckedCall } from '../core/call.ts';
 import { ask, report } from '../core/foreign.ts';
 import type { ServiceParts } from '../core/parts.ts';
 import { beforeLate, createDeadline, type Deadline, LATE } from '../pace/deadline.ts';
+import { validatedResult } from './author-schema.ts';
 import { contextOf, type HandledCall, type Notes, type Work } from './context.ts';
 
 /**
@@ -77,8 +78,24 @@ export async function runHandler(
   });
   const finalNotes = copyOfNotes(notes);
   return 'returned' in heard
-    ? completed(parts, heard.returned, finalNotes)
+    ? completed(parts, work.capability, heard.returned, finalNotes)
     : broken(parts, work, heard.thrown, finalNotes);
+}
+
+/**
+ * A result that the declared output does not admit. The handler has acted, so its cost and its bindings
+ * stay. The caller is told not to repeat the call.
+ */
+function unmatched(
+  { alarms }: ServiceParts,
+  capability: string,
+  issues: readonly string[],
+  notes: Notes,
+): Done {
+  const what = 'a handler returned a result that does not match its declared output';
+  alarms.raise('output_mismatch', { capability, issues: issues.join('; ') }, what);
+  const detail = `Cannot answer with the result of "${capability}": it does not match the declared output. The call ran and may have acted: do not repeat it`;
+  return { outcome: 'failed', failure: failure('internal_error', detail), ...notes };
 }
 
 /**
@@ -112,10 +129,19 @@ function copyOfNotes({ bindings, ...rest }: Notes): Notes {
   return amended(rest, { bindings: [...bindings] });
 }
 
-/** Reads the result. A result that cannot be answered becomes a failure. */
-export function completed(parts: ServiceParts, returned: unknown, notes: Notes): Done {
-  const read = readForeignObject(returned, RESULT_LIMITS);
+/** Reads the result, by the schema of the output if there is one. A result that cannot be answered becomes a failure. */
+export async function completed(
+  parts: ServiceParts,
+  capability: string,
+  returned: unknown,
+  notes: Notes,
+): Promise<Done> {
+  const schema = parts.definition.code.get(capability)?.readOutput;
+  const read = schema
+    ? await validatedResult(schema, returned, RESULT_LIMITS)
+    : readForeignObject(returned, RESULT_LIMITS);
   if ('value' in read) return { outcome: 'completed', result: read.value, ...notes };
+  if ('issues' in read) return unmatched(parts, capability, read.issues, notes);
   report(parts.log, { fault: read.fault }, 'a handler returned a result that cannot be sent');
   return { outcome: 'failed', failure: broke(), ...notes };
 }

@@ -44,6 +44,7 @@ import type { TokenCaller } from '../core/caller.ts';
 import { askWithin, returnedBy } from '../core/foreign.ts';
 import type { ServiceParts } from '../core/parts.ts';
 import { LATE } from '../pace/deadline.ts';
+import { quotedPrice, validatedParameters } from './author-schema.ts';
 import { bindingData, foreignCharge } from './context.ts';
 
 /** A call to prepare, or a step of a composed call with the caller of the whole. */
@@ -53,6 +54,8 @@ export interface Preparing {
   readonly sent: JsonObject;
   /** The time at which bindings must be fresh. */
   readonly boundAt: Date;
+  /** The price that an approval pinned. */
+  readonly pinned?: Charge | undefined;
   /** The parameters, if an earlier rule already resolves them. */
   readonly resolving?: Promise<JsonObject> | undefined;
   /** Returns the amount to reserve. Refuses a price that the budget does not cover. */
@@ -76,9 +79,16 @@ export async function prepareCall(parts: ServiceParts, asked: Preparing): Promis
     find: await findBindings(parts, caller, capability, sent),
   });
   refuse(unbound);
-  const charge = asked.charge(boundPrice(bound));
+  // A price from parameters needs them first; every other price is checked before the inputs.
+  const isQuoted = parts.definition.code.get(capability.name)?.price !== undefined;
+  const known = isQuoted ? undefined : asked.charge(boundPrice(bound));
   const parameters = await (asked.resolving ?? resolvedParameters(parts, caller, capability, sent));
   asked.resolved?.(parameters);
+  const charge = isQuoted
+    ? asked.charge(
+        asked.pinned ?? (await quotedPrice(parts, caller, capability, { parameters, bound })),
+      )
+    : known;
   refuse(await closedRollback(parts, caller, capability, parameters));
   return { parameters, bound, charge };
 }
@@ -107,7 +117,7 @@ export async function resolvedParameters(
   const policies = derived.size > 0 ? new Map([...derived, ...configured]) : configured;
   const resolved = resolveInputs(capability, sent, { findings, policies });
   if ('failure' in resolved) throw new Refusal(resolved.failure);
-  return resolved.parameters;
+  return validatedParameters(parts, capability, resolved.parameters);
 }
 
 interface Asking {

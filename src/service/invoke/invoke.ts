@@ -50,6 +50,7 @@ import {
   type Continuing,
   continued,
   continues,
+  pinnedPrice,
 } from './approve-call.ts';
 import type { InvokeParts } from './handler.ts';
 import { prepareCall } from './inputs.ts';
@@ -158,6 +159,7 @@ export async function check(
     capability,
     sent: request.parameters,
     boundAt: await bindingsJudgedAt(parts, caller, capability),
+    pinned: await pinnedPrice(parts, caller, capability),
     resolving,
     charge(price) {
       const budget = checkBudget(token, capability, budgetsOf(loaded), price);

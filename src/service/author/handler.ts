@@ -1,0 +1,156 @@
+/**
+ * The code behind a capability: its handler, what the handler is given, and what it may throw.
+ *
+ * @module
+ */
+
+import type { FailureType } from '../../protocol/failure.ts';
+import type { JsonObject, Money } from '../../protocol/primitives.ts';
+import type { PinnedBinding } from './typed.ts';
+
+/** The bindings of a capability whose requirements the type checker does not know. */
+type AnyBindings = Readonly<Record<string, PinnedBinding>>;
+
+/**
+ * Does the work of a capability, after every check has passed.
+ *
+ * @example
+ * import { type Handler, NoEffect } from 'writ';
+ *
+ * const cancel: Handler<{ order_id: string }> = ({ order_id }, context) => {
+ *   if (order_id === '') throw new NoEffect('Cannot cancel: there is no such order');
+ *   context.log.info({ order_id }, 'cancelled');
+ *   return { order_id, state: 'cancelled' };
+ * };
+ */
+export type Handler<Parameters = JsonObject, Returned = JsonObject, Bindings = AnyBindings> = (
+  parameters: Parameters,
+  context: HandlerContext<Bindings>,
+) => Returned | Promise<Returned>;
+
+/**
+ * Returns what exactly this call costs, before anything happens. The amount lies within the declared
+ * range.
+ */
+export type Price<Parameters = JsonObject, Bindings = AnyBindings> = (
+  parameters: Parameters,
+  context: PriceContext<Bindings>,
+) => Money | Promise<Money>;
+
+/** Who asks for a price, and what the required bindings pinned. */
+export type PriceContext<Bindings = AnyBindings> = Pick<
+  HandlerContext<Bindings>,
+  'principal' | 'root_principal' | 'caller_class' | 'bindings'
+>;
+
+/** What a handler is given besides its parameters. Nothing here widens authority. */
+export interface HandlerContext<Bindings = AnyBindings> {
+  readonly invocation_id: string;
+  readonly client_reference_id?: string | undefined;
+  readonly task_id?: string | undefined;
+  readonly parent_invocation_id?: string | undefined;
+  readonly principal: string;
+  readonly root_principal: string;
+  readonly caller_class: string;
+  readonly token: {
+    readonly token_id: string;
+    readonly scope: readonly string[];
+    readonly purpose: Readonly<JsonObject>;
+    readonly depth: number;
+    readonly expires_at: Date;
+  };
+  /** Aborts at the deadline. The caller has then been answered that the outcome is unknown. */
+  readonly signal: AbortSignal;
+  /** What the required bindings pinned, by the field that carried them. */
+  readonly bindings: Bindings;
+  readonly log: {
+    info(facts: object, message: string): void;
+    warn(facts: object, message: string): void;
+  };
+  /** Pins a price or a fact for a later call of `capability` by the same root principal. */
+  issueBinding(binding: {
+    type: string;
+    capability: string;
+    price?: Money;
+    data?: JsonObject;
+  }): string;
+  /**
+   * Sends a progress event to a streaming caller. Resolves when the event was taken or dropped,
+   * never in the same turn of the event loop. Rejects once the deadline has passed.
+   */
+  progress(event: JsonObject): Promise<void>;
+  /**
+   * Reports what the call really cost. At most the reserved amount is charged; the rest becomes
+   * debt.
+   */
+  cost(amount: Money): void;
+  /**
+   * Returns when this call was approved. Otherwise it throws, and the call ends without effect and
+   * asks for approval. Only for a capability that declares an approval policy.
+   */
+  requireApproval(): void;
+}
+
+/** A type of the protocol, or one that the capability declares in `failure_types`. */
+type NamedFailure = FailureType | (string & Record<never, never>);
+
+/** Advice for the next step of the caller. Parts that cannot be read are left out of the answer. */
+export interface Advice {
+  /** What the caller needs first, each in a few words. At most sixteen. */
+  readonly requires?: readonly string[];
+  /** The principal that could lift the restriction. */
+  readonly grantable_by?: string;
+  /** `immediate`, a duration such as `PT5M`, or a time. */
+  readonly estimated_availability?: string;
+}
+
+/**
+ * Thrown by a handler that did nothing. The service gives back everything reserved for the call.
+ */
+export class NoEffect extends Error {
+  // Recognised by a private field: `instanceof` runs code of the thrown value, which may throw.
+  readonly #isOurs = true;
+  override readonly name = 'NoEffect';
+  readonly type: string;
+  readonly advice: Advice;
+
+  static is(value: unknown): value is NoEffect {
+    return typeof value === 'object' && value !== null && #isOurs in value;
+  }
+
+  constructor(detail: string, type: NamedFailure = 'invalid_parameters', advice: Advice = {}) {
+    super(detail);
+    this.type = type;
+    this.advice = advice;
+  }
+}
+
+/** Thrown by `requireApproval()`, for the service to catch. */
+export class ApprovalNeeded extends Error {
+  readonly #isOurs = true;
+  override readonly name = 'ApprovalNeeded';
+
+  static is(value: unknown): value is ApprovalNeeded {
+    return typeof value === 'object' && value !== null && #isOurs in value;
+  }
+}
+
+/**
+ * Thrown by a handler that failed after it may have acted. The caller gets exactly this failure.
+ */
+export class HandlerFailure extends Error {
+  readonly #isOurs = true;
+  override readonly name = 'HandlerFailure';
+  readonly type: string;
+  readonly advice: Advice;
+
+  static is(value: unknown): value is HandlerFailure {
+    return typeof value === 'object' && value !== null && #isOurs in value;
+  }
+
+  constructor(detail: string, type: NamedFailure, advice: Advice = {}) {
+    super(detail);
+    this.type = type;
+    this.advice = advice;
+  }
+}

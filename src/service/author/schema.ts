@@ -1,0 +1,202 @@
+/**
+ * Schemas of authors: derives the declared inputs and the declared output from a Standard Schema, and
+ * makes the function that reads a value by it.
+ *
+ * What the schema returns is what the service digests, shows, stores and runs. So a schema must be
+ * able to describe what it returns as JSON Schema. A schema is author code: whatever it throws or
+ * returns is read as such.
+ *
+ * @module
+ */
+
+import { type Fault, fault } from '../../domain/catalog/fault.ts';
+import { readForeignObject } from '../../domain/wire/foreign.ts';
+import { isObject, type JsonLimits } from '../../domain/wire/json.ts';
+import type { DeclaredInput } from '../../protocol/capability.ts';
+import type { JsonObject } from '../../protocol/primitives.ts';
+import { inputOf, isNullable, type Property, propertiesOf, sampleOf } from './json-schema.ts';
+import type { AnySchema, DeclaredInputs, DeclaredOutput, InputDetails } from './typed.ts';
+
+/** Reads a value by a schema. A promise only if the schema is asynchronous. Author code. */
+export type SchemaReader = (value: JsonObject) => unknown;
+
+/** Bounds the JSON Schema of a capability, which is part of the manifest. */
+const SCHEMA_LIMITS: JsonLimits = { bytes: 65_536, depth: 32, keys: 5_000 };
+
+export interface Derived {
+  readonly declared: JsonObject;
+  readonly faults: readonly Fault[];
+  readonly read?: SchemaReader | undefined;
+}
+
+export function declaredInputs(
+  name: string,
+  inputs: DeclaredInputs,
+  details: Readonly<Record<string, InputDetails | undefined>>,
+): Derived {
+  if (!isSchema(inputs)) {
+    const stray = Object.keys(details).map((each) =>
+      fault(name, `input_details.${each}`, 'a list has the details of an input in its own row'),
+    );
+    return { declared: { inputs }, faults: stray };
+  }
+  const reading = readSchemas(inputs);
+  if ('fault' in reading) {
+    return { declared: { inputs: [] }, faults: [fault(name, 'inputs', reading.fault)] };
+  }
+  const { sent, read } = reading;
+  const properties = propertiesOf(sent);
+  const defaults = defaultsOf(inputs, properties, propertiesOf(read));
+  const nullables = properties.filter((each) => each.isRequired && isNullable(each.schema));
+  return {
+    declared: {
+      inputs: properties.map((each) => declaredInput(each, defaults, details)),
+      input_schema: sent,
+    },
+    faults: [
+      ...renamed(name, properties, propertiesOf(read)),
+      ...Object.keys(details)
+        .filter((each) => properties.every((property) => property.name !== each))
+        .map((each) => fault(name, `input_details.${each}`, 'the schema has no such input')),
+    ],
+    // Null counts as absent in every request, so a schema that takes null gets it back here.
+    read: (value) => validated(inputs, withNulls(value, nullables)),
+  };
+}
+
+export function declaredOutput(name: string, output: DeclaredOutput): Derived {
+  if (!isSchema(output)) return { declared: { output }, faults: [] };
+  const reading = readSchemas(output);
+  if ('fault' in reading) {
+    const declared = { output: { type: name, fields: [] } };
+    return { declared, faults: [fault(name, 'output', reading.fault)] };
+  }
+  const { read } = reading;
+  const type = typeof read.title === 'string' && read.title !== '' ? read.title : name;
+  return {
+    declared: {
+      output: { type, fields: propertiesOf(read).map((each) => each.name) },
+      output_schema: read,
+    },
+    faults: [],
+    read: (value) => validated(output, value),
+  };
+}
+
+function isSchema(value: unknown): value is AnySchema {
+  const isHolder = (typeof value === 'object' && value !== null) || typeof value === 'function';
+  return isHolder && '~standard' in value;
+}
+
+function validated(schema: AnySchema, value: unknown): unknown {
+  return schema['~standard'].validate(value);
+}
+
+interface SchemaPair {
+  /** What a caller sends. */
+  readonly sent: JsonObject;
+  /** What the schema returns. */
+  readonly read: JsonObject;
+}
+
+const TARGET = { target: 'draft-2020-12' };
+
+/** The JSON Schemas of a schema, or why it cannot be declared. */
+function readSchemas(schema: AnySchema): SchemaPair | { readonly fault: string } {
+  const { vendor, jsonSchema } = schema['~standard'] as {
+    readonly vendor: string;
+    readonly jsonSchema?: Record<'input' | 'output', (options: object) => unknown> | undefined;
+  };
+  if (jsonSchema === undefined) return { fault: `${HAS_NONE}; ${hintFor(vendor)}` };
+  const read = readSide(() => jsonSchema.output(TARGET));
+  if ('fault' in read) return { fault: `${HAS_NONE} of what it returns: ${read.fault}; ${HINT}` };
+  // A schema that can describe only what it returns still takes exactly that.
+  const sent = readSide(() => jsonSchema.input(TARGET));
+  return { sent: 'fault' in sent ? read.value : sent.value, read: read.value };
+}
+
+const HAS_NONE = 'the schema has no JSON Schema';
+const HINT = 'use types that JSON has, such as z.iso.date() in place of z.date(), and no transform';
+
+function hintFor(vendor: string): string {
+  return vendor === 'valibot'
+    ? 'wrap it in toStandardJsonSchema() of @valibot/to-json-schema'
+    : 'use a version of its library that implements Standard JSON Schema';
+}
+
+function readSide(make: () => unknown): { value: JsonObject } | { fault: string } {
+  let made: unknown;
+  try {
+    made = make();
+  } catch (error) {
+    return { fault: error instanceof Error ? error.message : String(error) };
+  }
+  const reading = readForeignObject(made, SCHEMA_LIMITS);
+  if ('fault' in reading) return reading;
+  const { $schema: _, ...value } = reading.value;
+  if (value.type !== 'object' || !isObject(value.properties ?? {})) {
+    return { fault: 'it does not describe an object with named properties' };
+  }
+  return { value };
+}
+
+/** Names are what callers, approvers and the log know, so a schema must not change them. */
+function renamed(name: string, sent: readonly Property[], read: readonly Property[]): Fault[] {
+  const names = (properties: readonly Property[]) => properties.map((each) => each.name).sort();
+  if (names(sent).join() === names(read).join()) return [];
+  const found = `it takes ${quoted(names(sent))} and returns ${quoted(names(read))}`;
+  return [fault(name, 'inputs', `the schema changes the names of inputs: ${found}`)];
+}
+
+function quoted(names: readonly string[]): string {
+  return names.map((name) => `"${name}"`).join(', ');
+}
+
+function declaredInput(
+  property: Property,
+  defaults: ReadonlyMap<string, unknown>,
+  details: Readonly<Record<string, InputDetails | undefined>>,
+): DeclaredInput {
+  const derived = inputOf(property);
+  const known = defaults.get(property.name);
+  return {
+    ...derived,
+    ...(derived.default === undefined && known !== undefined && { default: known }),
+    ...(Object.hasOwn(details, property.name) && details[property.name]),
+  };
+}
+
+/**
+ * Defaults that the JSON Schema leaves out, as some libraries do. An input that may be left out but is
+ * always returned has one: the schema itself fills it into a sample. Without a sample that the schema
+ * accepts, the manifest does not show the default, and the schema still applies it.
+ */
+function defaultsOf(
+  schema: AnySchema,
+  sent: readonly Property[],
+  read: readonly Property[],
+): ReadonlyMap<string, unknown> {
+  const always = new Set(read.filter((each) => each.isRequired).map((each) => each.name));
+  const hidden = sent.filter(
+    (each) => !each.isRequired && always.has(each.name) && each.schema.default === undefined,
+  );
+  if (hidden.length === 0) return new Map();
+  const needed = sent.filter((each) => each.isRequired);
+  let filled: unknown;
+  try {
+    const sample = Object.fromEntries(needed.map((each) => [each.name, sampleOf(each.schema)]));
+    filled = validated(schema, sample);
+  } catch {
+    return new Map();
+  }
+  const value = isObject(filled) && !filled.issues && isObject(filled.value) ? filled.value : {};
+  const reading = readForeignObject(value, SCHEMA_LIMITS);
+  const defaults = 'value' in reading ? reading.value : {};
+  return new Map(hidden.map(({ name }) => [name, defaults[name]]));
+}
+
+function withNulls(value: JsonObject, nullables: readonly Property[]): JsonObject {
+  const absent = nullables.filter(({ name }) => !Object.hasOwn(value, name));
+  if (absent.length === 0) return value;
+  return { ...value, ...Object.fromEntries(absent.map(({ name }) => [name, null])) };
+}

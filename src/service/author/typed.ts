@@ -1,0 +1,154 @@
+/**
+ * Types that follow from a declaration: the parameters and bindings of a handler, what it returns,
+ * and what a caller sends and gets.
+ *
+ * @module
+ */
+
+import type { BindingRequirement, DeclaredInput as Input } from '../../protocol/capability.ts';
+import type { JsonObject, Money } from '../../protocol/primitives.ts';
+import type { CapabilityTypes } from '../../protocol/typed.ts';
+
+/** The TypeScript type of each declared type. */
+interface TypeNames {
+  string: string;
+  integer: number;
+  number: number;
+  boolean: boolean;
+  date: string;
+  datetime: string;
+  array: unknown[];
+  object: JsonObject;
+}
+
+/** A type of the protocol, or one of the author's own domain, such as `travel:iata`. */
+type InputType = keyof TypeNames | `${string}:${string}`;
+
+/** An input may come from a constant, whose lists are readonly. */
+type ListedInput = Omit<Input, 'allowed_values' | 'type'> & {
+  readonly type: InputType;
+  readonly allowed_values?: readonly unknown[] | undefined;
+};
+
+/**
+ * A schema of any library that implements Standard Schema and its JSON Schema, such as zod, valibot
+ * or arktype. Only the part that the service uses.
+ *
+ * @example
+ * import * as z from 'zod';
+ * import type { Schema } from 'writ';
+ *
+ * const transfer: Schema = z.object({ to: z.string(), amount: z.number().min(1).max(500) });
+ */
+export interface Schema<Sent = unknown, Read = Sent> {
+  readonly '~standard': {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => SchemaResult<Read> | Promise<SchemaResult<Read>>;
+    readonly types?: { readonly input: Sent; readonly output: Read } | undefined;
+  };
+}
+
+type SchemaResult<Read> =
+  | { readonly value: Read; readonly issues?: undefined }
+  | { readonly issues: readonly object[] };
+
+// biome-ignore lint/suspicious/noExplicitAny: a schema of any two types.
+export type AnySchema = Schema<any, any>;
+
+type SentTo<S extends AnySchema> = NonNullable<S['~standard']['types']>['input'];
+type ReadBy<S extends AnySchema> = NonNullable<S['~standard']['types']>['output'];
+
+/** The inputs of a capability: a schema of an object, or a list. */
+export type DeclaredInputs = readonly ListedInput[] | AnySchema;
+
+/** The output of a capability: a schema of an object, or the names of its fields. */
+export type DeclaredOutput =
+  | AnySchema
+  | { readonly type: string; readonly fields: readonly string[] };
+
+/** The parameters of a handler: resolved and validated. */
+export type ParametersOf<Inputs extends DeclaredInputs> = Inputs extends AnySchema
+  ? ReadBy<Inputs>
+  : Inputs extends readonly ListedInput[]
+    ? ListedParameters<Inputs[number], AbsentNames<Inputs[number]>>
+    : never;
+
+/** The parameters that a caller sends. */
+type SentParametersOf<Inputs extends DeclaredInputs> = Inputs extends AnySchema
+  ? SentTo<Inputs>
+  : Inputs extends readonly ListedInput[]
+    ? ListedParameters<Inputs[number], OmittedNames<Inputs[number]>>
+    : never;
+
+/** What a handler returns. */
+export type ReturnedFor<Output extends DeclaredOutput> = Output extends AnySchema
+  ? SentTo<Output>
+  : JsonObject;
+
+/** The result that a caller gets. */
+type ResultOf<Output extends DeclaredOutput> = Output extends AnySchema
+  ? ReadBy<Output>
+  : JsonObject;
+
+/** The name of an input, to add details beside a schema. */
+export type InputNameOf<Inputs extends DeclaredInputs> = Inputs extends AnySchema
+  ? keyof SentTo<Inputs> & string
+  : never;
+
+/** What only the protocol knows of an input, beside its schema. */
+export type InputDetails = Pick<
+  ListedInput,
+  | 'description'
+  | 'semantic_type'
+  | 'entity_reference'
+  | 'catalog_ref'
+  | 'input_meanings'
+  | 'resolution'
+>;
+
+/** What a required binding pinned. */
+export interface PinnedBinding {
+  readonly data: JsonObject;
+  readonly price?: Money;
+}
+
+/** What the required bindings pinned, by the field that carries the handle. */
+export type BindingsOf<Required extends readonly BindingRequirement[]> = {
+  readonly [B in Required[number] as B['field']]: PinnedBinding;
+};
+
+export interface TypesOf<Inputs extends DeclaredInputs, Output extends DeclaredOutput>
+  extends CapabilityTypes {
+  readonly parameters: SentParametersOf<Inputs> & object;
+  readonly result: ResultOf<Output> & object;
+}
+
+type ValueOf<I extends ListedInput> = I extends { allowed_values: readonly (infer Value)[] }
+  ? Value
+  : I['type'] extends keyof TypeNames
+    ? TypeNames[I['type']]
+    : unknown;
+
+type WithDefault = { default: NonNullable<unknown> | null };
+
+/** The names of inputs that a handler may not get: not required, and without a default. */
+type AbsentNames<I extends ListedInput> = I extends WithDefault
+  ? never
+  : I extends { required: false }
+    ? I['name']
+    : never;
+
+/** The names of inputs that a caller may leave out. The service resolves some of them. */
+type OmittedNames<I extends ListedInput> = I extends
+  | WithDefault
+  | { required: false }
+  | { resolution: NonNullable<unknown> }
+  ? I['name']
+  : never;
+
+type ListedParameters<I extends ListedInput, Optional> = {
+  readonly [Each in I as Exclude<Each['name'], Optional>]: ValueOf<Each>;
+} & {
+  readonly [Each in I as Extract<Each['name'], Optional>]?: ValueOf<Each>;
+};

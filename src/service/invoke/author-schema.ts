@@ -1,0 +1,142 @@
+/**
+ * Asks the schemas and the price function of a capability. All of them are author code.
+ *
+ * What a schema returns replaces what was given to it, so a call runs with exactly the parameters that
+ * were validated, digested and shown.
+ *
+ * @module
+ */
+
+import { failure, Refusal } from '../../domain/failure.ts';
+import type { BindingFacts } from '../../domain/invocation/bindings.ts';
+import { type Charge, outsideRange } from '../../domain/invocation/budget.ts';
+import {
+  type ForeignReading,
+  foreignMember,
+  foreignText,
+  readForeignObject,
+} from '../../domain/wire/foreign.ts';
+import { BODY_LIMITS, copyOf, type JsonLimits } from '../../domain/wire/json.ts';
+import type { Capability } from '../../protocol/capability.ts';
+import type { JsonObject } from '../../protocol/primitives.ts';
+import type { SchemaReader } from '../author/schema.ts';
+import type { TokenCaller } from '../core/caller.ts';
+import { askEither, askWithin, type Heard, returnedBy } from '../core/foreign.ts';
+import type { ServiceParts } from '../core/parts.ts';
+import { beforeLate, LATE } from '../pace/deadline.ts';
+import { boundViews, foreignCharge } from './context.ts';
+
+/** Issues that one failure lists, and the length of each. */
+const ISSUES_SHOWN_MAX = 8;
+const ISSUE_LENGTH_MAX = 200;
+
+/** A value as the schema returned it, or what is wrong with it: one text for each issue. */
+export type SchemaReading = { readonly value: JsonObject } | { readonly issues: readonly string[] };
+
+/** The parameters as the schema of the inputs returns them. Refuses parameters that do not match. */
+export async function validatedParameters(
+  { definition, platform }: ServiceParts,
+  { name, inputs }: Capability,
+  parameters: JsonObject,
+): Promise<JsonObject> {
+  const { readInputs, deadlineMs = 0 } = definition.code.get(name) ?? {};
+  if (!readInputs) return parameters;
+  const what = `what the schema of the inputs of "${name}" returned`;
+  const heard = askEither(() => readInputs(copyOf(parameters)));
+  const first = heard instanceof Promise ? await beforeLate(platform, heard, deadlineMs) : heard;
+  if (first === LATE) throw noAnswer(`Cannot validate the parameters of "${name}"`, deadlineMs);
+  const reading = readingOf(first, what, BODY_LIMITS);
+  if ('issues' in reading) {
+    const detail = `Cannot invoke "${name}": ${reading.issues.join('; ')}`;
+    throw new Refusal(failure('invalid_parameters', detail));
+  }
+  const stray = Object.keys(reading.value).find((each) =>
+    inputs.every((input) => input.name !== each),
+  );
+  if (stray === undefined) return reading.value;
+  throw new Error(`Cannot use ${what}: "${stray}" is not an input`);
+}
+
+/** The result of a handler as the schema of the output returns it. */
+export async function validatedResult(
+  read: SchemaReader,
+  returned: unknown,
+  limits: JsonLimits,
+): Promise<SchemaReading | { readonly fault: string }> {
+  const given = readForeignObject(returned, limits);
+  if ('fault' in given) return given;
+  const heard = await askEither(() => read(given.value));
+  try {
+    return readingOf(heard, 'what the schema of the output returned', limits);
+  } catch (error) {
+    return { fault: (error as Error).message };
+  }
+}
+
+function readingOf(heard: Heard, what: string, limits: JsonLimits): SchemaReading {
+  const result = returnedBy(heard, what);
+  const issues = foreignMember(result, 'issues');
+  if (issues) return { issues: issuesOf(issues) };
+  const reading: ForeignReading<JsonObject> = readForeignObject(
+    foreignMember(result, 'value'),
+    limits,
+  );
+  if ('value' in reading) return reading;
+  throw new Error(`Cannot use ${what}: ${reading.fault}`);
+}
+
+function issuesOf(issues: unknown): string[] {
+  const count = Math.min(Number(foreignMember(issues, 'length')) || 0, ISSUES_SHOWN_MAX);
+  const shown: string[] = [];
+  for (let i = 0; i < count; i++) shown.push(issueText(foreignMember(issues, String(i))));
+  return shown.length > 0 ? shown : ['the schema does not accept it'];
+}
+
+/** Such as `"order.amount": expected a number`. */
+function issueText(issue: unknown): string {
+  const message = foreignText(foreignMember(issue, 'message'), ISSUE_LENGTH_MAX);
+  const path = foreignMember(issue, 'path');
+  const keys: string[] = [];
+  const depth = Math.min(Number(foreignMember(path, 'length')) || 0, BODY_LIMITS.depth);
+  for (let i = 0; i < depth; i++) {
+    const segment = foreignMember(path, String(i));
+    const key = foreignMember(segment, 'key') ?? segment;
+    if (typeof key === 'string' || typeof key === 'number') {
+      keys.push(foreignText(String(key), ISSUE_LENGTH_MAX));
+    }
+  }
+  return keys.length > 0 ? `"${keys.join('.')}": ${message}` : message;
+}
+
+/** What the author asks for exactly this call. A price outside the declared range is a defect. */
+export async function quotedPrice(
+  parts: ServiceParts,
+  caller: TokenCaller,
+  capability: Capability,
+  { parameters, bound }: { parameters: JsonObject; bound: ReadonlyMap<string, BindingFacts> },
+): Promise<Charge> {
+  const { name, cost } = capability;
+  const { price, deadlineMs = 0 } = parts.definition.code.get(name) ?? {};
+  if (!price || !cost?.financial) throw new Error(`Cannot price "${name}": it has no price`);
+  const { principal, root_principal, caller_class } = caller;
+  const context = Object.freeze({
+    principal,
+    root_principal,
+    caller_class,
+    bindings: boundViews(bound),
+  });
+  const heard = await askWithin(parts.platform, deadlineMs, () =>
+    price(copyOf(parameters), context),
+  );
+  if (heard === LATE) throw noAnswer(`Cannot price "${name}"`, deadlineMs);
+  const charge = foreignCharge(returnedBy(heard, `the price of "${name}"`));
+  const outside = outsideRange(cost.financial, charge);
+  if (outside === undefined) return charge;
+  parts.alarms.raise('price_outside_range', { capability: name }, outside);
+  throw new Error(`Cannot use the price of "${name}": ${outside}`);
+}
+
+function noAnswer(what: string, deadlineMs: number): Refusal {
+  const detail = `${what}: no answer within ${deadlineMs} ms; nothing happened`;
+  return new Refusal(failure('service_unavailable', detail));
+}
