@@ -22,10 +22,15 @@ import { FRONT_STYLE, frontPage } from './front-page.ts';
 
 export function addReference(
   app: FastifyInstance,
-  { methods, gated, config }: Pick<Runtime, 'methods' | 'gated' | 'config'>,
+  { methods, gated, config, capabilities }: Runtime,
 ): void {
   const offered = Object.keys(methods) as OperationName[];
-  const facts = { gated, ttlHoursMax: config.max_ttl_hours };
+  const isPublic = !gated.includes('manifest');
+  const facts = {
+    gated,
+    ttlHoursMax: config.max_ttl_hours,
+    ...(isPublic && { capabilities }),
+  };
   let made: Document | undefined;
   const data = () => {
     made ??= documentOf(JSON.stringify(openApiDocument(offered, facts)), {});

@@ -97,7 +97,8 @@ async function invoke(
   const sink = progressSink(context);
   const stream = modes.includes('streaming') && (sink !== undefined || !modes.includes('unary'));
   const answer = await gateway.ask('invoke', { ...input, stream }, sink);
-  return { answer, fields: declared?.output.fields };
+  // A result that a schema admits is complete as it is.
+  return { answer, fields: declared?.output_schema ? undefined : declared?.output.fields };
 }
 
 /** Own properties only: "constructor" is not a capability. */

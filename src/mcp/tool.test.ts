@@ -181,3 +181,48 @@ test('toolOf() names the failures that the capability declares', () => {
 
   assert.match(description, /^May fail with seat_taken: another booking has the seat\.$/m);
 });
+
+test('toolOf() uses the schemas of the author, and keeps their definitions and references', () => {
+  const node = { type: 'object', properties: { next: { $ref: '#/$defs/node' } } };
+  const schema = {
+    type: 'object' as const,
+    properties: { amount: { type: 'number', minimum: 1 }, first: { $ref: '#/$defs/node' } },
+    required: ['amount', 'first'],
+    $defs: { node },
+  };
+  const { inputSchema, outputSchema } = tool({
+    inputs: [
+      { name: 'amount', type: 'number', description: 'How much' },
+      { name: 'first', type: 'object', required: false },
+    ],
+    input_schema: schema,
+    output_schema: schema,
+  });
+
+  assert.deepEqual(inputSchema.properties, {
+    amount: { type: 'number', minimum: 1, description: 'How much' },
+    first: { $ref: '#/$defs/node' },
+  });
+  assert.deepEqual(inputSchema.required, ['amount']);
+  assert.deepEqual(inputSchema.$defs, { node });
+  const { result } = outputSchema.properties as { result: typeof schema };
+  assert.deepEqual(result.properties.first, { $ref: '#/properties/result/$defs/node' });
+  assert.deepEqual(result.$defs.node.properties, {
+    next: { $ref: '#/properties/result/$defs/node' },
+  });
+});
+
+test('toolOf() describes an input with a resolver by its type alone', () => {
+  const { inputSchema } = tool({
+    inputs: [
+      {
+        name: 'who',
+        type: 'string',
+        resolution: { mode: 'backend_resolved', resolver_ref: 'people' },
+      },
+    ],
+    input_schema: { type: 'object', properties: { who: { type: 'string', pattern: '^TR-' } } },
+  });
+
+  assert.deepEqual(inputSchema.properties, { who: { type: 'string' } });
+});

@@ -7,8 +7,8 @@
  * @module
  */
 
-import { defaultApplies } from '../domain/invocation/inputs.ts';
-import type { CapabilityDeclaration, Input, SideEffectType } from '../protocol/capability.ts';
+import { parametersSchema, rebased, resultSchema } from '../domain/catalog/json-schema.ts';
+import type { CapabilityDeclaration, SideEffectType } from '../protocol/capability.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
 
 /** As `tools/list` returns them. */
@@ -93,65 +93,8 @@ function approvalText(people: number): string {
 }
 
 function inputSchemaOf(capability: CapabilityDeclaration): CapabilityTool['inputSchema'] {
-  // The service refuses a derived input when a caller sends it.
-  const inputs = capability.inputs.filter(({ resolution }) => resolution?.mode !== 'actor_policy');
-  const properties = Object.fromEntries(
-    inputs.map((input) => [input.name, propertyOf(input, capability)]),
-  );
-  return {
-    type: 'object',
-    properties: { ...properties, ...reservedProperties(capability) },
-    required: inputs.filter(isNeeded).map(({ name }) => name),
-    additionalProperties: false,
-  };
-}
-
-/** The forms that the service enforces. Any other type is a hint, and goes into the description. */
-const FORMS: Readonly<Record<string, JsonObject>> = {
-  string: { type: 'string' },
-  integer: { type: 'integer' },
-  number: { type: 'number' },
-  boolean: { type: 'boolean' },
-  date: { type: 'string', format: 'date' },
-  datetime: { type: 'string', format: 'date-time' },
-  array: { type: 'array' },
-  object: { type: 'object' },
-};
-
-function propertyOf(input: Input, capability: CapabilityDeclaration): JsonObject {
-  const form = Object.hasOwn(FORMS, input.type) ? FORMS[input.type] : undefined;
-  const description = inputText(input, capability, form === undefined);
-  return {
-    ...form,
-    ...(input.allowed_values && { enum: input.allowed_values }),
-    ...(defaultApplies(input) && { default: input.default }),
-    ...(description && { description }),
-  };
-}
-
-function inputText(
-  { name, description, type, input_meanings = {} }: Input,
-  { requires_binding = [] }: CapabilityDeclaration,
-  isHint: boolean,
-): string {
-  const binding = requires_binding.find(({ field }) => field === name);
-  const source = binding?.source_capability && `Get it from ${binding.source_capability}`;
-  const age = binding?.max_age && `no older than ${binding.max_age}`;
-  return [
-    description,
-    isHint && `Type: ${type}`,
-    ...Object.entries(input_meanings).map(([value, means]) => `${value}: ${String(means)}`),
-    [source, age].filter(Boolean).join(', '),
-  ]
-    .filter(Boolean)
-    .join('. ');
-}
-
-/** Inputs that the service resolves or asks for are optional, so that a model need not invent a value. */
-function isNeeded(input: Input): boolean {
-  const { required, resolution } = input;
-  if (!required || defaultApplies(input) || resolution?.on_missing !== undefined) return false;
-  return resolution?.mode !== 'actor_policy_or_explicit' && resolution?.mode !== 'clarify';
+  const schema = parametersSchema(capability);
+  return { ...schema, properties: { ...schema.properties, ...reservedProperties(capability) } };
 }
 
 function reservedProperties({ approval, side_effect }: CapabilityDeclaration): JsonObject {
@@ -164,19 +107,14 @@ function reservedProperties({ approval, side_effect }: CapabilityDeclaration): J
   };
 }
 
-/**
- * Covers failures too, because clients of the first generation validate errors against it as well.
- * Requires every declared field; one that the handler left out is null (`result.ts`).
- */
-function outputSchemaOf({ output }: CapabilityDeclaration): CapabilityTool['outputSchema'] {
-  const { type, fields } = output;
-  const properties = Object.fromEntries(fields.map((field) => [field, ANY_VALUE]));
+/** Covers failures too, because clients of the first generation validate errors against it as well. */
+function outputSchemaOf(capability: CapabilityDeclaration): CapabilityTool['outputSchema'] {
   return {
     type: 'object',
     properties: {
       success: { type: 'boolean' },
       invocation_id: { type: 'string' },
-      result: { type: 'object', description: type, properties, required: fields },
+      result: rebased(resultSchema(capability), '#/properties/result'),
       failure: FAILURE,
     },
     required: ['success'],
@@ -186,9 +124,6 @@ function outputSchemaOf({ output }: CapabilityDeclaration): CapabilityTool['outp
     ],
   };
 }
-
-/** A declaration names the fields of an output, without types. */
-const ANY_VALUE: JsonObject = {};
 
 /** The fields that a program acts on; the API description has all. */
 const FAILURE: JsonObject = {

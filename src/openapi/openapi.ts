@@ -8,16 +8,18 @@
  * @module
  */
 
+import { parametersSchema, rebased, resultSchema } from '../domain/catalog/json-schema.ts';
 import { Grant, QuorumAnswer } from '../protocol/approval.ts';
+import type { CapabilityDeclaration } from '../protocol/capability.ts';
 import { FailureAnswer } from '../protocol/failure.ts';
 import { InvokeFailure, InvokeSuccess } from '../protocol/invocation.ts';
 import { type Operation, type OperationName, operations } from '../protocol/operations.ts';
-import { partOf } from '../protocol/primitives.ts';
+import { type JsonObject, partOf } from '../protocol/primitives.ts';
 import { TTL_HOURS_MAX_DEFAULT } from '../protocol/token.ts';
 import { PROTOCOL_VERSION } from '../protocol/trust.ts';
 import { EXAMPLES, type Examples, type RecordedExample } from './examples.generated.ts';
 import { type ApiHeaders, answerHeaders, documentHeaders, refusalHeaders } from './headers.ts';
-import { componentsOf, refTo, requestSchema, type Schema } from './schemas.ts';
+import { COMPONENT, componentsOf, refTo, requestSchema, type Schema } from './schemas.ts';
 
 export interface Content {
   readonly schema: Schema;
@@ -103,6 +105,8 @@ export interface ServiceFacts {
   /** The operations that ask for a credential although their row does not. */
   readonly gated?: readonly OperationName[];
   readonly ttlHoursMax?: number;
+  /** The capabilities that everyone may know, by name. */
+  readonly capabilities?: ReadonlyMap<string, CapabilityDeclaration>;
 }
 
 export function openApiDocument(
@@ -138,9 +142,23 @@ export function openApiDocument(
     paths,
     components: {
       securitySchemes: SECURITY_SCHEMES,
-      schemas: componentsOf([paths as Schema]),
+      schemas: { ...componentsOf([paths as Schema]), ...capabilitySchemas(facts) },
     },
   };
+}
+
+/** For each capability: `<name>.parameters` and `<name>.result`, the two parts of an invocation that it defines. */
+function capabilitySchemas({ capabilities = new Map() }: ServiceFacts): Record<string, Schema> {
+  const named = (name: string, schema: JsonObject): [string, Schema] => [
+    name,
+    rebased(schema, `${COMPONENT}${name}`),
+  ];
+  return Object.fromEntries(
+    [...capabilities].flatMap(([name, capability]) => [
+      named(`${name}.parameters`, parametersSchema(capability)),
+      named(`${name}.result`, resultSchema(capability)),
+    ]),
+  );
 }
 
 function groupOf(name: OperationName): string {

@@ -54,7 +54,7 @@ const MODULES: readonly object[] = [
   trust,
 ];
 
-const COMPONENT = '#/components/schemas/';
+export const COMPONENT = '#/components/schemas/';
 
 /** The fields of an operation's request as a caller writes them. */
 export function requestSchema(name: OperationName): Schema {

@@ -13,6 +13,7 @@ import { originOf } from '../domain/log/checkpoint.ts';
 import { vkeyText } from '../domain/log/note-key.ts';
 import type { Logger } from '../log.ts';
 import { newUuid, type Platform } from '../platform.ts';
+import type { Capability } from '../protocol/capability.ts';
 import type { Failure } from '../protocol/failure.ts';
 import type { OperationName } from '../protocol/operations.ts';
 import type { MarkStore } from '../storage/port/mark.ts';
@@ -102,6 +103,8 @@ export interface Runtime {
   /** Reports every alarm from now on. */
   readonly watchAlarms: Alarms['watch'];
   readonly methods: Methods;
+  /** What is declared, by name. */
+  readonly capabilities: ReadonlyMap<string, Capability>;
   /** Operations that need a credential here, although their row does not require one. */
   readonly gated: readonly OperationName[];
   readonly config: ServiceParts['config'];
@@ -202,7 +205,7 @@ export async function createRuntime({
   const retention = startRetention({ ...erasing, ...parts, policy: config.retention });
   if (sealer) Object.assign(methods, checkpointMethods(parts, sealer));
   return {
-    ...{ methods, config, log, platform, baseUrl },
+    ...{ methods, config, log, platform, baseUrl, capabilities: definition.catalog.capabilities },
     gated: gate ? GATED : [],
     isConfigured: parts.identities.isConfigured,
     unreadableMetrics: (ask) => unreadableMetrics(parts, ask),

@@ -9,17 +9,38 @@ import { readFileSync } from 'node:fs';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { afterAll, beforeAll, describe, test } from 'vitest';
+import * as z from 'zod';
 import { EXAMPLES } from '../../src/openapi/examples.generated.ts';
 import { openApiDocument } from '../../src/openapi/openapi.ts';
 import type { Schema } from '../../src/openapi/schemas.ts';
 import { FailureAnswer } from '../../src/protocol/failure.ts';
 import { type OperationName, operations } from '../../src/protocol/operations.ts';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
+import { defineCapability } from '../../src/service/author/define.ts';
+import { createService } from '../../src/service/author/definition.ts';
 import { surfaceScenarios } from '../../src/testing/scenarios/scenarios.ts';
 import { overHttp, type Surface, type SurfaceAnswer } from '../../src/testing/scenarios/surface.ts';
 import { OPERATOR } from '../invoke/principals.ts';
 import { startRig } from '../invoke/rig.ts';
 import { type TestService, testService } from '../world.ts';
+
+/** A schema that refers to itself. */
+const Tree = z.object({
+  height: z.number().positive(),
+  get branches() {
+    return z.array(Tree);
+  },
+});
+
+const GROW = defineCapability({
+  name: 'grow',
+  description: 'Makes a tree higher',
+  side_effect: 'write',
+  minimum_scope: ['t.grow'],
+  inputs: z.object({ tree: Tree }),
+  output: z.object({ height: z.number() }),
+  handler: ({ tree }) => ({ height: tree.height + 1 }),
+});
 
 const NAMES = Object.keys(operations) as OperationName[];
 const DOCUMENT = openApiDocument(NAMES);
@@ -253,10 +274,47 @@ test('GET /openapi.json describes exactly the offered operations', async () => {
 
     assert.equal(status, 200);
     assert.equal(headers['content-type'], 'application/json; charset=utf-8');
-    assert.deepEqual(body, JSON.parse(readFileSync('docs/openapi.json', 'utf8')));
+    const { schemas } = body.components;
+    const own = Object.entries(schemas).filter(([name]) => !/\.(parameters|result)$/.test(name));
+    const plain = { ...body.components, schemas: Object.fromEntries(own) };
+    const written = JSON.parse(readFileSync('docs/openapi.json', 'utf8'));
+    assert.deepEqual({ ...body, components: plain }, written);
     assert.equal(again.status, 304);
     const paths: string[] = Object.values(discovery.svc_discovery.endpoints);
     assert.deepEqual(Object.keys(body.paths).sort(), [...new Set(paths)].sort());
+  } finally {
+    await service.close();
+  }
+});
+
+test('GET /openapi.json has the parameters and the result of each capability', async () => {
+  const service = await testService({
+    definition: createService({ id: 'tree', capabilities: [GROW] }),
+  });
+  try {
+    const { body } = await service.ask('GET', '/openapi.json');
+
+    const ajv = new Ajv2020({ strict: false });
+    ajv.addSchema({ $id: 'document', ...body });
+    const judge = (name: string) => ajv.compile({ $ref: `document#/components/schemas/${name}` });
+    const parameters = judge('grow.parameters');
+    const leaf = { height: 3, branches: [] };
+    assert.equal(parameters({ tree: { height: 3, branches: [leaf] } }), true);
+    assert.equal(parameters({ tree: { height: 3, branches: [{ ...leaf, height: 0 }] } }), false);
+    assert.equal(parameters({ tree: leaf, other: 1 }), false);
+    assert.equal(judge('grow.result')({ height: 4 }), true);
+    assert.equal(judge('grow.result')({}), false);
+  } finally {
+    await service.close();
+  }
+});
+
+test('GET /openapi.json names no capability where the manifest asks for a credential', async () => {
+  const service = await testService({ settings: { manifest_access: 'authenticated' } });
+  try {
+    const { body } = await service.ask('GET', '/openapi.json');
+
+    assert.doesNotMatch(JSON.stringify(body.components), /book_flight\./);
   } finally {
     await service.close();
   }
