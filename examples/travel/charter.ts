@@ -4,20 +4,29 @@
  * @module
  */
 
-import { defineCapability, NoEffect } from 'writ';
+import { defineCapability } from 'writ';
+import * as z from 'zod';
 import { CURRENCY, numbered } from './data.ts';
+import { KNOWN_BOOKING } from './flights.ts';
 
 /** More than a ticket costs is no refund. */
 const REFUND_MOST = 1_000;
 
+const Refunded = z
+  .number()
+  .positive()
+  .max(REFUND_MOST)
+  .multipleOf(0.01)
+  .describe(`In USD, at most ${REFUND_MOST}`);
+
+const Flown = z.object({ route: z.string().describe('Such as SEA-SFO'), date: z.iso.date() });
+const Charter = Flown.extend({ charter_id: z.string() }).meta({ title: 'charter' });
+
 export const charterJet = defineCapability({
   name: 'charter_jet',
   description: 'Charter one jet for a route and a day',
-  inputs: [
-    { name: 'route', type: 'string', description: 'Such as SEA-SFO' },
-    { name: 'date', type: 'date' },
-  ],
-  output: { type: 'charter', fields: ['charter_id', 'route', 'date'] },
+  inputs: Flown,
+  output: Charter,
   side_effect: 'irreversible',
   minimum_scope: ['travel.charter'],
   cost: {
@@ -28,12 +37,6 @@ export const charterJet = defineCapability({
   control_requirements: [{ type: 'cost_ceiling' }],
   approval: {
     when: 'always',
-    grant_policy: {
-      allowed_grant_types: ['one_time'],
-      default_grant_type: 'one_time',
-      expires_in_seconds: 900,
-      max_uses: 1,
-    },
     preview: ({ route, date }) => ({
       action: 'Charter one jet',
       route,
@@ -50,12 +53,8 @@ export const charterJet = defineCapability({
 export const charterFleet = defineCapability({
   name: 'charter_fleet',
   description: 'Charter several jets; two people have to agree',
-  inputs: [
-    { name: 'route', type: 'string' },
-    { name: 'date', type: 'date' },
-    { name: 'jets', type: 'integer' },
-  ],
-  output: { type: 'charter', fields: ['charter_id', 'route', 'date', 'jets'] },
+  inputs: Flown.extend({ jets: z.int().positive() }),
+  output: Charter.extend({ jets: z.int() }),
   side_effect: 'irreversible',
   minimum_scope: ['travel.charter'],
   cost: {
@@ -67,12 +66,6 @@ export const charterFleet = defineCapability({
   approval: {
     when: 'always',
     approvals_required: 2,
-    grant_policy: {
-      allowed_grant_types: ['one_time'],
-      default_grant_type: 'one_time',
-      expires_in_seconds: 900,
-      max_uses: 1,
-    },
     preview: ({ route, date, jets }) => ({ action: `Charter ${jets} jets`, route, date }),
   },
   handler({ route, date, jets }, context) {
@@ -84,17 +77,16 @@ export const charterFleet = defineCapability({
 export const issueRefund = defineCapability({
   name: 'issue_refund',
   description: 'Pay money back for a booking; more than 100 needs approval',
-  inputs: [
-    {
-      name: 'booking_id',
-      type: 'string',
-      entity_reference: true,
-      resolution: { mode: 'backend_resolved', resolver_ref: 'bookings', on_unresolved: 'deny' },
-    },
-    { name: 'amount', type: 'number', description: 'In USD, at most 1000' },
-    { name: 'reason', type: 'string' },
-  ],
-  output: { type: 'refund', fields: ['refund_id', 'booking_id', 'amount', 'currency'] },
+  inputs: z.object({ booking_id: z.string(), amount: Refunded, reason: z.string() }),
+  input_details: { booking_id: KNOWN_BOOKING },
+  output: z
+    .object({
+      refund_id: z.string(),
+      booking_id: z.string(),
+      amount: z.number(),
+      currency: z.string(),
+    })
+    .meta({ title: 'refund' }),
   side_effect: 'irreversible',
   minimum_scope: ['travel.refund'],
   cost: {
@@ -118,10 +110,6 @@ export const issueRefund = defineCapability({
     }),
   },
   handler({ booking_id, amount }, context) {
-    const cents = Math.round(amount * 100);
-    if (cents / 100 !== amount || cents < 1 || amount > REFUND_MOST) {
-      throw new NoEffect(`Cannot refund ${amount}: expected whole cents, at most ${REFUND_MOST}`);
-    }
     context.cost({ currency: CURRENCY, amount });
     return { refund_id: numbered('RF'), booking_id, amount, currency: CURRENCY };
   },

@@ -4,27 +4,37 @@
  * @module
  */
 
-export interface Flight {
-  readonly flight_number: string;
-  readonly origin: string;
-  readonly destination: string;
-  readonly departs: string;
-  readonly price: number;
-}
+import * as z from 'zod';
 
-export interface Booking {
-  readonly booking_id: string;
-  readonly flight_number: string;
-  readonly passenger: string;
-  readonly seat: string;
-  readonly price: number;
-}
+export const Seat = z.enum(['window', 'aisle', 'any']);
 
-export interface Traveler {
-  readonly traveler_id: string;
-  readonly name: string;
-  readonly home: string;
-}
+const Flight = z.object({
+  flight_number: z.string(),
+  origin: z.string(),
+  destination: z.string(),
+  departs: z.string(),
+  price: z.number(),
+});
+type Flight = z.infer<typeof Flight>;
+
+/** A flight that can be booked by its quote. */
+export const Offer = Flight.extend({ date: z.iso.date(), currency: z.string(), quote: z.string() });
+
+export const Booking = z
+  .object({
+    booking_id: z.string(),
+    flight_number: z.string(),
+    passenger: z.string(),
+    seat: Seat,
+    price: z.number(),
+  })
+  .meta({ title: 'booking' });
+export type Booking = z.infer<typeof Booking>;
+
+export const Traveler = z
+  .object({ traveler_id: z.string(), name: z.string(), home: z.string() })
+  .meta({ title: 'traveler' });
+export type Traveler = z.infer<typeof Traveler>;
 
 export const CURRENCY = 'USD';
 

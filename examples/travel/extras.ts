@@ -5,6 +5,7 @@
  */
 
 import { defineCapability, NoEffect } from 'writ';
+import * as z from 'zod';
 import { CURRENCY, FLIGHTS, HOLDS, numbered } from './data.ts';
 
 const LOUNGE_PRICE = { currency: CURRENCY, amount: 25 };
@@ -13,11 +14,11 @@ const HOLD_PRICE = { currency: CURRENCY, amount: 15 };
 export const buyLoungePass = defineCapability({
   name: 'buy_lounge_pass',
   description: 'Buy a day pass for an airport lounge',
-  inputs: [{ name: 'airport', type: 'string', required: false, default: 'SFO' }],
-  output: { type: 'lounge_pass', fields: ['pass_id', 'airport'] },
+  inputs: z.object({ airport: z.string().default('SFO') }),
+  output: z.object({ pass_id: z.string(), airport: z.string() }).meta({ title: 'lounge_pass' }),
   side_effect: 'write',
   minimum_scope: ['travel.extras'],
-  cost: { certainty: 'fixed', financial: LOUNGE_PRICE },
+  cost: LOUNGE_PRICE,
   handler({ airport }, context) {
     context.cost(LOUNGE_PRICE);
     return { pass_id: numbered('LP'), airport };
@@ -27,11 +28,11 @@ export const buyLoungePass = defineCapability({
 export const holdSeat = defineCapability({
   name: 'hold_seat',
   description: 'Hold a seat for a day; the hold can be released',
-  inputs: [{ name: 'flight_number', type: 'string' }],
-  output: { type: 'hold', fields: ['hold_id', 'flight_number'] },
+  inputs: z.object({ flight_number: z.string() }),
+  output: z.object({ hold_id: z.string(), flight_number: z.string() }).meta({ title: 'hold' }),
   side_effect: { type: 'transactional', rollback_window: 'PT24H', compensation: 'release_seat' },
   minimum_scope: ['travel.hold'],
-  cost: { certainty: 'fixed', financial: HOLD_PRICE },
+  cost: HOLD_PRICE,
   handler({ flight_number }, context) {
     if (!FLIGHTS.some((flight) => flight.flight_number === flight_number)) {
       throw new NoEffect(`Cannot hold a seat: there is no flight "${flight_number}"`);
@@ -46,8 +47,8 @@ export const holdSeat = defineCapability({
 export const releaseSeat = defineCapability({
   name: 'release_seat',
   description: 'Release a held seat; releasing it again changes nothing',
-  inputs: [{ name: 'hold_id', type: 'string' }],
-  output: { type: 'release', fields: ['released'] },
+  inputs: z.object({ hold_id: z.string() }),
+  output: z.object({ released: z.boolean() }).meta({ title: 'release' }),
   side_effect: 'write',
   minimum_scope: ['travel.hold'],
   handler: ({ hold_id }) => ({ released: HOLDS.delete(hold_id) }),
@@ -56,8 +57,8 @@ export const releaseSeat = defineCapability({
 export const requestTaxi = defineCapability({
   name: 'request_taxi',
   description: 'Send a taxi; the fare is known when the ride ends',
-  inputs: [{ name: 'pickup', type: 'string' }],
-  output: { type: 'ride', fields: ['ride_id', 'pickup'] },
+  inputs: z.object({ pickup: z.string() }),
+  output: z.object({ ride_id: z.string(), pickup: z.string() }).meta({ title: 'ride' }),
   side_effect: 'write',
   minimum_scope: ['travel.extras'],
   cost: {

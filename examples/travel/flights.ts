@@ -5,18 +5,28 @@
  */
 
 import { defineCapability } from 'writ';
-import { BOOKINGS, CURRENCY, FLIGHTS, numbered } from './data.ts';
+import * as z from 'zod';
+import { BOOKINGS, Booking, CURRENCY, FLIGHTS, numbered, Offer, Seat } from './data.ts';
+
+/** From one airport to another on a day. */
+export const Route = z.object({
+  origin: z.string().describe('IATA code'),
+  destination: z.string().describe('IATA code'),
+  date: z.iso.date(),
+});
 
 export const searchFlights = defineCapability({
   name: 'search_flights',
   description: 'Find flights between two airports on a day, each with a quote that can be booked',
-  inputs: [
-    { name: 'origin', type: 'string', description: 'IATA code', catalog_ref: 'airports' },
-    { name: 'destination', type: 'string', description: 'IATA code', catalog_ref: 'airports' },
-    { name: 'date', type: 'date', semantic_type: 'time_window' },
-    { name: 'max_results', type: 'integer', required: false, default: 3 },
-  ],
-  output: { type: 'flight_list', fields: ['flights', 'cheapest_flight', 'count'] },
+  inputs: Route.extend({ max_results: z.int().min(0).default(3) }),
+  input_details: {
+    origin: { catalog_ref: 'airports' },
+    destination: { catalog_ref: 'airports' },
+    date: { semantic_type: 'time_window' },
+  },
+  output: z
+    .object({ flights: z.array(Offer), cheapest_flight: Offer.nullable(), count: z.int() })
+    .meta({ title: 'flight_list' }),
   side_effect: 'read',
   minimum_scope: ['travel.search'],
   response_modes: ['unary', 'streaming'],
@@ -37,7 +47,7 @@ export const searchFlights = defineCapability({
       offers.push({ ...flight, date, currency: CURRENCY, quote });
       await context.progress({ flight_number: flight.flight_number, found: offers.length });
     }
-    const flights = offers.slice(0, Math.max(0, max_results));
+    const flights = offers.slice(0, max_results);
     // The cheapest of all, also where the list is cut before it.
     const byPrice = offers.toSorted((one, other) => one.price - other.price);
     return { flights, cheapest_flight: byPrice[0] ?? null, count: flights.length };
@@ -47,23 +57,18 @@ export const searchFlights = defineCapability({
 export const bookFlight = defineCapability({
   name: 'book_flight',
   description: 'Book a quoted flight for a passenger; tickets cannot be returned',
-  inputs: [
-    { name: 'quote', type: 'string', description: 'The quote of a flight found by search_flights' },
-    { name: 'passenger', type: 'string' },
-    {
-      name: 'seat',
-      type: 'string',
-      required: false,
-      default: 'any',
-      allowed_values: ['window', 'aisle', 'any'],
+  inputs: z.object({
+    quote: z.string().describe('The quote of a flight found by search_flights'),
+    passenger: z.string(),
+    seat: Seat.default('any'),
+  }),
+  input_details: {
+    seat: {
       input_meanings: { any: 'whatever is left when the door closes' },
       resolution: { mode: 'closed_values', on_missing: 'use_default', on_unresolved: 'clarify' },
     },
-  ],
-  output: {
-    type: 'booking',
-    fields: ['booking_id', 'flight_number', 'passenger', 'seat', 'price', 'currency'],
   },
+  output: Booking.extend({ currency: z.string() }),
   side_effect: 'irreversible',
   minimum_scope: ['travel.book'],
   cost: {
@@ -88,35 +93,32 @@ export const bookFlight = defineCapability({
     followup_via: [{ service: 'expense-desk', capability: 'file_expense' }],
   },
   handler({ passenger, seat }, context) {
-    const { data, price } = context.bindings.quote ?? {};
+    const { data, price } = context.bindings.quote;
     const paid = price?.amount ?? 0;
     if (price) context.cost(price);
     const booking_id = numbered('BK');
-    const flight_number = String(data?.flight_number);
+    const flight_number = String(data.flight_number);
     BOOKINGS.set(booking_id, { booking_id, flight_number, passenger, seat, price: paid });
     return { booking_id, flight_number, passenger, seat, price: paid, currency: CURRENCY };
   },
 });
 
+/** An input that names a booking. */
+export const KNOWN_BOOKING = {
+  entity_reference: true,
+  semantic_type: 'entity_reference',
+  resolution: { mode: 'backend_resolved', resolver_ref: 'bookings', on_unresolved: 'deny' },
+} as const;
+
 export const getBooking = defineCapability({
   name: 'get_booking',
   description: 'Look up a booking',
-  inputs: [
-    {
-      name: 'booking_id',
-      type: 'string',
-      entity_reference: true,
-      semantic_type: 'entity_reference',
-      resolution: { mode: 'backend_resolved', resolver_ref: 'bookings', on_unresolved: 'deny' },
-    },
-  ],
-  output: {
-    type: 'booking',
-    fields: ['booking_id', 'flight_number', 'passenger', 'seat', 'price'],
-  },
+  inputs: z.object({ booking_id: z.string() }),
+  input_details: { booking_id: KNOWN_BOOKING },
+  output: Booking,
   side_effect: 'read',
   minimum_scope: ['travel.read'],
-  handler: ({ booking_id }) => ({ ...BOOKINGS.get(booking_id) }),
+  handler: ({ booking_id }) => BOOKINGS.get(booking_id) as Booking,
 });
 
 /** Bookings by their id; there is nothing to guess. */

@@ -5,15 +5,15 @@
  */
 
 import { defineCapability, NoEffect } from 'writ';
-import { TRAVELERS } from './data.ts';
+import * as z from 'zod';
+import { TRAVELERS, Traveler } from './data.ts';
 
 export const findTraveler = defineCapability({
   name: 'find_traveler',
   description: 'Find a traveler by name',
-  inputs: [
-    {
-      name: 'traveler',
-      type: 'string',
+  inputs: z.object({ traveler: z.string() }),
+  input_details: {
+    traveler: {
       entity_reference: true,
       semantic_type: 'entity_reference',
       resolution: {
@@ -24,19 +24,19 @@ export const findTraveler = defineCapability({
         on_unresolved: 'deny',
       },
     },
-  ],
-  output: { type: 'traveler', fields: ['traveler_id', 'name', 'home'] },
+  },
+  output: Traveler,
   side_effect: 'read',
   minimum_scope: ['travel.read'],
   observability: { logged: true, retention: 'P30D', fields_logged: [] },
-  handler: ({ traveler }) => ({ ...TRAVELERS.get(traveler) }),
+  handler: ({ traveler }) => TRAVELERS.get(traveler) as Traveler,
 });
 
 export const eraseTraveler = defineCapability({
   name: 'erase_traveler',
   description: 'Erase a traveler and everything known about them',
-  inputs: [{ name: 'traveler_id', type: 'string' }],
-  output: { type: 'erasure', fields: ['erased'] },
+  inputs: z.object({ traveler_id: z.string() }),
+  output: z.object({ erased: z.boolean() }).meta({ title: 'erasure' }),
   side_effect: 'irreversible',
   minimum_scope: ['travel.admin'],
   delegable: false,

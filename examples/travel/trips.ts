@@ -6,7 +6,9 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { defineCapability } from 'writ';
+import * as z from 'zod';
 import { BOOKINGS, CURRENCY } from './data.ts';
+import { Route } from './flights.ts';
 
 /** A month's figures take about this long to gather. */
 const MONTH_MS = 100;
@@ -14,19 +16,19 @@ const MONTH_MS = 100;
 /** A report over more years is a job for the archive. */
 const MONTHS_MAX = 36;
 
+const Row = z.object({ month: z.int(), bookings: z.int() });
+
 export const planTrip = defineCapability({
   name: 'plan_trip',
   description: 'Find the cheapest flight and hold a seat on it',
   kind: 'composed',
-  inputs: [
-    { name: 'origin', type: 'string' },
-    { name: 'destination', type: 'string' },
-    { name: 'date', type: 'date' },
-  ],
-  output: { type: 'trip', fields: ['flight_number', 'hold_id'] },
+  inputs: Route,
+  output: z
+    .object({ flight_number: z.string().nullable(), hold_id: z.string().nullable() })
+    .meta({ title: 'trip' }),
   side_effect: { type: 'transactional', rollback_window: 'PT24H', compensation: 'release_seat' },
   minimum_scope: ['travel.search', 'travel.hold'],
-  cost: { certainty: 'fixed', financial: { currency: CURRENCY, amount: 15 } },
+  cost: { currency: CURRENCY, amount: 15 },
   composition: {
     authority_boundary: 'same_service',
     steps: [
@@ -60,29 +62,24 @@ export const planTrip = defineCapability({
 export const exportReport = defineCapability({
   name: 'export_report',
   description: 'Bookings and spending, month by month',
-  inputs: [
-    {
-      name: 'months',
-      type: 'integer',
-      required: false,
-      default: 6,
-      semantic_type: 'time_window',
-      description: `How many months back, at most ${MONTHS_MAX}`,
-    },
-  ],
-  output: { type: 'report', fields: ['months', 'bookings', 'rows'] },
+  inputs: z.object({
+    months: z.int().min(0).max(MONTHS_MAX).default(6).describe('How many months back'),
+  }),
+  input_details: { months: { semantic_type: 'time_window' } },
+  output: z
+    .object({ months: z.int(), bookings: z.int(), rows: z.array(Row) })
+    .meta({ title: 'report' }),
   side_effect: 'read',
   minimum_scope: ['travel.read'],
   cost: { certainty: 'fixed', compute: { expected_duration: 'PT1S', memory: 'small' } },
   response_modes: ['unary', 'streaming'],
   async handler({ months }, context) {
-    const count = Math.min(Math.max(0, months), MONTHS_MAX);
     const rows = [];
-    for (let month = 1; month <= count; month += 1) {
+    for (let month = 1; month <= months; month += 1) {
       await sleep(MONTH_MS, undefined, { signal: context.signal });
       rows.push({ month, bookings: BOOKINGS.size });
-      await context.progress({ month, of: count });
+      await context.progress({ month, of: months });
     }
-    return { months: count, bookings: BOOKINGS.size, rows };
+    return { months, bookings: BOOKINGS.size, rows };
   },
 });
