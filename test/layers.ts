@@ -86,6 +86,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly str
   },
   http: {
     bounds: [],
+    mounted: ['.', 'bounds'],
   },
 };
 
@@ -112,13 +113,8 @@ export const ASKS_NODE: readonly string[] = [
 export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   // SQLite with its binaries in the package: Node 20 has no finished one, and nothing compiles.
   '@photostructure/sqlite': ['src/storage/'],
-  // Routing, limits and orderly shutdown of HTTP, and requests without a socket in tests. It brings
-  // light-my-request, which package.json pins to a version whose packages run on our oldest Node.
-  fastify: ['src/http/'],
   // External identity tokens come in many shapes. Our own tokens never pass through it.
   jose: ['src/service/authority/oidc.ts'],
-  // Carries the requests of MCP between Node and the web-standard handler.
-  '@modelcontextprotocol/node': ['src/mcp/'],
   // The protocol of MCP in all its versions. What the tools are is ours.
   '@modelcontextprotocol/server': ['src/mcp/'],
   // Spans: their common names, their resource, how they are made and how they travel. Optional.

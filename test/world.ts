@@ -9,6 +9,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import inject from 'light-my-request';
 import { afterAll, afterEach, beforeAll, describe } from 'vitest';
 import { DEMO_IDENTITIES, travelDesk } from '../examples/travel/service.ts';
 import { configOf } from '../src/config/config.ts';
@@ -151,10 +152,9 @@ export async function testService(options: TestOptions = {}): Promise<TestServic
   });
   const load = options.load ?? patientLoad();
   const app = createHttpServer(runtime, load, [mcpSurface(runtime)], options.bounds);
-  await app.ready();
 
   const ask: TestService['ask'] = async (method, path, { bearer, body, headers } = {}) => {
-    const response = await app.inject({
+    const response = await inject(app.listener as never, {
       method: method as 'GET',
       url: path,
       headers: {

@@ -33,6 +33,32 @@ function isNetwork(text: string): boolean {
   return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits);
 }
 
+/** An origin as a browser sends it, or `*` for every page. */
+const Origin = z
+  .string()
+  .trim()
+  .refine(isOrigin, 'expected an origin such as https://app.example without a path, or *');
+
+const Origins = z.union(
+  [
+    z.array(Origin),
+    z
+      .string()
+      .transform((text) => text.split(','))
+      .pipe(z.array(Origin)),
+  ],
+  {
+    error: 'expected origins such as https://app.example separated by commas, a list of them, or *',
+  },
+);
+
+function isOrigin(text: string): boolean {
+  if (text === '*') return true;
+  return (
+    URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && new URL(text).origin === text
+  );
+}
+
 const Connections = wholeNumber(1, 1_000_000);
 
 export const HttpSettings = {
@@ -51,6 +77,9 @@ export const HttpSettings = {
   trusted_proxies: Proxies.default([]).describe(
     'Addresses and networks of the proxies whose `X-Forwarded-For` the service believes, separated by commas',
   ),
+  cors_origins: Origins.default([]).describe(
+    'Origins of the web pages that may call the service from a browser, exact and separated by commas; `*` admits every page; without it no page of another origin may; cookies are never admitted',
+  ),
   max_connections: Connections.default(10_000).describe(
     'How many connections each process keeps open; it closes further ones at once',
   ),
@@ -64,6 +93,7 @@ export const HTTP_ENVIRONMENT = {
   principal_rate: 'WRIT_PRINCIPAL_RATE',
   address_rate: 'WRIT_ADDRESS_RATE',
   trusted_proxies: 'WRIT_TRUSTED_PROXIES',
+  cors_origins: 'WRIT_CORS_ORIGINS',
   max_connections: 'WRIT_MAX_CONNECTIONS',
   max_connections_per_address: 'WRIT_MAX_CONNECTIONS_PER_ADDRESS',
 } as const;

@@ -4,67 +4,75 @@
  * @module
  */
 
-import type { OutgoingHttpHeaders } from 'node:http';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from '../log.ts';
 import type { Platform } from '../platform.ts';
 import type { Failure, FailureAnswer } from '../protocol/failure.ts';
 import { operations } from '../protocol/operations.ts';
 import type { Document } from '../service/core/documents.ts';
 import { type Answer, failureAnswer, isDocument } from '../service/core/operations.ts';
 import { RETRY_AFTER_SECONDS } from './bounds/limits.ts';
-import { openEventStream } from './sse.ts';
+import { type Exchange, type HttpAnswer, headerOf, type WriteBody } from './exchange.ts';
+import { plainPath } from './router.ts';
+import { EVENT_STREAM_HEADERS, openEventStream } from './sse.ts';
 import { statusOf } from './status.ts';
 
-const JSON_TYPE = 'application/json; charset=utf-8';
+export const JSON_TYPE = 'application/json; charset=utf-8';
 
-export function sendAnswer(
-  request: FastifyRequest,
-  reply: FastifyReply,
+/** What answering needs of the service. */
+export interface AnswerParts {
+  readonly platform: Platform;
+  readonly log: Logger;
+}
+
+export function answerOf(
+  parts: AnswerParts,
+  exchange: Exchange,
   answer: Answer | Document,
-): FastifyReply {
-  if (isDocument(answer)) return sendDocument(request, reply, answer);
-  const { text, bytes, failure, accepted, headers, stream } = answer;
-  if (headers) reply.headers({ ...headers });
-  if (stream) return sendStream(reply, stream);
-  if (failure) return sendFailure(reply, failure, text ?? answer.body);
-  return reply
-    .code(accepted ? 202 : 200)
-    .header('cache-control', headers?.['cache-control'] ?? 'no-store')
-    .type(JSON_TYPE)
-    .send(bytes ?? text ?? JSON.stringify(answer.body));
+): HttpAnswer {
+  if (isDocument(answer)) return documentAnswer(exchange, answer);
+  const { text, bytes, failure, accepted, stream } = answer;
+  const { headers } = exchange;
+  if (answer.headers) Object.assign(headers, answer.headers);
+  if (stream) return streamAnswer(parts, exchange, stream);
+  if (failure) return refusalOf(parts, exchange, failure, text ?? JSON.stringify(answer.body));
+  headers['cache-control'] ??= 'no-store';
+  headers['content-type'] = JSON_TYPE;
+  return {
+    status: accepted ? 202 : 200,
+    headers,
+    body: bytes ?? text ?? JSON.stringify(answer.body),
+  };
 }
 
-/** From here on the answer is told in events; what goes wrong is told in the last one. */
-function sendStream(reply: FastifyReply, stream: NonNullable<Answer['stream']>): FastifyReply {
-  reply.hijack();
-  const events = openEventStream(
-    reply.server.platform,
-    reply.raw,
-    reply.getHeaders() as OutgoingHttpHeaders,
-  );
-  stream(events)
-    .catch((error) => reply.log.error({ err: error }, 'a stream broke'))
-    .finally(() => {
-      reply.request.place?.leave();
-      events.end();
-    });
-  return reply;
+/** From here on the answer consists of events, and the last one contains what went wrong. */
+function streamAnswer(
+  { platform }: AnswerParts,
+  { headers }: Exchange,
+  stream: NonNullable<Answer['stream']>,
+): HttpAnswer {
+  const body: WriteBody = async (output) => {
+    const events = openEventStream(platform, output);
+    await stream(events).finally(() => events.end());
+  };
+  return { status: 200, headers: Object.assign(headers, EVENT_STREAM_HEADERS), body };
 }
 
-/** Every answer outside 2xx, also those that no operation gave. `status` is for the framework's own. */
-export function sendFailure(
-  reply: FastifyReply,
+/** Every answer outside 2xx, also those that no operation gave. */
+export function refusalOf(
+  { platform }: Pick<AnswerParts, 'platform'>,
+  { ask, headers }: Pick<Exchange, 'ask' | 'headers'>,
   failure: Failure,
-  body: object | string = failureBody(reply.server.platform, reply.request.url, failure),
-  status: number = statusOf(failure),
-): FastifyReply {
-  reply.code(status).header('cache-control', 'no-store').type(JSON_TYPE);
-  if (status === 401) reply.header('www-authenticate', challengeOf(failure));
+  body: string = JSON.stringify(failureBody(platform, ask.target, failure)),
+): HttpAnswer {
+  const status = statusOf(failure);
+  headers['cache-control'] = 'no-store';
+  headers['content-type'] = JSON_TYPE;
+  if (status === 401) headers['www-authenticate'] = challengeOf(failure);
   // Only where the same call may be sent again: a client that obeys the header does just that.
   if (failure.retry && (status === 429 || status === 503)) {
-    reply.header('retry-after', retryAfterOf(failure));
+    headers['retry-after'] = retryAfterOf(failure);
   }
-  return reply.send(typeof body === 'string' ? body : JSON.stringify(body));
+  return { status, headers, body };
 }
 
 /** Where an invocation is asked for, or a dry run of one, whatever the name of the capability. */
@@ -72,9 +80,9 @@ const INVOCATIONS = [operations.invoke.path, operations.test.path].map((path) =>
   path.slice(0, path.indexOf('{')),
 );
 
-/** The body that answers a request to `url` that reached no operation. */
-export function failureBody(platform: Platform, url: string, failure: Failure): FailureAnswer {
-  const path = routedPath(url);
+/** The body that answers a request to `target` that reached no operation. */
+export function failureBody(platform: Platform, target: string, failure: Failure): FailureAnswer {
+  const path = plainPath(target);
   return failureAnswer(
     platform,
     failure,
@@ -82,26 +90,14 @@ export function failureBody(platform: Platform, url: string, failure: Failure): 
   );
 }
 
-/**
- * A request target as the router compares it: RFC 9112 lets a client send the whole address, and every
- * character can be escaped. An escape that is no text stays, since the router refuses it.
- */
-function routedPath(url: string): string {
-  const path = url.replace(/^https?:\/\/[^/?#]+/i, '');
-  return path.replace(/%[0-7][0-9a-f]/gi, decodeURI);
-}
-
-function sendDocument(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  document: Document,
-): FastifyReply {
-  const { headers, payload } = packedOf(document);
-  reply.headers(headers);
-  if (hasTag(request.headers['if-none-match'], document.etag)) {
-    return reply.removeHeader('content-type').code(304).send();
+function documentAnswer({ ask, headers }: Exchange, document: Document): HttpAnswer {
+  const { payload, headers: packedHeaders } = packedOf(document);
+  Object.assign(headers, packedHeaders);
+  if (!hasTag(headerOf(ask, 'if-none-match'), document.etag)) {
+    return { status: 200, headers, body: payload };
   }
-  return reply.send(payload);
+  delete headers['content-type'];
+  return { status: 304, headers, body: undefined };
 }
 
 /** In characters. A shorter text leaves in one piece with its header; a longer one is encoded once. */

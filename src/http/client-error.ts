@@ -7,13 +7,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { FastifyError, FastifyReply } from 'fastify';
 import { failure } from '../domain/failure.ts';
-import type { Logger } from '../log.ts';
 import type { Platform } from '../platform.ts';
 import type { Failure, FailureAnswer } from '../protocol/failure.ts';
 import { unreadFailure } from '../service/core/operations.ts';
-import { failureBody, sendFailure } from './answer.ts';
+import { failureBody } from './answer.ts';
 import { breakOff, isKeptWaiting, takeNoMore } from './bounds/connection.ts';
 
 /** RFC 9110: an expectation other than `100-continue` cannot be met. */
@@ -102,38 +100,4 @@ function parserFailure(code: string | undefined): [status: string, found: Failur
   }
   const detail = 'Cannot read the request: it is not well-formed HTTP/1.1';
   return ['400 Bad Request', failure('invalid_parameters', detail)];
-}
-
-/** What the framework refuses around a route. Anything it does not name is a defect of ours. */
-export function answerFrameworkError(
-  reply: FastifyReply,
-  error: unknown,
-  log: Logger,
-): FastifyReply {
-  const { code = '', statusCode = 500 } = error as FastifyError;
-  switch (code) {
-    case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return sendFailure(
-        reply,
-        failure('request_too_large', 'Cannot read the body: it is larger than 256 KiB'),
-      );
-    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-    case 'FST_ERR_CTP_INVALID_TYPE':
-      return sendFailure(
-        reply,
-        failure('unsupported_media_type', 'Cannot read the body: expected application/json'),
-      );
-    case 'FST_ERR_BAD_URL':
-    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
-      return sendFailure(
-        reply,
-        failure('invalid_parameters', 'Cannot read the request: path or length is malformed'),
-      );
-    default:
-      if (statusCode >= 400 && statusCode < 500) {
-        return sendFailure(reply, failure('invalid_parameters', 'Cannot read the request'));
-      }
-      log.error({ err: error }, 'defect');
-      return sendFailure(reply, failure('internal_error', 'Cannot answer: internal error'));
-  }
 }

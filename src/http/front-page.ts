@@ -2,7 +2,8 @@
  * The front page: what answers at this address, for a person who opened it in a browser.
  *
  * Says what discovery says and nothing more, so it can be as public. Links are relative: the service
- * may stand below a path of a proxy.
+ * may stand below a path of a proxy. A mounted service knows its path, and its page may be asked for without
+ * the last slash, so its links contain the path.
  *
  * @module
  */
@@ -46,7 +47,9 @@ code { font: .8125rem ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; 
 export function frontPage(
   { service_id, protocol, capabilities, ...found }: Discovery,
   gated: readonly OperationName[] = [],
+  basePath = '',
 ): string {
+  const linked = (path: string, summary: string) => linkTo(basePath, path, summary);
   const count = Object.keys(capabilities).length;
   const offered =
     gated.length > 0 ? 'capabilities' : count === 1 ? 'one capability' : `${count} capabilities`;
@@ -70,7 +73,9 @@ It checks the authority of the caller before each call acts.</p>
 </section>
 <section>
 <h2>For programs</h2>
-<dl>${documentsOf(found.endpoints, gated).join('\n')}
+<dl>${documentsOf(found.endpoints, gated)
+    .map(({ path, summary }) => linked(path, summary))
+    .join('\n')}
 ${linked('/openapi.json', 'The API as OpenAPI 3.1')}</dl>
 </section>
 ${surfacesOf(found.surfaces ?? {})}
@@ -81,7 +86,10 @@ ${surfacesOf(found.surfaces ?? {})}
 }
 
 /** The documents that a browser can open: fetched by address alone, without a credential. */
-function documentsOf(endpoints: Discovery['endpoints'], gated: readonly OperationName[]): string[] {
+function documentsOf(
+  endpoints: Discovery['endpoints'],
+  gated: readonly OperationName[],
+): Operation[] {
   const all = Object.entries(operations) as [OperationName, Operation][];
   return all
     .filter(([name]) => !gated.includes(name))
@@ -89,12 +97,12 @@ function documentsOf(endpoints: Discovery['endpoints'], gated: readonly Operatio
     .filter(({ method, path, auth, endpoint }) => {
       const isOpen = method === 'GET' && (auth === 'none' || auth === 'optional');
       return isOpen && !path.includes('{') && Object.hasOwn(endpoints, endpoint);
-    })
-    .map(({ path, summary }) => linked(path, summary));
+    });
 }
 
-function linked(path: string, summary: string): string {
-  return `<dt><a href=".${text(path)}">${text(path)}</a></dt><dd>${text(summary)}</dd>`;
+function linkTo(basePath: string, path: string, summary: string): string {
+  const link = `${basePath === '' ? '.' : basePath}${path}`;
+  return `<dt><a href="${text(link)}">${text(basePath + path)}</a></dt><dd>${text(summary)}</dd>`;
 }
 
 /** Other protocols take requests that a browser does not send, so they are named and not linked. */

@@ -9,7 +9,6 @@
  */
 
 import { createHash } from 'node:crypto';
-import type { FastifyInstance } from 'fastify';
 import { pageHeaders, styleHash } from '../openapi/html.ts';
 import { openApiDocument } from '../openapi/openapi.ts';
 import { PAGE_PARTS, STYLE_HASH } from '../openapi/page.generated.ts';
@@ -17,33 +16,37 @@ import type { OperationName } from '../protocol/operations.ts';
 import type { DiscoveryAnswer } from '../protocol/trust.ts';
 import { DOCUMENT_MAX_AGE_SECONDS, type Document } from '../service/core/documents.ts';
 import type { Runtime } from '../service/runtime.ts';
-import { sendAnswer } from './answer.ts';
 import { FRONT_STYLE, frontPage } from './front-page.ts';
 
-export function addReference(
-  app: FastifyInstance,
-  { methods, gated, config, capabilities }: Runtime,
-): void {
+export interface Reference {
+  /** The API as OpenAPI, made at the first call. */
+  data(): Document;
+  readonly page: Document;
+}
+
+export function createReference({
+  methods,
+  gated,
+  config,
+  basePath,
+  capabilities,
+}: Pick<Runtime, 'methods' | 'gated' | 'config' | 'basePath' | 'capabilities'>): Reference {
   const offered = Object.keys(methods) as OperationName[];
   const isPublic = !gated.includes('manifest');
   const facts = {
     gated,
+    basePath,
     ttlHoursMax: config.max_ttl_hours,
     ...(isPublic && { capabilities }),
   };
   let made: Document | undefined;
-  const data = () => {
-    made ??= documentOf(JSON.stringify(openApiDocument(offered, facts)), {});
-    return made;
+  return {
+    data() {
+      made ??= documentOf(JSON.stringify(openApiDocument(offered, facts)), {});
+      return made;
+    },
+    page: documentOf(apiPage(offered, gated), pageHeaders(STYLE_HASH)),
   };
-  const page = documentOf(apiPage(offered, gated), pageHeaders(STYLE_HASH));
-  app.addHook('onListen', async () => void data());
-  app.get('/openapi.json', { config: { operation: 'openapi' } }, async (request, reply) =>
-    sendAnswer(request, reply, data()),
-  );
-  app.get('/docs', { config: { operation: 'docs' } }, async (request, reply) =>
-    sendAnswer(request, reply, page),
-  );
 }
 
 /** The API page of a service that offers these operations, `gated` ones behind a credential. */
@@ -62,12 +65,13 @@ export function apiPage(
 /** The front page of a service, made once for each version of its discovery document. */
 export function createFrontPage(
   gated: readonly OperationName[],
+  basePath = '',
 ): (discovery: Document) => Document {
   let made: { from: Document; page: Document } | undefined;
   return (from) => {
     if (made?.from !== from) {
       const { svc_discovery } = JSON.parse(from.text) as DiscoveryAnswer;
-      const page = frontPage(svc_discovery, gated);
+      const page = frontPage(svc_discovery, gated, basePath);
       made = { from, page: documentOf(page, pageHeaders(styleHash(FRONT_STYLE))) };
     }
     return made.page;

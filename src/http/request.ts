@@ -7,46 +7,31 @@
  * @module
  */
 
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { parse } from 'node:querystring';
 import { failure, Refusal } from '../domain/failure.ts';
 import { isObject, readJson } from '../domain/wire/json.ts';
 import type { Operation } from '../protocol/operations.ts';
 import type { Ask } from '../service/core/operations.ts';
 import type { TraceParent } from '../service/core/tracing.ts';
 import type { Visits } from './bounds/visits.ts';
+import { closedOf, type Exchange, type HttpAsk } from './exchange.ts';
 
-export function askOf(
-  operation: Operation,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  visits: Visits | undefined,
-): Ask {
+export function askOf(operation: Operation, exchange: Exchange, visits: Visits | undefined): Ask {
+  const { ask } = exchange;
   return {
-    bearer: () => bearerOf(request),
-    input: () => fieldsOf(operation, request),
-    gone: () => closedOf(reply),
-    delivered: () => closedOf(reply),
-    proved: (issued) => visits?.prove(request.visit, issued),
-    trace: traceOf(request.headers.traceparent),
+    bearer: () => bearerOf(ask),
+    input: () => fieldsOf(operation, exchange),
+    gone: () => closedOf(ask),
+    delivered: () => closedOf(ask),
+    proved: (issued) => visits?.prove(exchange.visit, issued),
+    trace: traceOf(ask.headers.traceparent),
+    byApp: ask.identify,
   };
 }
 
-/** A header as often as it was sent: Node itself keeps one of several, or joins them. */
-export function headerLines({ raw }: FastifyRequest, name: string): string[] {
-  const lines: string[] = [];
-  const { rawHeaders } = raw;
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const key = rawHeaders[i] as string;
-    if (key.length === name.length && key.toLowerCase() === name) {
-      lines.push(rawHeaders[i + 1] as string);
-    }
-  }
-  return lines;
-}
-
 /** The credential, when exactly one was presented in the one place for it. */
-export function bearerOf(request: FastifyRequest): string | undefined {
-  const presented = headerLines(request, 'authorization');
+export function bearerOf(ask: Pick<HttpAsk, 'lines'>): string | undefined {
+  const presented = ask.lines('authorization');
   if (presented.length === 0) return undefined;
   if (presented.length > 1) {
     const detail = `Cannot identify the caller: ${presented.length} Authorization headers`;
@@ -59,16 +44,15 @@ export function bearerOf(request: FastifyRequest): string | undefined {
   throw new Refusal(failure('authentication_required', detail));
 }
 
-function fieldsOf(operation: Operation, request: FastifyRequest): object {
-  refuseUnkeepable(operation.rest === 'query' ? request.url : pathOf(request.url));
-  const fields = operation.rest === 'query' ? queryOf(request) : bodyOf(request);
-  if (operation.rest === 'query') refuseBody(request);
+function fieldsOf(operation: Operation, { ask, params, body }: Exchange): object {
+  refuseUnkeepable(operation.rest === 'query' ? ask.target : pathOf(ask.target));
+  const fields = operation.rest === 'query' ? queryOf(ask.target) : bodyFields(body);
+  if (operation.rest === 'query') refuseBody(body);
   for (const field in operation.headers) {
-    const value = request.headers[operation.headers[field] as string];
+    const value = ask.headers[operation.headers[field] as string];
     if (value !== undefined) fields[field] = value;
     else if (Object.hasOwn(fields, field)) delete fields[field];
   }
-  const params = request.params as Readonly<Record<string, unknown>>;
   for (const field in params) fields[field] = params[field];
   return fields;
 }
@@ -77,14 +61,6 @@ function fieldsOf(operation: Operation, request: FastifyRequest): object {
 export function pathOf(address: string): string {
   const end = address.indexOf('?');
   return end < 0 ? address : address.slice(0, end);
-}
-
-/** A response closes when all of it was written to the connection, and when the connection closes. */
-export function closedOf({ raw }: Pick<FastifyReply, 'raw'>): AbortSignal {
-  if (raw.destroyed) return AbortSignal.abort();
-  const closed = new AbortController();
-  raw.once('close', () => closed.abort());
-  return closed.signal;
 }
 
 /** Refuses what an address can encode and JSON cannot: bytes that are not UTF-8, and U+0000. */
@@ -102,20 +78,25 @@ function refuseUnkeepable(address: string): void {
 }
 
 /** Copies with a spread: assigning a field named `__proto__` would set the prototype instead. */
-function queryOf({ query }: FastifyRequest): Record<string, unknown> {
-  return { ...(query as object) };
+function queryOf(target: string): Record<string, unknown> {
+  const start = target.indexOf('?');
+  if (start < 0) return {};
+  const end = target.indexOf('#', start);
+  const text = end < 0 ? target.slice(start + 1) : target.slice(start + 1, end);
+  // All fields: the schema of the operation refuses those it does not know.
+  return { ...parse(text, '&', '=', { maxKeys: 0 }) };
 }
 
 /** An operation whose fields stand in the address ignores a body, so it refuses one that has fields. */
-function refuseBody(request: FastifyRequest): void {
-  if (Object.keys(bodyOf(request)).length === 0) return;
+function refuseBody(body: Uint8Array): void {
+  if (Object.keys(bodyFields(body)).length === 0) return;
   const detail = 'Cannot read the body: expected the fields of this request in the address';
   throw new Refusal(failure('invalid_parameters', detail));
 }
 
 /** The body's fields. No body is the same as an empty object: several requests have no field. */
-function bodyOf({ body }: FastifyRequest): Record<string, unknown> {
-  if (!(body instanceof Uint8Array) || body.length === 0) return {};
+function bodyFields(body: Uint8Array): Record<string, unknown> {
+  if (body.length === 0) return {};
   const reading = readJson(body);
   if ('fault' in reading) throw new Refusal(failure('invalid_parameters', reading.fault));
   const { value } = reading;

@@ -6,7 +6,6 @@
 
 import type { Server } from 'node:http';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
-import type { FastifyInstance } from 'fastify';
 import type { Config } from '../config/config.ts';
 import { isLoopback } from '../domain/values/host.ts';
 import type { Logger } from '../log.ts';
@@ -22,11 +21,11 @@ import {
 } from '../open.ts';
 import { type Platform, pause } from '../platform.ts';
 import type { ServiceDefinition } from '../service/author/definition.ts';
-import { createRuntime, type Runtime } from '../service/runtime.ts';
+import { createRuntime } from '../service/runtime.ts';
 import { isOwed } from './bounds/connection.ts';
 import { STOP_ARRIVAL_MS, STOP_PAUSE_MS, STOP_POLL_MS } from './bounds/limits.ts';
 import { createHttpServer } from './server.ts';
-import type { Surface } from './surface.ts';
+import type { OpenSurface } from './surface.ts';
 import { endWorker, isWorker, startWorkers, watchesWorkers } from './workers.ts';
 
 export interface RunningService {
@@ -38,9 +37,6 @@ export interface RunningService {
   /** Takes no new request, finishes those in work, closes the store. */
   close(): Promise<void>;
 }
-
-/** Makes a surface once there is a runtime to ask. */
-export type OpenSurface = (runtime: Runtime) => Surface;
 
 /** Runs a service over HTTP. Rejects, with nothing left open, when it cannot. */
 export async function serve(
@@ -101,7 +97,7 @@ async function listen(
   const opened = surfaces.map((open) => open(runtime));
   const app = createHttpServer(runtime, undefined, opened);
   const graceMs = config.stop_grace_seconds * 1_000;
-  closeGracefully(app, platform, graceMs);
+  const drain = drainOf(app.server, platform, graceMs);
   try {
     await app.listen({ host: config.host, port: config.port });
   } catch (cause) {
@@ -121,7 +117,7 @@ async function listen(
   let closed: Promise<void> | undefined;
   const close = async () => {
     const begun = platform.monotonic();
-    await app.close();
+    await app.close(drain);
     // One grace period: what closing the connections took is not given to other calls again.
     await runtime.close(Math.max(0, graceMs - (platform.monotonic() - begun)));
     await parts.close();
@@ -155,20 +151,13 @@ const LISTEN_FAULTS: Readonly<Record<string, string>> = {
  * connections end by themselves. A connection that is idle may have a request on its way, so it gets
  * a moment to arrive before idle ones are closed; what is still there after the grace period is cut.
  */
-function closeGracefully(app: FastifyInstance, platform: Platform, graceMs: number): void {
-  let stopping = false;
+function drainOf(server: Server, platform: Platform, graceMs: number): () => Promise<void> {
   const sockets = new Set<Socket>();
-  app.server.on('connection', (socket: Socket) => {
+  server.on('connection', (socket: Socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
-  app.addHook('onSend', (_request, reply, payload, done) => {
-    if (stopping) reply.header('connection', 'close');
-    done(null, payload);
-  });
-  app.addHook('preClose', async () => {
-    stopping = true;
-    const server = app.server as Server;
+  return async () => {
     // Not the server's own `close`, which also closes idle connections at once.
     NetServer.prototype.close.call(server);
     if (sockets.size > 0) await pause(platform, STOP_PAUSE_MS);
@@ -186,7 +175,7 @@ function closeGracefully(app: FastifyInstance, platform: Platform, graceMs: numb
       platform.cancel(poll);
       platform.cancel(cut);
     });
-  });
+  };
 }
 
 function urlOf(host: string, port: number): string {

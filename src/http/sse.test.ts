@@ -27,7 +27,7 @@ async function withStream(
   const asked = request({ port, host: '127.0.0.1', agent: false }).end();
   asked.on('error', () => undefined);
   const [, response] = (await once(server, 'request')) as [unknown, ServerResponse];
-  const events = openEventStream(system, response, {}, timing);
+  const events = openEventStream(system, response, timing);
   response.flushHeaders();
   const [client] = (await once(asked, 'response')) as [IncomingMessage];
   client.on('error', () => undefined);

@@ -7,7 +7,7 @@
  * @module
  */
 
-import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { Writable } from 'node:stream';
 import type { Platform } from '../platform.ts';
 import type { EventName, EventSink } from '../service/core/stream.ts';
 import { createLineWriter, createPace } from '../service/pace/line-writer.ts';
@@ -27,24 +27,24 @@ export interface EventStreamTiming {
   readonly lastMs?: number;
 }
 
-/** Takes over the response. From here on every failure is an event, not a status. */
+/** Of an answer that is a stream. */
+export const EVENT_STREAM_HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-store',
+  'x-accel-buffering': 'no',
+};
+
+/** Takes over the output. From here on every failure is an event, not a status. */
 export function openEventStream(
   platform: Platform,
-  response: ServerResponse,
-  headers: OutgoingHttpHeaders,
+  output: Writable,
   { stallMs, lastMs = LAST_MS }: EventStreamTiming = {},
 ): EventStream {
-  const writer = createLineWriter(response, platform);
+  const writer = createLineWriter(output, platform);
   const pace = createPace(writer, stallMs);
   const heartbeat = platform.every(HEARTBEAT_MS, () => writer.write(': alive\n\n'));
   heartbeat.unref();
   void writer.gone.then(() => platform.cancel(heartbeat));
-  response.writeHead(200, {
-    ...headers,
-    'content-type': 'text/event-stream; charset=utf-8',
-    'cache-control': 'no-store',
-    'x-accel-buffering': 'no',
-  });
 
   let isOver = false;
   const write = (event: EventName, json: string) => {
@@ -62,10 +62,10 @@ export function openEventStream(
     },
     end() {
       platform.cancel(heartbeat);
-      response.end();
-      const cut = platform.after(lastMs, () => response.destroy());
+      output.end();
+      const cut = platform.after(lastMs, () => output.destroy());
       cut.unref();
-      response.once('close', () => platform.cancel(cut));
+      output.once('close', () => platform.cancel(cut));
     },
   };
 }

@@ -1,27 +1,28 @@
 /**
- * A surface: another protocol on a path of this server. The server applies limits, counts load and reads
- * the credential; the surface reads the body.
+ * A surface: another protocol on a path of this service. The core applies limits, counts load and reads
+ * the credential and the body; the surface answers.
  *
  * @module
  */
 
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { FastifyInstance } from 'fastify';
 import { Refusal } from '../domain/failure.ts';
 import type { Timer } from '../platform.ts';
 import type { Failure } from '../protocol/failure.ts';
 import type { Ask } from '../service/core/operations.ts';
 import type { Runtime } from '../service/runtime.ts';
-import { sendFailure } from './answer.ts';
 import type { Visits } from './bounds/visits.ts';
-import { bearerOf, closedOf, traceOf } from './request.ts';
+import { type AskedHeaders, closedOf, type Exchange, type HttpAnswer } from './exchange.ts';
+import { type Cors, originIn } from './origin.ts';
+import { bearerOf, traceOf } from './request.ts';
 
 interface SurfaceRequest extends Pick<Ask, 'bearer' | 'trace' | 'gone' | 'proved'> {
-  readonly raw: IncomingMessage;
+  readonly headers: AskedHeaders;
+  /** The local address of the connection, where there is one. */
+  readonly localAddress: string | undefined;
+  /** Whether the configuration admits pages of the origin that the request names. */
+  readonly isAdmitted: boolean;
   /** The body as it came; empty when there was none. */
   readonly body: Uint8Array;
-  /** Takes over the response: from here on the surface alone answers. */
-  response(): ServerResponse;
   /** What takes work is done: the rest waits for the client to read. */
   done(): void;
 }
@@ -31,64 +32,46 @@ export interface Surface {
   readonly path: `/${string}`;
   /** Of the protocol, as discovery announces it. */
   readonly name: string;
-  /** Answers, or resolves with the failure that the server should answer with. */
-  answer(request: SurfaceRequest): Promise<Failure | undefined>;
+  /** Resolves with the answer, or with the failure that the core should answer with. */
+  answer(request: SurfaceRequest): Promise<HttpAnswer | Failure>;
   /** Called after the start, for work that the surface postponed. */
   started(): void;
   close(): Promise<void>;
 }
 
-/** Milliseconds after the server listens. Clients that waited for the start are answered by then. */
+/** Makes a surface once there is a runtime to ask. */
+export type OpenSurface = (runtime: Runtime) => Surface;
+
+/** Milliseconds after the start. Clients that waited for the start are answered by then. */
 const START_OVER_MS = 1_000;
 
-export function mount(
-  app: FastifyInstance,
+/** Postpones the work of a surface until the start is over. Returns what cancels it. */
+export function startLater({ platform }: Pick<Runtime, 'platform'>, surface: Surface): () => void {
+  const starting: Timer = platform.after(START_OVER_MS, () => surface.started());
+  starting.unref();
+  return () => platform.cancel(starting);
+}
+
+/** What a surface answers to an exchange. */
+export async function askSurface(
   surface: Surface,
-  {
-    runtime: { log, platform, announce },
-    visits,
-  }: { runtime: Runtime; visits: Visits | undefined },
-): void {
-  announce(surface.name, surface.path);
-  let starting: Timer | undefined;
-  app.addHook('onListen', async () => {
-    starting = platform.after(START_OVER_MS, () => surface.started());
-    starting.unref();
-  });
-  // Not earlier: calls of the surface that are in work finish first, like every other request.
-  app.addHook('onClose', () => {
-    platform.cancel(starting);
-    return surface.close();
-  });
-  app.post(surface.path, { config: { operation: surface.name } }, async (request, reply) => {
-    const { body, raw } = request;
-    const found = await surface
-      .answer({
-        raw,
-        bearer: () => bearerOf(request),
-        gone: () => closedOf(reply),
-        proved: (issued) => visits?.prove(request.visit, issued),
-        trace: traceOf(request.headers.traceparent),
-        body: body instanceof Uint8Array ? body : new Uint8Array(),
-        done: () => request.place?.leave(),
-        response() {
-          reply.hijack();
-          reply.raw.setHeader('cache-control', 'no-store');
-          for (const [name, value] of Object.entries(reply.getHeaders())) {
-            if (value !== undefined) reply.raw.setHeader(name, value);
-          }
-          return reply.raw;
-        },
-      })
-      .catch((error: unknown) => {
-        if (error instanceof Refusal) return error.failure;
-        if (!reply.sent) throw error;
-        log.error({ err: error, surface: surface.name }, 'a surface broke');
-        reply.raw.destroy();
-        return undefined;
-      })
-      // A response that the surface took over passes no hook of the framework.
-      .finally(() => request.place?.leave());
-    return found ? sendFailure(reply, found) : reply;
-  });
+  { ask, body, place, visit }: Exchange,
+  { visits, cors }: { readonly visits: Visits | undefined; readonly cors: Cors | undefined },
+): Promise<HttpAnswer | Failure> {
+  try {
+    return await surface.answer({
+      headers: ask.headers,
+      localAddress: ask.localAddress,
+      isAdmitted: cors?.isAdmitted(originIn(ask.headers)) ?? false,
+      bearer: () => bearerOf(ask),
+      gone: () => closedOf(ask),
+      proved: (issued) => visits?.prove(visit, issued),
+      trace: traceOf(ask.headers.traceparent),
+      body,
+      done: place.leave,
+    });
+  } catch (error) {
+    if (error instanceof Refusal) return error.failure;
+    throw error;
+  }
 }

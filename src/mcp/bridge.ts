@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type NodeIncomingMessageLike, toNodeHandler } from '@modelcontextprotocol/node';
+import { Readable, type Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { type AuthInfo, createMcpHandler } from '@modelcontextprotocol/server';
 import type { Ask } from '../service/core/operations.ts';
 import type { Runtime } from '../service/runtime.ts';
@@ -13,7 +13,7 @@ import { type Gateway, localGateway } from './gateway.ts';
 import { createMcpServer } from './server.ts';
 
 export interface Bridge {
-  carry(request: McpRequest, message: unknown): Promise<void>;
+  carry(request: McpRequest, message: unknown): Promise<McpAnswer>;
   close(): Promise<void>;
 }
 
@@ -28,12 +28,9 @@ export function createBridge(runtime: Runtime): Bridge {
     },
   );
   return {
-    /** Uses the package's own bridge, which handles clients that disconnect or do not read. */
     async carry(request, message) {
-      const bridge = toNodeHandler({
-        fetch: (web, options) => handler.fetch(web, { ...options, authInfo: callerInfo(request) }),
-      });
-      await bridge(request.raw as NodeIncomingMessageLike, request.response(), message);
+      const options = { authInfo: callerInfo(request), parsedBody: message };
+      return answerOf(await handler.fetch(webRequest(runtime, request, message), options));
     },
     close: () => handler.close(),
   };
@@ -56,10 +53,59 @@ function callerInfo(caller: McpRequest): AuthInfo {
   return { token: '', clientId: '', scopes: [], extra: { caller } };
 }
 
+/** Headers of the connection, of the body as it was sent, and of the caller's proof. */
+const NOT_CARRIED = [
+  'authorization',
+  'connection',
+  'content-length',
+  'content-encoding',
+  'cookie',
+  'host',
+  'transfer-encoding',
+];
+
+/** The request as the package reads it. It aborts when the client has left. */
+function webRequest(
+  { baseUrl, basePath }: Runtime,
+  { headers, gone }: McpRequest,
+  message: unknown,
+): Request {
+  const carried = new Headers();
+  for (const [name, value] of Object.entries(headers)) {
+    if (value === undefined || name.startsWith(':') || NOT_CARRIED.includes(name)) continue;
+    carried.set(name, String(value));
+  }
+  const signal = gone?.() ?? null;
+  const init = { method: 'POST', headers: carried, body: JSON.stringify(message), signal };
+  return new Request(new URL(`${basePath}/mcp`, baseUrl()), init);
+}
+
+function answerOf({ status, headers, body }: Response): McpAnswer {
+  return {
+    status,
+    headers: Object.fromEntries(headers),
+    body: body === null ? undefined : (output) => write(body, output),
+  };
+}
+
+/** No faster than the client reads. A client that leaves ends what the package still sends. */
+async function write(body: NonNullable<Response['body']>, output: Writable): Promise<void> {
+  // What a broken connection reports: the package has cancelled its side by then.
+  await pipeline(Readable.fromWeb(body as never), output).catch(() => undefined);
+}
+
+export interface McpAnswer {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  readonly body: string | ((output: Writable) => Promise<void>) | undefined;
+}
+
 export interface McpRequest extends Pick<Ask, 'bearer' | 'trace' | 'gone' | 'proved'> {
-  readonly raw: IncomingMessage;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly localAddress: string | undefined;
+  /** Whether the configuration admits pages of the origin that the request names. */
+  readonly isAdmitted: boolean;
   readonly body: Uint8Array;
-  response(): ServerResponse;
   /** Called when the work is done and only sending is left. */
   done(): void;
 }

@@ -10,16 +10,15 @@
  * @module
  */
 
-import type { ServerResponse } from 'node:http';
 import { failure } from '../domain/failure.ts';
 import { readJson } from '../domain/wire/json.ts';
 import type { Failure } from '../protocol/failure.ts';
 import { INVALID_REQUEST, PARSE_ERROR } from '../protocol/json-rpc.ts';
 import type { Runtime } from '../service/runtime.ts';
-import type { Bridge, McpRequest } from './bridge.ts';
+import type { Bridge, McpAnswer, McpRequest } from './bridge.ts';
 import { isFailure, localGateway } from './gateway.ts';
 import { metaFault } from './meta.ts';
-import { foreignArrival } from './origin.ts';
+import { type Arrival, foreignArrival } from './origin.ts';
 
 const MCP_PATH = '/mcp';
 
@@ -39,45 +38,35 @@ export function mcpSurface(runtime: Runtime) {
     return loading;
   }
 
-  async function answer(request: McpRequest): Promise<Failure | undefined> {
-    const { raw, body } = request;
-    const { host, origin } = raw.headers;
-    const { localAddress } = raw.socket;
-    const arrival = { host, origin, localAddress, publicUrl: runtime.baseUrl() };
-    const foreign = foreignArrival(arrival);
-    if (foreign) {
-      sendError(request.response(), 403, INVALID_REQUEST, foreign);
-      return undefined;
-    }
+  async function answer(request: McpRequest): Promise<McpAnswer | Failure> {
+    const foreign = foreignArrival(arrivalOf(request, runtime.baseUrl()));
+    if (foreign) return errorAnswer(403, INVALID_REQUEST, foreign);
     if (request.bearer() === undefined) return noBearer();
-    const reading = readJson(body);
+    const reading = readJson(request.body);
     const message = 'value' in reading ? reading.value : undefined;
     if (!isToolCall(message)) {
       const known = await localGateway(runtime, request).ask('permissions', {});
       if (isFailure(known)) return known.failure;
       request.done();
     }
-    if ('fault' in reading) {
-      sendError(request.response(), 400, PARSE_ERROR, reading.fault);
-      return undefined;
-    }
-    const fault = messageFault(message);
-    if (fault) {
-      sendError(request.response(), 400, INVALID_REQUEST, fault);
-      return undefined;
-    }
+    if ('fault' in reading) return errorAnswer(400, PARSE_ERROR, reading.fault);
     return carry(request, message);
   }
 
-  async function carry(request: McpRequest, message: unknown): Promise<Failure | undefined> {
+  async function carry(request: McpRequest, message: unknown): Promise<McpAnswer | Failure> {
+    const fault = messageFault(message);
+    if (fault) return errorAnswer(400, INVALID_REQUEST, fault);
     const bridge = await load();
-    if (!bridge) return notLoaded();
-    await bridge.carry(request, message);
-    return undefined;
+    return bridge ? bridge.carry(request, message) : notLoaded();
   }
 
   const close = async () => (await loading)?.close();
   return { path: MCP_PATH, name: 'mcp', answer, started: () => void load(), close } as const;
+}
+
+function arrivalOf({ headers, localAddress, isAdmitted }: McpRequest, publicUrl: string): Arrival {
+  const [host, origin] = [headers.host, headers.origin].map((value) => value?.toString());
+  return { host, origin, localAddress, publicUrl, isAdmitted };
 }
 
 /** A batch would bypass the limits on requests. */
@@ -105,8 +94,7 @@ function notLoaded(): Failure {
   );
 }
 
-function sendError(response: ServerResponse, status: number, code: number, message: string): void {
+function errorAnswer(status: number, code: number, message: string): McpAnswer {
   const error = { jsonrpc: '2.0', id: null, error: { code, message } };
-  response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' });
-  response.end(JSON.stringify(error));
+  return { status, headers: { 'content-type': 'application/json' }, body: JSON.stringify(error) };
 }

@@ -3,7 +3,8 @@
  *
  * An attacker's host name may resolve to a loopback address; a browser then sends requests of
  * the attacker's page there. So on loopback the Host must be a name of this machine, or the service's
- * public one. The Origin of a page must be one of the same names on every address.
+ * public one. The Origin of a page must be one of the same names on every address, or admitted by the
+ * configuration.
  *
  * @module
  */
@@ -17,6 +18,8 @@ export interface Arrival {
   readonly localAddress: string | undefined;
   /** The public URL of the service. */
   readonly publicUrl: string;
+  /** Whether the configuration admits pages of the origin. */
+  readonly isAdmitted?: boolean;
 }
 
 /** The fault of the Host or Origin of a request; `undefined` if there is none. */
@@ -30,7 +33,7 @@ export function foreignArrival({ host, origin, ...arrival }: Arrival): string | 
     name !== undefined && (name === own || (isLocal && isLoopback(name)));
 
   if (isLocal && !isOurs(named)) return `Host "${host ?? ''}" is not a name of this service`;
-  if (origin === undefined) return undefined;
+  if (origin === undefined || arrival.isAdmitted) return undefined;
   const page = hostOf(origin);
   if (isOurs(page) || (!isLocal && page !== undefined && page === named)) return undefined;
   return `Origin "${origin}" is not a page of this service`;

@@ -107,6 +107,8 @@ export interface ServiceFacts {
   readonly ttlHoursMax?: number;
   /** The capabilities that everyone may know, by name. */
   readonly capabilities?: ReadonlyMap<string, CapabilityDeclaration>;
+  /** The path below which a mounted service has its own paths. */
+  readonly basePath?: string;
 }
 
 export function openApiDocument(
@@ -137,7 +139,7 @@ export function openApiDocument(
         'desk; ids, times and signatures in them are stand-ins, and long lists are cut.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: '/', description: 'The service that serves this document' }],
+    servers: [{ url: facts.basePath || '/', description: 'The service that serves this document' }],
     tags,
     paths,
     components: {

@@ -81,6 +81,8 @@ export interface RuntimeOptions
   > {
   /** Where callers reach the service. */
   baseUrl(): string;
+  /** The path before all paths of a service that is mounted in an app; empty by default. */
+  readonly basePath?: string | undefined;
   readonly tracer?: Tracer | undefined;
   /** Stores the last signed checkpoint outside of the store. */
   readonly mark?: MarkStore | undefined;
@@ -112,6 +114,8 @@ export interface Runtime {
   readonly platform: Platform;
   /** Where callers reach the service. */
   baseUrl(): string;
+  /** The path before all paths of the service in its documents; empty unless it is mounted. */
+  readonly basePath: string;
   /** Whether the configuration contains the credential. Calls no hook and no identity provider. */
   isConfigured(bearer: string): boolean;
   /** Why a caller may not read the metrics, where they are restricted. */
@@ -142,6 +146,7 @@ export interface Runtime {
  */
 export async function createRuntime({
   baseUrl,
+  basePath = '',
   recovery: timing,
   tracer = NO_TRACER,
   leaseMs = LEASE_MS,
@@ -152,6 +157,7 @@ export async function createRuntime({
   ...given
 }: RuntimeOptions): Promise<Runtime> {
   const { definition, config, keyring, log, platform } = given;
+  const { capabilities } = definition.catalog;
   const external = await externalIdentities(given);
   const instanceId = newUuid(platform);
   // Compared before anything is written: the store may hold another log than the signed one.
@@ -187,7 +193,7 @@ export async function createRuntime({
   const methods: Methods = {};
   const surfaces = new Map<string, string>();
   const documents = createDocuments({
-    ...{ definition, keyring, baseUrl, surfaces, disclosure: config.disclosure },
+    ...{ definition, keyring, baseUrl, basePath, surfaces, disclosure: config.disclosure },
     isGated: gate !== undefined,
     offered: () => Object.keys(methods) as OperationName[],
     slices: parts.lane.slices(),
@@ -205,7 +211,7 @@ export async function createRuntime({
   const retention = startRetention({ ...erasing, ...parts, policy: config.retention });
   if (sealer) Object.assign(methods, checkpointMethods(parts, sealer));
   return {
-    ...{ methods, config, log, platform, baseUrl, capabilities: definition.catalog.capabilities },
+    ...{ methods, config, log, platform, baseUrl, basePath, capabilities },
     gated: gate ? GATED : [],
     isConfigured: parts.identities.isConfigured,
     unreadableMetrics: (ask) => unreadableMetrics(parts, ask),

@@ -6,6 +6,7 @@
  */
 
 import assert from 'node:assert/strict';
+import inject from 'light-my-request';
 import { afterAll, beforeAll, describe, test, vi } from 'vitest';
 import { BODY_LIMITS } from '../../src/domain/wire/json.ts';
 import { ALICE, type Reply, type TestService, testService } from '../world.ts';
@@ -173,7 +174,7 @@ describe('bodies', () => {
 
   async function send(method: string, path: string, payload: string | Buffer): Promise<Reply> {
     const bearer = path === '/svc/tokens' ? ALICE : token;
-    const response = await service.app.inject({
+    const response = await inject(service.app.listener as never, {
       method: method as 'POST',
       url: path,
       headers: { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' },

@@ -9,6 +9,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import { compactVerify, createLocalJWKSet, decodeProtectedHeader } from 'jose';
+import inject from 'light-my-request';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import { travelDesk } from '../../examples/travel/service.ts';
 import { operations } from '../../src/protocol/operations.ts';
@@ -31,7 +32,7 @@ afterAll(() => service.close());
 
 /** The exact bytes and headers, which `ask` does not keep. */
 async function fetched(path: string, headers: Record<string, string> = {}, from = service) {
-  const reply = await from.app.inject({ method: 'GET', url: path, headers });
+  const reply = await inject(from.app.listener as never, { method: 'GET', url: path, headers });
   return { status: reply.statusCode, headers: reply.headers, bytes: reply.rawPayload };
 }
 

@@ -10,7 +10,6 @@
  * @module
  */
 
-import type { FastifyRequest } from 'fastify';
 import { createPacer } from '../../domain/invocation/rate.ts';
 import { createRecent } from '../../domain/values/recent.ts';
 import type { RateLimit } from '../../protocol/capability.ts';
@@ -31,9 +30,15 @@ export interface Visit {
   isProved: boolean;
 }
 
+/** What a request shows of its sender before its caller is known. */
+interface Visitor {
+  readonly remoteAddress: string | undefined;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+}
+
 export interface Visits {
   /** Counts a request, or returns why it is refused. */
-  begin(request: FastifyRequest): Visit | Failure;
+  begin(visitor: Visitor): Visit | Failure;
   /** The caller is known, or got the token `issued`. */
   prove(visit: Visit | null, issued?: string): void;
   /** The request is answered with this status. */
@@ -52,19 +57,23 @@ export function createVisits(
   const isGood = (authorization: string) =>
     good.get(authorization) === true || isConfigured(authorization.replace(/^Bearer /i, ''));
   return {
-    begin({ headers, raw }) {
-      const network = clientOf(raw.socket.remoteAddress, headers['x-forwarded-for']);
-      const { authorization } = headers;
+    begin({ remoteAddress, headers }) {
+      const network = clientOf(remoteAddress, headers['x-forwarded-for']);
+      // Node joins or drops a repeated one; its text is only compared with credentials that were good.
+      const authorization = headers.authorization as string | undefined;
       const found = pacer.take(network, platform.monotonic());
       if (found && !(authorization !== undefined && isGood(authorization))) return found;
       return { network, authorization, isCharged: !found, isProved: false };
     },
     prove(visit, issued) {
       if (issued !== undefined) good.set(`Bearer ${issued}`, true);
-      if (!visit || visit.isProved || visit.authorization === undefined) return;
+      if (!visit || visit.isProved) return;
+      const { network, authorization, isCharged } = visit;
       visit.isProved = true;
-      if (visit.isCharged) pacer.giveBack(visit.network);
-      if (!good.get(visit.authorization)) good.set(visit.authorization, true);
+      if (isCharged) pacer.giveBack(network);
+      // The app around the service may know a caller that presents no credential.
+      if (authorization === undefined) return;
+      if (!good.get(authorization)) good.set(authorization, true);
     },
     end({ isCharged, isProved, authorization }, status) {
       // The credential was good and is no longer: from now on it counts like any other. Other statuses prove

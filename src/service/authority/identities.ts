@@ -34,11 +34,10 @@ export function createIdentities(
 ): Identities {
   const known = identities.map((identity) => ({ identity, hash: hashOf(identity) }));
   /**
-   * Asks the hook. An error it throws may quote the credential, so nothing of the error is used.
+   * Asks a hook. An error it throws may quote the credential, so nothing of the error is used.
    */
-  const askHook = async (bearer: string): Promise<unknown> => {
-    if (!authenticate) return undefined;
-    const heard = await askWithin(platform, AUTHENTICATE_MS, () => authenticate(bearer));
+  const askHook = async (hook: () => unknown): Promise<unknown> => {
+    const heard = await askWithin(platform, AUTHENTICATE_MS, hook);
     if (heard !== LATE && 'returned' in heard) return heard.returned;
     const detail = 'Cannot identify the caller: the credential could not be checked';
     throw new Refusal(failure('service_unavailable', detail));
@@ -53,10 +52,18 @@ export function createIdentities(
     async identify(bearer) {
       const identity = configured(bearer);
       if (identity) return identity;
-      const principal = (await askHook(bearer)) ?? (await external?.principal(bearer)) ?? null;
+      const hooked = authenticate && (await askHook(() => authenticate(bearer)));
+      const principal = hooked ?? (await external?.principal(bearer)) ?? null;
       if (principal === null) return undefined;
       // The message leaves out the value: a hook may have returned the credential itself.
       if (!isPrincipal(principal)) throw new Error('Cannot use what authenticate() returned');
+      return ruleFor(entitlements, principal);
+    },
+    async identifyBy(code) {
+      const principal = (await askHook(code)) ?? null;
+      if (principal === null) return undefined;
+      // The message leaves out the value: a hook may have returned a session.
+      if (!isPrincipal(principal)) throw new Error('Cannot use what identify() returned');
       return ruleFor(entitlements, principal);
     },
     isEntitled: (principal, scope) =>

@@ -46,7 +46,7 @@ export type Caller = TokenCaller | IdentityCaller;
 /** The caller by its token or bootstrap credential. Refuses anything else. */
 export async function callerOf(parts: ServiceParts, ask: Ask): Promise<Judged<Caller>> {
   const bearer = ask.bearer();
-  if (bearer === undefined) throw new Refusal(nothingPresented());
+  if (bearer === undefined) return appCallerOf(parts, ask);
   const presented = parts.readToken(bearer);
   if (presented) {
     const loaded = await parts.store.load({ tokenId: presented.tokenId });
@@ -54,9 +54,19 @@ export async function callerOf(parts: ServiceParts, ask: Ask): Promise<Judged<Ca
   }
   const entitlement = await parts.identities.identify(bearer);
   if (!entitlement) throw new Refusal(unknownBearer(bearer, parts.definition.id));
+  return counted<Caller>(parts, ask, { caller: identityCaller(entitlement) });
+}
+
+/** The caller that the app around the service knows, when it presents no credential. */
+async function appCallerOf(parts: ServiceParts, ask: Ask): Promise<Judged<Caller>> {
+  const entitlement = ask.byApp && (await parts.identities.identifyBy(ask.byApp));
+  if (!entitlement) throw new Refusal(nothingPresented());
+  return counted<Caller>(parts, ask, { caller: identityCaller(entitlement) });
+}
+
+function identityCaller(entitlement: Entitlement): IdentityCaller {
   const { principal, caller_class } = entitlement;
-  const caller = { principal, root_principal: principal, caller_class, entitlement };
-  return counted<Caller>(parts, ask, { caller: { kind: 'identity', ...caller } });
+  return { kind: 'identity', principal, root_principal: principal, caller_class, entitlement };
 }
 
 /** The caller by its delegation token. Refuses a bootstrap credential. */

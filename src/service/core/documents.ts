@@ -47,6 +47,8 @@ export interface DocumentSources {
   readonly definition: ServiceDefinition;
   readonly keyring: Keyring;
   baseUrl(): string;
+  /** Stands before the path of every endpoint. */
+  readonly basePath: string;
   /** Called once, at the first fetch of discovery: all methods are bound by then. */
   offered(): readonly OperationName[];
   /** Other protocols at the same address, with their paths. Complete before the first fetch. */
@@ -165,7 +167,7 @@ function withCapabilities(content: object, capabilities: string): string {
 }
 
 function discoveryOf({ definition, offered, ...sources }: DocumentSources): Without<Discovery> {
-  const { disclosure, surfaces, isGated } = sources;
+  const { disclosure, surfaces, isGated, basePath } = sources;
   const classes = Object.entries(disclosure).map(([caller_class, failure_detail]) => ({
     caller_class,
     failure_detail,
@@ -175,7 +177,7 @@ function discoveryOf({ definition, offered, ...sources }: DocumentSources): With
     protocol: PROTOCOL,
     service_id: definition.id,
     endpoints: Object.fromEntries(
-      offered().map((name) => [operations[name].endpoint, operations[name].path]),
+      offered().map((name) => [operations[name].endpoint, basePath + operations[name].path]),
     ),
     ...(surfaces.size > 0 && { surfaces: Object.fromEntries(surfaces) }),
     ...(isGated && { manifest_access: 'authenticated' }),

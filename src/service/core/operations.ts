@@ -24,6 +24,11 @@ import { LogWithheld } from './withheld.ts';
 export interface Ask {
   /** The presented credential, if any. Throws a `Refusal` when it is not exactly one credential. */
   bearer(): string | undefined;
+  /**
+   * Asks the app around a mounted service for the principal of a caller that presents no credential. Author
+   * code: it may throw, and may return anything.
+   */
+  readonly byApp?: (() => unknown) | undefined;
   /** Reads the fields of the request. Throws a `Refusal` when they cannot be read at all. */
   input(): unknown;
   /**

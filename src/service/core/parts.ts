@@ -105,6 +105,8 @@ export type TokenReader = (bearer: string) => PresentedToken | undefined;
 export interface Identities {
   /** What the credential entitles to; `undefined` for an unknown credential. */
   identify(bearer: string): Promise<Entitlement | undefined>;
+  /** What the principal that author code names is entitled to; `undefined` when it names none. */
+  identifyBy(code: () => unknown): Promise<Entitlement | undefined>;
   /** Whether the configuration contains the credential. */
   isConfigured(bearer: string): boolean;
   /** Whether a principal may have a scope now, by any of its credentials or by a rule. */

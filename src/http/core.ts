@@ -1,0 +1,364 @@
+/**
+ * The core of HTTP: a request in, an answer out, without a socket.
+ *
+ * Makes routes from the operations table, applies limits before a body is read, and answers everything that
+ * a client can do wrong with a structured failure. Decides nothing about what is allowed. The server
+ * (`server.ts`) and a mounted service (`mounted/mount.ts`) are adapters over it.
+ *
+ * @module
+ */
+
+import { failure, Refusal } from '../domain/failure.ts';
+import { toHex } from '../domain/wire/hash.ts';
+import type { Platform } from '../platform.ts';
+import type { Failure } from '../protocol/failure.ts';
+import { type Operation, type OperationName, operations } from '../protocol/operations.ts';
+import type { Document } from '../service/core/documents.ts';
+import { isDocument, type Method, perform } from '../service/core/operations.ts';
+import type { Runtime } from '../service/runtime.ts';
+import { prefersHtml } from './accept.ts';
+import { answerOf, JSON_TYPE, refusalOf } from './answer.ts';
+import { createAddresses } from './bounds/address.ts';
+import type { Load } from './bounds/shed.ts';
+import { METRICS_TYPE } from './bounds/tally.ts';
+import { createTurns } from './bounds/turn.ts';
+import { createVisits, type Visits } from './bounds/visits.ts';
+import {
+  type Exchange,
+  type HttpAnswer,
+  type HttpAsk,
+  headerOf,
+  type WriteBody,
+} from './exchange.ts';
+import type { Metrics } from './metrics.ts';
+import { type Cors, createCors, originIn } from './origin.ts';
+import { createFrontPage, createReference } from './reference.ts';
+import { askOf, bearerOf, pathOf, traceOf } from './request.ts';
+import { createRouter, hasLongValue, type Match, type Router, routedPath } from './router.ts';
+import { askSurface, type Surface, startLater } from './surface.ts';
+
+export interface HttpCore {
+  /** Answers one request. Never rejects. */
+  answer(ask: HttpAsk): Promise<HttpAnswer>;
+  /** Called when clients can reach the service: begins what was postponed until then. */
+  started(): void;
+  /** Every path that the service has; those with a field up to the field. */
+  paths(): string[];
+  /** Closes the load and the surfaces. Called when no request is in work. */
+  close(): Promise<void>;
+}
+
+export interface CoreOptions {
+  readonly load: Load;
+  readonly metrics: Metrics;
+  readonly surfaces: readonly Surface[];
+  /** Whether the metrics ask for no credential. */
+  readonly hasOpenMetrics: boolean;
+}
+
+interface Core extends CoreOptions {
+  readonly runtime: Runtime;
+  readonly platform: Platform;
+  readonly visits: Visits | undefined;
+  readonly cors: Cors | undefined;
+  readonly routes: Router<Route>;
+}
+
+interface Route {
+  /** The name under which its answers are counted. */
+  readonly name: string;
+  /** For probes and scrapers: never shed, and never read by pages of other origins. */
+  readonly isWatching?: boolean;
+  /** Resolves with the answer, or with the failure to answer with. */
+  answer(exchange: Exchange): Promise<HttpAnswer | Failure> | HttpAnswer | Failure;
+}
+
+export function createCore(runtime: Runtime, options: CoreOptions): HttpCore {
+  const { config, platform } = runtime;
+  const rate = config.rate_limits === 'on' ? config.address_rate : undefined;
+  const core: Core = {
+    ...options,
+    runtime,
+    platform,
+    visits: createVisits(rate, createAddresses(config.trusted_proxies), runtime),
+    cors: createCors(config.cors_origins),
+    routes: createRouter(),
+  };
+  addOperations(core);
+  for (const surface of options.surfaces) addSurface(core, surface);
+  addHealth(core);
+  const reference = createReference(runtime);
+  addDocument(core, 'openapi', '/openapi.json', reference.data);
+  addDocument(core, 'docs', '/docs', () => reference.page);
+  addFront(core);
+  const cancels: (() => void)[] = [];
+  return {
+    answer: (ask) => answer(core, ask),
+    started() {
+      reference.data();
+      cancels.push(...options.surfaces.map((surface) => startLater(runtime, surface)));
+    },
+    paths: core.routes.paths,
+    async close() {
+      for (const cancel of cancels) cancel();
+      for (const surface of options.surfaces) await surface.close();
+      options.load.close();
+    },
+  };
+}
+
+const NOTHING = new Uint8Array();
+
+async function answer(core: Core, ask: HttpAsk): Promise<HttpAnswer> {
+  const { platform, metrics } = core;
+  const begun = platform.monotonic();
+  const path = routedPath(ask.target);
+  const found = path === undefined ? undefined : core.routes.find(ask.method, path);
+  const exchange = begin(core, ask, found);
+  const { place } = exchange;
+  let status = 0;
+  // A client that leaves early is never answered, and its place must be free.
+  ask.onClosed(place.abandon);
+  ask.onSent(() => {
+    const seconds = (platform.monotonic() - begun) / 1_000;
+    metrics.answered(found?.route.name ?? 'none', status, seconds);
+  });
+  let made: HttpAnswer;
+  try {
+    const refused = refusedEarly(core, exchange, found);
+    const given = refused ?? (await routed(exchange, found as Match<Route>));
+    made = 'type' in given ? refusalOf(core, exchange, given) : given;
+  } catch (error) {
+    made = refusalOf(core, exchange, failureOf(core, error));
+  }
+  ({ status } = made);
+  if (typeof made.body === 'function') return untilWritten(core, exchange, made);
+  // The answer is made: from here on it only waits for its client.
+  place.leave();
+  if (exchange.visit) core.visits?.end(exchange.visit, status);
+  return made;
+}
+
+/** Names a request and continues its trace. */
+function begin(core: Core, ask: HttpAsk, found: Match<Route> | undefined): Exchange {
+  const { platform, load, cors } = core;
+  const headers: Record<string, string> = { 'x-request-id': newSpanId(platform) };
+  const trace = traceOf(ask.headers.traceparent);
+  if (trace) headers.traceparent = `00-${trace.traceId}-${newSpanId(platform)}-${trace.flags}`;
+  if (cors && !found?.route.isWatching) {
+    Object.assign(headers, cors.headersFor(originIn(ask.headers)));
+  }
+  const params = found?.params ?? {};
+  return { ask, params, headers, place: load.enter(), visit: null, body: NOTHING };
+}
+
+/** Names a request, or its span in the trace of a caller. */
+function newSpanId({ random }: Platform): string {
+  return toHex(random(8));
+}
+
+/** A streamed answer keeps its place until its work is done. */
+function untilWritten(
+  { runtime: { log } }: Core,
+  { place }: Exchange,
+  { status, headers, body }: HttpAnswer,
+): HttpAnswer {
+  const write = body as WriteBody;
+  return {
+    status,
+    headers,
+    body: (output) =>
+      write(output)
+        .catch((error: unknown) => log.error({ err: error }, 'a stream broke'))
+        .finally(place.leave),
+  };
+}
+
+/** Answers a request that is refused before its body is read. Returns nothing for any other. */
+function refusedEarly(
+  core: Core,
+  exchange: Exchange,
+  found: Match<Route> | undefined,
+): HttpAnswer | Failure | undefined {
+  const { ask } = exchange;
+  if (!found?.route.isWatching) {
+    const overload = core.load.overload();
+    if (overload) {
+      core.metrics.shed();
+      return failure('service_unavailable', `Cannot take more work: ${overload}`);
+    }
+    const limited = limitedVisit(core, exchange);
+    if (limited) return limited;
+  }
+  const fault = ask.fault?.();
+  if (fault !== undefined) {
+    return failure('invalid_parameters', `Cannot read the request: ${fault}`);
+  }
+  if (!found) return unrouted(core, exchange);
+  if (hasLongValue(found)) {
+    return failure('invalid_parameters', 'Cannot read the path: a name or an id is too long');
+  }
+  const encoding = codingOf(ask);
+  if (encoding === undefined) return undefined;
+  const detail = `Cannot read a body in "${encoding}": expected plain JSON`;
+  return failure('unsupported_media_type', detail);
+}
+
+/** Counts a request whose caller is not known yet, or says why it is refused. */
+function limitedVisit({ visits }: Core, exchange: Exchange): Failure | undefined {
+  const visit = visits?.begin(exchange.ask) ?? null;
+  if (visit && 'type' in visit) return visit;
+  exchange.visit = visit;
+  return undefined;
+}
+
+/** Tells a wrong method on a known path from a path that does not exist. */
+function unrouted({ routes, cors }: Core, { ask, headers }: Exchange): HttpAnswer | Failure {
+  const routed = routedPath(ask.target);
+  if (routed === undefined) {
+    return failure('invalid_parameters', 'Cannot read the request: its path is malformed');
+  }
+  const { method } = ask;
+  const path = pathOf(ask.target);
+  const methods = routes.methodsOf(routed);
+  if (methods.length === 0) return failure('not_found', `Cannot find ${method} ${path}`);
+  if (method === 'OPTIONS' && !routes.find(methods[0] as string, routed)?.route.isWatching) {
+    const preflight = cors?.preflight(ask.headers, methods);
+    if (preflight)
+      return { status: 204, headers: Object.assign(headers, preflight), body: undefined };
+  }
+  headers.allow = methods.join(', ');
+  const detail = `Cannot ${method} ${path}: it takes ${methods.join(' or ')}`;
+  return failure('method_not_allowed', detail);
+}
+
+/** How a body is packed, where it is not plain. */
+function codingOf(ask: HttpAsk): string | undefined {
+  const { 'content-encoding': content, 'transfer-encoding': transfer } = ask.headers;
+  if (content !== undefined && content !== 'identity') return String(content);
+  if (transfer === undefined || String(transfer).toLowerCase() === 'chunked') return undefined;
+  return String(transfer);
+}
+
+/** Only plain JSON is read, and as bytes: the strict reader decodes them after the caller is known. */
+const JSON_MEDIA = /^application\/json(?:\s*;\s*charset="?utf-8"?)?\s*$/i;
+
+async function routed(exchange: Exchange, { route }: Match<Route>): Promise<HttpAnswer | Failure> {
+  const { ask, place } = exchange;
+  if (ask.method === 'POST') {
+    exchange.body = await ask.body();
+    // A request without fields may have an empty body of any media type.
+    if (exchange.body.length > 0 && !JSON_MEDIA.test(headerOf(ask, 'content-type') ?? '')) {
+      return failure('unsupported_media_type', 'Cannot read the body: expected application/json');
+    }
+  }
+  place.begin();
+  return route.answer(exchange);
+}
+
+/** Anything but a refusal is a defect of ours. */
+function failureOf({ runtime: { log } }: Core, error: unknown): Failure {
+  if (error instanceof Refusal) return error.failure;
+  log.error({ err: error }, 'defect');
+  return failure('internal_error', 'Cannot answer: internal error');
+}
+
+function addOperations(core: Core): void {
+  const { runtime, routes, visits, platform } = core;
+  const turns = createTurns(platform);
+  for (const [name, method] of Object.entries(runtime.methods) as [OperationName, Method][]) {
+    const operation: Operation = operations[name];
+    routes.add(operation.method, operation.path, {
+      name,
+      async answer(exchange) {
+        const performing = perform(name, method, askOf(operation, exchange, visits), runtime);
+        turns.begin();
+        const answer = await performing;
+        await turns.end();
+        return answerOf(runtime, exchange, answer);
+      },
+    });
+  }
+}
+
+function addSurface(core: Core, surface: Surface): void {
+  const { runtime, routes, visits, cors } = core;
+  runtime.announce(surface.name, `${runtime.basePath}${surface.path}`);
+  routes.add('POST', surface.path, {
+    name: surface.name,
+    async answer(exchange) {
+      const given = await askSurface(surface, exchange, { visits, cors });
+      if ('type' in given) return given;
+      const { status, headers, body } = given;
+      const all = Object.assign(exchange.headers, { 'cache-control': 'no-store' }, headers);
+      return { status, headers: all, body };
+    },
+  });
+}
+
+function addHealth(core: Core): void {
+  const { runtime, routes, metrics, visits } = core;
+  routes.add('GET', '/healthz', {
+    name: 'healthz',
+    isWatching: true,
+    answer: ({ headers }) => plainAnswer(200, headers, { status: 'ok' }),
+  });
+  routes.add('GET', '/readyz', {
+    name: 'readyz',
+    async answer({ headers }) {
+      const reasons = await runtime.unready();
+      return reasons.length > 0
+        ? plainAnswer(503, headers, { status: 'unready', reasons })
+        : plainAnswer(200, headers, { status: 'ready' });
+    },
+  });
+  routes.add('GET', '/metrics', {
+    name: 'metrics',
+    isWatching: true,
+    async answer(exchange) {
+      const { ask, headers } = exchange;
+      const proved = () => visits?.prove(exchange.visit);
+      const asking = { bearer: () => bearerOf(ask), input: () => ({}), proved };
+      // Checking a credential lets a stranger guess one, so the request is counted first.
+      const found = core.hasOpenMetrics
+        ? undefined
+        : (limitedVisit(core, exchange) ?? (await runtime.unreadableMetrics(asking)));
+      if (found) return found;
+      headers['content-type'] = METRICS_TYPE;
+      return { status: 200, headers, body: metrics.text() };
+    },
+  });
+}
+
+function plainAnswer(status: number, headers: Record<string, string>, body: object): HttpAnswer {
+  headers['cache-control'] = 'no-store';
+  headers['content-type'] = JSON_TYPE;
+  return { status, headers, body: JSON.stringify(body) };
+}
+
+function addDocument(core: Core, name: string, path: string, document: () => Document): void {
+  core.routes.add('GET', path, {
+    name,
+    answer: (exchange) => answerOf(core.runtime, exchange, document()),
+  });
+}
+
+/** The path `/`: a page for a browser, the discovery document for a program. */
+function addFront({ runtime, routes, visits }: Core): void {
+  const { discovery } = runtime.methods;
+  if (!discovery) return;
+  const pageOf = createFrontPage(runtime.gated, runtime.basePath);
+  const front: Route = {
+    name: 'front',
+    async answer(exchange) {
+      const { ask, headers } = exchange;
+      const asking = askOf(operations.discovery, exchange, visits);
+      const answer = await perform('discovery', discovery, asking, runtime);
+      const isPage = prefersHtml(headerOf(ask, 'accept')) && isDocument(answer);
+      headers.vary = headers.vary === undefined ? 'Accept' : `Accept, ${headers.vary}`;
+      return answerOf(runtime, exchange, isPage ? pageOf(answer) : answer);
+    },
+  };
+  routes.add('GET', '/', front);
+  routes.add('HEAD', '/', front);
+}

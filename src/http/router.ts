@@ -1,0 +1,111 @@
+/**
+ * Routes: which one a method and a path mean. Knows nothing of what a route does.
+ *
+ * A path is compared letter by letter, after escapes of unreserved characters are decoded. A field fills one
+ * whole segment of a path.
+ *
+ * @module
+ */
+
+import { PATH_PARAMETER_LENGTH_MAX } from './bounds/limits.ts';
+
+export interface Match<Route> {
+  readonly route: Route;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+export interface Router<Route> {
+  /** `{field}` in the path stands for one segment. */
+  add(method: string, path: string, route: Route): void;
+  find(method: string, path: string): Match<Route> | undefined;
+  /** The methods that a path takes; empty for a path that does not exist. */
+  methodsOf(path: string): string[];
+  paths(): string[];
+}
+
+interface Pattern<Route> {
+  readonly method: string;
+  readonly before: string;
+  readonly after: string;
+  readonly field: string;
+  readonly route: Route;
+}
+
+const NO_PARAMS = {};
+
+/** In the order in which a refusal names them. */
+const METHODS = ['GET', 'HEAD', 'POST'];
+
+export function createRouter<Route>(): Router<Route> {
+  const exact = new Map<string, Map<string, Match<Route>>>();
+  const patterns: Pattern<Route>[] = [];
+
+  function find(method: string, path: string): Match<Route> | undefined {
+    const known = exact.get(method)?.get(path);
+    if (known) return known;
+    for (const pattern of patterns) {
+      if (pattern.method !== method) continue;
+      const value = valueIn(pattern, path);
+      if (value === undefined) continue;
+      return { route: pattern.route, params: { [pattern.field]: decodeURIComponent(value) } };
+    }
+    return undefined;
+  }
+
+  return {
+    add(method, path, route) {
+      const [before = '', field, after = ''] = path.split(/\{(\w+)\}/);
+      if (field !== undefined) {
+        patterns.push({ method, before, field, after, route });
+        return;
+      }
+      const paths = exact.get(method) ?? new Map<string, Match<Route>>();
+      exact.set(method, paths.set(path, { route, params: NO_PARAMS }));
+    },
+    find,
+    methodsOf: (path) => METHODS.filter((method) => find(method, path) !== undefined),
+    paths: () => [
+      ...[...exact.values()].flatMap((paths) => [...paths.keys()]),
+      ...patterns.map(({ before }) => before),
+    ],
+  };
+}
+
+function valueIn({ before, after }: Pattern<unknown>, path: string): string | undefined {
+  if (!path.startsWith(before) || !path.endsWith(after)) return undefined;
+  if (path.length < before.length + after.length) return undefined;
+  const value = path.slice(before.length, path.length - after.length);
+  return value.includes('/') ? undefined : value;
+}
+
+/** A value of a path that is longer than any name or id. */
+export function hasLongValue({ params }: Match<unknown>): boolean {
+  for (const field in params) {
+    if ((params[field] as string).length > PATH_PARAMETER_LENGTH_MAX) return true;
+  }
+  return false;
+}
+
+/** The path of a request target as routes compare it. Undefined when an escape is not UTF-8. */
+export function routedPath(target: string): string | undefined {
+  const path = plainPath(target);
+  if (!path.includes('%')) return path;
+  try {
+    decodeURIComponent(path);
+    return path;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * RFC 9112 lets a client send the whole address, and every character can be escaped. An escape that is not
+ * UTF-8 stays.
+ */
+export function plainPath(target: string): string {
+  const end = target.search(/[?#]/);
+  const sent = end < 0 ? target : target.slice(0, end);
+  const path = sent.startsWith('/') ? sent : sent.replace(/^https?:\/\/[^/?#]+/i, '') || '/';
+  // An escaped "%" stays: what follows it would be decoded a second time with the value of a field.
+  return path.includes('%') ? path.replace(/%(?!25)[0-7][0-9a-f]/gi, decodeURI) : path;
+}
