@@ -6,11 +6,18 @@
 
 import './oldest-node.ts';
 
+import {
+  type MountedService,
+  type MountOptions,
+  mount as mountInApp,
+} from './http/mounted/mount.ts';
 import { type RunningService, serve as serveHttp } from './http/serve.ts';
 import { mcpSurface } from './mcp/http.ts';
 import type { ServeOptions } from './open.ts';
 import type { ServiceDefinition } from './service/author/definition.ts';
 
+export type { AppRequest } from './http/mounted/app.ts';
+export type { MountedService, MountOptions } from './http/mounted/mount.ts';
 export type { RunningService } from './http/serve.ts';
 export type { ServeOptions } from './open.ts';
 export type { JsonObject, Money } from './protocol/primitives.ts';
@@ -49,4 +56,22 @@ export function serve(
   options?: ServeOptions,
 ): Promise<RunningService> {
   return serveHttp(definition, options, [mcpSurface]);
+}
+
+/**
+ * Mounts a service in an app that exists, with MCP at `<prefix>/mcp`. Listens on no port, handles no signal
+ * and never ends the process. Rejects, with nothing left open, when it cannot.
+ *
+ * ```ts
+ * const desk = await mount(service, { prefix: '/desk' });
+ * app.all('/desk/*', (c) => desk.fetch(c.req.raw)); // hono, Next, Bun, Deno
+ * expressApp.use(desk.listener); // express, connect, plain node:http
+ * await desk.close();
+ * ```
+ */
+export function mount(
+  definition: ServiceDefinition,
+  options: MountOptions,
+): Promise<MountedService> {
+  return mountInApp(definition, options, [mcpSurface]);
 }

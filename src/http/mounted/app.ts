@@ -1,0 +1,267 @@
+/**
+ * A running service inside an app: answers Web requests and requests of node:http under a prefix.
+ *
+ * The app owns the connections: how many there are, how long they live, how long headers may take. The
+ * bounds on bodies, load and rates are the service's own, as they are when it listens itself.
+ *
+ * @module
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { failure } from '../../domain/failure.ts';
+import type { Platform } from '../../platform.ts';
+import { askNow } from '../../service/core/foreign.ts';
+import { beforeLate } from '../../service/pace/deadline.ts';
+import type { Runtime } from '../../service/runtime.ts';
+import { refusalOf } from '../answer.ts';
+import { type Load, watchLoad } from '../bounds/shed.ts';
+import { createCore, type HttpCore } from '../core.ts';
+import type { AskedHeaders, HttpAnswer, HttpAsk } from '../exchange.ts';
+import { createMetrics } from '../metrics.ts';
+import { nodeAsk, sendAnswer } from '../node.ts';
+import { isCrossSite } from '../origin.ts';
+import { pathOf } from '../request.ts';
+import type { Surface } from '../surface.ts';
+import { handedBody, inTime } from './body.ts';
+import {
+  type Arrival,
+  isRootDocument,
+  type MountPlace,
+  refuseOwnPath,
+  withinPrefix,
+} from './place.ts';
+import { webExchange } from './web.ts';
+
+/** What the hook of an app sees of a request. */
+export interface AppRequest {
+  readonly method: string;
+  /** With the prefix, without the query. */
+  readonly path: string;
+  /** By their names in lower case. */
+  readonly headers: AskedHeaders;
+  /** What the framework passed: a Request or an IncomingMessage. Its body is read already. */
+  readonly raw: Request | IncomingMessage;
+}
+
+/** Hooks of the app. */
+export interface AppHooks {
+  /**
+   * The app's own authentication: returns the principal of a caller that presents no credential, or null.
+   *
+   * Called only for operations that take a bootstrap credential, and never for a request that a browser sent
+   * for a page of another site. `entitlements` decide what the principal may ask for.
+   */
+  readonly identify?: (request: AppRequest) => string | null | Promise<string | null>;
+  /** The address of the client of a Web request, by which strangers are counted. */
+  readonly address?: (request: Request) => string | undefined;
+  /**
+   * With `next`, the listener also answers `/.well-known/svc` and `/.well-known/jwks.json` at the root of the
+   * app, instead of passing them on.
+   */
+  readonly root?: boolean;
+}
+
+export interface AppParts extends AppHooks {
+  readonly place: MountPlace;
+  readonly surfaces: readonly Surface[];
+  readonly load?: Load;
+}
+
+export type Listener = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  next?: () => void,
+) => void;
+
+export interface AppService {
+  fetch(request: Request): Promise<Response>;
+  readonly listener: Listener;
+  /** Takes no new request, and resolves when the running ones are answered or the time is up. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/** Throws when the prefix is a path of the service itself. */
+export function openApp(runtime: Runtime, parts: AppParts): AppService {
+  const { platform } = runtime;
+  const { place, surfaces, load = watchLoad(platform) } = parts;
+  const metrics = createMetrics(load, runtime.sealing);
+  // The app decides who reaches it, so metrics always ask for a credential.
+  const core = createCore(runtime, { load, metrics, surfaces, hasOpenMetrics: false });
+  try {
+    refuseOwnPath(place.prefix, core.paths());
+  } catch (error) {
+    load.close();
+    throw error;
+  }
+  runtime.watch(metrics);
+  runtime.watchAlarms(metrics.alarmed);
+  core.started();
+  const running = createRunning(platform);
+  const app: App = { runtime, parts, answer: (ask) => answerWhileOpen(core, running, ask) };
+  return {
+    fetch: (request) => answerWeb(app, request),
+    listener: (request, response, next) => answerNode(app, request, response, next),
+    async stop(graceMs) {
+      running.stop();
+      runtime.release();
+      await running.ended(graceMs);
+      await core.close();
+    },
+  };
+}
+
+interface App {
+  readonly runtime: Runtime;
+  readonly parts: AppParts;
+  answer(ask: HttpAsk): Promise<HttpAnswer>;
+}
+
+async function answerWhileOpen(
+  core: HttpCore,
+  running: Running,
+  ask: HttpAsk,
+): Promise<HttpAnswer> {
+  const done = running.begin();
+  if (!done) {
+    const found = failure('service_unavailable', 'Cannot answer: the service is closed');
+    return refusalOf(running, { ask, headers: {} }, found);
+  }
+  const answer = await core.answer(ask);
+  const { status, headers, body } = answer;
+  if (typeof body === 'function') {
+    return { status, headers, body: (output) => body(output).finally(done) };
+  }
+  done();
+  return answer;
+}
+
+async function answerWeb(app: App, request: Request): Promise<Response> {
+  const { platform } = app.runtime;
+  const { prefix } = app.parts.place;
+  const { host, protocol, pathname, search } = new URL(request.url);
+  const full = `${pathname}${search}`;
+  // A framework may have removed the prefix.
+  const target = withinPrefix(prefix, full) ?? full;
+  const remoteAddress = addressOf(app.parts, request);
+  const { ask, respond } = webExchange(request, { platform, target, remoteAddress });
+  const { method, headers } = ask;
+  const asked = { method, path: pathname, headers, raw: request };
+  const arrival = { host, isSecure: protocol === 'https:', localAddress: undefined };
+  return respond(await app.answer(inApp(app, ask, arrival, asked)));
+}
+
+function answerNode(
+  app: App,
+  request: IncomingMessage,
+  response: ServerResponse,
+  next: (() => void) | undefined,
+): void {
+  const full = fullTarget(request);
+  const target = targetFor(app.parts, full, next !== undefined);
+  if (target === undefined && next) {
+    next();
+    return;
+  }
+  answerListened(app, request, response, { full, target })
+    .then((made) => sendAnswer(made, request, response, false))
+    .catch((error: unknown) => {
+      app.runtime.log.error({ err: error }, 'defect');
+      response.destroy();
+    });
+}
+
+async function answerListened(
+  app: App,
+  request: IncomingMessage,
+  response: ServerResponse,
+  { full, target }: { readonly full: string; readonly target: string | undefined },
+): Promise<HttpAnswer> {
+  const ask = nodeAsk(request, response, target ?? full);
+  const { method, headers } = ask;
+  const path = pathOf(full);
+  if (target === undefined) {
+    const detail = `Cannot find ${method} ${path}: the service is mounted at "${app.parts.place.prefix}"`;
+    return refusalOf(app.runtime, { ask, headers: {} }, failure('not_found', detail));
+  }
+  const body = async () => handedBody(request) ?? ask.body();
+  const asked = { method, path, headers, raw: request };
+  return app.answer(inApp(app, { ...ask, body }, nodeArrival(request), asked));
+}
+
+/** The same request, with what the app adds to it. */
+function inApp(
+  { runtime: { platform }, parts: { place, identify } }: App,
+  ask: HttpAsk,
+  arrival: Arrival,
+  asked: AppRequest,
+): HttpAsk {
+  const isForeign = () => isCrossSite(ask.headers, place.originFor(arrival));
+  return {
+    ...ask,
+    fault: () => ask.fault?.() ?? place.foreignHost(arrival),
+    body: () => inTime(platform, ask.body()),
+    identify: identify && (() => (isForeign() ? null : identify(asked))),
+  };
+}
+
+/** The target for the service; undefined for a path outside of it. */
+function targetFor({ place, root }: AppParts, full: string, hasNext: boolean): string | undefined {
+  const target = withinPrefix(place.prefix, full);
+  if (target !== undefined) return target;
+  return isRootDocument(full) && (root || !hasNext) ? full : undefined;
+}
+
+interface Running {
+  readonly platform: Platform;
+  /** Counts a request. Returns what ends it; undefined when no request is taken any more. */
+  begin(): (() => void) | undefined;
+  stop(): void;
+  /** Resolves when no request runs, or when the time is up. */
+  ended(graceMs: number): Promise<void>;
+}
+
+function createRunning(platform: Platform): Running {
+  let count = 0;
+  let isStopped = false;
+  let wake = () => {};
+  const end = () => {
+    count -= 1;
+    if (count === 0) wake();
+  };
+  return {
+    platform,
+    begin() {
+      if (isStopped) return undefined;
+      count += 1;
+      return end;
+    },
+    stop() {
+      isStopped = true;
+    },
+    async ended(graceMs) {
+      if (count === 0) return;
+      const idle = new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      await beforeLate(platform, idle, graceMs);
+    },
+  };
+}
+
+/** Author code: an address that cannot be used counts as none. */
+function addressOf({ address }: AppHooks, request: Request): string | undefined {
+  if (!address) return undefined;
+  const heard = askNow(() => address(request));
+  return 'returned' in heard && typeof heard.returned === 'string' ? heard.returned : undefined;
+}
+
+/** What the client sent: frameworks remove a prefix from `url` and keep the whole in `originalUrl`. */
+function fullTarget(request: IncomingMessage & { readonly originalUrl?: unknown }): string {
+  const { originalUrl, url = '/' } = request;
+  return typeof originalUrl === 'string' ? originalUrl : url;
+}
+
+function nodeArrival({ headers, socket }: IncomingMessage): Arrival {
+  const host = headers.host ?? headers[':authority']?.toString();
+  return { host, isSecure: 'encrypted' in socket, localAddress: socket.localAddress };
+}

@@ -1,0 +1,134 @@
+/**
+ * Mounting: opens a service inside an app that exists, and closes it.
+ *
+ * Opens store, keys and mark as `serve()` does. Listens on no port, handles no signal and never ends the
+ * process: all of that is the app's.
+ *
+ * @module
+ */
+
+import type { Config } from '../../config/config.ts';
+import type { Logger } from '../../log.ts';
+import {
+  type OpenResources,
+  openResources,
+  type ReadSettings,
+  readSettings,
+  type ServeOptions,
+  storeKind,
+  tellMark,
+} from '../../open.ts';
+import type { ServiceDefinition } from '../../service/author/definition.ts';
+import { createRuntime } from '../../service/runtime.ts';
+import type { OpenSurface } from '../surface.ts';
+import { type AppHooks, type AppService, openApp } from './app.ts';
+import { type MountPlace, mountPlace } from './place.ts';
+
+export interface MountOptions extends Omit<ServeOptions, 'signals'>, AppHooks {
+  /** The whole path of the service in the app, such as `/desk`. */
+  readonly prefix: string;
+  /** The same as the setting `cors_origins`. */
+  readonly cors?: { readonly origins: readonly string[] };
+}
+
+export interface MountedService extends Pick<AppService, 'fetch' | 'listener'> {
+  readonly config: Config;
+  readonly log: Logger;
+  /** Takes no new request, finishes running ones, then closes store and keys. */
+  close(): Promise<void>;
+}
+
+/** Rejects, with nothing left open, when the service cannot be mounted. */
+export async function mount(
+  definition: ServiceDefinition,
+  options: MountOptions,
+  surfaces: readonly OpenSurface[] = [],
+): Promise<MountedService> {
+  const { cors, settings } = options;
+  const given = cors ? { ...settings, cors_origins: [...cors.origins] } : { ...settings };
+  const read = await readSettings({ ...options, settings: given });
+  const place = mountPlace(options.prefix, read.config.public_url);
+  refuseUnknownReach(read.config, place);
+  tellIgnored(read);
+  const opened = await openResources(definition, read);
+  try {
+    return await open(definition, opened, { options, surfaces, place });
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
+}
+
+interface Mounting {
+  readonly options: MountOptions;
+  readonly surfaces: readonly OpenSurface[];
+  readonly place: MountPlace;
+}
+
+async function open(
+  definition: ServiceDefinition,
+  opened: OpenResources,
+  { options, surfaces, place }: Mounting,
+): Promise<MountedService> {
+  const { config, log, platform } = opened;
+  const { baseUrl, basePath, prefix } = place;
+  const runtime = await createRuntime({ ...opened, definition, baseUrl, basePath });
+  let app: AppService;
+  try {
+    const made = surfaces.map((make) => make(runtime));
+    app = openApp(runtime, { ...options, place, surfaces: made });
+  } catch (error) {
+    await runtime.close(0);
+    throw error;
+  }
+  log.info({ service: definition.id, prefix, store: storeKind(config.store) }, 'mounted');
+  tellMark(definition, opened);
+
+  let closed: Promise<void> | undefined;
+  const close = async () => {
+    const graceMs = config.stop_grace_seconds * 1_000;
+    const begun = platform.monotonic();
+    await app.stop(graceMs);
+    // One grace period: what the requests took is not given to other calls again.
+    await runtime.close(Math.max(0, graceMs - (platform.monotonic() - begun)));
+    await opened.close();
+    log.info({ service: definition.id }, 'closed');
+  };
+  return {
+    fetch: app.fetch,
+    listener: app.listener,
+    config,
+    log,
+    close() {
+      closed ??= close();
+      return closed;
+    },
+  };
+}
+
+/**
+ * Refuses what is accepted on loopback only, unless the public address says that the app is there: the
+ * service does not see where the app listens.
+ */
+function refuseUnknownReach({ public_url, identities, rate_limits }: Config, place: MountPlace) {
+  if (public_url !== undefined) return;
+  const demo = identities.filter((identity) => identity.demo).map(({ principal }) => principal);
+  const loose = [
+    ...(demo.length > 0 ? [`the demo credentials of ${demo.join(', ')}`] : []),
+    ...(rate_limits === 'off' ? ['WRIT_RATE_LIMITS=off'] : []),
+  ];
+  if (loose.length === 0) return;
+  const why =
+    'it is accepted on a loopback address only, and WRIT_PUBLIC_URL does not say where the app is';
+  const advice = `set it, such as http://127.0.0.1:3000${place.prefix}`;
+  throw new Error(`Cannot mount with ${loose.join(' and ')}: ${why}; ${advice}`);
+}
+
+function tellIgnored({ config: { workers, public_url }, log }: ReadSettings): void {
+  if (workers > 1) {
+    log.warn({ workers }, 'WRIT_WORKERS is ignored: the app decides how many processes run');
+  }
+  if (public_url === undefined) {
+    log.warn({}, 'no WRIT_PUBLIC_URL: the service answers on loopback names only');
+  }
+}
