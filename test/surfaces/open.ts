@@ -4,7 +4,14 @@
  * @module
  */
 
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
 import { PassThrough } from 'node:stream';
+import express from 'express';
+import { type AppService, openApp } from '../../src/http/mounted/app.ts';
+import { mountPlace } from '../../src/http/mounted/place.ts';
+import { mcpSurface } from '../../src/mcp/http.ts';
 import { serveConversation } from '../../src/stdio/server.ts';
 import {
   inProcess,
@@ -16,7 +23,7 @@ import {
 } from '../../src/testing/index.ts';
 import { listening } from '../http/socket.ts';
 import { connectAgent, VERSIONS } from '../mcp/agent.ts';
-import type { TestService } from '../world.ts';
+import { patientLoad, type TestService } from '../world.ts';
 
 export interface OpenSurface {
   readonly surface: Surface;
@@ -37,6 +44,8 @@ export const SURFACES: readonly SurfaceKind[] = [
     name: 'over HTTP',
     open: async (service) => ({ surface: overHttp(await addressOf(service)) }),
   },
+  { name: 'mounted, over fetch', open: async (service) => openFetch(service) },
+  { name: 'mounted, in an express app', open: async (service) => openExpress(service) },
   { name: 'over stdio', open: async ({ runtime }) => openStdio(runtime) },
   {
     name: 'over the client',
@@ -52,6 +61,36 @@ export const SURFACES: readonly SurfaceKind[] = [
 
 async function addressOf(service: TestService): Promise<string> {
   return `http://127.0.0.1:${await listening(service)}`;
+}
+
+const PREFIX = '/desk';
+
+function mountedIn({ runtime }: TestService): AppService {
+  const place = mountPlace(PREFIX, `http://127.0.0.1${PREFIX}`);
+  return openApp(runtime, { place, surfaces: [mcpSurface(runtime)], load: patientLoad() });
+}
+
+async function openFetch(service: TestService): Promise<OpenSurface> {
+  const app = mountedIn(service);
+  const surface = overHttp(`http://127.0.0.1${PREFIX}`, app.fetch);
+  return { surface, end: () => app.stop(0) };
+}
+
+async function openExpress(service: TestService): Promise<OpenSurface> {
+  const app = mountedIn(service);
+  const shop = express();
+  shop.get('/', (_request, response) => void response.send('the shop'));
+  shop.use(app.listener);
+  const server = shop.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  assert.equal(await (await fetch(url)).text(), 'the shop');
+  const end = async () => {
+    await app.stop(0);
+    server.close();
+    server.closeAllConnections();
+  };
+  return { surface: overHttp(`${url}${PREFIX}`), end };
 }
 
 function openStdio(runtime: TestService['runtime']): OpenSurface {

@@ -65,11 +65,18 @@ export function inProcess(runtime: Runtime): Surface {
   };
 }
 
-/** Over HTTP, with each field where the operation's row places it. */
-export function overHttp(url: string): Surface {
+/**
+ * Over HTTP, with each field where the operation's row places it. `send` answers the requests; by default the
+ * network does.
+ */
+export function overHttp(
+  url: string,
+  send: (request: Request) => Promise<Response> = fetch,
+): Surface {
   return {
     async ask(name, request, credential) {
-      const response = await fetch(...httpRequest(url, operations[name], request, credential));
+      const [address, init] = httpRequest(url, operations[name], request, credential);
+      const response = await send(new Request(address, init));
       const text = await response.text();
       const headers = Object.fromEntries(response.headers);
       const { status } = response;
@@ -144,7 +151,7 @@ function httpRequest(
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, field) =>
     encodeURIComponent(String(take(field))),
   );
-  const address = new URL(filled, url);
+  const address = new URL(`${url}${filled}`);
   const headers = new Headers();
   if (credential !== undefined) headers.set('authorization', `Bearer ${credential}`);
   for (const [field, header] of Object.entries(placed)) {
