@@ -54,9 +54,7 @@ const Origins = z.union(
 
 function isOrigin(text: string): boolean {
   if (text === '*') return true;
-  return (
-    URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && new URL(text).origin === text
-  );
+  return /^https?:\/\/[^*]+$/.test(text) && URL.canParse(text) && new URL(text).origin === text;
 }
 
 const Connections = wholeNumber(1, 1_000_000);

@@ -24,6 +24,8 @@ import {
   toldBy,
 } from './desk.ts';
 
+const TRIP = { origin: 'SEA', destination: 'SFO', date: '2026-12-01' };
+
 const after = endedAfterEach();
 async function opened(...options: Parameters<typeof mountDesk>): Promise<MountedDesk> {
   const desk = await mountDesk(...options);
@@ -119,13 +121,14 @@ test('the client and MCP agents call a service that hono mounts', async () => {
   const { url, end } = await listened(getRequestListener(app.fetch) as never);
   after(end);
   const base = `${url}${PREFIX}`;
-  const issued = await createClient({ url: base, bearer: ALICE }).tokens.issue({
-    scope: ['travel.search'],
-  });
+  const alice = createClient({ url: base, credential: ALICE });
+  const issued = await alice.ask('tokens.issue', { scope: ['travel.search'] });
+  if (!issued.ok) throw new Error(issued.failure.detail);
+  const { token } = issued.answer;
 
   for (const version of VERSIONS) {
-    const agent = await connectAgent({ version, url: base, token: issued.token });
-    const found = await call(agent, 'search_flights', { origin: 'SEA', destination: 'SFO' });
+    const agent = await connectAgent({ version, url: base, token });
+    const found = await call(agent, 'search_flights', TRIP);
     assert.equal(found.isError, false, found.text);
     await agent.close();
   }
@@ -206,65 +209,75 @@ describe('bodies', () => {
   });
 });
 
-/** Says progress until the caller has left. */
-function chatty(state: { sent: number; isDone: boolean }) {
-  return createService({
-    id: 'chatty',
-    capabilities: [
-      defineCapability({
-        name: 'chat',
-        description: 'Says progress until its caller has left',
-        inputs: [],
-        output: { type: 'end', fields: ['sent'] },
-        side_effect: 'read',
-        minimum_scope: ['travel.chat'],
-        response_modes: ['streaming'],
-        async handler(_parameters, context) {
-          for (let i = 0; i < 5_000 && !context.signal.aborted; i++) {
-            if (await context.progress({ filling: 'x'.repeat(10_000) })) state.sent += 1;
-          }
-          state.isDone = true;
-          return { sent: state.sent };
-        },
-      }),
-    ],
-  });
-}
+/** Sends 3 MB of progress. */
+const chatty = createService({
+  id: 'chatty',
+  capabilities: [
+    defineCapability({
+      name: 'chat',
+      description: 'Sends much progress',
+      inputs: [],
+      output: { type: 'end', fields: ['ok'] },
+      side_effect: 'read',
+      minimum_scope: ['travel.chat'],
+      response_modes: ['streaming'],
+      async handler(_parameters, context) {
+        for (let i = 0; i < 300; i++) await context.progress({ filling: 'x'.repeat(10_000) });
+        return { ok: true };
+      },
+    }),
+  ],
+});
 
 describe('clients that do not read', () => {
-  async function chat(desk: MountedDesk, signal?: AbortSignal): Promise<Response> {
-    const bearer = await desk.token(['travel.chat']);
+  async function chat(desk: MountedDesk, bearer: string, signal?: AbortSignal): Promise<Response> {
     const body = { parameters: {}, stream: true };
     const request = requestOf('POST', `${PUBLIC_URL}/svc/invoke/chat`, { bearer, body });
     return desk.fetch(signal ? new Request(request, { signal }) : request);
   }
 
-  test('a stream that is not read holds few events', async () => {
-    const state = { sent: 0, isDone: false };
-    const desk = await opened({}, chatty(state));
-    const response = await chat(desk);
+  /** The summary of the stream, once its call has ended. */
+  async function summaryOf(desk: MountedDesk, bearer: string) {
+    let found: { events_delivered: number; client_disconnected: boolean } | undefined;
+    await eventually(async () => {
+      const { body } = await desk.ask('POST', '/svc/audit', { bearer });
+      found = body.entries.find((entry: object) => 'stream_summary' in entry)?.stream_summary;
+      return found !== undefined;
+    });
+    return found;
+  }
+
+  test('a stream that is not read holds few events, and ends with the answer', async () => {
+    const desk = await opened({}, chatty);
+    const bearer = await desk.token(['travel.chat']);
+    const response = await chat(desk, bearer);
+    const summary = await summaryOf(desk, bearer);
 
     assert.equal(response.status, 200);
-    await eventually(() => state.isDone);
-    assert.ok(state.sent < 100, `${state.sent}`);
-    await response.body?.cancel();
+    assert.ok((summary?.events_delivered ?? 300) < 50, JSON.stringify(summary));
+    const text = await response.text();
+    assert.ok(text.length < 1_000_000);
+    assert.match(text, /event: completed/);
   });
 
-  test('an aborted request ends its stream, as a closed connection does', async () => {
-    const state = { sent: 0, isDone: false };
-    const desk = await opened({}, chatty(state));
+  test('an aborted request counts as a client that has left', async () => {
+    const desk = await opened({}, chatty);
+    const bearer = await desk.token(['travel.chat']);
     const leaving = new AbortController();
-    const response = await chat(desk, leaving.signal);
-    const reader = response.body?.getReader();
-    await reader?.read();
+    const response = await chat(desk, bearer, leaving.signal);
+    await response.body?.getReader().read();
     leaving.abort();
 
-    await eventually(() => state.isDone);
-    const audit = await desk.ask('POST', '/svc/audit', {
-      bearer: await desk.token(['travel.chat']),
-    });
-    assert.equal(audit.status, 200);
-    assert.ok(state.sent < 5_000);
+    assert.equal((await summaryOf(desk, bearer))?.client_disconnected, true);
+  });
+
+  test('a stream that its reader cancels counts as a client that has left', async () => {
+    const desk = await opened({}, chatty);
+    const bearer = await desk.token(['travel.chat']);
+    const response = await chat(desk, bearer);
+    await response.body?.cancel();
+
+    assert.equal((await summaryOf(desk, bearer))?.client_disconnected, true);
   });
 
   test('a request that was aborted before it came is still answered', async () => {
