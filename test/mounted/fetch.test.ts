@@ -26,10 +26,10 @@ import {
 
 const TRIP = { origin: 'SEA', destination: 'SFO', date: '2026-12-01' };
 
-const after = endedAfterEach();
+const atEnd = endedAfterEach();
 async function opened(...options: Parameters<typeof mountDesk>): Promise<MountedDesk> {
   const desk = await mountDesk(...options);
-  after(desk.close);
+  atEnd(desk.close);
   return desk;
 }
 
@@ -119,7 +119,7 @@ test('the client and MCP agents call a service that hono mounts', async () => {
   app.all('/desk/*', (c) => desk.fetch(c.req.raw));
   const { getRequestListener } = await import('@hono/node-server');
   const { url, end } = await listened(getRequestListener(app.fetch) as never);
-  after(end);
+  atEnd(end);
   const base = `${url}${PREFIX}`;
   const alice = createClient({ url: base, credential: ALICE });
   const issued = await alice.ask('tokens.issue', { scope: ['travel.search'] });

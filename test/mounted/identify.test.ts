@@ -13,10 +13,10 @@ import type { AppRequest } from '../../src/index.ts';
 import { ALICE, endedAfterEach } from '../world.ts';
 import { listened, type MountedDesk, mountDesk, ORIGIN, requestOf, toldBy } from './desk.ts';
 
-const after = endedAfterEach();
+const atEnd = endedAfterEach();
 async function opened(...options: Parameters<typeof mountDesk>): Promise<MountedDesk> {
   const desk = await mountDesk(...options);
-  after(desk.close);
+  atEnd(desk.close);
   return desk;
 }
 
@@ -58,7 +58,7 @@ describe('identify()', () => {
     const { asked, identify } = sessions();
     const desk = await opened({ identify });
     const { url, end } = await listened(express().use('/desk', desk.listener));
-    after(end);
+    atEnd(end);
     const asking = requestOf('POST', `${url}/desk/svc/tokens?a=b`, {
       body: ISSUE,
       headers: { cookie: COOKIE },

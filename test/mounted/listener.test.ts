@@ -15,17 +15,17 @@ import { createService, defineCapability } from '../../src/index.ts';
 import { ALICE, endedAfterEach } from '../world.ts';
 import { listened, type MountedDesk, mountDesk, requestOf, type Told, toldBy } from './desk.ts';
 
-const after = endedAfterEach();
+const atEnd = endedAfterEach();
 async function opened(...options: Parameters<typeof mountDesk>): Promise<MountedDesk> {
   const desk = await mountDesk(...options);
-  after(desk.close);
+  atEnd(desk.close);
   return desk;
 }
 
 /** Asks an app over a socket. */
 async function asking(app: RequestListener) {
   const { url, end } = await listened(app);
-  after(end);
+  atEnd(end);
   return async (method: string, path: string, asked?: Parameters<typeof requestOf>[2]) =>
     toldBy(await fetch(requestOf(method, `${url}${path}`, asked)));
 }
@@ -86,7 +86,7 @@ describe('routes', () => {
     });
     app.get('/own', async () => 'own');
     const url = await app.listen({ host: '127.0.0.1', port: 0 });
-    after(() => app.close());
+    atEnd(() => app.close());
 
     assert.equal(await (await fetch(`${url}/own`)).text(), 'own');
     const asked = requestOf('POST', `${url}/desk/svc/handshake`, HANDSHAKE);
@@ -96,7 +96,7 @@ describe('routes', () => {
   test('without a public address another Host is refused over a socket', async () => {
     const desk = await opened({ settings: { public_url: undefined, identities: [] } });
     const { url, end } = await listened(desk.listener);
-    after(end);
+    atEnd(end);
     const sending = httpRequest(`${url}/desk/svc/manifest`, { headers: { host: 'shop.example' } });
     sending.end();
     const [response] = (await once(sending, 'response')) as [IncomingMessage];
@@ -208,7 +208,7 @@ describe('bodies that the app has read', () => {
 test('a client that leaves before its body came holds no place', async () => {
   const desk = await opened();
   const { url, end } = await listened(desk.listener);
-  after(end);
+  atEnd(end);
   const leaving = httpRequest(`${url}/desk/svc/handshake`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'content-length': '100' },

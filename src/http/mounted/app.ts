@@ -67,7 +67,7 @@ export interface AppParts extends AppHooks {
   readonly load?: Load;
 }
 
-export type Listener = (
+type Listener = (
   request: IncomingMessage,
   response: ServerResponse,
   next?: () => void,
