@@ -133,3 +133,9 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   // SHA-256 of Node or of the browser, by the `imports` of package.json.
   '#sha256': ['src/domain/'],
 };
+
+/** The framework of each example that mounts a service in an app. */
+export const EXAMPLE_PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  'examples/express': ['express'],
+  'examples/hono': ['hono', '@hono/node-server'],
+};

@@ -20,9 +20,7 @@ export const ORIGIN = 'http://127.0.0.1:3000';
 export const PUBLIC_URL = `${ORIGIN}${PREFIX}`;
 
 /** What the app's own users may ask for. */
-const ENTITLEMENTS = [
-  { principals: ['human:*'], scopes: ['travel.*'], subjects: ['agent:*'] },
-];
+const ENTITLEMENTS = [{ principals: ['human:*'], scopes: ['travel.*'], subjects: ['agent:*'] }];
 
 export interface MountedDesk extends MountedService {
   /** The lines of its log. */

@@ -67,11 +67,7 @@ export interface AppParts extends AppHooks {
   readonly load?: Load;
 }
 
-type Listener = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  next?: () => void,
-) => void;
+type Listener = (request: IncomingMessage, response: ServerResponse, next?: () => void) => void;
 
 export interface AppService {
   fetch(request: Request): Promise<Response>;
