@@ -6,6 +6,7 @@
 
 import express from 'express';
 import { type AppRequest, createService, defineCapability, mount } from 'writ';
+import * as z from 'zod';
 
 const STOCK: Record<string, number> = { lamp: 7 };
 const SESSIONS: Record<string, string> = { 'session-of-ann': 'human:ann@shop.example' };
@@ -13,8 +14,8 @@ const SESSIONS: Record<string, string> = { 'session-of-ann': 'human:ann@shop.exa
 const readStock = defineCapability({
   name: 'read_stock',
   description: 'How many pieces of a product are left',
-  inputs: [{ name: 'product', type: 'string' }],
-  output: { type: 'stock', fields: ['product', 'left'] },
+  inputs: z.object({ product: z.string() }),
+  output: z.object({ product: z.string(), left: z.int() }),
   side_effect: 'read',
   minimum_scope: ['stock.read'],
   handler: ({ product }) => ({ product, left: STOCK[product] ?? 0 }),

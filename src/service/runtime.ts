@@ -157,7 +157,6 @@ export async function createRuntime({
   ...given
 }: RuntimeOptions): Promise<Runtime> {
   const { definition, config, keyring, log, platform } = given;
-  const { capabilities } = definition.catalog;
   const external = await externalIdentities(given);
   const instanceId = newUuid(platform);
   // Compared before anything is written: the store may hold another log than the signed one.
@@ -211,7 +210,7 @@ export async function createRuntime({
   const retention = startRetention({ ...erasing, ...parts, policy: config.retention });
   if (sealer) Object.assign(methods, checkpointMethods(parts, sealer));
   return {
-    ...{ methods, config, log, platform, baseUrl, basePath, capabilities },
+    ...{ methods, config, log, platform, baseUrl, basePath, ...definition.catalog },
     gated: gate ? GATED : [],
     isConfigured: parts.identities.isConfigured,
     unreadableMetrics: (ask) => unreadableMetrics(parts, ask),
