@@ -7,7 +7,6 @@
  * @module
  */
 
-import type { InvokeSuccess } from '../protocol/invocation.ts';
 import { type InputOf, type OperationName, operations } from '../protocol/operations.ts';
 import type { Manifest } from '../protocol/trust.ts';
 import { type ClientEvent, eventsOf } from './events.ts';
@@ -37,6 +36,16 @@ import {
 } from './reply.ts';
 import { httpRequestOf } from './request.ts';
 import { createTrust, type Trust, type TrustOptions } from './trust.ts';
+import type {
+  AnswerIn,
+  AnyCapabilities,
+  AskedIn,
+  Call,
+  Invoked,
+  NameIn,
+  ResultIn,
+  TypeSource,
+} from './typed.ts';
 
 /** Longer than the default deadline of a capability. */
 const TIMEOUT_MS = 60_000;
@@ -81,35 +90,59 @@ export interface AskOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface Client {
+/** A client. `Source` is the type of its service, or an interface of its capabilities. */
+export interface Client<Source = AnyCapabilities> {
   readonly url: string;
   /**
    * Calls an operation by name. Throws `UntrustedService` before it sends a credential to a service that is
    * not the known one.
    */
-  ask<Name extends OperationName>(
-    name: Name,
-    input: InputOf<Name>,
+  ask<Operation extends OperationName>(
+    name: Operation,
+    input: AskedIn<Source, Operation>,
     options?: AskOptions,
-  ): Promise<Reply<SuccessOf<Name>>>;
+  ): Promise<Reply<AnswerIn<Source, Operation>>>;
   /**
    * Invokes a capability. A call that has an effect gets an idempotency key unless one is given;
    * `null` sends none. Throws `UntrustedService` when the manifest does not verify.
    */
-  invoke(input: InputOf<'invoke'>, options?: AskOptions): Promise<Reply<InvokeSuccess>>;
+  invoke<Name extends NameIn<Source>>(
+    input: Call<Source, Name>,
+    options?: AskOptions,
+  ): Promise<Reply<Invoked<ResultIn<Source, Name>>>>;
   /** Invokes a capability as a stream. Leaving the loop closes the connection; the handler continues. */
-  stream(input: InputOf<'invoke'>, options?: AskOptions): AsyncGenerator<ClientEvent>;
+  stream<Name extends NameIn<Source>>(
+    input: Call<Source, Name>,
+    options?: AskOptions,
+  ): AsyncGenerator<ClientEvent<ResultIn<Source, Name>>>;
   /** The manifest, verified. Throws `UntrustedService`. */
   manifest(options?: AskOptions): Promise<Reply<Manifest>>;
   /** The trusted thumbprints, to store for the next client. */
   pins(): readonly string[];
   /** The same service and trust with another credential. */
-  withCredential(credential: string): Client;
+  withCredential(credential: string): Client<Source>;
   readonly now: () => Date;
   readonly pause: Pause;
 }
 
-export function createClient(options: ClientOptions): Client {
+/**
+ * Makes a client. Sends nothing yet. The type argument, `typeof service` or an interface that `writ types`
+ * writes, lets the compiler check the names, parameters and results of capabilities.
+ *
+ * @example
+ * import { createClient } from 'writ/client';
+ *
+ * interface Bank {
+ *   transfer: { parameters: { to: string; amount: number }; result: { transfer_id: string } };
+ * }
+ *
+ * const bank = createClient<Bank>({ url: 'http://127.0.0.1:8420', credential: 'a token' });
+ * const call = { capability: 'transfer', parameters: { to: 'ann', amount: 5 } } as const;
+ * const send = () => bank.invoke(call);
+ */
+export function createClient<Source extends TypeSource<Source> = AnyCapabilities>(
+  options: ClientOptions,
+): Client<Source> {
   const line: Line = {
     url: serviceUrl(options.url),
     credential: options.credential,
@@ -119,7 +152,8 @@ export function createClient(options: ClientOptions): Client {
   const { pins, serviceId, now = () => new Date() } = options;
   const fetchDocument = documentsFrom(line, options);
   const trust = createTrust({ pins, serviceId, now, fetchDocument });
-  return clientOf(line, trust, options);
+  // Safe: the types say more about the values, and the values are the same.
+  return clientOf(line, trust, options) as unknown as Client<Source>;
 }
 
 /** Fetches manifest and keys. Many calls share the fetch, so it has the bounds of the client, not of a call. */

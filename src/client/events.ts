@@ -9,14 +9,18 @@
 
 import { readJson } from '../domain/wire/json.ts';
 import { StreamEvent } from '../protocol/invocation.ts';
+import type { JsonObject } from '../protocol/primitives.ts';
 import type { Refused } from './reply.ts';
 
-export type ClientEvent =
-  | StreamEvent
+export type ClientEvent<Result = JsonObject> =
+  | Exclude<StreamEvent, { event: 'completed' }>
+  | { event: 'completed'; data: Omit<Completed, 'result'> & { result: Result } }
   /** Nothing ran. */
   | { readonly event: 'refused'; readonly data: Refused }
   /** It may have run, and may still run. */
   | { readonly event: 'lost'; readonly data: Refused };
+
+type Completed = Extract<StreamEvent, { event: 'completed' }>['data'];
 
 /** Bytes of one event: progress has at most 64 KiB, but the last event is a whole answer. */
 const EVENT_BYTES_MAX = 4 * 1024 * 1024;

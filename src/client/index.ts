@@ -26,3 +26,4 @@ export {
 } from './recovery.ts';
 export type { Refused, Reply, Succeeded, SuccessOf } from './reply.ts';
 export { UntrustedService } from './trust.ts';
+export type { AnyCapabilities, Call, Invoked } from './typed.ts';

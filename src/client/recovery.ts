@@ -14,12 +14,13 @@ import { parseDuration } from '../domain/values/duration.ts';
 import { parseMoment } from '../domain/values/moment.ts';
 import { WAIT_SECONDS_MAX } from '../protocol/approval.ts';
 import type { Failure, RecoveryClass } from '../protocol/failure.ts';
-import type { InvokeSuccess } from '../protocol/invocation.ts';
 import type { InputOf } from '../protocol/operations.ts';
+import type { JsonObject } from '../protocol/primitives.ts';
 import type { Client } from './client.ts';
 import { isSpent, keyAfter } from './key.ts';
 import { backoffMs } from './pace.ts';
 import type { Refused, Reply } from './reply.ts';
+import type { AnyCapabilities, Call, Invoked, NameIn, ParametersIn, ResultIn } from './typed.ts';
 
 /** The same call can be sent again at once, with the same or better credentials. */
 export const canRetryNow = inClass('retry_now');
@@ -44,26 +45,34 @@ const WAIT_MAX_MS = 60_000;
 /** Milliseconds added to the timeout of a wait, so that its answer can arrive. */
 const WAIT_MARGIN_MS = 2_000;
 
-export interface RecoveryOptions {
+export interface RecoveryOptions<
+  Source = AnyCapabilities,
+  Name extends NameIn<Source> = NameIn<Source>,
+> {
   /** How often the capability is invoked at most. */
   readonly attemptsMax?: number | undefined;
   /** Milliseconds spent waiting at most, in all; a person's approval included. */
   readonly waitMaxMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   /** How to get a fresh value for the parameter that carries a binding, by its name. */
-  readonly bindings?: Readonly<Record<string, Renew>> | undefined;
+  readonly bindings?:
+    | { readonly [Field in keyof ParametersIn<Source, Name> & string]?: Renew<Source> }
+    | undefined;
   /** How to get a token that is wide enough, or live. */
-  readonly redelegate?: Renew | undefined;
+  readonly redelegate?: Renew<Source> | undefined;
 }
 
 /** Nothing when there is no better one. */
-export type Renew = (client: Client, failure: Failure) => Promise<string | undefined>;
+export type Renew<Source = AnyCapabilities> = (
+  client: Client<Source>,
+  failure: Failure,
+) => Promise<string | undefined>;
 
 /** `caller`: the advised step needs something that the options do not provide. */
 export type Stop = 'terminal' | 'attempts' | 'time' | 'denied' | 'caller';
 
-export interface Recovered {
-  readonly reply: Reply<InvokeSuccess>;
+export interface Recovered<Result = JsonObject> {
+  readonly reply: Reply<Invoked<Result>>;
   /** Why nothing more was tried; absent after a success. */
   readonly stopped?: Stop | undefined;
   /** Every failure, first to last. */
@@ -71,6 +80,11 @@ export interface Recovered {
 }
 
 /** Invokes, and does what failures advise until it succeeds or a bound is reached. */
+export async function withRecovery<Source, Name extends NameIn<Source>>(
+  client: Client<Source>,
+  input: Call<Source, Name>,
+  options?: RecoveryOptions<Source, Name>,
+): Promise<Recovered<ResultIn<Source, Name>>>;
 export async function withRecovery(
   client: Client,
   input: InputOf<'invoke'>,
@@ -206,7 +220,7 @@ async function refresh(
   const parameters = { ...tried.input.parameters };
   let renewed = 0;
   for (const [field, renew] of Object.entries(bindings)) {
-    const fresh = await renew(tried.client, failure);
+    const fresh = await renew?.(tried.client, failure);
     if (fresh === undefined) continue;
     parameters[field] = fresh;
     renewed += 1;

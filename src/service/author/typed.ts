@@ -77,9 +77,11 @@ export type ParametersOf<Inputs extends DeclaredInputs> = Inputs extends AnySche
 /** The parameters that a caller sends. */
 type SentParametersOf<Inputs extends DeclaredInputs> = Inputs extends AnySchema
   ? SentTo<Inputs>
-  : Inputs extends readonly ListedInput[]
-    ? ListedParameters<Inputs[number], OmittedNames<Inputs[number]>>
-    : never;
+  : Inputs extends readonly []
+    ? Record<string, never>
+    : Inputs extends readonly ListedInput[]
+      ? ListedParameters<Inputs[number], OmittedNames<Inputs[number]>>
+      : never;
 
 /** What a handler returns. */
 export type ReturnedFor<Output extends DeclaredOutput> = Output extends AnySchema
