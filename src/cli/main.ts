@@ -15,6 +15,7 @@ import { keys } from './keys.ts';
 import { printable } from './printable.ts';
 import { recover } from './recover.ts';
 import { token } from './token.ts';
+import { types } from './types/types.ts';
 import { verify } from './verify/verify.ts';
 import { witness } from './witness.ts';
 
@@ -31,6 +32,7 @@ const COMMANDS: Readonly<Record<string, { run: Command; summary: string }>> = {
     summary: 'let a service append again after its log was rolled back or its mark lost',
   },
   token: { run: token, summary: 'show what a JWT says and whether it verifies (inspect)' },
+  types: { run: types, summary: 'write the types of a service, for a typed client' },
   verify: { run: verify, summary: 'verify what a service signed, with its keys alone' },
   witness: { run: witness, summary: 'run a witness that cosigns checkpoints of logs' },
 };
