@@ -136,9 +136,8 @@ export interface Client<Source = AnyCapabilities> {
  *   transfer: { parameters: { to: string; amount: number }; result: { transfer_id: string } };
  * }
  *
- * const bank = createClient<Bank>({ url: 'http://127.0.0.1:8420', credential: 'a token' });
- * const call = { capability: 'transfer', parameters: { to: 'ann', amount: 5 } } as const;
- * const send = () => bank.invoke(call);
+ * const bank = createClient<Bank>({ url: 'https://bank.example', credential: 'token' });
+ * const send = () => bank.invoke({ capability: 'transfer', parameters: { to: 'ann', amount: 5 } });
  */
 export function createClient<Source extends TypeSource<Source> = AnyCapabilities>(
   options: ClientOptions,

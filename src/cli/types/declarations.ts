@@ -1,7 +1,8 @@
 /**
  * The capabilities of a manifest as a TypeScript interface: what each takes and returns.
  *
- * The same manifest always gives the same text. It is valid source whatever the manifest says.
+ * The same manifest always gives the same text. Whatever the manifest says, the text declares this
+ * interface and the types that it names, and nothing else.
  *
  * @module
  */
