@@ -93,6 +93,7 @@ export const ApprovalRequest = z.object({
   decided_by: Principal.nullable(),
   reason: z.string().nullable(),
   contract_version: SemanticVersion,
+  declaration_digest: Digest.optional(),
   grant_id: GrantId.nullable().optional(),
   safe: SafeForm.optional(),
 });
@@ -113,6 +114,7 @@ export const Grant = z.object({
   approval_request_id: ApprovalRequestId,
   capability: CapabilityName,
   contract_version: SemanticVersion,
+  declaration_digest: Digest.optional(),
   scope: z.array(Scope),
   requester: Requester,
   parameters_digest: Digest,

@@ -10,10 +10,15 @@ import { test } from 'vitest';
 import { freshDatabase } from '../../test/postgres.ts';
 import { LATEST as LATEST_POSTGRES, WAITING as WAITING_POSTGRES } from './postgres/approvals.ts';
 import { openDatabase } from './postgres/connection.ts';
+import {
+  STALE_GRANTS as STALE_GRANTS_POSTGRES,
+  STALE_REQUESTS as STALE_REQUESTS_POSTGRES,
+} from './postgres/declarations.ts';
 import { settingsOf } from './postgres/options.ts';
 import { openPostgres } from './postgres/store.ts';
 import { LATEST, WAITING } from './sqlite/approvals.ts';
 import { openConnection } from './sqlite/connection.ts';
+import { STALE_GRANTS, STALE_REQUESTS } from './sqlite/declarations.ts';
 import { migrate } from './sqlite/schema/migrations.ts';
 
 const QUESTION = 'chain=? AND capability=? AND contract_version=? AND parameters_digest=?';
@@ -39,6 +44,26 @@ for (const [query, plan] of SQLITE_PLANS) {
   });
 }
 
+const STALE_PLANS: [query: string, plan: string][] = [
+  [
+    STALE_REQUESTS,
+    'SEARCH approval_requests USING INDEX approval_requests_open (capability=? AND expires_at>?)',
+  ],
+  [STALE_GRANTS, 'SEARCH grants USING INDEX grants_unused (capability=? AND expires_at>?)'],
+];
+for (const [query, plan] of STALE_PLANS) {
+  test(`SQLite counts with: ${plan}, and sorts nothing`, () => {
+    const connection = openConnection(':memory:');
+    migrate(connection);
+    const steps = connection.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${query}`);
+    connection.close();
+
+    const details = steps.map(({ detail }) => detail);
+    assert.ok(details.includes(plan), details.join('\n'));
+    assert.ok(!details.some((detail) => detail.includes('TEMP B-TREE')), details.join('\n'));
+  });
+}
+
 test('PostgreSQL ranges over the index of each, and sorts nothing', async () => {
   const server = await freshDatabase();
   const store = await openPostgres(server.url, { poolSize: 1 });
@@ -54,6 +79,8 @@ test('PostgreSQL ranges over the index of each, and sorts nothing', async () => 
     });
   const waiting = await planOf(WAITING_POSTGRES);
   const latest = await planOf(LATEST_POSTGRES);
+  const requests = await planOf(STALE_REQUESTS_POSTGRES);
+  const grants = await planOf(STALE_GRANTS_POSTGRES);
   await database.close();
   await store.close();
   await server.drop();
@@ -64,5 +91,7 @@ test('PostgreSQL ranges over the index of each, and sorts nothing', async () => 
   );
   assert.match(latest, /Index Scan Backward using approval_requests_by_question /);
   assert.match(latest, /Index Cond: .*chain = .*digest = .*COALESCE\(session_id/);
-  for (const plan of [waiting, latest]) assert.doesNotMatch(plan, /Sort/);
+  assert.match(requests, /Index Scan using approval_requests_open /);
+  assert.match(grants, /Index Scan using grants_unused /);
+  for (const plan of [waiting, latest, requests, grants]) assert.doesNotMatch(plan, /Sort/);
 });

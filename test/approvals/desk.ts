@@ -65,11 +65,12 @@ const NOTE = { name: 'note', type: 'string', required: false } as const;
 const AMOUNT = { name: 'amount', type: 'number', required: false } as const;
 const OPEN = { name: 'data', type: 'object', required: false } as const;
 
-function createWorld(version = '1.0.0'): World {
+/** `described` begins every description: another one is another declaration of the same version. */
+export function createWorld({ version = '1.0.0', described = 'Tests' } = {}): World {
   const scripts = createScripts();
   const plain = (name: string, usual?: Script) => ({
     name,
-    description: `Tests ${name}`,
+    description: `${described} ${name}`,
     contract_version: version,
     minimum_scope: ['a.use'],
     side_effect: 'irreversible' as const,

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'vitest';
 import { openStore } from '../../src/storage/open.ts';
-import { assertRefused, BOB, SETTINGS, startDesk } from './desk.ts';
+import { assertRefused, BOB, createWorld, SETTINGS, startDesk } from './desk.ts';
 
 test('invoke() refuses a grant whose approver is no longer allowed to approve', async () => {
   const keys = mkdtempSync(join(tmpdir(), 'writ-keys-'));
@@ -56,6 +56,37 @@ test('approval_grants.issue refuses a token whose entitlement was removed', asyn
   const after = await startDesk({ wrap, settings: { keys, identities } });
   try {
     assertRefused(await after.approve(bobs.token, id), 'not_found');
+  } finally {
+    await after.close();
+    await opened.close();
+    rmSync(keys, { recursive: true });
+  }
+});
+
+test('invoke() refuses a grant whose declaration was changed without a new version', async () => {
+  const keys = mkdtempSync(join(tmpdir(), 'writ-keys-'));
+  const opened = await openStore('memory:');
+  const wrap = () => ({ ...opened, close: async () => undefined });
+  const settings = { keys };
+  const before = await startDesk({ wrap, settings });
+  const token = await before.token();
+  const asked = await before.asked(token, 'sign');
+  const grant = await before.granted(asked);
+  const pending = await before.asked(token, 'sign', { note: 'later' });
+  await before.close();
+
+  const world = createWorld({ described: 'Changes' });
+  const after = await startDesk({ wrap, settings, world });
+  try {
+    const refused = await after.resume(token, 'sign', grant);
+    assertRefused(refused, 'approval_grant_invalid', /declaration of "sign" has changed/);
+    // A new call asks anew: a grant of the pending request would be of no use.
+    assert.notEqual(await after.asked(token, 'sign', { note: 'later' }), pending);
+    const late = await after.granted(pending);
+    const again = await after.resume(token, 'sign', late, { note: 'later' });
+    assertRefused(again, 'approval_grant_invalid', /declaration of "sign" has changed/);
+    const fresh = await after.granted(await after.asked(token, 'sign'));
+    assert.equal((await after.resume(token, 'sign', fresh)).status, 200);
   } finally {
     await after.close();
     await opened.close();

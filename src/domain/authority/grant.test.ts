@@ -109,6 +109,7 @@ const grant: GrantFacts = {
   approval_request_id: 'apr_1',
   capability: 'pay',
   contract_version: '1.0.0',
+  declaration_digest: 'sha256:01',
   scope: ['a', 'b'],
   subject: 'agent:a',
   root_principal: 'human:alice',
@@ -127,6 +128,7 @@ const grant: GrantFacts = {
 const call: Continuation = {
   capability: 'pay',
   contract_version: '1.0.0',
+  declarationDigest: 'sha256:01',
   scope: ['b', 'a'],
   parametersDigest: grant.parameters_digest,
   chain: CHAIN,
@@ -146,6 +148,12 @@ const misfits: [
   ['no chain, as older stores kept it', {}, { chain: undefined }, /no such grant/],
   ['another capability', { capability: 'look' }, {}, /it is for "pay"/],
   ['another contract version', { contract_version: '1.0.1' }, {}, /version 1\.0\.0/],
+  [
+    'another declaration',
+    { declarationDigest: 'sha256:02' },
+    {},
+    /declaration of "pay" has changed/,
+  ],
   ['another scope', { scope: ['a'] }, {}, /another scope/],
   ['a broken signature', { isSigned: false }, {}, /signature/],
   ['altered parameters', {}, { parameters: { amount: 2 } }, /signature/],
@@ -184,6 +192,13 @@ test('unusableGrant() accepts a grant that fits, with any session for a one_time
   assert.equal(unusableGrant('gnt_1', once, { ...call, session_id: 'any' }), undefined);
 });
 
+test('unusableGrant() binds a grant without a digest by its version alone', () => {
+  const older: GrantFacts = { ...grant, declaration_digest: undefined };
+
+  assert.equal(unusableGrant('gnt_1', older, call), undefined);
+  assert.ok(unusableGrant('gnt_1', older, { ...call, contract_version: '1.0.1' }));
+});
+
 test("unusableGrant() accepts the approval of the root principal in the caller's lineage", () => {
   const own: GrantFacts = { ...grant, approved_by: ['human:alice'], approved_through: [] };
 
@@ -216,4 +231,11 @@ test('unsignedGrant() keeps the signed form of a grant without a chain', () => {
 
   assert.deepEqual(unsigned.requester, { subject: 'agent:a', root_principal: 'human:alice' });
   assert.equal('terms_digest' in unsigned, false);
+});
+
+test('unsignedGrant() names the declaration, and keeps the signed form of a grant without a digest', () => {
+  const unsigned = unsignedGrant({ ...grant, declaration_digest: undefined });
+
+  assert.equal(unsignedGrant(grant).declaration_digest, 'sha256:01');
+  assert.equal('declaration_digest' in unsigned, false);
 });

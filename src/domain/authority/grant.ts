@@ -22,6 +22,8 @@ export interface GrantFacts {
   readonly approval_request_id: string;
   readonly capability: string;
   readonly contract_version: string;
+  /** The digest of the approved declaration. Absent in rows of older store versions: the version alone counts. */
+  readonly declaration_digest?: string | undefined;
   readonly scope: readonly string[];
   readonly subject: string;
   readonly root_principal: string;
@@ -94,15 +96,16 @@ function termsOf(grant: GrantFacts): GrantTerms {
 
 /**
  * The fields that the signature covers: the grant as it travels, without the signature. A grant that was
- * signed before chains existed keeps its old form.
+ * signed before chains or declaration digests existed keeps its old form.
  */
 export function unsignedGrant(grant: GrantFacts): Omit<Grant, 'signature'> {
-  const { subject, root_principal, chain } = grant;
+  const { subject, root_principal, chain, declaration_digest } = grant;
   return {
     grant_id: grant.grant_id,
     approval_request_id: grant.approval_request_id,
     capability: grant.capability,
     contract_version: grant.contract_version,
+    ...(declaration_digest !== undefined && { declaration_digest }),
     scope: [...grant.scope],
     requester: { subject, root_principal, ...(chain !== undefined && { chain }) },
     parameters_digest: grant.parameters_digest,
@@ -121,6 +124,7 @@ export function unsignedGrant(grant: GrantFacts): Omit<Grant, 'signature'> {
 export interface Continuation {
   readonly capability: string;
   readonly contract_version: string;
+  readonly declarationDigest: string;
   readonly scope: readonly string[];
   readonly parametersDigest: string;
   readonly chain: string;
@@ -154,6 +158,10 @@ function misfit(grant: GrantFacts, call: Continuation): string | undefined {
     [
       grant.contract_version === call.contract_version,
       `it was approved for contract version ${grant.contract_version}`,
+    ],
+    [
+      (grant.declaration_digest ?? call.declarationDigest) === call.declarationDigest,
+      `the declaration of "${grant.capability}" has changed since it was approved`,
     ],
     [isSameSet(grant.scope, call.scope), 'it was approved for another scope'],
     [call.isSigned && isWhole(grant), 'its signature does not verify'],

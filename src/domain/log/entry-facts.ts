@@ -42,6 +42,7 @@ export interface AskedFacts {
   readonly approval_request_id: string;
   readonly capability: string;
   readonly contract_version: string;
+  readonly declaration_digest?: string | undefined;
   readonly scope: readonly string[];
   readonly subject: string;
   readonly root_principal: string;
@@ -60,6 +61,7 @@ export interface AskedFacts {
 
 export function requestFacts(request: AskedFacts) {
   const expires_at = request.expires_at.toISOString();
+  const { declaration_digest } = request;
   return {
     invocation_id: request.invocation_id,
     preview_digest: request.preview_digest ?? null,
@@ -69,6 +71,8 @@ export function requestFacts(request: AskedFacts) {
       approval_request_id: request.approval_request_id,
       capability: request.capability,
       contract_version: request.contract_version,
+      // Entries of older versions name none, and their digests must stay the same.
+      ...(declaration_digest !== undefined && { declaration_digest }),
       scope: [...request.scope],
       subject: request.subject,
       root_principal: request.root_principal,

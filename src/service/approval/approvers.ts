@@ -152,6 +152,9 @@ export async function requestView(
     expires_at: request.expires_at.toISOString(),
     decided_at: request.decided_at?.toISOString() ?? null,
     contract_version: request.contract_version,
+    ...(request.declaration_digest !== undefined && {
+      declaration_digest: request.declaration_digest,
+    }),
     grant_id: request.grant_id ?? null,
     safe: {
       parameters: await slices.finish(visibleObject(request.parameters)),

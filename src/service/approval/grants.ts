@@ -144,6 +144,7 @@ function signedGrant(
     approval_request_id: request.approval_request_id,
     capability: request.capability,
     contract_version: request.contract_version,
+    declaration_digest: request.declaration_digest,
     scope: request.scope,
     subject: request.subject,
     root_principal: request.root_principal,

@@ -21,6 +21,7 @@
 import { barredApprover } from '../../domain/authority/approver.ts';
 import { boundElsewhere } from '../../domain/authority/grant.ts';
 import { entitles } from '../../domain/authority/scope-pattern.ts';
+import { declarationDigest } from '../../domain/catalog/declaration.ts';
 import { failure, Refusal } from '../../domain/failure.ts';
 import { requestFacts } from '../../domain/log/entry-facts.ts';
 import { digestOf } from '../../domain/wire/canonical.ts';
@@ -147,6 +148,7 @@ function requestOf(parts: ServiceParts, call: AskingCall, policy: CompletePolicy
     approval_request_id: newId(parts.platform, 'apr_'),
     capability: capability.name,
     contract_version: capability.contract_version,
+    declaration_digest: declarationDigest(capability),
     scope: capability.minimum_scope,
     subject,
     root_principal,
@@ -225,14 +227,15 @@ function configuredApprover(
 /** The fields by which two calls ask the same question. */
 export function questionOf(
   { token: { chain, session_id } }: TokenCaller,
-  { name, contract_version }: Capability,
+  capability: Capability,
   parametersDigest: string,
 ): Question {
   return {
     chain,
     session_id,
-    capability: name,
-    contract_version,
+    capability: capability.name,
+    contract_version: capability.contract_version,
+    declaration_digest: declarationDigest(capability),
     parameters_digest: parametersDigest,
   };
 }

@@ -8,11 +8,12 @@
  * @module
  */
 
+import { declarationOf } from '../../domain/catalog/declaration.ts';
 import { canonicalJson, canonicalRecord } from '../../domain/wire/canonical.ts';
 import { sha256Hex, utf8 } from '../../domain/wire/hash.ts';
 import type { Keyring } from '../../keyring/keyring.ts';
 import { ARTEFACTS } from '../../keyring/wire.ts';
-import type { Capability, CapabilityDeclaration } from '../../protocol/capability.ts';
+import type { Capability } from '../../protocol/capability.ts';
 import { type OperationName, operations } from '../../protocol/operations.ts';
 import {
   type CapabilitySummary,
@@ -197,10 +198,6 @@ function summaryOf(capability: Capability): CapabilitySummary {
     minimum_scope: capability.minimum_scope,
     financial: capability.cost?.financial !== undefined,
   };
-}
-
-function declarationOf({ name: _, ...declaration }: Capability): CapabilityDeclaration {
-  return declaration;
 }
 
 /** The canonical text of a map by name, one capability in each step. */

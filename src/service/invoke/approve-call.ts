@@ -10,6 +10,7 @@
 
 import { type ApproverPolicy, isBarredAgent } from '../../domain/authority/approver.ts';
 import { unsignedGrant, unusableGrant } from '../../domain/authority/grant.ts';
+import { declarationDigest } from '../../domain/catalog/declaration.ts';
 import { failure, Refusal, refuse } from '../../domain/failure.ts';
 import { needsApproval } from '../../domain/invocation/approval.ts';
 import { type Charge, chargeFrom } from '../../domain/invocation/budget.ts';
@@ -92,7 +93,7 @@ function isNeeded(predicate: (given: JsonObject) => unknown, given: JsonObject):
 
 /** What admission must find unchanged to take one use. */
 export function grantUseOf(
-  { grant_id, expires_at, max_uses }: GrantRecord,
+  { grant_id, declaration_digest, expires_at, max_uses }: GrantRecord,
   { caller, capability, parametersDigest }: Omit<ApprovableCall, 'parameters'>,
 ): GrantUse {
   const { chain, session_id } = caller.token;
@@ -100,6 +101,7 @@ export function grantUseOf(
     grant_id,
     capability: capability.name,
     contract_version: capability.contract_version,
+    declaration_digest,
     parameters_digest: parametersDigest,
     chain,
     session_id,
@@ -167,6 +169,7 @@ function unusable(
   return unusableGrant(id, grant, {
     capability: capability.name,
     contract_version: capability.contract_version,
+    declarationDigest: declarationDigest(capability),
     scope: capability.minimum_scope,
     parametersDigest,
     chain,

@@ -170,6 +170,8 @@ export interface GrantUse {
   readonly grant_id: string;
   readonly capability: string;
   readonly contract_version: string;
+  /** That of the grant, which the rules compared with the call. */
+  readonly declaration_digest?: string | undefined;
   readonly parameters_digest: string;
   readonly chain: string;
   readonly session_id?: string | undefined;

@@ -62,6 +62,8 @@ export interface ApprovalRecord {
   readonly approval_request_id: string;
   readonly capability: string;
   readonly contract_version: string;
+  /** The digest of the declaration that was in force. Absent in rows of an older version. */
+  readonly declaration_digest?: string | undefined;
   readonly scope: readonly string[];
   readonly subject: string;
   readonly root_principal: string;

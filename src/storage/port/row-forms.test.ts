@@ -101,6 +101,15 @@ for (const kind of Object.keys(RECORDS) as RowKind[]) {
   });
 }
 
+test('rowText() of a row without a declaration digest is the text of older versions', () => {
+  for (const kind of ['approval', 'grant'] as const) {
+    const older = { ...RECORDS[kind], declaration_digest: undefined } as RowOf<typeof kind>;
+
+    assert.doesNotMatch(rowText(kind, older), /declaration_digest/);
+    assert.match(rowText(kind, RECORDS[kind]), /"declaration_digest":"sha256:dede/);
+  }
+});
+
 test('rowText() keeps the kinds apart', () => {
   const facts = { token_id: 'x', revoked_at: at(0) };
 

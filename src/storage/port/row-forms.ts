@@ -82,6 +82,7 @@ const FORMS = {
     approval_request_id: row.approval_request_id,
     capability: row.capability,
     contract_version: row.contract_version,
+    ...laterField('declaration_digest', row.declaration_digest),
     scope: row.scope,
     subject: row.subject,
     root_principal: row.root_principal,
@@ -110,6 +111,7 @@ const FORMS = {
     approval_request_id: row.approval_request_id,
     capability: row.capability,
     contract_version: row.contract_version,
+    ...laterField('declaration_digest', row.declaration_digest),
     scope: row.scope,
     subject: row.subject,
     root_principal: row.root_principal,
@@ -127,6 +129,11 @@ const FORMS = {
     signature: row.signature,
   }),
 };
+
+/** A field that rows of older versions lack: named only where the row has it, so that their MACs still match. */
+function laterField(field: string, value: string | undefined): Readonly<Record<string, string>> {
+  return value === undefined ? {} : { [field]: value };
+}
 
 export type RowKind = keyof typeof FORMS;
 export type RowOf<Kind extends RowKind> = Parameters<(typeof FORMS)[Kind]>[0];

@@ -18,6 +18,7 @@ import type { GrantTerms } from '../../domain/authority/grant.ts';
 import type { EntryRecord } from '../../domain/log/entry.ts';
 import type { ApprovalStatus } from '../../protocol/approval.ts';
 import type { CompositionStore } from './composition-store.ts';
+import type { DeclarationStore } from './declaration-store.ts';
 import type { InvocationStore } from './invocation-store.ts';
 import type { LedgerStore } from './ledger-store.ts';
 import type { LogStore } from './log-store.ts';
@@ -51,6 +52,7 @@ export interface Store
     CompositionStore,
     ApprovalStore,
     OperatorStore,
+    DeclarationStore,
     RowStore,
     LogStore,
     LedgerStore {
@@ -150,8 +152,9 @@ export interface TokenDescription {
 export interface ApprovalStore {
   /**
    * Inserts a pending request with its entry and notifications. While an equal question (chain, capability,
-   * contract version, digest, session) is pending and not expired at the new one's `created_at`, it returns
-   * that request and inserts nothing. Two concurrent equal questions get the same request.
+   * contract version, declaration, parameters, session) is pending and not expired at the new one's
+   * `created_at`, it returns that request and inserts nothing. Two concurrent equal questions get the same
+   * request.
    */
   requestApproval(
     request: ApprovalRecord,
@@ -163,8 +166,8 @@ export interface ApprovalStore {
   loadApproval(approvalRequestId: string): Promise<ApprovalRecord | undefined>;
 
   /**
-   * The grants with which an equal call can continue: the same chain, capability, contract version and
-   * digest, a use left, not expired at `now`, and bound to no session or to the question's. Earliest expiry
+   * The grants with which an equal call can continue: the same chain, capability, contract version, declaration
+   * and parameters, a use left, not expired at `now`, and bound to no session or to the question's. Earliest expiry
    * first; at most `limit`.
    */
   waitingGrants(question: Question, now: Date, limit: number): Promise<readonly GrantRecord[]>;
@@ -234,6 +237,8 @@ export interface Question
     'capability' | 'contract_version' | 'parameters_digest' | 'session_id'
   > {
   readonly chain: string;
+  /** A stored request or grant without a digest answers the question of any declaration of its version. */
+  readonly declaration_digest: string;
 }
 
 /** Without parameters and preview, which may be long. */

@@ -96,16 +96,16 @@ export function createApprovals(database: Database): Approvals {
  * unchanged.
  */
 async function ask(session: Session, request: ApprovalRecord): Promise<ApprovalRecord | undefined> {
+  const { session_id = '' } = request;
   for (;;) {
+    // Read first: a request of an older version has no digest, so it does not conflict with the new one.
+    const rows = await session.run<Row>(ASKED, [...questionValues(request), session_id]);
+    for (const asked of rows.map(approvalOf)) {
+      if (!closedAs(asked, request.created_at)) return asked;
+      await session.run(ASKED_NO_MORE, [asked.approval_request_id]);
+    }
     const inserted = await session.run(INSERT, [REQUESTS.rows([request])]);
     if (inserted.length > 0) return undefined;
-
-    const { session_id = '' } = request;
-    const [row] = await session.run<Row>(ASKED, [...questionValues(request), session_id]);
-    if (row === undefined) continue;
-    const asked = approvalOf(row);
-    if (!closedAs(asked, request.created_at)) return asked;
-    await session.run(ASKED_NO_MORE, [asked.approval_request_id]);
   }
 }
 
@@ -180,8 +180,8 @@ async function hold(session: Session, approvalRequestId: string): Promise<Approv
 }
 
 function questionValues(question: Pick<ApprovalRecord, keyof Question>): unknown[] {
-  const { chain, capability, contract_version, parameters_digest } = question;
-  return [chain, capability, contract_version, parameters_digest];
+  const { chain, capability, contract_version, parameters_digest, declaration_digest } = question;
+  return [chain, capability, contract_version, parameters_digest, declaration_digest ?? ''];
 }
 
 /** A request with its votes, as `approvalOf` reads it. */
@@ -193,7 +193,7 @@ const INSERT: Statement = {
   name: 'insert_approval_request',
   text: `${REQUESTS.insert(1)}
     ON CONFLICT (chain, capability, contract_version, parameters_digest,
-      (coalesce(session_id, ''))) WHERE is_asked DO NOTHING
+      (coalesce(session_id, '')), (coalesce(declaration_digest, ''))) WHERE is_asked DO NOTHING
     RETURNING is_asked`,
 };
 
@@ -201,7 +201,8 @@ const ASKED: Statement = {
   name: 'asked',
   text: `SELECT ${REQUEST_COLUMNS} FROM approval_requests r
     WHERE r.is_asked AND r.chain = $1 AND r.capability = $2 AND r.contract_version = $3
-      AND r.parameters_digest = $4 AND coalesce(r.session_id, '') = $5
+      AND r.parameters_digest = $4 AND coalesce(r.declaration_digest, $5) = $5
+      AND coalesce(r.session_id, '') = $6
     FOR UPDATE`,
 };
 
@@ -209,16 +210,16 @@ export const WAITING: Statement = {
   name: 'waiting_grants',
   text: `SELECT ${GRANTS.list()} FROM grants
     WHERE chain = $1 AND capability = $2 AND contract_version = $3 AND parameters_digest = $4
-      AND uses < max_uses AND expires_at > $5
-      AND (grant_type <> 'session_bound' OR session_id = $6)
-    ORDER BY expires_at, grant_id LIMIT $7`,
+      AND coalesce(declaration_digest, $5) = $5 AND uses < max_uses AND expires_at > $6
+      AND (grant_type <> 'session_bound' OR session_id = $7)
+    ORDER BY expires_at, grant_id LIMIT $8`,
 };
 
 export const LATEST: Statement = {
   name: 'latest_approval',
   text: `SELECT approval_request_id, status, expires_at, reason FROM approval_requests
     WHERE chain = $1 AND capability = $2 AND contract_version = $3 AND parameters_digest = $4
-      AND coalesce(session_id, '') = $5
+      AND coalesce(declaration_digest, $5) = $5 AND coalesce(session_id, '') = $6
     ORDER BY created_at DESC LIMIT 1`,
 };
 

@@ -75,6 +75,7 @@ export const KEYS = postgresTable(described.KEYS);
 export const STEPS = postgresTable(described.STEPS);
 export const ROLLBACKS = postgresTable(described.ROLLBACKS);
 export const CHECKPOINTS = postgresTable(described.CHECKPOINTS);
+export const DECLARATIONS = postgresTable(described.DECLARATIONS);
 
 /** A token's row with the currency and the ceiling of its budget. */
 export function tokenOf(row: Row): TokenRecord {

@@ -21,6 +21,7 @@ import { createPermits } from './calls/permits.ts';
 import { createSettlement } from './calls/settlement.ts';
 import { startClock } from './clock.ts';
 import { type Database, openDatabase, type Statement } from './connection.ts';
+import { createDeclarations } from './declarations.ts';
 import { createDeliveries } from './deliveries.ts';
 import { inspectDatabase } from './inspect.ts';
 import { createCheckpoints } from './log/checkpoints.ts';
@@ -89,6 +90,7 @@ function operationsOf(
     ...createIntents(database, now),
     ...createCompositions(database, resolveTimeoutMs),
     ...createApprovals(database),
+    ...createDeclarations(database),
     ...createDeliveries(database),
     ...createOperators(database, now),
     ...createRows(database),

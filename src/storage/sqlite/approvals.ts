@@ -78,6 +78,7 @@ export function waitingGrants(
     question.capability,
     question.contract_version,
     question.parameters_digest,
+    question.declaration_digest,
     now,
     question.session_id,
     limit,
@@ -88,6 +89,7 @@ export function waitingGrants(
 export const WAITING = `
   SELECT * FROM grants
   WHERE chain = ? AND capability = ? AND contract_version = ? AND parameters_digest = ?
+    AND ifnull(declaration_digest, ?5) = ?5
     AND uses < max_uses AND expires_at > ?
     AND (grant_type <> 'session_bound' OR session_id = ?)
   ORDER BY expires_at, grant_id LIMIT ?`;
@@ -102,6 +104,7 @@ export function latestApproval(
     question.capability,
     question.contract_version,
     question.parameters_digest,
+    question.declaration_digest,
     question.session_id,
   );
   return row && { ...row, expires_at: timeOf(row.expires_at), reason: row.reason ?? undefined };
@@ -110,6 +113,7 @@ export function latestApproval(
 export const LATEST = `
   SELECT approval_request_id, status, expires_at, reason FROM approval_requests
   WHERE chain = ? AND capability = ? AND contract_version = ? AND parameters_digest = ?
+    AND ifnull(declaration_digest, ?5) = ?5
     AND session_id IS ?
   ORDER BY created_at DESC LIMIT 1`;
 
@@ -225,12 +229,14 @@ function findPending(connection: Connection, request: ApprovalRecord): ApprovalR
   const row = connection.get<Row>(
     `SELECT * FROM approval_requests
      WHERE status = 'pending' AND chain = ? AND capability = ? AND contract_version = ?
-       AND parameters_digest = ? AND session_id IS ? AND expires_at > ?
+       AND parameters_digest = ? AND ifnull(declaration_digest, ?5) = ?5
+       AND session_id IS ? AND expires_at > ?
      LIMIT 1`,
     request.chain,
     request.capability,
     request.contract_version,
     request.parameters_digest,
+    request.declaration_digest ?? '',
     request.session_id,
     request.created_at,
   );

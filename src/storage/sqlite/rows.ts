@@ -66,6 +66,7 @@ export const STEPS = sqliteTable(described.STEPS, {
 });
 export const ROLLBACKS = sqliteTable(described.ROLLBACKS);
 export const CHECKPOINTS = sqliteTable(described.CHECKPOINTS);
+export const DECLARATIONS = sqliteTable(described.DECLARATIONS);
 
 export function insert<Kept>(connection: Connection, table: SqliteTable<Kept>, record: Kept): void {
   connection.run(table.insert, ...table.values(record));

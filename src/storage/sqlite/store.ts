@@ -28,6 +28,7 @@ import {
   IN_MEMORY,
   openConnection,
 } from './connection.ts';
+import * as declarations from './declarations.ts';
 import * as deliveries from './deliveries.ts';
 import * as freezes from './freezes.ts';
 import { createGroupCommit, WAITING_MAX } from './group-commit.ts';
@@ -130,6 +131,8 @@ const READS = {
   approvalState: approvals.approvalState,
   listApprovals: approvals.listApprovals,
   listDeliveries: deliveries.listDeliveries,
+  keptDeclarations: declarations.keptDeclarations,
+  staleApprovals: declarations.staleApprovals,
   freezesUnder: freezes.freezesUnder,
   listFreezes: freezes.listFreezes,
   scanRows,
@@ -161,6 +164,7 @@ const WRITES = {
   returnComposition: compositions.returnComposition,
   takeDeliveries: deliveries.takeDeliveries,
   finishDelivery: deliveries.finishDelivery,
+  keepDeclarations: declarations.keepDeclarations,
   sealRows,
   voidPromises: settlement.voidPromises,
   insertCheckpoint: checkpoints.insertCheckpoint,

@@ -11,6 +11,7 @@
  */
 
 import type { StepRecord } from '../port/composition-store.ts';
+import type { DeclarationRecord } from '../port/declaration-store.ts';
 import type { Debt } from '../port/ledger-store.ts';
 import type {
   ApprovalRecord,
@@ -145,6 +146,7 @@ export const REQUESTS: Description<Omit<ApprovalRecord, 'approvals'>> = {
     approval_request_id: 'text',
     capability: 'text',
     contract_version: 'text',
+    declaration_digest: 'text?',
     scope: 'list',
     subject: 'text',
     root_principal: 'text',
@@ -189,6 +191,7 @@ export const GRANTS: Description<GrantRecord> = {
     approval_request_id: 'text',
     capability: 'text',
     contract_version: 'text',
+    declaration_digest: 'text?',
     scope: 'list',
     subject: 'text',
     root_principal: 'text',
@@ -271,5 +274,16 @@ export const CHECKPOINTS: Description<CheckpointRecord> = {
     created_at: 'time',
     signature: 'text',
     note: 'text',
+  },
+};
+
+export const DECLARATIONS: Description<DeclarationRecord> = {
+  name: 'declarations',
+  fields: {
+    capability: 'text',
+    contract_version: 'text',
+    digest: 'text',
+    declaration: 'text',
+    kept_at: 'time',
   },
 };

@@ -15,6 +15,7 @@ import { LISTING_CASES } from './cases/approval-lists.ts';
 import { ASKING_CASES, DECISION_CASES } from './cases/approvals.ts';
 import { GRANT_CASES, KEY_CASES, LEASE_CASES } from './cases/claims.ts';
 import { ADOPTION_CASES, ROLLBACK_CASES, STEP_CASES } from './cases/compositions.ts';
+import { DECLARATION_CASES } from './cases/declarations.ts';
 import { LOAD_CASES } from './cases/load.ts';
 import { LOG_CASES, LONG_LOG_CASES, QUERY_CASES } from './cases/log.ts';
 import { DELIVERY_CASES, EXPIRY_CASES, OPERATOR_CASES } from './cases/notices.ts';
@@ -66,6 +67,7 @@ const AREAS: Readonly<Record<string, Cases>> = {
     ...EXPIRY_CASES,
     ...WAITING_CASES,
   },
+  declarations: DECLARATION_CASES,
   actors: ACTOR_CASES,
   deliveries: DELIVERY_CASES,
   operators: OPERATOR_CASES,

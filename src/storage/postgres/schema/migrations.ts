@@ -13,6 +13,7 @@ import type { PostgresSettings } from '../options.ts';
 import { CALL_FUNCTIONS } from './calls.ts';
 import { CHAINS } from './chains.ts';
 import { DEBTS } from './debts.ts';
+import { DECLARATIONS } from './declarations.ts';
 import { FREEZES_BY_AGE } from './freezes.ts';
 import { CLAIM_FUNCTIONS, LINEAGE_FUNCTIONS, RELEASE_FUNCTIONS } from './functions.ts';
 import { LOG_TABLES } from './log.ts';
@@ -47,6 +48,7 @@ export const MIGRATIONS: readonly string[] = [
   ORIGINS,
   FREEZES_BY_AGE,
   WAITING_GRANTS,
+  DECLARATIONS,
 ];
 
 /** Every named index, as the last step that makes it defines it. */

@@ -13,6 +13,7 @@ import { BUSY_TIMEOUT_MS, type Connection, rollBack } from '../connection.ts';
 import { APPROVED_THROUGH, REQUESTED_THROUGH } from './approvals.ts';
 import { giveChains } from './chains.ts';
 import { DEBTS } from './debts.ts';
+import { DECLARATIONS } from './declarations.ts';
 import { BOUNDED_LISTS } from './lists.ts';
 import { ORIGINS } from './origins.ts';
 import { ROW_MACS } from './rows.ts';
@@ -40,6 +41,7 @@ export const MIGRATIONS: readonly Migration[] = [
   (connection) => connection.script(ORIGINS),
   (connection) => connection.script(BOUNDED_LISTS),
   (connection) => connection.script(WAITING_GRANTS),
+  (connection) => connection.script(DECLARATIONS),
 ];
 
 /** Milliseconds to wait for a migration step of another process, which takes long over a long log. */

@@ -41,6 +41,7 @@ const OTHER_QUESTIONS: [part: string, change: Partial<ApprovalRecord>][] = [
   ['chain', { chain: `sha256:${'11'.repeat(32)}` }],
   ['capability', { capability: 'cancel_flight' }],
   ['contract version', { contract_version: '1.0.1' }],
+  ['declaration', { declaration_digest: `sha256:${'22'.repeat(32)}` }],
   ['parameters', { parameters_digest: `sha256:${'00'.repeat(32)}` }],
   ['session', { session_id: 'session-2' }],
   ['session, being in none', { session_id: undefined }],

@@ -32,6 +32,7 @@ import { refusal } from './admission.ts';
 const OTHER_USES: [part: string, change: Partial<GrantUse>][] = [
   ['capability', { capability: 'cancel_flight' }],
   ['contract version', { contract_version: '1.0.1' }],
+  ['declaration', { declaration_digest: `sha256:${'22'.repeat(32)}` }],
   ['parameters', { parameters_digest: `sha256:${'00'.repeat(32)}` }],
   ['chain', { chain: `sha256:${'11'.repeat(32)}` }],
 ];

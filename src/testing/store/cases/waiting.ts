@@ -29,8 +29,12 @@ const NOW = at(2 * SECOND);
 const MANY = 10;
 
 function questionOf(request: ApprovalRecord, changed: Partial<Question> = {}): Question {
-  const { chain = '', capability, contract_version, parameters_digest, session_id } = request;
-  return { chain, capability, contract_version, parameters_digest, session_id, ...changed };
+  const { chain = '', declaration_digest = '', capability, contract_version } = request;
+  const { parameters_digest, session_id } = request;
+  return {
+    ...{ chain, capability, contract_version, declaration_digest, parameters_digest, session_id },
+    ...changed,
+  };
 }
 
 /** Grants one more request of a question. */
@@ -51,6 +55,7 @@ const OTHER_PARTS: [part: string, change: Partial<Question>][] = [
   ['chain', { chain: `sha256:${'11'.repeat(32)}` }],
   ['capability', { capability: 'cancel_flight' }],
   ['contract version', { contract_version: '1.0.1' }],
+  ['declaration', { declaration_digest: `sha256:${'22'.repeat(32)}` }],
   ['parameters', { parameters_digest: `sha256:${'00'.repeat(32)}` }],
 ];
 
