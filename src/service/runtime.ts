@@ -22,7 +22,8 @@ import { startExpiry } from './approval/expiry.ts';
 import { issueGrant } from './approval/grants.ts';
 import { denyRequest, listRequests, readRequest } from './approval/requests.ts';
 import { listDeliveries, startWebhooks, type WebhookTiming } from './approval/webhooks.ts';
-import { missingApprovers } from './author/approval-policy.ts';
+import { upgradeWarnings } from './author/upgrade.ts';
+import { startWarnings } from './author/warnings.ts';
 import { freeze, frozen, notOperator, unfreeze } from './authority/freeze.ts';
 import { createIdentities } from './authority/identities.ts';
 import { issueToken } from './authority/issue.ts';
@@ -186,7 +187,7 @@ export async function createRuntime({
     webhooks: startWebhooks({ ...given, store }, upkeep),
     instanceId,
   };
-  for (const missing of missingApprovers(definition, config)) log.warn({}, missing);
+  await warn(parts);
   const gate = gateOf(parts);
   // Discovery lists the bound methods and is one of them, so `methods` is filled after `documents`.
   const methods: Methods = {};
@@ -232,6 +233,16 @@ export async function createRuntime({
       for (const last of [resuming, recovery, retention, sealer]) await last?.stop();
     },
   };
+}
+
+/** Logs what an author or an operator should correct. No warning stops a start. */
+async function warn({ definition, config, store, log }: ServiceParts): Promise<void> {
+  for (const each of startWarnings(definition, config)) log.warn({}, each);
+  try {
+    for (const each of await upgradeWarnings(store, definition.catalog)) log.warn({}, each);
+  } catch (error) {
+    log.warn({ err: error }, 'could not compare the declarations with those of the last start');
+  }
 }
 
 function notifyAll(watchers: ReadonlySet<Watcher>): Pick<ServiceParts, 'ended' | 'overran'> {

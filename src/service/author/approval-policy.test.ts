@@ -126,6 +126,53 @@ const settings: [name: string, settings: object, policy: object, warning: RegExp
   ['a rule matches people', { entitlements: [rule(['human:*'])] }, {}, undefined],
   ['a rule matches agents only', { entitlements: [rule(['agent:*'])] }, {}, /No approver/],
   [
+    'the policy names an agent that is not configured',
+    { identities: [person('human:b', 'approver:*'), person('agent:a', 'approver:look')] },
+    { approvers: ['agent:a'] },
+    /^approval\.approvers of "pay" names "agent:a", which no configured holder of scope "approver:pay" matches$/,
+  ],
+  [
+    'the policy names an agent that a rule may match',
+    { entitlements: [rule(['agent:*'])] },
+    { approvers: ['agent:a'] },
+    undefined,
+  ],
+  [
+    'a rule may match an agent that the policy names by a pattern',
+    { entitlements: [rule(['agent:b*'])] },
+    { approvers: ['agent:a', 'agent:*a'] },
+    undefined,
+  ],
+  [
+    'the policy names an agent that no rule matches',
+    { entitlements: [rule(['agent:b*'])] },
+    { approvers: ['agent:a'] },
+    /No approver/,
+  ],
+  [
+    'the only approver asks, and separation is root',
+    { identities: [{ ...person('human:b', 'approver:*'), scopes: ['approver:*', 'x'] }] },
+    { separation: 'root' },
+    /^"pay" cannot be approved when human:b asks: separation is "root", and 0 of 1 other approvers are configured$/,
+  ],
+  [
+    'the only approver cannot ask, and separation is root',
+    { identities: [person('human:b', 'approver:*')] },
+    { separation: 'root' },
+    undefined,
+  ],
+  [
+    'another approver is left, and separation is root',
+    {
+      identities: [
+        { ...person('human:b', 'approver:*'), scopes: ['approver:*', 'x'] },
+        person('human:c', 'approver:pay'),
+      ],
+    },
+    { separation: 'root' },
+    undefined,
+  ],
+  [
     'one person has two keys',
     { identities: [person('human:b', 'approver:*', '1'), person('human:b', 'approver:*', '2')] },
     { approvals_required: 2 },

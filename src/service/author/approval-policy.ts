@@ -6,12 +6,12 @@
  */
 
 import type { Config } from '../../config/config.ts';
-import { isBarredAgent } from '../../domain/authority/approver.ts';
-import { isPrincipalPattern } from '../../domain/authority/principal.ts';
+import { type ApproverPolicy, isBarredAgent } from '../../domain/authority/approver.ts';
+import { isPrincipalPattern, matchesPrincipal } from '../../domain/authority/principal.ts';
 import { entitles } from '../../domain/authority/scope-pattern.ts';
 import { type Fault, fault } from '../../domain/catalog/fault.ts';
 import { parseDuration } from '../../domain/values/duration.ts';
-import type { Catalog } from '../../protocol/capability.ts';
+import type { Capability, Catalog } from '../../protocol/capability.ts';
 import type { ApprovalPolicy, DefinedCapability } from './define.ts';
 
 /** How long a request waits for its decision when the policy sets no lifetime. */
@@ -67,28 +67,88 @@ interface ApprovedService {
   readonly code: ReadonlyMap<string, { readonly approval?: ApprovalPolicy | undefined }>;
 }
 
+type People = Pick<Config, 'identities' | 'entitlements'>;
+
 /** One sentence for each capability that too few configured identities can approve. */
-export function missingApprovers(
-  { catalog, code }: ApprovedService,
-  config: Pick<Config, 'identities' | 'entitlements'>,
-): string[] {
-  return [...catalog.capabilities.values()].flatMap(({ name, approval }) => {
-    if (!approval) return [];
-    const policy = code.get(name)?.approval ?? {};
-    const may = (scopes: readonly string[], principal: string) =>
-      scopes.some((scope) => entitles(scope, approverScope(name))) &&
-      !isBarredAgent(principal.replace('*', 'x'), policy);
-    // A rule can match any number of people.
-    const rules = config.entitlements.some(({ scopes, principals }) =>
-      principals.some((principal) => may(scopes, principal)),
+export function missingApprovers({ catalog, code }: ApprovedService, people: People): string[] {
+  return [...catalog.capabilities.values()].flatMap((capability) => {
+    if (!capability.approval) return [];
+    const policy: ApproverPolicy = code.get(capability.name)?.approval ?? {};
+    const scope = approverScope(capability.name);
+    // A rule can match any number of people, so nothing is certain.
+    const isOpen = people.entitlements.some(
+      ({ scopes, principals }) =>
+        allows(scopes, scope) && principals.some((pattern) => mayMatchApprover(pattern, policy)),
     );
-    if (rules) return [];
-    const people = config.identities.filter(({ scopes, principal }) => may(scopes, principal));
-    const count = new Set(people.map(({ principal }) => principal)).size;
-    if (count === 0) return [`No approver is configured for "${name}"`];
-    if (count >= approval.approvals_required) return [];
-    return [`"${name}" needs ${approval.approvals_required} approvers: ${count} is configured`];
+    if (isOpen) return [];
+    const holders = people.identities.filter(({ scopes }) => allows(scopes, scope));
+    const names = new Set(holders.map(({ principal }) => principal));
+    const approvers = [...names].filter((principal) => !isBarredAgent(principal, policy));
+    return [
+      ...tooFew(capability, approvers),
+      ...(policy.separation === 'root' ? ownRequests(capability, approvers, people) : []),
+      ...strayPatterns(capability, policy.approvers ?? [], [...names]),
+    ];
   });
+}
+
+/** Whether some principal that matches the pattern of a rule may approve. */
+function mayMatchApprover(pattern: string, policy: ApproverPolicy): boolean {
+  if (!isBarredAgent(pattern.replace('*', 'x'), policy)) return true;
+  return (policy.approvers ?? []).some((named) => overlaps(named, pattern));
+}
+
+/** Whether one principal can match both patterns. Each has at most one star. */
+function overlaps(one: string, other: string): boolean {
+  if (!one.includes('*')) return matchesPrincipal(other, one);
+  if (!other.includes('*')) return matchesPrincipal(one, other);
+  const [[start = '', end = ''], [begin = '', finish = '']] = [one.split('*'), other.split('*')];
+  const isCommonStart = start.startsWith(begin) || begin.startsWith(start);
+  return isCommonStart && (end.endsWith(finish) || finish.endsWith(end));
+}
+
+function tooFew({ name, approval }: Capability, approvers: readonly string[]): string[] {
+  const needed = approval?.approvals_required ?? 1;
+  if (approvers.length === 0) return [`No approver is configured for "${name}"`];
+  if (approvers.length >= needed) return [];
+  return [`"${name}" needs ${needed} approvers: ${approvers.length} is configured`];
+}
+
+/** Where the root principal of a requester may not approve, each requester needs enough others. */
+function ownRequests(
+  { name, approval, minimum_scope }: Capability,
+  approvers: readonly string[],
+  { identities }: People,
+): string[] {
+  const needed = approval?.approvals_required ?? 1;
+  // Without the separation it would be too few as well, which is another sentence.
+  if (approvers.length !== needed) return [];
+  const asking = identities.find(
+    ({ principal, scopes }) =>
+      approvers.includes(principal) && minimum_scope.every((scope) => allows(scopes, scope)),
+  );
+  if (!asking) return [];
+  return [
+    `"${name}" cannot be approved when ${asking.principal} asks: separation is "root", and ${needed - 1} of ${needed} other approvers are configured`,
+  ];
+}
+
+/** A pattern of agents that no holder of the approver scope matches lets none of them approve. */
+function strayPatterns(
+  { name }: Capability,
+  patterns: readonly string[],
+  holders: readonly string[],
+): string[] {
+  return patterns
+    .filter((pattern) => !holders.some((principal) => matchesPrincipal(pattern, principal)))
+    .map(
+      (pattern) =>
+        `approval.approvers of "${name}" names "${pattern}", which no configured holder of scope "${approverScope(name)}" matches`,
+    );
+}
+
+function allows(scopes: readonly string[], scope: string): boolean {
+  return scopes.some((pattern) => entitles(pattern, scope));
 }
 
 /** JavaScript authors may omit the predicate, or pass a text instead of a function. */

@@ -11,7 +11,7 @@ import type { Store } from '../../storage/port/store.ts';
 import type { Cases, Runner } from '../runner.ts';
 import { ACTOR_CASES } from './cases/actors.ts';
 import { FREEZE_CASES, LIVENESS_CASES, MONEY_CASES, ORDER_CASES } from './cases/admission.ts';
-import { LISTING_CASES } from './cases/approval-lists.ts';
+import { LISTING_CASES, WAITING_CASES } from './cases/approval-reads.ts';
 import { ASKING_CASES, DECISION_CASES } from './cases/approvals.ts';
 import { GRANT_CASES, KEY_CASES, LEASE_CASES } from './cases/claims.ts';
 import { ADOPTION_CASES, ROLLBACK_CASES, STEP_CASES } from './cases/compositions.ts';
@@ -29,7 +29,6 @@ import { TOGETHER_CASES } from './cases/together.ts';
 import { ISSUANCE_CASES, REVOCATION_CASES } from './cases/tokens.ts';
 import { CHECKPOINT_CASES, TREE_CASES } from './cases/tree.ts';
 import { LIFE_CASES, UNKNOWN_OUTCOME_CASES } from './cases/upkeep.ts';
-import { WAITING_CASES } from './cases/waiting.ts';
 import { walk } from './model-walk.ts';
 
 export interface ContractOptions {

@@ -1,0 +1,94 @@
+/**
+ * Warnings at start: parts of a definition that are sound by themselves and that this configuration, or
+ * this service, makes useless.
+ *
+ * A warning states what is certain. Where callers are identified by a hook or an identity provider, the
+ * entitlement rules still bound what they can hold, so a scope that neither an identity nor a rule
+ * allows is certain; whether a rule ever matches a person is not.
+ *
+ * @module
+ */
+
+import type { Config } from '../../config/config.ts';
+import { entitles } from '../../domain/authority/scope-pattern.ts';
+import type { Capability } from '../../protocol/capability.ts';
+import { missingApprovers } from './approval-policy.ts';
+import type { ServiceDefinition } from './definition.ts';
+
+type Settings = Pick<Config, 'identities' | 'entitlements' | 'oidc'>;
+
+/** Capabilities that one sentence names. */
+const NAMED_MAX = 5;
+
+/** One sentence each, in the order in which an author corrects them: the service, then its settings. */
+export function startWarnings(definition: ServiceDefinition, settings: Settings): string[] {
+  return [
+    ...unpayableCosts(definition),
+    ...strayHints(definition),
+    ...unheldScopes(definition, settings),
+    ...missingApprovers(definition, settings),
+  ];
+}
+
+/** Spec, "Budget enforcement": an estimated cost is checked by its price, and here nothing fixes one. */
+function unpayableCosts({ catalog, code }: ServiceDefinition): string[] {
+  return [...catalog.capabilities.values()]
+    .filter((capability) => isUnpriced(capability, code.get(capability.name)))
+    .map(
+      ({ name }) =>
+        `No budget can pay capability "${name}": its cost is estimated and nothing fixes the price of a call; write price, requires_binding, or a cost that is fixed or dynamic`,
+    );
+}
+
+function isUnpriced({ cost, requires_binding = [] }: Capability, code: object = {}): boolean {
+  if (cost?.certainty !== 'estimated' || !cost.financial) return false;
+  return requires_binding.length === 0 && !('price' in code && code.price !== undefined);
+}
+
+/** Names of other services cannot be checked; those under this service's own id can. */
+function strayHints({ id, catalog }: ServiceDefinition): string[] {
+  return [...catalog.capabilities.values()].flatMap(({ name, cross_service = {} }) =>
+    Object.entries(cross_service).flatMap(([relation, targets = []]) =>
+      targets
+        .filter((each) => each.service === id && !catalog.capabilities.has(each.capability))
+        .map(
+          ({ capability }) =>
+            `Capability "${name}" points to "${capability}" of this service (cross_service.${relation}), which is not declared`,
+        ),
+    ),
+  );
+}
+
+function unheldScopes(definition: ServiceDefinition, settings: Settings): string[] {
+  const { identities, entitlements, oidc } = settings;
+  const areOthersKnown = definition.authenticate !== undefined || oidc.length > 0;
+  if (identities.length === 0 && !areOthersKnown) {
+    return [
+      'No caller can get a token: no identity, no issuer and no authenticate hook is configured',
+    ];
+  }
+  // Rules are for principals that a hook or an issuer identifies.
+  const holders = [...identities, ...(areOthersKnown ? entitlements : [])];
+  const isHeld = (scope: string) =>
+    holders.some(({ scopes }) => scopes.some((pattern) => entitles(pattern, scope)));
+  return [...capabilitiesByScope(definition)]
+    .filter(([scope]) => !isHeld(scope))
+    .map(
+      ([scope, names]) =>
+        `No configured identity or entitlement allows scope "${scope}": ${namesText(names)} cannot be called`,
+    );
+}
+
+function capabilitiesByScope({ catalog }: ServiceDefinition): Map<string, string[]> {
+  const byScope = new Map<string, string[]>();
+  for (const { name, minimum_scope } of catalog.capabilities.values()) {
+    for (const scope of minimum_scope) byScope.set(scope, [...(byScope.get(scope) ?? []), name]);
+  }
+  return byScope;
+}
+
+function namesText(names: readonly string[]): string {
+  const named = names.slice(0, NAMED_MAX).map((name) => `"${name}"`);
+  const more = names.length - NAMED_MAX;
+  return more > 0 ? `${named.join(', ')} and ${more} more` : named.join(', ');
+}
