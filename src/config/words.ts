@@ -7,6 +7,7 @@
  */
 
 import type * as z from 'zod';
+import { nearestName } from '../domain/values/nearest.ts';
 
 type Issue = z.core.$ZodIssue;
 
@@ -54,24 +55,7 @@ function unitOf(origin: string): string {
 
 /** For an unknown setting: a similar name, or the page with all settings. */
 export function noSuchSetting(name: string, known: Iterable<string>): string {
-  const [nearest] = [...known]
-    .map((each) => ({ each, distance: distanceOf(name, each) }))
-    .filter(({ distance }) => distance <= Math.max(2, name.length / 3))
-    .sort((one, other) => one.distance - other.distance);
-  const hint = nearest ? `did you mean "${nearest.each}"?` : LISTED;
+  const nearest = nearestName(name, known);
+  const hint = nearest ? `did you mean "${nearest}"?` : LISTED;
   return `there is no such setting; ${hint}`;
-}
-
-/** The Levenshtein distance: letters to insert, remove or replace. */
-function distanceOf(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, place) => place);
-  for (const [index, letter] of [...one].entries()) {
-    const next = [index + 1];
-    for (let place = 1; place <= other.length; place += 1) {
-      const replaced = (row[place - 1] ?? 0) + (letter === other[place - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[place] ?? 0) + 1, (next[place - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row.at(-1) ?? 0;
 }

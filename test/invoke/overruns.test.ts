@@ -62,7 +62,8 @@ test('createService() refuses on_overrun where nothing costs money', () => {
 
   assert.throws(
     () => createService({ id: 'free', capabilities: [capability] }),
-    (error) => error instanceof DefinitionError && /"free".*on_overrun/.test(error.message),
+    (error) =>
+      error instanceof DefinitionError && /capability free: on_overrun/.test(error.message),
   );
 });
 

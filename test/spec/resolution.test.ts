@@ -10,7 +10,11 @@ import { afterAll, beforeAll, test } from 'vitest';
 import { ResolutionBehavior, ResolutionMode } from '../../src/protocol/capability.ts';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
 import { defineCapability } from '../../src/service/author/define.ts';
-import { createService, type Resolution } from '../../src/service/author/definition.ts';
+import {
+  createService,
+  type DefinitionError,
+  type Resolution,
+} from '../../src/service/author/definition.ts';
 import { type TestService, testService } from '../world.ts';
 import { BARE, CELLS, type Hook, type Outcome, UNEQUIPPED } from './resolution-cells.ts';
 
@@ -64,7 +68,8 @@ function faultsOf(input: object): string[] {
     createService({ id: 'faulty', resolvers: { places }, capabilities: [echo('act', input)] });
     return [];
   } catch (error) {
-    return (error as Error).message.split('\n').slice(1);
+    const { faults } = error as DefinitionError;
+    return faults.map(({ capability, field, fault }) => `${capability} ${field}: ${fault}`);
   }
 }
 
@@ -134,7 +139,7 @@ for (const [mode, hook, behavior, withoutPolicy, withPolicy] of CELLS) {
   if (withoutPolicy === 'fault') {
     test(`a service does not start with ${hook}: ${behavior} in mode ${mode}`, () => {
       assert.deepEqual(faultsOf(equipped(mode, { [hook]: behavior })), [
-        `  Cannot declare "act": inputs[0].resolution.${hook}: it can never apply: mode "${mode}" asks no resolver`,
+        `act inputs[0].resolution.${hook}: it can never apply: mode "${mode}" asks no resolver`,
       ]);
     });
     continue;
@@ -174,7 +179,7 @@ for (const [mode, hook, fault] of UNEQUIPPED) {
     const faults = faultsOf({ name: 'x', type: 'string', ...closed, resolution });
 
     const place = fault?.startsWith('mode "backend') ? '' : `.${hook}: it can never apply`;
-    const expected = `  Cannot declare "act": inputs[0].resolution${place}: ${fault}`;
+    const expected = `act inputs[0].resolution${place}: ${fault}`;
     assert.deepEqual(faults, fault ? [expected] : []);
   });
 }
@@ -185,9 +190,7 @@ for (const mode of ResolutionMode.options) {
 
     const faults = faultsOf({ ...input, resolution: { mode, resolver_ref: 'towns' } });
 
-    assert.deepEqual(faults, [
-      '  Cannot declare "act": inputs[0].resolution: no resolver "towns" is registered',
-    ]);
+    assert.deepEqual(faults, ['act inputs[0].resolution: no resolver "towns" is registered']);
   });
 }
 
@@ -196,6 +199,6 @@ test('a service starts with a catalog_ref without resolver, if no hook needs one
 
   assert.deepEqual(faultsOf({ ...input, resolution: { mode: 'clarify' } }), []);
   assert.deepEqual(faultsOf({ ...input, resolution: { mode: 'clarify', on_ambiguous: 'deny' } }), [
-    '  Cannot declare "act": inputs[0].resolution.on_ambiguous: it can never apply: no resolver "towns" is registered',
+    'act inputs[0].resolution.on_ambiguous: it can never apply: no resolver "towns" is registered',
   ]);
 });

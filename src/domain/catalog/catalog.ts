@@ -23,12 +23,15 @@ import { compensationFaults } from './compensation.ts';
 import { compositionFaults } from './composition.ts';
 import { costFaults } from './cost.ts';
 import { failureFaults } from './failures.ts';
-import { type Fault, type FaultRule, fault, issueFaults, repeated } from './fault.ts';
+import { type Fault, type FaultRule, fault, repeated, serviceFault, similar } from './fault.ts';
 import { inputFaults } from './inputs.ts';
+import { issueFaults } from './issues.ts';
 import { salvage } from './salvage.ts';
 
 /** Keeps the manifest readable for a person and cheap to sign. */
 export const CAPABILITIES_MAX = 1_000;
+
+const FEWER = `at most ${CAPABILITIES_MAX}, or split the service`;
 
 export type CatalogResult = { catalog: Catalog } | { faults: readonly Fault[] };
 
@@ -47,7 +50,7 @@ export function createCatalog(declared: readonly Declared[]): CatalogResult {
   const faults = [
     ...readings.flatMap((reading) => reading.faults),
     ...(declared.length > CAPABILITIES_MAX
-      ? [fault('', 'capabilities', `more than ${CAPABILITIES_MAX} are declared`)]
+      ? [serviceFault('', 'capabilities', `more than ${CAPABILITIES_MAX} are declared`, FEWER)]
       : []),
     ...readings.flatMap(({ judged: each, judges }) =>
       each ? RULES.flatMap((rule) => rule(each, { capabilities, known })).filter(judges) : [],
@@ -65,7 +68,7 @@ interface Reading {
 
 function read([name, declaration]: Declared): Reading {
   const named = CapabilityName.safeParse(name);
-  const misnamed = named.success ? [] : issueFaults(name, named.error, 'name');
+  const misnamed = named.success ? [] : issueFaults(name, named.error, CapabilityName, 'name');
   const parsed = CapabilityDeclaration.safeParse(declaration);
   if (parsed.success) {
     const unwritable = unwritableValues(name, parsed.data);
@@ -77,7 +80,7 @@ function read([name, declaration]: Declared): Reading {
   const left = rest ? unwritableValues(name, rest.declaration) : [];
   return {
     judged: rest && left.length === 0 ? { name, ...rest.declaration } : undefined,
-    faults: [...misnamed, ...issueFaults(name, parsed.error), ...left],
+    faults: [...misnamed, ...issueFaults(name, parsed.error, CapabilityDeclaration), ...left],
     judges: ({ field }) => rest?.judges(field) ?? false,
   };
 }
@@ -97,8 +100,10 @@ function unwritableValues(name: string, declared: CapabilityDeclaration): Fault[
   ];
   return open
     .filter(([, value]) => value !== undefined && !isJson(value))
-    .map(([field]) => fault(name, field, 'it has no JSON form'));
+    .map(([field]) => fault(name, field, 'it has no JSON form', JSON_VALUE));
 }
+
+const JSON_VALUE = 'a text, a finite number, true, false, null, or a list or object of these';
 
 function isJson(value: unknown): boolean {
   try {
@@ -128,11 +133,19 @@ const unknownNames: FaultRule = (capability, { known }) => {
   ];
   return named.flatMap(([field, name]) => {
     if (name === undefined) return [];
-    if (!known.has(name)) return [fault(capability.name, field, `"${name}" is not declared here`)];
-    if (name === capability.name) return [fault(capability.name, field, 'it names itself')];
+    if (!known.has(name)) {
+      const others = [...known].filter((each) => each !== capability.name);
+      const write = similar(name, others) ?? 'the name of a capability of this service';
+      return [fault(capability.name, field, `"${name}" is not declared here`, write)];
+    }
+    if (name === capability.name) {
+      return [fault(capability.name, field, 'it names itself', 'the name of another capability')];
+    }
     return [];
   });
 };
+
+const SOME_DURATION = 'a duration such as "PT15M"';
 
 const unreadableDurations: FaultRule = (capability) => {
   const durations: [field: string, text: string | undefined][] = [
@@ -147,7 +160,9 @@ const unreadableDurations: FaultRule = (capability) => {
   ];
   return durations
     .filter(([, text]) => text !== undefined && !((parseDuration(text) ?? 0) > 0))
-    .map(([field, text]) => fault(capability.name, field, `"${text}" is not a positive duration`));
+    .map(([field, text]) =>
+      fault(capability.name, field, `"${text}" is not a positive duration`, SOME_DURATION),
+    );
 };
 
 const repeatedNames: FaultRule = (capability) => {
@@ -161,7 +176,9 @@ const repeatedNames: FaultRule = (capability) => {
     ['approval.grant_policy.allowed_grant_types', grantTypes(capability)],
   ];
   return lists.flatMap(([field, names]) =>
-    repeated(names).map((name) => fault(capability.name, field, `"${name}" appears twice`)),
+    repeated(names).map((name) =>
+      fault(capability.name, field, `"${name}" appears twice`, 'each of them once'),
+    ),
   );
 };
 
@@ -170,7 +187,9 @@ const unholdableScopes: FaultRule = (capability) =>
   capability.minimum_scope.flatMap((scope, index) => {
     if (entitles(scope, scope)) return [];
     const found = `no token can hold "${scope}": the only wildcard is "word:*"`;
-    return [fault(capability.name, `minimum_scope[${index}]`, found)];
+    return [
+      fault(capability.name, `minimum_scope[${index}]`, found, 'a scope such as "travel.book"'),
+    ];
   });
 
 const misplacedSideEffect: FaultRule = (capability) => {
@@ -183,15 +202,18 @@ const misplacedSideEffect: FaultRule = (capability) => {
         capability.name,
         `side_effect.${field}`,
         `only a transactional effect has it, not "${type}"`,
+        'type: "transactional", or leave it out',
       ),
     );
 };
+
+const HANDLE = 'the name of an input of type "string" without default, resolver and policy';
 
 const unusableBinding: FaultRule = (capability) =>
   (capability.requires_binding ?? []).flatMap(({ field }, index) => {
     const input = capability.inputs.find(({ name }) => name === field);
     const found = input ? unfitForHandle(input) : `"${field}" is not an input`;
-    return found ? [fault(capability.name, `requires_binding[${index}].field`, found)] : [];
+    return found ? [fault(capability.name, `requires_binding[${index}].field`, found, HANDLE)] : [];
   });
 
 /**
@@ -218,6 +240,7 @@ const unknownLoggedFields: FaultRule = (capability) => {
         capability.name,
         'observability.fields_logged',
         `"${field}" is neither input nor output`,
+        similar(field, fields) ?? 'the name of an input or of an output field',
       ),
     );
 };
@@ -233,11 +256,19 @@ const unusableGrantPolicy: FaultRule = (capability) => {
         capability.name,
         `${at}.default_grant_type`,
         `"${policy.default_grant_type}" is not allowed`,
+        'a type of allowed_grant_types',
       ),
     );
   }
   if (policy.max_uses > 1 && !policy.allowed_grant_types.includes('session_bound')) {
-    faults.push(fault(capability.name, `${at}.max_uses`, 'a one_time grant has one use'));
+    faults.push(
+      fault(
+        capability.name,
+        `${at}.max_uses`,
+        'a one_time grant has one use',
+        '1, or allow the type "session_bound"',
+      ),
+    );
   }
   return faults;
 };
@@ -245,10 +276,10 @@ const unusableGrantPolicy: FaultRule = (capability) => {
 /** A composed capability has a composition; an atomic one has none. */
 const misplacedComposition: FaultRule = (capability) => {
   if ((capability.kind === 'composed') === (capability.composition !== undefined)) return [];
-  const found = capability.composition
-    ? 'only a composed capability has one'
-    : 'a composed capability needs one';
-  return [fault(capability.name, 'composition', found)];
+  const [found, write] = capability.composition
+    ? ['only a composed capability has one', 'kind: "composed", or leave it out']
+    : ['a composed capability needs one', 'its steps and mappings, or kind: "atomic"'];
+  return [fault(capability.name, 'composition', found, write)];
 };
 
 function grantTypes(capability: Capability): readonly string[] {

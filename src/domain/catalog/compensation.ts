@@ -18,7 +18,12 @@ export const compensationFaults: FaultRule = (capability, { capabilities }) => {
   if (!compensation || compensation.name === capability.name) return [];
 
   const obstacles = CALLER_NEEDS.filter(([, needs]) => needs(compensation)).map(([words]) =>
-    fault(capability.name, FIELD, `"${compensation.name}" ${words}`),
+    fault(
+      capability.name,
+      FIELD,
+      `"${compensation.name}" ${words}`,
+      'a capability that runs without a caller',
+    ),
   );
   const missing = missingValues(capability, compensation);
   return [
@@ -42,6 +47,7 @@ function missingValues(capability: Capability, compensation: Capability): Fault[
         capability.name,
         FIELD,
         `"${compensation.name}" needs "${name}", which neither output nor inputs have`,
+        `an output field "${name}" of "${capability.name}"`,
       ),
     );
 }
@@ -74,5 +80,6 @@ function untied(capability: Capability, compensation: Capability): Fault[] {
   const found = resolved
     ? `"${resolved.name}" of "${compensation.name}" is resolved, so it does not tell which call it undoes`
     : `no input of "${compensation.name}" tells which call it undoes`;
-  return [fault(capability.name, 'side_effect.rollback_window', found)];
+  const write = 'a compensation that takes an output field of the call, or leave the window out';
+  return [fault(capability.name, 'side_effect.rollback_window', found, write)];
 }

@@ -13,7 +13,7 @@ import { uncovered } from '../authority/scope-pattern.ts';
 import { defaultApplies } from '../invocation/inputs.ts';
 import { SIDE_EFFECT_STRENGTH } from '../invocation/observability.ts';
 import { formatMinor, toMinor } from '../values/money.ts';
-import { type Declarations, type FaultRule, fault, repeated } from './fault.ts';
+import { type Declarations, type FaultRule, fault, repeated, similar } from './fault.ts';
 
 export const compositionFaults: FaultRule = (capability, all) => {
   const { composition } = capability;
@@ -21,8 +21,8 @@ export const compositionFaults: FaultRule = (capability, all) => {
 
   const steps = composition.steps.map((step) => all.capabilities.get(step.capability));
   const view: View = { parent: capability, composition, steps, all };
-  return RULES.flatMap((rule) => rule(view)).map(([field, found]) =>
-    fault(capability.name, field, found),
+  return RULES.flatMap((rule) => rule(view)).map(([field, found, write]) =>
+    fault(capability.name, field, found, write),
   );
 };
 
@@ -34,32 +34,46 @@ interface View {
   readonly all: Declarations;
 }
 
-type Found = [field: string, found: string];
+/** `write`: what to write instead. */
+type Found = [field: string, found: string, write: string];
 type Rule = (view: View) => Found[];
+
+const ATOMIC = 'an atomic capability with the response mode "unary"';
 
 const unusableSteps: Rule = ({ parent, composition, steps, all }) => [
   ...repeated(composition.steps.map(({ id }) => id)).map(
-    (id): Found => ['composition.steps', `step "${id}" appears twice`],
+    (id): Found => ['composition.steps', `step "${id}" appears twice`, 'each id once'],
   ),
   ...composition.steps.flatMap((step, index): Found[] => {
     const field = `composition.steps[${index}].capability`;
     if (!all.known.has(step.capability)) {
-      return [[field, `step "${step.id}": "${step.capability}" is not declared here`]];
+      const write = similar(step.capability, all.known) ?? 'a capability of this service';
+      return [[field, `step "${step.id}": "${step.capability}" is not declared here`, write]];
     }
     if (step.capability === parent.name || steps[index]?.kind === 'composed') {
-      return [[field, `step "${step.id}": "${step.capability}" is not atomic`]];
+      return [[field, `step "${step.id}": "${step.capability}" is not atomic`, ATOMIC]];
     }
     if (steps[index]?.response_modes.includes('unary') === false) {
-      return [[field, `step "${step.id}": "${step.capability}" only streams, and a step is unary`]];
+      const found = `step "${step.id}": "${step.capability}" only streams, and a step is unary`;
+      return [[field, found, ATOMIC]];
     }
     return [];
   }),
 ];
 
+const SOURCE = 'an input of this capability, or an output field of an earlier step';
+
 const unusableInputMapping: Rule = ({ parent, composition, steps }) => [
   ...Object.keys(composition.input_mapping)
     .filter((id) => !composition.steps.some((step) => step.id === id))
-    .map((id): Found => [`composition.input_mapping.${id}`, `there is no step "${id}"`]),
+    .map((id): Found => {
+      const write =
+        similar(
+          id,
+          composition.steps.map((step) => step.id),
+        ) ?? 'the id of a step';
+      return [`composition.input_mapping.${id}`, `there is no step "${id}"`, write];
+    }),
   ...composition.steps.flatMap((step, index) => {
     const target = steps[index];
     // Own entries only: a step may be called "constructor".
@@ -69,7 +83,7 @@ const unusableInputMapping: Rule = ({ parent, composition, steps }) => [
     return [
       ...Object.entries(mapping).flatMap(([parameter, path]): Found[] => {
         const wrong = unreachable(path, parent, composition.steps.slice(0, index), steps);
-        return wrong ? [[`${at}.${parameter}`, wrong]] : [];
+        return wrong ? [[`${at}.${parameter}`, wrong, SOURCE]] : [];
       }),
       ...(target ? mismatchedParameters(target, mapping, at) : []),
     ];
@@ -81,14 +95,21 @@ const unusableOutputMapping: Rule = ({ parent, composition, steps }) => [
     const at = `composition.output_mapping.${field}`;
     const wrong = unreachable(path, parent, composition.steps, steps);
     return [
-      ...(parent.output.fields.includes(field) ? [] : [[at, 'it is not an output field'] as Found]),
-      ...(wrong ? [[at, wrong] as Found] : []),
+      ...(parent.output.fields.includes(field)
+        ? []
+        : [[at, 'it is not an output field', 'a field of output.fields'] as Found]),
+      ...(wrong ? [[at, wrong, SOURCE] as Found] : []),
     ];
   }),
   ...parent.output.fields
     .filter((field) => !Object.hasOwn(composition.output_mapping, field))
-    .map((field): Found => ['composition.output_mapping', `output field "${field}" has no source`]),
+    .map((field): Found => {
+      const write = `${field}: where its value comes from`;
+      return ['composition.output_mapping', `output field "${field}" has no source`, write];
+    }),
 ];
+
+const SOURCE_OR_NOTHING = 'empty_result_source: true at the step, or leave it out';
 
 const unusableEmptyResult: Rule = ({ parent, composition, steps }) => {
   const sources = composition.steps.filter((step) => step.empty_result_source);
@@ -99,20 +120,25 @@ const unusableEmptyResult: Rule = ({ parent, composition, steps }) => {
     !composition.empty_result_output
   ) {
     const text = 'policy "return_success_no_results" needs it';
-    found.push(['composition.empty_result_output', text]);
+    found.push(['composition.empty_result_output', text, 'the output of an empty result']);
   }
   for (const field of Object.keys(composition.empty_result_output ?? {})) {
     if (parent.output.fields.includes(field)) continue;
-    found.push([`composition.empty_result_output.${field}`, 'it is not an output field']);
+    const at = `composition.empty_result_output.${field}`;
+    found.push([at, 'it is not an output field', 'a field of output.fields']);
   }
   for (const [index, step] of composition.steps.entries()) {
     if (step.empty_result_path === undefined) continue;
     const at = `composition.steps[${index}].empty_result_path`;
     const [head = ''] = step.empty_result_path.split('.');
     if (!step.empty_result_source)
-      found.push([at, `step "${step.id}" is not an empty_result_source`]);
+      found.push([at, `step "${step.id}" is not an empty_result_source`, SOURCE_OR_NOTHING]);
     if (steps[index] && !steps[index].output.fields.includes(head)) {
-      found.push([at, `step "${step.id}" has no output field "${head}"`]);
+      found.push([
+        at,
+        `step "${step.id}" has no output field "${head}"`,
+        'an output field of the step',
+      ]);
     }
   }
   return found;
@@ -123,8 +149,8 @@ const weakScope: Rule = ({ parent, composition, steps }) => {
   return composition.steps.flatMap((step, index): Found[] => {
     const missing = uncovered(parent.minimum_scope, steps[index]?.minimum_scope ?? []);
     if (missing.length === 0) return [];
-    const text = `step "${step.id}" needs "${missing.join('", "')}" (or declare step_authority "service")`;
-    return [['minimum_scope', text]];
+    const text = `step "${step.id}" needs "${missing.join('", "')}"`;
+    return [['minimum_scope', text, 'these scopes too, or step_authority: "service"']];
   });
 };
 
@@ -133,7 +159,7 @@ const weakSideEffect: Rule = ({ parent, composition, steps }) =>
     const effect = steps[index]?.side_effect.type ?? 'read';
     if (SIDE_EFFECT_STRENGTH[effect] <= SIDE_EFFECT_STRENGTH[parent.side_effect.type]) return [];
     const text = `"${parent.side_effect.type}" is weaker than "${effect}" of step "${step.id}"`;
-    return [['side_effect.type', text]];
+    return [['side_effect.type', text, `"${effect}"`]];
   });
 
 const missingCost: Rule = ({ parent, composition, steps }) =>
@@ -141,10 +167,12 @@ const missingCost: Rule = ({ parent, composition, steps }) =>
     const currency = steps[index]?.cost?.financial?.currency;
     const declared = parent.cost?.financial?.currency;
     if (!currency || currency === declared) return [];
-    if (!declared) return [['cost', `step "${step.id}" costs money, so the whole declares a cost`]];
-    return [
-      ['cost.financial.currency', `step "${step.id}" costs ${currency}, the whole ${declared}`],
-    ];
+    const write = `a cost in ${currency}`;
+    if (!declared) {
+      return [['cost', `step "${step.id}" costs money, so the whole declares a cost`, write]];
+    }
+    const found = `step "${step.id}" costs ${currency}, the whole ${declared}`;
+    return [['cost.financial.currency', found, `"${currency}"`]];
   });
 
 /**
@@ -172,7 +200,7 @@ const lowCost: Rule = ({ parent, composition, steps }) => {
   const who = tooMuch.length === 1 ? `step "${ids}" costs` : `steps "${ids}" together cost`;
   const amounts = [sumOf(tooMuch), whole.minor].map((minor) => formatMinor(minor, whole.currency));
   const text = `${who} ${amounts[0]} ${whole.currency}, the whole only ${amounts[1]}`;
-  return [[`cost.financial.${whole.field}`, text]];
+  return [[`cost.financial.${whole.field}`, text, `at least ${amounts[0]}`]];
 };
 
 interface PricedStep {
@@ -214,9 +242,12 @@ const lateApproval: Rule = ({ parent, composition, steps }) =>
             [
               'approval',
               `step "${step.id}" may need approval, so the whole declares a policy`,
+              'an approval policy',
             ] as Found,
           ]),
-      ...(before < 0 ? [] : [[`composition.steps[${index}]`, late] as Found]),
+      ...(before < 0
+        ? []
+        : [[`composition.steps[${index}]`, late, 'it before the steps with an effect'] as Found]),
     ];
   });
 
@@ -227,12 +258,14 @@ const missingCompensation: Rule = ({ composition, steps, all }) => {
     if (effect?.type !== 'transactional') return [];
     const at = `composition.steps[${index}]`;
     if (!effect.compensation) {
-      return [[at, `step "${step.id}" is transactional and has no compensation`]];
+      const found = `step "${step.id}" is transactional and has no compensation`;
+      return [[at, found, 'side_effect.compensation at the capability of the step']];
     }
     // The reservation covers only the steps, so no money is left for a compensation that costs.
     const compensation = all.capabilities.get(effect.compensation);
     if (!compensation?.cost?.financial || compensation === steps[index]) return [];
-    return [[at, `step "${step.id}": "${effect.compensation}" costs money, and nothing pays it`]];
+    const found = `step "${step.id}": "${effect.compensation}" costs money, and nothing pays it`;
+    return [[at, found, 'a compensation without a cost']];
   });
 };
 
@@ -256,17 +289,26 @@ function mismatchedParameters(
 ): Found[] {
   const unusable = Object.keys(mapping).flatMap((name): Found[] => {
     const input = target.inputs.find((each) => each.name === name);
-    if (!input) return [[`${at}.${name}`, `"${target.name}" has no input "${name}"`]];
+    if (!input) {
+      const write =
+        similar(
+          name,
+          target.inputs.map((each) => each.name),
+        ) ?? 'an input of the step';
+      return [[`${at}.${name}`, `"${target.name}" has no input "${name}"`, write]];
+    }
     if (input.resolution?.mode !== 'actor_policy') return [];
     const text = `"${target.name}" derives input "${name}" from the actor and takes no value for it`;
-    return [[`${at}.${name}`, text]];
+    return [[`${at}.${name}`, text, 'nothing: leave it out']];
   });
   const missing = target.inputs.filter(
     (input) => !Object.hasOwn(mapping, input.name) && !suppliesItself(input),
   );
   return [
     ...unusable,
-    ...missing.map(({ name }): Found => [at, `"${target.name}" needs input "${name}"`]),
+    ...missing.map(({ name }): Found => {
+      return [at, `"${target.name}" needs input "${name}"`, `${name}: where its value comes from`];
+    }),
   ];
 }
 

@@ -35,14 +35,18 @@ const failures: [declared: object[], field: string, words: string][] = [
   [
     [own({ action: 'retry_now' })],
     'failure_types[0].action',
-    '"retry_now" repeats the same call, but "retry" is false: use another action, or "retry": true',
+    '"retry_now" repeats the same call, but "retry" is false',
   ],
   [
     [own(), own({ type: 'closed', action: 'wait_and_retry' })],
     'failure_types[1].action',
-    '"wait_and_retry" repeats the same call, but "retry" is false: use another action, or "retry": true',
+    '"wait_and_retry" repeats the same call, but "retry" is false',
   ],
-  [[own({ recovery_class: 'terminal' })], 'failure_types[0]', 'Unrecognized key: "recovery_class"'],
+  [
+    [own({ recovery_class: 'terminal' })],
+    'failure_types[0].recovery_class',
+    'there is no such field',
+  ],
 ];
 for (const [failure_types, field, words] of failures) {
   test(`failureFaults reports at ${field}: ${words}`, () => {

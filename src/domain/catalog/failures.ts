@@ -17,23 +17,44 @@ const OTHER_SPELLINGS: readonly string[] = ['insufficient_scope'];
 /** A failure type has one meaning for every client, so a capability may not declare a type of the protocol. */
 export const failureFaults: FaultRule = ({ name, kind, failure_types: declared = [] }) => {
   if (kind === 'composed' && declared.length > 0) {
-    return [fault(name, 'failure_types', 'a composed capability has none: its steps have')];
+    return [
+      fault(
+        name,
+        'failure_types',
+        'a composed capability has none: its steps have',
+        'them at the steps',
+      ),
+    ];
   }
   const twice = repeated(declared.map(({ type }) => type)).map((type) =>
-    fault(name, 'failure_types', `"${type}" appears twice`),
+    fault(name, 'failure_types', `"${type}" appears twice`, 'each type once'),
   );
   const unusable = declared.flatMap(({ type, retry, action }, index) => {
     const at = `failure_types[${index}]`;
     const isTaken = isOfProtocol(type) || OTHER_SPELLINGS.includes(type);
     return [
       ...(isTaken
-        ? [fault(name, `${at}.type`, `"${type}" is a failure type of the protocol`)]
+        ? [
+            fault(
+              name,
+              `${at}.type`,
+              `"${type}" is a failure type of the protocol`,
+              'a name of its own',
+            ),
+          ]
         : []),
       ...(retry && RECOVERY[action] === 'terminal'
-        ? [fault(name, `${at}.retry`, `"${action}" is terminal, so the call is never retried`)]
+        ? [
+            fault(
+              name,
+              `${at}.retry`,
+              `"${action}" is terminal, so the call is never retried`,
+              'false',
+            ),
+          ]
         : []),
       ...(!retry && REPEATING.includes(action)
-        ? [fault(name, `${at}.action`, unretried(action))]
+        ? [fault(name, `${at}.action`, unretried(action), 'another action, or retry: true')]
         : []),
     ];
   });
@@ -41,5 +62,5 @@ export const failureFaults: FaultRule = ({ name, kind, failure_types: declared =
 };
 
 function unretried(action: ResolutionAction): string {
-  return `"${action}" repeats the same call, but "retry" is false: use another action, or "retry": true`;
+  return `"${action}" repeats the same call, but "retry" is false`;
 }

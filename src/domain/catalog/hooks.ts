@@ -18,7 +18,8 @@ export function hookFaults(input: Input, isRegistered: (reference: string) => bo
   const resolver = resolverOf(input);
   const needed = resolver_ref ?? (mode === 'backend_resolved' ? resolver : undefined);
   if (needed !== undefined && !isRegistered(needed)) {
-    return [['resolution', `no resolver "${needed}" is registered`]];
+    const write = `resolvers: { ${JSON.stringify(needed)}: … } in createService()`;
+    return [['resolution', `no resolver "${needed}" is registered`, write]];
   }
   // The rules of the catalog report what these modes lack.
   if (mode === 'closed_values' && !input.allowed_values) return [];
@@ -28,16 +29,18 @@ export function hookFaults(input: Input, isRegistered: (reference: string) => bo
   const found: Found[] = [];
   const why = withoutResolver(input);
   if (on_ambiguous !== undefined) {
-    found.push(['resolution.on_ambiguous', `it can never apply: ${why}`]);
+    found.push(['resolution.on_ambiguous', `it can never apply: ${why}`, RESOLVER_OR_NOTHING]);
   }
   // A value is also unresolved when it is outside the closed set or the actor's policy.
   const isChecked = input.allowed_values !== undefined || mode === 'actor_policy_or_explicit';
   if (on_unresolved !== undefined && !isChecked) {
     const both = `${why}, and there are no allowed_values`;
-    found.push(['resolution.on_unresolved', `it can never apply: ${both}`]);
+    found.push(['resolution.on_unresolved', `it can never apply: ${both}`, RESOLVER_OR_NOTHING]);
   }
   return found;
 }
+
+const RESOLVER_OR_NOTHING = 'the resolver_ref of a registered resolver, or leave it out';
 
 function withoutResolver(input: Input): string {
   const { mode } = input.resolution ?? {};

@@ -10,7 +10,7 @@ import {
 } from '../../../test/declarations.ts';
 import { ResolutionMode } from '../../protocol/capability.ts';
 
-const secret = 'it looks like secret material: expected a name without a word for a secret';
+const secret = 'it looks like secret material';
 const form = 'expected a name such as "airports", "travel/airports.v2" or "crm:customers"';
 const name = 'expected a letter, then letters, digits, "_" or "-"';
 const input = 'find_flights.inputs.2';
@@ -29,7 +29,7 @@ const rules: FaultRow[] = [
   ['find_flights.inputs.1.allowed_values', ['2026-01-01', 'soon'], '"soon" is not of type "date"'],
   [`${input}.allowed_values`, ['economy', 'economy'], '"economy" appears twice'],
   [`${input}.allowed_values`, undefined, 'mode "closed_values" needs them'],
-  [`${input}.allowed_values`, [], 'Too small: expected array to have >=1 items'],
+  [`${input}.allowed_values`, [], 'expected at least 1 item'],
   [
     `${input}.default`,
     undefined,
@@ -50,12 +50,12 @@ const rules: FaultRow[] = [
   [
     'find_flights.inputs.1.resolution',
     {},
-    'Invalid option: expected one of "closed_values"|"backend_resolved"|"actor_policy"|"actor_policy_or_explicit"|"app_selected"|"explicit_only"|"clarify"',
+    'expected "closed_values" or "backend_resolved" or "actor_policy" or "actor_policy_or_explicit" or "app_selected" or "explicit_only" or "clarify"',
     'find_flights inputs[1].resolution.mode',
   ],
   ['find_flights.inputs.0.catalog_ref', 'sk_live_airports', secret],
   ['find_flights.inputs.0.resolution.resolver_ref', 'ghp_abc', secret],
-  ['find_flights.inputs.0.catalog_ref', ['ABQ'], 'Invalid input: expected string, received array'],
+  ['find_flights.inputs.0.catalog_ref', ['ABQ'], 'expected a text'],
   ['find_flights.inputs.0.catalog_ref', 'ABQ,JFK', 'expected an identifier, not a value'],
   ['find_flights.inputs.0.catalog_ref', 'token=hunter2', 'expected an identifier, not a value'],
   [

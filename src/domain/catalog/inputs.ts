@@ -14,30 +14,32 @@ export const RESERVED_INPUT_PREFIX = 'svc_';
 
 export const inputFaults: FaultRule = (capability) => [
   ...repeated(capability.inputs.map(({ name }) => name)).map((name) =>
-    fault(capability.name, 'inputs', `"${name}" appears twice`),
+    fault(capability.name, 'inputs', `"${name}" appears twice`, 'each name once'),
   ),
   ...capability.inputs.flatMap((input, index) =>
-    INPUT_RULES.flatMap((rule) => rule(input)).map(([field, found]) =>
-      fault(capability.name, [`inputs[${index}]`, field].filter(Boolean).join('.'), found),
+    INPUT_RULES.flatMap((rule) => rule(input)).map(([field, found, write]) =>
+      fault(capability.name, [`inputs[${index}]`, field].filter(Boolean).join('.'), found, write),
     ),
   ),
   ...unusableThreshold(capability),
 ];
 
-export type Found = [field: string, found: string];
+/** `write`: what to write instead. */
+export type Found = [field: string, found: string, write: string];
 type InputRule = (input: Input) => Found[];
 
 const reservedName: InputRule = ({ name }) =>
   name.startsWith(RESERVED_INPUT_PREFIX)
-    ? [['name', `"${RESERVED_INPUT_PREFIX}" is reserved`]]
+    ? [['name', `"${RESERVED_INPUT_PREFIX}" is reserved`, 'a name without this prefix']]
     : [];
 
 const unusableDefault: InputRule = (input) => {
   if (input.default === undefined) return [];
   const wrong = wrongType(input.type, input.default);
-  if (wrong) return [['default', wrong]];
+  if (wrong) return [['default', wrong, `a value of type "${input.type}"`]];
   if (!input.allowed_values || includesJson(input.allowed_values, input.default)) return [];
-  return [['default', `${JSON.stringify(input.default)} is not among allowed_values`]];
+  const strange = `${JSON.stringify(input.default)} is not among allowed_values`;
+  return [['default', strange, 'one of allowed_values']];
 };
 
 const unusableAllowedValues: InputRule = (input) => {
@@ -45,10 +47,10 @@ const unusableAllowedValues: InputRule = (input) => {
   return [
     ...values.flatMap((value): Found[] => {
       const wrong = wrongType(input.type, value);
-      return wrong ? [['allowed_values', wrong]] : [];
+      return wrong ? [['allowed_values', wrong, `values of type "${input.type}"`]] : [];
     }),
     ...repeated(values.map(canonicalJson)).map(
-      (text): Found => ['allowed_values', `${text} appears twice`],
+      (text): Found => ['allowed_values', `${text} appears twice`, 'each value once'],
     ),
   ];
 };
@@ -58,14 +60,16 @@ const unusableResolution: InputRule = (input) => {
   if (!resolution) return [];
   const found: Found[] = [];
   if (resolution.mode === 'closed_values' && !input.allowed_values) {
-    found.push(['allowed_values', 'mode "closed_values" needs them']);
+    found.push(['allowed_values', 'mode "closed_values" needs them', 'the list of values']);
   }
   if (resolution.mode === 'backend_resolved' && !resolution.resolver_ref && !input.catalog_ref) {
-    found.push(['resolution', 'mode "backend_resolved" needs a resolver_ref or a catalog_ref']);
+    const nameless = 'mode "backend_resolved" needs a resolver_ref or a catalog_ref';
+    found.push(['resolution', nameless, 'resolver_ref: the name of a resolver']);
   }
   if (input.default === undefined) {
     for (const [field] of behaviors(input).filter(([, behavior]) => behavior === 'use_default')) {
-      found.push([`resolution.${field}`, '"use_default" needs a default']);
+      const write = 'a default of the input, or another behavior';
+      found.push([`resolution.${field}`, '"use_default" needs a default', write]);
     }
   }
   return found;
@@ -79,7 +83,7 @@ const unusableReference: InputRule = (input) => {
   ];
   return references.flatMap(([field, text]): Found[] => {
     const found = text === undefined ? undefined : referenceFault(text);
-    return found === undefined ? [] : [[field, found]];
+    return found === undefined ? [] : [[field, found, 'a name without a word for a secret']];
   });
 };
 
@@ -99,11 +103,19 @@ function unusableThreshold(capability: Capability): Fault[] {
   if (when.input === undefined) {
     return capability.cost?.financial
       ? []
-      : [fault(capability.name, at, 'there is no cost to compare')];
+      : [
+          fault(
+            capability.name,
+            at,
+            'there is no cost to compare',
+            'a financial cost, or input: the input to compare',
+          ),
+        ];
   }
   const input = capability.inputs.find(({ name }) => name === when.input);
   if (input?.type === 'number' || input?.type === 'integer') return [];
-  return [fault(capability.name, `${at}.input`, `"${when.input}" is not an input of type number`)];
+  const wrong = `"${when.input}" is not an input of type number`;
+  return [fault(capability.name, `${at}.input`, wrong, 'an input of type "number" or "integer"')];
 }
 
 function behaviors({ resolution }: Input): [string, ResolutionBehavior | undefined][] {
@@ -156,5 +168,5 @@ function referenceFault(reference: string): string | undefined {
   }
   const text = words.toLowerCase();
   if (!SECRET_WORD.test(text) && !KEY_PREFIX.test(reference)) return undefined;
-  return 'it looks like secret material: expected a name without a word for a secret';
+  return 'it looks like secret material';
 }

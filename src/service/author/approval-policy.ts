@@ -29,27 +29,45 @@ const APPROVALS_REQUIRED_MAX = 16;
 /** Faults in the private part of a policy. The catalog checks the public part. */
 export function approvalFaults({ name, approval }: DefinedCapability): Fault[] {
   if (!approval) return [];
-  const at = (field: string, found: string) => [fault(name, `approval.${field}`, found)];
+  const at = (field: string, found: string, write: string) => [
+    fault(name, `approval.${field}`, found, write),
+  ];
   const { request_lifetime: lifetime, separation, approvals_required = 1 } = approval;
   const lifetimeMs = requestLifetimeOf(approval);
   const stray = (approval.approvers ?? []).filter((pattern) => !isPrincipalPattern(pattern));
   return [
     ...(lifetimeMs > 0 && lifetimeMs <= REQUEST_LIFETIME_MAX_MS
       ? []
-      : at('request_lifetime', `"${lifetime}" is not a duration of at most 30 days`)),
+      : at(
+          'request_lifetime',
+          `"${lifetime}" is not a duration of at most 30 days`,
+          'a duration such as "PT24H"',
+        )),
     ...(separation === undefined || separation === 'root'
       ? []
-      : at('separation', `"${separation}" is not "root"`)),
+      : at('separation', `"${separation}" is not "root"`, '"root", or leave it out')),
     ...stray.flatMap((each) =>
-      at('approvers', `"${each}" is neither a principal nor a pattern with one "*"`),
+      at(
+        'approvers',
+        `"${each}" is neither a principal nor a pattern with one "*"`,
+        'such as "agent:auditor"',
+      ),
     ),
     ...(approvals_required > APPROVALS_REQUIRED_MAX
-      ? at('approvals_required', `at most ${APPROVALS_REQUIRED_MAX} approvers can be asked for`)
+      ? at(
+          'approvals_required',
+          `at most ${APPROVALS_REQUIRED_MAX} approvers can be asked for`,
+          `a number from 1 to ${APPROVALS_REQUIRED_MAX}`,
+        )
       : []),
     ...(approval.grant_policy?.expires_in_seconds > GRANT_LIFETIME_SECONDS_MAX
-      ? at('grant_policy.expires_in_seconds', `at most ${GRANT_LIFETIME_SECONDS_MAX} seconds`)
+      ? at(
+          'grant_policy.expires_in_seconds',
+          `a grant lives at most ${GRANT_LIFETIME_SECONDS_MAX} seconds`,
+          'a shorter lifetime',
+        )
       : []),
-    ...codeFaults(approval).flatMap((field) => at(field, 'expected a function')),
+    ...codeFaults(approval).flatMap((field) => at(field, 'expected a function', 'a function')),
   ];
 }
 

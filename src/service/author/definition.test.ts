@@ -181,31 +181,43 @@ describe('createService()', () => {
   });
 
   const rows: [name: string, options: Partial<ServiceOptions>, faults: RegExp[]][] = [
-    ['a malformed id', { id: 'no id' }, [/^Cannot declare "no id": id: expected a service id$/]],
+    [
+      'a malformed id',
+      { id: 'no id' },
+      [
+        /^service "no id": id is "no id", because another form is expected; write a service id, such as "travel-desk"$/,
+      ],
+    ],
     [
       'a name that appears twice',
       { capabilities: [ping, ping] },
-      [/^Cannot declare "ping": name: it is declared twice$/],
+      [/^capability ping: name is "ping", because it is declared twice; write each name once$/],
     ],
     [
       'a malformed name',
       { capabilities: [{ ...ping, name: 'a b' }] },
-      [/^Cannot declare "a b": name: expected a letter/],
+      [/^capability "a b": name is "a b", because another form is expected; write a letter, then/],
     ],
     [
       'an atomic capability without a handler',
       { capabilities: [{ ...ping, handler: undefined }] },
-      [/^Cannot declare "ping": handler: an atomic capability needs one$/],
+      [
+        /^capability ping: handler is missing, because an atomic capability needs one; write handler: \(parameters, context\) => …$/,
+      ],
     ],
     [
       'a deadline that is not a duration',
       { capabilities: [{ ...ping, deadline: 'soon' }] },
-      [/^Cannot declare "ping": deadline: "soon" is not a duration of at most a day$/],
+      [
+        /^capability ping: deadline is "soon", because "soon" is not a duration of at most a day; write a duration such as "PT30S"$/,
+      ],
     ],
     [
       'a deadline of more than a day',
       { capabilities: [{ ...ping, deadline: 'PT25H' }] },
-      [/^Cannot declare "ping": deadline: "PT25H" is not a duration of at most a day$/],
+      [
+        /^capability ping: deadline is "PT25H", because "PT25H" is not a duration of at most a day; write/,
+      ],
     ],
     [
       'an unregistered resolver',
@@ -213,37 +225,51 @@ describe('createService()', () => {
         capabilities: [resolving('ping', 'people')],
         resolvers: { others: () => ({ value: 1 }) },
       },
-      [/^Cannot declare "ping": inputs\[0\]\.resolution: no resolver "people" is registered$/],
+      [
+        /^capability ping: inputs\[0\]\.resolution is an object, because no resolver "people" is registered; write resolvers: \{ "people": … \} in createService\(\)$/,
+      ],
     ],
     [
       'an anchored service without a cadence',
       { trust: { level: 'anchored' } },
-      [/^Cannot declare "desk": trust.anchoring: an anchored service names its cadence$/],
+      [
+        /^service desk: trust\.anchoring is missing, because an anchored service names its cadence; write a duration such as cadence: "PT10S"$/,
+      ],
     ],
     [
       'a cadence of zero',
       { trust: { level: 'anchored', anchoring: { cadence: 'PT0S' } } },
-      [/^Cannot declare "desk": trust.anchoring.cadence: "PT0S" is not a positive duration$/],
+      [
+        /^service desk: trust\.anchoring\.cadence is "PT0S", because "PT0S" is not a positive duration; write/,
+      ],
     ],
     [
       'an unknown trust level',
       { trust: { level: 'blind' as never } },
-      [/^Cannot declare "desk": trust: expected a trust level$/],
+      [
+        /^service desk: trust is an object, because another form is expected; write \{ level: "signed" \} or/,
+      ],
     ],
     [
       'a malformed version',
       { capabilities: [declaring({ contract_version: '1' })] },
-      [/^Cannot declare "ping": contract_version: expected "1\.2\.3"$/],
+      [
+        /^capability ping: contract_version is "1", because another form is expected; write "1\.2\.3"$/,
+      ],
     ],
     [
       'an unknown field',
       { capabilities: [declaring({ minimum_scopes: ['x'] })] },
-      [/^Cannot declare "ping": declaration: Unrecognized key: "minimum_scopes"$/],
+      [
+        /^capability ping: minimum_scopes is set, because there is no such field; write "minimum_scope"$/,
+      ],
     ],
     [
       'an unknown capability in verify_via',
       { capabilities: [declaring({ verify_via: ['pong'] })] },
-      [/^Cannot declare "ping": verify_via/],
+      [
+        /^capability ping: verify_via\[0\] is "pong", because "pong" is not declared here; write the name of a capability of this service$/,
+      ],
     ],
   ];
   for (const [name, options, expected] of rows) {
@@ -267,19 +293,19 @@ describe('createService()', () => {
       ],
     });
 
-    for (const part of [
-      'id: expected a service id',
-      'trust.anchoring',
-      '"ping": name: it is declared twice',
-      '"a": inputs[0].resolution',
-      '"a": deadline',
-      '"b": contract_version',
-      '"b": description',
-      '"b": handler',
-    ]) {
-      assert.equal(faults.filter((line) => line.includes(part)).length, 1, part);
-    }
-    assert.equal(faults.length, 8, faults.join('\n'));
+    assert.deepEqual(
+      faults.map((line) => line.replace(/ (is|has) .*/, '')),
+      [
+        'service: id',
+        'service: trust.anchoring',
+        'capability ping: name',
+        'capability a: deadline',
+        'capability a: inputs[0].resolution',
+        'capability b: contract_version',
+        'capability b: description',
+        'capability b: handler',
+      ],
+    );
   });
 
   function declaring(more: object) {

@@ -6,7 +6,7 @@
  */
 
 import { createCatalog } from '../../domain/catalog/catalog.ts';
-import { type Fault, fault, faultText } from '../../domain/catalog/fault.ts';
+import { type Fault, fault, faultText, serviceFault } from '../../domain/catalog/fault.ts';
 import { hookFaults } from '../../domain/catalog/hooks.ts';
 import { rollbackTies } from '../../domain/composition/compensation.ts';
 import type { ActorPolicy } from '../../domain/invocation/inputs.ts';
@@ -18,6 +18,7 @@ import { Trust } from '../../protocol/trust.ts';
 import type { CapabilityMap, TypedService } from '../../protocol/typed.ts';
 import { approvalFaults } from './approval-policy.ts';
 import type { Authenticate, DefinedCapability } from './define.ts';
+import { faultReport } from './fault-report.ts';
 
 /** Long enough for a slow backend, short enough that a waiting person notices a stuck one. */
 const HANDLER_DEADLINE_DEFAULT_MS = 30_000;
@@ -159,7 +160,9 @@ export function createService<const Capabilities extends readonly DefinedCapabil
     ...options.capabilities.flatMap(priceFaults),
     ...options.capabilities.flatMap(approvalFaults),
   ];
-  if ('faults' in checked || faults.length > 0) throw new DefinitionError(faults);
+  if ('faults' in checked || faults.length > 0) {
+    throw new DefinitionError(faultReport(faults, options));
+  }
 
   return {
     id: options.id,
@@ -177,22 +180,39 @@ export function capabilityOf(definition: ServiceDefinition, name: string): Capab
   return definition.catalog.capabilities.get(name);
 }
 
+const CADENCE = 'a duration such as cadence: "PT10S"';
+
 function serviceFaults({ id, capabilities, trust }: ServiceOptions): Fault[] {
   const names = capabilities.map(({ name }) => name);
   const cadence = trust?.anchoring?.cadence;
   return [
-    ...(ServiceId.safeParse(id).success ? [] : [fault(String(id), 'id', 'expected a service id')]),
+    ...(ServiceId.safeParse(id).success
+      ? []
+      : [serviceFault(String(id), 'id', 'expected a service id, such as "travel-desk"')]),
     ...names
       .filter((name, index) => names.indexOf(name) !== index)
-      .map((name) => fault(name, 'name', 'it is declared twice')),
+      .map((name) => fault(name, 'name', 'it is declared twice', 'each name once')),
     ...(trust && !Trust.safeParse(trust).success
-      ? [fault(id, 'trust', 'expected a trust level')]
+      ? [
+          serviceFault(
+            id,
+            'trust',
+            'expected { level: "signed" } or { level: "anchored", anchoring }',
+          ),
+        ]
       : []),
     ...(trust?.level === 'anchored' && !cadence
-      ? [fault(id, 'trust.anchoring', 'an anchored service names its cadence')]
+      ? [serviceFault(id, 'trust.anchoring', 'an anchored service names its cadence', CADENCE)]
       : []),
     ...(cadence && !parseDuration(cadence)
-      ? [fault(id, 'trust.anchoring.cadence', `"${cadence}" is not a positive duration`)]
+      ? [
+          serviceFault(
+            id,
+            'trust.anchoring.cadence',
+            `"${cadence}" is not a positive duration`,
+            CADENCE,
+          ),
+        ]
       : []),
   ];
 }
@@ -206,7 +226,7 @@ function resolutionFaults(
   return (Array.isArray(inputs) ? inputs : []).flatMap((declared, index) => {
     const input = Input.safeParse(declared).data;
     return (input ? hookFaults(input, (reference) => known.has(reference)) : []).map(
-      ([field, found]) => fault(name, `inputs[${index}].${field}`, found),
+      ([field, found, write]) => fault(name, `inputs[${index}].${field}`, found, write),
     );
   });
 }
@@ -215,22 +235,45 @@ function codeFaults({ name, declaration, handler, deadline }: DefinedCapability)
   const composed = (declaration as { kind?: unknown } | null)?.kind === 'composed';
   const length = deadline === undefined ? 1 : (parseDuration(deadline) ?? 0);
   return [
-    ...(composed && handler ? [fault(name, 'handler', 'a composed capability has none')] : []),
-    ...(!composed && !handler ? [fault(name, 'handler', 'an atomic capability needs one')] : []),
+    ...(composed && handler
+      ? [fault(name, 'handler', 'a composed capability has none', 'nothing: its steps do the work')]
+      : []),
+    ...(!composed && !handler
+      ? [
+          fault(
+            name,
+            'handler',
+            'an atomic capability needs one',
+            'handler: (parameters, context) => …',
+          ),
+        ]
+      : []),
     ...(length > 0 && length <= HANDLER_DEADLINE_MAX_MS
       ? []
-      : [fault(name, 'deadline', `"${deadline}" is not a duration of at most a day`)]),
+      : [
+          fault(
+            name,
+            'deadline',
+            `"${deadline}" is not a duration of at most a day`,
+            'a duration such as "PT30S"',
+          ),
+        ]),
   ];
 }
 
 /** The service quotes a price only where the declaration says that the cost is an estimate. */
+const ESTIMATED = 'cost: { certainty: "estimated", financial: { … } }, or leave it out';
+
 function priceFaults({ name, declaration, price }: DefinedCapability): Fault[] {
   if (price === undefined) return [];
   if (typeof price !== 'function') return [fault(name, 'price', 'expected a function')];
   const { kind, cost } = (declaration ?? {}) as { kind?: unknown; cost?: { certainty?: unknown } };
-  if (kind === 'composed') return [fault(name, 'price', 'a composed capability costs its steps')];
+  if (kind === 'composed')
+    return [fault(name, 'price', 'a composed capability costs its steps', 'price at its steps')];
   if (cost?.certainty === 'estimated') return [];
-  return [fault(name, 'price', 'only a cost that is "estimated" has a price for each call')];
+  return [
+    fault(name, 'price', 'only a cost that is "estimated" has a price for each call', ESTIMATED),
+  ];
 }
 
 function codeOf({ deadline, ...code }: DefinedCapability): CapabilityCode {

@@ -36,7 +36,12 @@ export function declaredInputs(
 ): Derived {
   if (!isSchema(inputs)) {
     const stray = Object.keys(details).map((each) =>
-      fault(name, `input_details.${each}`, 'a list has the details of an input in its own row'),
+      fault(
+        name,
+        `input_details.${each}`,
+        'a list has the details of an input in its own row',
+        'them in the row',
+      ),
     );
     return { declared: { inputs }, faults: stray };
   }
@@ -57,7 +62,14 @@ export function declaredInputs(
       ...renamed(name, properties, propertiesOf(read)),
       ...Object.keys(details)
         .filter((each) => properties.every((property) => property.name !== each))
-        .map((each) => fault(name, `input_details.${each}`, 'the schema has no such input')),
+        .map((each) =>
+          fault(
+            name,
+            `input_details.${each}`,
+            'the schema has no such input',
+            'the name of a property of the schema',
+          ),
+        ),
     ],
     // Null counts as absent in every request, so a schema that takes null gets it back here.
     read: (value) => validated(inputs, withNulls(value, nullables)),
@@ -145,7 +157,14 @@ function renamed(name: string, sent: readonly Property[], read: readonly Propert
   const names = (properties: readonly Property[]) => properties.map((each) => each.name).sort();
   if (names(sent).join() === names(read).join()) return [];
   const found = `it takes ${quoted(names(sent))} and returns ${quoted(names(read))}`;
-  return [fault(name, 'inputs', `the schema changes the names of inputs: ${found}`)];
+  return [
+    fault(
+      name,
+      'inputs',
+      `the schema changes the names of inputs: ${found}`,
+      'a schema that keeps them',
+    ),
+  ];
 }
 
 function quoted(names: readonly string[]): string {

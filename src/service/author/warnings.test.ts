@@ -107,7 +107,10 @@ for (const [name, definition, settings, warning] of table) {
 test('startWarnings() takes a price of the author for a price', () => {
   const definition = serviceWith({ cost: ESTIMATED });
   const code = new Map(
-    [...definition.code].map(([name, each]) => [name, { ...each, price: () => 1 }]),
+    [...definition.code].map(([name, each]) => [
+      name,
+      { ...each, price: () => ({ currency: 'USD', amount: 1 }) },
+    ]),
   );
 
   assert.deepEqual(startWarnings({ ...definition, code }, configOf(CLERK, '/')), []);

@@ -1,0 +1,90 @@
+/**
+ * The report of faults: in the order in which the author wrote, each with what the author wrote there.
+ *
+ * Shows single values and short lists. Objects are only named, and so are references to resolvers and
+ * catalogs: a secret that was put there by mistake must not get into a log.
+ *
+ * @module
+ */
+
+import type { Fault } from '../../domain/catalog/fault.ts';
+import { isObject } from '../../domain/wire/json.ts';
+import type { DefinedCapability } from './define.ts';
+
+interface Written {
+  readonly capabilities: readonly DefinedCapability[];
+}
+
+/** By capability in the author's order, those of the service first; then by field. */
+export function faultReport(faults: readonly Fault[], options: Written): Fault[] {
+  const places = new Map(options.capabilities.map(({ name }, place) => [name, place]));
+  const placeOf = ({ subject, capability }: Fault) =>
+    subject === 'service' ? -1 : (places.get(capability) ?? options.capabilities.length);
+  return faults
+    .map((each) => ({
+      ...each,
+      written: each.written ?? writtenAt(sourceOf(each, options), each.field),
+    }))
+    .sort((one, other) => placeOf(one) - placeOf(other) || inOrder(one.field, other.field));
+}
+
+/** `inputs[2]` comes before `inputs[10]`. */
+const inOrder = new Intl.Collator('en', { numeric: true }).compare;
+
+/** What the author wrote: the service, or one capability with its code. */
+function sourceOf({ subject, capability }: Fault, options: Written): unknown {
+  if (subject === 'service') return options;
+  const written = options.capabilities.find(({ name }) => name === capability);
+  if (!written) return undefined;
+  const { declaration, ...code } = written;
+  const declared = isObject(declaration) ? declaration : {};
+  const approval = isObject(declared.approval)
+    ? { ...declared.approval, ...code.approval }
+    : undefined;
+  return { ...declared, ...code, approval };
+}
+
+function writtenAt(source: unknown, field: string): string {
+  const path = field.match(/[^.[\]]+/g) ?? [];
+  const value = path.reduce<unknown>(
+    (held, key) => (isHolder(held) && Object.hasOwn(held, key) ? held[key] : undefined),
+    source,
+  );
+  if (value === undefined) return 'is missing';
+  return /_ref$/.test(field) ? 'is set' : shown(value);
+}
+
+function isHolder(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}
+
+/** UTF-16 units of a value in a fault: enough to recognise it. */
+const SHOWN_MAX = 60;
+
+function shown(value: unknown): string {
+  if (typeof value === 'function') return 'is a function';
+  if (Array.isArray(value)) {
+    const isShort = value.every(isPlain) && listText(value).length <= SHOWN_MAX;
+    return isShort ? `is ${listText(value)}` : `has ${value.length} items`;
+  }
+  return isPlain(value) ? `is ${cut(plainText(value))}` : 'is an object';
+}
+
+function isPlain(value: unknown): boolean {
+  return (
+    value === null || ['string', 'number', 'boolean', 'bigint', 'undefined'].includes(typeof value)
+  );
+}
+
+function listText(values: readonly unknown[]): string {
+  return `[${values.map(plainText).join(', ')}]`;
+}
+
+function plainText(value: unknown): string {
+  return typeof value === 'string' ? JSON.stringify(value) : String(value);
+}
+
+function cut(text: string): string {
+  if (text.length <= SHOWN_MAX) return text;
+  return `${text.slice(0, SHOWN_MAX).replace(/\p{Surrogate}$/u, '')}…`;
+}
