@@ -1,9 +1,19 @@
 /**
- * Contract tests for authors of stores and of transports.
+ * `testService()` for authors of a service, and contract tests for authors of stores and of transports.
  *
  * @module
  */
 
+export { answerOf, type EntryFilter, failureOf } from './author/expect.ts';
+export { type TestServiceOptions, testService } from './author/test-service.ts';
+export type {
+  CallerOptions,
+  LogLine,
+  PinnedBinding,
+  TestCaller,
+  TestedService,
+  TestPerson,
+} from './author/types.ts';
 export type { Runner } from './runner.ts';
 export { STORIES_WITHOUT_TOOLS, surfaceScenarios } from './scenarios/scenarios.ts';
 export {

@@ -1,0 +1,76 @@
+/**
+ * What a test expects of a reply: the answer or the failure, or an error that shows what came instead.
+ *
+ * For any test framework: each function returns a value or throws.
+ *
+ * @module
+ */
+
+import type { Reply } from '../../client/index.ts';
+import type { AuditEntry } from '../../protocol/audit.ts';
+import type { Failure } from '../../protocol/failure.ts';
+
+/**
+ * The answer of a call that succeeded. Throws with the failure of one that was refused.
+ *
+ * ```ts
+ * const { result } = answerOf(await planner.invoke('quote', { to: 'SFO' }));
+ * ```
+ */
+export function answerOf<Answer>(reply: Reply<Answer>): Answer {
+  if (reply.ok) return reply.answer;
+  const { type, detail } = reply.failure;
+  throw new Error(`Expected an answer: the call was refused with "${type}": ${detail}`);
+}
+
+/**
+ * The failure of a call that was refused, of this type where one is given. Throws otherwise.
+ *
+ * ```ts
+ * failureOf(await planner.invoke('refund', { amount: 900 }), 'budget_exceeded');
+ * ```
+ */
+export function failureOf(reply: Reply<unknown>, type?: string): Failure {
+  const wanted = type === undefined ? 'a failure' : `the failure "${type}"`;
+  if (reply.ok) throw new Error(`Expected ${wanted}: the call succeeded`);
+  const { failure } = reply;
+  if (type === undefined || failure.type === type) return failure;
+  throw new Error(`Expected ${wanted}: it is "${failure.type}": ${failure.detail}`);
+}
+
+/** Which entries of the log a test looks for. */
+export interface EntryFilter {
+  readonly capability?: string | undefined;
+  /** `success`, or the type of the failure. */
+  readonly outcome?: string | undefined;
+  /** Such as `invocation`, `issuance` or `approval_decision`. */
+  readonly entry_type?: string | undefined;
+}
+
+export function matchesEntry(entry: AuditEntry, filter: EntryFilter): boolean {
+  const { capability, outcome, entry_type } = filter;
+  return (
+    (capability === undefined || entry.capability === capability) &&
+    (outcome === undefined || outcomeOf(entry) === outcome) &&
+    (entry_type === undefined || entry.entry_type === entry_type)
+  );
+}
+
+/** The one entry among those found. Throws with what the log has instead. */
+export function onlyEntry(all: readonly AuditEntry[], filter: EntryFilter): AuditEntry {
+  const found = all.filter((entry) => matchesEntry(entry, filter));
+  const [first] = found;
+  if (first && found.length === 1) return first;
+  const listed = all.slice(-LISTED_MAX).map((entry) => {
+    return `  ${entry.entry_type} ${entry.capability ?? '-'}: ${outcomeOf(entry)}`;
+  });
+  const wanted = `Expected one entry with ${JSON.stringify(filter)}: found ${found.length}`;
+  throw new Error([`${wanted}. The last entries of the log:`, ...listed].join('\n'));
+}
+
+/** Entries that an error shows. */
+const LISTED_MAX = 20;
+
+function outcomeOf({ success, failure_type, state }: AuditEntry): string {
+  return success ? 'success' : (failure_type ?? state);
+}

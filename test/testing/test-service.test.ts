@@ -1,0 +1,247 @@
+/**
+ * `testService()`, as the author of a service uses it.
+ *
+ * @module
+ */
+
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { afterEach, test } from 'vitest';
+import { createService, defineCapability } from '../../src/index.ts';
+import { answerOf, failureOf, testService } from '../../src/testing/index.ts';
+
+const GRANTS = {
+  allowed_grant_types: ['one_time' as const],
+  default_grant_type: 'one_time' as const,
+  expires_in_seconds: 900,
+  max_uses: 1,
+};
+
+const look = defineCapability({
+  name: 'look',
+  description: 'Looks',
+  side_effect: 'read',
+  minimum_scope: ['desk.look'],
+  inputs: [{ name: 'what', type: 'string' }],
+  handler: ({ what }, context) => ({
+    what,
+    who: context.principal,
+    handle: context.issueBinding({
+      type: 'sight',
+      capability: 'pay',
+      price: { currency: 'EUR', amount: 5 },
+      data: { what },
+    }),
+  }),
+});
+const pay = defineCapability({
+  name: 'pay',
+  description: 'Pays',
+  side_effect: 'irreversible',
+  minimum_scope: ['desk.pay'],
+  cost: { certainty: 'fixed', financial: { currency: 'EUR', amount: 7.5 } },
+  handler: () => ({ paid: true }),
+});
+const sign = defineCapability({
+  name: 'sign',
+  description: 'Signs',
+  side_effect: 'irreversible',
+  minimum_scope: ['desk.sign'],
+  approval: { when: 'always', grant_policy: GRANTS, separation: 'root' },
+  handler: () => ({ signed: true }),
+});
+const broken = defineCapability({
+  name: 'broken',
+  description: 'Breaks',
+  side_effect: 'write',
+  minimum_scope: ['desk.look'],
+  handler: () => {
+    throw new Error('the disk is on fire');
+  },
+});
+const service = createService({ id: 'desk', capabilities: [look, pay, sign, broken] });
+
+const open: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const each of open.splice(0)) await each.close();
+});
+async function desk(options: Parameters<typeof testService>[1] = {}) {
+  const started = await testService(service, options);
+  open.push(started);
+  return started;
+}
+
+test('testService() runs a capability for a caller by name, with a real token', async () => {
+  const { caller } = await desk();
+  const agent = await caller('ann');
+
+  const answer = answerOf(await agent.invoke('look', { what: 'sea' }));
+
+  assert.deepEqual([answer.result.what, answer.result.who], ['sea', 'agent:ann']);
+  assert.match(agent.token.token, /^[\w-]+\.[\w-]+\.[\w-]+$/);
+});
+
+test('testService() types names and parameters, and the client takes what they do not admit', async () => {
+  const { caller } = await desk();
+  const agent = await caller('ann');
+
+  // @ts-expect-error: there is no such capability.
+  failureOf(await agent.invoke('lok', {}), 'unknown_capability');
+  // @ts-expect-error: the parameter is a text.
+  failureOf(await agent.invoke('look', { what: 1 }), 'invalid_parameters');
+  const parameters = { what: 1 };
+  failureOf(await agent.client.invoke({ capability: 'look', parameters }), 'invalid_parameters');
+});
+
+test('testService() counts what a caller and its delegates spend', async () => {
+  const { caller, spent, expectSpent } = await desk();
+  const ann = await caller('ann', { budget: { currency: 'EUR', max_amount: 20 } });
+  const ben = await ann.delegate('ben', { budget: { currency: 'EUR', max_amount: 10 } });
+
+  answerOf(await ann.invoke('pay'));
+  answerOf(await ben.invoke('pay'));
+
+  failureOf(await ben.invoke('pay'), 'budget_exceeded');
+  assert.deepEqual(await spent(ann), { currency: 'EUR', amount: 15 });
+  await expectSpent(ben, 7.5);
+  await assert.rejects(expectSpent(ben, 8), /agent:ben to have spent 8 EUR: it spent 7\.5/);
+  await assert.rejects(spent(await caller('cy')), /agent:cy spent: its token has no budget/);
+});
+
+test('testService() gives a caller the scopes, the class and the purpose that a test names', async () => {
+  const { caller, expectEntry } = await desk({ settings: { disclosure: { silent: 'redacted' } } });
+  const narrow = await caller('ann', {
+    scopes: ['desk.look'],
+    caller_class: 'silent',
+    purpose: { task_id: 'trip' },
+    root: 'alice',
+  });
+
+  const failure = failureOf(await narrow.invoke('pay'), 'scope_insufficient');
+
+  assert.doesNotMatch(failure.detail, /desk\.pay/);
+  const entry = await expectEntry({ capability: 'pay', outcome: 'scope_insufficient' });
+  assert.deepEqual([entry.root_principal, entry.task_id], ['human:alice', 'trip']);
+});
+
+test('testService() lets people approve and deny by name', async () => {
+  const { caller, human, entries } = await desk();
+  const ann = await caller('ann', { root: 'alice' });
+  const asked = await ann.invoke('sign');
+
+  failureOf(await human('alice').approve(asked), 'approver_not_authorized');
+  answerOf(await human('bob').approve(asked));
+  const signed = await ann.invoke('sign', {}, { continue_approved: true });
+  const again = await ann.invoke('sign');
+  answerOf(await human('bob').deny(again, 'not twice'));
+
+  assert.deepEqual(answerOf(signed).result, { signed: true });
+  assert.throws(() => human('bob').approve(signed), /the reply names none/);
+  const decisions = await entries({ entry_type: 'approval_decision', outcome: 'success' });
+  assert.deepEqual(
+    decisions.map(({ actor_key }) => actor_key),
+    ['human:bob', 'human:bob'],
+  );
+});
+
+test('testService() moves the clock for tokens and approvals', async () => {
+  const start = new Date('2030-01-01T00:00:00.000Z');
+  const { caller, human, advance, now } = await desk({ now: start });
+  const ann = await caller('ann', { ttl_hours: 2 });
+  const asked = await ann.invoke('sign');
+  answerOf(await human('bob').approve(asked));
+
+  advance('PT16M');
+  failureOf(await ann.invoke('sign', {}, { continue_approved: true }), 'approval_required');
+  advance(2 * 3_600_000);
+  failureOf(await ann.invoke('look', { what: 'sea' }), 'token_expired');
+
+  assert.equal(now().toISOString(), '2030-01-01T02:16:00.000Z');
+  for (const by of ['soon', -1, Number.NaN]) assert.throws(() => advance(by), /Cannot advance/);
+});
+
+test('testService() shows what a binding pins, and what the service logged', async () => {
+  const { caller, binding, log, now } = await desk();
+  const ann = await caller('ann');
+
+  const { result } = answerOf(await ann.invoke('look', { what: 'sea' }));
+  failureOf(await ann.invoke('broken'));
+
+  assert.deepEqual(await binding(String(result.handle)), {
+    ...{ type: 'sight', capability: 'pay', data: { what: 'sea' } },
+    price: { currency: 'EUR', amount: 5 },
+    issued_at: now(),
+  });
+  assert.equal(await binding('bnd_unknown'), undefined);
+  assert.match(JSON.stringify(log), /the disk is on fire/);
+});
+
+test('expectEntry() shows the log when no entry, or more than one, matches', async () => {
+  const { caller, expectEntry } = await desk();
+  const ann = await caller('ann');
+  await ann.invoke('pay');
+  await ann.invoke('pay');
+
+  await assert.rejects(
+    expectEntry({ capability: 'sign' }),
+    /found 0.*\n.*invocation pay: success/s,
+  );
+  await assert.rejects(expectEntry({ capability: 'pay' }), /"capability":"pay"\}: found 2/);
+});
+
+test('answerOf() and failureOf() show what came instead', async () => {
+  const ann = await (await desk()).caller('ann', { scopes: ['desk.pay'] });
+  const [paid, refused] = [await ann.invoke('pay'), await ann.invoke('look', { what: 'x' })];
+
+  assert.throws(() => answerOf(refused), /refused with "scope_insufficient": Cannot invoke "look"/);
+  assert.throws(() => failureOf(paid), /Expected a failure: the call succeeded/);
+  assert.throws(() => failureOf(refused, 'token_expired'), /it is "scope_insufficient"/);
+});
+
+test('testService() keeps services apart, and leaves files, signals and ports alone', async () => {
+  const servers = () => process.getActiveResourcesInfo().filter((each) => each.includes('Server'));
+  const [listening, hadFolder] = [servers(), existsSync('.writ')];
+  const signals = ['SIGTERM', 'SIGINT', 'uncaughtException', 'unhandledRejection'];
+  const listeners = signals.map((signal) => process.listenerCount(signal));
+  const [one, other] = [await desk(), await desk()];
+  const [ann, ben] = [await one.caller('ann'), await other.caller('ben')];
+  await ann.invoke('pay');
+
+  assert.equal((await one.entries({ capability: 'pay' })).length, 1);
+  assert.deepEqual(await other.entries({ capability: 'pay' }), []);
+  failureOf(
+    await ben.client.withCredential(ann.token.token).invoke({ capability: 'pay', parameters: {} }),
+  );
+  assert.deepEqual(
+    signals.map((signal) => process.listenerCount(signal)),
+    listeners,
+  );
+  assert.deepEqual(servers(), listening);
+  assert.equal(existsSync('.writ'), hadFolder);
+});
+
+test('testService() asks the hook of the author about other credentials', async () => {
+  const asked: string[] = [];
+  const authenticate = (bearer: string) => {
+    asked.push(bearer);
+    return 'human:eve';
+  };
+  const own = await testService({ ...service, authenticate });
+  open.push(own);
+
+  const eve = own.human('bob').client.withCredential('a-key-of-eve');
+  const issued = answerOf(await eve.ask('tokens.issue', { scope: ['desk.look'] }));
+
+  assert.ok(issued.issued);
+  assert.ok(asked.every((bearer) => bearer === 'a-key-of-eve'));
+});
+
+test('testService() ends twice without harm, also by await using', async () => {
+  const own = await testService(service);
+
+  await own[Symbol.asyncDispose]();
+  await own.close();
+
+  const ann = await own.caller('ann').catch((error: Error) => error);
+  assert.ok(ann instanceof Error);
+});
