@@ -44,7 +44,7 @@ export function issueFaults(
 }
 
 /** Fields of `defineCapability()` that are code and no part of the declaration. */
-const CODE_FIELDS = ['handler', 'deadline', 'resolveBinding', 'price'];
+const CODE_FIELDS = ['input_details', 'handler', 'deadline', 'resolveBinding', 'price'];
 
 function unknownFields(capability: string, { path, keys = [] }: Issue, schema: Schema): Fault[] {
   const known = [...fieldsAt(schema, path), ...(path.length === 0 ? CODE_FIELDS : [])];

@@ -82,7 +82,7 @@ const table: Row[] = [
   ['counts rules for callers of a hook', serviceWith({}, hook), RULE],
   ['counts rules for callers of an issuer', serviceWith({}), { ...OIDC, ...RULE }],
   [
-    'is certain about a scope that no rule allows, whoever the issuer names',
+    'is certain about a scope that no rule allows, with any issuer',
     serviceWith({}),
     OIDC,
     /allows scope "desk\.pay"/,

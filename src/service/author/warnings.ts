@@ -33,16 +33,15 @@ export function startWarnings(definition: ServiceDefinition, settings: Settings)
 /** Spec, "Budget enforcement": an estimated cost is checked by its price, and here nothing fixes one. */
 function unpayableCosts({ catalog, code }: ServiceDefinition): string[] {
   return [...catalog.capabilities.values()]
-    .filter((capability) => isUnpriced(capability, code.get(capability.name)))
+    .filter((each) => isUnpriced(each) && code.get(each.name)?.price === undefined)
     .map(
       ({ name }) =>
         `No budget can pay capability "${name}": its cost is estimated and nothing fixes the price of a call; write price, requires_binding, or a cost that is fixed or dynamic`,
     );
 }
 
-function isUnpriced({ cost, requires_binding = [] }: Capability, code: object = {}): boolean {
-  if (cost?.certainty !== 'estimated' || !cost.financial) return false;
-  return requires_binding.length === 0 && !('price' in code && code.price !== undefined);
+function isUnpriced({ cost, requires_binding = [] }: Capability): boolean {
+  return cost?.certainty === 'estimated' && !!cost.financial && requires_binding.length === 0;
 }
 
 /** Names of other services cannot be checked; those under this service's own id can. */
