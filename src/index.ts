@@ -50,7 +50,18 @@ export type { Schema } from './service/author/typed.ts';
 export type { StdioOptions, StdioService } from './stdio/serve.ts';
 export { serveStdio } from './stdio/serve.ts';
 
-/** Runs a service over HTTP, with MCP at `/mcp`. Rejects, with nothing left open, when it cannot. */
+/**
+ * Runs a service over HTTP, with MCP at `/mcp`. Rejects, with nothing left open, when it cannot.
+ *
+ * @example
+ * import { createService, serve } from 'writ';
+ *
+ * const service = createService({ id: 'demo', capabilities: [] });
+ * const settings = { port: 0, store: 'memory:' };
+ * const { url, close } = await serve(service, { settings, signals: false });
+ * console.log(url);
+ * await close();
+ */
 export function serve(
   definition: ServiceDefinition,
   options?: ServeOptions,
@@ -62,12 +73,14 @@ export function serve(
  * Mounts a service in an app that exists, with MCP at `<prefix>/mcp`. Listens on no port, handles no signal
  * and never ends the process. Rejects, with nothing left open, when it cannot.
  *
- * ```ts
- * const desk = await mount(service, { prefix: '/desk' });
- * app.all('/desk/*', (c) => desk.fetch(c.req.raw)); // hono, Next, Bun, Deno
- * expressApp.use(desk.listener); // express, connect, plain node:http
+ * @example
+ * import { createService, mount } from 'writ';
+ *
+ * const service = createService({ id: 'demo', capabilities: [] });
+ * const desk = await mount(service, { prefix: '/desk', settings: { store: 'memory:' } });
+ * const answer = await desk.fetch(new Request('http://127.0.0.1/desk/.well-known/svc'));
+ * console.log(answer.status);
  * await desk.close();
- * ```
  */
 export function mount(
   definition: ServiceDefinition,

@@ -18,6 +18,14 @@ import { openMark, openStore } from './storage/open.ts';
 import type { MarkStore } from './storage/port/mark.ts';
 import type { Store } from './storage/port/store.ts';
 
+/**
+ * Options of `serve()`.
+ *
+ * @example
+ * import type { ServeOptions } from 'writ';
+ *
+ * const options: ServeOptions = { settings: { port: 0, store: 'memory:' }, signals: false };
+ */
 export interface ServeOptions {
   /** Settings of the program itself; the environment and the configuration file take precedence. */
   readonly settings?: GivenSettings;

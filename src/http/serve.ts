@@ -28,6 +28,17 @@ import { createHttpServer } from './server.ts';
 import type { OpenSurface } from './surface.ts';
 import { endWorker, isWorker, startWorkers, watchesWorkers } from './workers.ts';
 
+/**
+ * A service that listens.
+ *
+ * @example
+ * import type { RunningService } from 'writ';
+ *
+ * async function stop(running: RunningService) {
+ *   await running.close();
+ *   return running.url;
+ * }
+ */
 export interface RunningService {
   readonly url: string;
   readonly config: Config;

@@ -168,13 +168,28 @@ export const Currency = z.string().regex(/^[A-Z]{3}$/, 'expected an ISO 4217 cod
 /** Syntax only; the decimals a currency has are checked by `domain/values/money.ts`. */
 export const Amount = z.number().nonnegative();
 
+/**
+ * An amount of a currency, such as 9.50 USD.
+ *
+ * @example
+ * import type { Money } from 'writ';
+ *
+ * const fee: Money = { currency: 'USD', amount: 9.5 };
+ */
 export const Money = z.strictObject({ currency: Currency, amount: Amount });
 export type Money = z.infer<typeof Money>;
 
 export const Budget = z.strictObject({ currency: Currency, max_amount: Amount });
 export type Budget = z.infer<typeof Budget>;
 
-/** Any JSON object whose keys we do not name. */
+/**
+ * Any JSON object whose keys we do not name.
+ *
+ * @example
+ * import type { JsonObject } from 'writ';
+ *
+ * const preview: JsonObject = { action: 'Refund', lines: [{ item: 'lamp', amount: 20 }] };
+ */
 export const JsonObject = z.record(z.string(), z.unknown());
 export type JsonObject = z.infer<typeof JsonObject>;
 

@@ -23,12 +23,29 @@ import type { ServiceDefinition } from '../service/author/definition.ts';
 import { createRuntime } from '../service/runtime.ts';
 import { serveConversation } from './server.ts';
 
+/**
+ * Options of `serveStdio()`.
+ *
+ * @example
+ * import { PassThrough } from 'node:stream';
+ * import type { StdioOptions } from 'writ';
+ *
+ * const options: StdioOptions = { input: new PassThrough(), output: new PassThrough() };
+ */
 export interface StdioOptions extends ServeOptions {
   /** By default those of the process. */
   readonly input?: Readable;
   readonly output?: Writable;
 }
 
+/**
+ * A service on a pipe.
+ *
+ * @example
+ * import type { StdioService } from 'writ';
+ *
+ * const untilClosed = ({ ended }: StdioService) => ended;
+ */
 export interface StdioService {
   readonly config: Config;
   readonly log: Logger;
@@ -38,7 +55,22 @@ export interface StdioService {
   close(): Promise<void>;
 }
 
-/** Runs a service over a pipe. Rejects, with nothing left open, when it cannot. */
+/**
+ * Runs a service over a pipe. Rejects, with nothing left open, when it cannot.
+ *
+ * @example
+ * import { PassThrough } from 'node:stream';
+ * import { createService, serveStdio } from 'writ';
+ *
+ * const service = createService({ id: 'demo', capabilities: [] });
+ * const pipe = { input: new PassThrough(), output: new PassThrough() };
+ * const running = await serveStdio(service, {
+ *   ...pipe,
+ *   settings: { store: 'memory:' },
+ *   signals: false,
+ * });
+ * await running.close();
+ */
 export async function serveStdio(
   definition: ServiceDefinition,
   options: StdioOptions = {},

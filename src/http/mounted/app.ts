@@ -32,7 +32,15 @@ import {
 } from './place.ts';
 import { webExchange } from './web.ts';
 
-/** What the hook of an app sees of a request. */
+/**
+ * What the hook of an app sees of a request.
+ *
+ * @example
+ * import type { AppRequest } from 'writ';
+ *
+ * const identify = ({ headers }: AppRequest) =>
+ *   headers['x-user'] === 'ann' ? 'human:ann@example.com' : null;
+ */
 export interface AppRequest {
   readonly method: string;
   /** With the prefix, without the query. */

@@ -24,6 +24,18 @@ import type { OpenSurface } from '../surface.ts';
 import { type AppHooks, type AppService, openApp } from './app.ts';
 import { type MountPlace, mountPlace } from './place.ts';
 
+/**
+ * Options of `mount()`.
+ *
+ * @example
+ * import type { MountOptions } from 'writ';
+ *
+ * const options: MountOptions = {
+ *   prefix: '/desk',
+ *   settings: { public_url: 'https://shop.example/desk' },
+ *   cors: { origins: ['https://app.example'] },
+ * };
+ */
 export interface MountOptions extends Omit<ServeOptions, 'signals'>, AppHooks {
   /** The whole path of the service in the app, such as `/desk`. */
   readonly prefix: string;
@@ -31,6 +43,14 @@ export interface MountOptions extends Omit<ServeOptions, 'signals'>, AppHooks {
   readonly cors?: { readonly origins: readonly string[] };
 }
 
+/**
+ * A service in an app.
+ *
+ * @example
+ * import type { MountedService } from 'writ';
+ *
+ * const answer = (desk: MountedService, request: Request) => desk.fetch(request);
+ */
 export interface MountedService extends Pick<AppService, 'fetch' | 'listener'> {
   readonly config: Config;
   readonly log: Logger;

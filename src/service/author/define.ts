@@ -122,20 +122,50 @@ export interface CapabilityDefinition<
   readonly handler?: Handler<ParametersOf<Inputs>, ReturnedFor<Output>, BindingsOf<Bindings>>;
 }
 
-/** Looks up a handle of another issuer. */
+/**
+ * Looks up a handle of another issuer.
+ *
+ * @example
+ * import type { ResolveBinding } from 'writ';
+ *
+ * const fares: ResolveBinding = (handle) =>
+ *   handle === 'F-1' ? { issued_at: new Date(), price: { currency: 'USD', amount: 90 } } : undefined;
+ */
 export type ResolveBinding = (
   handle: string,
   requirement: BindingRequirement,
 ) => ExternalBinding | undefined | Promise<ExternalBinding | undefined>;
 
-/** What a handle of another issuer pins. Its age counts from `issued_at`. */
+/**
+ * What a handle of another issuer pins. Its age counts from `issued_at`.
+ *
+ * @example
+ * import type { ExternalBinding } from 'writ';
+ *
+ * const fare: ExternalBinding = { issued_at: new Date(), data: { flight_number: 'KX101' } };
+ */
 export interface ExternalBinding {
   readonly issued_at: Date;
   readonly price?: Money;
   readonly data?: JsonObject;
 }
 
-/** A capability as `createService()` takes it. */
+/**
+ * A capability as `createService()` takes it.
+ *
+ * @example
+ * import { type DefinedCapability, defineCapability } from 'writ';
+ *
+ * const capabilities: DefinedCapability[] = ['north', 'south'].map((side) =>
+ *   defineCapability({
+ *     name: `look_${side}`,
+ *     description: `Look ${side}`,
+ *     side_effect: 'read',
+ *     minimum_scope: ['view.look'],
+ *     handler: () => ({ side }),
+ *   }),
+ * );
+ */
 export interface DefinedCapability<
   Name extends string = string,
   Types extends CapabilityTypes = CapabilityTypes,
@@ -235,5 +265,13 @@ function publicPart({ when, grant_policy, approvals_required = 1 }: CompletePoli
   };
 }
 
-/** Looks up a credential for the author: returns a principal, or null for an unknown one. */
+/**
+ * Looks up a credential for the author: returns a principal, or null for an unknown one.
+ *
+ * @example
+ * import type { Authenticate } from 'writ';
+ *
+ * const authenticate: Authenticate = async (bearer) =>
+ *   bearer === 'key-of-ann' ? 'human:ann@example.com' : null;
+ */
 export type Authenticate = (bearer: string) => string | null | Promise<string | null>;

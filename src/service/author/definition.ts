@@ -26,6 +26,18 @@ const HANDLER_DEADLINE_DEFAULT_MS = 30_000;
 /** A day. Longer work belongs in a job that a capability starts. */
 const HANDLER_DEADLINE_MAX_MS = 86_400_000;
 
+/**
+ * What a service is made of.
+ *
+ * @example
+ * import type { ServiceOptions } from 'writ';
+ *
+ * const options: ServiceOptions = {
+ *   id: 'demo',
+ *   capabilities: [],
+ *   trust: { level: 'anchored', anchoring: { cadence: 'PT1M' } },
+ * };
+ */
 export interface ServiceOptions<
   Capabilities extends readonly DefinedCapability[] = readonly DefinedCapability[],
 > {
@@ -44,17 +56,36 @@ export interface ServiceOptions<
 /**
  * Finds the value that a caller's input means. Candidates are shown only where `disclosable` is
  * true.
+ *
+ * @example
+ * import type { Resolver } from 'writ';
+ *
+ * const airports: Resolver = (value) =>
+ *   value === 'Seattle' ? { value: 'SEA' } : { unresolved: true };
  */
 export type Resolver = (value: unknown, asked: AskedInput) => Resolution | Promise<Resolution>;
 
 /**
  * Returns the value derived for an actor and the values it may send; `undefined` without a policy.
+ *
+ * @example
+ * import type { AuthorPolicy } from 'writ';
+ *
+ * const actorPolicy: AuthorPolicy = ({ input, root_principal }) =>
+ *   input === 'account' ? { value: `account-of-${root_principal}` } : undefined;
  */
 export type AuthorPolicy = (
   asked: AskedInput,
 ) => ActorPolicy | undefined | Promise<ActorPolicy | undefined>;
 
-/** Which input is resolved, and who asks. */
+/**
+ * Which input is resolved, and who asks.
+ *
+ * @example
+ * import type { AskedInput } from 'writ';
+ *
+ * const byRoot = ({ input, root_principal }: AskedInput) => `${input} of ${root_principal}`;
+ */
 export interface AskedInput {
   readonly capability: string;
   readonly input: string;
@@ -71,6 +102,14 @@ export interface AskedInput {
   readonly purpose: Readonly<JsonObject>;
 }
 
+/**
+ * What a resolver found.
+ *
+ * @example
+ * import type { Resolution } from 'writ';
+ *
+ * const several: Resolution = { candidates: ['JFK', 'LGA'], disclosable: true };
+ */
 export type Resolution =
   | { readonly value: unknown }
   | { readonly candidates: readonly unknown[]; readonly disclosable?: boolean }
@@ -92,6 +131,11 @@ export interface ServiceDefinition {
 /**
  * A service: its checked definition, which carries the types of its capabilities for a typed client.
  * Nothing is open yet. `serve()` and `mount()` run it.
+ *
+ * @example
+ * import { createService, type Service } from 'writ';
+ *
+ * const service: Service = createService({ id: 'demo', capabilities: [] });
  */
 export interface Service<Capabilities = CapabilityMap>
   extends ServiceDefinition,
@@ -116,7 +160,18 @@ interface CapabilityCode
   readonly deadlineMs: number;
 }
 
-/** All faults of a definition, in one message. */
+/**
+ * All faults of a definition, in one message.
+ *
+ * @example
+ * import { createService, DefinitionError } from 'writ';
+ *
+ * try {
+ *   createService({ id: 'not a name', capabilities: [] });
+ * } catch (error) {
+ *   if (error instanceof DefinitionError) console.log(error.faults.length);
+ * }
+ */
 export class DefinitionError extends Error {
   override readonly name = 'DefinitionError';
   readonly faults: readonly Fault[];

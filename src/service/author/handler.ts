@@ -31,19 +31,41 @@ export type Handler<Parameters = JsonObject, Returned = JsonObject, Bindings = A
 /**
  * Returns what exactly this call costs, before anything happens. The amount lies within the declared
  * range.
+ *
+ * @example
+ * import type { Price } from 'writ';
+ *
+ * const fare: Price<{ km: number }> = ({ km }) => ({ currency: 'USD', amount: 5 + km * 2 });
  */
 export type Price<Parameters = JsonObject, Bindings = AnyBindings> = (
   parameters: Parameters,
   context: PriceContext<Bindings>,
 ) => Money | Promise<Money>;
 
-/** Who asks for a price, and what the required bindings pinned. */
+/**
+ * Who asks for a price, and what the required bindings pinned.
+ *
+ * @example
+ * import type { PriceContext } from 'writ';
+ *
+ * const isPartner = ({ caller_class }: PriceContext) => caller_class === 'partner';
+ */
 export type PriceContext<Bindings = AnyBindings> = Pick<
   HandlerContext<Bindings>,
   'principal' | 'root_principal' | 'caller_class' | 'bindings'
 >;
 
-/** What a handler is given besides its parameters. Nothing here widens authority. */
+/**
+ * What a handler is given besides its parameters. Nothing here widens authority.
+ *
+ * @example
+ * import type { HandlerContext } from 'writ';
+ *
+ * function charge({ cost, log }: HandlerContext, amount: number) {
+ *   log.info({ amount }, 'charged');
+ *   cost({ currency: 'USD', amount });
+ * }
+ */
 export interface HandlerContext<Bindings = AnyBindings> {
   readonly invocation_id: string;
   readonly client_reference_id?: string | undefined;
@@ -94,7 +116,15 @@ export interface HandlerContext<Bindings = AnyBindings> {
 /** A type of the protocol, or one that the capability declares in `failure_types`. */
 type NamedFailure = FailureType | (string & Record<never, never>);
 
-/** Advice for the next step of the caller. Parts that cannot be read are left out of the answer. */
+/**
+ * Advice for the next step of the caller. Parts that cannot be read are left out of the answer.
+ *
+ * @example
+ * import { type Advice, NoEffect } from 'writ';
+ *
+ * const soon: Advice = { requires: ['a free seat'], estimated_availability: 'PT5M' };
+ * const full = new NoEffect('Cannot book: the flight is full', 'service_unavailable', soon);
+ */
 export interface Advice {
   /** What the caller needs first, each in a few words. At most sixteen. */
   readonly requires?: readonly string[];
@@ -106,6 +136,15 @@ export interface Advice {
 
 /**
  * Thrown by a handler that did nothing. The service gives back everything reserved for the call.
+ *
+ * @example
+ * import { NoEffect } from 'writ';
+ *
+ * function find(orders: ReadonlyMap<string, object>, id: string) {
+ *   const found = orders.get(id);
+ *   if (!found) throw new NoEffect(`Cannot find order "${id}"`);
+ *   return found;
+ * }
  */
 export class NoEffect extends Error {
   // Recognised by a private field: `instanceof` runs code of the thrown value, which may throw.
@@ -137,6 +176,13 @@ export class ApprovalNeeded extends Error {
 
 /**
  * Thrown by a handler that failed after it may have acted. The caller gets exactly this failure.
+ *
+ * @example
+ * import { HandlerFailure } from 'writ';
+ *
+ * function refuse(): never {
+ *   throw new HandlerFailure('Cannot tell whether the bank has paid', 'outcome_unknown');
+ * }
  */
 export class HandlerFailure extends Error {
   readonly #isOurs = true;
