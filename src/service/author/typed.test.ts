@@ -1,0 +1,124 @@
+/**
+ * The types that follow from a declaration. The compiler checks these programs: `npm run check` fails when
+ * it misses one of the mistakes.
+ *
+ * @module
+ */
+
+import assert from 'node:assert/strict';
+import { toStandardJsonSchema } from '@valibot/to-json-schema';
+import { type } from 'arktype';
+import * as v from 'valibot';
+import { test } from 'vitest';
+import * as z from 'zod';
+import { defineCapability } from './define.ts';
+
+const COMMON = {
+  name: 'transfer',
+  description: 'Sends money',
+  side_effect: 'write',
+  minimum_scope: ['bank.send'],
+} as const;
+
+test('defineCapability() types parameters and result by a schema of any library', () => {
+  const defined = [
+    defineCapability({
+      ...COMMON,
+      inputs: z.object({ amount: z.number(), speed: z.enum(['slow', 'fast']).default('slow') }),
+      output: z.object({ id: z.string() }),
+      handler({ amount, speed }) {
+        const fast: 'slow' | 'fast' = speed;
+        return { id: `${amount.toFixed(2)}${fast}` };
+      },
+    }),
+    defineCapability({
+      ...COMMON,
+      inputs: toStandardJsonSchema(v.object({ amount: v.number(), note: v.optional(v.string()) })),
+      handler: ({ amount, note }) => ({ amount: amount + 1, note: note?.trim() }),
+    }),
+    defineCapability({
+      ...COMMON,
+      inputs: type({ amount: 'number', 'note?': 'string' }),
+      handler: ({ amount, note }) => ({ amount: amount + 1, note: note?.trim() }),
+    }),
+  ];
+
+  assert.equal(defined.flatMap(({ faults }) => faults).length, 0);
+});
+
+test('defineCapability() does not compile with a mistake', () => {
+  const inputs = z.object({ amount: z.number(), note: z.string().optional() });
+  const output = z.object({ id: z.string() });
+  defineCapability({
+    ...COMMON,
+    inputs,
+    // @ts-expect-error "price" is not an input.
+    handler: ({ price }) => ({ price }),
+  });
+  defineCapability({
+    ...COMMON,
+    inputs,
+    // @ts-expect-error An amount is a number.
+    handler: ({ amount }) => ({ amount: amount.trim() }),
+  });
+  defineCapability({
+    ...COMMON,
+    inputs,
+    // @ts-expect-error A note may be absent.
+    handler: ({ note }) => ({ note: note.trim() }),
+  });
+  defineCapability({
+    ...COMMON,
+    output,
+    // @ts-expect-error An id is a text.
+    handler: () => ({ id: 7 }),
+  });
+  defineCapability({
+    ...COMMON,
+    output,
+    // @ts-expect-error The id is missing.
+    handler: async () => ({}),
+  });
+  defineCapability({
+    ...COMMON,
+    inputs,
+    // @ts-expect-error The preview gets the same parameters.
+    approval: { when: 'always', preview: ({ price }) => ({ price }) },
+    handler: () => ({}),
+  });
+  defineCapability({
+    ...COMMON,
+    inputs,
+    cost: { certainty: 'estimated', financial: { currency: 'USD' } },
+    // @ts-expect-error A price is an amount of a currency.
+    price: ({ amount }) => amount,
+    handler: () => ({}),
+  });
+  defineCapability({
+    ...COMMON,
+    // @ts-expect-error "strin" is not a type.
+    inputs: [{ name: 'amount', type: 'strin' }],
+    handler: () => ({}),
+  });
+  defineCapability({
+    ...COMMON,
+    // @ts-expect-error "wrte" is not an effect.
+    side_effect: 'wrte',
+    handler: () => ({}),
+  });
+  defineCapability({
+    ...COMMON,
+    inputs: [{ name: 'quote', type: 'string' }],
+    requires_binding: [{ type: 'quote', field: 'quote' }],
+    handler: (_, { bindings }) => {
+      const { amount } = bindings.quote.price ?? { amount: 0 };
+      // @ts-expect-error No binding is required for "fare".
+      return { amount, fare: bindings.fare };
+    },
+  });
+  defineCapability({
+    ...COMMON,
+    // @ts-expect-error Nothing is bound without a requirement.
+    handler: (_, { bindings }) => ({ data: bindings.quote.data }),
+  });
+});
