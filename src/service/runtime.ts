@@ -236,8 +236,10 @@ export async function createRuntime({
 }
 
 /** Logs what an author or an operator should correct. No warning stops a start. */
-async function warn({ definition, config, store, log }: ServiceParts): Promise<void> {
-  for (const each of startWarnings(definition, config)) log.warn({}, each);
+async function warn(parts: ServiceParts): Promise<void> {
+  const { definition, store, log, isIdentifiedByApp = false } = parts;
+  const settings = { ...parts.config, isIdentifiedByApp };
+  for (const each of startWarnings(definition, settings)) log.warn({}, each);
   try {
     for (const each of await upgradeWarnings(store, definition.catalog)) log.warn({}, each);
   } catch (error) {

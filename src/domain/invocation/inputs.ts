@@ -38,6 +38,8 @@ export interface InputFacts {
   /** Findings for the inputs that a resolver was asked about, by name. */
   readonly findings: ReadonlyMap<string, Finding>;
   readonly policies: ReadonlyMap<string, ActorPolicy>;
+  /** Whether a schema of the author fills in the defaults afterwards. */
+  readonly isFilledLater?: boolean | undefined;
 }
 
 /** Bounds how much of a caller's own text a message repeats. */
@@ -190,7 +192,7 @@ function settleMissing(input: Input, facts: InputFacts): Outcome {
   }
   const trouble: Trouble = { reason: 'missing', why: 'missing', candidates: choicesOf(input) };
   if (resolution?.on_missing) return behave(input, trouble, facts);
-  if (defaultApplies(input)) return { value: input.default };
+  if (defaultApplies(input)) return facts.isFilledLater ? { omit: true } : { value: input.default };
   return input.required ? behave(input, trouble, facts) : { omit: true };
 }
 

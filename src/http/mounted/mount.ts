@@ -92,7 +92,9 @@ async function open(
 ): Promise<MountedService> {
   const { config, log, platform } = opened;
   const { baseUrl, basePath, prefix } = place;
-  const runtime = await createRuntime({ ...opened, definition, baseUrl, basePath });
+  const isIdentifiedByApp = options.identify !== undefined;
+  const given = { ...opened, definition, isIdentifiedByApp };
+  const runtime = await createRuntime({ ...given, baseUrl, basePath });
   let app: AppService;
   try {
     const made = surfaces.map((make) => make(runtime));

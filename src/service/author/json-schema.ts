@@ -18,11 +18,12 @@ export interface Property {
   readonly isRequired: boolean;
 }
 
-export function propertiesOf({ properties, required, ...root }: JsonObject): Property[] {
+export function propertiesOf(schema: JsonObject): Property[] {
+  const { properties, required, ...root } = schema;
   const needed = Array.isArray(required) ? required : [];
-  return Object.entries(isObject(properties) ? properties : {}).map(([name, schema]) => ({
+  return Object.entries(isObject(properties) ? properties : {}).map(([name, property]) => ({
     name,
-    schema: followed(isObject(schema) ? schema : {}, root),
+    schema: followed(isObject(property) ? property : {}, root),
     isRequired: needed.includes(name),
   }));
 }
@@ -30,8 +31,8 @@ export function propertiesOf({ properties, required, ...root }: JsonObject): Pro
 /** Definitions that refer to each other are followed this far. */
 const REFERENCES_MAX = 8;
 
-/** A property that only refers to a definition of the same schema, replaced by that definition. */
-function followed(schema: JsonObject, { $defs }: JsonObject): JsonObject {
+/** A schema that only refers to a definition of the same document, replaced by that definition. */
+export function followed(schema: JsonObject, { $defs }: JsonObject): JsonObject {
   let found = schema;
   for (let i = 0; i < REFERENCES_MAX && typeof found.$ref === 'string'; i++) {
     const name = /^#\/\$defs\/([^/]+)$/.exec(found.$ref)?.[1];
@@ -72,8 +73,13 @@ function typeOf(schema: JsonObject): string {
   return isFormat ? (FORMATS[format] as string) : type;
 }
 
+/** Whether the schema takes null: by its type, by one of its alternatives, or because it takes anything. */
 export function isNullable(schema: JsonObject): boolean {
-  return typesOf(schema).includes('null');
+  const { type, anyOf, oneOf, $ref, allOf, not } = schema;
+  if (typesOf(schema).includes('null')) return true;
+  const alternatives = [anyOf, oneOf].find(Array.isArray);
+  if (alternatives) return alternatives.some((each) => isObject(each) && isNullable(each));
+  return [type, $ref, allOf, not, closedSet(schema)].every((each) => each === undefined);
 }
 
 /** The types of all alternatives, each once. Empty where the schema does not name them. */

@@ -14,7 +14,14 @@ import { readForeignObject } from '../../domain/wire/foreign.ts';
 import { isObject, type JsonLimits } from '../../domain/wire/json.ts';
 import type { DeclaredInput } from '../../protocol/capability.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
-import { inputOf, isNullable, type Property, propertiesOf, sampleOf } from './json-schema.ts';
+import {
+  followed,
+  inputOf,
+  isNullable,
+  type Property,
+  propertiesOf,
+  sampleOf,
+} from './json-schema.ts';
 import type { AnySchema, DeclaredInputs, DeclaredOutput, InputDetails } from './typed.ts';
 
 /** Reads a value by a schema. A promise only if the schema is asynchronous. Author code. */
@@ -100,9 +107,22 @@ function isSchema(value: unknown): value is AnySchema {
   return isHolder && '~standard' in value;
 }
 
+/**
+ * Asks the schema. A check of zod that is asynchronous is asked asynchronously only: the standard function of
+ * zod tries it synchronously first, and drops a promise that may reject.
+ */
 function validated(schema: AnySchema, value: unknown): unknown {
-  return schema['~standard'].validate(value);
+  const { vendor, validate } = schema['~standard'];
+  const { safeParseAsync } = schema as { safeParseAsync?: ZodParse };
+  if (vendor !== 'zod' || typeof safeParseAsync !== 'function') return validate(value);
+  return safeParseAsync(value).then(({ data, error }) =>
+    error ? { issues: error.issues } : { value: data },
+  );
 }
+
+type ZodParse = (
+  value: unknown,
+) => Promise<{ readonly data?: unknown; readonly error?: { readonly issues: unknown } }>;
 
 interface SchemaPair {
   /** What a caller sends. */
@@ -120,11 +140,33 @@ function readSchemas(schema: AnySchema): SchemaPair | { readonly fault: string }
     readonly jsonSchema?: Record<'input' | 'output', (options: object) => unknown> | undefined;
   };
   if (jsonSchema === undefined) return { fault: `${HAS_NONE}; ${hintFor(vendor)}` };
-  const read = readSide(() => jsonSchema.output(TARGET));
+  const describe = (side: 'input' | 'output') => readSide(() => jsonSchema[side](TARGET));
+  const read = describe('output');
   if ('fault' in read) return { fault: `${HAS_NONE} of what it returns: ${read.fault}; ${HINT}` };
   // A schema that can describe only what it returns still takes exactly that.
-  const sent = readSide(() => jsonSchema.input(TARGET));
+  const sent = describe('input');
   return { sent: 'fault' in sent ? read.value : sent.value, read: read.value };
+}
+
+/** The same schema without the defaults that a function makes anew each time: the schema applies them. */
+function settled(first: unknown, second: unknown): unknown {
+  if (Array.isArray(first)) {
+    const others = Array.isArray(second) ? second : [];
+    return first.map((each, index) => settled(each, others[index]));
+  }
+  if (!isObject(first) || !isObject(second)) return first;
+  return Object.fromEntries(
+    Object.entries(first)
+      .filter(([key, value]) => key !== 'default' || !isMade(value, second.default))
+      .map(([key, value]) => [key, settled(value, second[key])]),
+  );
+}
+
+/** A time of the clock can be the same twice within a millisecond, so whatever looks like one counts as made. */
+function isMade(first: unknown, second: unknown): boolean {
+  if (JSON.stringify(first) !== JSON.stringify(second)) return true;
+  if (typeof first === 'number') return first > 1e12 && first < 1e13;
+  return typeof first === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/.test(first);
 }
 
 const HAS_NONE = 'the schema has no JSON Schema';
@@ -139,13 +181,15 @@ function hintFor(vendor: string): string {
 function readSide(make: () => unknown): { value: JsonObject } | { fault: string } {
   let made: unknown;
   try {
-    made = make();
+    made = settled(make(), make());
   } catch (error) {
     return { fault: error instanceof Error ? error.message : String(error) };
   }
   const reading = readForeignObject(made, SCHEMA_LIMITS);
   if ('fault' in reading) return reading;
-  const { $schema: _, ...value } = reading.value;
+  const { $schema: _, ...document } = reading.value;
+  // A schema with an id of its own is a definition that the document refers to.
+  const value: JsonObject = followed(document, document);
   if (value.type !== 'object' || !isObject(value.properties ?? {})) {
     return { fault: 'it does not describe an object with named properties' };
   }

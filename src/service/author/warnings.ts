@@ -15,7 +15,10 @@ import type { Capability } from '../../protocol/capability.ts';
 import { missingApprovers } from './approval-policy.ts';
 import type { ServiceDefinition } from './definition.ts';
 
-type Settings = Pick<Config, 'identities' | 'entitlements' | 'oidc'>;
+type Settings = Pick<Config, 'identities' | 'entitlements' | 'oidc'> & {
+  /** Whether the app around a mounted service identifies callers. */
+  readonly isIdentifiedByApp?: boolean;
+};
 
 /** Capabilities that one sentence names. */
 const NAMED_MAX = 5;
@@ -59,8 +62,9 @@ function strayHints({ id, catalog }: ServiceDefinition): string[] {
 }
 
 function unheldScopes(definition: ServiceDefinition, settings: Settings): string[] {
-  const { identities, entitlements, oidc } = settings;
-  const areOthersKnown = definition.authenticate !== undefined || oidc.length > 0;
+  const { identities, entitlements, oidc, isIdentifiedByApp } = settings;
+  const areOthersKnown =
+    definition.authenticate !== undefined || oidc.length > 0 || isIdentifiedByApp === true;
   if (identities.length === 0 && !areOthersKnown) {
     return [
       'No caller can get a token: no identity, no issuer and no authenticate hook is configured',

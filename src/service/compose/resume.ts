@@ -219,7 +219,8 @@ async function settled(
     outcome,
     actual: adopted.intent.charge && ending.cost?.amount,
     bindings: [],
-    rollback: capability && rollbackOf(parts, caller, capability, { outcome, parameters, output }),
+    rollback:
+      capability && (await rollbackOf(parts, caller, capability, { outcome, parameters, output })),
     answer: bytesOf(answerOf(parts, call, ending, entry)),
     entry,
     now: parts.store.now(),

@@ -72,7 +72,7 @@ export async function runStep(
   // A step that reports more than was left is charged what was left.
   const settled = costAndOverrun(parts, call, done, { capability, checked: ready.charge });
   const step = endedStep(claimed, done, settled.cost);
-  const rollback = rollbackOf(parts, caller, capability, step);
+  const rollback = await rollbackOf(parts, caller, capability, step);
   await recordStep(
     parts,
     whole,

@@ -75,6 +75,8 @@ export interface ServiceParts {
   /** Called for every handler that reported a cost above the reserved amount. */
   overran(capability: string): void;
   readonly alarms: Alarms;
+  /** Whether the app around a mounted service identifies callers. */
+  readonly isIdentifiedByApp?: boolean | undefined;
   readonly waits: Waits;
   /** Returns why nothing may be appended to the log now. */
   readonly withheld: Withheld;

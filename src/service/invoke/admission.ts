@@ -183,7 +183,7 @@ async function run(
     actual: call.charge && ending.cost?.amount,
     stillRuns: done.late !== undefined,
     bindings: done.bindings,
-    rollback: rollbackOf(parts, call.caller, call.capability, {
+    rollback: await rollbackOf(parts, call.caller, call.capability, {
       outcome: done.outcome,
       parameters: call.parameters,
       output: done.result,

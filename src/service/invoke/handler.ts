@@ -142,6 +142,7 @@ export async function completed(
     : readForeignObject(returned, RESULT_LIMITS);
   if ('value' in read) return { outcome: 'completed', result: read.value, ...notes };
   if ('issues' in read) return unmatched(parts, capability, read.issues, notes);
+  if (schema) return unmatched(parts, capability, [read.fault], notes);
   report(parts.log, { fault: read.fault }, 'a handler returned a result that cannot be sent');
   return { outcome: 'failed', failure: broke(), ...notes };
 }

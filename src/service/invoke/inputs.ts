@@ -114,8 +114,9 @@ export async function resolvedParameters(
     if (policy) questions.push(policy());
   }
   if (questions.length > 0) await Promise.all(questions);
+  const isFilledLater = capability.input_schema !== undefined;
   const policies = derived.size > 0 ? new Map([...derived, ...configured]) : configured;
-  const resolved = resolveInputs(capability, sent, { findings, policies });
+  const resolved = resolveInputs(capability, sent, { findings, policies, isFilledLater });
   if ('failure' in resolved) throw new Refusal(resolved.failure);
   return validatedParameters(parts, capability, resolved.parameters);
 }
@@ -298,16 +299,19 @@ export interface UndoableCall {
 }
 
 /** The record of a completed call that can be undone for a while. */
-export function rollbackOf(
-  { definition, store }: ServiceParts,
+export async function rollbackOf(
+  parts: ServiceParts,
   { root_principal }: TokenCaller,
   capability: Capability,
   { outcome, parameters, output }: UndoableCall,
-): RollbackRecord | undefined {
+): Promise<RollbackRecord | undefined> {
+  const { definition, store } = parts;
   const until = windowEnd(capability, store.now());
   const compensation = capabilityOf(definition, capability.side_effect.compensation ?? '');
   if (outcome !== 'completed' || !output || !until || !compensation) return undefined;
-  const values = compensationParameters(compensation, { parameters, output });
+  const sent = compensationParameters(compensation, { parameters, output });
+  // In the form in which the compensation will be called, or its window would not be found.
+  const values = await validatedParameters(parts, compensation, sent).catch(() => sent);
   const digest = rollbackDigest(rollbackNames(capability, compensation), values);
   return { capability: compensation.name, root_principal, digest, until };
 }

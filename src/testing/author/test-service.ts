@@ -102,7 +102,7 @@ function createClock(start: Date | undefined): Clock {
     now: () => new Date(time),
     advance(by) {
       const ms = typeof by === 'number' ? by : parseDuration(by);
-      if (ms === undefined || !(ms >= 0)) {
+      if (ms === undefined || !Number.isFinite(ms) || ms < 0) {
         throw new Error(`Cannot advance the clock by "${by}": expected milliseconds or a duration`);
       }
       time += ms;
