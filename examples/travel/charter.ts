@@ -20,7 +20,7 @@ const Refunded = z
   .describe(`In USD, at most ${REFUND_MOST}`);
 
 const Flown = z.object({ route: z.string().describe('Such as SEA-SFO'), date: z.iso.date() });
-const Charter = Flown.extend({ charter_id: z.string() }).meta({ title: 'charter' });
+const Charter = z.object({ charter_id: z.string(), ...Flown.shape }).meta({ title: 'charter' });
 
 export const charterJet = defineCapability({
   name: 'charter_jet',

@@ -42,7 +42,7 @@ const SCENARIOS: Readonly<Record<string, (talk: Talk) => Promise<void>>> = {
     const { result } = toolNamed(tools, 'charter_jet').outputSchema.properties;
     assert.deepEqual(Object.keys(result.properties), ['charter_id', 'route', 'date']);
     assert.deepEqual(result.required, ['charter_id', 'route', 'date']);
-    assert.equal(result.description, 'charter');
+    assert.equal(result.title, 'charter');
   },
 
   'calls a tool, and gets its result structured and in words': async ({ client }) => {

@@ -1,0 +1,108 @@
+/**
+ * Schemas of zod in calls: asynchronous checks, defaults that functions make, references, and compensations.
+ *
+ * @module
+ */
+
+import assert from 'node:assert/strict';
+import { afterAll, beforeAll, describe, test } from 'vitest';
+import * as z from 'zod';
+import { defineCapability } from '../../src/service/author/define.ts';
+import { createService } from '../../src/service/author/definition.ts';
+import { person } from '../person.ts';
+import { ALICE, type TestService, testService } from '../world.ts';
+
+const COMMON = {
+  description: 'Tests zod',
+  side_effect: 'write',
+  minimum_scope: ['b.use'],
+} as const;
+const SETTINGS = { identities: [person(ALICE, 'human:alice', ['b.*'])] };
+
+describe('a schema of zod', () => {
+  let checks = 0;
+  const made = createService({
+    id: 'zod',
+    capabilities: [
+      defineCapability({
+        ...COMMON,
+        name: 'checked',
+        inputs: z.object({
+          a: z.string().refine(async (text) => {
+            checks += 1;
+            if (text === 'down') throw new Error('the database is down');
+            return true;
+          }),
+        }),
+        handler: () => ({}),
+      }),
+      defineCapability({
+        ...COMMON,
+        name: 'named',
+        inputs: z
+          .object({
+            at: z.number().default(() => Date.now()),
+            id: z.string().default(() => `id-${Math.random()}`),
+            least: z.number().min(5).default(7),
+            parent: z.object({ name: z.string() }).meta({ id: 'Parent' }).nullable(),
+          })
+          .meta({ id: 'Named' }),
+        handler: (parameters) => ({ got: parameters }),
+      }),
+      defineCapability({
+        ...COMMON,
+        name: 'book',
+        side_effect: { type: 'transactional', compensation: 'cancel', rollback_window: 'PT1H' },
+        output: z.object({ id: z.string() }),
+        handler: () => ({ id: 'B-1' }),
+      }),
+      defineCapability({
+        ...COMMON,
+        name: 'cancel',
+        inputs: z.object({ id: z.string().toLowerCase() }),
+        handler: ({ id }) => ({ cancelled: id }),
+      }),
+    ],
+  });
+  let zodService: TestService;
+  let bearer: string;
+  beforeAll(async () => {
+    zodService = await testService({ definition: made, settings: SETTINGS });
+    ({ token: bearer } = await zodService.issue(ALICE, { scope: ['b.use'], ttl_hours: 24 }));
+  });
+  afterAll(() => zodService.close());
+
+  test('is asked once in a call, and a check that rejects refuses that call only', async () => {
+    const refused = await zodService.invoke(bearer, 'checked', { a: 'down' });
+    const answered = await zodService.invoke(bearer, 'checked', { a: 'up' });
+
+    assert.equal(refused.body.failure.type, 'internal_error');
+    assert.equal(answered.status, 200);
+    assert.equal(checks, 2);
+  });
+
+  test('makes its own defaults for each call, and the manifest shows only those that stay', async () => {
+    const first = await zodService.invoke(bearer, 'named', {});
+    const second = await zodService.invoke(bearer, 'named', {});
+
+    assert.equal(first.status, 200, JSON.stringify(first.body));
+    assert.equal(first.body.result.got.least, 7);
+    assert.equal(first.body.result.got.parent, null);
+    assert.notEqual(first.body.result.got.id, second.body.result.got.id);
+    const { inputs, input_schema } = made.catalog.capabilities.get('named') ?? {};
+    const shown = inputs?.filter((input) => 'default' in input).map(({ name }) => name);
+    assert.deepEqual(shown, ['least']);
+    assert.doesNotMatch(JSON.stringify(input_schema), /id-/);
+  });
+
+  test('of a compensation does not open a rollback window that has closed', async () => {
+    await zodService.invoke(bearer, 'book', {});
+    zodService.advance(7_200_000);
+
+    for (const id of ['B-1', 'b-1']) {
+      const { body } = await zodService.invoke(bearer, 'cancel', { id });
+
+      assert.equal(body.failure?.type, 'rollback_window_closed', id);
+    }
+  });
+});
