@@ -2,13 +2,7 @@ import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { test } from 'vitest';
 import { ControlRequirementType } from '../protocol/capability.ts';
-import {
-  Failure,
-  FailureType,
-  type GrantPolicy,
-  RecoveryClass,
-  ResolutionAction,
-} from '../protocol/failure.ts';
+import { Failure, FailureType, type GrantPolicy } from '../protocol/failure.ts';
 import {
   CONTROL_ACTION,
   type FailureFacts,
@@ -25,44 +19,6 @@ test('GUIDANCE describes each situation in different words', () => {
   assert.equal(new Set(words).size, words.length);
   for (const when of words) assert.match(when, /^[a-z].*[^.\s]$/);
 });
-
-test('RECOVERY gives every action one class, and never retries terminal', () => {
-  assert.deepEqual(Object.keys(RECOVERY).sort(), [...ResolutionAction.options].sort());
-  for (const recovery of Object.values(RECOVERY))
-    assert.ok(RecoveryClass.options.includes(recovery));
-  for (const { retry, action } of Object.values(GUIDANCE)) {
-    assert.ok(!(retry && String(RECOVERY[action]) === 'terminal'), action);
-  }
-});
-
-// The specification's canonical actions.
-const canonical: [action: ResolutionAction, recovery: RecoveryClass][] = [
-  ['retry_now', 'retry_now'],
-  ['provide_credentials', 'retry_now'],
-  ['wait_and_retry', 'wait_then_retry'],
-  ['revalidate_state', 'revalidate_then_retry'],
-  ['check_manifest', 'revalidate_then_retry'],
-];
-for (const [action, recovery] of canonical) {
-  test(`RECOVERY maps the canonical action ${action} as the specification does`, () => {
-    assert.equal(RECOVERY[action], recovery);
-  });
-}
-
-const controls: [control: ControlRequirementType, action: ResolutionAction][] = [
-  ['cost_ceiling', 'request_budget_bound_delegation'],
-  ['stronger_delegation_required', 'request_capability_binding'],
-];
-for (const [control, action] of controls) {
-  test(`failure() asks for ${action} when ${control} is unmet`, () => {
-    assert.deepEqual(failure('control_requirement_unsatisfied', 'Cannot', { control }), {
-      type: 'control_requirement_unsatisfied',
-      detail: 'Cannot',
-      retry: false,
-      resolution: { action, recovery_class: 'redelegation_then_retry' },
-    });
-  });
-}
 
 test('failure() ignores a control requirement for every other type', () => {
   for (const type of FailureType.options) {

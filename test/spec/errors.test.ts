@@ -131,48 +131,6 @@ test('Decisions 3, failures: the tables have exactly the failure types', () => {
   assert.deepEqual(Object.keys(STATUS).sort(), types);
 });
 
-/** Spec, Errors: the rows whose behaviour the specification defines. */
-const SPECIFIED: readonly [type: FailureType, retry: boolean, action: string, recovery: string][] =
-  [
-    ['non_delegable_action', false, 'invoke_as_root_principal', 'terminal'],
-    ['budget_exceeded', false, 'request_budget_increase', REDELEGATE],
-    ['budget_currency_mismatch', false, 'obtain_matching_currency', REDELEGATE],
-    ['budget_not_enforceable', false, 'obtain_quote_first', REFRESH],
-    ['binding_missing', false, 'obtain_binding', REFRESH],
-    ['binding_stale', true, 'refresh_binding', REFRESH],
-  ];
-for (const [type, retry, action, recovery_class] of SPECIFIED) {
-  test(`Spec, Errors: ${type} has the guidance of the specification`, () => {
-    const made = failure(type, '');
-
-    assert.equal(made.retry, retry);
-    assert.deepEqual(made.resolution, { action, recovery_class });
-  });
-}
-
-test('Spec, Errors: control_requirement_unsatisfied is not retried, but redelegated', () => {
-  const made = failure('control_requirement_unsatisfied', '');
-
-  assert.equal(made.retry, false);
-  assert.equal(made.resolution.recovery_class, REDELEGATE);
-});
-
-test('Spec, Errors: the other type names of the specification exist', () => {
-  const named = [
-    'scope_insufficient',
-    'invalid_token',
-    'token_expired',
-    'approval_grant_invalid',
-    'rate_limited',
-    'clarification_required',
-  ];
-
-  assert.deepEqual(
-    named.filter((type) => !FailureTypes.safeParse(type).success),
-    [],
-  );
-});
-
 /** Spec, Canonical resolution actions, and the actions of the two failure tables. */
 const ACTIONS = {
   retry_now: 'retry_now',

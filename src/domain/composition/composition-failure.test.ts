@@ -38,15 +38,6 @@ const stop = {
   effects: (name: string) => (name.startsWith('read') ? ('read' as const) : ('write' as const)),
 };
 
-test('composedFailure() passes on the failure of the step, or names the step that failed', () => {
-  const trail = [step('one', 'completed'), step('two', 'no_effect')];
-
-  assert.deepEqual(composedFailure(whole('propagate'), trail, stop).failure, found);
-  const { failure: answer } = composedFailure(whole('fail_parent'), trail, stop);
-  assert.equal(answer.type, 'composition_child_failed');
-  assert.equal(answer.detail, 'Cannot complete "whole": step "two" failed: Cannot find it');
-});
-
 test('composedFailure() never advises to repeat a call that has acted', () => {
   const acted = [step('one', 'completed'), step('two', 'no_effect')];
   const unmoved = [step('read_it', 'completed'), step('two', 'no_effect')];
@@ -69,20 +60,6 @@ test('composedFailure() keeps the failure of a composed call that stopped by its
   assert.deepEqual(composedFailure(whole('fail_parent'), [], own).failure, found);
   const { failure: answer } = composedFailure(whole('compensate'), [], own);
   assert.equal(answer.type, 'not_found');
-});
-
-test('composedFailure() lists what was compensated and what was not', () => {
-  const trail = [
-    step('one', 'completed'),
-    step('two', 'completed'),
-    undoing('two', 'failed'),
-    undoing('one', 'completed'),
-  ];
-
-  const { failure: answer, outcome } = composedFailure(whole('compensate'), trail, stop);
-
-  assert.equal(outcome, 'failed');
-  assert.match(answer.detail, /; compensated: "one"; not compensated: "two"$/);
 });
 
 const outcomes: [name: string, trail: TrailStep[], outcome: string][] = [

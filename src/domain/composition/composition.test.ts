@@ -162,15 +162,6 @@ test('emptyEnding() asks once about each input that the step was given', () => {
   assert.deepEqual(ending.failure.clarify, [{ input: 'place', reason: 'unresolved' }]);
 });
 
-test('emptyEnding() denies, or continues with the next step without a policy', () => {
-  const ending = emptyEnding(whole({ empty_result_policy: 'deny' }), source);
-
-  assert.ok(ending && 'failure' in ending);
-  assert.equal(ending.failure.type, 'composition_empty_result');
-  assert.match(ending.failure.detail, /step "one" found nothing/);
-  assert.equal(emptyEnding(whole(), source), undefined);
-});
-
 test('stepCapabilities() names the step whose capability is missing', () => {
   const capabilities = new Map([['first', { ...whole(), name: 'first' }]]);
 

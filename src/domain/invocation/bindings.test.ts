@@ -41,34 +41,6 @@ function check(
   });
 }
 
-const ROWS: [name: string, parameters: JsonObject, facts: Partial<BindingFacts>, type?: string][] =
-  [
-    ['passes a binding for this call', { quote: 'h' }, {}],
-    ['misses a binding that is absent', {}, {}, 'binding_missing'],
-    ['misses a binding that is null', { quote: null }, {}, 'binding_missing'],
-    ['refuses a handle that was never issued', { quote: 'other' }, {}, 'binding_invalid'],
-    ['refuses an empty handle', { quote: '' }, {}, 'binding_invalid'],
-    ['refuses what is not a handle', { quote: { binding_id: 'h' } }, {}, 'binding_invalid'],
-    ['refuses another type', { quote: 'h' }, { type: 'hold' }, 'binding_invalid'],
-    ['refuses another capability', { quote: 'h' }, { capability: 'sell' }, 'binding_invalid'],
-    [
-      'refuses the binding of another root principal',
-      { quote: 'h' },
-      { root_principal: 'human:bob' },
-      'binding_invalid',
-    ],
-  ];
-for (const [name, parameters, facts, type] of ROWS) {
-  test(`checkBindings() ${name}`, () => {
-    assert.equal(check(parameters, { facts: { ...good, ...facts } }).failure?.type, type);
-  });
-}
-
-test('checkBindings() accepts a binding at its max_age and finds it stale a millisecond later', () => {
-  assert.equal(check({ quote: 'h' }, { afterMs: MINUTE_MS }).failure, undefined);
-  assert.equal(check({ quote: 'h' }, { afterMs: MINUTE_MS + 1 }).failure?.type, 'binding_stale');
-});
-
 test('checkBindings() never finds a binding without max_age stale', () => {
   const capability = capabilityWith(HOLD);
   const facts = { ...good, type: 'hold' };

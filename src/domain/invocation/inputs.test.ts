@@ -71,8 +71,6 @@ function decided(
   }
 }
 
-const ACTOR_MODES = ['actor_policy', 'actor_policy_or_explicit'];
-
 function inputWith(mode: ResolutionMode, behaviors: object, more: object = {}) {
   const resolver = mode === 'backend_resolved' && { resolver_ref: 'places' };
   const closed = mode === 'closed_values' && { allowed_values: [DEFAULT, POLICY] };
@@ -82,26 +80,6 @@ function inputWith(mode: ResolutionMode, behaviors: object, more: object = {}) {
     ...more,
     resolution: { mode, ...resolver, ...behaviors },
   };
-}
-
-for (const mode of ResolutionMode.options) {
-  for (const on_missing of ResolutionBehavior.options) {
-    for (const policy of [true, false]) {
-      const who = policy ? 'with' : 'without';
-      test(`resolveInputs() does ${on_missing} for a missing ${mode} input ${who} a policy`, () => {
-        const shown = mode === 'closed_values' ? [DEFAULT, POLICY] : undefined;
-        const derived = policy && ACTOR_MODES.includes(mode);
-        const expected = derived ? POLICY : decided(on_missing, 'missing', { shown, policy });
-        const asked = policy ? { policy: { value: POLICY } } : {};
-
-        assert.deepEqual(outcomeOf(inputWith(mode, { on_missing }), asked), expected);
-        assert.deepEqual(
-          outcomeOf(inputWith(mode, { on_missing }), { ...asked, sent: { x: null } }),
-          expected,
-        );
-      });
-    }
-  }
 }
 
 for (const on_ambiguous of ResolutionBehavior.options) {
@@ -123,22 +101,6 @@ for (const on_ambiguous of ResolutionBehavior.options) {
 }
 
 for (const on_unresolved of ResolutionBehavior.options) {
-  test(`resolveInputs() does ${on_unresolved} for a value that the resolver does not know`, () => {
-    const sent = { x: 'word' };
-    const input = inputWith('backend_resolved', { on_unresolved });
-
-    for (const policy of [true, false]) {
-      assert.deepEqual(
-        outcomeOf(input, {
-          sent,
-          finding: { unresolved: true },
-          ...(policy && { policy: { value: POLICY } }),
-        }),
-        decided(on_unresolved, 'unresolved', { policy }),
-      );
-    }
-  });
-
   for (const mode of ResolutionMode.options.filter((each) => each !== 'actor_policy')) {
     test(`resolveInputs() does ${on_unresolved} for a ${mode} value outside of the closed set`, () => {
       const allowed_values = [DEFAULT, POLICY];
@@ -175,12 +137,6 @@ test('resolveInputs() checks the value of an actor policy against the closed set
 
 // Where no behaviour is declared.
 const SILENT: [name: string, input: object, asked: Asked, expected: unknown][] = [
-  ['refuses a missing required input', {}, {}, 'invalid_parameters'],
-  ['leaves out a missing optional input', { required: false }, {}, 'absent'],
-  ['fills in a default', { default: DEFAULT }, {}, DEFAULT],
-  ['fills in a default for null', { default: DEFAULT }, { sent: { x: null } }, DEFAULT],
-  ['takes what was sent', { default: DEFAULT }, { sent: { x: 'y' } }, 'y'],
-  ['asks in mode clarify', { resolution: { mode: 'clarify' } }, {}, asks('missing')],
   [
     'refuses in mode explicit_only although there is a default',
     { default: DEFAULT, resolution: { mode: 'explicit_only' } },
@@ -200,53 +156,10 @@ const SILENT: [name: string, input: object, asked: Asked, expected: unknown][] =
     'absent',
   ],
   [
-    'asks about what is ambiguous, without candidates that are not disclosable',
-    inputWith('backend_resolved', {}),
-    { sent: { x: 'w' }, finding: { candidates: CANDIDATES } },
-    asks('ambiguous'),
-  ],
-  [
-    'denies what the resolver does not know',
-    inputWith('backend_resolved', {}),
-    { sent: { x: 'w' }, finding: { unresolved: true } },
-    'input_denied',
-  ],
-  [
     'denies what no resolver was asked about',
     inputWith('backend_resolved', {}),
     { sent: { x: 'w' } },
     'input_denied',
-  ],
-  [
-    'takes what the resolver found',
-    inputWith('backend_resolved', {}),
-    { sent: { x: 'w' }, finding: { value: 'W' } },
-    'W',
-  ],
-  [
-    'denies a value outside of the closed set',
-    { allowed_values: ['a'] },
-    { sent: { x: 'b' } },
-    'input_denied',
-  ],
-  ['takes a value of the closed set', { allowed_values: ['a'] }, { sent: { x: 'a' } }, 'a'],
-  [
-    'denies an explicit value in mode actor_policy, also the derived one',
-    { resolution: { mode: 'actor_policy' } },
-    { sent: { x: POLICY }, policy: { value: POLICY } },
-    'input_denied',
-  ],
-  [
-    'refuses what no policy derives in mode actor_policy',
-    { resolution: { mode: 'actor_policy' } },
-    { policy: { allowed: ['a'] } },
-    'invalid_parameters',
-  ],
-  [
-    'takes an explicit value that the policy allows',
-    { resolution: { mode: 'actor_policy_or_explicit' } },
-    { sent: { x: 'a' }, policy: { value: POLICY, allowed: ['a'] } },
-    'a',
   ],
   [
     'accepts the derived value sent explicitly where the policy allows no other',
@@ -254,19 +167,6 @@ const SILENT: [name: string, input: object, asked: Asked, expected: unknown][] =
     { sent: { x: POLICY }, policy: { value: POLICY } },
     POLICY,
   ],
-  [
-    'denies an explicit value outside of the policy',
-    { resolution: { mode: 'actor_policy_or_explicit' } },
-    { sent: { x: 'z' }, policy: { value: POLICY, allowed: ['a'] } },
-    'input_denied',
-  ],
-  [
-    'denies an explicit value where there is no policy',
-    { resolution: { mode: 'actor_policy_or_explicit' } },
-    { sent: { x: 'z' } },
-    'input_denied',
-  ],
-  ['refuses a value of another type', {}, { sent: { x: 1 } }, 'invalid_parameters'],
   [
     'refuses a value of another type before it resolves',
     inputWith('backend_resolved', {}),
@@ -302,16 +202,6 @@ test('resolveInputs() asks about all unclear inputs at once, and refuses before 
     ['x', 'y'],
   );
   assert.equal(found.failure.type, 'invalid_parameters');
-});
-
-test('resolveInputs() reads own properties only', () => {
-  const capability = withInputs({ name: 'constructor', type: 'string', required: false });
-  const facts = { findings: new Map(), policies: new Map() };
-
-  const resolved = resolveInputs(capability, {}, facts);
-
-  assert.ok('parameters' in resolved);
-  assert.equal(Object.hasOwn(resolved.parameters, 'constructor'), false);
 });
 
 test('unknownParameters() names undeclared parameters, within bounds', () => {

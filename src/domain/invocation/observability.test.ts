@@ -7,7 +7,7 @@ import {
   SideEffectType,
 } from '../../protocol/capability.ts';
 import { createCatalog } from '../catalog/catalog.ts';
-import { eventClassOf, isHighRisk, observedDetail, SIDE_EFFECT_STRENGTH } from './observability.ts';
+import { eventClassOf, observedDetail, SIDE_EFFECT_STRENGTH } from './observability.ts';
 
 function capability(observability?: object) {
   const declared = {
@@ -23,27 +23,6 @@ function capability(observability?: object) {
   assert.ok('catalog' in result, JSON.stringify(result));
   return result.catalog.capabilities.get('act');
 }
-
-const call = { parameters: { who: 'ann', note: 'x' }, result: { id: 7, who: 'bo', secret: 's' } };
-
-test('observedDetail() keeps no value when the capability lists no field', () => {
-  assert.equal(observedDetail(capability(), call), undefined);
-  assert.equal(observedDetail(capability({ logged: true }), call), undefined);
-  assert.equal(observedDetail(undefined, call), undefined);
-});
-
-test('observedDetail() keeps exactly the listed fields of inputs and output', () => {
-  assert.deepEqual(observedDetail(capability({ fields_logged: ['who', 'id'] }), call), {
-    parameters: { who: 'ann' },
-    result: { id: 7, who: 'bo' },
-  });
-});
-
-test('observedDetail() keeps no value when the capability turns logging off', () => {
-  const silent = capability({ logged: false, fields_logged: ['who'] });
-
-  assert.equal(observedDetail(silent, call), undefined);
-});
 
 test('observedDetail() omits absent fields, including inherited names', () => {
   const named = capability({ fields_logged: ['constructor', 'id'] });
@@ -80,9 +59,6 @@ const table: [type: SideEffectType, cost: object | undefined, high: boolean][] =
 ];
 for (const [type, cost, high] of table) {
   const words = cost === FINANCIAL ? ' that costs money' : cost ? ' that costs time' : '';
-  test(`isHighRisk() says ${high} of a ${type}${words}`, () => {
-    assert.equal(isHighRisk(withEffect(type, cost)), high);
-  });
 
   test(`eventClassOf() classifies a ${type}${words} by risk and success`, () => {
     const risk = high ? 'high' : 'low';

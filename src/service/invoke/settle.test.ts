@@ -60,15 +60,6 @@ async function untilNothingWaits(): Promise<void> {
 const isOpen = async () => (await store.abandonedIntents(at(3_600_000), 10)).length === 1;
 const entryCount = async () => (await store.sequence()).size;
 
-test('settle() settles at once when the store answers', async () => {
-  const call = await admitted();
-
-  assert.equal(await settler.settle(call), 'settled');
-  assert.equal(settler.waiting(), 0);
-  assert.equal(await isOpen(), false);
-  assert.deepEqual(lines, []);
-});
-
 test('settle() returns superseded when another outcome was recorded', async () => {
   const call = await admitted();
   await store.settle({ ...call, outcome: 'indeterminate', entry: entry() });
@@ -76,28 +67,6 @@ test('settle() returns superseded when another outcome was recorded', async () =
   assert.equal(await settler.settle(call), 'superseded');
   assert.equal(settler.waiting(), 0);
 });
-
-for (const [name, fault] of [
-  ['was unavailable', new StoreUnavailable('Cannot write')],
-  ['did not answer', new OutcomeUnknown('Cannot tell')],
-  ['had a defect', new Error('a bug')],
-] as const) {
-  test(`settle() records an outcome later and once after the store ${name}`, async () => {
-    const call = await admitted();
-    const before = await entryCount();
-    faults = [fault, fault];
-
-    assert.equal(await settler.settle(call), 'unknown');
-    assert.equal(settler.waiting(), 1);
-    assert.equal(await isOpen(), true);
-    await untilNothingWaits();
-
-    assert.equal(await isOpen(), false);
-    assert.equal(await entryCount(), before + 1);
-    assert.ok(lines.some((line) => line.includes('could not be recorded')));
-    assert.ok(lines.some((line) => line.includes(call.operation_id)));
-  });
-}
 
 test('release() closes a call that the store had admitted', async () => {
   const call = await admitted();
