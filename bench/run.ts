@@ -14,7 +14,7 @@
 
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { freshDatabase, startPostgres } from '../test/postgres.ts';
+import { makeDatabase, startPostgres } from '../test/postgres.ts';
 import { underAttack } from './attacks.ts';
 import { chartOf } from './chart.ts';
 import { type Extent, growth } from './growth.ts';
@@ -95,7 +95,7 @@ async function underLoad(): Promise<Row[]> {
 async function withPrograms(database: string): Promise<Row[]> {
   const { profile: profiles } = options;
   const bare = (kind: string) => startProgram('bench/baseline.mjs', { args: [kind] });
-  const { url } = await freshDatabase(database);
+  const { url } = await makeDatabase(database);
   const desk = (store?: string, more: object = {}) =>
     startProgram(DESK, { environment: { ...(store && { WRIT_STORE: store }), ...more }, profiles });
   const starting = [

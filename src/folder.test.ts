@@ -3,14 +3,13 @@
  */
 
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, test } from 'vitest';
+import { test } from 'vitest';
+import { temporaryFolder } from '../test/ends.ts';
 import { makeFolder } from './folder.ts';
 
-const root = mkdtempSync(join(tmpdir(), 'writ-folder-'));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = temporaryFolder();
 
 test('makeFolder() makes every folder that is missing, for its user alone', () => {
   makeFolder(join(root, 'a/b/c'));

@@ -27,8 +27,8 @@ const FLAGS = [
 /** Seconds to wait for another installation that has the lock. */
 const APT_LOCK_SECONDS = 300;
 
-/** Milliseconds for a download of a hundred megabytes. A hook that opens a browser needs as long. */
-export const BROWSER_MS_MAX = 600_000;
+/** Milliseconds for a download of a hundred megabytes. */
+const BROWSER_MS_MAX = 600_000;
 
 /** A browser without a window. The caller closes it. */
 export async function openBrowser(): Promise<Browser> {

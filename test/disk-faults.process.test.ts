@@ -6,38 +6,30 @@
  */
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import pg from 'pg';
-import { afterAll, beforeAll, onTestFinished, test } from 'vitest';
+import { onTestFinished, test } from 'vitest';
 import { type Store, StoreUnavailable } from '../src/storage/port/store.ts';
 import { openPostgres } from '../src/storage/postgres/store.ts';
 import { openConnection } from '../src/storage/sqlite/connection.ts';
 import { createSqliteStore } from '../src/storage/sqlite/store.ts';
 import { admission, entry, rootToken, settlement, usd } from '../src/testing/fixtures.ts';
 import { unchanged } from '../src/testing/store/observe.ts';
+import { atEnd, closedAtEnd, temporaryFolder } from './ends.ts';
 import { checkLedger, createLedger, type Ledger, prepareWorld } from './faults/ledger.ts';
 import { checkDatabase, prepareDatabase } from './faults/postgres.ts';
-import { bundle, type Launch, type Program, startWorker, type Worker } from './faults/process.ts';
+import { bundle, type Launch, startWorker, type Worker } from './faults/process.ts';
 import type { Said, World } from './faults/said.ts';
 import { liftLimit, makeDisk, underLimit, whyNoDisk, whyNoLimit } from './faults/small-disk.ts';
 import { LOOP_TIMEOUT } from './faults/soak.ts';
 import { checkStoreFile, prepareFile } from './faults/sqlite.ts';
-import { freshDatabase, type Postgres, startPostgres } from './postgres.ts';
+import { makeDatabase, runSql, startPostgres } from './postgres.ts';
 
-let program: Program;
-let server: Postgres;
-const folder = mkdtempSync(join(tmpdir(), 'writ-disk-faults-'));
-beforeAll(async () => {
-  program = await bundle(new URL('./faults/worker.ts', import.meta.url));
-  server = await startPostgres();
-});
-afterAll(async () => {
-  program.remove();
-  rmSync(folder, { recursive: true });
-  await server.stop();
-});
+const folder = temporaryFolder();
+const program = await bundle(new URL('./faults/worker.ts', import.meta.url));
+const server = await startPostgres();
+atEnd(() => server.stop());
+atEnd(() => program.remove());
 
 const named = (name: string, whyNot: string | undefined): string => {
   return whyNot ? `${name} (not run: ${whyNot})` : name;
@@ -129,7 +121,7 @@ test.skipIf(whyNotDisk)(
 
 test('SQLite at its size limit refuses whole changes, and continues when the limit is lifted', async () => {
   const connection = openConnection(join(folder, 'bounded.db'));
-  const store = createSqliteStore(connection);
+  const store = closedAtEnd(createSqliteStore(connection));
   const world = await prepareWorld(store);
   const ledger = createLedger();
   const limit = connection.get<{ page_count: bigint }>('PRAGMA page_count')?.page_count;
@@ -150,23 +142,20 @@ test('SQLite at its size limit refuses whole changes, and continues when the lim
 
   await checkLedger(store, world, ledger);
   assert.equal(ledger.counts.unknown, 0, 'a refusal is certain');
-  await store.close();
 });
 
 test('read-only SQLite refuses every change, and continues when it is writable again', async () => {
   const connection = openConnection(join(folder, 'read-only.db'));
-  const store = createSqliteStore(connection);
+  const store = closedAtEnd(createSqliteStore(connection));
 
   await refusesChanges(store, {
     begin: async () => connection.script('PRAGMA query_only = ON'),
     end: async () => connection.script('PRAGMA query_only = OFF'),
   });
-
-  await store.close();
 });
 
 test('read-only PostgreSQL refuses every change, and continues when it is writable again', async () => {
-  const database = await freshDatabase(server.url);
+  const database = await makeDatabase(server.url);
   const name = new URL(database.url).pathname.slice(1);
   const store = await openPostgres(database.url);
   /** Applies to new connections, so those there are have to go. */
@@ -226,12 +215,6 @@ async function refusesChanges(store: Store, phase: Phase): Promise<void> {
 
 /** The first value of what a statement yields, if it yields any. */
 async function one(url: string, sql: string): Promise<string> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    const { rows } = await client.query<Record<string, string>>(sql);
-    return Object.values(rows[0] ?? {})[0] ?? '';
-  } finally {
-    await client.end();
-  }
+  const [row = {}] = await runSql(url, sql);
+  return `${Object.values(row)[0] ?? ''}`;
 }

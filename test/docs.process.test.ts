@@ -7,11 +7,12 @@
 
 import assert from 'node:assert/strict';
 import axe from 'axe-core';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, test } from 'vitest';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { describe, test } from 'vitest';
 import { type OperationName, operations } from '../src/protocol/operations.ts';
-import { BROWSER_MS_MAX, openBrowser } from './chromium.ts';
-import { type Desk, openDesk } from './client/desk.ts';
+import { openBrowser } from './chromium.ts';
+import { openDesk } from './client/desk.ts';
+import { closedAtEnd } from './ends.ts';
 
 const NAMES = Object.keys(operations) as OperationName[];
 
@@ -28,17 +29,8 @@ const VIEWS: Readonly<Record<string, BrowserContextOptions>> = {
   'on a phone': { colorScheme: 'light', viewport: { width: 375, height: 800 } },
 };
 
-let desk: Desk;
-let browser: Browser;
-
-beforeAll(async () => {
-  browser = await openBrowser();
-  desk = await openDesk();
-}, BROWSER_MS_MAX);
-afterAll(async () => {
-  await browser?.close();
-  await desk?.service.close();
-});
+const browser = closedAtEnd(await openBrowser());
+const desk = await openDesk();
 
 interface Visit {
   readonly page: Page;

@@ -14,7 +14,8 @@ import { randomBytes } from 'node:crypto';
 import { Client, DatabaseError } from 'pg';
 import { inject } from 'vitest';
 import { openPostgres } from '../src/storage/postgres/store.ts';
-import { freshDatabase } from './postgres.ts';
+import { atEnd } from './ends.ts';
+import { makeDatabase } from './postgres.ts';
 
 export interface Place {
   readonly url: string;
@@ -26,19 +27,18 @@ const END_MS_MAX = 10_000;
 
 const KEPT_PREFIX = 'kept_';
 
-/** A store without a token or an entry. `drop` also ends connections that were left open. */
+/** A store without a token or an entry, dropped at the end. `drop` also ends connections that were left open. */
 export async function emptyStore(): Promise<Place> {
   const url = new URL(inject('postgresUrl'));
   const name = (await withClient(url.href, takeKept)) ?? (await makeStore());
   url.pathname = `/${name}`;
   let dropping: Promise<void> | undefined;
-  return {
-    url: url.href,
-    drop() {
-      dropping ??= giveBack(url.href, name);
-      return dropping;
-    },
+  const drop = () => {
+    dropping ??= giveBack(url.href, name);
+    return dropping;
   };
+  atEnd(drop);
+  return { url: url.href, drop };
 }
 
 /** Drops what is kept, on a server that outlives the suite. */
@@ -77,7 +77,7 @@ async function isRenamed(server: Client, from: string, to: string): Promise<bool
 }
 
 async function makeStore(): Promise<string> {
-  const { url } = await freshDatabase();
+  const { url } = await makeDatabase();
   await (await openPostgres(url)).close();
   return new URL(url).pathname.slice(1);
 }

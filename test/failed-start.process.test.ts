@@ -7,12 +7,12 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, test } from 'vitest';
+import { test } from 'vitest';
+import { atEnd, temporaryFolder } from './ends.ts';
 
 const DESK = [process.execPath, 'dist/examples/travel/main.js'];
 const NPM_START = ['npm', 'start', '--silent'];
@@ -21,7 +21,7 @@ const NPM_START = ['npm', 'start', '--silent'];
 const HANGING_MS = 60_000;
 const PATIENT = { timeout: HANGING_MS * 2 };
 
-const folder = mkdtempSync(join(tmpdir(), 'writ-start-'));
+const folder = temporaryFolder();
 const file = join(folder, 'file');
 writeFileSync(
   file,
@@ -35,16 +35,10 @@ writeFileSync(
 
 /** Takes a port for itself. */
 const other = createServer();
-let taken: number;
-beforeAll(async () => {
-  other.listen(0, '127.0.0.1');
-  await once(other, 'listening');
-  taken = (other.address() as AddressInfo).port;
-});
-afterAll(() => {
-  other.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+other.listen(0, '127.0.0.1');
+await once(other, 'listening');
+const taken = (other.address() as AddressInfo).port;
+atEnd(() => other.close());
 
 interface Ended {
   readonly code: number | null;

@@ -8,10 +8,10 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, onTestFinished, test } from 'vitest';
+import { onTestFinished, test } from 'vitest';
+import { temporaryFolder } from './ends.ts';
 import { createLedger } from './faults/ledger.ts';
 import { bundle, startWorker } from './faults/process.ts';
 import { LOOP_TIMEOUT, repeat } from './faults/soak.ts';
@@ -19,8 +19,7 @@ import { checkStoreFile, prepareFile } from './faults/sqlite.ts';
 import { STRACE, whyNoStrace } from './faults/strace.ts';
 import type { SyncsConfig } from './faults/syncs.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'writ-flush-faults-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 const whyNot = whyNoStrace();
 const named = (name: string): string => (whyNot ? `${name} (not run: ${whyNot})` : name);

@@ -6,11 +6,10 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { test } from 'vitest';
+import { temporaryFolder } from './ends.ts';
 
 /** In milliseconds: several services are started and stopped one after the other. */
 const SLOW = 180_000;
@@ -25,35 +24,31 @@ const name = hasTools
   : 'docs/operating.md recovers a desk as it says (not run: bash or curl is not installed)';
 
 test.skipIf(!hasTools)(name, { timeout: SLOW }, async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'writ-operating-'));
+  const folder = temporaryFolder();
   const port = await freePort();
   const script = steps.map((step, index) => `${step.script}\necho; echo "=== ${index}"`).join('\n');
-  try {
-    const shell = spawnSync('bash', ['-c', `${SHELL}\n${script.replaceAll('8420', `${port}`)}`], {
-      cwd: folder,
-      encoding: 'utf8',
-      // A shell that hangs would keep the runner's own timer from coming round.
-      timeout: SLOW - 20_000,
-      env: {
-        PATH: process.env.PATH,
-        XDG_STATE_HOME: process.env.XDG_STATE_HOME,
-        REPOSITORY: process.cwd(),
-      },
-    });
+  const shell = spawnSync('bash', ['-c', `${SHELL}\n${script.replaceAll('8420', `${port}`)}`], {
+    cwd: folder,
+    encoding: 'utf8',
+    // A shell that hangs would keep the runner's own timer from coming round.
+    timeout: SLOW - 20_000,
+    env: {
+      PATH: process.env.PATH,
+      XDG_STATE_HOME: process.env.XDG_STATE_HOME,
+      REPOSITORY: process.cwd(),
+    },
+  });
 
-    assert.equal(shell.status, 0, shell.stderr + shell.stdout);
-    const outputs = shell.stdout.split(/=== \d+\n/);
-    assert.ok(steps.length >= 9);
-    for (const [index, { expected }] of steps.entries()) {
-      for (const text of expected) {
-        assert.ok(
-          outputs[index]?.replaceAll('\\"', '"').includes(text),
-          `step ${index} lacks ${text}:\n${outputs[index]}`,
-        );
-      }
+  assert.equal(shell.status, 0, shell.stderr + shell.stdout);
+  const outputs = shell.stdout.split(/=== \d+\n/);
+  assert.ok(steps.length >= 9);
+  for (const [index, { expected }] of steps.entries()) {
+    for (const text of expected) {
+      assert.ok(
+        outputs[index]?.replaceAll('\\"', '"').includes(text),
+        `step ${index} lacks ${text}:\n${outputs[index]}`,
+      );
     }
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
   }
 });
 

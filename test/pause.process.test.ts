@@ -7,10 +7,11 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, test } from 'vitest';
+import { test } from 'vitest';
 import { entryView } from '../src/domain/log/entry.ts';
 import { openStore } from '../src/storage/open.ts';
 import { StoreUnavailable } from '../src/storage/port/store.ts';
+import { atEnd } from './ends.ts';
 import { ALICE } from './invoke/principals.ts';
 import {
   buildProgram,
@@ -27,10 +28,8 @@ const LINGER_MS = 1_500;
 const TEST_MS_MAX = 120_000;
 
 let removeProgram: () => void;
-beforeAll(async () => {
-  removeProgram = await buildProgram();
-});
-afterAll(() => removeProgram());
+removeProgram = await buildProgram();
+atEnd(() => removeProgram());
 
 async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isSo())) await sleep(20);

@@ -8,17 +8,18 @@
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, test } from 'vitest';
+import type pg from 'pg';
+import { afterEach, beforeEach, test } from 'vitest';
 import { openPostgres } from '../src/storage/postgres/store.ts';
 import { entry } from '../src/testing/fixtures.ts';
+import { atEnd, closedAtEnd } from './ends.ts';
 import { createLedger, type Ledger } from './faults/ledger.ts';
 import { type LossyWay, openLossyWay } from './faults/lossy.ts';
 import { checkDatabase, prepareDatabase } from './faults/postgres.ts';
-import { bundle, type Program, startWorker, type Worker } from './faults/process.ts';
+import { bundle, startWorker, type Worker } from './faults/process.ts';
 import type { Said, World } from './faults/said.ts';
 import { anyMoment, LOOP_TIMEOUT, repeat, SOAK_MS } from './faults/soak.ts';
-import { freshDatabase } from './postgres.ts';
+import { connectedTo, freshDatabase } from './postgres.ts';
 
 const KILLS = 6;
 const OPENING_KILLS = 4;
@@ -30,12 +31,9 @@ const REPLICAS = 3;
 /** One in so many kills takes a whole process, the others take one connection, or its answers. */
 const PROCESS_KILL_SHARE = 15;
 
-let program: Program;
 let database: Awaited<ReturnType<typeof freshDatabase>>;
-beforeAll(async () => {
-  program = await bundle(new URL('./faults/worker.ts', import.meta.url));
-});
-afterAll(() => program.remove());
+const program = await bundle(new URL('./faults/worker.ts', import.meta.url));
+atEnd(() => program.remove());
 beforeEach(async () => {
   database = await freshDatabase();
 });
@@ -119,8 +117,8 @@ test(
  * the repetition up in between.
  */
 test('append() succeeds when its entries are sequenced during a retry', async () => {
-  const store = await openPostgres(database.url, { sequenceIntervalMs: 60_000 });
-  const [sequencer, other] = [await connected(), await connected()];
+  const store = closedAtEnd(await openPostgres(database.url, { sequenceIntervalMs: 60_000 }));
+  const [sequencer, other] = [await connectedTo(database.url), await connectedTo(database.url)];
   const [undecided, told] = [entry(), entry()];
   await sequencer.query('BEGIN');
   await sequencer.query('SELECT FROM head FOR UPDATE');
@@ -146,16 +144,7 @@ test('append() succeeds when its entries are sequenced during a retry', async ()
     log.map(({ entry_id }) => entry_id),
     [told.entry_id, undecided.entry_id],
   );
-  await Promise.all([store.close(), sequencer.end(), other.end()]);
 });
-
-async function connected(): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: database.url });
-  // A test that failed leaves it open, and the database goes.
-  client.on('error', () => {});
-  await client.connect();
-  return client;
-}
 
 /** Resolves when a statement with this text waits for a lock. */
 async function isHeldUp(client: pg.Client, text: string): Promise<void> {
@@ -176,8 +165,7 @@ async function killAtRandom(
   replacement: () => Worker,
   way: LossyWay,
 ): Promise<Kills> {
-  const admin = new pg.Client({ connectionString: database.url });
-  await admin.connect();
+  const admin = await connectedTo(database.url);
   const kills: Kills = { connections: 0, answers: 0, processes: 0 };
   const end = performance.now() + COMPETING_MS;
   while (performance.now() < end || kills.processes === 0) {
@@ -194,7 +182,6 @@ async function killAtRandom(
       kills.connections += (await admin.query(KILL_ONE)).rowCount ?? 0;
     }
   }
-  await admin.end();
   return kills;
 }
 

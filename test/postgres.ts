@@ -30,8 +30,9 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { Client } from 'pg';
+import { Client, type QueryResultRow } from 'pg';
 import { inject } from 'vitest';
+import { atEnd } from './ends.ts';
 
 /** PostgreSQL refuses to run as root; this is "nobody" on every Linux and macOS. */
 const NO_INSTANCE = 65_534;
@@ -80,11 +81,14 @@ export async function startPostgres(): Promise<Postgres> {
   }
 }
 
-/**
- * Makes an empty database on the suite's server, for one test file. Give it back with `drop`, which
- * also ends connections that were left open.
- */
-export async function freshDatabase(
+/** An empty database on the suite's server, dropped at the end with the connections left open. */
+export async function freshDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
+  const database = await makeDatabase();
+  atEnd(database.drop);
+  return database;
+}
+
+export async function makeDatabase(
   serverUrl: string = inject('postgresUrl'),
 ): Promise<{ url: string; drop(): Promise<void> }> {
   const name = `test_${randomBytes(8).toString('hex')}`;
@@ -94,7 +98,8 @@ export async function freshDatabase(
   url.pathname = `/${name}`;
   return {
     url: url.href,
-    drop: () => runSql(serverUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+    drop: async () =>
+      void (await runSql(serverUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)),
   };
 }
 
@@ -109,17 +114,28 @@ export async function copyOf(url: string): Promise<{ url: string; drop(): Promis
   await runSql(server, `CREATE DATABASE ${name} TEMPLATE ${from}`);
   const copy = new URL(url);
   copy.pathname = `/${name}`;
-  return {
-    url: copy.href,
-    drop: () => runSql(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
-  };
+  const drop = async () =>
+    void (await runSql(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`));
+  atEnd(drop);
+  return { url: copy.href, drop };
 }
 
-export async function runSql(url: string, sql: string): Promise<void> {
+/** A connection that is ended at the end. The server ends it first where a test fails. */
+export async function connectedTo(url: string): Promise<Client> {
   const client = new Client({ connectionString: url });
+  client.on('error', () => {});
+  await client.connect();
+  atEnd(() => client.end());
+  return client;
+}
+
+/** The rows that one statement yields, over a connection of its own. */
+export async function runSql<Row extends QueryResultRow>(url: string, sql: string): Promise<Row[]> {
+  const client = new Client({ connectionString: url });
+  client.on('error', () => {});
   await client.connect();
   try {
-    await client.query(sql);
+    return (await client.query<Row>(sql)).rows;
   } finally {
     await client.end();
   }

@@ -7,22 +7,13 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, test } from 'vitest';
+import { test } from 'vitest';
+import { temporaryFolder } from './ends.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'writ-scripts-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder();
 
 test('run.mjs refuses an unknown verb, and lists the known ones', () => {
   const done = spawnSync(process.execPath, ['scripts/run.mjs', 'strat'], { encoding: 'utf8' });

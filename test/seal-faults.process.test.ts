@@ -5,10 +5,8 @@
  */
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, test } from 'vitest';
+import { test } from 'vitest';
 import { createCheckpointCheck } from '../src/keyring/checkpoint-check.ts';
 import { openKeyring } from '../src/keyring/keyring.ts';
 import { createLog } from '../src/log.ts';
@@ -17,7 +15,8 @@ import { sealNext } from '../src/service/log/seal.ts';
 import { checkStore } from '../src/storage/fsck/fsck.ts';
 import { openMark, openStore } from '../src/storage/open.ts';
 import { entry } from '../src/testing/fixtures.ts';
-import { bundle, type Program, startWorker, type Worker } from './faults/process.ts';
+import { atEnd, temporaryFolder } from './ends.ts';
+import { bundle, startWorker, type Worker } from './faults/process.ts';
 import type { Said } from './faults/said.ts';
 import type { SealingConfig } from './faults/sealing.ts';
 import { anyMoment, LOOP_TIMEOUT, repeat } from './faults/soak.ts';
@@ -26,11 +25,8 @@ import { freshDatabase } from './postgres.ts';
 const REPLICAS = 3;
 const KILLS = 6;
 
-let program: Program;
-beforeAll(async () => {
-  program = await bundle(new URL('./faults/sealing.ts', import.meta.url));
-});
-afterAll(() => program.remove());
+const program = await bundle(new URL('./faults/sealing.ts', import.meta.url));
+atEnd(() => program.remove());
 
 const STORES: Record<string, (folder: string) => Promise<{ url: string; drop(): Promise<void> }>> =
   {
@@ -46,8 +42,8 @@ for (const [name, open] of Object.entries(STORES)) {
     `processes that are killed while sealing leave one complete history on ${name}`,
     LOOP_TIMEOUT,
     async () => {
-      const folder = mkdtempSync(join(tmpdir(), 'writ-sealing-'));
-      const { url, drop } = await open(folder);
+      const folder = temporaryFolder();
+      const { url } = await open(folder);
       const mark = `sqlite:${join(folder, 'mark.db')}`;
       const config: SealingConfig = { store: url, mark, keys: join(folder, 'keys') };
       const heard: Said[] = [];
@@ -71,8 +67,6 @@ for (const [name, open] of Object.entries(STORES)) {
         [],
       );
       await checkHistory(config, acknowledged(heard));
-      await drop();
-      rmSync(folder, { recursive: true });
     },
   );
 }

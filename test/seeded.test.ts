@@ -1,19 +1,14 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, test } from 'vitest';
+import { test } from 'vitest';
 import { createService, defineCapability } from '../src/index.ts';
+import { temporaryFolder } from './ends.ts';
 import { type SeededPlatform, seededPlatform } from './seeded.ts';
-import { ALICE, BOB, endedAfterEach, OPERATOR, type TestService, testService } from './world.ts';
+import { ALICE, BOB, OPERATOR, type TestService, testService } from './world.ts';
 
 const BEGIN = Date.parse('2030-01-01T00:00:00.000Z');
 const MINUTE = 60_000;
-const ended = endedAfterEach();
-
 /** Services that share their keys, so that key ids are the same. */
-const keys = mkdtempSync(join(tmpdir(), 'writ-seeded-'));
-afterAll(() => rmSync(keys, { recursive: true, force: true }));
+const keys = temporaryFolder();
 
 const plain = { minimum_scope: ['travel.read'], side_effect: 'write' as const };
 const definition = createService({
@@ -50,7 +45,6 @@ const definition = createService({
 async function opened(seed: string): Promise<TestService & { platform: SeededPlatform }> {
   const platform = seededPlatform(seed, BEGIN);
   const service = await testService({ definition, platform, keys });
-  ended(service.close);
   return { ...service, platform };
 }
 

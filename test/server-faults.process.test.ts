@@ -6,14 +6,15 @@
  */
 
 import assert from 'node:assert/strict';
-import { afterAll, beforeAll, test } from 'vitest';
+import { test } from 'vitest';
+import { atEnd } from './ends.ts';
 import { createLedger, type Ledger } from './faults/ledger.ts';
 import { checkDatabase, prepareDatabase } from './faults/postgres.ts';
-import { bundle, type Program, startWorker, type Worker } from './faults/process.ts';
+import { bundle, startWorker, type Worker } from './faults/process.ts';
 import type { PostgresTimeouts, Said, World } from './faults/said.ts';
-import { type FaultyServer, startFaultyServer } from './faults/server.ts';
+import { startFaultyServer } from './faults/server.ts';
 import { anyMoment, LOOP_TIMEOUT, repeat } from './faults/soak.ts';
-import { freshDatabase } from './postgres.ts';
+import { makeDatabase } from './postgres.ts';
 
 const PROCESSES = 2;
 const CRASHES = 3;
@@ -26,16 +27,10 @@ const IMPATIENT: PostgresTimeouts = {
   resolveTimeoutMs: 1_000,
 };
 
-let program: Program;
-let server: FaultyServer;
-beforeAll(async () => {
-  program = await bundle(new URL('./faults/worker.ts', import.meta.url));
-  server = await startFaultyServer();
-});
-afterAll(async () => {
-  program.remove();
-  await server.stop();
-});
+const program = await bundle(new URL('./faults/worker.ts', import.meta.url));
+const server = await startFaultyServer();
+atEnd(() => server.stop());
+atEnd(() => program.remove());
 
 const isAcknowledged = ({ said }: Said) => said === 'kept' || said === 'settled';
 
@@ -48,7 +43,7 @@ interface Load {
 }
 
 async function startLoad(postgres?: PostgresTimeouts): Promise<Load> {
-  const { url } = await freshDatabase(server.url);
+  const { url } = await makeDatabase(server.url);
   const world: World = await prepareDatabase(url);
   const ledger = createLedger();
   const workers = Array.from({ length: PROCESSES }, (_, number) => {

@@ -8,13 +8,14 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, test } from 'vitest';
+import { test } from 'vitest';
 import { entryView } from '../src/domain/log/entry.ts';
 import type { AuditEntry } from '../src/protocol/audit.ts';
 import type { IssueAnswer } from '../src/protocol/token.ts';
 import { checkStore } from '../src/storage/fsck/fsck.ts';
 import { openStore } from '../src/storage/open.ts';
 import type { Store } from '../src/storage/port/store.ts';
+import { atEnd } from './ends.ts';
 import { ALICE } from './invoke/principals.ts';
 import {
   buildProgram,
@@ -43,11 +44,7 @@ const KILLS = 3;
 const HEARD_PER_LIFE = 6;
 const TEST_MS_MAX = 180_000;
 
-let removeProgram: () => void;
-beforeAll(async () => {
-  removeProgram = await buildProgram();
-});
-afterAll(() => removeProgram());
+atEnd(await buildProgram());
 
 /** One answer that was received whole. */
 interface Acknowledged {

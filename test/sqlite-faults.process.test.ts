@@ -9,13 +9,12 @@
 
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, test } from 'vitest';
+import { test } from 'vitest';
 import { openSqlite } from '../src/storage/sqlite/store.ts';
+import { atEnd, temporaryFolder } from './ends.ts';
 import { checkLedger, createLedger, type Ledger, prepareWorld } from './faults/ledger.ts';
-import { bundle, type Program, startWorker, type Worker } from './faults/process.ts';
+import { bundle, startWorker, type Worker } from './faults/process.ts';
 import type { Said, World } from './faults/said.ts';
 import { anyMoment, LOOP_TIMEOUT, repeat } from './faults/soak.ts';
 import { checkFile, checkStoreFile, prepareFile } from './faults/sqlite.ts';
@@ -23,15 +22,9 @@ import { checkFile, checkStoreFile, prepareFile } from './faults/sqlite.ts';
 const KILLS = 6;
 const OPENING_KILLS = 4;
 
-let program: Program;
-const folder = mkdtempSync(join(tmpdir(), 'writ-sqlite-faults-'));
-beforeAll(async () => {
-  program = await bundle(new URL('./faults/worker.ts', import.meta.url));
-});
-afterAll(() => {
-  program.remove();
-  rmSync(folder, { recursive: true });
-});
+const folder = temporaryFolder();
+const program = await bundle(new URL('./faults/worker.ts', import.meta.url));
+atEnd(() => program.remove());
 
 const NO_INSTANCE: World = { line: [], exclusive: '', grant: '' };
 const isAcknowledged = ({ said }: Said) => said === 'kept' || said === 'settled';

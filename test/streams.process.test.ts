@@ -10,11 +10,12 @@ import { type ClientRequest, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { afterAll, beforeAll, test } from 'vitest';
+import { test } from 'vitest';
 import { createService, defineCapability } from '../src/index.ts';
 import type { AuditEntry } from '../src/protocol/audit.ts';
+import { atEnd } from './ends.ts';
 import { listening } from './http/socket.ts';
-import { ALICE, patientLoad, type TestService, testService } from './world.ts';
+import { ALICE, patientLoad, testService } from './world.ts';
 
 const STREAMS = 500;
 
@@ -43,23 +44,16 @@ const tell = defineCapability({
 });
 const definition = createService({ id: 'streams', capabilities: [tell] });
 
-let service: TestService;
-let port: number;
 const rejections: unknown[] = [];
 const noteRejection = (reason: unknown) => void rejections.push(reason);
-beforeAll(async () => {
-  process.on('unhandledRejection', noteRejection);
-  service = await testService({
-    settings: { rate_limits: 'off' },
-    definition,
-    load: patientLoad(),
-  });
-  port = await listening(service);
+process.on('unhandledRejection', noteRejection);
+const service = await testService({
+  settings: { rate_limits: 'off' },
+  definition,
+  load: patientLoad(),
 });
-afterAll(async () => {
-  process.off('unhandledRejection', noteRejection);
-  await service.close();
-});
+const port = await listening(service);
+atEnd(() => process.off('unhandledRejection', noteRejection));
 
 type Manner = 'reads on' | 'leaves' | 'is cut' | 'never reads';
 const MANNERS: readonly Manner[] = ['reads on', 'leaves', 'is cut', 'never reads'];

@@ -7,13 +7,13 @@
 import { setImmediate } from 'node:timers';
 import { system } from '../src/platform.ts';
 import { createSlicer, type Slicer } from '../src/service/pace/slices.ts';
+import { atEnd } from './ends.ts';
 
 export interface TurnCounter {
   add(count: number): void;
   /** The most that was counted in one turn. */
   most(): number;
   all(): number;
-  stop(): void;
 }
 
 export function countTurns(): TurnCounter {
@@ -24,6 +24,9 @@ export function countTurns(): TurnCounter {
     if (!isOver) setImmediate(next);
   };
   setImmediate(next);
+  atEnd(() => {
+    isOver = true;
+  });
   return {
     add(count) {
       current += count;
@@ -32,9 +35,6 @@ export function countTurns(): TurnCounter {
     },
     most: () => most,
     all: () => all,
-    stop() {
-      isOver = true;
-    },
   };
 }
 

@@ -8,12 +8,11 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterAll, beforeAll, test } from 'vitest';
+import { test } from 'vitest';
 import type { IssueAnswer } from '../src/protocol/token.ts';
+import { atEnd, temporaryFolder } from './ends.ts';
 import { freshDatabase } from './postgres.ts';
 import { ALICE, OPERATOR } from './world.ts';
 
@@ -32,21 +31,11 @@ interface Desk {
   stop(): Promise<void>;
 }
 
-let desks: [Desk, Desk];
-let drop: () => Promise<void>;
-const folder = mkdtempSync(join(tmpdir(), 'writ-two-'));
+const folder = temporaryFolder();
 
-beforeAll(async () => {
-  const database = await freshDatabase();
-  drop = database.drop;
-  desks = [await startDesk(database.url), await startDesk(database.url)];
-}, PATIENCE_MS);
-
-afterAll(async () => {
-  await Promise.all((desks ?? []).map((desk) => desk.stop()));
-  await drop?.();
-  rmSync(folder, { recursive: true, force: true });
-});
+const database = await freshDatabase();
+const desks = [await startDesk(database.url), await startDesk(database.url)] as const;
+atEnd(() => Promise.all(desks.map((desk) => desk.stop())));
 
 test('a token that one process issued works in the other, and its spending is one sum', async () => {
   const [one, other] = desks;

@@ -138,7 +138,6 @@ for (const { name, open } of STORES) {
       desk.child.kill('SIGTERM');
       assert.equal(await desk.ended, 0);
       assert.deepEqual([one, other].filter(lives), []);
-      await store.drop();
     },
   );
 }

@@ -5,12 +5,9 @@
  * @module
  */
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import inject from 'light-my-request';
-import { afterAll, afterEach, beforeAll, describe } from 'vitest';
+import { describe } from 'vitest';
 import { DEMO_IDENTITIES, travelDesk } from '../examples/travel/service.ts';
 import { configOf } from '../src/config/config.ts';
 import { entryView } from '../src/domain/log/entry.ts';
@@ -30,6 +27,7 @@ import { openStore } from '../src/storage/open.ts';
 import type { MarkStore } from '../src/storage/port/mark.ts';
 import type { Store } from '../src/storage/port/store.ts';
 import { emptyStore, type Place } from './empty-store.ts';
+import { atEnd, temporaryFolder } from './ends.ts';
 
 export interface Reply {
   readonly status: number;
@@ -117,8 +115,9 @@ export function patientLoad(inWorkMax?: number): Load {
   });
 }
 
+/** A service that is closed with the test or the file that started it, unless the test closes it before. */
 export async function testService(options: TestOptions = {}): Promise<TestService> {
-  const folder = mkdtempSync(join(tmpdir(), 'writ-test-'));
+  const folder = temporaryFolder();
   let offset = 0;
   let heldAt: number | undefined;
   const platform = options.platform ?? system;
@@ -174,6 +173,18 @@ export async function testService(options: TestOptions = {}): Promise<TestServic
       headers: response.headers,
     };
   };
+  const end = async () => {
+    await app.close();
+    await runtime.close();
+    keyring.close();
+    await store.close();
+  };
+  let ending: Promise<void> | undefined;
+  const close = () => {
+    ending ??= end();
+    return ending;
+  };
+  atEnd(close);
   return {
     store,
     rows: keyring.rows,
@@ -209,41 +220,20 @@ export async function testService(options: TestOptions = {}): Promise<TestServic
     holdClock: (held) => {
       heldAt = held ? platform.now() : undefined;
     },
-    async close() {
-      await app.close();
-      await runtime.close();
-      keyring.close();
-      await store.close();
-      rmSync(folder, { recursive: true, force: true });
-    },
+    close,
   };
 }
 
 /** Runs the tests of `body` on each store, with one service for all of them. */
-export function onEachStore<
-  Service extends { close(): Promise<void> },
-  Where extends Place = Place,
->(
+export function onEachStore<Service, Where extends Place = Place>(
   start: (place: Where) => Promise<Service>,
   body: (service: () => Service) => void,
   stores = STORES as readonly { name: string; open(): Promise<Where> }[],
 ): void {
   for (const { name, open } of stores) {
-    describe(name, () => {
-      let place: Where | undefined;
-      let service: Service | undefined;
-      beforeAll(async () => {
-        place = await open();
-        service = await start(place);
-      });
-      afterAll(async () => {
-        await service?.close();
-        await place?.drop();
-      });
-      body(() => {
-        if (!service) throw new Error('Cannot test: the service did not start');
-        return service;
-      });
+    describe(name, async () => {
+      const service = await start(await open());
+      body(() => service);
     });
   }
 }
@@ -255,13 +245,4 @@ export async function eventually(isSo: () => Promise<boolean> | boolean): Promis
     await pause(10);
   }
   throw new Error('Cannot go on: what was waited for did not happen');
-}
-
-/** What a test opens is ended after it, the last first. For each file that asks for it. */
-export function endedAfterEach(): (end: () => Promise<unknown>) => void {
-  const ends: (() => Promise<unknown>)[] = [];
-  afterEach(async () => {
-    for (const end of ends.splice(0).reverse()) await end();
-  });
-  return (end) => void ends.push(end);
 }

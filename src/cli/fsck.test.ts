@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
-import { afterAll, test } from 'vitest';
+import { test } from 'vitest';
+import { temporaryFolder } from '../../test/ends.ts';
 import { fillLedger } from '../../test/log/small-ledger.ts';
 import { openKeyring } from '../keyring/keyring.ts';
 import { createLog } from '../log.ts';
@@ -15,8 +15,7 @@ import { openSqlite } from '../storage/sqlite/store.ts';
 import { entry } from '../testing/fixtures.ts';
 import { main } from './main.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'writ-cli-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 /** Runs the command line, and gives what it wrote and ended with. */
 async function writ(args: string[], env: Record<string, string> = {}) {

@@ -1,17 +1,16 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type JWTHeaderParameters, SignJWT } from 'jose';
-import { afterAll, test } from 'vitest';
+import { test } from 'vitest';
+import { temporaryFolder } from '../../test/ends.ts';
 import { openKeyring } from '../keyring/keyring.ts';
 import { ARTEFACTS } from '../keyring/wire.ts';
 import { readAll } from './io.ts';
 import { main } from './main.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'writ-token-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 const keys = join(folder, 'keys');
 const keyring = openKeyring({ folder: keys }, { now: () => new Date(), onWarning: assert.fail });

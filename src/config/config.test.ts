@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, test } from 'vitest';
+import { beforeEach, describe, test } from 'vitest';
+import { temporaryFolder } from '../../test/ends.ts';
 import { ConfigError, configOf, loadConfig, Settings } from './config.ts';
 
 const SECRET = 'hunter2-canary';
@@ -11,9 +11,8 @@ const ALICE = { principal: 'human:alice', key: SECRET };
 
 let folder: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'writ-config-'));
+  folder = temporaryFolder();
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 /** The lines of the error, without its first. Fails when a secret is among them. */
 function faultsOf(settings: object): string[] {

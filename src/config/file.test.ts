@@ -1,17 +1,16 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, test } from 'vitest';
+import { beforeEach, test } from 'vitest';
+import { temporaryFolder } from '../../test/ends.ts';
 import { readConfigFile } from './file.ts';
 
 const SECRET = 'hunter2canary';
 
 let folder: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'writ-config-'));
+  folder = temporaryFolder();
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 function write(name: string, text: string): string {
   const path = join(folder, name);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { test } from 'vitest';
+import { temporaryFolder } from '../../test/ends.ts';
 import { configOf, loadConfig, stateFolder, unsafeMark } from './config.ts';
 import { stateFolderIn } from './log.ts';
 
@@ -77,14 +77,13 @@ for (const [settings, fault] of UNSAFE) {
 }
 
 test('unsafeMark() follows links', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'writ-config-'));
+  const folder = temporaryFolder();
   mkdirSync(join(folder, '.writ'));
   symlinkSync(join(folder, '.writ'), join(folder, 'elsewhere'));
 
   const found = unsafeMark(configOf({ ...OPEN, mark: 'elsewhere/m.db' }, folder));
 
   assert.match(found ?? '', /lies in/);
-  rmSync(folder, { recursive: true });
 });
 
 for (const settings of [
@@ -103,12 +102,11 @@ for (const mark of ['witness:https://witness.example', 'https://mark.example', '
 }
 
 test('loadConfig() reads the mark from WRIT_MARK', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'writ-config-'));
+  const folder = temporaryFolder();
 
   const { mark } = await loadConfig(folder, {}, { WRIT_MARK: 'there.db' });
 
   assert.equal(mark, `sqlite:${join(folder, 'there.db')}`);
-  rmSync(folder, { recursive: true });
 });
 
 for (const retention of [

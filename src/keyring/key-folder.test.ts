@@ -10,17 +10,16 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, test } from 'vitest';
+import { test } from 'vitest';
+import { temporaryFolder } from '../../test/ends.ts';
 import { keyFilesIn } from '../../test/key-files.ts';
 import { DOCUMENT_MAX_AGE_SECONDS } from '../service/core/documents.ts';
 import { generateJwk } from './es256.ts';
 import { REREAD_MS, ROTATION_LEAD_MS, rotateKey } from './key-folder.ts';
 import { openKeyring } from './keyring.ts';
 
-const root = mkdtempSync(join(tmpdir(), 'writ-keys-'));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = temporaryFolder();
 
 const NOW = new Date('2030-01-01T00:00:00.000Z');
 

@@ -8,17 +8,16 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, test } from 'vitest';
+import { test } from 'vitest';
+import { temporaryFolder } from '../../test/ends.ts';
 import { keyFilesIn } from '../../test/key-files.ts';
 import { ROTATION_LEAD_MS, rotateKey } from './key-folder.ts';
 import { type Keyring, openKeyring, TOKEN_LIFETIME_MAX_MS } from './keyring.ts';
 import { RETIREMENT_SKEW_MS } from './timeline.ts';
 import { ARTEFACTS, type KeyUse } from './wire.ts';
 
-const root = mkdtempSync(join(tmpdir(), 'writ-keyring-'));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = temporaryFolder();
 
 const START = Date.parse('2030-01-01T00:00:00.000Z');
 const CLAIMS = Buffer.from('{"sub":"agent:a"}');

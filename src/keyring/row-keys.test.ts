@@ -1,16 +1,8 @@
 import assert from 'node:assert/strict';
-import {
-  chmodSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, test } from 'vitest';
+import { beforeEach, test } from 'vitest';
+import { closedAtEnd, temporaryFolder } from '../../test/ends.ts';
 import { openKeyring } from './keyring.ts';
 import { folderRowKeys, listedRowKeys, readRowKeys, rotateRowKey } from './row-keys.ts';
 
@@ -21,10 +13,9 @@ let now: number;
 const clock = () => new Date(now);
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'writ-row-keys-'));
+  folder = temporaryFolder();
   now = START;
 });
-afterEach(() => rmSync(folder, { recursive: true }));
 
 const keyOf = (byte: number) => Buffer.alloc(32, byte).toString('base64');
 
@@ -48,13 +39,12 @@ test('openKeyring() gives an older folder a row key, and publishes nothing of it
   older.close();
   rmSync(join(folder, 'row-0001.json'));
 
-  const keyring = openKeyring({ folder }, { now: clock, onWarning: assert.fail });
+  const keyring = closedAtEnd(openKeyring({ folder }, { now: clock, onWarning: assert.fail }));
 
   const { jwk } = fileText('row-0001.json');
   assert.equal(keyring.jwks().keys.length, 2);
   assert.ok(!JSON.stringify(keyring.jwks()).includes(jwk.k));
   assert.ok(!JSON.stringify(keyring.jwks()).includes(keyring.rows.kid()));
-  keyring.close();
 });
 
 test('isMacOf() takes one spelling of a MAC, and nothing after it', () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, test } from 'vitest';
+import { test } from 'vitest';
+import { atEnd, temporaryFolder } from '../../test/ends.ts';
 import { readSuccessor, successorPayload, thumbprintOf } from '../domain/log/successor.ts';
 import { toBase64url } from '../domain/wire/base64.ts';
 import { headerOf, TYPS } from '../domain/wire/jws.ts';
@@ -12,8 +12,7 @@ import { rotateKey } from './key-folder.ts';
 import { openKeyring } from './keyring.ts';
 import { successorText, verifiedSuccessor } from './successors.ts';
 
-const root = mkdtempSync(join(tmpdir(), 'writ-successors-'));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = temporaryFolder();
 
 const NOW = new Date('2030-01-01T00:00:00.000Z');
 const DAY_MS = 86_400_000;
@@ -174,16 +173,13 @@ test('a folder that cannot be written still has its statements published', () =>
   writeFileSync(join(folder, 'token-lifetime-2592000000'), '');
   chmodSync(folder, 0o500);
   const warnings: string[] = [];
-  try {
-    const keyring = open(folder, (message) => void warnings.push(message));
-    const [text] = keyring.jwks().svc_successors ?? [];
-    keyring.refresh();
+  atEnd(() => chmodSync(folder, 0o700));
+  const keyring = open(folder, (message) => void warnings.push(message));
+  const [text] = keyring.jwks().svc_successors ?? [];
+  keyring.refresh();
 
-    assert.ok(text);
-    assert.deepEqual(keyring.jwks().svc_successors, [text]);
-  } finally {
-    chmodSync(folder, 0o700);
-  }
+  assert.ok(text);
+  assert.deepEqual(keyring.jwks().svc_successors, [text]);
 });
 
 function made(): { jwk: object; key: SigningKey } {

@@ -5,9 +5,8 @@
  */
 
 import assert from 'node:assert/strict';
-import pg from 'pg';
 import { test } from 'vitest';
-import { freshDatabase } from '../../test/postgres.ts';
+import { connectedTo, freshDatabase } from '../../test/postgres.ts';
 import { chainOf } from '../domain/authority/chain.ts';
 import { admission, at, entry, FAR } from '../testing/fixtures.ts';
 import type { Store } from './port/store.ts';
@@ -92,8 +91,7 @@ const REQUESTS: [id: string, status: string, grant: string | null][] = [
 ];
 
 async function olderPostgres(url: string): Promise<Store> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
+  const client = await connectedTo(url);
   await client.query(`CREATE TABLE meta (one boolean PRIMARY KEY DEFAULT true CHECK (one),
     version integer NOT NULL, log_id text NOT NULL DEFAULT gen_random_uuid()::text)`);
   for (const step of POSTGRES_MIGRATIONS.slice(0, POSTGRES_BEFORE)) await client.query(step);

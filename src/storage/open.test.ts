@@ -1,31 +1,28 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'vitest';
+import { closedAtEnd, temporaryFolder } from '../../test/ends.ts';
 import { freshDatabase } from '../../test/postgres.ts';
 import { at } from '../testing/fixtures.ts';
 import { openStore } from './open.ts';
 
 test('openStore() opens a store in memory, with the clock it is given', async () => {
-  const store = await openStore('memory:', { clock: () => at(5) });
+  const store = closedAtEnd(await openStore('memory:', { clock: () => at(5) }));
 
   await store.probe();
 
   assert.deepEqual(store.now(), at(5));
-  await store.close();
 });
 
 test('openStore() opens the file that the address names', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'writ-open-'));
+  const folder = temporaryFolder();
   const path = join(folder, 'deep', 'writ.db');
 
-  const store = await openStore(`sqlite:${path}`);
+  const store = closedAtEnd(await openStore(`sqlite:${path}`));
 
   await store.probe();
   assert.ok(existsSync(path));
-  await store.close();
-  rmSync(folder, { recursive: true });
 });
 
 test('openStore() opens the database that either form of a PostgreSQL address names', async () => {
@@ -39,11 +36,10 @@ test('openStore() opens the database that either form of a PostgreSQL address na
   await stores[0].probe();
   assert.equal(stores[0].logId, stores[1].logId);
   for (const store of stores) await store.close();
-  await database.drop();
 });
 
 test('openStore() makes no file where it may not create, and no folder', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'writ-open-'));
+  const folder = temporaryFolder();
   const path = join(folder, 'deep', 'writ.db');
 
   await assert.rejects(openStore(`sqlite:${path}`, { create: false }), {
@@ -51,11 +47,10 @@ test('openStore() makes no file where it may not create, and no folder', async (
   });
 
   assert.equal(existsSync(join(folder, 'deep')), false);
-  rmSync(folder, { recursive: true });
 });
 
 test('openStore() leaves an empty file empty where it may not create', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'writ-open-'));
+  const folder = temporaryFolder();
   const path = join(folder, 'writ.db');
   writeFileSync(path, '');
 
@@ -65,12 +60,11 @@ test('openStore() leaves an empty file empty where it may not create', async () 
 
   assert.deepEqual(readdirSync(folder), ['writ.db']);
   assert.equal(readFileSync(path).length, 0);
-  rmSync(folder, { recursive: true });
 });
 
 test('openStore() opens what is there where it may not create', async () => {
   const database = await freshDatabase();
-  const folder = mkdtempSync(join(tmpdir(), 'writ-open-'));
+  const folder = temporaryFolder();
 
   for (const url of [database.url, `sqlite:${join(folder, 'writ.db')}`]) {
     const made = await openStore(url);
@@ -79,9 +73,6 @@ test('openStore() opens what is there where it may not create', async () => {
     await found.close();
     assert.equal(found.logId, made.logId);
   }
-
-  rmSync(folder, { recursive: true });
-  await database.drop();
 });
 
 for (const url of ['', 'writ.db', 'sqlite:', 'mysql://user:secret@127.0.0.1/writ', 'memory:x']) {

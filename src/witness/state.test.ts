@@ -1,17 +1,16 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, test } from 'vitest';
+import { beforeEach, test } from 'vitest';
+import { temporaryFolder } from '../../test/ends.ts';
 import { readSeen, storeSeenHead } from './state.ts';
 
 const ORIGIN = 'desk/log/1';
 let folder: string;
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'writ-witness-'));
+  folder = temporaryFolder();
 });
-afterEach(() => rmSync(folder, { recursive: true }));
 
 function head(size: number, origin = ORIGIN) {
   return { origin, size, root: new Uint8Array(32).fill(size) };

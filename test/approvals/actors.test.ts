@@ -5,7 +5,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { afterAll, beforeAll, describe, test } from 'vitest';
+import { describe, test } from 'vitest';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
 import type { Store } from '../../src/storage/port/store.ts';
 import { type Reply, STORES } from '../world.ts';
@@ -88,10 +88,8 @@ const ACTS: [step: keyof Store, holder: string, request: object, act: Act][] = [
 ];
 
 for (const place of STORES) {
-  describe(place.name, () => {
+  describe(place.name, async () => {
     let meanwhile: { step: keyof Store; happens: () => Promise<unknown> } | undefined;
-    let desk: Desk;
-    let drop: () => Promise<void>;
 
     /** Lets something happen between what the service looked at and the step it asks for. */
     function interrupted(store: Store): Store {
@@ -107,15 +105,8 @@ for (const place of STORES) {
       return { ...store, ...Object.fromEntries(steps) };
     }
 
-    beforeAll(async () => {
-      const opened = await place.open();
-      drop = opened.drop;
-      desk = await startDesk({ store: opened.url, wrap: interrupted });
-    });
-    afterAll(async () => {
-      await desk.close();
-      await drop();
-    });
+    const opened = await place.open();
+    const desk = await startDesk({ store: opened.url, wrap: interrupted });
 
     for (const [step, holder, request, act] of ACTS) {
       test(`${step} is refused to a token that is revoked between check and write`, async () => {

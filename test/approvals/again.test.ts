@@ -321,7 +321,6 @@ test('invoke() looks for no grant without the field or without an approval polic
   assert.deepEqual(looked, []);
   await again(desk, token, 'sign');
   assert.deepEqual(looked, ['sign']);
-  await desk.close();
 });
 
 test('invoke() skips a waiting grant whose row was altered, and uses an intact one', async () => {
@@ -343,5 +342,4 @@ test('invoke() skips a waiting grant whose row was altered, and uses an intact o
   const entries = await desk.entries('invocation');
   assert.equal(entries.at(-1)?.approval_grant_id, grant);
   assert.ok(desk.log.some((line) => line.includes('the MAC of a grant does not match')));
-  await desk.close();
 });

@@ -5,16 +5,14 @@
  */
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, test } from 'vitest';
+import { describe, test } from 'vitest';
 import { folderRowKeys } from '../../src/keyring/row-keys.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
 import type { Loaded } from '../../src/storage/port/invocation-store.ts';
 import type { GrantRecord } from '../../src/storage/port/records.ts';
 import { rowText } from '../../src/storage/port/row-forms.ts';
 import type { Store } from '../../src/storage/port/store.ts';
+import { atEnd, temporaryFolder } from '../ends.ts';
 import { STORES } from '../world.ts';
 import { ALICE, assertRefused, BOB, type Desk, OPERATOR, onEachStore, startDesk } from './desk.ts';
 
@@ -110,20 +108,17 @@ onEachStore((desk) => {
 
   test('invoke() refuses a grant from the instant it expires, by the clock of the store', async () => {
     desk().holdClock(true);
-    try {
-      const terms = { expires_in_seconds: 10 };
-      const early = await approved(desk(), 'sign', { terms });
-      const late = await approved(desk(), 'sign', { terms });
-      desk().advance(9_999);
-      const done = await desk().resume(early.token, 'sign', early.grant, early.parameters);
-      assert.equal(done.status, 200);
-      desk().advance(1);
-      const { token, grant, parameters } = late;
-      await misfit(desk(), () => desk().resume(token, 'sign', grant, parameters), /expired at/);
-      desk().advance(-10_000);
-    } finally {
-      desk().holdClock(false);
-    }
+    atEnd(() => desk().holdClock(false));
+    const terms = { expires_in_seconds: 10 };
+    const early = await approved(desk(), 'sign', { terms });
+    const late = await approved(desk(), 'sign', { terms });
+    desk().advance(9_999);
+    const done = await desk().resume(early.token, 'sign', early.grant, early.parameters);
+    assert.equal(done.status, 200);
+    desk().advance(1);
+    const { token, grant, parameters } = late;
+    await misfit(desk(), () => desk().resume(token, 'sign', grant, parameters), /expired at/);
+    desk().advance(-10_000);
   });
 
   test('invoke() checks everything else again, and takes no use when it refuses', async () => {
@@ -252,22 +247,19 @@ onEachStore((desk) => {
     const id = await desk().asked(token, 'book', parameters);
     const grant = await desk().granted(id, BOB, { expires_in_seconds: 900 });
     desk().advance(6 * 60_000);
-    try {
-      assertRefused(await desk().invoke(token.token, 'book', parameters), 'binding_stale');
-      const elsewhere = { quote: (await desk().invoke(token.token, 'quote')).body.result.quote };
-      assertRefused(
-        await desk().resume(token, 'book', grant, elsewhere),
-        'approval_grant_invalid',
-        /other parameters/,
-      );
+    atEnd(() => desk().advance(-6 * 60_000));
+    assertRefused(await desk().invoke(token.token, 'book', parameters), 'binding_stale');
+    const elsewhere = { quote: (await desk().invoke(token.token, 'quote')).body.result.quote };
+    assertRefused(
+      await desk().resume(token, 'book', grant, elsewhere),
+      'approval_grant_invalid',
+      /other parameters/,
+    );
 
-      const done = await desk().resume(token, 'book', grant, parameters);
+    const done = await desk().resume(token, 'book', grant, parameters);
 
-      assert.equal(done.status, 200, JSON.stringify(done.body));
-      assert.equal(done.body.cost_actual.amount, 30);
-    } finally {
-      desk().advance(-6 * 60_000);
-    }
+    assert.equal(done.status, 200, JSON.stringify(done.body));
+    assert.equal(done.body.cost_actual.amount, 30);
   });
 
   test('invoke() refuses a stale binding when the grant has expired too', async () => {
@@ -276,11 +268,8 @@ onEachStore((desk) => {
     const parameters = { quote: body.result.quote };
     const grant = await desk().granted(await desk().asked(token, 'book', parameters));
     desk().advance(901_000);
-    try {
-      assertRefused(await desk().resume(token, 'book', grant, parameters), 'binding_stale');
-    } finally {
-      desk().advance(-901_000);
-    }
+    atEnd(() => desk().advance(-901_000));
+    assertRefused(await desk().resume(token, 'book', grant, parameters), 'binding_stale');
   });
 
   test('no other artefact passes for a grant, and no grant passes for a token', async () => {
@@ -309,12 +298,9 @@ const TAMPERED: [name: string, change: object][] = [
 ];
 
 for (const place of STORES) {
-  describe(`${place.name}, altered or newer`, () => {
-    let url = '';
-    let drop: () => Promise<void>;
+  describe(`${place.name}, altered or newer`, async () => {
     let change: object | undefined;
-    let desk: Desk;
-    const keys = mkdtempSync(join(tmpdir(), 'writ-altered-'));
+    const keys = temporaryFolder();
     const rows = () => folderRowKeys(keys, () => new Date());
     // Changed by someone who has the row key: the signature still tells.
     const changed = (grant: GrantRecord): GrantRecord => {
@@ -328,15 +314,8 @@ for (const place of STORES) {
         return loaded.grant && change ? { ...loaded, grant: changed(loaded.grant) } : loaded;
       },
     });
-    beforeAll(async () => {
-      ({ url, drop } = await place.open());
-      desk = await startDesk({ store: url, wrap, keys });
-    });
-    afterAll(async () => {
-      await desk.close();
-      await drop();
-      rmSync(keys, { recursive: true });
-    });
+    const { url } = await place.open();
+    const desk = await startDesk({ store: url, wrap, keys });
 
     for (const [name, altered] of TAMPERED) {
       test(`invoke() finds a stored grant whose ${name} changed`, async () => {

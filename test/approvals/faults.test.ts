@@ -6,10 +6,10 @@
  */
 
 import assert from 'node:assert/strict';
-import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest';
+import { beforeEach, describe, test } from 'vitest';
 import { OutcomeUnknown, type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
 import { STORES } from '../world.ts';
-import { assertRefused, BOB, type Desk, startDesk } from './desk.ts';
+import { assertRefused, BOB, startDesk } from './desk.ts';
 
 type Step = 'requestApproval' | 'approve' | 'deny';
 type Fault = (real: () => Promise<unknown>) => Promise<unknown>;
@@ -22,9 +22,7 @@ const lostAfter: Fault = async (real) => {
 };
 
 for (const place of STORES) {
-  describe(place.name, () => {
-    let desk: Desk;
-    let drop: () => Promise<void>;
+  describe(place.name, async () => {
     let planned: { step: Step; fault: Fault } | undefined;
     const once =
       <Args extends unknown[], Result>(step: Step, real: (...args: Args) => Promise<Result>) =>
@@ -40,17 +38,10 @@ for (const place of STORES) {
       approve: once('approve', store.approve),
       deny: once('deny', store.deny),
     });
-    beforeAll(async () => {
-      const opened = await place.open();
-      drop = opened.drop;
-      desk = await startDesk({ store: opened.url, wrap });
-    });
+    const opened = await place.open();
+    const desk = await startDesk({ store: opened.url, wrap });
     beforeEach(() => {
       planned = undefined;
-    });
-    afterAll(async () => {
-      await desk.close();
-      await drop();
     });
 
     const questions: [fault: Fault, type: string, kept: number][] = [

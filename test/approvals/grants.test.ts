@@ -10,6 +10,7 @@ import { compactVerify, createLocalJWKSet } from 'jose';
 import { test } from 'vitest';
 import { chainOf } from '../../src/domain/authority/chain.ts';
 import { Grant } from '../../src/protocol/approval.ts';
+import { atEnd } from '../ends.ts';
 import {
   ALICE,
   ALICE_AGAIN,
@@ -102,21 +103,18 @@ onEachStore((desk) => {
 
   test('approval_grants.issue refuses a request at the instant it expires', async () => {
     desk().holdClock(true);
-    try {
-      const { id } = await fresh(desk(), 'brief');
-      const { id: early } = await fresh(desk(), 'brief');
-      desk().advance(59_999);
-      assert.equal((await desk().approve(BOB, early)).status, 200);
-      desk().advance(1);
+    atEnd(() => desk().holdClock(false));
+    const { id } = await fresh(desk(), 'brief');
+    const { id: early } = await fresh(desk(), 'brief');
+    desk().advance(59_999);
+    assert.equal((await desk().approve(BOB, early)).status, 200);
+    desk().advance(1);
 
-      const reply = await desk().approve(BOB, id, { max_uses: 99 });
+    const reply = await desk().approve(BOB, id, { max_uses: 99 });
 
-      assertRefused(reply, 'approval_request_expired');
-      assert.equal(reply.status, 409);
-      desk().advance(-60_000);
-    } finally {
-      desk().holdClock(false);
-    }
+    assertRefused(reply, 'approval_request_expired');
+    assert.equal(reply.status, 409);
+    desk().advance(-60_000);
   });
 
   test('approval_grants.issue records every refusal of a known caller', async () => {

@@ -9,13 +9,11 @@
  */
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, test } from 'vitest';
+import { describe, test } from 'vitest';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
+import { closedAtEnd, temporaryFolder } from '../ends.ts';
 import { eventually, type Reply, STORES } from '../world.ts';
 import { BOB, type Desk, startDesk } from './desk.ts';
 
@@ -99,20 +97,10 @@ const KILLS = CHANGES.flatMap((change) =>
 );
 
 for (const place of STORES) {
-  describe(place.name, () => {
-    const keys = mkdtempSync(join(tmpdir(), 'writ-keys-'));
-    let opened: Store;
-    let drop: () => Promise<void>;
-    beforeAll(async () => {
-      const { url, drop: dropped } = await place.open();
-      drop = dropped;
-      opened = await openStore(url);
-    });
-    afterAll(async () => {
-      await opened.close();
-      await drop();
-      rmSync(keys, { recursive: true });
-    });
+  describe(place.name, async () => {
+    const keys = temporaryFolder();
+    const { url } = await place.open();
+    const opened = closedAtEnd(await openStore(url));
 
     const start = (store: Store) =>
       startDesk({
@@ -125,32 +113,27 @@ for (const place of STORES) {
       test(`an approval survives a crash ${when} ${change}()`, async () => {
         const parameters = { note: `killed-${when}-${change}` };
         const first = mortal(opened);
-        const before = await start(first.store);
+        const before = closedAtEnd(await start(first.store));
         const token = await before.token();
         first.dieAt(change, when);
         const known = await walk(before, token, parameters, {});
-        const after = await start({ ...opened, close: async () => undefined });
-        try {
-          // What the dead process left open is closed first; until then its key is in progress.
-          let progress: Progress = known;
-          await eventually(async () => {
-            progress = await walk(after, token, parameters, progress);
-            return progress.reply?.body.failure?.type !== 'idempotency_in_progress';
-          });
+        const after = closedAtEnd(await start({ ...opened, close: async () => undefined }));
+        // What the dead process left open is closed first; until then its key is in progress.
+        let progress: Progress = known;
+        await eventually(async () => {
+          progress = await walk(after, token, parameters, progress);
+          return progress.reply?.body.failure?.type !== 'idempotency_in_progress';
+        });
 
-          const effects = [before, after].flatMap(({ world }) => world.runs('pay'));
-          // Admitted, then dead before the handler: the use is taken, and nobody may take it again.
-          const lost = change === 'admit' && when === 'after';
-          assert.equal(effects.length, lost ? 0 : 1);
-          const unsaid = change === 'settle' && when === 'before';
-          assert.equal(progress.reply?.status === 200, !lost && !unsaid);
-          if (known.grant) assert.equal(progress.grant, known.grant);
-          if (known.request) assert.equal(progress.request, known.request);
-          await assertWhole(after, progress, effects.length);
-        } finally {
-          await before.close();
-          await after.close();
-        }
+        const effects = [before, after].flatMap(({ world }) => world.runs('pay'));
+        // Admitted, then dead before the handler: the use is taken, and nobody may take it again.
+        const lost = change === 'admit' && when === 'after';
+        assert.equal(effects.length, lost ? 0 : 1);
+        const unsaid = change === 'settle' && when === 'before';
+        assert.equal(progress.reply?.status === 200, !lost && !unsaid);
+        if (known.grant) assert.equal(progress.grant, known.grant);
+        if (known.request) assert.equal(progress.request, known.request);
+        await assertWhole(after, progress, effects.length);
       });
     }
   });

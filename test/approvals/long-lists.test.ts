@@ -11,9 +11,7 @@ import { rowText } from '../../src/storage/port/row-forms.ts';
 import type { Store } from '../../src/storage/port/store.ts';
 import { approval, entry } from '../../src/testing/fixtures.ts';
 import { countedSlicer, countTurns } from '../turns.ts';
-import { AGENT, BOB, endedAfterEach, STORES, type TestService, testService } from '../world.ts';
-
-const endLater = endedAfterEach();
+import { AGENT, BOB, STORES, type TestService, testService } from '../world.ts';
 
 /** Keeps so many requests, each with these parameters. */
 async function fill(
@@ -38,9 +36,7 @@ async function fill(
 for (const { name, open } of STORES) {
   test(`GET /svc/approval_requests gives pages of at most 1 MiB, and all of them (${name})`, async () => {
     const place = await open();
-    endLater(place.drop);
     const service = await testService({ store: place.url });
-    endLater(service.close);
     const ids = await fill(service, 9, { note: '語'.repeat(50_000) });
 
     const found: string[] = [];
@@ -68,9 +64,7 @@ for (const { name, open } of STORES) {
 
 test('a request full of hidden characters is shown in slices, listed and alone', async () => {
   const steps = countTurns();
-  endLater(async () => steps.stop());
   const service = await testService({ slicer: countedSlicer(steps) });
-  endLater(service.close);
   const [id] = await fill(service, 3, { note: '\u200B'.repeat(20_000) });
 
   const listed = await service.ask('GET', '/svc/approval_requests', { bearer: BOB });
@@ -93,7 +87,6 @@ test('a caller that may decide nothing causes no query of the store', async () =
     },
   });
   const service = await testService({ wrap });
-  endLater(service.close);
 
   const { status, body } = await service.ask('GET', '/svc/approval_requests', { bearer: AGENT });
 

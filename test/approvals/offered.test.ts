@@ -38,19 +38,14 @@ test('a service without an approval policy neither offers nor advertises approva
       methods: named(service.runtime.methods),
     };
   };
-  try {
-    assert.deepEqual(await asked(plain), {
-      statuses: [404, 404, 404, 404],
-      endpoints: [],
-      paths: [],
-      methods: [],
-    });
-    const offered = await asked(desk);
-    assert.deepEqual(offered.statuses, [401, 401, 401, 401]);
-    assert.equal(offered.endpoints.length, 4);
-    assert.equal(offered.methods.length, 4);
-  } finally {
-    await plain.close();
-    await desk.close();
-  }
+  assert.deepEqual(await asked(plain), {
+    statuses: [404, 404, 404, 404],
+    endpoints: [],
+    paths: [],
+    methods: [],
+  });
+  const offered = await asked(desk);
+  assert.deepEqual(offered.statuses, [401, 401, 401, 401]);
+  assert.equal(offered.endpoints.length, 4);
+  assert.equal(offered.methods.length, 4);
 });

@@ -6,10 +6,8 @@
  */
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, test } from 'vitest';
+import { describe, test } from 'vitest';
+import { temporaryFolder } from '../ends.ts';
 import { type Reply, STORES } from '../world.ts';
 import { ALICE, BOB, CAROL, type Desk, SETTINGS, startDesk } from './desk.ts';
 
@@ -36,23 +34,13 @@ const identities = [
 ];
 
 for (const place of STORES) {
-  describe(place.name, () => {
-    const keys = mkdtempSync(join(tmpdir(), 'writ-keys-'));
-    let drop: () => Promise<void>;
+  describe(place.name, async () => {
+    const keys = temporaryFolder();
     /** Two processes' worth of service on a shared database; the embedded store has one. */
-    let desks: Desk[] = [];
     const desk = (index: number) => desks[index % desks.length] as Desk;
-    beforeAll(async () => {
-      const opened = await place.open();
-      drop = opened.drop;
-      const start = () => startDesk({ store: opened.url, settings: { keys, identities } });
-      desks = place.name === 'SQLite' ? [await start()] : [await start(), await start()];
-    });
-    afterAll(async () => {
-      for (const each of desks) await each.close();
-      await drop();
-      rmSync(keys, { recursive: true });
-    });
+    const opened = await place.open();
+    const start = () => startDesk({ store: opened.url, settings: { keys, identities } });
+    const desks = place.name === 'SQLite' ? [await start()] : [await start(), await start()];
 
     test('approval_grants.issue yields one grant for each request that many race for', {
       timeout: 120_000,

@@ -5,14 +5,12 @@
  */
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'vitest';
 import { ApprovalRequest } from '../../src/protocol/approval.ts';
 import type { Store } from '../../src/storage/port/store.ts';
 import { emptyStore } from '../empty-store.ts';
+import { atEnd, temporaryFolder } from '../ends.ts';
 import { eventually } from '../world.ts';
 import {
   ALICE,
@@ -198,25 +196,20 @@ onEachStore((desk) => {
 
 test('approval_requests.get sees what another process decided', async () => {
   const database = await emptyStore();
-  const keys = mkdtempSync(join(tmpdir(), 'writ-two-'));
+  const keys = temporaryFolder();
   const [one, two] = [
     await startDesk({ store: database.url, keys }),
     await startDesk({ store: database.url, keys }),
   ];
-  try {
-    const token = await one.token();
-    const id = await one.asked(token, 'sign');
-    const waiting = one.read(ALICE, id, { prefer: 'wait=30' });
-    await sleep(50);
-    assert.equal((await two.deny(BOB, id, 'elsewhere')).status, 200);
+  atEnd(() => two.close());
+  atEnd(() => one.close());
+  const token = await one.token();
+  const id = await one.asked(token, 'sign');
+  const waiting = one.read(ALICE, id, { prefer: 'wait=30' });
+  await sleep(50);
+  assert.equal((await two.deny(BOB, id, 'elsewhere')).status, 200);
 
-    assert.equal((await waiting).body.reason, 'elsewhere');
-  } finally {
-    await one.close();
-    await two.close();
-    await database.drop();
-    rmSync(keys, { recursive: true });
-  }
+  assert.equal((await waiting).body.reason, 'elsewhere');
 });
 
 test('approval_requests.get bounds waiters per root principal, and frees the place of one that leaves', async () => {
@@ -243,19 +236,15 @@ test('approval_requests.get bounds waiters per root principal, and frees the pla
     const reply = await desk.read(key, id, { prefer: 'wait=1' });
     return reply.headers['preference-applied'] === 'wait=1';
   };
-  try {
-    await eventually(() => looks >= 50);
-    assert.equal(await hasPlace(BOB), false);
-    assert.equal(await hasPlace(CAROL), true);
+  atEnd(() => leaving.abort());
+  await eventually(() => looks >= 50);
+  assert.equal(await hasPlace(BOB), false);
+  assert.equal(await hasPlace(CAROL), true);
 
-    leaving.abort();
+  leaving.abort();
 
-    await left;
-    await eventually(() => hasPlace(BOB));
-  } finally {
-    leaving.abort();
-    await desk.close();
-  }
+  await left;
+  await eventually(() => hasPlace(BOB));
 });
 
 test('close() does not wait for callers that wait for a decision', async () => {

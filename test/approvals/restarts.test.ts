@@ -5,16 +5,14 @@
  */
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { test } from 'vitest';
 import { openStore } from '../../src/storage/open.ts';
+import { closedAtEnd, temporaryFolder } from '../ends.ts';
 import { assertRefused, BOB, createWorld, SETTINGS, startDesk } from './desk.ts';
 
 test('invoke() refuses a grant whose approver is no longer allowed to approve', async () => {
-  const keys = mkdtempSync(join(tmpdir(), 'writ-keys-'));
-  const opened = await openStore('memory:');
+  const keys = temporaryFolder();
+  const opened = closedAtEnd(await openStore('memory:'));
   const wrap = () => ({ ...opened, close: async () => undefined });
   const bobMay = (scopes: string[]) =>
     SETTINGS.identities.map((each) =>
@@ -30,22 +28,17 @@ test('invoke() refuses a grant whose approver is no longer allowed to approve', 
   const before = await startDesk({ wrap, settings: { keys } });
   const grant = await before.granted(await before.asked(await before.token(), 'sign'));
   await before.close();
-  try {
-    assertRefused(
-      await resumed(['a.*', 'approver:pay']),
-      'approval_grant_invalid',
-      /human:bob may not approve it any more/,
-    );
-    assert.equal((await resumed(['approver:sign'])).status, 200);
-  } finally {
-    await opened.close();
-    rmSync(keys, { recursive: true });
-  }
+  assertRefused(
+    await resumed(['a.*', 'approver:pay']),
+    'approval_grant_invalid',
+    /human:bob may not approve it any more/,
+  );
+  assert.equal((await resumed(['approver:sign'])).status, 200);
 });
 
 test('approval_grants.issue refuses a token whose entitlement was removed', async () => {
-  const keys = mkdtempSync(join(tmpdir(), 'writ-keys-'));
-  const opened = await openStore('memory:');
+  const keys = temporaryFolder();
+  const opened = closedAtEnd(await openStore('memory:'));
   const wrap = () => ({ ...opened, close: async () => undefined });
   const before = await startDesk({ wrap, settings: { keys } });
   const bobs = await before.token({ scope: ['approver:*'], subject: 'human:bob' }, BOB);
@@ -54,18 +47,12 @@ test('approval_grants.issue refuses a token whose entitlement was removed', asyn
   const identities = SETTINGS.identities.filter(({ principal }) => principal !== 'human:bob');
 
   const after = await startDesk({ wrap, settings: { keys, identities } });
-  try {
-    assertRefused(await after.approve(bobs.token, id), 'not_found');
-  } finally {
-    await after.close();
-    await opened.close();
-    rmSync(keys, { recursive: true });
-  }
+  assertRefused(await after.approve(bobs.token, id), 'not_found');
 });
 
 test('invoke() refuses a grant whose declaration was changed without a new version', async () => {
-  const keys = mkdtempSync(join(tmpdir(), 'writ-keys-'));
-  const opened = await openStore('memory:');
+  const keys = temporaryFolder();
+  const opened = closedAtEnd(await openStore('memory:'));
   const wrap = () => ({ ...opened, close: async () => undefined });
   const settings = { keys };
   const before = await startDesk({ wrap, settings });
@@ -77,19 +64,13 @@ test('invoke() refuses a grant whose declaration was changed without a new versi
 
   const world = createWorld({ described: 'Changes' });
   const after = await startDesk({ wrap, settings, world });
-  try {
-    const refused = await after.resume(token, 'sign', grant);
-    assertRefused(refused, 'approval_grant_invalid', /declaration of "sign" has changed/);
-    // A new call asks anew: a grant of the pending request would be of no use.
-    assert.notEqual(await after.asked(token, 'sign', { note: 'later' }), pending);
-    const late = await after.granted(pending);
-    const again = await after.resume(token, 'sign', late, { note: 'later' });
-    assertRefused(again, 'approval_grant_invalid', /declaration of "sign" has changed/);
-    const fresh = await after.granted(await after.asked(token, 'sign'));
-    assert.equal((await after.resume(token, 'sign', fresh)).status, 200);
-  } finally {
-    await after.close();
-    await opened.close();
-    rmSync(keys, { recursive: true });
-  }
+  const refused = await after.resume(token, 'sign', grant);
+  assertRefused(refused, 'approval_grant_invalid', /declaration of "sign" has changed/);
+  // A new call asks anew: a grant of the pending request would be of no use.
+  assert.notEqual(await after.asked(token, 'sign', { note: 'later' }), pending);
+  const late = await after.granted(pending);
+  const again = await after.resume(token, 'sign', late, { note: 'later' });
+  assertRefused(again, 'approval_grant_invalid', /declaration of "sign" has changed/);
+  const fresh = await after.granted(await after.asked(token, 'sign'));
+  assert.equal((await after.resume(token, 'sign', fresh)).status, 200);
 });

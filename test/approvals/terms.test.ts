@@ -8,6 +8,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { digestOf } from '../../src/domain/wire/canonical.ts';
+import { atEnd } from '../ends.ts';
 import { ALICE, assertRefused, BOB, CAROL, type Desk, onEachStore } from './desk.ts';
 import { askedOverSocket } from './socket.ts';
 
@@ -73,32 +74,29 @@ onEachStore((desk) => {
 
   test('the last approver gets a grant of exactly the proposed terms, starting at its issue', async () => {
     desk().holdClock(true);
-    try {
-      const id = await asked(desk());
-      const approve = await approverOf(desk(), id);
-      const first = await approve(BOB, TERMS);
-      desk().advance(300_000);
+    atEnd(() => desk().holdClock(false));
+    const id = await asked(desk());
+    const approve = await approverOf(desk(), id);
+    const first = await approve(BOB, TERMS);
+    desk().advance(300_000);
 
-      const { status, body: grant } = await approve(CAROL, STATED);
+    const { status, body: grant } = await approve(CAROL, STATED);
 
-      assert.equal(status, 200);
-      assert.deepEqual(
-        [grant.grant_type, grant.session_id, grant.max_uses],
-        [...['session_bound', 's', 3]],
-      );
-      assert.equal(Date.parse(grant.expires_at) - Date.parse(grant.issued_at), 600_000);
-      assert.equal(grant.terms_digest, first.body.terms_digest);
-      const votes = (await desk().entries('approval_decision')).filter(
-        ({ approval_request_id }) => approval_request_id === id,
-      );
-      assert.deepEqual(
-        votes.map(({ detail }) => detail?.terms_digest),
-        [grant.terms_digest, grant.terms_digest],
-      );
-      desk().advance(-300_000);
-    } finally {
-      desk().holdClock(false);
-    }
+    assert.equal(status, 200);
+    assert.deepEqual(
+      [grant.grant_type, grant.session_id, grant.max_uses],
+      [...['session_bound', 's', 3]],
+    );
+    assert.equal(Date.parse(grant.expires_at) - Date.parse(grant.issued_at), 600_000);
+    assert.equal(grant.terms_digest, first.body.terms_digest);
+    const votes = (await desk().entries('approval_decision')).filter(
+      ({ approval_request_id }) => approval_request_id === id,
+    );
+    assert.deepEqual(
+      votes.map(({ detail }) => detail?.terms_digest),
+      [grant.terms_digest, grant.terms_digest],
+    );
+    desk().advance(-300_000);
   });
 
   test('an approver who repeats must state the terms it approved, or none', async () => {

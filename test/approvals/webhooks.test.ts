@@ -8,6 +8,7 @@ import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { afterEach, describe, test } from 'vitest';
 import { openStore } from '../../src/storage/open.ts';
+import { closedAtEnd } from '../ends.ts';
 import { eventually, STORES } from '../world.ts';
 import { assertRefused, BOB, CAROL, type Desk, OPERATOR, startDesk } from './desk.ts';
 import { type Receiver, SECRET, startReceiver, verified } from './receiver.ts';
@@ -274,10 +275,12 @@ for (const place of STORES) {
 }
 
 test('webhooks of a removed target are marked as such and not sent', async () => {
-  const receiver = await startReceiver();
+  const receiver = closedAtEnd(await startReceiver());
   receiver.answer((response) => void response.writeHead(500).end());
   let offset = 0;
-  const opened = await openStore('memory:', { clock: () => new Date(Date.now() + offset) });
+  const opened = closedAtEnd(
+    await openStore('memory:', { clock: () => new Date(Date.now() + offset) }),
+  );
   const wrap = () => ({ ...opened, close: async () => undefined });
   const start = (name: string) => {
     const target = { name, url: receiver.url, secret: SECRET, allow_inside: true };
@@ -288,16 +291,10 @@ test('webhooks of a removed target are marked as such and not sent', async () =>
   await attempted(before, 1);
   await before.close();
 
-  const after = await start('new');
-  try {
-    offset = 5_000;
-    await attempted(after, 2);
+  const after = closedAtEnd(await start('new'));
+  offset = 5_000;
+  await attempted(after, 2);
 
-    assert.match((await only(after)).last_error ?? '', /no such target/);
-    assert.equal(receiver.received.length, 1);
-  } finally {
-    await after.close();
-    await opened.close();
-    await receiver.close();
-  }
+  assert.match((await only(after)).last_error ?? '', /no such target/);
+  assert.equal(receiver.received.length, 1);
 });

@@ -20,6 +20,7 @@ import {
   permissionsOf,
   type Refused,
   revoke,
+  rowCounts,
   view,
   watched,
 } from './support.ts';
@@ -122,7 +123,7 @@ onInspectedStores((rig) => {
   for (const [what, request, type] of WIDER) {
     test(`tokens.issue refuses a child with ${what}, and issues nothing`, async () => {
       const parent = await rig().issue(ALICE, BOUND);
-      const before = await rig().place.rows();
+      const before = await rowCounts(rig());
 
       const { result, entries } = await watched(rig().store, () =>
         askToken(rig(), parent.token, {
@@ -141,7 +142,7 @@ onInspectedStores((rig) => {
         failure_type: type,
         token_id: parent.token_id,
       });
-      assert.deepEqual(await rig().place.rows(), before);
+      assert.deepEqual(await rowCounts(rig()), before);
     });
   }
 

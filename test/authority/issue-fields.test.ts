@@ -15,6 +15,7 @@ import {
   assertRefused,
   onInspectedStores,
   type Refused,
+  rowCounts,
   SECRETS,
   watched,
 } from './support.ts';
@@ -178,8 +179,8 @@ const WORDS: Readonly<Record<string, RegExp>> = {
 onInspectedStores((rig) => {
   for (const [field, rows] of Object.entries(WRONG)) {
     test(`tokens.issue refuses every wrong ${field} by name, and issues nothing`, async () => {
-      const { store, place } = rig();
-      const before = await place.rows();
+      const { store } = rig();
+      const before = await rowCounts(rig());
 
       const { result: replies, entries } = await watched(store, async () => {
         const answers: Reply[] = [];
@@ -189,7 +190,7 @@ onInspectedStores((rig) => {
         return answers;
       });
 
-      assert.deepEqual(await place.rows(), before);
+      assert.deepEqual(await rowCounts(rig()), before);
       assert.equal(entries.length, rows.length);
       for (const [index, [what, , type = 'invalid_parameters']] of rows.entries()) {
         const reply = replies[index] as Reply;

@@ -17,6 +17,7 @@ import {
   NO_INSTANCE,
   onInspectedStores,
   permissionsOf,
+  rowCounts,
   SECRETS,
   view,
   watched,
@@ -249,11 +250,11 @@ onInspectedStores((rig) => {
   });
 
   test('tokens.issue stores a row for the token, and one for its budget', async () => {
-    const before = await rig().place.rows();
+    const before = await rowCounts(rig());
     await rig().issue(ALICE, WHOLE);
     await rig().issue(ALICE, { scope: ['travel.search'] });
 
-    const { tokens, budgets } = await rig().place.rows();
+    const { tokens, budgets } = await rowCounts(rig());
     assert.deepEqual([tokens - before.tokens, budgets - before.budgets], [2, 1]);
   });
 

@@ -31,19 +31,14 @@ const definition = createService({
 test('permissions evaluates a large catalog in slices, and omits nothing', async () => {
   const judged = countTurns();
   const service = await testService({ definition, slicer: countedSlicer(judged) });
-  try {
-    const { token } = await service.issue(ALICE, { scope: ['travel.search'] });
+  const { token } = await service.issue(ALICE, { scope: ['travel.search'] });
 
-    const { body } = await service.ask('POST', '/svc/permissions', { bearer: token });
+  const { body } = await service.ask('POST', '/svc/permissions', { bearer: token });
 
-    assert.equal(body.available.length, (COUNT * 2) / 3);
-    assert.equal(body.restricted.length, COUNT / 3);
-    assert.equal(judged.all(), COUNT);
-    assert.ok(judged.most() <= 5, `${judged.most()} in one turn`);
-  } finally {
-    judged.stop();
-    await service.close();
-  }
+  assert.equal(body.available.length, (COUNT * 2) / 3);
+  assert.equal(body.restricted.length, COUNT / 3);
+  assert.equal(judged.all(), COUNT);
+  assert.ok(judged.most() <= 5, `${judged.most()} in one turn`);
 });
 
 /** The first step is done at once, and then five make a slice. */
@@ -53,25 +48,20 @@ for (const path of ['/svc/manifest', '/.well-known/svc']) {
   test(`${path} of a large catalog is made in slices, once for all waiting callers`, async () => {
     const steps = countTurns();
     const service = await testService({ definition, slicer: countedSlicer(steps) });
-    try {
-      const replies = await Promise.all([1, 2, 3].map(() => service.ask('GET', path)));
-      const made = steps.all();
-      const again = await service.ask('GET', path);
+    const replies = await Promise.all([1, 2, 3].map(() => service.ask('GET', path)));
+    const made = steps.all();
+    const again = await service.ask('GET', path);
 
-      const [{ body, headers } = again] = replies;
-      const { capabilities } = body.svc_discovery ?? body;
-      assert.equal(Object.keys(capabilities).length, COUNT);
-      for (const reply of [...replies, again]) {
-        assert.equal(reply.status, 200);
-        assert.equal(reply.headers.etag, headers.etag);
-        assert.equal(reply.headers['x-svc-signature'], headers['x-svc-signature']);
-      }
-      assert.ok(made >= COUNT && made < 2 * COUNT, `${made} steps`);
-      assert.equal(steps.all(), made);
-      assert.ok(steps.most() <= STEPS_IN_TURN_MAX, `${steps.most()} steps in one turn`);
-    } finally {
-      steps.stop();
-      await service.close();
+    const [{ body, headers } = again] = replies;
+    const { capabilities } = body.svc_discovery ?? body;
+    assert.equal(Object.keys(capabilities).length, COUNT);
+    for (const reply of [...replies, again]) {
+      assert.equal(reply.status, 200);
+      assert.equal(reply.headers.etag, headers.etag);
+      assert.equal(reply.headers['x-svc-signature'], headers['x-svc-signature']);
     }
+    assert.ok(made >= COUNT && made < 2 * COUNT, `${made} steps`);
+    assert.equal(steps.all(), made);
+    assert.ok(steps.most() <= STEPS_IN_TURN_MAX, `${steps.most()} steps in one turn`);
   });
 }

@@ -10,24 +10,7 @@ import { rowText } from '../../src/storage/port/row-forms.ts';
 import type { Store } from '../../src/storage/port/store.ts';
 import { entry, freezeOf } from '../../src/testing/fixtures.ts';
 import { countedSlicer, countTurns, type TurnCounter } from '../turns.ts';
-import {
-  AGENT,
-  ALICE,
-  endedAfterEach,
-  OPERATOR,
-  STORES,
-  type TestOptions,
-  type TestService,
-  testService,
-} from '../world.ts';
-
-const endLater = endedAfterEach();
-
-async function service(options: TestOptions = {}): Promise<TestService> {
-  const made = await testService(options);
-  endLater(made.close);
-  return made;
-}
+import { AGENT, ALICE, OPERATOR, STORES, type TestService, testService } from '../world.ts';
 
 /** Counts the freezes that the store reads: each of them is authenticated. */
 function counting(read: TurnCounter) {
@@ -70,8 +53,7 @@ async function freezeMany(
 
 test('issuing, approving and a composed call read only the freezes that apply to them', async () => {
   const read = countTurns();
-  endLater(async () => read.stop());
-  const desk = await service({ wrap: counting(read) });
+  const desk = await testService({ wrap: counting(read) });
   await freezeMany(desk, 100);
   const before = read.all();
 
@@ -91,8 +73,7 @@ test('issuing, approving and a composed call read only the freezes that apply to
 
 test('issuing a token reads the freeze of its root principal, and that of the service', async () => {
   const read = countTurns();
-  endLater(async () => read.stop());
-  const desk = await service({ wrap: counting(read) });
+  const desk = await testService({ wrap: counting(read) });
   await freezeMany(desk, 20);
   const body = { what: 'root_principal', target: 'human:alice@example.com', reason: 'a drill' };
   await desk.ask('POST', '/svc/operator/freeze', { bearer: OPERATOR, body });
@@ -109,11 +90,9 @@ test('issuing a token reads the freeze of its root principal, and that of the se
 for (const { name, open } of STORES) {
   test(`operator.frozen lists active freezes, in slices and in pages (${name})`, async () => {
     const place = await open();
-    endLater(place.drop);
     const [read, visited] = [countTurns(), countTurns()];
-    endLater(async () => [read, visited].forEach(({ stop }) => void stop()));
     const options = { wrap: counting(read), slicer: countedSlicer(visited) };
-    const desk = await service({ store: place.url, ...options });
+    const desk = await testService({ store: place.url, ...options });
     const targets = await freezeMany(desk, 200);
 
     const found: string[] = [];
@@ -140,7 +119,7 @@ for (const { name, open } of STORES) {
 }
 
 test('operator.frozen continues with the next page when every row of one has ended', async () => {
-  const desk = await service();
+  const desk = await testService();
   const last = 2_099;
   const [oldest] = await freezeMany(desk, last + 1, (i) => i !== last);
 
@@ -171,7 +150,7 @@ const FOREIGN = [
 ];
 
 test('operator.frozen refuses a cursor that it did not issue', async () => {
-  const desk = await service();
+  const desk = await testService();
 
   for (const cursor of FOREIGN) {
     const path = `/svc/operator/frozen?cursor=${cursor}`;

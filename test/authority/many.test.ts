@@ -74,31 +74,25 @@ for (const { name, open } of STORES) {
       },
     });
     const desk = await testService({ store: place.url, wrap });
-    try {
-      const { token_id } = await desk.issue(ALICE, { scope: ['travel.search'] });
-      const { token: root } = (await desk.store.describeToken(token_id, 0)) ?? {};
-      assert.ok(root);
-      const bounds = { now: desk.store.now(), childrenMax: CHILDREN_MAX };
-      const insert = async (parent: TokenRecord, count: number) => {
-        const children = Array.from({ length: count }, () => childToken(parent));
-        const kept = children.map((child) => desk.store.insertChild(child, entry(), bounds));
-        await Promise.all(kept);
-        return children;
-      };
-      // More than a page of children, and more parents than a page has.
-      for (const child of await insert(root, 300)) await insert(child, 2);
+    const { token_id } = await desk.issue(ALICE, { scope: ['travel.search'] });
+    const { token: root } = (await desk.store.describeToken(token_id, 0)) ?? {};
+    assert.ok(root);
+    const bounds = { now: desk.store.now(), childrenMax: CHILDREN_MAX };
+    const insert = async (parent: TokenRecord, count: number) => {
+      const children = Array.from({ length: count }, () => childToken(parent));
+      const kept = children.map((child) => desk.store.insertChild(child, entry(), bounds));
+      await Promise.all(kept);
+      return children;
+    };
+    // More than a page of children, and more parents than a page has.
+    for (const child of await insert(root, 300)) await insert(child, 2);
 
-      const revoked = await revoke(desk, ALICE, token_id);
+    const revoked = await revoke(desk, ALICE, token_id);
 
-      assert.equal(revoked.body.ended, 1 + 300 + 600);
-      assert.equal(isDead, true);
-      assert.equal(read.all(), 900);
-      assert.ok(read.most() <= 128, `${read.most()} children were read in one turn`);
-    } finally {
-      read.stop();
-      await desk.close();
-      await place.drop();
-    }
+    assert.equal(revoked.body.ended, 1 + 300 + 600);
+    assert.equal(isDead, true);
+    assert.equal(read.all(), 900);
+    assert.ok(read.most() <= 128, `${read.most()} children were read in one turn`);
   });
 }
 
@@ -108,16 +102,12 @@ test('tokens.revoke confirms the revocation when the ended tokens cannot be coun
     childrenOf: () => Promise.reject(new StoreUnavailable('Cannot read: out of reach')),
   });
   const desk = await testService({ wrap });
-  try {
-    const { token_id, token } = await desk.issue(ALICE, { scope: ['travel.search'] });
+  const { token_id, token } = await desk.issue(ALICE, { scope: ['travel.search'] });
 
-    const revoked = await revoke(desk, ALICE, token_id);
+  const revoked = await revoke(desk, ALICE, token_id);
 
-    assert.deepEqual([revoked.status, revoked.body.ended], [200, 1]);
-    assertRefused(await permissionsOf(desk, token), 'invalid_token');
-  } finally {
-    await desk.close();
-  }
+  assert.deepEqual([revoked.status, revoked.body.ended], [200, 1]);
+  assertRefused(await permissionsOf(desk, token), 'invalid_token');
 });
 
 function childId(number: number): string {

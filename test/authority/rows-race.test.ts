@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import type { Store } from '../../src/storage/port/store.ts';
 import { ALICE } from '../world.ts';
-import { onInspectedStores } from './support.ts';
+import { onInspectedStores, rowCounts } from './support.ts';
 import { alarms, childOf, type Dialect, issue, refusedAs, send, update } from './tampering.ts';
 
 /** Runs once, between the next load and whatever follows it. */
@@ -74,13 +74,13 @@ onInspectedStores(
       test(`no child is made when the ${name} of the parent is edited after the checks`, async () => {
         const root = await issue(rig(), ALICE, BUDGETED);
         const request = { parent_token: root.token_id, subject: 'agent:x', scope: root.scope };
-        const before = await rig().place.rows();
+        const before = await rowCounts(rig());
         meanwhile = () => update(rig(), table, set, `token_id = '${root.token_id}'`);
 
         const refused = await send(rig(), root.token, '/svc/tokens', request);
 
         refusedAs(refused, 'not_entitled');
-        assert.deepEqual(await rig().place.rows(), before);
+        assert.deepEqual(await rowCounts(rig()), before);
         assert.equal(alarms(rig(), 'token', root.token_id), 1);
       });
     }

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
 import { ALICE, OPERATOR } from '../world.ts';
-import { ALICE_PRINCIPAL, onInspectedStores } from './support.ts';
+import { ALICE_PRINCIPAL, onInspectedStores, rowCounts } from './support.ts';
 import {
   alarmCount,
   alarms,
@@ -72,7 +72,7 @@ onInspectedStores((rig) => {
 
   /** Everything that a token's row could be used for. */
   async function assertGone(root: IssueAnswer, child: IssueAnswer): Promise<void> {
-    const before = await rig().place.rows();
+    const before = await rowCounts(rig());
     const request = { parent_token: root.token_id, subject: 'agent:x', scope: ['operator:*'] };
     const counted = await alarmCount(rig());
 
@@ -90,7 +90,7 @@ onInspectedStores((rig) => {
       refusedAs(await send(rig(), OPERATOR, `/svc/tokens/${token_id}`), 'not_found');
     }
 
-    assert.deepEqual(await rig().place.rows(), before);
+    assert.deepEqual(await rowCounts(rig()), before);
     assert.equal(alarms(rig(), 'token', root.token_id), 1);
     assert.ok((await alarmCount(rig())) - counted >= 10);
   }

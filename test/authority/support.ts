@@ -6,19 +6,14 @@
  */
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { DatabaseSync } from '@photostructure/sqlite';
-import { Client } from 'pg';
 import { DEMO_IDENTITIES } from '../../examples/travel/service.ts';
 import { entryView } from '../../src/domain/log/entry.ts';
 import type { AuditEntry } from '../../src/protocol/audit.ts';
 import type { FailureType } from '../../src/protocol/failure.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
 import type { Store } from '../../src/storage/port/store.ts';
-import { emptyStore } from '../empty-store.ts';
 import { person } from '../person.ts';
+import { SQL_PLACES, type SqlPlace } from '../sql-places.ts';
 import {
   onEachStore,
   type Reply,
@@ -64,18 +59,9 @@ export const SETTINGS = { identities: IDENTITIES, disclosure: { quiet: 'redacted
 /** Every credential above: none of them may be found where it does not belong. */
 export const SECRETS = IDENTITIES.map(({ key }) => key);
 
-interface Place {
-  readonly url: string;
-  /** The rows that authority is made of. */
-  rows(): Promise<{ tokens: number; budgets: number }>;
-  /** Changes what is stored behind the service's back. */
-  alter(sql: string): Promise<void>;
-  drop(): Promise<void>;
-}
-
 /** A service whose stored rows a test can count and change. */
 export interface Inspected extends TestService {
-  readonly place: Place;
+  readonly place: SqlPlace;
 }
 
 /** Runs the same tests on each store, with one service for all of them. */
@@ -92,16 +78,18 @@ export function onInspectedStores(
   options: TestOptions = {},
 ): void {
   onEachStore(
-    async (place: Place): Promise<Inspected> => ({
+    async (place: SqlPlace): Promise<Inspected> => ({
       ...(await testService({ settings: SETTINGS, ...options, store: place.url })),
       place,
     }),
     define,
-    [
-      { name: 'SQLite', open: async () => openFile() },
-      { name: 'PostgreSQL', open: openDatabase },
-    ],
+    SQL_PLACES,
   );
+}
+
+/** How many rows authority is made of. */
+export async function rowCounts({ place }: Inspected) {
+  return { tokens: await place.count('tokens'), budgets: await place.count('budgets') };
 }
 
 /** What an act answered, and the entries it left, oldest first. */
@@ -209,54 +197,4 @@ export function assertRefusalEntry(
     Object.keys(expected).map((key) => [key, entry[key as keyof AuditEntry]]),
   );
   assert.deepEqual(told, expected);
-}
-
-function openFile(): Place {
-  const folder = mkdtempSync(join(tmpdir(), 'writ-authority-'));
-  const file = join(folder, 'writ.db');
-  return {
-    url: `sqlite:${file}`,
-    async rows() {
-      const database = new DatabaseSync(file, { readOnly: true });
-      try {
-        const count = (table: string) =>
-          Number(database.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.n);
-        return { tokens: count('tokens'), budgets: count('budgets') };
-      } finally {
-        database.close();
-      }
-    },
-    async alter(sql) {
-      const database = new DatabaseSync(file);
-      try {
-        // Who can write the file is stopped by no condition of a table.
-        database.exec(`PRAGMA ignore_check_constraints = ON; ${sql}`);
-      } finally {
-        database.close();
-      }
-    },
-    drop: async () => rmSync(folder, { recursive: true, force: true }),
-  };
-}
-
-async function openDatabase(): Promise<Place> {
-  const { url, drop } = await emptyStore();
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  return {
-    url,
-    async rows() {
-      const { rows } = await client.query(
-        'SELECT (SELECT count(*) FROM tokens) AS tokens, (SELECT count(*) FROM budgets) AS budgets',
-      );
-      return { tokens: Number(rows[0].tokens), budgets: Number(rows[0].budgets) };
-    },
-    async alter(sql) {
-      await client.query(sql);
-    },
-    async drop() {
-      await client.end();
-      await drop();
-    },
-  };
 }

@@ -6,27 +6,20 @@
  */
 
 import assert from 'node:assert/strict';
-import { afterAll, beforeAll, beforeEach, test } from 'vitest';
+import { beforeEach, test } from 'vitest';
 import { type ClientOptions, createClient, withRecovery } from '../../src/client/index.ts';
 import { failure, RECOVERY } from '../../src/domain/failure.ts';
 import { HandlerFailure, NoEffect } from '../../src/service/author/handler.ts';
 import { listening } from '../http/socket.ts';
-import { type Rig, startRig } from '../invoke/rig.ts';
+import { startRig } from '../invoke/rig.ts';
 import { answering, type Desk, losing, openDesk } from './desk.ts';
 
 const TOUCH = { capability: 'touch', parameters: {} };
 const TOUCHED = '/svc/invoke/touch';
 
-let rig: Rig;
-let url: string;
-let token: string;
-
-beforeAll(async () => {
-  rig = await startRig();
-  url = `http://127.0.0.1:${await listening(rig)}`;
-  ({ token } = await rig.token());
-});
-afterAll(() => rig.close());
+const rig = await startRig();
+const url = `http://127.0.0.1:${await listening(rig)}`;
+const { token } = await rig.token();
 beforeEach(() => rig.world.script('touch'));
 
 function clientWith(options: Partial<ClientOptions> = {}) {

@@ -5,26 +5,17 @@
  */
 
 import assert from 'node:assert/strict';
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, test } from 'vitest';
-import { BROWSER_MS_MAX, openBrowser } from '../chromium.ts';
+import { test } from 'vitest';
+import { openBrowser } from '../chromium.ts';
+import { closedAtEnd } from '../ends.ts';
 import { ALICE } from '../world.ts';
 import { bundleClient, FOUND, PROGRAM } from './bundle.ts';
-import { type Desk, openDesk, TRIP } from './desk.ts';
+import { openDesk, TRIP } from './desk.ts';
 
 const SLOW = 120_000;
 
-let desk: Desk;
-let browser: Browser;
-
-beforeAll(async () => {
-  browser = await openBrowser();
-  desk = await openDesk();
-}, BROWSER_MS_MAX);
-afterAll(async () => {
-  await browser?.close();
-  await desk?.service.close();
-});
+const browser = closedAtEnd(await openBrowser());
+const desk = await openDesk();
 
 test(
   'writ/client verifies, invokes, recovers and streams in Chromium',

@@ -7,10 +7,10 @@
 import assert from 'node:assert/strict';
 import { webcrypto } from 'node:crypto';
 import { createContext, runInContext } from 'node:vm';
-import { afterAll, beforeAll, test } from 'vitest';
+import { test } from 'vitest';
 import { ALICE } from '../world.ts';
 import { bundleClient, FOUND, PROGRAM } from './bundle.ts';
-import { type Desk, openDesk, TRIP } from './desk.ts';
+import { openDesk, TRIP } from './desk.ts';
 
 const SLOW = 120_000;
 
@@ -31,12 +31,7 @@ const BROWSER = {
   btoa,
 };
 
-let desk: Desk;
-
-beforeAll(async () => {
-  desk = await openDesk();
-});
-afterAll(() => desk.service.close());
+const desk = await openDesk();
 
 test(
   'writ/client runs in plain V8 with fetch and WebCrypto, and nothing of Node is in it',

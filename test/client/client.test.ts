@@ -7,30 +7,20 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, test } from 'vitest';
+import { describe, test } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
 import { operations } from '../../src/protocol/operations.ts';
 import { STORES } from '../world.ts';
-import { answering, type Desk, losing, openDesk } from './desk.ts';
+import { answering, losing, openDesk } from './desk.ts';
 
 const BUDGET = { budget: { currency: 'USD', max_amount: 500 } };
 const LOUNGE = { capability: 'buy_lounge_pass', parameters: {} };
 const INVOKED = '/svc/invoke/buy_lounge_pass';
 
 for (const { name, open } of STORES) {
-  describe(name, () => {
-    let desk: Desk;
-    let drop: () => Promise<void>;
-
-    beforeAll(async () => {
-      const { url, drop: dropped } = await open();
-      drop = dropped;
-      desk = await openDesk({ store: url });
-    });
-    afterAll(async () => {
-      await desk.service.close();
-      await drop();
-    });
+  describe(name, async () => {
+    const { url } = await open();
+    const desk = await openDesk({ store: url });
 
     test('invoke() buys once when the answers to its first calls are lost', async () => {
       const { fetch, sent } = losing((path, count) => path === INVOKED && count <= 2);

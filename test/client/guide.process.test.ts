@@ -10,26 +10,19 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, test } from 'vitest';
-import { type Desk, openDesk } from './desk.ts';
-import { type Program, programOf } from './strict.ts';
+import { test } from 'vitest';
+import { atEnd } from '../ends.ts';
+import { openDesk } from './desk.ts';
+import { programOf } from './strict.ts';
 
 const SLOW = 120_000;
 const run = promisify(execFile);
 
 const guide = readFileSync('docs/client.md', 'utf8');
 
-let desk: Desk;
-let program: Program;
-
-beforeAll(async () => {
-  desk = await openDesk();
-  program = programOf({ 'guide.ts': codeIn('ts') });
-}, SLOW);
-afterAll(async () => {
-  await desk.service.close();
-  program.drop();
-});
+const desk = await openDesk();
+const program = programOf({ 'guide.ts': codeIn('ts') });
+atEnd(() => program.drop());
 
 /** The blocks of a language, as one text, with the address of the service under test. */
 function codeIn(language: string): string {

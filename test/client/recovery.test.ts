@@ -5,10 +5,10 @@
  */
 
 import assert from 'node:assert/strict';
-import { afterAll, beforeAll, describe, test } from 'vitest';
+import { describe, test } from 'vitest';
 import { type Client, type Recovered, withRecovery } from '../../src/client/index.ts';
 import { ALICE, BOB, OPERATOR, STORES } from '../world.ts';
-import { type Desk, openDesk, TRIP } from './desk.ts';
+import { openDesk, TRIP } from './desk.ts';
 
 const BUDGET = { budget: { currency: 'USD', max_amount: 30_000 } };
 const JET = { capability: 'charter_jet', parameters: { route: 'SEA-SFO', date: '2026-12-01' } };
@@ -17,19 +17,9 @@ const pauseBriefly = (ms: number) =>
   new Promise<void>((resolve) => void setTimeout(resolve, Math.min(ms, 20)));
 
 for (const { name, open } of STORES) {
-  describe(name, () => {
-    let desk: Desk;
-    let drop: () => Promise<void>;
-
-    beforeAll(async () => {
-      const { url, drop: dropped } = await open();
-      drop = dropped;
-      desk = await openDesk({ store: url });
-    });
-    afterAll(async () => {
-      await desk.service.close();
-      await drop();
-    });
+  describe(name, async () => {
+    const { url } = await open();
+    const desk = await openDesk({ store: url });
 
     test('withRecovery() fetches a fresh binding when the one it has is stale', async () => {
       const client = await desk.client(['travel.search', 'travel.book'], { token: BUDGET });

@@ -5,19 +5,14 @@
  */
 
 import assert from 'node:assert/strict';
-import { afterAll, beforeAll, test } from 'vitest';
+import { test } from 'vitest';
 import type { ClientEvent } from '../../src/client/index.ts';
-import { type Desk, openDesk, TRIP } from './desk.ts';
+import { openDesk, TRIP } from './desk.ts';
 
 const SEARCH = { capability: 'search_flights', parameters: TRIP };
 const REPORT = { capability: 'export_report', parameters: { months: 2 } };
 
-let desk: Desk;
-
-beforeAll(async () => {
-  desk = await openDesk();
-});
-afterAll(() => desk.service.close());
+const desk = await openDesk();
 
 test('stream() yields each event, and ends with the answer', async () => {
   const client = await desk.client(['travel.search']);

@@ -5,25 +5,16 @@
  */
 
 import assert from 'node:assert/strict';
-import { afterAll, beforeAll, test } from 'vitest';
+import { test } from 'vitest';
 import { createClient, UntrustedService } from '../../src/client/index.ts';
 import { failure } from '../../src/domain/failure.ts';
 import { ALICE } from '../world.ts';
-import { answering, type Desk, openDesk } from './desk.ts';
+import { answering, openDesk } from './desk.ts';
 
 const READ = { capability: 'get_booking', parameters: { booking_id: 'BK-1000' } };
 
-let desk: Desk;
-let other: Desk;
-
-beforeAll(async () => {
-  desk = await openDesk();
-  other = await openDesk();
-});
-afterAll(async () => {
-  await desk.service.close();
-  await other.service.close();
-});
+const desk = await openDesk();
+const other = await openDesk();
 
 test('manifest() returns the declarations, verified, and the keys to pin', async () => {
   const client = createClient({ url: desk.url, serviceId: 'travel-desk' });

@@ -7,12 +7,11 @@
  */
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, test } from 'vitest';
+import { describe, test } from 'vitest';
 import type { AuditEntry } from '../../src/protocol/audit.ts';
 import { NoEffect } from '../../src/service/author/handler.ts';
+import { temporaryFolder } from '../ends.ts';
 import { eventually, STORES } from '../world.ts';
 import { createWorld, type World, whole } from './catalog.ts';
 import { type Desk, openDesk } from './desk.ts';
@@ -33,10 +32,9 @@ const CHANGES_MAX = 16;
 
 /** All processes of this file sign with the same keys, and wait for nothing when they stop. */
 const SHARED = {
-  keys: mkdtempSync(join(tmpdir(), 'writ-crash-keys-')),
+  keys: temporaryFolder(),
   settings: { stop_grace_seconds: 0 },
 };
-afterAll(() => rmSync(SHARED.keys, { recursive: true, force: true }));
 
 interface Ended {
   readonly parent: AuditEntry;
@@ -112,21 +110,12 @@ function assertSound(world: World, { parent, children, money }: Ended): void {
 }
 
 for (const place of STORES) {
-  describe(place.name, () => {
-    let url: string;
-    let drop: () => Promise<void>;
+  describe(place.name, async () => {
     const world = createWorld(wholes);
-    beforeAll(async () => {
-      const folder = mkdtempSync(join(tmpdir(), 'writ-crash-store-'));
-      const opened = await place.open();
-      // One that outlives its process: a memory does not.
-      url = opened.url === 'memory:' ? `sqlite:${join(folder, 'store.db')}` : opened.url;
-      drop = async () => {
-        await opened.drop();
-        rmSync(folder, { recursive: true, force: true });
-      };
-    });
-    afterAll(() => drop());
+    const opened = await place.open();
+    // One that outlives its process: a memory does not.
+    const url =
+      opened.url === 'memory:' ? `sqlite:${join(temporaryFolder(), 'store.db')}` : opened.url;
 
     /** Dies at one change after another, until the call is over before it could die. */
     async function atEveryPoint(

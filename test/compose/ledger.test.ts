@@ -7,15 +7,14 @@
  */
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, test } from 'vitest';
+import { describe, test } from 'vitest';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
 import { HandlerFailure, NoEffect } from '../../src/service/author/handler.ts';
 import { checkStore } from '../../src/storage/fsck/fsck.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
+import { temporaryFolder } from '../ends.ts';
 import { OPERATOR } from '../invoke/principals.ts';
 import { eventually, STORES } from '../world.ts';
 import { createWorld, whole } from './catalog.ts';
@@ -34,29 +33,19 @@ const FIRST_DEATHS = [1, 4, 6];
 const CHANGES_MAX = 8;
 
 const SHARED = {
-  keys: mkdtempSync(join(tmpdir(), 'writ-ledger-keys-')),
+  keys: temporaryFolder(),
   settings: { stop_grace_seconds: 0 },
 };
-afterAll(() => rmSync(SHARED.keys, { recursive: true, force: true }));
 
 /** Soon enough for a test, and no sooner: who is slow must not be taken for dead. */
 const RECOVERY = { intervalMs: 20, silentMs: 1 };
 
 for (const place of STORES) {
-  describe(place.name, () => {
+  describe(place.name, async () => {
     const world = createWorld(wholes);
-    let url: string;
-    let drop: () => Promise<void>;
-    beforeAll(async () => {
-      const folder = mkdtempSync(join(tmpdir(), 'writ-ledger-store-'));
-      const opened = await place.open();
-      url = opened.url === 'memory:' ? `sqlite:${join(folder, 'store.db')}` : opened.url;
-      drop = async () => {
-        await opened.drop();
-        rmSync(folder, { recursive: true, force: true });
-      };
-    });
-    afterAll(() => drop());
+    const opened = await place.open();
+    const url =
+      opened.url === 'memory:' ? `sqlite:${join(temporaryFolder(), 'store.db')}` : opened.url;
 
     async function assertEqual(words: string): Promise<void> {
       const store = await openStore(url);

@@ -5,12 +5,12 @@
  */
 
 import assert from 'node:assert/strict';
-import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest';
+import { beforeEach, describe, test } from 'vitest';
 import { NoEffect } from '../../src/service/author/handler.ts';
 import { OutcomeUnknown, type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
 import { eventually, STORES } from '../world.ts';
 import { createWorld, whole } from './catalog.ts';
-import { type Desk, openDesk } from './desk.ts';
+import { openDesk } from './desk.ts';
 
 type Change = 'beginStep' | 'endStep';
 type Fault = (real: () => Promise<boolean>) => Promise<boolean>;
@@ -32,11 +32,9 @@ const wholes = [
 const isSlow = ({ capability }: { capability: string }) => capability === 'slow';
 
 for (const place of STORES) {
-  describe(place.name, () => {
+  describe(place.name, async () => {
     const world = createWorld(wholes);
     let planned: { change: Change; fault: Fault } | undefined;
-    let desk: Desk;
-    let drop: () => Promise<void>;
 
     const faulty =
       <Args extends unknown[]>(change: Change, real: (...args: Args) => Promise<boolean>) =>
@@ -52,18 +50,11 @@ for (const place of STORES) {
       endStep: faulty('endStep', store.endStep),
     });
 
-    beforeAll(async () => {
-      const opened = await place.open();
-      drop = opened.drop;
-      desk = await openDesk(world, { store: opened.url, wrap });
-      // What it takes over nobody takes from it while these tests look.
-      await desk.store.heartbeat('another', new Date('2100-01-01T00:00:00Z'));
-    });
+    const opened = await place.open();
+    const desk = await openDesk(world, { store: opened.url, wrap });
+    // What it takes over nobody takes from it while these tests look.
+    await desk.store.heartbeat('another', new Date('2100-01-01T00:00:00Z'));
     beforeEach(() => world.reset());
-    afterAll(async () => {
-      await desk.close();
-      await drop();
-    });
 
     for (const change of ['beginStep', 'endStep'] as const) {
       for (const [words, fault] of [

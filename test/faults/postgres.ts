@@ -6,8 +6,8 @@
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
 import { openPostgres } from '../../src/storage/postgres/store.ts';
+import { runSql } from '../postgres.ts';
 import { checkLedger, type Ledger, prepareWorld } from './ledger.ts';
 import type { World } from './said.ts';
 
@@ -34,10 +34,7 @@ export async function checkDatabase(url: string, world: World, ledger: Ledger): 
 
 /** A killed process leaves statements behind that the server goes on with, and may yet commit. */
 async function untilAlone(url: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  while ((await client.query(OTHERS)).rowCount !== 0) await sleep(POLL_MS);
-  await client.end();
+  while ((await runSql(url, OTHERS)).length > 0) await sleep(POLL_MS);
 }
 
 const OTHERS = `SELECT FROM pg_stat_activity WHERE datname = current_database()

@@ -8,8 +8,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
-import { startPostgres } from '../postgres.ts';
+import { runSql, startPostgres } from '../postgres.ts';
 
 /** In milliseconds. */
 const POLL_MS = 25;
@@ -29,7 +28,10 @@ export interface FaultyServer {
 
 export async function startFaultyServer(): Promise<FaultyServer> {
   const { url, stop } = await startPostgres();
-  const [{ data_directory: data = '' } = {}] = await ask(url, 'SHOW data_directory');
+  const [{ data_directory: data = '' } = {}] = await runSql<Record<string, string>>(
+    url,
+    'SHOW data_directory',
+  );
   let frozen: number[] = [];
   return {
     url,
@@ -62,19 +64,8 @@ export async function startFaultyServer(): Promise<FaultyServer> {
   };
 }
 
-async function ask(url: string, sql: string): Promise<Record<string, string>[]> {
-  const client = new pg.Client({ connectionString: url });
-  client.on('error', () => {});
-  await client.connect();
-  try {
-    return (await client.query<Record<string, string>>(sql)).rows;
-  } finally {
-    await client.end();
-  }
-}
-
 async function pidsOf(url: string, condition: string): Promise<number[]> {
-  const rows = await ask(
+  const rows = await runSql<Record<string, string>>(
     url,
     `SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND ${condition}`,
   );
@@ -105,7 +96,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
 async function untilReady(url: string): Promise<void> {
   for (;;) {
     try {
-      await ask(url, 'SELECT 1');
+      await runSql(url, 'SELECT 1');
       return;
     } catch {
       await sleep(POLL_MS);

@@ -5,19 +5,14 @@
  */
 
 import assert from 'node:assert/strict';
-import { afterAll, beforeAll, test } from 'vitest';
+import { test } from 'vitest';
 import { AuditQuery } from '../../src/protocol/audit.ts';
-import { ALICE, type TestService, testService } from '../world.ts';
+import { ALICE, testService } from '../world.ts';
 import { assertRefused } from './refused.ts';
 
-let service: TestService;
-let token: string;
-beforeAll(async () => {
-  service = await testService();
-  ({ token } = await service.issue(ALICE, { scope: ['travel.search'] }));
-  await service.invoke(token, 'search_flights', { origin: 'SEA', destination: 'SFO' });
-});
-afterAll(() => service.close());
+const service = await testService();
+const { token } = await service.issue(ALICE, { scope: ['travel.search'] });
+await service.invoke(token, 'search_flights', { origin: 'SEA', destination: 'SFO' });
 
 function audit(query: string, body?: unknown) {
   const options = { bearer: token, ...(body !== undefined && { body }) };

@@ -7,18 +7,14 @@
 
 import assert from 'node:assert/strict';
 import inject from 'light-my-request';
-import { afterAll, beforeAll, describe, test, vi } from 'vitest';
+import { describe, test, vi } from 'vitest';
 import { BODY_LIMITS } from '../../src/domain/wire/json.ts';
-import { ALICE, type Reply, type TestService, testService } from '../world.ts';
+import { atEnd } from '../ends.ts';
+import { ALICE, type Reply, testService } from '../world.ts';
 import { assertRefused } from './refused.ts';
 
-let service: TestService;
-let token: string;
-beforeAll(async () => {
-  service = await testService();
-  token = (await service.issue(ALICE, { scope: ['travel.search', 'travel.read'] })).token;
-});
-afterAll(() => service.close());
+const service = await testService();
+const token = (await service.issue(ALICE, { scope: ['travel.search', 'travel.read'] })).token;
 
 describe('routes', () => {
   const absent = [
@@ -196,21 +192,18 @@ describe('bodies', () => {
   test('200 KB nested 100,000 deep are refused by the scan, and JSON.parse never sees them', async () => {
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
     const parse = vi.spyOn(JSON, 'parse');
-    try {
-      const reply = await service.ask('POST', '/svc/handshake', { body: deep });
+    atEnd(() => parse.mockRestore());
+    const reply = await service.ask('POST', '/svc/handshake', { body: deep });
 
-      assertRefused(reply, 400, 'invalid_parameters');
-      assert.match(reply.body.failure.detail, /position 32: nested deeper than 32 levels/);
-      assert.deepEqual(
-        parse.mock.calls.filter(([text]) => String(text).startsWith('[[')),
-        [],
-      );
-      // The spy itself works: a body that passes the scan is parsed.
-      await service.ask('POST', '/svc/handshake', { body: '{"capabilities":{}}' });
-      assert.ok(parse.mock.calls.some(([text]) => text === '{"capabilities":{}}'));
-    } finally {
-      parse.mockRestore();
-    }
+    assertRefused(reply, 400, 'invalid_parameters');
+    assert.match(reply.body.failure.detail, /position 32: nested deeper than 32 levels/);
+    assert.deepEqual(
+      parse.mock.calls.filter(([text]) => String(text).startsWith('[[')),
+      [],
+    );
+    // The spy itself works: a body that passes the scan is parsed.
+    await service.ask('POST', '/svc/handshake', { body: '{"capabilities":{}}' });
+    assert.ok(parse.mock.calls.some(([text]) => text === '{"capabilities":{}}'));
   });
 
   test('256 KiB are read and one byte more is 413', async () => {

@@ -10,7 +10,7 @@ import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import { compactVerify, createLocalJWKSet, decodeProtectedHeader } from 'jose';
 import inject from 'light-my-request';
-import { afterAll, beforeAll, describe, test } from 'vitest';
+import { describe, test } from 'vitest';
 import { travelDesk } from '../../examples/travel/service.ts';
 import { operations } from '../../src/protocol/operations.ts';
 import {
@@ -20,15 +20,11 @@ import {
   Jwks,
   Manifest,
 } from '../../src/protocol/trust.ts';
-import { type TestService, testService } from '../world.ts';
+import { testService } from '../world.ts';
 
 const HALF_DAY_MS = 43_200_000;
 
-let service: TestService;
-beforeAll(async () => {
-  service = await testService();
-});
-afterAll(() => service.close());
+const service = await testService();
 
 /** The exact bytes and headers, which `ask` does not keep. */
 async function fetched(path: string, headers: Record<string, string> = {}, from = service) {
@@ -186,16 +182,12 @@ describe('the manifest', () => {
     const signature = String(headers['x-svc-signature']);
     const jwks = await jwksOf();
     const stranger = await testService();
-    try {
-      const changed = Buffer.from(bytes);
-      changed[changed.length - 2] = (changed[changed.length - 2] ?? 0) ^ 1;
-      const longer = Buffer.concat([bytes, Buffer.from(' ')]);
-      await assert.rejects(verifyDetached(signature, changed, jwks));
-      await assert.rejects(verifyDetached(signature, longer, jwks));
-      await assert.rejects(verifyDetached(signature, bytes, await jwksOf(stranger)));
-    } finally {
-      await stranger.close();
-    }
+    const changed = Buffer.from(bytes);
+    changed[changed.length - 2] = (changed[changed.length - 2] ?? 0) ^ 1;
+    const longer = Buffer.concat([bytes, Buffer.from(' ')]);
+    await assert.rejects(verifyDetached(signature, changed, jwks));
+    await assert.rejects(verifyDetached(signature, longer, jwks));
+    await assert.rejects(verifyDetached(signature, bytes, await jwksOf(stranger)));
   });
 
   test('its sha256 is the digest of the canonical form without that field', async () => {
@@ -235,14 +227,10 @@ describe('the manifest', () => {
 
   test('two services with the same declarations make the same bytes at the same time', async () => {
     const replica = await testService();
-    try {
-      for (const { path } of DOCUMENTS.filter(({ schema }) => schema !== Jwks)) {
-        const [one, other] = [await fetched(path), await fetched(path, {}, replica)];
-        assert.deepEqual(one.bytes, other.bytes);
-        assert.equal(one.headers.etag, other.headers.etag);
-      }
-    } finally {
-      await replica.close();
+    for (const { path } of DOCUMENTS.filter(({ schema }) => schema !== Jwks)) {
+      const [one, other] = [await fetched(path), await fetched(path, {}, replica)];
+      assert.deepEqual(one.bytes, other.bytes);
+      assert.equal(one.headers.etag, other.headers.etag);
     }
   });
 
@@ -258,25 +246,21 @@ describe('the manifest', () => {
 
   test('it is rebuilt and signed again at half-life, and not before', async () => {
     const aging = await testService();
-    try {
-      // To the middle of a half-day, so that the real clock crosses no mark meanwhile.
-      aging.advance(1.5 * HALF_DAY_MS - (Date.now() % HALF_DAY_MS));
-      const before = await fetched('/svc/manifest', {}, aging);
-      aging.advance(0.25 * HALF_DAY_MS);
-      const still = await fetched('/svc/manifest', {}, aging);
-      aging.advance(0.5 * HALF_DAY_MS);
-      const after = await fetched('/svc/manifest', {}, aging);
+    // To the middle of a half-day, so that the real clock crosses no mark meanwhile.
+    aging.advance(1.5 * HALF_DAY_MS - (Date.now() % HALF_DAY_MS));
+    const before = await fetched('/svc/manifest', {}, aging);
+    aging.advance(0.25 * HALF_DAY_MS);
+    const still = await fetched('/svc/manifest', {}, aging);
+    aging.advance(0.5 * HALF_DAY_MS);
+    const after = await fetched('/svc/manifest', {}, aging);
 
-      assert.equal(still.headers['x-svc-signature'], before.headers['x-svc-signature']);
-      assert.notEqual(after.headers.etag, before.headers.etag);
-      const issued = (bytes: Buffer) =>
-        Date.parse(JSON.parse(bytes.toString('utf8')).manifest_metadata.issued_at);
-      assert.equal(issued(after.bytes) - issued(before.bytes), HALF_DAY_MS);
-      const signature = String(after.headers['x-svc-signature']);
-      await verifyDetached(signature, after.bytes, await jwksOf(aging));
-    } finally {
-      await aging.close();
-    }
+    assert.equal(still.headers['x-svc-signature'], before.headers['x-svc-signature']);
+    assert.notEqual(after.headers.etag, before.headers.etag);
+    const issued = (bytes: Buffer) =>
+      Date.parse(JSON.parse(bytes.toString('utf8')).manifest_metadata.issued_at);
+    assert.equal(issued(after.bytes) - issued(before.bytes), HALF_DAY_MS);
+    const signature = String(after.headers['x-svc-signature']);
+    await verifyDetached(signature, after.bytes, await jwksOf(aging));
   });
 });
 

@@ -7,20 +7,15 @@
 
 import assert from 'node:assert/strict';
 import { setTimeout } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, test } from 'vitest';
+import { describe, test } from 'vitest';
 import { BODY_LIMITS } from '../../src/domain/wire/json.ts';
 import { Failure } from '../../src/protocol/failure.ts';
-import { ALICE, eventually, patientLoad, type TestService, testService } from '../world.ts';
+import { ALICE, eventually, patientLoad, testService } from '../world.ts';
 import { connected, exchanged, listening, receivedBy, replyIn } from './socket.ts';
 
-let service: TestService;
-let port: number;
 const load = patientLoad();
-beforeAll(async () => {
-  service = await testService({ load });
-  port = await listening(service);
-});
-afterAll(() => service.close());
+const service = await testService({ load });
+const port = await listening(service);
 
 const HOST = 'Host: desk\r\n';
 const CLOSE = 'Connection: close\r\n';

@@ -6,21 +6,16 @@
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, test } from 'vitest';
+import { test } from 'vitest';
 import { frontPage } from '../../src/http/front-page.ts';
 import type { Discovery } from '../../src/protocol/trust.ts';
-import { type TestService, testService } from '../world.ts';
+import { testService } from '../world.ts';
 import { exchanged, listening, replyIn } from './socket.ts';
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
 
-let service: TestService;
-let port: number;
-beforeAll(async () => {
-  service = await testService();
-  port = await listening(service);
-});
-afterAll(() => service.close());
+const service = await testService();
+const port = await listening(service);
 
 /** What came over the socket, without what differs from request to request. */
 async function fetched(path: string, headers: Record<string, string> = {}, method = 'GET') {

@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import type { AddressInfo } from 'node:net';
 import { PassThrough } from 'node:stream';
-import { afterAll, beforeAll, test } from 'vitest';
+import { test } from 'vitest';
 import { main } from '../../src/cli/main.ts';
 import { createClient } from '../../src/client/index.ts';
 import type { OperationName } from '../../src/protocol/operations.ts';
@@ -16,21 +16,11 @@ import { inProcess } from '../../src/testing/scenarios/surface.ts';
 import { AGENT, ALICE, type TestService, testService } from '../world.ts';
 import { assertRefused } from './refused.ts';
 
-let gated: TestService;
-let open: TestService;
-let names: string[];
-let url: string;
-beforeAll(async () => {
-  gated = await testService({ settings: { manifest_access: 'authenticated' } });
-  url = await gated.app.listen({ host: '127.0.0.1', port: 0 });
-  open = await testService();
-  const { body } = await open.ask('GET', '/svc/manifest');
-  names = Object.keys(body.capabilities);
-});
-afterAll(async () => {
-  await gated.close();
-  await open.close();
-});
+const gated = await testService({ settings: { manifest_access: 'authenticated' } });
+const url = await gated.app.listen({ host: '127.0.0.1', port: 0 });
+const open = await testService();
+const { body } = await open.ask('GET', '/svc/manifest');
+const names = Object.keys(body.capabilities);
 
 /** What tells of capabilities, as it is asked. */
 const TELLING: readonly [

@@ -5,17 +5,12 @@
  */
 
 import assert from 'node:assert/strict';
-import { afterAll, beforeAll, describe, test } from 'vitest';
-import { ALICE, type AskOptions, type TestService, testService } from '../world.ts';
+import { describe, test } from 'vitest';
+import { ALICE, type AskOptions, testService } from '../world.ts';
 import { assertRefused } from './refused.ts';
 
-let service: TestService;
-let token: string;
-beforeAll(async () => {
-  service = await testService();
-  token = (await service.issue(ALICE, { scope: ['travel.search', 'travel.read'] })).token;
-});
-afterAll(() => service.close());
+const service = await testService();
+const token = (await service.issue(ALICE, { scope: ['travel.search', 'travel.read'] })).token;
 
 describe('media types', () => {
   const accepted = [

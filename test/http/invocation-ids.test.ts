@@ -5,10 +5,10 @@
  */
 
 import assert from 'node:assert/strict';
-import { afterAll, beforeAll, describe, test } from 'vitest';
+import { describe, test } from 'vitest';
 import { InvokeFailure } from '../../src/protocol/invocation.ts';
 import { StoreUnavailable } from '../../src/storage/port/store.ts';
-import { ALICE, patientLoad, type TestService, testService } from '../world.ts';
+import { ALICE, patientLoad, testService } from '../world.ts';
 import { exchanged, listening, replyIn } from './socket.ts';
 
 const PATH = '/svc/invoke/search_flights';
@@ -44,14 +44,9 @@ const REFUSED: readonly [what: string, status: number, head: string, body?: stri
   ['a chunk without a length', 400, CHUNKED, 'zz\r\n'],
 ];
 
-describe('an invocation that is refused over a socket names its id:', () => {
-  let service: TestService;
-  let port: number;
-  beforeAll(async () => {
-    service = await testService();
-    port = await listening(service);
-  });
-  afterAll(() => service.close());
+describe('an invocation that is refused over a socket names its id:', async () => {
+  const service = await testService();
+  const port = await listening(service);
 
   for (const [what, status, head, body = ''] of REFUSED) {
     test(what, async () => {
@@ -136,27 +131,19 @@ test('an invocation that is shed names its id', async () => {
   const service = await testService({
     load: { ...patientLoad(), overload: () => 'a test says so' },
   });
-  try {
-    const { status, body } = await service.ask('POST', PATH, { body: {} });
+  const { status, body } = await service.ask('POST', PATH, { body: {} });
 
-    assert.equal(status, 503);
-    assertNamed(body);
-  } finally {
-    await service.close();
-  }
+  assert.equal(status, 503);
+  assertNamed(body);
 });
 
 test('an invocation of an address over its limit names its id', async () => {
   const service = await testService({ settings: { address_rate: '1/PT1H' } });
-  try {
-    const replies = [];
-    for (let i = 0; i < 40; i++) replies.push(await service.ask('POST', PATH, { body: {} }));
-    const limited = replies.find(({ status }) => status === 429);
+  const replies = [];
+  for (let i = 0; i < 40; i++) replies.push(await service.ask('POST', PATH, { body: {} }));
+  const limited = replies.find(({ status }) => status === 429);
 
-    assertNamed(limited?.body);
-  } finally {
-    await service.close();
-  }
+  assertNamed(limited?.body);
 });
 
 test('an invocation names its id when the store is unavailable', async () => {
@@ -170,38 +157,30 @@ test('an invocation names its id when the store is unavailable', async () => {
       },
     }),
   });
-  try {
-    const { token } = await service.issue(ALICE, { scope: ['travel.search'] });
-    isAway = true;
-    const { status, body } = await service.invoke(token, 'search_flights');
+  const { token } = await service.issue(ALICE, { scope: ['travel.search'] });
+  isAway = true;
+  const { status, body } = await service.invoke(token, 'search_flights');
 
-    assert.equal(status, 503);
-    assertNamed(body);
-  } finally {
-    await service.close();
-  }
+  assert.equal(status, 503);
+  assertNamed(body);
 });
 
 test('an unknown caller gets the ids of a readable body echoed, and of no other', async () => {
   const service = await testService();
   const ids = { client_reference_id: 'order-7', task_id: 't', upstream_service: 'desk' };
-  try {
-    const read = await service.ask('POST', PATH, { body: { parameters: {}, ...ids } });
-    const forged = await service.ask('POST', PATH, { bearer: 'a.b.c', body: { ...ids } });
-    const broken = await service.ask('POST', PATH, { body: `{"client_reference_id":"order-7",` });
-    const long = await service.ask('POST', PATH, {
-      body: { client_reference_id: 'x'.repeat(257) },
-    });
+  const read = await service.ask('POST', PATH, { body: { parameters: {}, ...ids } });
+  const forged = await service.ask('POST', PATH, { bearer: 'a.b.c', body: { ...ids } });
+  const broken = await service.ask('POST', PATH, { body: `{"client_reference_id":"order-7",` });
+  const long = await service.ask('POST', PATH, {
+    body: { client_reference_id: 'x'.repeat(257) },
+  });
 
-    assert.deepEqual({ ...read.body, ...ids }, read.body);
-    assert.equal(read.body.failure.type, 'authentication_required');
-    assert.deepEqual({ ...forged.body, ...ids }, forged.body);
-    for (const { body } of [broken, long]) {
-      assertNamed(body);
-      assert.equal('client_reference_id' in body, false);
-    }
-  } finally {
-    await service.close();
+  assert.deepEqual({ ...read.body, ...ids }, read.body);
+  assert.equal(read.body.failure.type, 'authentication_required');
+  assert.deepEqual({ ...forged.body, ...ids }, forged.body);
+  for (const { body } of [broken, long]) {
+    assertNamed(body);
+    assert.equal('client_reference_id' in body, false);
   }
 });
 

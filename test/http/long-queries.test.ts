@@ -16,29 +16,13 @@ import type { Store } from '../../src/storage/port/store.ts';
 import { entry } from '../../src/testing/fixtures.ts';
 import { asking, openPipe } from '../surfaces/pipe.ts';
 import { countedSlicer, countTurns, type TurnCounter } from '../turns.ts';
-import {
-  ALICE,
-  endedAfterEach,
-  OPERATOR,
-  STORES,
-  type TestOptions,
-  type TestService,
-  testService,
-} from '../world.ts';
+import { ALICE, OPERATOR, STORES, type TestService, testService } from '../world.ts';
 import { connected, listening, receivedBy, replyIn } from './socket.ts';
 
 const QUERY = '/svc/audit?limit=1000&entry_type=all&include=leaf';
 
 /** The owner of what `ALICE` asks for. */
 const OWNER = 'human:alice@example.com';
-
-const endLater = endedAfterEach();
-
-async function service(options: TestOptions = {}): Promise<TestService> {
-  const made = await testService(options);
-  endLater(made.close);
-  return made;
-}
 
 /** Entries of Alice's, with what `fields` makes of their numbers. */
 async function fill(store: Store, count: number, fields: (i: number) => object = () => ({})) {
@@ -68,8 +52,10 @@ function requestText(path: string, bearer: string): string {
 
 test('forty long queries without readers block the event loop no longer than one', async () => {
   const [read, visited] = [countTurns(), countTurns()];
-  endLater(async () => [read, visited].forEach(({ stop }) => void stop()));
-  const { app, store } = await service({ wrap: counting(read), slicer: countedSlicer(visited) });
+  const { app, store } = await testService({
+    wrap: counting(read),
+    slicer: countedSlicer(visited),
+  });
   await fill(store, 100);
   const port = await listening({ app } as TestService);
   const attackers = await Promise.all([1, 2, 3, 4].map(() => connected(port)));
@@ -137,7 +123,7 @@ function pause(): Promise<void> {
 
 test('a query stops when its client has disconnected', async () => {
   const gate = gatedStore();
-  const { app, store, ask } = await service({ wrap: gate.wrap });
+  const { app, store, ask } = await testService({ wrap: gate.wrap });
   await fill(store, 900);
   const port = await listening({ app } as TestService);
   const [[accepted], socket] = await Promise.all([once(app.server, 'connection'), connected(port)]);
@@ -158,7 +144,7 @@ test('a query stops when its client has disconnected', async () => {
 
 test('a query stops when its client has closed its pipe', async () => {
   const gate = gatedStore();
-  const { runtime, store, ask } = await service({ wrap: gate.wrap });
+  const { runtime, store, ask } = await testService({ wrap: gate.wrap });
   await fill(store, 900);
   const pipe = openPipe(runtime);
   for (let id = 0; id < 10; id++) {
@@ -180,7 +166,7 @@ test('a query stops when its client has closed its pipe', async () => {
 
 test('a query that waited in the queue is refused when its token was revoked meanwhile', async () => {
   const gate = gatedStore();
-  const { ask, issue, store } = await service({ wrap: gate.wrap });
+  const { ask, issue, store } = await testService({ wrap: gate.wrap });
   await fill(store, 200);
   const { token, token_id } = await issue(ALICE, { scope: ['travel.search'] });
   const queries = [1, 2, 3].map(() => ask('POST', QUERY, { bearer: token }));
@@ -210,7 +196,7 @@ test('queries beyond the queue are refused with a retry time', async () => {
       return store.queryEntries(query);
     },
   });
-  const { ask } = await service({ wrap });
+  const { ask } = await testService({ wrap });
   const long = Array.from({ length: 80 }, () => ask('POST', QUERY, { bearer: ALICE }));
 
   const refused = await Promise.race(long);
@@ -230,8 +216,7 @@ test('queries beyond the queue are refused with a retry time', async () => {
 for (const { name, open } of STORES) {
   test(`pages have at most 1 MiB, and continue exactly while there are entries (${name})`, async () => {
     const place = await open();
-    endLater(place.drop);
-    const { store, ask } = await service({ store: place.url });
+    const { store, ask } = await testService({ store: place.url });
     const count = 900;
     const isRare = (i: number) => i % 7 === 3;
     await fill(store, count, (i) => ({

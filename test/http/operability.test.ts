@@ -6,53 +6,41 @@
  */
 
 import assert from 'node:assert/strict';
-import { afterAll, beforeAll, describe, test } from 'vitest';
+import { describe, test } from 'vitest';
 import { operations } from '../../src/protocol/operations.ts';
 import { createService } from '../../src/service/author/definition.ts';
 import { StoreUnavailable } from '../../src/storage/port/store.ts';
-import { ALICE, patientLoad, STORES, type TestService, testService } from '../world.ts';
+import { atEnd } from '../ends.ts';
+import { ALICE, patientLoad, STORES, testService } from '../world.ts';
 
-let service: TestService;
-beforeAll(async () => {
-  service = await testService();
-});
-afterAll(() => service.close());
+const service = await testService();
 
 describe('health', () => {
   test('GET /healthz answers while the process runs, even without a store', async () => {
     const closed = await testService();
-    try {
-      await closed.store.close();
+    await closed.store.close();
 
-      const { status, body } = await closed.ask('GET', '/healthz');
+    const { status, body } = await closed.ask('GET', '/healthz');
 
-      assert.equal(status, 200);
-      assert.deepEqual(body, { status: 'ok' });
-    } finally {
-      await closed.close();
-    }
+    assert.equal(status, 200);
+    assert.deepEqual(body, { status: 'ok' });
   });
 
   for (const { name, open } of STORES) {
     test(`GET /readyz is 503 with the reason once the store is gone (${name})`, async () => {
       const place = await open();
       const losing = await testService({ store: place.url });
-      try {
-        const before = await losing.ask('GET', '/readyz');
-        await losing.store.close();
-        const after = await losing.ask('GET', '/readyz');
+      const before = await losing.ask('GET', '/readyz');
+      await losing.store.close();
+      const after = await losing.ask('GET', '/readyz');
 
-        assert.equal(before.status, 200);
-        assert.deepEqual(before.body, { status: 'ready' });
-        assert.equal(after.status, 503);
-        assert.equal(after.body.status, 'unready');
-        assert.equal(after.body.reasons.length, 1);
-        assert.match(after.body.reasons[0], /^store: Cannot /);
-        assert.equal(after.headers['cache-control'], 'no-store');
-      } finally {
-        await losing.close();
-        await place.drop();
-      }
+      assert.equal(before.status, 200);
+      assert.deepEqual(before.body, { status: 'ready' });
+      assert.equal(after.status, 503);
+      assert.equal(after.body.status, 'unready');
+      assert.equal(after.body.reasons.length, 1);
+      assert.match(after.body.reasons[0], /^store: Cannot /);
+      assert.equal(after.headers['cache-control'], 'no-store');
     });
   }
 
@@ -74,36 +62,31 @@ describe('health', () => {
   test('GET /readyz is 503 while entries wait for their place in the log', async () => {
     const { backlog } = service.store;
     service.store.backlog = () => ({ waiting: 7, overloaded: true });
-    try {
-      const { status, body } = await service.ask('GET', '/readyz');
-
-      assert.equal(status, 503);
-      assert.deepEqual(body.reasons, ['log: 7 entries wait for their place']);
-    } finally {
+    atEnd(() => {
       service.store.backlog = backlog;
-    }
+    });
+    const { status, body } = await service.ask('GET', '/readyz');
+
+    assert.equal(status, 503);
+    assert.deepEqual(body.reasons, ['log: 7 entries wait for their place']);
   });
 });
 
 describe('metrics', () => {
   test('GET /metrics counts answers by operation and status', async () => {
     const counted = await testService();
-    try {
-      await counted.ask('GET', '/svc/manifest');
-      await counted.ask('GET', '/svc/manifest');
-      await counted.ask('POST', '/svc/audit', { bearer: 'nobody' });
-      await counted.ask('GET', '/nowhere');
-      const { body, headers } = await counted.ask('GET', '/metrics');
+    await counted.ask('GET', '/svc/manifest');
+    await counted.ask('GET', '/svc/manifest');
+    await counted.ask('POST', '/svc/audit', { bearer: 'nobody' });
+    await counted.ask('GET', '/nowhere');
+    const { body, headers } = await counted.ask('GET', '/metrics');
 
-      assert.match(String(headers['content-type']), /^text\/plain; version=0\.0\.4/);
-      assert.equal(countOf(body, 'manifest', 200), 2);
-      assert.equal(countOf(body, 'audit.query', 401), 1);
-      assert.equal(countOf(body, 'none', 404), 1);
-      assert.match(body, /writ_http_request_duration_seconds_count\{operation="manifest"\} 2/);
-      assert.match(body, /writ_http_requests_in_work 1/);
-    } finally {
-      await counted.close();
-    }
+    assert.match(String(headers['content-type']), /^text\/plain; version=0\.0\.4/);
+    assert.equal(countOf(body, 'manifest', 200), 2);
+    assert.equal(countOf(body, 'audit.query', 401), 1);
+    assert.equal(countOf(body, 'none', 404), 1);
+    assert.match(body, /writ_http_request_duration_seconds_count\{operation="manifest"\} 2/);
+    assert.match(body, /writ_http_requests_in_work 1/);
   });
 
   test('GET /metrics has no label that a caller chose', async () => {
@@ -125,17 +108,14 @@ describe('metrics', () => {
 
   test('two services in one process do not share numbers', async () => {
     const [one, other] = [await testService(), await testService()];
-    try {
-      await one.ask('GET', '/svc/manifest');
+    atEnd(() => other.close());
+    atEnd(() => one.close());
+    await one.ask('GET', '/svc/manifest');
 
-      const { body } = await other.ask('GET', '/metrics');
+    const { body } = await other.ask('GET', '/metrics');
 
-      assert.equal(countOf(body, 'manifest', 200), 0);
-      assert.equal(countOf((await one.ask('GET', '/metrics')).body, 'manifest', 200), 1);
-    } finally {
-      await one.close();
-      await other.close();
-    }
+    assert.equal(countOf(body, 'manifest', 200), 0);
+    assert.equal(countOf((await one.ask('GET', '/metrics')).body, 'manifest', 200), 1);
   });
 
   function countOf(text: string, operation: string, status: number): number {
@@ -166,31 +146,27 @@ describe('load shedding', () => {
       },
     });
     const busy = await testService({ definition, load: patientLoad(2) });
-    try {
-      const served = [1, 2].map(() => busy.ask('POST', '/svc/audit', { bearer: 'k' }));
-      while (asked < 2) await new Promise(setImmediate);
+    atEnd(() => open());
+    const served = [1, 2].map(() => busy.ask('POST', '/svc/audit', { bearer: 'k' }));
+    while (asked < 2) await new Promise(setImmediate);
 
-      const turnedAway = await busy.ask('POST', '/svc/audit', { bearer: 'k', body: '{' });
-      assert.equal(turnedAway.status, 503);
-      assert.equal(turnedAway.body.success, false);
-      assert.equal(turnedAway.body.failure.type, 'service_unavailable');
-      assert.equal(turnedAway.body.failure.retry, true);
-      assert.equal(turnedAway.headers['retry-after'], '1');
-      assert.equal(asked, 2);
-      assert.equal((await busy.ask('GET', '/nowhere')).status, 503);
+    const turnedAway = await busy.ask('POST', '/svc/audit', { bearer: 'k', body: '{' });
+    assert.equal(turnedAway.status, 503);
+    assert.equal(turnedAway.body.success, false);
+    assert.equal(turnedAway.body.failure.type, 'service_unavailable');
+    assert.equal(turnedAway.body.failure.retry, true);
+    assert.equal(turnedAway.headers['retry-after'], '1');
+    assert.equal(asked, 2);
+    assert.equal((await busy.ask('GET', '/nowhere')).status, 503);
 
-      // Whoever watches is answered above all now.
-      assert.equal((await busy.ask('GET', '/healthz?probe=1')).status, 200);
-      const { body } = await busy.ask('GET', '/metrics');
-      assert.match(body, /writ_http_requests_shed_total 2/);
+    // Whoever watches is answered above all now.
+    assert.equal((await busy.ask('GET', '/healthz?probe=1')).status, 200);
+    const { body } = await busy.ask('GET', '/metrics');
+    assert.match(body, /writ_http_requests_shed_total 2/);
 
-      open();
-      for (const reply of await Promise.all(served)) assert.equal(reply.status, 200);
-      assert.equal((await busy.ask('POST', '/svc/audit', { bearer: 'k' })).status, 200);
-    } finally {
-      open();
-      await busy.close();
-    }
+    open();
+    for (const reply of await Promise.all(served)) assert.equal(reply.status, 200);
+    assert.equal((await busy.ask('POST', '/svc/audit', { bearer: 'k' })).status, 200);
   });
 });
 
@@ -248,35 +224,30 @@ test('a defect in a transport is logged, and the answer discloses nothing of it'
   service.store.backlog = () => {
     throw new Error('a defect of the test');
   };
-  try {
-    const { status, body } = await service.ask('GET', '/readyz');
-
-    assert.equal(status, 500);
-    assert.equal(body.failure.type, 'internal_error');
-    assert.doesNotMatch(JSON.stringify(body), /of the test/);
-    assert.ok(service.log.some((line) => /"msg":"defect"/.test(line) && /of the test/.test(line)));
-  } finally {
+  atEnd(() => {
     service.store.backlog = writing;
-  }
+  });
+  const { status, body } = await service.ask('GET', '/readyz');
+
+  assert.equal(status, 500);
+  assert.equal(body.failure.type, 'internal_error');
+  assert.doesNotMatch(JSON.stringify(body), /of the test/);
+  assert.ok(service.log.some((line) => /"msg":"defect"/.test(line) && /of the test/.test(line)));
 });
 
 test('an operation whose store is gone is 503, states that nothing ran, and when to retry', async () => {
   const gone = await testService();
-  try {
-    await gone.store.close();
+  await gone.store.close();
 
-    const { status, body, headers } = await gone.ask('POST', '/svc/tokens', {
-      bearer: ALICE,
-      body: { scope: ['travel.read'] },
-    });
+  const { status, body, headers } = await gone.ask('POST', '/svc/tokens', {
+    bearer: ALICE,
+    body: { scope: ['travel.read'] },
+  });
 
-    assert.equal(status, 503);
-    assert.equal(body.failure.type, 'service_unavailable');
-    assert.match(body.failure.detail, /nothing happened/);
-    assert.equal(headers['retry-after'], '1');
-  } finally {
-    await gone.close();
-  }
+  assert.equal(status, 503);
+  assert.equal(body.failure.type, 'service_unavailable');
+  assert.match(body.failure.detail, /nothing happened/);
+  assert.equal(headers['retry-after'], '1');
 });
 
 describe('metrics off loopback', () => {
@@ -293,21 +264,17 @@ describe('metrics off loopback', () => {
   for (const [name, settings] of places) {
     test(`GET /metrics needs a credential with operator:metrics behind ${name}`, async () => {
       const remote = await testService({ settings: { identities, ...settings } });
-      try {
-        const none = await remote.ask('GET', '/metrics');
-        const wrong = await remote.ask('GET', '/metrics', { bearer: 'made-up' });
-        const other = await remote.ask('GET', '/metrics', { bearer: 'carols-key' });
-        const { token } = await remote.issue(key, { scope: ['operator:metrics'] });
+      const none = await remote.ask('GET', '/metrics');
+      const wrong = await remote.ask('GET', '/metrics', { bearer: 'made-up' });
+      const other = await remote.ask('GET', '/metrics', { bearer: 'carols-key' });
+      const { token } = await remote.issue(key, { scope: ['operator:metrics'] });
 
-        assert.deepEqual([none.status, wrong.status, other.status], [401, 401, 403]);
-        for (const { text } of [none, wrong, other]) assert.doesNotMatch(text ?? '', /writ_/);
-        for (const bearer of [key, token]) {
-          const reply = await remote.ask('GET', '/metrics', { bearer });
-          assert.equal(reply.status, 200);
-          assert.match(reply.body, /writ_http_requests_total/);
-        }
-      } finally {
-        await remote.close();
+      assert.deepEqual([none.status, wrong.status, other.status], [401, 401, 403]);
+      for (const { text } of [none, wrong, other]) assert.doesNotMatch(text ?? '', /writ_/);
+      for (const bearer of [key, token]) {
+        const reply = await remote.ask('GET', '/metrics', { bearer });
+        assert.equal(reply.status, 200);
+        assert.match(reply.body, /writ_http_requests_total/);
       }
     });
   }

@@ -7,12 +7,12 @@
  */
 
 import assert from 'node:assert/strict';
-import { afterAll, beforeAll, describe, test } from 'vitest';
+import { describe, test } from 'vitest';
 import { createLog } from '../../src/log.ts';
 import { type Operation, operations } from '../../src/protocol/operations.ts';
 import { defineCapability } from '../../src/service/author/define.ts';
 import { createService } from '../../src/service/author/definition.ts';
-import { ALICE, OPERATOR, STORES, type TestService, testService } from '../world.ts';
+import { ALICE, OPERATOR, STORES, testService } from '../world.ts';
 
 const CANARY = 'canary-5b1e7c';
 
@@ -40,20 +40,10 @@ const REQUESTS: Partial<Record<keyof typeof operations, object>> = {
 const WRONG: readonly unknown[] = [CANARY, { [CANARY]: CANARY }, [CANARY], -1, null];
 
 for (const { name: store, open } of STORES) {
-  describe(`secrets (${store})`, () => {
-    let service: TestService;
-    let drop: () => Promise<void>;
-    let token: string;
-    beforeAll(async () => {
-      const place = await open();
-      drop = place.drop;
-      service = await testService({ store: place.url });
-      token = (await service.issue(ALICE, { scope: ['travel.search', 'travel.read'] })).token;
-    });
-    afterAll(async () => {
-      await service.close();
-      await drop();
-    });
+  describe(`secrets (${store})`, async () => {
+    const place = await open();
+    const service = await testService({ store: place.url });
+    const token = (await service.issue(ALICE, { scope: ['travel.search', 'travel.read'] })).token;
 
     for (const [name, operation] of Object.entries(operations)) {
       test(`${name} writes no request data to the log`, async () => {
@@ -113,23 +103,19 @@ for (const { name: store, open } of STORES) {
 
 test('a store failure during a call logs nothing of the call', async () => {
   const service = await testService();
-  try {
-    const { token } = await service.issue(ALICE, { scope: ['travel.search'] });
-    await service.store.close();
+  const { token } = await service.issue(ALICE, { scope: ['travel.search'] });
+  await service.store.close();
 
-    await service.ask('POST', '/svc/invoke/search_flights', {
-      bearer: token,
-      body: REQUESTS.invoke,
-      headers: { 'idempotency-key': CANARY },
-    });
-    await service.ask('POST', '/svc/tokens', { bearer: ALICE, body: REQUESTS['tokens.issue'] });
+  await service.ask('POST', '/svc/invoke/search_flights', {
+    bearer: token,
+    body: REQUESTS.invoke,
+    headers: { 'idempotency-key': CANARY },
+  });
+  await service.ask('POST', '/svc/tokens', { bearer: ALICE, body: REQUESTS['tokens.issue'] });
 
-    assert.ok(service.log.some((line) => line.includes('store unavailable')));
-    assertSilent(service.log);
-    assert.ok(service.log.every((line) => !line.includes(token)));
-  } finally {
-    await service.close();
-  }
+  assert.ok(service.log.some((line) => line.includes('store unavailable')));
+  assertSilent(service.log);
+  assert.ok(service.log.every((line) => !line.includes(token)));
 });
 
 test('createLog() writes the error itself, and not the fields that a driver attached', () => {
@@ -173,19 +159,15 @@ test('an authenticate() that throws is 503, and the credential is not disclosed'
     },
   });
   const service = await testService({ definition });
-  try {
-    const reply = await service.ask('POST', '/svc/tokens', {
-      bearer: CANARY,
-      body: { scope: ['x'] },
-    });
+  const reply = await service.ask('POST', '/svc/tokens', {
+    bearer: CANARY,
+    body: { scope: ['x'] },
+  });
 
-    assert.equal(reply.status, 503);
-    assert.equal(reply.body.failure.type, 'service_unavailable');
-    assert.doesNotMatch(JSON.stringify(reply.body), /directory/);
-    assertSilent(service.log);
-  } finally {
-    await service.close();
-  }
+  assert.equal(reply.status, 503);
+  assert.equal(reply.body.failure.type, 'service_unavailable');
+  assert.doesNotMatch(JSON.stringify(reply.body), /directory/);
+  assertSilent(service.log);
 });
 
 function assertSilent(lines: readonly string[]): void {

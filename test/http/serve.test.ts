@@ -18,6 +18,7 @@ import { createLog } from '../../src/log.ts';
 import { system } from '../../src/platform.ts';
 import { defineCapability } from '../../src/service/author/define.ts';
 import { createService, type Service } from '../../src/service/author/definition.ts';
+import { atEnd } from '../ends.ts';
 import { keyFilesIn } from '../key-files.ts';
 import { connected, receivedBy, replyIn } from './socket.ts';
 
@@ -131,22 +132,19 @@ describe('start', () => {
 
     const made = vi.spyOn(system, 'every');
     const cleared = vi.spyOn(system, 'cancel');
-    try {
-      await assert.rejects(start({ port, data: 'other' }), {
-        message: `Cannot listen on 127.0.0.1:${port}: another program listens there; stop it, or set PORT to another port (0 takes a free one)`,
-      });
+    atEnd(() => cleared.mockRestore());
+    atEnd(() => made.mockRestore());
+    await assert.rejects(start({ port, data: 'other' }), {
+      message: `Cannot listen on 127.0.0.1:${port}: another program listens there; stop it, or set PORT to another port (0 takes a free one)`,
+    });
 
-      const ended = cleared.mock.calls.map(([timer]) => timer);
-      const timers = made.mock.results.map(({ value }) => value);
-      assert.ok(timers.length > 0);
-      assert.deepEqual(
-        timers.filter((timer) => !ended.includes(timer)),
-        [],
-      );
-    } finally {
-      made.mockRestore();
-      cleared.mockRestore();
-    }
+    const ended = cleared.mock.calls.map(([timer]) => timer);
+    const timers = made.mock.results.map(({ value }) => value);
+    assert.ok(timers.length > 0);
+    assert.deepEqual(
+      timers.filter((timer) => !ended.includes(timer)),
+      [],
+    );
   });
 
   test('serve() stops before it writes to disk when the configuration is wrong', async () => {
@@ -174,20 +172,17 @@ describe('stop', () => {
   test('close() does not wait for clients that keep an idle connection, used or not', async () => {
     const service = await start({ stop_grace_seconds: 3_600 });
     const agent = new Agent({ keepAlive: true });
-    try {
-      const answer = request(`${service.url}/healthz`, { agent }).end();
-      const [response] = await once(answer, 'response');
-      response.resume();
-      await once(response, 'end');
-      const silent = await connected(portOf(service));
+    atEnd(() => agent.destroy());
+    const answer = request(`${service.url}/healthz`, { agent }).end();
+    const [response] = await once(answer, 'response');
+    response.resume();
+    await once(response, 'end');
+    const silent = await connected(portOf(service));
 
-      // Both would last longer than this test may take.
-      await service.close();
+    // Both would last longer than this test may take.
+    await service.close();
 
-      silent.destroy();
-    } finally {
-      agent.destroy();
-    }
+    silent.destroy();
   });
 
   test('close() lets a running request finish, and closes its connection', async () => {

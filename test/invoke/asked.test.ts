@@ -5,7 +5,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { afterAll, beforeAll, beforeEach, test } from 'vitest';
+import { beforeEach, test } from 'vitest';
 import type { ActorPolicy } from '../../src/domain/invocation/inputs.ts';
 import { digestOf } from '../../src/domain/wire/canonical.ts';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
@@ -15,7 +15,7 @@ import {
   createService,
   type Resolution,
 } from '../../src/service/author/definition.ts';
-import { type TestService, testService } from '../world.ts';
+import { testService } from '../world.ts';
 import { ALICE, SETTINGS } from './principals.ts';
 
 type Answer<Value> = (asked: AskedInput) => Value | Promise<Value>;
@@ -93,20 +93,15 @@ const definition = createService({
   ],
 });
 
-let service: TestService;
-let token: string;
-beforeAll(async () => {
-  service = await testService({ definition, settings: SETTINGS });
-  const root = await service.issue(ALICE, {
-    scope: ['w.use'],
-    subject: 'agent:planner',
-    session_id: 'session-7',
-    purpose_parameters: { task_id: 'trip', team: 'blue' },
-  });
-  const child = { parent_token: root.token_id, scope: ['w.use'], subject: 'agent:helper' };
-  token = (await service.issue(root.token, child)).token;
+const service = await testService({ definition, settings: SETTINGS });
+const root = await service.issue(ALICE, {
+  scope: ['w.use'],
+  subject: 'agent:planner',
+  session_id: 'session-7',
+  purpose_parameters: { task_id: 'trip', team: 'blue' },
 });
-afterAll(() => service.close());
+const child = { parent_token: root.token_id, scope: ['w.use'], subject: 'agent:helper' };
+const token = (await service.issue(root.token, child)).token;
 beforeEach(() => {
   asked.length = 0;
   given.length = 0;

@@ -7,13 +7,14 @@
 
 import assert from 'node:assert/strict';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, beforeEach, test } from 'vitest';
+import { beforeEach, test } from 'vitest';
 import type { ActorPolicy } from '../../src/domain/invocation/inputs.ts';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
 import { defineCapability, type ExternalBinding } from '../../src/service/author/define.ts';
 import { createService, type Resolution } from '../../src/service/author/definition.ts';
+import { atEnd } from '../ends.ts';
 import { HOSTILE_VALUES } from '../hostile-values.ts';
-import { type TestService, testService } from '../world.ts';
+import { testService } from '../world.ts';
 import { ALICE, SETTINGS } from './principals.ts';
 
 const GRANT_POLICY = {
@@ -89,20 +90,12 @@ const definition = createService({
   ],
 });
 
-let service: TestService;
-let url: string;
-let token: string;
-beforeAll(async () => {
-  process.on('unhandledRejection', noteRejection);
-  service = await testService({ definition, settings: SETTINGS });
-  await service.app.listen({ port: 0, host: '127.0.0.1' });
-  url = `http://127.0.0.1:${(service.app.server.address() as AddressInfo).port}`;
-  token = (await service.issue(ALICE, { scope: ['w.use'], subject: 'agent:a' })).token;
-});
-afterAll(async () => {
-  await service.close();
-  process.off('unhandledRejection', noteRejection);
-});
+process.on('unhandledRejection', noteRejection);
+const service = await testService({ definition, settings: SETTINGS });
+await service.app.listen({ port: 0, host: '127.0.0.1' });
+const url = `http://127.0.0.1:${(service.app.server.address() as AddressInfo).port}`;
+const token = (await service.issue(ALICE, { scope: ['w.use'], subject: 'agent:a' })).token;
+atEnd(() => process.off('unhandledRejection', noteRejection));
 beforeEach(() => {
   ran = 0;
 });

@@ -5,9 +5,9 @@
  */
 
 import assert from 'node:assert/strict';
-import { afterAll, beforeAll, describe, test } from 'vitest';
+import { describe, test } from 'vitest';
 import { createService, defineCapability, HandlerFailure, NoEffect } from '../../src/index.ts';
-import { ALICE, OPERATOR, type TestService, testService } from '../world.ts';
+import { ALICE, OPERATOR, testService } from '../world.ts';
 
 const USD_10 = { currency: 'USD', amount: 10 };
 
@@ -42,16 +42,10 @@ const redeem = defineCapability({
 });
 const definition = createService({ id: 'authors', capabilities: [act, redeem] });
 
-let service: TestService;
-let token: string;
-let tokenId: string;
-beforeAll(async () => {
-  service = await testService({ definition });
-  const budget = { currency: 'USD', max_amount: 1_000 };
-  const issued = await service.issue(ALICE, { scope: ['travel.read'], budget });
-  ({ token, token_id: tokenId } = issued);
-});
-afterAll(() => service.close());
+const service = await testService({ definition });
+const budget = { currency: 'USD', max_amount: 1_000 };
+const issued = await service.issue(ALICE, { scope: ['travel.read'], budget });
+const { token, token_id: tokenId } = issued;
 
 async function spent(): Promise<number> {
   return (await service.ask('GET', `/svc/tokens/${tokenId}`, { bearer: token })).body.budget_spent;
@@ -128,28 +122,20 @@ test('invoke() accepts a binding that the capability itself can resolve, at its 
 
 test('issue_refund() refuses an amount that cannot be read as money, and charges nothing', async () => {
   const desk = await testService();
-  try {
-    const budget = { currency: 'USD', max_amount: 3_000 };
-    const { token: holder } = await desk.issue(ALICE, { scope: ['travel.refund'], budget });
-    for (const amount of [-5, 0, 10.005, 1e-7]) {
-      const refund = { booking_id: 'BK-1000', amount, reason: 'late' };
-      const { status, body } = await desk.invoke(holder, 'issue_refund', refund);
-      assert.deepEqual([status, body.failure.type], [400, 'invalid_parameters']);
-      assert.equal(body.budget_context.budget_spent, 0);
-    }
-    const honest = { booking_id: 'BK-1000', amount: 50, reason: 'late' };
-    assert.equal((await desk.invoke(holder, 'issue_refund', honest)).body.cost_actual.amount, 50);
-  } finally {
-    await desk.close();
+  const budget = { currency: 'USD', max_amount: 3_000 };
+  const { token: holder } = await desk.issue(ALICE, { scope: ['travel.refund'], budget });
+  for (const amount of [-5, 0, 10.005, 1e-7]) {
+    const refund = { booking_id: 'BK-1000', amount, reason: 'late' };
+    const { status, body } = await desk.invoke(holder, 'issue_refund', refund);
+    assert.deepEqual([status, body.failure.type], [400, 'invalid_parameters']);
+    assert.equal(body.budget_context.budget_spent, 0);
   }
+  const honest = { booking_id: 'BK-1000', amount: 50, reason: 'late' };
+  assert.equal((await desk.invoke(holder, 'issue_refund', honest)).body.cost_actual.amount, 50);
 });
 
 test('tokens.issue limits the lifetime of a token to the configured maximum', async () => {
   const short = await testService({ definition, settings: { max_ttl_hours: 0.5 } });
-  try {
-    const { expires_at } = await short.issue(ALICE, { scope: ['travel.read'] });
-    assert.ok(new Date(expires_at).getTime() <= Date.now() + 1_800_000);
-  } finally {
-    await short.close();
-  }
+  const { expires_at } = await short.issue(ALICE, { scope: ['travel.read'] });
+  assert.ok(new Date(expires_at).getTime() <= Date.now() + 1_800_000);
 });

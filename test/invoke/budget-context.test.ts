@@ -5,16 +5,12 @@
  */
 
 import assert from 'node:assert/strict';
-import { afterAll, beforeAll, test } from 'vitest';
+import { test } from 'vitest';
 import { BudgetContext } from '../../src/protocol/invocation.ts';
 import type { Reply } from '../world.ts';
-import { type Rig, startRig } from './rig.ts';
+import { startRig } from './rig.ts';
 
-let rig: Rig;
-beforeAll(async () => {
-  rig = await startRig();
-});
-afterAll(() => rig.close());
+const rig = await startRig();
 
 const BUDGET = { currency: 'USD', max_amount: 20 };
 

@@ -5,10 +5,11 @@
  */
 
 import assert from 'node:assert/strict';
-import { afterAll, beforeAll, test } from 'vitest';
+import { test } from 'vitest';
 import { emptyStore } from '../empty-store.ts';
-import { type LossyProxy, startProxy } from './proxy.ts';
-import { type Rig, startRig } from './rig.ts';
+import { closedAtEnd } from '../ends.ts';
+import { startProxy } from './proxy.ts';
+import { startRig } from './rig.ts';
 
 /** The answers of the database that one call waits for: what is loaded, admission, settlement. */
 const ANSWERS_OF_A_CALL = 3;
@@ -16,24 +17,11 @@ const ANSWERS_OF_A_CALL = 3;
 /** An answer to somebody else may be the one that is lost, so each place is tried a few times. */
 const ROUNDS = 4;
 
-let rig: Rig;
-let proxy: LossyProxy;
-let drop: () => Promise<void>;
-
-beforeAll(async () => {
-  const database = await emptyStore();
-  drop = database.drop;
-  const url = new URL(database.url);
-  proxy = await startProxy({ host: url.hostname, port: Number(url.port) });
-  url.port = String(proxy.port);
-  rig = await startRig({ store: url.href });
-});
-
-afterAll(async () => {
-  await rig.close();
-  await proxy.close();
-  await drop();
-});
+const database = await emptyStore();
+const url = new URL(database.url);
+const proxy = closedAtEnd(await startProxy({ host: url.hostname, port: Number(url.port) }));
+url.port = String(proxy.port);
+const rig = await startRig({ store: url.href });
 
 for (let cut = 0; cut < ANSWERS_OF_A_CALL * ROUNDS; cut++) {
   const answers = cut % ANSWERS_OF_A_CALL;

@@ -7,12 +7,12 @@
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest';
+import { beforeEach, describe, test } from 'vitest';
 import { entryOf, SALT_BYTES } from '../../src/domain/log/entry.ts';
 import { ID_BYTES, idOf } from '../../src/domain/wire/ids.ts';
 import { OutcomeUnknown, type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
 import { eventually, STORES } from '../world.ts';
-import { type Rig, startRig } from './rig.ts';
+import { startRig } from './rig.ts';
 
 type Step = 'load' | 'admit' | 'settle' | 'append';
 
@@ -76,19 +76,10 @@ function closingEntry(invocation_id: string) {
 const BUDGET = { budget: { currency: 'USD', max_amount: 10 } };
 
 for (const place of STORES) {
-  describe(place.name, () => {
+  describe(place.name, async () => {
     const faults = createFaults();
-    let rig: Rig;
-    let drop: () => Promise<void>;
-    beforeAll(async () => {
-      const opened = await place.open();
-      drop = opened.drop;
-      rig = await startRig({ store: opened.url, wrap: faults.wrap });
-    });
-    afterAll(async () => {
-      await rig.close();
-      await drop();
-    });
+    const opened = await place.open();
+    const rig = await startRig({ store: opened.url, wrap: faults.wrap });
     beforeEach(() => {
       ran = rig.world.ranAny();
     });

@@ -6,19 +6,18 @@
  */
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, test } from 'vitest';
+import { describe, test } from 'vitest';
 import { entryView } from '../../src/domain/log/entry.ts';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
 import { HandlerFailure, NoEffect } from '../../src/service/author/handler.ts';
 import { emptyStore, type Place } from '../empty-store.ts';
+import { temporaryFolder } from '../ends.ts';
 import { HOSTILE_VALUES, type HostileValue } from '../hostile-values.ts';
 import type { Script } from '../scripts.ts';
-import { type Rig, startRig } from './rig.ts';
+import { startRig } from './rig.ts';
 
 type Money = { currency: string; amount: number };
 
@@ -158,24 +157,14 @@ const PLACES: readonly { name: string; open(folder: string): Promise<Place> }[] 
 ];
 
 for (const { name: store, open } of PLACES) {
-  describe(`hostile handlers (${store})`, () => {
-    const folder = mkdtempSync(join(tmpdir(), 'writ-hostile-'));
+  describe(`hostile handlers (${store})`, async () => {
+    const folder = temporaryFolder();
     const settings = { keys: join(folder, 'keys') };
     const invoked: string[] = [];
-    let place: Place;
-    let rig: Rig;
-    let url: string;
-    beforeAll(async () => {
-      place = await open(folder);
-      rig = await startRig({ store: place.url, settings });
-      await rig.app.listen({ port: 0, host: '127.0.0.1' });
-      url = `http://127.0.0.1:${(rig.app.server.address() as AddressInfo).port}`;
-    });
-    afterAll(async () => {
-      await rig.close();
-      await place.drop();
-      rmSync(folder, { recursive: true });
-    });
+    const place = await open(folder);
+    let rig = await startRig({ store: place.url, settings });
+    await rig.app.listen({ port: 0, host: '127.0.0.1' });
+    const url = `http://127.0.0.1:${(rig.app.server.address() as AddressInfo).port}`;
 
     async function pay(token: string, key: string) {
       const response = await fetch(`${url}/svc/invoke/pay`, {

@@ -6,7 +6,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { afterAll, beforeAll, describe, test } from 'vitest';
+import { describe, test } from 'vitest';
 import { entryView } from '../../src/domain/log/entry.ts';
 import type { JsonObject, Money } from '../../src/protocol/primitives.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
@@ -14,7 +14,7 @@ import { defineCapability } from '../../src/service/author/define.ts';
 import { createService } from '../../src/service/author/definition.ts';
 import { type HandlerContext, NoEffect } from '../../src/service/author/handler.ts';
 import { checkStore } from '../../src/storage/fsck/fsck.ts';
-import { eventually, STORES, type TestService, testService } from '../world.ts';
+import { eventually, STORES, testService } from '../world.ts';
 import { ALICE, OPERATOR, SETTINGS } from './principals.ts';
 
 type Handler = (parameters: JsonObject, context: HandlerContext) => Promise<JsonObject>;
@@ -108,18 +108,9 @@ interface End {
 const ALL_SILENT = new Date(8.64e15);
 
 for (const { name, open } of STORES) {
-  describe(`late overruns (${name})`, () => {
-    let service: TestService;
-    let drop: () => Promise<void>;
-    beforeAll(async () => {
-      const place = await open();
-      drop = place.drop;
-      service = await testService({ store: place.url, definition, settings: SETTINGS });
-    });
-    afterAll(async () => {
-      await service.close();
-      await drop();
-    });
+  describe(`late overruns (${name})`, async () => {
+    const place = await open();
+    const service = await testService({ store: place.url, definition, settings: SETTINGS });
 
     const root = (more: object = {}) =>
       service.issue(ALICE, {

@@ -5,11 +5,11 @@
  */
 
 import assert from 'node:assert/strict';
-import { afterAll, beforeAll, describe, test } from 'vitest';
+import { describe, test } from 'vitest';
 import type { Observability } from '../../src/protocol/capability.ts';
 import { defineCapability } from '../../src/service/author/define.ts';
 import { createService } from '../../src/service/author/definition.ts';
-import { STORES, type TestService, testService } from '../world.ts';
+import { STORES, testService } from '../world.ts';
 import { ALICE, SETTINGS } from './principals.ts';
 
 function booking(name: string, observability?: Observability) {
@@ -42,21 +42,11 @@ const definition = createService({
 });
 
 for (const place of STORES) {
-  describe(place.name, () => {
-    let service: TestService;
-    let bearer: string;
-    let drop: () => Promise<void>;
-    beforeAll(async () => {
-      const opened = await place.open();
-      drop = opened.drop;
-      service = await testService({ store: opened.url, definition, settings: SETTINGS });
-      const token = await service.issue(ALICE, { scope: ['w.use'], subject: 'agent:a' });
-      bearer = token.token;
-    });
-    afterAll(async () => {
-      await service.close();
-      await drop();
-    });
+  describe(place.name, async () => {
+    const opened = await place.open();
+    const service = await testService({ store: opened.url, definition, settings: SETTINGS });
+    const token = await service.issue(ALICE, { scope: ['w.use'], subject: 'agent:a' });
+    const bearer = token.token;
 
     async function entryOf(capability: string, who: string) {
       const { body } = await service.invoke(bearer, capability, { who, card: '4111' });

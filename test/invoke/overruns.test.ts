@@ -5,14 +5,14 @@
  */
 
 import assert from 'node:assert/strict';
-import { afterAll, beforeAll, describe, test } from 'vitest';
+import { describe, test } from 'vitest';
 import { entryView } from '../../src/domain/log/entry.ts';
 import type { Money } from '../../src/protocol/primitives.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
 import { defineCapability } from '../../src/service/author/define.ts';
 import { createService, DefinitionError } from '../../src/service/author/definition.ts';
 import { checkStore } from '../../src/storage/fsck/fsck.ts';
-import { STORES, type TestService, testService } from '../world.ts';
+import { STORES, testService } from '../world.ts';
 import { ALICE, BOB, OPERATOR, SETTINGS } from './principals.ts';
 
 let reported: Money = { currency: 'USD', amount: 10 };
@@ -68,18 +68,9 @@ test('createService() refuses on_overrun where nothing costs money', () => {
 });
 
 for (const { name, open } of STORES) {
-  describe(`overruns (${name})`, () => {
-    let service: TestService;
-    let drop: () => Promise<void>;
-    beforeAll(async () => {
-      const place = await open();
-      drop = place.drop;
-      service = await testService({ store: place.url, definition, settings: SETTINGS });
-    });
-    afterAll(async () => {
-      await service.close();
-      await drop();
-    });
+  describe(`overruns (${name})`, async () => {
+    const place = await open();
+    const service = await testService({ store: place.url, definition, settings: SETTINGS });
 
     const budget = { currency: 'USD', max_amount: 100 };
     const root = (key = ALICE) =>

@@ -5,13 +5,13 @@
  */
 
 import assert from 'node:assert/strict';
-import { afterAll, beforeAll, beforeEach, test } from 'vitest';
+import { beforeEach, test } from 'vitest';
 import { AuditAnswer } from '../../src/protocol/audit.ts';
 import { FailureAnswer } from '../../src/protocol/failure.ts';
 import { defineCapability } from '../../src/service/author/define.ts';
 import { createService } from '../../src/service/author/definition.ts';
 import { type Advice, HandlerFailure, NoEffect } from '../../src/service/author/handler.ts';
-import { type TestService, testService } from '../world.ts';
+import { testService } from '../world.ts';
 import { ALICE, SETTINGS } from './principals.ts';
 
 const SEAT_TAKEN = {
@@ -62,18 +62,12 @@ const definition = createService({
   ],
 });
 
-let service: TestService;
-let token: string;
-let tokenId: string;
-beforeAll(async () => {
-  const classes = { caller_class: 'internal', caller_classes: ['partner'] };
-  const identities = SETTINGS.identities.map((identity) => ({ ...identity, ...classes }));
-  const settings = { identities, disclosure: { partner: 'redacted' } };
-  service = await testService({ definition, settings });
-  const budget = { currency: 'USD', max_amount: 1_000 };
-  ({ token, token_id: tokenId } = await service.issue(ALICE, { scope: ['w.use'], budget }));
-});
-afterAll(() => service.close());
+const classes = { caller_class: 'internal', caller_classes: ['partner'] };
+const identities = SETTINGS.identities.map((identity) => ({ ...identity, ...classes }));
+const settings = { identities, disclosure: { partner: 'redacted' } };
+const service = await testService({ definition, settings });
+const budget = { currency: 'USD', max_amount: 1_000 };
+const { token, token_id: tokenId } = await service.issue(ALICE, { scope: ['w.use'], budget });
 beforeEach(() => {
   service.log.length = 0;
 });

@@ -5,12 +5,10 @@
  */
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, test } from 'vitest';
 import { openStore } from '../../src/storage/open.ts';
 import { type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
+import { closedAtEnd, temporaryFolder } from '../ends.ts';
 import { eventually, STORES } from '../world.ts';
 import { startRig } from './rig.ts';
 
@@ -19,9 +17,9 @@ const KEY = { headers: { 'idempotency-key': 'once' } };
 for (const place of STORES) {
   describe(place.name, () => {
     test('a recovered call of a token with a budget is answered with its budget', async () => {
-      const { url, drop } = await place.open();
-      const keys = mkdtempSync(join(tmpdir(), 'writ-keys-'));
-      const store = await openStore(url);
+      const { url } = await place.open();
+      const keys = temporaryFolder();
+      const store = closedAtEnd(await openStore(url));
       const close = async () => undefined;
       let isDead = true;
       const settle: Store['settle'] = (settlement) =>
@@ -57,10 +55,6 @@ for (const place of STORES) {
       assert.deepEqual(lost.body.budget_context, body.budget_context);
 
       isDead = false;
-      await Promise.all([first.close(), second.close()]);
-      await store.close();
-      await drop();
-      rmSync(keys, { recursive: true });
     });
   });
 }

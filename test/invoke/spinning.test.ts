@@ -7,13 +7,14 @@
 
 import assert from 'node:assert/strict';
 import { type AddressInfo, connect, type Socket } from 'node:net';
-import { afterAll, beforeAll, beforeEach, test } from 'vitest';
+import { beforeEach, test } from 'vitest';
 import { entryView } from '../../src/domain/log/entry.ts';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
 import { defineCapability } from '../../src/service/author/define.ts';
 import { createService } from '../../src/service/author/definition.ts';
 import type { HandlerContext } from '../../src/service/author/handler.ts';
-import { eventually, type TestService, testService } from '../world.ts';
+import { atEnd } from '../ends.ts';
+import { eventually, testService } from '../world.ts';
 import { ALICE, SETTINGS } from './principals.ts';
 
 let script: (context: HandlerContext) => Promise<JsonObject>;
@@ -34,19 +35,11 @@ const definition = createService({
   ],
 });
 
-let service: TestService;
-let port: number;
-let token: string;
-beforeAll(async () => {
-  service = await testService({ definition, settings: SETTINGS });
-  await service.app.listen({ port: 0, host: '127.0.0.1' });
-  port = (service.app.server.address() as AddressInfo).port;
-  token = (await service.issue(ALICE, { scope: ['w.use'], subject: 'agent:a' })).token;
-});
-afterAll(async () => {
-  isOver = true;
-  await service.close();
-});
+const service = await testService({ definition, settings: SETTINGS });
+await service.app.listen({ port: 0, host: '127.0.0.1' });
+const port = (service.app.server.address() as AddressInfo).port;
+const token = (await service.issue(ALICE, { scope: ['w.use'], subject: 'agent:a' })).token;
+atEnd(() => (isOver = true));
 beforeEach(() => {
   isOver = false;
 });

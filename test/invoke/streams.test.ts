@@ -6,16 +6,14 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { request } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, test } from 'vitest';
-import { createService, defineCapability, type RunningService, serve } from '../../src/index.ts';
+import { describe, test } from 'vitest';
+import { createService, defineCapability, serve } from '../../src/index.ts';
 import { createLog } from '../../src/log.ts';
 import { StreamEvent } from '../../src/protocol/invocation.ts';
-import { ALICE, STORES, type TestService, testService } from '../world.ts';
+import { atEnd, temporaryFolder } from '../ends.ts';
+import { ALICE, STORES, testService } from '../world.ts';
 
 /** Three steps, and an end that the caller chooses. */
 let finished = 0;
@@ -81,20 +79,10 @@ function toldIn(text: string): Told[] {
 }
 
 for (const place of STORES) {
-  describe(place.name, () => {
-    let service: TestService;
-    let drop: () => Promise<void>;
-    let token: string;
-    beforeAll(async () => {
-      const opened = await place.open();
-      drop = opened.drop;
-      service = await testService({ store: opened.url, definition });
-      ({ token } = await service.issue(ALICE, { scope: ['travel.read'] }));
-    });
-    afterAll(async () => {
-      await service.close();
-      await drop();
-    });
+  describe(place.name, async () => {
+    const opened = await place.open();
+    const service = await testService({ store: opened.url, definition });
+    const { token } = await service.issue(ALICE, { scope: ['travel.read'] });
 
     test('invoke() sends start, progress and end events, with the ids on each', async () => {
       const fields = { stream: true, client_reference_id: 'ref-1', task_id: 'task-1' };
@@ -198,25 +186,23 @@ interface Summary {
   readonly events_delivered: number;
 }
 
-describe('over real sockets', () => {
-  let running: RunningService;
+describe('over real sockets', async () => {
   let token: string;
   let tokenId: string;
-  const folder = mkdtempSync(join(tmpdir(), 'writ-streams-'));
-  beforeAll(async () => {
-    running = await serve(definition, {
-      folder,
-      environment: { PORT: '0', WRIT_STORE: 'memory:' },
-      signals: false,
-      log: createLog('silent'),
-      settings: {
-        identities: [
-          { principal: 'human:a@b.c', key: 'k', scopes: ['travel.*'], caller_class: 'internal' },
-        ],
-      },
-    });
-    await renewToken();
+  const folder = temporaryFolder();
+  const running = await serve(definition, {
+    folder,
+    environment: { PORT: '0', WRIT_STORE: 'memory:' },
+    signals: false,
+    log: createLog('silent'),
+    settings: {
+      identities: [
+        { principal: 'human:a@b.c', key: 'k', scopes: ['travel.*'], caller_class: 'internal' },
+      ],
+    },
   });
+  await renewToken();
+  atEnd(() => running.close());
 
   async function renewToken() {
     const response = await fetch(`${running.url}/svc/tokens`, {
@@ -227,10 +213,6 @@ describe('over real sockets', () => {
     const issued = (await response.json()) as { token: string; token_id: string };
     ({ token, token_id: tokenId } = issued);
   }
-  afterAll(async () => {
-    await running.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
 
   function ask(parameters: object, reference?: string) {
     const call = request(`${running.url}/svc/invoke/steps`, {

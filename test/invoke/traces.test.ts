@@ -8,27 +8,20 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { InMemorySpanExporter, type ReadableSpan } from '@opentelemetry/sdk-trace';
-import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest';
-import { createTelemetry, exportTo, type Telemetry } from '../../src/telemetry.ts';
-import { type Rig, startRig } from './rig.ts';
+import { beforeEach, describe, test } from 'vitest';
+import { createTelemetry, exportTo } from '../../src/telemetry.ts';
+import { closedAtEnd } from '../ends.ts';
+import { startRig } from './rig.ts';
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const PARENT = '00f067aa0ba902b7';
 const headers = { traceparent: `00-${TRACE}-${PARENT}-01` };
 
-describe('spans', () => {
+describe('spans', async () => {
   const exporter = new InMemorySpanExporter();
-  let telemetry: Telemetry;
-  let rig: Rig;
-  beforeAll(async () => {
-    telemetry = createTelemetry(exporter, 'test-world');
-    rig = await startRig({ tracer: telemetry.tracer });
-  });
+  const telemetry = closedAtEnd(createTelemetry(exporter, 'test-world'));
+  const rig = await startRig({ tracer: telemetry.tracer });
   beforeEach(() => exporter.reset());
-  afterAll(async () => {
-    await rig.close();
-    await telemetry.close();
-  });
 
   /** The spans of what was done, by name; closing the batch makes them visible. */
   async function spansOf(): Promise<Map<string, ReadableSpan>> {
@@ -125,22 +118,18 @@ test('exportTo() sends spans to a collector, and stops when it is unreachable', 
 
 test('metrics count invocations by capability and outcome, with declared names only', async () => {
   const rig = await startRig();
-  try {
-    const { token } = await rig.token({ budget: { currency: 'USD', max_amount: 15 } });
-    await rig.invoke(token, 'pay');
-    await rig.invoke(token, 'pay');
-    await rig.invoke(token, 'made_up_by_the_caller');
-    await rig.invoke(token, 'watch', {}, { fields: { stream: true } });
+  const { token } = await rig.token({ budget: { currency: 'USD', max_amount: 15 } });
+  await rig.invoke(token, 'pay');
+  await rig.invoke(token, 'pay');
+  await rig.invoke(token, 'made_up_by_the_caller');
+  await rig.invoke(token, 'watch', {}, { fields: { stream: true } });
 
-    const { text = '' } = await rig.ask('GET', '/metrics');
-    const count = (capability: string, outcome: string) =>
-      text.includes(`writ_invocations_total{capability="${capability}",outcome="${outcome}"} 1`);
-    assert.ok(count('pay', 'success'));
-    assert.ok(count('pay', 'budget_exceeded'));
-    assert.ok(count('none', 'unknown_capability'));
-    assert.ok(count('watch', 'success'));
-    assert.doesNotMatch(text, /made_up_by_the_caller/);
-  } finally {
-    await rig.close();
-  }
+  const { text = '' } = await rig.ask('GET', '/metrics');
+  const count = (capability: string, outcome: string) =>
+    text.includes(`writ_invocations_total{capability="${capability}",outcome="${outcome}"} 1`);
+  assert.ok(count('pay', 'success'));
+  assert.ok(count('pay', 'budget_exceeded'));
+  assert.ok(count('none', 'unknown_capability'));
+  assert.ok(count('watch', 'success'));
+  assert.doesNotMatch(text, /made_up_by_the_caller/);
 });

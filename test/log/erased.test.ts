@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
-import pg from 'pg';
 import { test } from 'vitest';
 import { openStore } from '../../src/storage/open.ts';
 import type { Erasure, Store } from '../../src/storage/port/store.ts';
@@ -17,6 +15,8 @@ import {
   settlement,
 } from '../../src/testing/fixtures.ts';
 import { emptyStore } from '../empty-store.ts';
+import { closedAtEnd, temporaryFolder } from '../ends.ts';
+import { connectedTo } from '../postgres.ts';
 
 /** What a caller said, in every place that keeps it. */
 const MARKER = 'Ann Lee of Elm Street';
@@ -25,22 +25,16 @@ interface Place {
   readonly url: string;
   /** The names of the tables whose rows have the marker. */
   marked(): Promise<string[]>;
-  drop(): Promise<void>;
 }
 
 const PLACES: Readonly<Record<string, () => Promise<Place>>> = {
   SQLite: async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'writ-erased-'));
-    const file = join(folder, 'writ.db');
-    return {
-      url: `sqlite:${file}`,
-      marked: async () => markedInFile(file),
-      drop: async () => rmSync(folder, { recursive: true }),
-    };
+    const file = join(temporaryFolder(), 'writ.db');
+    return { url: `sqlite:${file}`, marked: async () => markedInFile(file) };
   },
   PostgreSQL: async () => {
-    const { url, drop } = await emptyStore();
-    return { url, marked: () => markedInDatabase(url), drop };
+    const { url } = await emptyStore();
+    return { url, marked: () => markedInDatabase(url) };
   },
 };
 
@@ -58,8 +52,7 @@ function markedInFile(file: string): string[] {
 }
 
 async function markedInDatabase(url: string): Promise<string[]> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
+  const client = await connectedTo(url);
   const { rows } = await client.query(
     "SELECT relname AS name FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace",
   );
@@ -69,7 +62,6 @@ async function markedInDatabase(url: string): Promise<string[]> {
     const text = `SELECT FROM "${name}" t WHERE t::text LIKE ANY ($1) LIMIT 1`;
     if ((await client.query(text, [patterns])).rowCount) marked.push(name);
   }
-  await client.end();
   return marked.sort();
 }
 
@@ -101,9 +93,9 @@ async function markedCall(store: Store, retention: string | undefined) {
 }
 
 test('erase() leaves no erased byte in the files of SQLite', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'writ-erased-'));
+  const folder = temporaryFolder();
   const file = join(folder, 'writ.db');
-  const store = await openStore(`sqlite:${file}`);
+  const store = closedAtEnd(await openStore(`sqlite:${file}`));
   const bytes = () => readdirSync(folder).map((name) => readFileSync(join(folder, name)));
   for (let i = 0; i < 40; i++) {
     const { closing } = await markedCall(store, undefined);
@@ -122,15 +114,13 @@ test('erase() leaves no erased byte in the files of SQLite', async () => {
     bytes().some((part) => part.includes(MARKER)),
     false,
   );
-  await store.close();
-  rmSync(folder, { recursive: true });
 });
 
 for (const [name, open] of Object.entries(PLACES)) {
   for (const [what, policies] of Object.entries(ERASURES)) {
     test(`erase() of ${what} leaves them in no table of ${name}`, async () => {
       const place = await open();
-      const store = await openStore(place.url);
+      const store = closedAtEnd(await openStore(place.url));
       const retention = what.includes('say so') ? 'PT1H' : undefined;
       const done = await markedCall(store, retention);
       await store.settle(done.closing);
@@ -147,8 +137,6 @@ for (const [name, open] of Object.entries(PLACES)) {
       assert.deepEqual(await place.marked(), ['intents'], 'only of the call nobody knows about');
       await store.reconcile(unknown.call.intent.invocation_id, true, () => entry());
       assert.deepEqual(await place.marked(), []);
-      await store.close();
-      await place.drop();
     });
   }
 }

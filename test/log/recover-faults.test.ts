@@ -13,6 +13,7 @@ import { acceptLoss } from '../../src/service/log/recover-log.ts';
 import { openMark, openStore } from '../../src/storage/open.ts';
 import type { Store } from '../../src/storage/port/store.ts';
 import { entry } from '../../src/testing/fixtures.ts';
+import { closedAtEnd } from '../ends.ts';
 import {
   configure,
   FIRST_OPERATOR,
@@ -101,8 +102,8 @@ test('a copy of a log whose successor signed nothing starts the same successor',
 test('only one of two concurrent runs starts the next log', async () => {
   const place = await open();
   await rolledBack(place);
-  const store = await openStore(place.url);
-  const mark = await openMark(`sqlite:${join(folder, 'mark.db')}`);
+  const store = closedAtEnd(await openStore(place.url));
+  const mark = closedAtEnd(await openMark(`sqlite:${join(folder, 'mark.db')}`));
   const parts = { ...partsOf(store), mark };
   let isLate = false;
   const overtaken: Store = {
@@ -118,8 +119,6 @@ test('only one of two concurrent runs starts the next log', async () => {
 
   await assert.rejects(run, /another run has begun the next log/);
   assert.equal((await store.origins()).length, 2);
-  await mark.close();
-  await store.close();
 });
 
 async function headOf({ url }: Place) {
@@ -132,8 +131,8 @@ async function headOf({ url }: Place) {
 test('a log does not start when entries arrived while the rest was voided', async () => {
   const place = await open();
   await rolledBack(place);
-  const store = await openStore(place.url);
-  const mark = await openMark(`sqlite:${join(folder, 'mark.db')}`);
+  const store = closedAtEnd(await openStore(place.url));
+  const mark = closedAtEnd(await openMark(`sqlite:${join(folder, 'mark.db')}`));
   let late = 2;
   const busy: Store = {
     ...store,
@@ -149,8 +148,6 @@ test('a log does not start when entries arrived while the rest was voided', asyn
   const kept = await store.scanEntries(0, 100);
   assert.equal(kept.filter(({ sequence }) => sequence < ORIGIN_SPAN).length, surviving);
   assert.equal(kept.at(-1)?.sequence, ORIGIN_SPAN);
-  await mark.close();
-  await store.close();
 });
 
 test('writ recover asks for a second operator where the configuration has two', async () => {

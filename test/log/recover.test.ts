@@ -8,10 +8,11 @@
 import assert from 'node:assert/strict';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, test } from 'vitest';
+import { beforeEach, describe, test } from 'vitest';
 import { ORIGIN_SPAN } from '../../src/domain/log/origin.ts';
 import { checkStore } from '../../src/storage/fsck/fsck.ts';
 import { openStore } from '../../src/storage/open.ts';
+import { closedAtEnd } from '../ends.ts';
 import { eventually } from '../world.ts';
 import {
   calls,
@@ -34,7 +35,6 @@ for (const [name, open] of Object.entries(PLACES)) {
     beforeEach(async () => {
       place = await open();
     });
-    afterEach(() => place.drop());
 
     test('a service on a restored store is not ready, runs no handler and signs nothing', async () => {
       const { token, lost } = await rolledBack(place);
@@ -106,16 +106,15 @@ for (const [name, open] of Object.entries(PLACES)) {
         assert.match(other.body.failure.detail, /a log that an operator has ended/);
         await verifiedOffline(desk, place);
       });
-      const store = await openStore(place.url);
+      const store = closedAtEnd(await openStore(place.url));
       assert.deepEqual((await checkStore(store)).findings, []);
-      await store.close();
     });
 
     test('pending requests, grants and keys from before the break are void', async () => {
       await rolledBack(place);
       await writ(['recover', '--accept-loss'], place, FIRST_OPERATOR);
 
-      const store = await openStore(place.url);
+      const store = closedAtEnd(await openStore(place.url));
       const { requests } = await store.listApprovals({ now: store.now(), limit: 9 });
       assert.deepEqual(
         requests.map(({ status }) => status),
@@ -124,7 +123,6 @@ for (const [name, open] of Object.entries(PLACES)) {
       const { grant } = await store.load({ tokenId: '', grantId: requests[1]?.grant_id });
       assert.equal(grant?.uses, grant?.max_uses);
       assert.deepEqual(await store.unrevokedRoots('', 9), []);
-      await store.close();
     });
 
     test('a root token whose expiry and budget were edited is revoked like every other', async () => {
@@ -135,11 +133,10 @@ for (const [name, open] of Object.entries(PLACES)) {
       const recovered = await writ(['recover', '--accept-loss'], place, FIRST_OPERATOR);
 
       assert.equal(recovered.status, 0, recovered.err);
-      const store = await openStore(place.url);
+      const store = closedAtEnd(await openStore(place.url));
       const { entries } = await store.queryEntries({ entryType: 'revocation', limit: 9 });
       assert.equal(entries.length, 1);
       assert.deepEqual(await store.unrevokedRoots('', 9), []);
-      await store.close();
     });
 
     test('a root token whose revocation lost its time does not block recovery', async () => {
@@ -158,13 +155,12 @@ for (const [name, open] of Object.entries(PLACES)) {
       const recovered = await writ(['recover', '--accept-loss'], place, FIRST_OPERATOR);
 
       assert.equal(recovered.status, 0, recovered.err);
-      const store = await openStore(place.url);
+      const store = closedAtEnd(await openStore(place.url));
       const { requests } = await store.listApprovals({ now: store.now(), limit: 9 });
       assert.deepEqual(
         requests.map(({ status }) => status),
         ['denied', 'approved'],
       );
-      await store.close();
     });
 
     test('rows that are restored after the break stay void, and fsck names them', async () => {
@@ -252,9 +248,8 @@ for (const [name, open] of Object.entries(PLACES)) {
         const { lost } = body.entries.at(-1).detail;
         assert.equal(lost.checkpoint_id, checkpoint.checkpoint_id);
       });
-      const store = await openStore(place.url);
+      const store = closedAtEnd(await openStore(place.url));
       assert.deepEqual((await checkStore(store)).findings, []);
-      await store.close();
     });
 
     test('the newest copy of a deleted store is refused once its loss is accepted', async () => {

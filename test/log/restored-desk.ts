@@ -5,16 +5,16 @@
  */
 
 import assert from 'node:assert/strict';
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
-import { afterEach, beforeEach } from 'vitest';
+import { beforeEach } from 'vitest';
 import { main } from '../../src/cli/main.ts';
 import { type RunningService, serve } from '../../src/http/serve.ts';
 import { createLog } from '../../src/log.ts';
 import { defineCapability } from '../../src/service/author/define.ts';
 import { createService } from '../../src/service/author/definition.ts';
+import { temporaryFolder } from '../ends.ts';
 import { copyOf, freshDatabase, runSql } from '../postgres.ts';
 
 /** How often a handler ran. */
@@ -65,10 +65,9 @@ export let folder: string;
 /** A folder of its own for every test of the file that calls this. */
 export function ownFolder(): void {
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'writ-recover-'));
+    folder = temporaryFolder();
     configure(IDENTITIES);
   });
-  afterEach(() => rmSync(folder, { recursive: true, force: true }));
 }
 
 export function configure(identities: readonly object[]): void {
@@ -82,10 +81,9 @@ export interface Place {
   /** Puts the copy back. */
   restore(): Promise<void>;
   /** Takes the store away. The keys stay. */
-  remove(): Promise<void>;
+  remove(): Promise<unknown>;
   /** Changes rows behind the service's back. */
-  edit(sql: string): Promise<void>;
-  drop(): Promise<void>;
+  edit(sql: string): Promise<unknown>;
 }
 
 export const PLACES: Record<string, () => Promise<Place>> = {
@@ -105,25 +103,20 @@ export const PLACES: Record<string, () => Promise<Place>> = {
       database.exec(sql);
       database.close();
     },
-    drop: async () => undefined,
   }),
   PostgreSQL: async () => {
     const database = await freshDatabase();
-    const copies: { url: string; drop(): Promise<void> }[] = [];
+    let copy = database;
     const place: Place = {
       url: database.url,
-      keep: async () => void copies.push(await copyOf(place.url)),
+      keep: async () => {
+        copy = await copyOf(place.url);
+      },
       restore: async () => {
-        const copy = await copyOf(copies[0]?.url ?? '');
-        copies.push(copy);
-        place.url = copy.url;
+        place.url = (await copyOf(copy.url)).url;
       },
       remove: () => runSql(place.url, 'DROP SCHEMA public CASCADE; CREATE SCHEMA public'),
       edit: (sql) => runSql(place.url, sql),
-      drop: async () => {
-        await database.drop();
-        for (const copy of copies) await copy.drop();
-      },
     };
     return place;
   },

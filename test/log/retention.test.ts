@@ -17,6 +17,7 @@ import {
   rootToken,
   settlement,
 } from '../../src/testing/fixtures.ts';
+import { closedAtEnd } from '../ends.ts';
 import { ALICE, OPERATOR, STORES, type TestService, testService } from '../world.ts';
 import { calmDesk, sealed } from './support.ts';
 
@@ -40,7 +41,7 @@ function isProved({ inclusion_proof: proof, merkle_root, tree_size }: Checkpoint
 
 for (const store of STORES) {
   test(`retention erases the contents of a class of entries, and every proof still verifies, on ${store.name}`, async () => {
-    const { url, drop } = await store.open();
+    const { url } = await store.open();
     const service = await testService({ store: url, definition: calmDesk });
     const { token } = await service.issue(ALICE, { scope: ['travel.search'] });
     const { body: call } = await service.invoke(token, 'search_flights', FLIGHT);
@@ -67,12 +68,10 @@ for (const store of STORES) {
     service.advance(91 * 24 * HOUR);
     const { findings, erased } = await checkStore(service.store);
     assert.deepEqual([findings, erased], [[], 1]);
-    await service.close();
-    await drop();
   });
 
   test(`personal fields are erased alone, and a holder of a copy can still prove it, on ${store.name}`, async () => {
-    const { url, drop } = await store.open();
+    const { url } = await store.open();
     const service = await testService({ store: url, definition: calmDesk });
     const { token } = await service.issue(ALICE, { scope: ['travel.search'] });
     await service.invoke(token, 'search_flights', FLIGHT, {
@@ -95,8 +94,6 @@ for (const store of STORES) {
     assert.equal(JSON.parse(kept.toString()).client_reference_id, 'for Ann Lee');
     assert.equal(JSON.parse(leaf.toString()).personal, `sha256:${toHex(sha256(kept))}`);
     assert.deepEqual((await checkStore(service.store)).findings, []);
-    await service.close();
-    await drop();
   });
 }
 
@@ -110,7 +107,6 @@ test('eraseDue() erases nothing without configuration, or when no entry is old e
   await eraseDue(service.store, { high_risk_success: 'P1D', personal: 'P1D' }, now);
 
   assert.deepEqual(await service.store.scanEntries(0, 10), before);
-  await service.close();
 });
 
 test('startRetention() erases by itself, in one of two processes', async () => {
@@ -143,11 +139,10 @@ test('startRetention() erases by itself, in one of two processes', async () => {
 
   const [entry] = await service.store.scanEntries(0, 1);
   assert.equal(entry?.leaf, undefined);
-  await service.close();
 });
 
 test('startRetention() deletes expired idempotency keys, even when no entry is to be erased', async () => {
-  const store = await openSqlite(':memory:', { clock: () => FAR });
+  const store = closedAtEnd(await openSqlite(':memory:', { clock: () => FAR }));
   const token = await insert(store, rootToken());
   const call = admission(token, { idempotency: keyOf(token, 'key') });
   await store.admit(call);
@@ -167,5 +162,4 @@ test('startRetention() deletes expired idempotency keys, even when no entry is t
   assert.equal(await forgotten, 1);
 
   await retention?.stop();
-  await store.close();
 });

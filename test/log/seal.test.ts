@@ -11,8 +11,9 @@ import { openStore } from '../../src/storage/open.ts';
 import type { MarkStore } from '../../src/storage/port/mark.ts';
 import { type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
 import { emptyStore } from '../empty-store.ts';
+import { atEnd, closedAtEnd } from '../ends.ts';
 import { eventually, type Reply, STORES, type TestService, testService } from '../world.ts';
-import { calmDesk, grow, life, listed, onMachine, seal, sealed, unready } from './support.ts';
+import { calmDesk, grow, life, listed, machine, seal, sealed, unready } from './support.ts';
 
 /** What following a mark needs of a service; nothing is signed with it. */
 function sealParts({ store }: TestService, keys: string): SealOptions {
@@ -22,44 +23,37 @@ function sealParts({ store }: TestService, keys: string): SealOptions {
   return { serviceId: calmDesk.id, store, keyring, log: createLog('silent'), platform: system };
 }
 
-test('a replica that does not seal advances its own mark, and then refuses a restored store', () => {
-  return onMachine(async (own) => {
-    const store = await openStore('memory:');
-    const marks = await Promise.all(['one', 'two'].map((name) => own.mark(name)));
-    const [one, two] = marks as [MarkStore, MarkStore];
-    const service = await testService({ definition: calmDesk, keys: own.keys, mark: one });
-    try {
-      const parts = { ...sealParts(service, own.keys), mark: two };
-      // It has followed from the first checkpoint on, which covers nothing.
-      await followMark(parts);
-      for (let i = 0; i < 3; i++) {
-        await sealed(service);
-        await followMark(parts);
-        const marked = await two.read(service.store.logId);
-        assert.deepEqual(marked, await service.store.lastCheckpoint());
-      }
+test('a replica that does not seal advances its own mark, and then refuses a restored store', async () => {
+  const own = machine();
+  const store = closedAtEnd(await openStore('memory:'));
+  const marks = await Promise.all(['one', 'two'].map((name) => own.mark(name)));
+  const [one, two] = marks as [MarkStore, MarkStore];
+  const service = await testService({ definition: calmDesk, keys: own.keys, mark: one });
+  atEnd(() => Promise.all(marks.map((mark) => mark.close())));
+  const parts = { ...sealParts(service, own.keys), mark: two };
+  // It has followed from the first checkpoint on, which covers nothing.
+  await followMark(parts);
+  for (let i = 0; i < 3; i++) {
+    await sealed(service);
+    await followMark(parts);
+    const marked = await two.read(service.store.logId);
+    assert.deepEqual(marked, await service.store.lastCheckpoint());
+  }
 
-      // As if the database had been put back to before all of it.
-      const restored = { ...store, origins: () => service.store.origins() };
-      await assert.rejects(followMark({ ...parts, store: restored }), /the log has 0/);
-    } finally {
-      await service.close();
-      await Promise.all(marks.map((mark) => mark.close()));
-      await store.close();
-    }
-  });
+  // As if the database had been put back to before all of it.
+  const restored = { ...store, origins: () => service.store.origins() };
+  await assert.rejects(followMark({ ...parts, store: restored }), /the log has 0/);
 });
 
-test('a new database beside an old mark begins a new log', () => {
-  return onMachine(async (own) => {
-    await life(own, { store: `sqlite:${join(own.folder, 'one.db')}` }, sealed);
+test('a new database beside an old mark begins a new log', async () => {
+  const own = machine();
+  await life(own, { store: `sqlite:${join(own.folder, 'one.db')}` }, sealed);
 
-    await life(own, { store: `sqlite:${join(own.folder, 'two.db')}` }, async (service) => {
-      assert.equal((await sealed(service)).sequence, 2);
-    });
-    await life(own, { store: 'memory:' }, async (service) => {
-      assert.equal((await sealed(service)).sequence, 2);
-    });
+  await life(own, { store: `sqlite:${join(own.folder, 'two.db')}` }, async (service) => {
+    assert.equal((await sealed(service)).sequence, 2);
+  });
+  await life(own, { store: 'memory:' }, async (service) => {
+    assert.equal((await sealed(service)).sequence, 2);
   });
 });
 
@@ -75,72 +69,68 @@ function dyingBeforeRow(store: Store, isDying: () => boolean): Store {
 }
 
 for (const store of STORES.filter(({ name }) => name === 'PostgreSQL')) {
-  test(`a crash between mark and row is repaired with the same checkpoint on ${store.name}`, () => {
-    return onMachine(async (own) => {
-      const { url, drop } = await store.open();
-      let isDying = false;
-      const wrap = (inner: Store) => dyingBeforeRow(inner, () => isDying);
-      const marked = await life(own, { store: url, wrap }, async (service) => {
-        await sealed(service);
-        isDying = true;
-        assert.equal((await seal(service)).status, 503);
-        const mark = await own.mark();
-        const read = await mark.read(service.store.logId);
-        await mark.close();
-        return read;
-      });
+  test(`a crash between mark and row is repaired with the same checkpoint on ${store.name}`, async () => {
+    const own = machine();
+    const { url } = await store.open();
+    let isDying = false;
+    const wrap = (inner: Store) => dyingBeforeRow(inner, () => isDying);
+    const marked = await life(own, { store: url, wrap }, async (service) => {
+      await sealed(service);
+      isDying = true;
+      assert.equal((await seal(service)).status, 503);
+      const mark = await own.mark();
+      const read = await mark.read(service.store.logId);
+      await mark.close();
+      return read;
+    });
 
-      await life(own, { store: url }, async (service) => {
-        const kept = await service.store.loadCheckpoint(marked?.checkpoint_id ?? '');
-        assert.deepEqual(kept, marked);
-        assert.equal((await sealed(service)).sequence, 4);
-        assert.deepEqual((await checkStore(service.store)).findings, []);
-      });
-      await drop();
+    await life(own, { store: url }, async (service) => {
+      const kept = await service.store.loadCheckpoint(marked?.checkpoint_id ?? '');
+      assert.deepEqual(kept, marked);
+      assert.equal((await sealed(service)).sequence, 4);
+      assert.deepEqual((await checkStore(service.store)).findings, []);
     });
   });
 }
 
-test('a crash between mark and row is repaired in a file before any append', () => {
-  return onMachine(async (own) => {
-    const store = `sqlite:${join(own.folder, 'writ.db')}`;
-    let isDying = true;
-    const wrap = (inner: Store) => dyingBeforeRow(inner, () => isDying);
-    await life(own, { store, wrap }, async (service) => {
-      assert.deepEqual(await listed(service), [], 'not even the first one was kept');
-      await assert.rejects(grow(service), /service_unavailable/);
-      isDying = false;
-      await eventually(async () => (await unready(service)) === '');
-      await grow(service);
+test('a crash between mark and row is repaired in a file before any append', async () => {
+  const own = machine();
+  const store = `sqlite:${join(own.folder, 'writ.db')}`;
+  let isDying = true;
+  const wrap = (inner: Store) => dyingBeforeRow(inner, () => isDying);
+  await life(own, { store, wrap }, async (service) => {
+    assert.deepEqual(await listed(service), [], 'not even the first one was kept');
+    await assert.rejects(grow(service), /service_unavailable/);
+    isDying = false;
+    await eventually(async () => (await unready(service)) === '');
+    await grow(service);
 
-      assert.equal((await sealed(service)).sequence, 2);
-      assert.deepEqual(await listed(service), [
-        [2, 2],
-        [1, 0],
-      ]);
-    });
+    assert.equal((await sealed(service)).sequence, 2);
+    assert.deepEqual(await listed(service), [
+      [2, 2],
+      [1, 0],
+    ]);
   });
 });
 
-test('a clock that ran ahead once does not affect the dates of later checkpoints', () => {
-  return onMachine(async (own) => {
-    await life(own, {}, async (service) => {
-      const ahead = 400 * 24 * 3_600_000;
-      service.advance(ahead);
-      const wrong = await sealed(service);
-      service.advance(-ahead);
-      const right = await sealed(service);
+test('a clock that ran ahead once does not affect the dates of later checkpoints', async () => {
+  const own = machine();
+  await life(own, {}, async (service) => {
+    const ahead = 400 * 24 * 3_600_000;
+    service.advance(ahead);
+    const wrong = await sealed(service);
+    service.advance(-ahead);
+    const right = await sealed(service);
 
-      assert.equal(right.sequence, wrong.sequence + 1);
-      assert.ok(Date.parse(right.created_at) < Date.parse(wrong.created_at) - ahead / 2);
-      assert.deepEqual((await checkStore(service.store)).findings, []);
-    });
+    assert.equal(right.sequence, wrong.sequence + 1);
+    assert.ok(Date.parse(right.created_at) < Date.parse(wrong.created_at) - ahead / 2);
+    assert.deepEqual((await checkStore(service.store)).findings, []);
   });
 });
 
 for (const store of STORES) {
   test(`the sealer follows its cadence while the log grows, and pauses otherwise, on ${store.name}`, async () => {
-    const { url, drop } = await store.open();
+    const { url } = await store.open();
     const trust = { level: 'anchored', anchoring: { cadence: 'PT0.1S' } } as const;
     const service = await testService({ store: url, definition: { ...calmDesk, trust } });
 
@@ -159,40 +149,36 @@ for (const store of STORES) {
       [2, 1],
       [1, 0],
     ]);
-    await service.close();
-    await drop();
   });
 }
 
-test('two services on one database make one gapless history of checkpoints', () => {
-  return onMachine(async (own) => {
-    const { url, drop } = await emptyStore();
-    const trust = { level: 'anchored', anchoring: { cadence: 'PT0.1S' } } as const;
-    const definition = { ...calmDesk, trust };
-    await life(own, { store: url, definition }, (one) =>
-      life(own, { store: url, definition }, async (other) => {
-        for (let round = 0; round < 12; round++) {
-          const seals = await Promise.all([seal(one), seal(other), grow(one), grow(other)]);
-          assert.deepEqual(
-            seals.slice(0, 2).map((reply) => (reply as Reply).status),
-            [200, 200],
-          );
-        }
-        await sealed(one);
-
-        const history = await one.store.listCheckpoints(1_000);
-        const sequences = history.map(({ sequence }) => sequence).reverse();
+test('two services on one database make one gapless history of checkpoints', async () => {
+  const own = machine();
+  const { url } = await emptyStore();
+  const trust = { level: 'anchored', anchoring: { cadence: 'PT0.1S' } } as const;
+  const definition = { ...calmDesk, trust };
+  await life(own, { store: url, definition }, (one) =>
+    life(own, { store: url, definition }, async (other) => {
+      for (let round = 0; round < 12; round++) {
+        const seals = await Promise.all([seal(one), seal(other), grow(one), grow(other)]);
         assert.deepEqual(
-          sequences,
-          sequences.map((_, place) => place + 1),
+          seals.slice(0, 2).map((reply) => (reply as Reply).status),
+          [200, 200],
         );
-        assert.ok(sequences.length > 10);
-        assert.deepEqual((await checkStore(one.store)).findings, []);
-        const mark = await own.mark();
-        assert.deepEqual(await mark.read(one.store.logId), history[0]);
-        await mark.close();
-      }),
-    );
-    await drop();
-  });
+      }
+      await sealed(one);
+
+      const history = await one.store.listCheckpoints(1_000);
+      const sequences = history.map(({ sequence }) => sequence).reverse();
+      assert.deepEqual(
+        sequences,
+        sequences.map((_, place) => place + 1),
+      );
+      assert.ok(sequences.length > 10);
+      assert.deepEqual((await checkStore(one.store)).findings, []);
+      const mark = await own.mark();
+      assert.deepEqual(await mark.read(one.store.logId), history[0]);
+      await mark.close();
+    }),
+  );
 });

@@ -1,17 +1,10 @@
-/**
- * A desk whose log is sealed only when a test asks, with the keys and the mark that it shares.
- *
- * @module
- */
-
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { travelDesk } from '../../examples/travel/service.ts';
 import type { CheckpointDetail } from '../../src/protocol/audit.ts';
 import type { ServiceDefinition } from '../../src/service/author/definition.ts';
 import { openMark } from '../../src/storage/open.ts';
 import type { MarkStore } from '../../src/storage/port/mark.ts';
+import { temporaryFolder } from '../ends.ts';
 import {
   ALICE,
   OPERATOR,
@@ -28,15 +21,6 @@ export const calmDesk: ServiceDefinition = {
 };
 
 export type Machine = ReturnType<typeof machine>;
-
-export async function onMachine(run: (machine: Machine) => Promise<void>): Promise<void> {
-  const own = machine();
-  try {
-    await run(own);
-  } finally {
-    own.drop();
-  }
-}
 
 /** One life of the service: what it leaves is in the store, the keys and the mark. */
 export async function life<Result>(
@@ -73,14 +57,12 @@ export function machine(): {
   folder: string;
   keys: string;
   mark(name?: string): Promise<MarkStore>;
-  drop(): void;
 } {
-  const folder = mkdtempSync(join(tmpdir(), 'writ-log-'));
+  const folder = temporaryFolder();
   return {
     folder,
     keys: join(folder, 'keys'),
     mark: (name = 'mark') => openMark(`sqlite:${join(folder, `${name}.db`)}`),
-    drop: () => rmSync(folder, { recursive: true, force: true }),
   };
 }
 

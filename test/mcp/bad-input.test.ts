@@ -5,24 +5,18 @@
  */
 
 import assert from 'node:assert/strict';
-import { afterAll, beforeAll, test } from 'vitest';
+import { test } from 'vitest';
 import { BODY_LIMITS } from '../../src/domain/wire/json.ts';
-import { type Desk, openDesk } from '../client/desk.ts';
+import { openDesk } from '../client/desk.ts';
 import { connected } from '../http/socket.ts';
 import { ALICE } from '../world.ts';
 
 const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
 const ACCEPT = { accept: 'application/json, text/event-stream' };
 
-let desk: Desk;
-let token: string;
-
-beforeAll(async () => {
-  desk = await openDesk();
-  const asked = { scope: ['travel.read'], subject: 'agent:planner' };
-  ({ token } = await desk.service.issue(ALICE, asked));
-});
-afterAll(() => desk.service.close());
+const desk = await openDesk();
+const asked = { scope: ['travel.read'], subject: 'agent:planner' };
+const { token } = await desk.service.issue(ALICE, asked);
 
 interface Sent {
   readonly headers?: Record<string, string>;

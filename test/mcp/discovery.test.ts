@@ -4,15 +4,11 @@ import { testService } from '../world.ts';
 
 test('discovery names the path where MCP is spoken, and not among the operations', async () => {
   const service = await testService();
-  try {
-    const { body } = await service.ask('GET', '/.well-known/svc');
-    const { surfaces, endpoints } = body.svc_discovery;
-    const { status } = await service.ask('POST', surfaces.mcp, { body: {} });
+  const { body } = await service.ask('GET', '/.well-known/svc');
+  const { surfaces, endpoints } = body.svc_discovery;
+  const { status } = await service.ask('POST', surfaces.mcp, { body: {} });
 
-    assert.deepEqual(surfaces, { mcp: '/mcp' });
-    assert.ok(!Object.values(endpoints).includes('/mcp'));
-    assert.equal(status, 401);
-  } finally {
-    await service.close();
-  }
+  assert.deepEqual(surfaces, { mcp: '/mcp' });
+  assert.ok(!Object.values(endpoints).includes('/mcp'));
+  assert.equal(status, 401);
 });

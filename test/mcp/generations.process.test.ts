@@ -8,19 +8,15 @@
  */
 
 import assert from 'node:assert/strict';
-import { afterAll, beforeAll, describe, test } from 'vitest';
-import { type Desk, openDesk, TRIP } from '../client/desk.ts';
+import { describe, test } from 'vitest';
+import { openDesk, TRIP } from '../client/desk.ts';
+import { atEnd } from '../ends.ts';
 import { ALICE, BOB } from '../world.ts';
 import { GENERATIONS, type GenerationClient, type ListedTool } from './generations.ts';
 
 const SLOW = 60_000;
 
-let desk: Desk;
-
-beforeAll(async () => {
-  desk = await openDesk();
-}, SLOW);
-afterAll(() => desk.service.close());
+const desk = await openDesk();
 
 interface Talk {
   readonly client: GenerationClient;
@@ -158,18 +154,15 @@ const SCOPE = ['travel.search', 'travel.extras', 'travel.charter', 'travel.read'
 
 for (const { name, overHttp, overPipes } of GENERATIONS) {
   for (const [transport, connect] of Object.entries({ HTTP: overHttp, stdio: overPipes })) {
-    describe(`${name} over ${transport}`, () => {
-      let talk: Talk;
-      beforeAll(async () => {
-        const { token } = await desk.service.issue(ALICE, {
-          scope: SCOPE,
-          subject: 'agent:planner',
-          budget: { currency: 'USD', max_amount: 60_000 },
-        });
-        const client = await connect({ url: desk.url, token });
-        talk = { client, tools: await client.list(), route: `${name}, ${transport}` };
-      }, SLOW);
-      afterAll(() => talk?.client.close());
+    describe(`${name} over ${transport}`, async () => {
+      const { token } = await desk.service.issue(ALICE, {
+        scope: SCOPE,
+        subject: 'agent:planner',
+        budget: { currency: 'USD', max_amount: 60_000 },
+      });
+      const client = await connect({ url: desk.url, token });
+      const talk = { client, tools: await client.list(), route: `${name}, ${transport}` };
+      atEnd(() => talk?.client.close());
 
       for (const [sentence, tell] of Object.entries(SCENARIOS)) {
         test(sentence, { timeout: SLOW }, () => tell(talk));

@@ -8,8 +8,8 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, test } from 'vitest';
-import { type Desk, openDesk } from '../client/desk.ts';
+import { test } from 'vitest';
+import { openDesk } from '../client/desk.ts';
 
 const SLOW = 60_000;
 
@@ -17,12 +17,7 @@ const guide = readFileSync('docs/mcp.md', 'utf8');
 const [, script = '', expected = ''] =
   /^```sh\n([\s\S]*?)^```\n```text\n([\s\S]*?)^```$/m.exec(guide) ?? [];
 
-let desk: Desk;
-
-beforeAll(async () => {
-  desk = await openDesk();
-}, SLOW);
-afterAll(() => desk.service.close());
+const desk = await openDesk();
 
 test('docs/mcp.md: its command prints what the page shows', { timeout: SLOW }, async () => {
   const program = script.replaceAll('http://127.0.0.1:8420', desk.url);

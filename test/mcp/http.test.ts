@@ -6,8 +6,8 @@
 
 import assert from 'node:assert/strict';
 import type { Client } from '@modelcontextprotocol/client';
-import { afterAll, afterEach, beforeAll, describe, test } from 'vitest';
-import { type Desk, openDesk, TRIP } from '../client/desk.ts';
+import { afterEach, describe, test } from 'vitest';
+import { openDesk, TRIP } from '../client/desk.ts';
 import { ALICE, BOB, STORES } from '../world.ts';
 import { call, connectAgent, type Person, VERSIONS } from './agent.ts';
 
@@ -16,22 +16,13 @@ const JET = { route: 'SEA-SFO', date: '2026-12-01' };
 
 for (const { name: store, open } of STORES) {
   for (const version of VERSIONS) {
-    describe(`${store}, ${version.version}`, () => {
-      let desk: Desk;
-      let drop: () => Promise<void>;
+    describe(`${store}, ${version.version}`, async () => {
       const connected: Client[] = [];
 
-      beforeAll(async () => {
-        const { url, drop: dropped } = await open();
-        drop = dropped;
-        desk = await openDesk({ store: url });
-      });
+      const { url } = await open();
+      const desk = await openDesk({ store: url });
       afterEach(async () => {
         for (const client of connected.splice(0)) await client.close();
-      });
-      afterAll(async () => {
-        await desk.service.close();
-        await drop();
       });
 
       async function agent(scope: string[], more: { token?: object; person?: Person } = {}) {

@@ -6,19 +6,14 @@
 
 import assert from 'node:assert/strict';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { afterAll, beforeAll, test } from 'vitest';
-import { type Desk, openDesk } from '../client/desk.ts';
+import { test } from 'vitest';
+import { openDesk } from '../client/desk.ts';
 import { ALICE, BOB } from '../world.ts';
 import { call, newAgent, VERSIONS } from './agent.ts';
 
 const SLOW = 60_000;
 
-let desk: Desk;
-
-beforeAll(async () => {
-  desk = await openDesk();
-}, SLOW);
-afterAll(() => desk.service.close());
+const desk = await openDesk();
 
 for (const version of VERSIONS) {
   test(`writ mcp serves the official client in ${version.version}`, { timeout: SLOW }, async () => {

@@ -6,10 +6,10 @@
 
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
-import { afterAll, beforeAll, test } from 'vitest';
+import { test } from 'vitest';
 import { main } from '../../src/cli/main.ts';
 import { BODY_LIMITS } from '../../src/domain/wire/json.ts';
-import { type Desk, openDesk, TRIP } from '../client/desk.ts';
+import { openDesk, TRIP } from '../client/desk.ts';
 import { ALICE } from '../world.ts';
 
 const INITIALIZE = {
@@ -24,15 +24,9 @@ const INITIALIZE = {
 };
 const LIST = { jsonrpc: '2.0', id: 'list', method: 'tools/list' };
 
-let desk: Desk;
-let token: string;
-
-beforeAll(async () => {
-  desk = await openDesk();
-  const asked = { scope: ['travel.search'], subject: 'agent:planner' };
-  ({ token } = await desk.service.issue(ALICE, asked));
-});
-afterAll(() => desk.service.close());
+const desk = await openDesk();
+const asked = { scope: ['travel.search'], subject: 'agent:planner' };
+const { token } = await desk.service.issue(ALICE, asked);
 
 /** Runs the command until its input ends; resolves with every message, and what it said beside. */
 async function conversed(lines: readonly string[], answers: number, env: object = {}) {

@@ -1,22 +1,19 @@
 import assert from 'node:assert/strict';
 import { decodeProtectedHeader, type JWK } from 'jose';
-import { afterAll, beforeAll, test } from 'vitest';
+import { test } from 'vitest';
 import { configOf } from '../../src/config/config.ts';
 import { Refusal } from '../../src/domain/failure.ts';
 import { createLog } from '../../src/log.ts';
 import { system } from '../../src/platform.ts';
 import { createExternalIdentities } from '../../src/service/authority/oidc.ts';
 import { callOut, type OutboundRequest } from '../../src/service/authority/outbound.ts';
+import { atEnd } from '../ends.ts';
 import { type FalseAnswers, type FalseProvider, falseProvider } from './false-provider.ts';
-import { AUDIENCE, type TestProvider, testProvider } from './provider.ts';
+import { AUDIENCE, testProvider } from './provider.ts';
 
-let provider: TestProvider;
-let jwks: { keys: JWK[] };
-beforeAll(async () => {
-  provider = await testProvider();
-  jwks = (await (await fetch(`${provider.issuer}/jwks`)).json()) as { keys: JWK[] };
-});
-afterAll(() => provider.stop());
+const provider = await testProvider();
+const jwks = (await (await fetch(`${provider.issuer}/jwks`)).json()) as { keys: JWK[] };
+atEnd(() => provider.stop());
 
 type Call = Parameters<typeof createExternalIdentities>[3];
 

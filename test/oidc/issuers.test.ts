@@ -1,32 +1,24 @@
 import assert from 'node:assert/strict';
-import { afterAll, beforeAll, test } from 'vitest';
+import { test } from 'vitest';
 import { ConfigError, configOf, loadConfig } from '../../src/config/config.ts';
-import type { TestService } from '../world.ts';
+import { atEnd } from '../ends.ts';
 import { desk, issuerOf, principalAt } from './desk.ts';
-import { AUDIENCE, type TestProvider, testProvider } from './provider.ts';
+import { AUDIENCE, testProvider } from './provider.ts';
 
-let corp: TestProvider;
-let partner: TestProvider;
-let service: TestService;
-beforeAll(async () => {
-  const accounts = (domain: string) => ({
-    same: {},
-    ann: { email: `ann@${domain}`, email_verified: true },
-    eve: { email: 'ann@corp.example', email_verified: true },
-  });
-  [corp, partner] = await Promise.all([
-    testProvider(accounts('corp.example')),
-    testProvider(accounts('partner.example')),
-  ]);
-  service = await desk([
-    issuerOf(corp.issuer, { name: 'corp', email_domains: ['corp.example'] }),
-    issuerOf(partner.issuer, { name: 'partner', email_domains: ['partner.example'] }),
-  ]);
+const accountsOf = (domain: string) => ({
+  same: {},
+  ann: { email: `ann@${domain}`, email_verified: true },
+  eve: { email: 'ann@corp.example', email_verified: true },
 });
-afterAll(async () => {
-  await service.close();
-  await Promise.all([corp.stop(), partner.stop()]);
-});
+const [corp, partner] = await Promise.all([
+  testProvider(accountsOf('corp.example')),
+  testProvider(accountsOf('partner.example')),
+]);
+const service = await desk([
+  issuerOf(corp.issuer, { name: 'corp', email_domains: ['corp.example'] }),
+  issuerOf(partner.issuer, { name: 'partner', email_domains: ['partner.example'] }),
+]);
+atEnd(() => Promise.all([corp.stop(), partner.stop()]));
 
 test('the same subject of two issuers is two principals', async () => {
   assert.equal(await principalAt(service, await corp.signIn('same')), 'oidc:corp/same');
@@ -92,7 +84,6 @@ test('one issuer that is down does not stop another', async () => {
   const lost = await corp.forge({ iss: 'http://127.0.0.1:1' });
   assert.equal(await principalAt(own, lost), 'service_unavailable');
   assert.equal(await principalAt(own, bearer), 'oidc:corp/ann');
-  await own.close();
 });
 
 const A = { issuer: 'https://a.example', audience: 'x', name: 'a', email_domains: ['a.example'] };

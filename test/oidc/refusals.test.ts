@@ -1,22 +1,16 @@
 import assert from 'node:assert/strict';
 import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { exportSPKI, type JWK, SignJWT } from 'jose';
-import { afterAll, beforeAll, test } from 'vitest';
+import { test } from 'vitest';
+import { atEnd, closedAtEnd } from '../ends.ts';
 import { ALICE, type TestService } from '../world.ts';
 import { desk, exchanged, issuerOf, principalAt } from './desk.ts';
 import { falseProvider } from './false-provider.ts';
-import { AUDIENCE, privateJwk, type TestProvider, testProvider } from './provider.ts';
+import { AUDIENCE, privateJwk, testProvider } from './provider.ts';
 
-let provider: TestProvider;
-let service: TestService;
-beforeAll(async () => {
-  provider = await testProvider();
-  service = await desk([issuerOf(provider.issuer)]);
-});
-afterAll(async () => {
-  await service.close();
-  await provider.stop();
-});
+const provider = await testProvider();
+const service = closedAtEnd(await desk([issuerOf(provider.issuer)]));
+atEnd(() => provider.stop());
 
 /** The refusal a credential meets, which has to be a 401 with guidance and not a defect of ours. */
 async function refusal(bearer: string, at: TestService = service): Promise<string> {
@@ -78,7 +72,6 @@ test('a token is refused once the clock of the service has passed its end', asyn
   own.advance(11 * MINUTE * 1_000);
 
   assert.match(await refusal(bearer, own), /it has expired$/);
-  await own.close();
 });
 
 for (const typ of [
@@ -119,7 +112,6 @@ test('with authorized_parties, only tokens issued to one of them are accepted', 
     const expected = accepted ? 'oidc:ann-1' : 'authentication_required';
     assert.equal(principal, expected, JSON.stringify(altered));
   }
-  await own.close();
 });
 
 /** Base64url of JSON. */
@@ -169,7 +161,6 @@ test('an algorithm that the issuer is not configured for is refused', async () =
   const own = await desk([issuerOf(provider.issuer, { algorithms: ['RS256'] })]);
 
   assert.match(await refusal(await provider.forge(), own), /algorithm is not admitted$/);
-  await own.close();
 });
 
 test('a token signed with another key under the known kid is refused', async () => {
@@ -224,7 +215,7 @@ test('tokens under an issuer key that is too short or malformed are refused, and
     { kty: 'EC', crv: 'P-256', x: 'AAAA', y: 'AAAA', kid: 'broken' },
     { kty: 'oct', k: 'AAAA', kid: 'secret' },
   ];
-  const weak = await falseProvider({ jwks: { keys } });
+  const weak = closedAtEnd(await falseProvider({ jwks: { keys } }));
   const own = await desk([issuerOf(weak.issuer)]);
   const [, payload] = (await provider.forge({ iss: weak.issuer })).split('.');
 
@@ -236,8 +227,6 @@ test('tokens under an issuer key that is too short or malformed are refused, and
     const bearer = `${part({ alg, kid } as object)}.${payload}.${'A'.repeat(86)}`;
     assert.match(await refusal(bearer, own), /signature does not verify$/);
   }
-  await own.close();
-  await weak.close();
 });
 
 test('an external token is never a delegation token', async () => {
@@ -269,7 +258,7 @@ test('an external token with every claim of a delegation token is not one', asyn
 
 test('a delegation token is never an external one, even where its keys are the issuer’s', async () => {
   const { body: jwks } = await service.ask('GET', '/.well-known/jwks.json');
-  const echo = await falseProvider({ jwks });
+  const echo = closedAtEnd(await falseProvider({ jwks }));
   const own = await desk([{ issuer: echo.issuer, audience: 'travel-desk' }]);
   const { token } = await service.issue(ALICE, { scope: ['travel.search'] });
 
@@ -277,8 +266,6 @@ test('a delegation token is never an external one, even where its keys are the i
     await refusal(token, own),
     'Cannot use the token: it is malformed, unknown or revoked',
   );
-  await own.close();
-  await echo.close();
 });
 
 test('a delegation token is no bootstrap credential', async () => {

@@ -1,18 +1,16 @@
 import assert from 'node:assert/strict';
-import { afterAll, beforeAll, test } from 'vitest';
+import { test } from 'vitest';
+import { atEnd } from '../ends.ts';
 import { ALICE, STORES, type TestService } from '../world.ts';
 import { desk, exchanged, issuerOf, principalAt } from './desk.ts';
-import { AUDIENCE, type PROGRAMS, type TestProvider, testProvider } from './provider.ts';
+import { AUDIENCE, type PROGRAMS, testProvider } from './provider.ts';
 
-let provider: TestProvider;
-beforeAll(async () => {
-  provider = await testProvider();
-});
-afterAll(() => provider.stop());
+const provider = await testProvider();
+atEnd(() => provider.stop());
 
 for (const store of STORES) {
   test(`users and programs that sign in get working tokens (${store.name})`, async () => {
-    const { url, drop } = await store.open();
+    const { url } = await store.open();
     const service = await desk([issuerOf(provider.issuer)], { store: url });
 
     const ann = await exchanged(service, await provider.signIn('ann-1'));
@@ -27,8 +25,6 @@ for (const store of STORES) {
     assert.equal(ann.token?.root_principal, 'human:ann@example.com');
     assert.equal(ann.token?.subject, 'human:ann@example.com');
     assert.equal(billing.token?.root_principal, 'service:billing');
-    await service.close();
-    await drop();
   });
 }
 
@@ -74,7 +70,6 @@ for (const { account, rest, get } of signIns) {
     const service = await desk([issuerOf(provider.issuer, rules)]);
 
     assert.equal(await principalAt(service, await get()), principal);
-    await service.close();
   });
 }
 

@@ -6,7 +6,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { afterAll, beforeAll, test } from 'vitest';
+import { test } from 'vitest';
 import { ResolutionBehavior, ResolutionMode } from '../../src/protocol/capability.ts';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
 import { defineCapability } from '../../src/service/author/define.ts';
@@ -15,7 +15,7 @@ import {
   type DefinitionError,
   type Resolution,
 } from '../../src/service/author/definition.ts';
-import { type TestService, testService } from '../world.ts';
+import { testService } from '../world.ts';
 import { BARE, CELLS, type Hook, type Outcome, UNEQUIPPED } from './resolution-cells.ts';
 
 const KEY = 'alice-key';
@@ -85,15 +85,11 @@ const definition = createService({
   ],
 });
 
-let service: TestService;
 const tokens: Record<string, string> = {};
-beforeAll(async () => {
-  service = await testService({ definition, settings: SETTINGS });
-  for (const subject of ['agent:plain', 'agent:ruled', 'agent:outside']) {
-    tokens[subject] = (await service.issue(KEY, { scope: ['r.use'], subject })).token;
-  }
-});
-afterAll(() => service.close());
+const service = await testService({ definition, settings: SETTINGS });
+for (const subject of ['agent:plain', 'agent:ruled', 'agent:outside']) {
+  tokens[subject] = (await service.issue(KEY, { scope: ['r.use'], subject })).token;
+}
 
 /** What becomes of input "x", in the words of the table, and why it is asked for. */
 async function outcomeOf(subject: string, capability: string, parameters: object) {

@@ -5,13 +5,13 @@
  */
 
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterAll, beforeAll, test } from 'vitest';
+import { test } from 'vitest';
+import { atEnd, temporaryFolder } from '../ends.ts';
 
 const SLOW = 60_000;
 const DESK = 'http://127.0.0.1:8420';
@@ -20,30 +20,20 @@ const guide = readFileSync('docs/verify.md', 'utf8');
 const TOOLS = ['curl', 'jq', 'openssl', 'xxd', 'sha256sum', 'base64'];
 const missing = TOOLS.filter((tool) => spawnSync(tool, ['--help']).error !== undefined);
 
-let folder: string;
-let desk: ChildProcess;
-let url: string;
-
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'writ-guide-'));
-  desk = spawn(process.execPath, [join(process.cwd(), 'dist/examples/travel/main.js')], {
-    cwd: folder,
-    env: {
-      PATH: process.env.PATH,
-      XDG_STATE_HOME: process.env.XDG_STATE_HOME,
-      PORT: '0',
-      WRIT_LOG_LEVEL: 'silent',
-    },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  url = await addressOf(desk.stdout as NodeJS.ReadableStream);
-}, SLOW);
-
-afterAll(async () => {
-  desk.kill('SIGTERM');
-  await once(desk, 'exit');
-  rmSync(folder, { recursive: true, force: true });
+const folder = temporaryFolder();
+const desk = spawn(process.execPath, [join(process.cwd(), 'dist/examples/travel/main.js')], {
+  cwd: folder,
+  env: {
+    PATH: process.env.PATH,
+    XDG_STATE_HOME: process.env.XDG_STATE_HOME,
+    PORT: '0',
+    WRIT_LOG_LEVEL: 'silent',
+  },
+  stdio: ['ignore', 'pipe', 'inherit'],
 });
+const url = await addressOf(desk.stdout as NodeJS.ReadableStream);
+atEnd(() => once(desk, 'exit'));
+atEnd(() => desk.kill('SIGTERM'));
 
 /** Each fence of the language, with what the text after it says that it prints. */
 function steps(language: string): { script: string; expected: string[] }[] {

@@ -8,19 +8,15 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, test } from 'vitest';
+import { test } from 'vitest';
 import { main } from '../../src/cli/main.ts';
 import { createClient, UntrustedService } from '../../src/client/index.ts';
 import type { KeyUse } from '../../src/keyring/wire.ts';
 import { calmDesk, machine, seal } from '../log/support.ts';
-import { ALICE, OPERATOR, type TestService, testService } from '../world.ts';
+import { ALICE, OPERATOR, testService } from '../world.ts';
 
 const own = machine();
 const at = (name: string) => join(own.folder, name);
-
-let pins: string[];
-let service: TestService;
-let url: string;
 
 async function writ(...args: string[]) {
   const said: string[] = [];
@@ -32,10 +28,10 @@ async function writ(...args: string[]) {
   return { status: await main(args, { ...io, env }), said: said.join('') };
 }
 
-async function start(): Promise<void> {
+async function start() {
   const store = `sqlite:${at('desk.db')}`;
-  service = await testService({ definition: calmDesk, keys: own.keys, store });
-  url = await service.app.listen({ host: '127.0.0.1', port: 0 });
+  const service = await testService({ definition: calmDesk, keys: own.keys, store });
+  return { service, url: await service.app.listen({ host: '127.0.0.1', port: 0 }) };
 }
 
 async function work(): Promise<string> {
@@ -49,20 +45,14 @@ async function publishedKids(): Promise<string[]> {
   return body.keys.map(({ kid }: { kid: string }) => kid);
 }
 
-beforeAll(async () => {
-  await start();
-  await work();
-  pins = await publishedKids();
-  await service.close();
-  for (const use of ['token', 'log'] as const) {
-    for (const _ of [1, 2]) await writ('keys', 'rotate', use, '--folder', own.keys, '--at-once');
-  }
-  await start();
-});
-afterAll(async () => {
-  await service.close();
-  own.drop();
-});
+let { service, url } = await start();
+await work();
+const pins = await publishedKids();
+await service.close();
+for (const use of ['token', 'log'] as const) {
+  for (const _ of [1, 2]) await writ('keys', 'rotate', use, '--folder', own.keys, '--at-once');
+}
+({ service, url } = await start());
 
 test('manifest() of a client with old pins follows the successors, and names the new keys to pin', async () => {
   const client = createClient({ url, pins, serviceId: calmDesk.id });
@@ -125,7 +115,7 @@ test('manifest() follows no key that the service withdrew as compromised', async
     );
   }
   await service.close();
-  await start();
+  ({ service, url } = await start());
 
   await assert.rejects(createClient({ url, pins }).manifest(), UntrustedService);
   assert.ok((await createClient({ url, pins: followed }).manifest()).ok);

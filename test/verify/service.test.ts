@@ -5,12 +5,12 @@
  */
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, test } from 'vitest';
+import { describe, test } from 'vitest';
 import { main } from '../../src/cli/main.ts';
 import { entry } from '../../src/testing/fixtures.ts';
+import { temporaryFolder } from '../ends.ts';
 import { calmDesk, seal, sealed } from '../log/support.ts';
 import { AGENT, ALICE, BOB, OPERATOR, STORES, testService } from '../world.ts';
 
@@ -34,50 +34,35 @@ const operator = { WRIT_CLIENT_CREDENTIAL: OPERATOR };
 const alice = { WRIT_CLIENT_CREDENTIAL: ALICE };
 
 for (const { name, open } of STORES) {
-  describe(name, () => {
-    const folder = mkdtempSync(join(tmpdir(), 'writ-verify-'));
+  describe(name, async () => {
+    const folder = temporaryFolder();
     const at = (file: string) => join(folder, file);
-    let database: Awaited<ReturnType<typeof open>>;
-    let service: Awaited<ReturnType<typeof testService>>;
-    let url: string;
-    let pins: string[];
-    let answer: { audit: { entry_id: string; leaf_hash: string }; invocation_id: string };
-    let token: string;
-    let saved: Ran;
 
     function save(file: string, value: unknown): string {
       writeFileSync(at(file), typeof value === 'string' ? value : JSON.stringify(value));
       return at(file);
     }
 
-    beforeAll(async () => {
-      database = await open();
-      service = await testService({ store: database.url, definition: calmDesk });
-      url = await service.app.listen({ host: '127.0.0.1', port: 0 });
-      const { body: jwks } = await service.ask('GET', '/.well-known/jwks.json');
-      pins = jwks.keys.flatMap(({ kid }: { kid: string }) => ['--pin', kid]);
-      save('jwks.json', jwks);
+    const database = await open();
+    const service = await testService({ store: database.url, definition: calmDesk });
+    const url = await service.app.listen({ host: '127.0.0.1', port: 0 });
+    const { body: jwks } = await service.ask('GET', '/.well-known/jwks.json');
+    const pins = jwks.keys.flatMap(({ kid }: { kid: string }) => ['--pin', kid]);
+    save('jwks.json', jwks);
 
-      ({ token } = await service.issue(ALICE, { scope: ['travel.search'] }));
-      const search = { origin: 'SEA', destination: 'SFO', date: '2026-12-01' };
-      answer = (await service.invoke(token, 'search_flights', search)).body;
-      const { body: listing } = await service.ask('GET', '/svc/checkpoints?limit=1');
-      save('first.json', listing);
-      save('earlier.json', await sealed(service));
-      await service.issue(AGENT, { scope: ['travel.search'] }).catch(() => undefined);
-      for (const _ of [1, 2, 3]) await service.invoke(token, 'search_flights', search);
-      await service.invoke(token, 'book_flight', {});
-      assert.equal((await seal(service)).status, 200);
-      // One entry that no checkpoint covers yet.
-      await service.invoke(token, 'search_flights', search);
-      saved = await writ(['audit', 'export', '--service', url, '--out', at('log')], operator);
-    });
-
-    afterAll(async () => {
-      await service.close();
-      await database.drop();
-      rmSync(folder, { recursive: true });
-    });
+    const { token } = await service.issue(ALICE, { scope: ['travel.search'] });
+    const search = { origin: 'SEA', destination: 'SFO', date: '2026-12-01' };
+    const answer = (await service.invoke(token, 'search_flights', search)).body;
+    const { body: listing } = await service.ask('GET', '/svc/checkpoints?limit=1');
+    save('first.json', listing);
+    save('earlier.json', await sealed(service));
+    await service.issue(AGENT, { scope: ['travel.search'] }).catch(() => undefined);
+    for (const _ of [1, 2, 3]) await service.invoke(token, 'search_flights', search);
+    await service.invoke(token, 'book_flight', {});
+    assert.equal((await seal(service)).status, 200);
+    // One entry that no checkpoint covers yet.
+    await service.invoke(token, 'search_flights', search);
+    const saved = await writ(['audit', 'export', '--service', url, '--out', at('log')], operator);
 
     test('writ audit export saves a whole log for an operator, and writ verify log verifies it', async () => {
       const pinned = await writ(['verify', 'log', at('log'), ...pins]);

@@ -5,12 +5,12 @@
  */
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'vitest';
 import { main } from '../../src/cli/main.ts';
 import type { Store } from '../../src/storage/port/store.ts';
+import { atEnd, temporaryFolder } from '../ends.ts';
 import { calmDesk, seal } from '../log/support.ts';
 import { ALICE, OPERATOR, STORES, testService } from '../world.ts';
 
@@ -52,47 +52,41 @@ function heldSeals() {
 
 for (const { name, open } of STORES) {
   test(`writ verify receipt proves no drop from a checkpoint that was still being sealed on ${name}`, async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'writ-under-way-'));
+    const folder = temporaryFolder();
     const database = await open();
     const seals = heldSeals();
     const service = await testService({
       ...{ store: database.url, definition: calmDesk, wrap: seals.wrap },
     });
-    try {
-      const url = await service.app.listen({ host: '127.0.0.1', port: 0 });
-      const { token } = await service.issue(ALICE, { scope: ['travel.search'] });
-      const { body: jwks } = await service.ask('GET', '/.well-known/jwks.json');
-      writeFileSync(join(folder, 'jwks.json'), JSON.stringify(jwks));
+    atEnd(() => seals.release());
+    const url = await service.app.listen({ host: '127.0.0.1', port: 0 });
+    const { token } = await service.issue(ALICE, { scope: ['travel.search'] });
+    const { body: jwks } = await service.ask('GET', '/.well-known/jwks.json');
+    writeFileSync(join(folder, 'jwks.json'), JSON.stringify(jwks));
 
-      const isUnderWay = seals.holdNext();
-      const sealing = seal(service);
-      await isUnderWay;
-      const search = { origin: 'SEA', destination: 'SFO', date: '2026-12-01' };
-      const { body: answer } = await service.invoke(token, 'search_flights', search);
-      writeFileSync(join(folder, 'answer.json'), JSON.stringify(answer));
-      const { body: newest } = await service.ask('GET', '/svc/checkpoints?limit=1');
-      writeFileSync(join(folder, 'after.json'), JSON.stringify(newest));
-      seals.release();
-      await sealing;
+    const isUnderWay = seals.holdNext();
+    const sealing = seal(service);
+    await isUnderWay;
+    const search = { origin: 'SEA', destination: 'SFO', date: '2026-12-01' };
+    const { body: answer } = await service.invoke(token, 'search_flights', search);
+    writeFileSync(join(folder, 'answer.json'), JSON.stringify(answer));
+    const { body: newest } = await service.ask('GET', '/svc/checkpoints?limit=1');
+    writeFileSync(join(folder, 'after.json'), JSON.stringify(newest));
+    seals.release();
+    await sealing;
 
-      const verified = async (log: string) => {
-        await writ(['audit', 'export', '--service', url, '--out', join(folder, log)]);
-        const files = ['--log', join(folder, log), '--after', join(folder, 'after.json')];
-        const keys = ['--jwks', join(folder, 'jwks.json')];
-        return writ(['verify', 'receipt', join(folder, 'answer.json'), ...files, ...keys]);
-      };
-      const early = await verified('early');
-      await seal(service);
-      const later = await verified('later');
+    const verified = async (log: string) => {
+      await writ(['audit', 'export', '--service', url, '--out', join(folder, log)]);
+      const files = ['--log', join(folder, log), '--after', join(folder, 'after.json')];
+      const keys = ['--jwks', join(folder, 'jwks.json')];
+      return writ(['verify', 'receipt', join(folder, 'answer.json'), ...files, ...keys]);
+    };
+    const early = await verified('early');
+    await seal(service);
+    const later = await verified('later');
 
-      assert.equal(early.status, 2, early.said);
-      assert.match(early.said, /^not checked +receipt .* does not have its leaf; the log ends/m);
-      assert.equal(later.status, 0, later.said);
-    } finally {
-      seals.release();
-      await service.close();
-      await database.drop();
-      rmSync(folder, { recursive: true });
-    }
+    assert.equal(early.status, 2, early.said);
+    assert.match(early.said, /^not checked +receipt .* does not have its leaf; the log ends/m);
+    assert.equal(later.status, 0, later.said);
   });
 }

@@ -306,29 +306,25 @@ test('a service has its checkpoints cosigned, and writ verify finds the witness'
   const vkey = vkeyText(openWitnessKey(folder, NAME).noteKey);
   const settings = { witnesses: [{ url: witness.url, vkey }] };
   const service = await testService({ definition: calmDesk, settings });
-  try {
-    const line = service.log.find((text) => text.includes('"log keys"')) ?? '{"keys":[]}';
-    logKeys.push(...(JSON.parse(line).keys as string[]).map((text) => readVkey(text) as NoteKey));
-    await service.issue(ALICE, { scope: ['travel.search'] });
-    const { checkpoint_id } = await sealed(service);
-    const detail = await cosignedDetail(service, checkpoint_id);
-    const { body: jwks } = await service.ask('GET', '/.well-known/jwks.json');
-    writeFileSync(join(folder, 'checkpoint.json'), JSON.stringify(detail));
-    writeFileSync(join(folder, 'jwks.json'), JSON.stringify(jwks));
+  const line = service.log.find((text) => text.includes('"log keys"')) ?? '{"keys":[]}';
+  logKeys.push(...(JSON.parse(line).keys as string[]).map((text) => readVkey(text) as NoteKey));
+  await service.issue(ALICE, { scope: ['travel.search'] });
+  const { checkpoint_id } = await sealed(service);
+  const detail = await cosignedDetail(service, checkpoint_id);
+  const { body: jwks } = await service.ask('GET', '/.well-known/jwks.json');
+  writeFileSync(join(folder, 'checkpoint.json'), JSON.stringify(detail));
+  writeFileSync(join(folder, 'jwks.json'), JSON.stringify(jwks));
 
-    const args = ['--jwks', join(folder, 'jwks.json'), '--service-id', calmDesk.id, '--vkey', vkey];
-    const out: string[] = [];
-    const status = await main(['verify', 'checkpoint', join(folder, 'checkpoint.json'), ...args], {
-      out: (text) => void out.push(text),
-      err: (text) => void out.push(text),
-      env: {},
-    });
+  const args = ['--jwks', join(folder, 'jwks.json'), '--service-id', calmDesk.id, '--vkey', vkey];
+  const out: string[] = [];
+  const status = await main(['verify', 'checkpoint', join(folder, 'checkpoint.json'), ...args], {
+    out: (text) => void out.push(text),
+    err: (text) => void out.push(text),
+    env: {},
+  });
 
-    assert.equal(status, 0, out.join(''));
-    assert.match(out.join(''), /^ok +note signature of "witness\.example\/w1" +seen at 2030-/m);
-  } finally {
-    await service.close();
-  }
+  assert.equal(status, 0, out.join(''));
+  assert.match(out.join(''), /^ok +note signature of "witness\.example\/w1" +seen at 2030-/m);
 });
 
 /** Cosignatures come after the seal, so they are waited for. */

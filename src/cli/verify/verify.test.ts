@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, test } from 'vitest';
+import { test } from 'vitest';
+import { temporaryFolder } from '../../../test/ends.ts';
 import {
   CLAIMS,
   cosigned,
@@ -20,8 +20,7 @@ import {
 } from '../../../test/verify/artefacts.ts';
 import { main } from '../main.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'writ-verify-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 function save(name: string, value: unknown): string {
   const file = join(folder, name);

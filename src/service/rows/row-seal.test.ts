@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from '@photostructure/sqlite';
-import { Client } from 'pg';
-import { afterEach, beforeEach, describe, test } from 'vitest';
-import { emptyStore } from '../../../test/empty-store.ts';
+import { beforeEach, describe, test } from 'vitest';
+import { closedAtEnd, temporaryFolder } from '../../../test/ends.ts';
+import { SQL_PLACES, type SqlPlace } from '../../../test/sql-places.ts';
 import { claimsOf } from '../../domain/authority/claims.ts';
 import { digestOf } from '../../domain/wire/canonical.ts';
 import {
@@ -38,49 +36,8 @@ const listed = (byte: number) => listedRowKeys(Buffer.alloc(32, byte).toString('
 
 let folder: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'writ-seal-'));
+  folder = temporaryFolder();
 });
-afterEach(() => rmSync(folder, { recursive: true }));
-
-interface Place {
-  readonly url: string;
-  alter(sql: string): Promise<void>;
-  drop(): Promise<void>;
-}
-
-const PLACES: readonly { name: string; open(): Promise<Place> }[] = [
-  {
-    name: 'SQLite',
-    async open() {
-      const file = join(folder, 'writ.db');
-      return {
-        url: `sqlite:${file}`,
-        async alter(sql) {
-          const database = new DatabaseSync(file);
-          database.exec(sql);
-          database.close();
-        },
-        drop: async () => undefined,
-      };
-    },
-  },
-  {
-    name: 'PostgreSQL',
-    async open() {
-      const { url, drop } = await emptyStore();
-      return {
-        url,
-        drop,
-        async alter(sql) {
-          const client = new Client({ connectionString: url });
-          await client.connect();
-          await client.query(sql);
-          await client.end();
-        },
-      };
-    },
-  },
-];
 
 /** A token as the service makes it, with the digest of its claims. */
 function genuine(token: TokenRecord): TokenRecord {
@@ -104,17 +61,13 @@ async function rowsOf(store: Store) {
   return pages.flatMap(({ rows }) => rows);
 }
 
-for (const { name, open } of PLACES) {
+for (const { name, open } of SQL_PLACES) {
   describe(name, () => {
-    let place: Place;
+    let place: SqlPlace;
     let store: Store;
     beforeEach(async () => {
       place = await open();
-      store = await openStore(place.url);
-    });
-    afterEach(async () => {
-      await store.close();
-      await place.drop();
+      store = closedAtEnd(await openStore(place.url));
     });
 
     const seal = (rows: RowKeys, changed: Partial<RowSealOptions> = {}) =>

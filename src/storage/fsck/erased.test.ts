@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
+import { closedAtEnd } from '../../../test/ends.ts';
 import { fillLog, sealLog } from '../../../test/log/small-log.ts';
 import { createPlaces } from '../../../test/store-places.ts';
 import { at, entry } from '../../testing/fixtures.ts';
@@ -39,7 +40,7 @@ for (const name of ['SQLite', 'PostgreSQL']) {
 }
 
 test('checkStore() finds personal fields that are erased before retention reached them', async () => {
-  const store = await openSqlite(':memory:');
+  const store = closedAtEnd(await openSqlite(':memory:'));
   await fillLog(store);
   await store.erase({ what: 'personal', until: at(0), limit: 1 });
   assert.deepEqual(await details(store), []);
@@ -49,11 +50,10 @@ test('checkStore() finds personal fields that are erased before retention reache
   assert.deepEqual(found, [
     'entry 0: its personal fields are gone, and retention has not reached this entry',
   ]);
-  await store.close();
 });
 
 test('checkStore() finds contents that are erased before its own retention ends', async () => {
-  const store = await openSqlite(':memory:');
+  const store = closedAtEnd(await openSqlite(':memory:'));
   await store.append([entry({ retention: 'PT1H' })]);
   const until = at(3_600_000);
   await store.erase({ what: 'stated', until, limit: 1 });
@@ -65,11 +65,10 @@ test('checkStore() finds contents that are erased before its own retention ends'
   assert.deepEqual(early, [
     `entry 0: its contents are gone, and it is kept until ${until.toISOString()}`,
   ]);
-  await store.close();
 });
 
 test('checkStore() finds a line of a witness that does not parse', async () => {
-  const store = await openSqlite(':memory:');
+  const store = closedAtEnd(await openSqlite(':memory:'));
   await store.append([entry()]);
   await sealLog(store);
   const last = await store.lastCheckpoint();
@@ -82,5 +81,4 @@ test('checkStore() finds a line of a witness that does not parse', async () => {
   assert.deepEqual(await details(store), [
     `checkpoint 1: a line of a witness does not parse: ${line}`,
   ]);
-  await store.close();
 });

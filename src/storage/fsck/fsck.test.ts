@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
+import { closedAtEnd } from '../../../test/ends.ts';
 import { fillLog, SMALL_LOG_SIZE, sealLog } from '../../../test/log/small-log.ts';
 import { foldPeaks } from '../../domain/log/merkle.ts';
 import { toHex } from '../../domain/wire/hash.ts';
@@ -9,7 +10,7 @@ import { openSqlite } from '../sqlite/store.ts';
 import { checkStore, FINDINGS_MAX } from './fsck.ts';
 
 test('checkStore() finds nothing in an unaltered log, and reports what it checked', async () => {
-  const store = await openSqlite(':memory:');
+  const store = closedAtEnd(await openSqlite(':memory:'));
   await fillLog(store);
 
   const report = await checkStore(store);
@@ -30,20 +31,18 @@ test('checkStore() finds nothing in an unaltered log, and reports what it checke
     findings: [],
     findingsCount: 0,
   });
-  await store.close();
 });
 
 test('checkStore() finds nothing in an empty log', async () => {
-  const store = await openSqlite(':memory:');
+  const store = closedAtEnd(await openSqlite(':memory:'));
 
   const { entries, nodes, checkpoints, findings } = await checkStore(store);
 
   assert.deepEqual([entries, nodes, checkpoints, findings], [0, 0, 0, []]);
-  await store.close();
 });
 
 test('checkStore() finds nothing in a log that takes more than one page', async () => {
-  const store = await openSqlite(':memory:');
+  const store = closedAtEnd(await openSqlite(':memory:'));
   await store.append(Array.from({ length: 1_203 }, () => entry()));
   await sealLog(store);
 
@@ -51,11 +50,10 @@ test('checkStore() finds nothing in a log that takes more than one page', async 
 
   assert.equal(entries, 1_203);
   assert.deepEqual(findings, []);
-  await store.close();
 });
 
 test('checkStore() finds nothing while others append', async () => {
-  const store = await openSqlite(':memory:');
+  const store = closedAtEnd(await openSqlite(':memory:'));
   await store.append(Array.from({ length: 700 }, () => entry()));
   const token = await insert(store, rootToken());
   const work = async () => {
@@ -70,11 +68,10 @@ test('checkStore() finds nothing while others append', async () => {
   const [report] = await Promise.all([checkStore(store), work()]);
 
   assert.deepEqual(report.findings, []);
-  await store.close();
 });
 
 test('checkStore() finds an id that two entries have', async () => {
-  const store = await openSqlite(':memory:');
+  const store = closedAtEnd(await openSqlite(':memory:'));
   const twin = entry();
   await store.append([entry(), twin, entry()]);
   const doubled: Store = {
@@ -92,11 +89,10 @@ test('checkStore() finds an id that two entries have', async () => {
     named.map(({ where }) => where),
     ['1', '2'],
   );
-  await store.close();
 });
 
 test('checkStore() counts all findings and names a bounded number', async () => {
-  const store = await openSqlite(':memory:');
+  const store = closedAtEnd(await openSqlite(':memory:'));
   await store.append(Array.from({ length: FINDINGS_MAX + 50 }, () => entry()));
   const renamed: Store = {
     ...store,
@@ -110,7 +106,6 @@ test('checkStore() counts all findings and names a bounded number', async () => 
 
   assert.equal(report.findings.length, FINDINGS_MAX);
   assert.equal(report.findingsCount, FINDINGS_MAX + 50);
-  await store.close();
 });
 
 test('checkStore() rejects when the store cannot be read, also in the middle', async () => {

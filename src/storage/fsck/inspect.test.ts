@@ -1,20 +1,18 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
-import { Client } from 'pg';
-import { afterAll, test } from 'vitest';
+import { test } from 'vitest';
+import { closedAtEnd, temporaryFolder } from '../../../test/ends.ts';
 import { fillLog } from '../../../test/log/small-log.ts';
-import { freshDatabase } from '../../../test/postgres.ts';
+import { freshDatabase, runSql } from '../../../test/postgres.ts';
 import { entry } from '../../testing/fixtures.ts';
 import { openPostgres } from '../postgres/store.ts';
 import { MARK_SPACING } from '../sqlite/log/writer.ts';
 import { openSqlite } from '../sqlite/store.ts';
 import { checkStore } from './fsck.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'writ-fsck-inspect-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 let files = 0;
 
 /** A log in a file, with one mark of time. */
@@ -235,13 +233,10 @@ const POSTGRES_DAMAGES: [name: string, statement: string, ...found: string[]][] 
 
 for (const [name, statement, ...found] of POSTGRES_DAMAGES) {
   test(`checkStore() finds in a database ${name}`, async () => {
-    const { url, drop } = await freshDatabase();
-    const store = await openPostgres(url);
+    const { url } = await freshDatabase();
+    const store = closedAtEnd(await openPostgres(url));
     await fillLog(store);
-    const raw = new Client({ connectionString: url });
-    await raw.connect();
-    await raw.query(statement);
-    await raw.end();
+    await runSql(url, statement);
 
     const { findings } = await checkStore(store);
 
@@ -249,7 +244,5 @@ for (const [name, statement, ...found] of POSTGRES_DAMAGES) {
       findings.map(({ what, detail }) => `${what}: ${detail}`),
       found,
     );
-    await store.close();
-    await drop();
   });
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
+import { closedAtEnd } from '../../../test/ends.ts';
 import { fillLedger } from '../../../test/log/small-ledger.ts';
 import { STORES } from '../../../test/world.ts';
 import { entry } from '../../testing/entries.ts';
@@ -108,8 +109,8 @@ for (const place of STORES) {
       }));
 
     test('checkStore() compares rows of an older version, and reports what it could not compare', async () => {
-      const { url, drop } = await place.open();
-      const store = await openStore(url);
+      const { url } = await place.open();
+      const store = closedAtEnd(await openStore(url));
       const token = rootToken();
       const { token_id, subject, scope, depth, expires_at } = token;
       const detail = {
@@ -131,8 +132,6 @@ for (const place of STORES) {
         changed.findings.map(({ what, where }) => [what, where]),
         [['token', token_id]],
       );
-      await store.close();
-      await drop();
     });
 
     test('checkStore() finds nothing while calls are admitted, settled and reconciled', () =>

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
-import { Client } from 'pg';
-import { afterAll, beforeAll, describe, test } from 'vitest';
-import { fillLedger, type SmallLedger } from '../../../test/log/small-ledger.ts';
+import { describe, test } from 'vitest';
+import { closedAtEnd, temporaryFolder } from '../../../test/ends.ts';
+import { fillLedger } from '../../../test/log/small-ledger.ts';
 import { POSTGRES, SQLITE, type Tampering, tamperings } from '../../../test/log/tamperings.ts';
-import { freshDatabase } from '../../../test/postgres.ts';
+import { connectedTo, freshDatabase } from '../../../test/postgres.ts';
 import { openPostgres } from '../postgres/store.ts';
 import { openSqlite } from '../sqlite/store.ts';
 import { checkStore, type FsckReport } from './fsck.ts';
@@ -21,19 +20,15 @@ function assertNamed({ findings }: FsckReport, { name, what, where, says }: Tamp
   );
 }
 
-describe('SQLite', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'writ-fsck-ledger-'));
+describe('SQLite', async () => {
+  const folder = temporaryFolder();
   const original = join(folder, 'original.db');
-  let ledger: SmallLedger;
-  beforeAll(async () => {
-    const store = await openSqlite(original);
-    ledger = await fillLedger(store);
-    const { findings, ledger: counted } = await checkStore(store);
-    assert.deepEqual(findings, []);
-    assert.deepEqual(counted.notes, []);
-    await store.close();
-  });
-  afterAll(() => rmSync(folder, { recursive: true }));
+  const store = await openSqlite(original);
+  const ledger = await fillLedger(store);
+  const { findings, ledger: counted } = await checkStore(store);
+  assert.deepEqual(findings, []);
+  assert.deepEqual(counted.notes, []);
+  await store.close();
 
   test('checkStore() names every row that is not what the log says', async () => {
     for (const [place, tampering] of tamperings(ledger, SQLITE).entries()) {
@@ -68,10 +63,9 @@ describe('PostgreSQL', () => {
   ];
 
   test('checkStore() names every row that is not what the log says', async () => {
-    const { url, drop } = await freshDatabase();
-    const store = await openPostgres(url);
-    const raw = new Client({ connectionString: url });
-    await raw.connect();
+    const { url } = await freshDatabase();
+    const store = closedAtEnd(await openPostgres(url));
+    const raw = await connectedTo(url);
     const ledger = await fillLedger(store);
     assert.deepEqual((await checkStore(store)).findings, []);
     // Whoever owns the database is stopped by no reference.
@@ -93,8 +87,5 @@ describe('PostgreSQL', () => {
     }
 
     assert.deepEqual((await checkStore(store)).findings, [], 'all was put back');
-    await raw.end();
-    await store.close();
-    await drop();
   }, 120_000);
 });

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
-import { afterAll, test } from 'vitest';
+import { test } from 'vitest';
+import { temporaryFolder } from '../../../test/ends.ts';
 import { main } from '../../cli/main.ts';
 import { openKeyring } from '../../keyring/keyring.ts';
 import { createLog } from '../../log.ts';
@@ -14,8 +13,7 @@ import { sealStore } from '../../service/rows/row-seal.ts';
 import { at, binding, childToken, entry, freezeOf, rootToken } from '../../testing/fixtures.ts';
 import { openSqlite } from '../sqlite/store.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'writ-fsck-macs-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 const keys = join(folder, 'keys');
 
 async function fsck(file: string, ...args: string[]) {

@@ -1,20 +1,18 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
-import { Client } from 'pg';
-import { afterAll, test } from 'vitest';
+import { test } from 'vitest';
+import { closedAtEnd, temporaryFolder } from '../../../test/ends.ts';
 import { fillLog, smallKeyring } from '../../../test/log/small-log.ts';
-import { freshDatabase } from '../../../test/postgres.ts';
+import { connectedTo, freshDatabase } from '../../../test/postgres.ts';
 import type { StoredEntry } from '../../domain/log/entry.ts';
 import { createCheckpointCheck } from '../../keyring/checkpoint-check.ts';
 import { openPostgres } from '../postgres/store.ts';
 import { openSqlite } from '../sqlite/store.ts';
 import { checkStore, type FsckReport } from './fsck.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'writ-fsck-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 let files = 0;
 
 const checkSignatures = createCheckpointCheck(smallKeyring.jwks().keys, smallKeyring.noteKeys);
@@ -240,8 +238,8 @@ const ROWS: [table: string, key: Key, columns: string[]][] = [
 for (const [table, key, columns] of ROWS) {
   test(`checkStore() finds every single byte changed in ${table} ${JSON.stringify(key)}`, async () => {
     const file = await smallFile();
-    const raw = openRaw(file);
-    const store = await openSqlite(file);
+    const raw = closedAtEnd(openRaw(file));
+    const store = closedAtEnd(await openSqlite(file));
     const check = table === 'checkpoints' ? checkSignatures : undefined;
     for (const column of columns) {
       const [{ value }] = raw
@@ -261,8 +259,6 @@ for (const [table, key, columns] of ROWS) {
     }
     const { findingsCount } = await checkStore(store, checkSignatures);
     assert.equal(findingsCount, 0, 'all was put back');
-    raw.close();
-    await store.close();
   }, 120_000);
 }
 
@@ -298,10 +294,9 @@ const REARM = `ALTER TABLE log ENABLE ALWAYS TRIGGER log_altered,
   ALTER TABLE nodes ENABLE ALWAYS TRIGGER nodes_changed, ENABLE ALWAYS TRIGGER nodes_truncated`;
 
 test('checkStore() finds on PostgreSQL what was changed, and nothing before', async () => {
-  const { url, drop } = await freshDatabase();
-  const store = await openPostgres(url);
-  const raw = new Client({ connectionString: url });
-  await raw.connect();
+  const { url } = await freshDatabase();
+  const store = closedAtEnd(await openPostgres(url));
+  const raw = await connectedTo(url);
   await fillLog(store);
   assert.deepEqual((await checkStore(store)).findings, []);
   const tables = ['log', 'nodes', 'head', 'checkpoints'];
@@ -320,13 +315,10 @@ test('checkStore() finds on PostgreSQL what was changed, and nothing before', as
   }
 
   assert.deepEqual((await checkStore(store)).findings, [], 'all was put back');
-  await raw.end();
-  await store.close();
-  await drop();
 }, 60_000);
 
 test('checkStore() counts contents that retention erased, whose proofs still hold', async () => {
-  const store = await openSqlite(await smallFile());
+  const store = closedAtEnd(await openSqlite(await smallFile()));
   const { sequence, timestamp: until } = (await store.scanEntries(3, 1))[0] as StoredEntry;
   await store.erase({ what: 'contents', eventClass: 'low_risk_success', until, limit: 100 });
 
@@ -334,11 +326,10 @@ test('checkStore() counts contents that retention erased, whose proofs still hol
 
   assert.deepEqual(report.findings, []);
   assert.equal(report.erased, sequence + 1);
-  await store.close();
 });
 
 test('checkStore() folds the remaining fields of an entry without its personal fields', async () => {
-  const store = await openSqlite(await smallFile());
+  const store = closedAtEnd(await openSqlite(await smallFile()));
   const until = new Date(8_640_000_000_000_000);
   await store.erase({ what: 'personal', until, limit: 100 });
 
@@ -346,7 +337,6 @@ test('checkStore() folds the remaining fields of an entry without its personal f
 
   assert.deepEqual(report.findings, []);
   assert.equal(report.erased, 0);
-  await store.close();
 });
 
 test('checkStore() finds what was put into an erased entry', async () => {

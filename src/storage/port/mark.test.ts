@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, test } from 'vitest';
+import { test } from 'vitest';
+import { temporaryFolder } from '../../../test/ends.ts';
 import { freshDatabase } from '../../../test/postgres.ts';
 import { checkpoint } from '../../testing/store/cases/tree.ts';
 import { openMark } from '../open.ts';
 import { openSqlite } from '../sqlite/store.ts';
 import { type MarkStore, markIn } from './mark.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'writ-mark-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 let files = 0;
 
 const PLACES: Record<string, () => Promise<{ url: string; drop(): Promise<void> }>> = {

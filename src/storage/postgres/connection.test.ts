@@ -1,28 +1,16 @@
 import assert from 'node:assert/strict';
-import pg from 'pg';
-import { afterAll, beforeAll, test } from 'vitest';
-import { freshDatabase } from '../../../test/postgres.ts';
+import { test } from 'vitest';
+import { closedAtEnd } from '../../../test/ends.ts';
+import { connectedTo, freshDatabase } from '../../../test/postgres.ts';
 import { OutcomeUnknown, StoreUnavailable } from '../port/store.ts';
-import { type Database, openDatabase, type Session } from './connection.ts';
+import { openDatabase, type Session } from './connection.ts';
 import { settingsOf } from './options.ts';
 
-let server: Awaited<ReturnType<typeof freshDatabase>>;
-let database: Database;
-let admin: pg.Client;
-
-beforeAll(async () => {
-  server = await freshDatabase();
-  admin = new pg.Client({ connectionString: server.url });
-  await admin.connect();
-  await admin.query('CREATE TABLE pairs (name text PRIMARY KEY, value integer NOT NULL)');
-  await admin.query("INSERT INTO pairs VALUES ('left', 0), ('right', 0)");
-  database = openDatabase(server.url, settingsOf({ lockTimeoutMs: 200 }), 4);
-});
-afterAll(async () => {
-  await database.close();
-  await admin.end();
-  await server.drop();
-});
+const server = await freshDatabase();
+const admin = await connectedTo(server.url);
+await admin.query('CREATE TABLE pairs (name text PRIMARY KEY, value integer NOT NULL)');
+await admin.query("INSERT INTO pairs VALUES ('left', 0), ('right', 0)");
+const database = closedAtEnd(openDatabase(server.url, settingsOf({ lockTimeoutMs: 200 }), 4));
 
 const bump = (name: string) => ({
   name: `bump_${name}`,
@@ -157,12 +145,12 @@ test('openDatabase() survives the loss of idle connections', async () => {
 });
 
 test('read() is unavailable when there is no server', async () => {
-  const unreachable = openDatabase('postgres://writ@127.0.0.1:1/writ', settingsOf({}), 1);
+  const unreachable = closedAtEnd(
+    openDatabase('postgres://writ@127.0.0.1:1/writ', settingsOf({}), 1),
+  );
 
   await assert.rejects(
     unreachable.read({ name: 'one', text: 'SELECT 1 AS one' }),
     StoreUnavailable,
   );
-
-  await unreachable.close();
 });

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
-import pg from 'pg';
+import type pg from 'pg';
 import { test } from 'vitest';
-import { freshDatabase } from '../../../test/postgres.ts';
+import { closedAtEnd } from '../../../test/ends.ts';
+import { connectedTo, freshDatabase } from '../../../test/postgres.ts';
 import {
   admission,
   cents,
@@ -25,58 +26,31 @@ const ROUNDS = 40;
 const ATTENTIVE = '-c deadlock_timeout=20ms';
 
 test('admit() and settle() of crossing sets of tokens never wait in a circle', async () => {
-  const circles = await circlesOf(async (stores) => {
-    const [one, other] = stores;
-    const tokens = await forest(one);
-    const reversed = [...tokens].reverse();
-
-    await Promise.all([
-      callOften(one, tokens),
-      callOften(one, reversed),
-      callOften(other, tokens),
-      callOften(other, reversed),
-    ]);
-
-    const kept = await money(one, tokens);
-    assert.deepEqual(
-      kept.map(([reserved]) => reserved),
-      kept.map(() => 0n),
-    );
-  });
-
-  assert.equal(circles, 0);
-});
-
-/** How often the server found some of them waiting in a circle. */
-async function circlesOf(work: (stores: readonly [Store, Store]) => Promise<void>) {
   const server = await freshDatabase();
-  try {
-    const url = new URL(server.url);
-    url.searchParams.set('options', ATTENTIVE);
-    const stores = [await openPostgres(url.href), await openPostgres(url.href)] as const;
-    try {
-      await work(stores);
-    } finally {
-      // Connections tell what they counted when they end.
-      await Promise.all(stores.map((store) => store.close()));
-    }
-    return await deadlocksOf(server.url);
-  } finally {
-    await server.drop();
-  }
-}
+  const url = new URL(server.url);
+  url.searchParams.set('options', ATTENTIVE);
+  const [one, other] = [await openPostgres(url.href), await openPostgres(url.href)];
+  const tokens = await forest(one);
+  const reversed = [...tokens].reverse();
 
-async function deadlocksOf(url: string): Promise<number> {
-  const observer = new pg.Client({ connectionString: url });
-  await observer.connect();
-  try {
-    while ((await observer.query(OTHERS)).rows.length > 0) await turn();
-    const { rows } = await observer.query(DEADLOCKS);
-    return rows[0].deadlocks;
-  } finally {
-    await observer.end();
-  }
-}
+  await Promise.all([
+    callOften(one, tokens),
+    callOften(one, reversed),
+    callOften(other, tokens),
+    callOften(other, reversed),
+  ]);
+
+  const kept = await money(one, tokens);
+  assert.deepEqual(
+    kept.map(([reserved]) => reserved),
+    kept.map(() => 0n),
+  );
+  // Connections tell what they counted when they end.
+  await Promise.all([one.close(), other.close()]);
+  const observer = await connectedTo(server.url);
+  while ((await observer.query(OTHERS)).rows.length > 0) await turn();
+  assert.deepEqual((await observer.query(DEADLOCKS)).rows, [{ deadlocks: 0 }]);
+});
 
 const OTHERS = `SELECT pid FROM pg_stat_activity
   WHERE datname = current_database() AND application_name = 'writ'`;
@@ -111,31 +85,24 @@ const WAITED_FOR = [
 for (const [step, lock] of WAITED_FOR) {
   test(`${step}() that waits for a ${lock} holds none that comes after it`, async () => {
     const server = await freshDatabase();
-    const store = await openPostgres(server.url);
-    const holder = new pg.Client({ connectionString: server.url });
-    const observer = new pg.Client({ connectionString: server.url });
-    await Promise.all([holder.connect(), observer.connect()]);
-    try {
-      const tokens = await pairOf(store, observer, lock);
-      const [first, second] = tokens;
-      const calls = tokens.map((token) => admission(token, { charge: usd(1n) }));
-      if (step === 'settle') await Promise.all(calls.map((call) => store.admit(call)));
-      await holder.query('BEGIN');
-      await holder.query(LOCKS[lock].hold, [first.token_id]);
+    const store = closedAtEnd(await openPostgres(server.url));
+    const [holder, observer] = [await connectedTo(server.url), await connectedTo(server.url)];
+    const tokens = await pairOf(store, observer, lock);
+    const [first, second] = tokens;
+    const calls = tokens.map((token) => admission(token, { charge: usd(1n) }));
+    if (step === 'settle') await Promise.all(calls.map((call) => store.admit(call)));
+    await holder.query('BEGIN');
+    await holder.query(LOCKS[lock].hold, [first.token_id]);
 
-      const done = [...calls].reverse().map((call) => {
-        return step === 'settle' ? store.settle(settlement(call)) : store.admit(call);
-      });
-      while ((await observer.query(WAITING)).rows.length === 0) await turn();
-      const { rows } = await observer.query(LOCKS[lock].try, [second.token_id]);
-      await holder.query('ROLLBACK');
+    const done = [...calls].reverse().map((call) => {
+      return step === 'settle' ? store.settle(settlement(call)) : store.admit(call);
+    });
+    while ((await observer.query(WAITING)).rows.length === 0) await turn();
+    const { rows } = await observer.query(LOCKS[lock].try, [second.token_id]);
+    await holder.query('ROLLBACK');
 
-      assert.deepEqual(rows, [{ free: true }]);
-      await Promise.all(done);
-    } finally {
-      await Promise.all([holder.end(), observer.end(), store.close()]);
-      await server.drop();
-    }
+    assert.deepEqual(rows, [{ free: true }]);
+    await Promise.all(done);
   });
 }
 

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { afterAll, beforeAll, test } from 'vitest';
+import { test } from 'vitest';
+import { closedAtEnd } from '../../../test/ends.ts';
 import { freshDatabase } from '../../../test/postgres.ts';
 import { at, entry } from '../../testing/fixtures.ts';
-import type { EntryQuery, Store } from '../port/store.ts';
-import { type Database, openDatabase } from './connection.ts';
+import type { EntryQuery } from '../port/store.ts';
+import { openDatabase } from './connection.ts';
 import { IN_ORDER, lookOf, queryOf } from './log/log.ts';
 import { settingsOf } from './options.ts';
 import { openPostgres } from './store.ts';
@@ -20,25 +21,14 @@ const COMMON = {
   invocation_id: 'inv-111111111111',
 };
 
-let server: Awaited<ReturnType<typeof freshDatabase>>;
-let store: Store;
-let database: Database;
-
-beforeAll(async () => {
-  server = await freshDatabase();
-  store = await openPostgres(server.url, { poolSize: 2 });
-  database = openDatabase(server.url, settingsOf({}), 1);
-  for (let from = 0; from < SIZE; from += 500) {
-    await store.append(Array.from({ length: 500 }, () => entry(COMMON)));
-  }
-  await store.sequence();
-  await database.read({ name: 'analyze', text: 'ANALYZE log' });
-});
-afterAll(async () => {
-  await database.close();
-  await store.close();
-  await server.drop();
-});
+const server = await freshDatabase();
+const store = closedAtEnd(await openPostgres(server.url, { poolSize: 2 }));
+const database = closedAtEnd(openDatabase(server.url, settingsOf({}), 1));
+for (let from = 0; from < SIZE; from += 500) {
+  await store.append(Array.from({ length: 500 }, () => entry(COMMON)));
+}
+await store.sequence();
+await database.read({ name: 'analyze', text: 'ANALYZE log' });
 
 interface Plan {
   readonly 'Node Type': string;

@@ -2,22 +2,19 @@ import assert from 'node:assert/strict';
 import {
   closeSync,
   mkdirSync,
-  mkdtempSync,
   openSync,
   readFileSync,
-  rmSync,
   statSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, test } from 'vitest';
+import { test } from 'vitest';
+import { temporaryFolder } from '../../../test/ends.ts';
 import { StoreUnavailable } from '../port/store.ts';
 import { BUSY_TIMEOUT_MS, type Connection, failureOf, openConnection } from './connection.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'writ-sqlite-connection-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 let files = 0;
 function newPath(): string {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
-import { afterAll, test } from 'vitest';
+import { test } from 'vitest';
+import { closedAtEnd, temporaryFolder } from '../../../test/ends.ts';
 import { appendLeaves } from '../../domain/log/merkle.ts';
 import {
   admission,
@@ -20,8 +20,7 @@ import { type Store, StoreUnavailable } from '../port/store.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { createSqliteStore, openSqlite } from './store.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'writ-sqlite-store-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 let files = 0;
 function newPath(): string {
@@ -40,14 +39,13 @@ test('openSqlite() finds everything again, under the same log id', async () => {
   const head = await first.treeHead();
   await first.close();
 
-  const second = await openSqlite(path);
+  const second = closedAtEnd(await openSqlite(path));
 
   assert.equal(second.logId, first.logId);
   assert.deepEqual(await second.scanEntries(0, 10), entries);
   assert.deepEqual(await second.treeHead(), head);
   const described = await second.describeToken(token.token_id, 0);
   assert.equal(described?.lineage[0]?.budget?.consumed, 30n);
-  await second.close();
 });
 
 test('openSqlite() begins a new log in each new store', async () => {
@@ -58,10 +56,9 @@ test('openSqlite() begins a new log in each new store', async () => {
 });
 
 test('openSqlite() takes its time from the clock it is given', async () => {
-  const store = await openSqlite(':memory:', { clock: () => at(7) });
+  const store = closedAtEnd(await openSqlite(':memory:', { clock: () => at(7) }));
 
   assert.deepEqual(store.now(), at(7));
-  await store.close();
 });
 
 /** Files that must stay as they are, and why they are refused. */
@@ -124,10 +121,9 @@ test('close() folds the log into the file, so that a copy of the file is the sto
   await store.close();
   copyFileSync(path, copy);
 
-  const again = await openSqlite(copy);
+  const again = closedAtEnd(await openSqlite(copy));
   const [found] = await again.scanEntries(0, 1);
   assert.equal(found?.entry_id, kept.entry_id);
-  await again.close();
 });
 
 test('close() finishes what was accepted, and does nothing the second time', async () => {
@@ -139,9 +135,8 @@ test('close() finishes what was accepted, and does nothing the second time', asy
   await store.close();
 
   await accepted;
-  const again = await openSqlite(path);
+  const again = closedAtEnd(await openSqlite(path));
   assert.equal((await again.treeHead()).size, 1);
-  await again.close();
 });
 
 const CALLS: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
@@ -164,7 +159,7 @@ for (const [name, call] of Object.entries(CALLS)) {
 
 test('a full disk refuses the change, keeps earlier data, and accepts changes when there is room', async () => {
   const connection = openConnection(newPath());
-  const store = createSqliteStore(connection);
+  const store = closedAtEnd(createSqliteStore(connection));
   await store.append([entry()]);
   const pages = connection.get<{ page_count: bigint }>('PRAGMA page_count')?.page_count;
   connection.script(`PRAGMA max_page_count = ${pages}`);
@@ -183,12 +178,11 @@ test('a full disk refuses the change, keeps earlier data, and accepts changes wh
   connection.script('PRAGMA max_page_count = 1000000');
   await store.append([large()]);
   assert.equal((await store.treeHead()).size, 2);
-  await store.close();
 });
 
 test('a store that turned read-only fails its probe and every change, and still answers', async () => {
   const connection = openConnection(newPath());
-  const store = createSqliteStore(connection);
+  const store = closedAtEnd(createSqliteStore(connection));
   await store.probe();
   connection.script('PRAGMA query_only = ON');
 
@@ -198,14 +192,13 @@ test('a store that turned read-only fails its probe and every change, and still 
     message: 'Cannot use the store: it is read-only',
   });
   assert.equal((await store.treeHead()).size, 0);
-  await store.close();
 });
 
 test('a store whose file another process holds for writing refuses changes and still answers', async () => {
   const path = newPath();
   const other = openConnection(path);
   const connection = openConnection(path);
-  const store = createSqliteStore(connection);
+  const store = closedAtEnd(createSqliteStore(connection));
   connection.script('PRAGMA busy_timeout = 0');
   other.script('BEGIN IMMEDIATE');
 
@@ -218,7 +211,6 @@ test('a store whose file another process holds for writing refuses changes and s
   other.script('COMMIT');
   other.close();
   await store.append([entry()]);
-  await store.close();
 });
 
 test('two stores on one file write one log without gaps, and one budget', async () => {
@@ -252,19 +244,18 @@ test('two stores on one file write one log without gaps, and one budget', async 
 });
 
 test('a store refuses text that SQLite would cut, and keeps nothing of the change', async () => {
-  const store = await openSqlite(':memory:');
+  const store = closedAtEnd(await openSqlite(':memory:'));
   const token = rootToken({ session_id: 'a\0b' });
 
   await assert.rejects(store.insertRoot(token, entry()), /Cannot store the text/);
 
   assert.equal(await store.describeToken(token.token_id, 0), undefined);
   assert.equal((await store.treeHead()).size, 0);
-  await store.close();
 });
 
 test('a budget cannot be made to hold more than its bound, by any statement', async () => {
   const connection: Connection = openConnection(':memory:');
-  const store = createSqliteStore(connection);
+  const store = closedAtEnd(createSqliteStore(connection));
   await insert(store, rootToken({ budget: cents(10) }));
 
   for (const sql of [
@@ -275,12 +266,11 @@ test('a budget cannot be made to hold more than its bound, by any statement', as
   ]) {
     assert.throws(() => connection.script(sql), /CHECK constraint failed/, sql);
   }
-  await store.close();
 });
 
 test('adoptComposition() fails on a damaged step, and hands over nothing made of it', async () => {
   const connection: Connection = openConnection(':memory:');
-  const store = createSqliteStore(connection);
+  const store = closedAtEnd(createSqliteStore(connection));
   const call = admission(await insert(store, rootToken()), { composed: { date: '2030-01-01' } });
   await store.admit(call);
   const { operation_id, instance_id } = call.intent;
@@ -299,5 +289,4 @@ test('adoptComposition() fails on a damaged step, and hands over nothing made of
   connection.script(`PRAGMA ignore_check_constraints = 1; UPDATE steps SET output = '{"hold_id":'`);
 
   await assert.rejects(store.adoptComposition('another', at(24 * 3_600_000)), SyntaxError);
-  await store.close();
 });

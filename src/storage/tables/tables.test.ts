@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import pg from 'pg';
 import { test } from 'vitest';
-import { freshDatabase } from '../../../test/postgres.ts';
+import { freshDatabase, runSql } from '../../../test/postgres.ts';
 import * as postgres from '../postgres/rows.ts';
 import { openPostgres } from '../postgres/store.ts';
 import { openConnection } from '../sqlite/connection.ts';
@@ -126,18 +125,14 @@ function sqliteColumns(): Column[] {
 }
 
 async function postgresColumns(): Promise<Column[]> {
-  const { url, drop } = await freshDatabase();
-  const store = await openPostgres(url, { poolSize: 1 });
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  const { rows } = await client.query<Column>(
+  const { url } = await freshDatabase();
+  await (await openPostgres(url, { poolSize: 1 })).close();
+  const rows = await runSql<Column>(
+    url,
     `SELECT table_name AS table, column_name AS name, data_type AS type,
        is_nullable = 'YES' AS nullable
      FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
      WHERE table_schema = current_schema AND table_type = 'BASE TABLE'`,
   );
-  await client.end();
-  await store.close();
-  await drop();
   return rows;
 }

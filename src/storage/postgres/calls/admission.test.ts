@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
-import pg from 'pg';
-import { afterAll, beforeAll, test } from 'vitest';
-import { freshDatabase } from '../../../../test/postgres.ts';
+import { test } from 'vitest';
+import { closedAtEnd } from '../../../../test/ends.ts';
+import { connectedTo, freshDatabase } from '../../../../test/postgres.ts';
 import {
   admission,
   at,
@@ -31,27 +31,12 @@ interface Proxy {
   close(): Promise<void>;
 }
 
-let server: Awaited<ReturnType<typeof freshDatabase>>;
-let proxy: Proxy;
-let store: Store;
-let admin: pg.Client;
+const server = await freshDatabase();
+const proxy = closedAtEnd(await startProxy(server.url));
+const store = closedAtEnd(await openPostgres(proxy.url, { poolSize: 4, resolveTimeoutMs: 3_000 }));
+const admin = await connectedTo(server.url);
 /** In no transaction, within which the server would always show the same activity. */
-let observer: pg.Client;
-
-beforeAll(async () => {
-  server = await freshDatabase();
-  proxy = await startProxy(server.url);
-  store = await openPostgres(proxy.url, { poolSize: 4, resolveTimeoutMs: 3_000 });
-  admin = new pg.Client({ connectionString: server.url });
-  observer = new pg.Client({ connectionString: server.url });
-  await Promise.all([admin.connect(), observer.connect()]);
-});
-afterAll(async () => {
-  await store.close();
-  await proxy.close();
-  await Promise.all([admin.end(), observer.end()]);
-  await server.drop();
-});
+const observer = await connectedTo(server.url);
 
 test('admit() answers as admitted when the step committed and its answer was lost', async () => {
   const token = await insert(store, rootToken({ budget: cents(100) }));
@@ -113,7 +98,7 @@ test('admit() is unavailable, and nothing was taken, when the server ends the co
 });
 
 test('admit() is an unknown outcome when the store does not answer in time', async () => {
-  const hasty = await openPostgres(proxy.url, { poolSize: 1, resolveTimeoutMs: 300 });
+  const hasty = closedAtEnd(await openPostgres(proxy.url, { poolSize: 1, resolveTimeoutMs: 300 }));
   const token = await insert(store, rootToken());
   await hasty.probe();
   await admin.query('BEGIN');
@@ -125,8 +110,6 @@ test('admit() is an unknown outcome when the store does not answer in time', asy
   await unknown;
   await admin.query('ROLLBACK');
   proxy.block(false);
-
-  await hasty.close();
 });
 
 for (const where of ['question', 'answer'] as const) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import pg from 'pg';
-import { afterAll, beforeAll, test } from 'vitest';
-import { freshDatabase } from '../../../../test/postgres.ts';
+import { test } from 'vitest';
+import { atEnd, closedAtEnd } from '../../../../test/ends.ts';
+import { connectedTo, freshDatabase } from '../../../../test/postgres.ts';
 import {
   admission,
   at,
@@ -11,26 +11,14 @@ import {
   rootToken,
   SECOND,
 } from '../../../testing/fixtures.ts';
-import { type Store, StoreUnavailable } from '../../port/store.ts';
+import { StoreUnavailable } from '../../port/store.ts';
 import { openPostgres } from '../store.ts';
 
-let server: Awaited<ReturnType<typeof freshDatabase>>;
-let admin: pg.Client;
-let store: Store;
-
-beforeAll(async () => {
-  server = await freshDatabase();
-  store = await openPostgres(server.url, { poolSize: 4 });
-  admin = new pg.Client({ connectionString: server.url });
-  await admin.connect();
-  await store.append([entry({ capability: 'book_flight', task_id: 'trip' }), entry(), entry()]);
-  await store.sequence();
-});
-afterAll(async () => {
-  await store.close();
-  await admin.end();
-  await server.drop();
-});
+const server = await freshDatabase();
+const store = closedAtEnd(await openPostgres(server.url, { poolSize: 4 }));
+const admin = await connectedTo(server.url);
+await store.append([entry({ capability: 'book_flight', task_id: 'trip' }), entry(), entry()]);
+await store.sequence();
 
 const FORBIDDEN = [
   'DELETE FROM log WHERE sequence = 0',
@@ -56,11 +44,8 @@ for (const statement of FORBIDDEN) {
 
 test('the database refuses even a session that plays a replica', async () => {
   await admin.query('SET session_replication_role = replica');
-  try {
-    await assert.rejects(admin.query('DELETE FROM log'), /it only grows/);
-  } finally {
-    await admin.query('RESET session_replication_role');
-  }
+  atEnd(() => admin.query('RESET session_replication_role'));
+  await assert.rejects(admin.query('DELETE FROM log'), /it only grows/);
 });
 
 test('contents can be erased; the hash and the proof of it stay', async () => {

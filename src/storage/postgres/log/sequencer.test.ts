@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import pg from 'pg';
-import { afterEach, beforeEach, test } from 'vitest';
-import { freshDatabase } from '../../../../test/postgres.ts';
+import type pg from 'pg';
+import { beforeEach, test } from 'vitest';
+import { closedAtEnd } from '../../../../test/ends.ts';
+import { connectedTo, freshDatabase } from '../../../../test/postgres.ts';
 import type { EntryRecord } from '../../../domain/log/entry.ts';
 import { foldPeaks, rootOf } from '../../../domain/log/merkle.ts';
 import { admission, entry, insert, rootToken } from '../../../testing/fixtures.ts';
@@ -13,24 +14,14 @@ const SLOW = { timeout: 60_000 };
 
 let server: Awaited<ReturnType<typeof freshDatabase>>;
 let admin: pg.Client;
-let stores: Store[];
 
 beforeEach(async () => {
   server = await freshDatabase();
-  admin = new pg.Client({ connectionString: server.url });
-  await admin.connect();
-  stores = [];
-});
-afterEach(async () => {
-  await Promise.all(stores.map((store) => store.close()));
-  await admin.end();
-  await server.drop();
+  admin = await connectedTo(server.url);
 });
 
 async function open(options: PostgresOptions = {}): Promise<Store> {
-  const store = await openPostgres(server.url, { poolSize: 4, ...options });
-  stores.push(store);
-  return store;
+  return closedAtEnd(await openPostgres(server.url, { poolSize: 4, ...options }));
 }
 
 const entries = (count: number): EntryRecord[] => Array.from({ length: count }, () => entry());

@@ -1,101 +1,76 @@
 import assert from 'node:assert/strict';
-import pg from 'pg';
 import { inject, test } from 'vitest';
-import { freshDatabase } from '../../../../test/postgres.ts';
+import { closedAtEnd } from '../../../../test/ends.ts';
+import { freshDatabase, runSql } from '../../../../test/postgres.ts';
 import { StoreUnavailable } from '../../port/store.ts';
 import { openPostgres } from '../store.ts';
 import { SCHEMA_VERSION } from './migrations.ts';
 
-async function withDatabase(use: (url: string) => Promise<void>): Promise<void> {
-  const { url, drop } = await freshDatabase();
-  try {
-    await use(url);
-  } finally {
-    await drop();
-  }
-}
-
-async function sql(url: string, text: string): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    return (await client.query(text)).rows;
-  } finally {
-    await client.end();
-  }
-}
-
 test('openPostgres() may be called by eight processes at once on an empty database', async () => {
-  await withDatabase(async (url) => {
-    const stores = await Promise.all(
-      Array.from({ length: 8 }, () => openPostgres(url, { poolSize: 1 })),
-    );
+  const { url } = await freshDatabase();
+  const stores = await Promise.all(
+    Array.from({ length: 8 }, () => openPostgres(url, { poolSize: 1 })),
+  );
 
-    const ids = new Set(stores.map(({ logId }) => logId));
-    await Promise.all(stores.map((store) => store.probe()));
-    await Promise.all(stores.map((store) => store.close()));
+  const ids = new Set(stores.map(({ logId }) => logId));
+  await Promise.all(stores.map((store) => store.probe()));
+  await Promise.all(stores.map((store) => store.close()));
 
-    assert.equal(ids.size, 1);
-    assert.deepEqual(await sql(url, 'SELECT version FROM meta'), [{ version: SCHEMA_VERSION }]);
-  });
+  assert.equal(ids.size, 1);
+  assert.deepEqual(await runSql(url, 'SELECT version FROM meta'), [{ version: SCHEMA_VERSION }]);
 });
 
 test('openPostgres() finds the same log again, and another one in another database', async () => {
-  await withDatabase(async (url) => {
-    const first = await openPostgres(url);
-    await first.close();
-    const again = await openPostgres(url);
-    await again.close();
+  const { url } = await freshDatabase();
+  const first = await openPostgres(url);
+  await first.close();
+  const again = await openPostgres(url);
+  await again.close();
 
-    await withDatabase(async (otherUrl) => {
-      const other = await openPostgres(otherUrl);
-      await other.close();
-      assert.notEqual(other.logId, first.logId);
-    });
-    assert.equal(again.logId, first.logId);
-  });
+  const { url: otherUrl } = await freshDatabase();
+  const other = await openPostgres(otherUrl);
+  await other.close();
+  assert.notEqual(other.logId, first.logId);
+  assert.equal(again.logId, first.logId);
 });
 
 test('openPostgres() refuses a store of a newer version, and leaves it alone', async () => {
-  await withDatabase(async (url) => {
-    const store = await openPostgres(url);
-    await store.close();
-    const newer = SCHEMA_VERSION + 1;
-    await sql(url, `UPDATE meta SET version = ${newer}`);
+  const { url } = await freshDatabase();
+  const store = await openPostgres(url);
+  await store.close();
+  const newer = SCHEMA_VERSION + 1;
+  await runSql(url, `UPDATE meta SET version = ${newer}`);
 
-    const message = `Cannot open the store: it was written by version ${newer}, this program knows ${SCHEMA_VERSION}`;
-    await assert.rejects(openPostgres(url), { message });
+  const message = `Cannot open the store: it was written by version ${newer}, this program knows ${SCHEMA_VERSION}`;
+  await assert.rejects(openPostgres(url), { message });
 
-    assert.deepEqual(await sql(url, 'SELECT version FROM meta'), [{ version: newer }]);
-  });
+  assert.deepEqual(await runSql(url, 'SELECT version FROM meta'), [{ version: newer }]);
 });
 
 const RELATIONS = `SELECT relname FROM pg_class
   WHERE relnamespace = 'public'::regnamespace ORDER BY relname`;
 
 test('openPostgres() leaves an empty database empty where it may not create', async () => {
-  await withDatabase(async (url) => {
-    const name = new URL(url).pathname.slice(1);
+  const { url } = await freshDatabase();
+  const name = new URL(url).pathname.slice(1);
 
-    const message = `Cannot open the store: there is no store in the database "${name}"`;
-    await assert.rejects(openPostgres(url, { create: false }), { message });
+  const message = `Cannot open the store: there is no store in the database "${name}"`;
+  await assert.rejects(openPostgres(url, { create: false }), { message });
 
-    assert.deepEqual(await sql(url, RELATIONS), []);
-  });
+  assert.deepEqual(await runSql(url, RELATIONS), []);
 });
 
 test('openPostgres() leaves an older store alone where it may not create', async () => {
-  await withDatabase(async (url) => {
-    const store = await openPostgres(url);
-    await store.close();
-    const older = SCHEMA_VERSION - 1;
-    await sql(url, `UPDATE meta SET version = ${older}`);
+  const { url } = await freshDatabase();
+  const store = await openPostgres(url);
+  await store.close();
+  const older = SCHEMA_VERSION - 1;
+  await runSql(url, `UPDATE meta SET version = ${older}`);
 
-    const message = `Cannot open the store: it was written by version ${older}, start the service once to bring it to ${SCHEMA_VERSION}`;
-    await assert.rejects(openPostgres(url, { create: false }), { message });
+  const message = `Cannot open the store: it was written by version ${older}, start the service once to bring it to ${SCHEMA_VERSION}`;
+  await assert.rejects(openPostgres(url, { create: false }), { message });
 
-    assert.deepEqual(await sql(url, 'SELECT version FROM meta'), [{ version: older }]);
-  });
+  assert.deepEqual(await runSql(url, 'SELECT version FROM meta'), [{ version: older }]);
 });
 
 for (const [what, text, names] of [
@@ -103,54 +78,49 @@ for (const [what, text, names] of [
   ['tables by our names', 'CREATE TABLE tokens (id int); CREATE TABLE log ()', '"log", "tokens"'],
 ] as const) {
   test(`openPostgres() refuses a database with ${what}, and leaves it alone`, async () => {
-    await withDatabase(async (url) => {
-      await sql(url, text);
-      const before = await sql(url, RELATIONS);
+    const { url } = await freshDatabase();
+    await runSql(url, text);
+    const before = await runSql(url, RELATIONS);
 
-      const message = `Cannot open the store: the database holds tables of another program (${names})`;
-      await assert.rejects(openPostgres(url), { message });
+    const message = `Cannot open the store: the database holds tables of another program (${names})`;
+    await assert.rejects(openPostgres(url), { message });
 
-      assert.deepEqual(await sql(url, RELATIONS), before);
-    });
+    assert.deepEqual(await runSql(url, RELATIONS), before);
   });
 }
 
 test('openPostgres() makes a store beside tables of other names', async () => {
-  await withDatabase(async (url) => {
-    await sql(
-      url,
-      'CREATE TABLE contacts (name text); CREATE SCHEMA other; CREATE TABLE other.log ()',
-    );
+  const { url } = await freshDatabase();
+  await runSql(
+    url,
+    'CREATE TABLE contacts (name text); CREATE SCHEMA other; CREATE TABLE other.log ()',
+  );
 
-    const store = await openPostgres(url);
+  const store = closedAtEnd(await openPostgres(url));
 
-    await store.probe();
-    await store.close();
-  });
+  await store.probe();
 });
 
 test('openPostgres() refuses a database that is not encoded in UTF-8', async () => {
-  await withDatabase(async (url) => {
-    const name = `${new URL(url).pathname.slice(1)}_latin`;
-    const server = inject('postgresUrl');
-    await sql(server, `CREATE DATABASE ${name} ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`);
-    const latin = new URL(url);
-    latin.pathname = `/${name}`;
+  const { url } = await freshDatabase();
+  const name = `${new URL(url).pathname.slice(1)}_latin`;
+  const server = inject('postgresUrl');
+  await runSql(server, `CREATE DATABASE ${name} ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`);
+  const latin = new URL(url);
+  latin.pathname = `/${name}`;
 
-    await assert.rejects(openPostgres(latin.href), /the encoding of the database is "LATIN1"/);
+  await assert.rejects(openPostgres(latin.href), /the encoding of the database is "LATIN1"/);
 
-    await sql(server, `DROP DATABASE ${name} WITH (FORCE)`);
-  });
+  await runSql(server, `DROP DATABASE ${name} WITH (FORCE)`);
 });
 
 test('openPostgres() is unavailable on a database that takes no writes', async () => {
-  await withDatabase(async (url) => {
-    const name = new URL(url).pathname.slice(1);
-    await sql(url, `ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+  const { url } = await freshDatabase();
+  const name = new URL(url).pathname.slice(1);
+  await runSql(url, `ALTER DATABASE ${name} SET default_transaction_read_only = on`);
 
-    await assert.rejects(openPostgres(url), (error: Error) => {
-      return error instanceof StoreUnavailable && /read-only/.test(error.message);
-    });
+  await assert.rejects(openPostgres(url), (error: Error) => {
+    return error instanceof StoreUnavailable && /read-only/.test(error.message);
   });
 });
 
@@ -159,22 +129,19 @@ test('openPostgres() is unavailable when nothing listens', async () => {
 });
 
 test('probe() is unavailable once the database takes no writes any more', async () => {
-  await withDatabase(async (url) => {
-    const store = await openPostgres(url, { poolSize: 1 });
-    await store.probe();
-    const name = new URL(url).pathname.slice(1);
-    await sql(url, `ALTER DATABASE ${name} SET default_transaction_read_only = on`);
-    // New connections only: those that are open keep what they began with.
-    await sql(
-      url,
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-       WHERE datname = current_database() AND pid <> pg_backend_pid()`,
-    );
+  const { url } = await freshDatabase();
+  const store = closedAtEnd(await openPostgres(url, { poolSize: 1 }));
+  await store.probe();
+  const name = new URL(url).pathname.slice(1);
+  await runSql(url, `ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+  // New connections only: those that are open keep what they began with.
+  await runSql(
+    url,
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+     WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+  );
 
-    await assert.rejects(untilAnswered(store.probe), StoreUnavailable);
-
-    await store.close();
-  });
+  await assert.rejects(untilAnswered(store.probe), StoreUnavailable);
 });
 
 /** The first call may still find the connection that was ended. */

@@ -1,0 +1,33 @@
+/**
+ * Ends what tests open: folders, stores, services, servers.
+ *
+ * Each is ended after the test that opened it. What is opened outside a test is ended after the tests of its
+ * file or group. The last opened is ended first. A `beforeAll` hook belongs to no test and to no group, so a
+ * file opens what its tests share at its top level, or in the body of a group.
+ *
+ * @module
+ */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, onTestFinished, TestRunner } from 'vitest';
+
+export function atEnd(end: () => unknown): void {
+  const ended = async () => void (await end());
+  if (TestRunner.getCurrentTest()) onTestFinished(ended);
+  else afterAll(ended);
+}
+
+/** Gives back what it was given, and closes it at the end. */
+export function closedAtEnd<Opened extends { close(): unknown }>(opened: Opened): Opened {
+  atEnd(() => opened.close());
+  return opened;
+}
+
+/** An empty folder, which is removed at the end. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'writ-test-'));
+  atEnd(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
