@@ -1,5 +1,5 @@
 /**
- * The dependencies as locked: they fit our oldest Node, are named by content, run no code of their
+ * The dependencies as locked: they are named by content, run no code of their
  * own at install, and install on every platform we develop on, whichever one made the lock.
  *
  * @module
@@ -15,22 +15,18 @@ interface LockedPackage {
   readonly integrity?: string;
   readonly link?: boolean;
   readonly hasInstallScript?: boolean;
-  readonly engines?: { readonly node?: string };
   readonly os?: readonly string[];
   readonly cpu?: readonly string[];
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
 interface Manifest {
-  readonly engines: { readonly node: string };
   readonly dependencies: Readonly<Record<string, string>>;
   readonly devDependencies: Readonly<Record<string, string>>;
   readonly allowScripts: Readonly<Record<string, boolean>>;
 }
 
 const manifest = readJson<Manifest>('package.json');
-/** The oldest Node that the manifest promises, as a whole version. */
-const NODE_MIN = `${manifest.engines.node.slice('>='.length)}.0`;
 const lock = readJson<{ packages: Record<string, LockedPackage> }>('package-lock.json');
 const packages = Object.entries(lock.packages).filter(([path]) => path !== '');
 
@@ -68,14 +64,6 @@ test('every direct dependency is pinned to one version', () => {
   const loose = Object.entries(direct).filter(([, version]) => !PINNED.test(version));
 
   assert.deepEqual(loose, []);
-});
-
-test('every locked package supports the oldest Node we promise', () => {
-  const refusing = packages.filter(([, { engines }]) => {
-    return engines?.node !== undefined && !admits(engines.node, NODE_MIN);
-  });
-
-  assert.deepEqual(refusing, []);
 });
 
 test('every locked package has an integrity hash, and no address', () => {
@@ -127,42 +115,6 @@ for (const name of PER_PLATFORM) {
       assert.notDeepEqual(fitting, []);
     });
   }
-}
-
-test('admits() reads ranges as npm does, and refuses a form that the lock does not have', () => {
-  assert.ok(admits('^18.19.0 || >=20.6.0', '20.20.0'));
-  assert.ok(admits('>=22.12.0 || >=20.19.0 <21.0.0', '20.20.0'));
-  assert.ok(admits('20 || >= 22.x', '20.20.0'));
-  assert.equal(admits('^20.21.0 || >=22.12.0', '20.20.0'), false);
-  assert.equal(admits('>=18 <20', '20.20.0'), false);
-  assert.throws(() => admits('~20.20.0', '20.20.0'), /Cannot read version range: "~20\.20\.0"/);
-});
-
-/** Whether a package's `engines.node` admits a version. */
-function admits(range: string, version: string): boolean {
-  const wanted = numberOf(version.split('.'));
-  return range.split('||').some((alternative) => {
-    const comparators = alternative
-      .trim()
-      .replaceAll(/([<>=^])\s+/g, '$1')
-      .split(/\s+/);
-    return comparators.every((comparator) => {
-      const [, operator, ...parts] =
-        /^(>=|<|\^)(\d+)(?:\.(\d+|x|\*))?(?:\.(\d+|x|\*))?$/.exec(comparator) ??
-        /^()(\d+)(?:\.\*)*$/.exec(comparator) ??
-        [];
-      if (parts.length === 0) throw new Error(`Cannot read version range: "${comparator}"`);
-      const bound = numberOf(parts);
-      if (operator === '<') return wanted < bound;
-      return wanted >= bound && (operator === '>=' || version.startsWith(`${parts[0]}.`));
-    });
-  });
-}
-
-/** A version in order: three digits for each part; a part that is left out is zero. */
-function numberOf([major, minor, patch]: readonly (string | undefined)[]): number {
-  const [a, b, c] = [major, minor, patch].map((part) => Number.parseInt(part ?? '0', 10) || 0);
-  return ((a ?? 0) * 1_000 + (b ?? 0)) * 1_000 + (c ?? 0);
 }
 
 function platformPackages(name: string): string[] {
