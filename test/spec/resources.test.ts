@@ -22,15 +22,10 @@ import {
   ResponseMode,
   SideEffectType,
 } from '../../src/protocol/capability.ts';
-import {
-  Composition,
-  EmptyResultPolicy,
-  FailurePolicy,
-  MappingPath,
-} from '../../src/protocol/composition.ts';
-import { Clarification, GrantType, RecoveryClass } from '../../src/protocol/failure.ts';
+import { EmptyResultPolicy, FailurePolicy, MappingPath } from '../../src/protocol/composition.ts';
+import { GrantType, RecoveryClass } from '../../src/protocol/failure.ts';
 import { InvokeRequest, StreamEvent } from '../../src/protocol/invocation.ts';
-import { FreezeRequest, FreezeTarget, ReconcileRequest } from '../../src/protocol/operator.ts';
+import { FreezeRequest, FreezeTarget } from '../../src/protocol/operator.ts';
 import { ReasonType } from '../../src/protocol/permissions.ts';
 import {
   CallerClass,
@@ -40,33 +35,16 @@ import {
   Timestamp,
 } from '../../src/protocol/primitives.ts';
 import { ConcurrentBranches, IssueRequest, Purpose } from '../../src/protocol/token.ts';
-import {
-  DisclosureLevel,
-  Manifest,
-  PROTOCOL,
-  PROTOCOL_VERSION,
-  PublicKey,
-  Trust,
-} from '../../src/protocol/trust.ts';
+import { DisclosureLevel, Manifest, PROTOCOL, PROTOCOL_VERSION } from '../../src/protocol/trust.ts';
 
 const HASH = '0123456789abcdef'.repeat(4);
 
 const SETS: readonly [name: string, schema: { options: readonly string[] }, values: string[]][] = [
   ['Spec, Principal: prefix', PrincipalClass, ['human', 'agent', 'service', 'oidc']],
   [
-    'Spec, Discovery document: trust.level',
-    Trust.shape.level,
-    ['declarative', 'signed', 'anchored'],
-  ],
-  [
     'Spec, Capability declaration: side_effect.type',
     SideEffectType,
     ['read', 'write', 'transactional', 'irreversible'],
-  ],
-  [
-    'Spec, Capability declaration: kind',
-    CapabilityDeclaration.shape.kind.unwrap(),
-    ['atomic', 'composed'],
   ],
   ['Spec, Capability declaration: response_modes', ResponseMode, ['unary', 'streaming']],
   [
@@ -133,17 +111,7 @@ const SETS: readonly [name: string, schema: { options: readonly string[] }, valu
   ],
   ['Decisions 5: states', ApprovalStatus, ['pending', 'approved', 'denied', 'expired']],
   ['Decisions 1.10: what is frozen', FreezeTarget, ['root_principal', 'capability', 'service']],
-  [
-    'Decisions 1.10: reconciled outcomes',
-    ReconcileRequest.shape.outcome,
-    ['executed', 'not_executed'],
-  ],
   ['Decisions 3: disclosure levels', DisclosureLevel, ['full', 'reduced', 'redacted']],
-  [
-    'Decisions 3: reasons to clarify',
-    Clarification.shape.reason,
-    ['missing', 'ambiguous', 'unresolved'],
-  ],
   ['Decisions 6: failure_policy', FailurePolicy, ['propagate', 'fail_parent', 'compensate']],
   [
     'Decisions 6: empty_result_policy',
@@ -199,12 +167,6 @@ const FORMS: readonly Form[] = [
     ['1', '1.2', 'v1.2.0', '01.2.0', '1.2.0.0', ''],
   ],
   [
-    'Spec, Composition: only same_service is accepted',
-    Composition.shape.authority_boundary,
-    ['same_service'],
-    ['same_package', 'cross_service', ''],
-  ],
-  [
     'Decisions 6: paths of mappings',
     MappingPath,
     ['$.input.a', '$.input.a.b', '$.steps.s1.output.a', '$.steps.s1.output.a.b'],
@@ -233,16 +195,6 @@ const FORMS: readonly Form[] = [
     Manifest.shape.service_identity.shape.issuer_mode,
     ['self'],
     [''],
-  ],
-  ['Spec, JWKS: kty', PublicKey.shape.kty, ['EC'], ['RSA', 'OKP', 'oct']],
-  ['Spec, JWKS: crv', PublicKey.shape.crv, ['P-256'], ['P-384', 'Ed25519']],
-  ['Spec, JWKS: use', PublicKey.shape.use, ['sig'], ['enc']],
-  ['Spec, JWKS: alg', PublicKey.shape.alg, ['ES256'], ['HS256', 'RS256', 'none']],
-  [
-    'Decisions 4: control_requirements enforcement',
-    ControlRequirement.shape.enforcement,
-    ['reject'],
-    ['warn', ''],
   ],
   [
     'Spec, Capability declaration: response_modes, one or both',
