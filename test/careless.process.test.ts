@@ -6,14 +6,12 @@
  */
 
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { afterEach, beforeEach, test } from 'vitest';
+import { test } from 'vitest';
+import { temporaryFolder } from './ends.ts';
+import { type Launched, launch, seen } from './launch.ts';
 
 /** Only to end a test that hangs. */
 const PATIENT = { timeout: 120_000 };
@@ -68,43 +66,10 @@ else {
 }
 `;
 
-let folder: string;
-const children = new Set<ChildProcess>();
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'writ-careless-'));
+function start(...args: string[]): Launched {
+  const folder = temporaryFolder();
   writeFileSync(join(folder, 'program.mjs'), PROGRAM);
-});
-afterEach(() => {
-  for (const child of children) child.kill('SIGKILL');
-  children.clear();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-function launch(args: readonly string[] = [], environment: Record<string, string> = {}) {
-  const child = spawn(process.execPath, ['program.mjs', ...args], {
-    cwd: folder,
-    env: { PATH: process.env.PATH, HOST: '127.0.0.1', ...environment },
-    stdio: ['pipe', 'pipe', 'pipe'],
-  });
-  children.add(child);
-  const output = { out: '', err: '' };
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    output.out += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    output.err += text;
-  });
-  const ended = once(child, 'close').then(([code]) => code as number | null);
-  return { child, output, ended };
-}
-
-async function seen(output: { out: string; err: string }, pattern: RegExp): Promise<string> {
-  for (let tries = 0; tries < 3_000; tries++) {
-    const found = pattern.exec(output.out + output.err);
-    if (found) return found[1] ?? '';
-    await pause(20);
-  }
-  throw new Error(`Cannot find ${pattern} in ${output.out}${output.err}`);
+  return launch(['program.mjs', ...args], folder);
 }
 
 async function post(url: string, path: string, bearer: string, body: object) {
@@ -135,8 +100,9 @@ for (const [capability, event] of CARELESS) {
     `a handler that leaves "${capability}" behind ends the process after running calls finish`,
     PATIENT,
     async () => {
-      const { output, ended } = launch();
-      const url = await seen(output, /at (http:\S+)/);
+      const program = start();
+      const { output, ended } = program;
+      const url = await seen(program, /at (http:\S+)/);
       const { token } = await post(url, '/svc/tokens', 'alice-key', { scope: ['w'] });
 
       const slow = post(url, '/svc/invoke/slow', token, { parameters: {} });
@@ -152,10 +118,11 @@ for (const [capability, event] of CARELESS) {
 }
 
 test('a service over stdio ends in the same way', PATIENT, async () => {
-  const { child, output, ended } = launch(['stdio']);
+  const program = start('stdio');
+  const { child, output, ended } = program;
   const ask = async (id: number, method: string, params: object) => {
     child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`);
-    return JSON.parse(await seen(output, new RegExp(`^(\\{.*"id":${id}[,}].*)$`, 'm')));
+    return JSON.parse(await seen(program, new RegExp(`^(\\{.*"id":${id}[,}].*)$`, 'm')));
   };
   const issued = await ask(1, 'svc.tokens.issue', { auth: { bearer: 'alice-key' }, scope: ['w'] });
   const auth = { bearer: issued.result.token };

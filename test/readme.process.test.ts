@@ -5,13 +5,12 @@
  */
 
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { describe, test } from 'vitest';
+import { test } from 'vitest';
+import { temporaryFolder } from './ends.ts';
+import { addressOf, DESK, launch } from './launch.ts';
 import { shellTraps } from './shell-words.ts';
 
 interface Step {
@@ -61,77 +60,29 @@ for (const page of PAGES) {
   });
 }
 
-describe('shellTraps()', () => {
-  const traps = {
-    'a question mark': 'ask /svc/audit?since=1 "$TOKEN"',
-    'a place in a list': 'field .entries[1].leaf_hash',
-    'a star': 'cat *.json',
-    'a comment': 'npm start # in another terminal',
-    'a comment of its own line': 'ls\n# and then\nls',
-    'an event of the history': 'echo hello!',
-    'a star after a quotation': `echo 'a\nb' *`,
-  };
-  for (const [name, script] of Object.entries(traps)) {
-    test(`finds ${name}`, () => assert.equal(shellTraps(script).length, 1));
-  }
-
-  test('finds nothing in quoted text', () => {
-    const script = `ask "/a?b=\\"*" '[1]' -d '{\n  "a": [1]\n}' "\${@:3}"; echo $? a#b \\*`;
-
-    assert.deepEqual(shellTraps(script), []);
-  });
-});
-
 async function walkIn(name: string, options: readonly string[]): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'writ-walk-'));
-  const desk = spawn(process.execPath, [join(process.cwd(), 'dist/examples/travel/main.js')], {
+  const folder = temporaryFolder();
+  const url = await addressOf(launch([DESK], folder, { WRIT_LOG_LEVEL: 'silent' }));
+  // One shell for all steps, as a reader has one; the marks tell their outputs apart.
+  const script = steps
+    .map(
+      (step, index) =>
+        `${step.script.replace('http://127.0.0.1:8420', url)}\necho; echo "=== ${index}"`,
+    )
+    .join('\n');
+  const shell = spawnSync(name, options, {
     cwd: folder,
-    env: {
-      PATH: process.env.PATH,
-      XDG_STATE_HOME: process.env.XDG_STATE_HOME,
-      PORT: '0',
-      WRIT_LOG_LEVEL: 'silent',
-    },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    input: `set -euo pipefail\n${script}\n`,
+    encoding: 'utf8',
   });
-  try {
-    const url = await addressOf(desk.stdout);
-    // One shell for all steps, as a reader has one; the marks tell their outputs apart.
-    const script = steps
-      .map(
-        (step, index) =>
-          `${step.script.replace('http://127.0.0.1:8420', url)}\necho; echo "=== ${index}"`,
-      )
-      .join('\n');
-    const shell = spawnSync(name, options, {
-      cwd: folder,
-      input: `set -euo pipefail\n${script}\n`,
-      encoding: 'utf8',
-    });
-    assert.equal(shell.status, 0, shell.stderr);
-    const outputs = shell.stdout.split(/=== \d+\n/);
-    assert.ok(steps.length >= 7);
-    for (const [index, { expected }] of steps.entries()) {
-      for (const text of expected) {
-        assert.ok(
-          outputs[index]?.includes(text),
-          `step ${index} lacks ${text}:\n${outputs[index]}`,
-        );
-      }
+  assert.equal(shell.status, 0, shell.stderr);
+  const outputs = shell.stdout.split(/=== \d+\n/);
+  assert.ok(steps.length >= 7);
+  for (const [index, { expected }] of steps.entries()) {
+    for (const text of expected) {
+      assert.ok(outputs[index]?.includes(text), `step ${index} lacks ${text}:\n${outputs[index]}`);
     }
-  } finally {
-    desk.kill('SIGTERM');
-    await once(desk, 'exit');
-    rmSync(folder, { recursive: true, force: true });
   }
-}
-
-async function addressOf(stdout: NodeJS.ReadableStream): Promise<string> {
-  for await (const line of createInterface({ input: stdout })) {
-    const url = /listening on (\S+)/.exec(line)?.[1];
-    if (url) return url;
-  }
-  throw new Error('Cannot walk: the desk did not say where it listens');
 }
 
 function pagesIn(folder: string): string[] {

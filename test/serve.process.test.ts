@@ -6,82 +6,29 @@
  */
 
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { decodeProtectedHeader } from 'jose';
-import { afterEach, beforeEach, test } from 'vitest';
+import { beforeEach, test } from 'vitest';
 import { DEMO_IDENTITIES } from '../examples/travel/service.ts';
 import { REREAD_MS, rotateKey } from '../src/keyring/key-folder.ts';
+import { temporaryFolder } from './ends.ts';
+import { addressOf, DESK, launch } from './launch.ts';
 
 /** Only to end a test that hangs: several processes start and stop in each. */
 const PATIENT = { timeout: 120_000 };
 
-const MAIN = join(process.cwd(), 'dist/examples/travel/main.js');
-
-interface Desk {
-  readonly url: string;
-  readonly child: ChildProcess;
-  readonly output: { stdout: string; stderr: string };
-  /** How the process ended. */
-  readonly ended: Promise<number | null>;
-}
-
 let folder: string;
-const children = new Set<ChildProcess>();
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'writ-serve-'));
-});
-afterEach(() => {
-  for (const child of children) child.kill('SIGKILL');
-  children.clear();
-  rmSync(folder, { recursive: true, force: true });
+  folder = temporaryFolder();
 });
 
-function launch(environment: Record<string, string>): Omit<Desk, 'url'> {
-  const child = spawn(process.execPath, [MAIN], {
-    cwd: folder,
-    env: {
-      PATH: process.env.PATH,
-      XDG_STATE_HOME: process.env.XDG_STATE_HOME,
-      HOST: '127.0.0.1',
-      PORT: '0',
-      ...environment,
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  children.add(child);
-  const output = { stdout: '', stderr: '' };
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    output.stdout += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    output.stderr += text;
-  });
-  const ended = once(child, 'close').then(([code]) => {
-    children.delete(child);
-    return code as number | null;
-  });
-  return { child, output, ended };
-}
-
-async function startDesk(environment: Record<string, string> = {}): Promise<Desk> {
-  const desk = launch({ WRIT_STORE: 'memory:', ...environment });
-  let code: number | null | undefined;
-  void desk.ended.then((found) => {
-    code = found;
-  });
-  for (;;) {
-    const url = /listening on (http:\S+)[\s\S]*Try:[\s\S]*\n$/.exec(desk.output.stdout)?.[1];
-    if (url) return { ...desk, url };
-    assert.equal(code, undefined, `the desk ended: ${desk.output.stderr}`);
-    await setTimeout(10);
-  }
+async function startDesk(environment: Record<string, string> = {}) {
+  const desk = launch([DESK], folder, { WRIT_STORE: 'memory:', ...environment });
+  return { ...desk, url: await addressOf(desk) };
 }
 
 interface Answer {
@@ -130,24 +77,28 @@ test('the travel desk prints its address, its credentials and a working command'
 
   assert.match(url, /^http:\/\/127\.0\.0\.1:\d+$/);
   for (const { key, principal } of DEMO_IDENTITIES) {
-    assert.match(output.stdout, new RegExp(`${key} +${principal} \\(`));
+    assert.match(output.out, new RegExp(`${key} +${principal} \\(`));
   }
-  const commands = [...output.stdout.matchAll(/curl -\S+ (\S+)/g)].map(([, address]) => address);
+  const commands = [...output.out.matchAll(/curl -\S+ (\S+)/g)].map(([, address]) => address);
   assert.deepEqual(commands, [`${url}/.well-known/svc`, `${url}/svc/manifest`]);
   for (const address of commands) assert.equal((await fetch(`${address}`)).status, 200);
   child.kill('SIGINT');
   assert.equal(await ended, 0);
-  assert.equal(output.stderr, '');
+  assert.equal(output.err, '');
 });
 
 test('the travel desk reports why it cannot start, in one message without a stack, and exits with 1', async () => {
-  const { output, ended } = launch({ WRIT_STOER: 'memory:', PORT: 'x', HOST: '0.0.0.0' });
+  const { output, ended } = launch([DESK], folder, {
+    WRIT_STOER: 'memory:',
+    PORT: 'x',
+    HOST: '0.0.0.0',
+  });
 
   assert.equal(await ended, 1);
-  assert.equal(output.stdout, '');
-  const [first, ...faults] = output.stderr.trim().split('\n');
+  assert.equal(output.out, '');
+  const [first, ...faults] = output.err.trim().split('\n');
   assert.equal(first, 'Cannot start with this configuration:');
-  assert.equal(faults.length, 3, output.stderr);
+  assert.equal(faults.length, 3, output.err);
   assert.match(faults[0] ?? '', /WRIT_STOER/);
   assert.match(faults[1] ?? '', /"port"/);
   assert.match(faults[2] ?? '', /demo credentials/);
@@ -205,11 +156,11 @@ async function stopUnderLoad(): Promise<void> {
   desk.child.kill('SIGTERM');
 
   await Promise.all(clients);
-  assert.equal(await desk.ended, 0, desk.output.stderr);
-  assert.match(desk.output.stderr, /"reason":"SIGTERM","msg":"stopping"/);
-  assert.match(desk.output.stderr, /"msg":"stopped"/);
+  assert.equal(await desk.ended, 0, desk.output.err);
+  assert.match(desk.output.err, /"reason":"SIGTERM","msg":"stopping"/);
+  assert.match(desk.output.err, /"msg":"stopped"/);
   // The desk warns at start about a cost that no budget can pay; the stop itself has nothing to warn of.
-  const [, stopping = ''] = desk.output.stderr.split('"msg":"listening"');
+  const [, stopping = ''] = desk.output.err.split('"msg":"listening"');
   assert.doesNotMatch(stopping, /"level":"(?:warn|error|fatal)"/);
   // Work was under way when the signal came, or nothing was proved.
   assert.ok(counts.afterSignal > 0);
@@ -265,7 +216,7 @@ test('keys rotate under load on two replicas without a failed request', PATIENT,
   await Promise.all([changed, ...clients]);
   for (const seen of kids.values()) assert.deepEqual([...seen], [before, kid]);
   for (const { child } of desks) child.kill('SIGTERM');
-  for (const { ended, output } of desks) assert.equal(await ended, 0, output.stderr);
+  for (const { ended, output } of desks) assert.equal(await ended, 0, output.err);
   agent.destroy();
 });
 

@@ -6,13 +6,10 @@
  */
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { test } from 'vitest';
 import type { IssueAnswer } from '../src/protocol/token.ts';
-import { atEnd, temporaryFolder } from './ends.ts';
+import { temporaryFolder } from './ends.ts';
+import { addressOf, DESK, launch } from './launch.ts';
 import { freshDatabase } from './postgres.ts';
 import { ALICE, OPERATOR } from './world.ts';
 
@@ -28,14 +25,16 @@ const PRICE = 25;
 
 interface Desk {
   readonly url: string;
-  stop(): Promise<void>;
 }
 
 const folder = temporaryFolder();
 
 const database = await freshDatabase();
-const desks = [await startDesk(database.url), await startDesk(database.url)] as const;
-atEnd(() => Promise.all(desks.map((desk) => desk.stop())));
+const settings = { WRIT_STORE: database.url, WRIT_DATA: folder, WRIT_LOG_LEVEL: 'silent' };
+const startDesk = async (): Promise<Desk> => ({
+  url: await addressOf(launch([DESK], folder, settings)),
+});
+const desks = [await startDesk(), await startDesk()] as const;
 
 test('a token that one process issued works in the other, and its spending is one sum', async () => {
   const [one, other] = desks;
@@ -166,37 +165,4 @@ async function ask({ url }: Desk, bearer: string, path: string, body?: object): 
     ...(body && { body: JSON.stringify(body) }),
   });
   return { status: response.status, body: await response.json() };
-}
-
-async function startDesk(store: string): Promise<Desk> {
-  const main = join(import.meta.dirname, '../examples/travel/main.ts');
-  const child = spawn(process.execPath, ['--conditions=writ-source', '--import=tsx', main], {
-    env: {
-      PATH: process.env.PATH,
-      XDG_STATE_HOME: process.env.XDG_STATE_HOME,
-      HOST: '127.0.0.1',
-      PORT: '0',
-      WRIT_STORE: store,
-      WRIT_DATA: folder,
-      WRIT_LOG_LEVEL: 'silent',
-    },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  return {
-    url: await addressOf(child.stdout),
-    async stop() {
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      const ended = once(child, 'exit');
-      child.kill('SIGTERM');
-      await ended;
-    },
-  };
-}
-
-async function addressOf(stdout: NodeJS.ReadableStream): Promise<string> {
-  for await (const line of createInterface({ input: stdout })) {
-    const url = /listening on (\S+)/.exec(line)?.[1];
-    if (url) return url;
-  }
-  throw new Error('Cannot test: the desk did not say where it listens');
 }

@@ -5,65 +5,28 @@
  */
 
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { request } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterEach, beforeEach, test } from 'vitest';
+import { test } from 'vitest';
+import { temporaryFolder } from './ends.ts';
+import { addressOf, DESK, launch } from './launch.ts';
 import { freshDatabase } from './postgres.ts';
 
 /** Only to end a test that hangs. */
 const PATIENT = { timeout: 120_000 };
 
-const MAIN = join(process.cwd(), 'dist/examples/travel/main.js');
-
-let folder: string;
-const children = new Set<ChildProcess>();
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'writ-workers-'));
-});
-afterEach(() => {
-  for (const child of children) child.kill('SIGKILL');
-  children.clear();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-function launch(args: readonly string[], environment: Record<string, string> = {}) {
-  const child = spawn(process.execPath, [MAIN, ...args], {
-    cwd: folder,
-    env: {
-      PATH: process.env.PATH,
-      XDG_STATE_HOME: process.env.XDG_STATE_HOME,
-      HOST: '127.0.0.1',
-      PORT: '0',
-      ...environment,
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  children.add(child);
-  let [out, err] = ['', ''];
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    out += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    err += text;
-  });
-  const ended = once(child, 'close').then(([code]) => code as number | null);
+function start(args: readonly string[], environment: Record<string, string> = {}) {
+  const desk = launch([DESK, ...args], temporaryFolder(), environment);
   return {
-    child,
-    ended,
-    out: () => out,
-    err: () => err,
+    ...desk,
+    err: () => desk.output.err,
     /** Those that were ever started, in order. */
     workers: () =>
-      [...err.matchAll(/"pid":(\d+),"msg":"worker started"/g)].map(([, pid]) => Number(pid)),
+      [...desk.output.err.matchAll(/"pid":(\d+),"msg":"worker started"/g)].map(([, pid]) =>
+        Number(pid),
+      ),
   };
 }
-
-type Desk = ReturnType<typeof launch>;
 
 async function until<Value>(look: () => Value | undefined | false): Promise<Value> {
   for (;;) {
@@ -71,12 +34,6 @@ async function until<Value>(look: () => Value | undefined | false): Promise<Valu
     if (found) return found;
     await pause(20);
   }
-}
-
-async function urlOf({ out, err, ended }: Desk): Promise<string> {
-  const died = ended.then((code) => assert.fail(`it ended with ${code}: ${err()}`));
-  const url = until(() => /listening on (http:\S+)[\s\S]*Try:/.exec(out())?.[1]);
-  return Promise.race([url, died]);
 }
 
 /** On a connection of its own, so that each of them may get it. */
@@ -114,8 +71,8 @@ for (const { name, open } of STORES) {
     PATIENT,
     async () => {
       const store = await open();
-      const desk = launch(['--workers', '2'], store.url ? { WRIT_STORE: store.url } : {});
-      const url = await urlOf(desk);
+      const desk = start(['--workers', '2'], store.url ? { WRIT_STORE: store.url } : {});
+      const url = await addressOf(desk);
       const [one, other] = desk.workers() as [number, number];
 
       const issued = await fetch(`${url}/svc/tokens`, {
@@ -143,8 +100,8 @@ for (const { name, open } of STORES) {
 }
 
 test('a worker that crashes is replaced, and the service goes on meanwhile', PATIENT, async () => {
-  const desk = launch(['--workers', '2']);
-  const url = await urlOf(desk);
+  const desk = start(['--workers', '2']);
+  const url = await addressOf(desk);
   const answers = () => get(url, '/healthz').then(Boolean, () => false);
   const [one, other] = desk.workers() as [number, number];
 
@@ -164,7 +121,7 @@ test('a worker that crashes is replaced, and the service goes on meanwhile', PAT
 });
 
 test('workers that cannot start end the program with a reason', PATIENT, async () => {
-  const desk = launch(['--workers', '2'], { WRIT_STORE: `sqlite:${folder}` });
+  const desk = start(['--workers', '2'], { WRIT_STORE: `sqlite:${temporaryFolder()}` });
 
   assert.equal(await desk.ended, 1);
   assert.match(desk.err(), /Cannot open the store/);
@@ -173,7 +130,7 @@ test('workers that cannot start end the program with a reason', PATIENT, async (
 });
 
 test('--workers is refused with memory:, which processes cannot share', PATIENT, async () => {
-  const desk = launch(['--workers', '2'], { WRIT_STORE: 'memory:' });
+  const desk = start(['--workers', '2'], { WRIT_STORE: 'memory:' });
 
   assert.equal(await desk.ended, 1);
   assert.match(desk.err(), /Cannot run 2 workers on "memory:"/);

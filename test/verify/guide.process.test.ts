@@ -5,35 +5,22 @@
  */
 
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
+import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { test } from 'vitest';
-import { atEnd, temporaryFolder } from '../ends.ts';
+import { temporaryFolder } from '../ends.ts';
+import { addressOf, DESK, launch } from '../launch.ts';
 
 const SLOW = 60_000;
-const DESK = 'http://127.0.0.1:8420';
+const ADDRESS = 'http://127.0.0.1:8420';
 
 const guide = readFileSync('docs/verify.md', 'utf8');
 const TOOLS = ['curl', 'jq', 'openssl', 'xxd', 'sha256sum', 'base64'];
 const missing = TOOLS.filter((tool) => spawnSync(tool, ['--help']).error !== undefined);
 
 const folder = temporaryFolder();
-const desk = spawn(process.execPath, [join(process.cwd(), 'dist/examples/travel/main.js')], {
-  cwd: folder,
-  env: {
-    PATH: process.env.PATH,
-    XDG_STATE_HOME: process.env.XDG_STATE_HOME,
-    PORT: '0',
-    WRIT_LOG_LEVEL: 'silent',
-  },
-  stdio: ['ignore', 'pipe', 'inherit'],
-});
-const url = await addressOf(desk.stdout as NodeJS.ReadableStream);
-atEnd(() => once(desk, 'exit'));
-atEnd(() => desk.kill('SIGTERM'));
+const url = await addressOf(launch([DESK], folder, { WRIT_LOG_LEVEL: 'silent' }));
 
 /** Each fence of the language, with what the text after it says that it prints. */
 function steps(language: string): { script: string; expected: string[] }[] {
@@ -65,7 +52,7 @@ for (const [shell, options] of Object.entries(SHELLS)) {
 
 function runShell(shell: string, options: readonly string[]): void {
   const all = steps('sh');
-  const marked = all.map(({ script }, i) => `${script.replace(DESK, url)}\necho "=== ${i}"`);
+  const marked = all.map(({ script }, i) => `${script.replace(ADDRESS, url)}\necho "=== ${i}"`);
   const ran = spawnSync(shell, options, {
     cwd: folder,
     input: `set -euo pipefail\n${marked.join('\n')}\n`,
@@ -94,12 +81,4 @@ function runNode(): void {
 
   assert.equal(ran.status, 0, ran.stderr);
   assert.deepEqual(ran.stdout.trim().split('\n'), step?.expected);
-}
-
-async function addressOf(stdout: NodeJS.ReadableStream): Promise<string> {
-  for await (const line of createInterface({ input: stdout })) {
-    const address = /listening on (\S+)/.exec(line)?.[1];
-    if (address) return address;
-  }
-  throw new Error('Cannot follow the guide: the desk did not say where it listens');
 }
