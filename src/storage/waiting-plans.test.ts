@@ -7,6 +7,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
+import { closedAtEnd } from '../../test/ends.ts';
 import { freshDatabase } from '../../test/postgres.ts';
 import { LATEST as LATEST_POSTGRES, WAITING as WAITING_POSTGRES } from './postgres/approvals.ts';
 import { openDatabase } from './postgres/connection.ts';
@@ -66,8 +67,8 @@ for (const [query, plan] of STALE_PLANS) {
 
 test('PostgreSQL ranges over the index of each, and sorts nothing', async () => {
   const server = await freshDatabase();
-  const store = await openPostgres(server.url, { poolSize: 1 });
-  const database = openDatabase(server.url, settingsOf({}), 1);
+  closedAtEnd(await openPostgres(server.url, { poolSize: 1 }));
+  const database = closedAtEnd(openDatabase(server.url, settingsOf({}), 1));
   const planOf = ({ text }: { text: string }) =>
     database.reading(async (session) => {
       // An empty table is read as a whole otherwise.
@@ -81,9 +82,6 @@ test('PostgreSQL ranges over the index of each, and sorts nothing', async () => 
   const latest = await planOf(LATEST_POSTGRES);
   const requests = await planOf(STALE_REQUESTS_POSTGRES);
   const grants = await planOf(STALE_GRANTS_POSTGRES);
-  await database.close();
-  await store.close();
-  await server.drop();
 
   assert.match(
     waiting,

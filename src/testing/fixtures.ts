@@ -53,6 +53,9 @@ export function cents(amount: number): Budget {
   return { currency: 'USD', max_amount: amount / 100 };
 }
 
+/** What a token has under which one call runs at a time. */
+export const EXCLUSIVE = { concurrent_branches: 'exclusive' } as const;
+
 export function rootToken(changed: Partial<TokenRecord> = {}): TokenRecord {
   const token_id = newId('tok_');
   const principal = `human:${token_id.slice(-8)}@example.com`;
@@ -129,6 +132,17 @@ export function admission(
     ...rest,
     intent: { ...call, facts: { ...facts, ...used } },
   };
+}
+
+/** An admission that the store took. */
+export async function admitCall(
+  store: Store,
+  ...[token, changed]: Parameters<typeof admission>
+): Promise<Admission> {
+  const call = admission(token, changed);
+  const result = await store.admit(call);
+  if (!result.admitted) throw new Error(`Cannot admit for the case: ${result.reason}`);
+  return call;
 }
 
 /** The idempotency part of an admission. */
@@ -276,10 +290,10 @@ export function freezeOf(changed: Partial<FreezeRecord> = {}): FreezeRecord {
 }
 
 /** Inserts a root and a line of descendants, one for each change after the first. */
-export async function chain(
+export async function chain<const Changes extends readonly Partial<TokenRecord>[]>(
   store: Store,
-  changes: readonly Partial<TokenRecord>[],
-): Promise<TokenRecord[]> {
+  changes: Changes,
+): Promise<{ -readonly [Place in keyof Changes]: TokenRecord }> {
   const tokens: TokenRecord[] = [];
   for (const changed of changes) {
     const parent = tokens.at(-1);
@@ -287,7 +301,7 @@ export async function chain(
     await insert(store, token);
     tokens.push(token);
   }
-  return tokens;
+  return tokens as { -readonly [Place in keyof Changes]: TokenRecord };
 }
 
 /** Inserts one token, root or child. A refusal by the parent is a defect of the case. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { closedAtEnd } from '../../../test/ends.ts';
 import { fillLog, sealLog } from '../../../test/log/small-log.ts';
-import { createPlaces } from '../../../test/store-places.ts';
+import { openInstances } from '../../../test/store-places.ts';
 import { at, entry } from '../../testing/fixtures.ts';
 import type { Store } from '../port/store.ts';
 import { openSqlite } from '../sqlite/store.ts';
@@ -22,9 +22,7 @@ async function details(store: Store): Promise<string[]> {
 
 for (const name of ['SQLite', 'PostgreSQL']) {
   test(`checkStore() finds contents that no policy erased, on ${name}`, async () => {
-    const places = createPlaces();
-    const store =
-      name === 'SQLite' ? await openSqlite(':memory:') : (await places.openPostgres(1))[0];
+    const store = name === 'SQLite' ? await openSqlite(':memory:') : (await openInstances(1))[0];
     await fillLog(store);
     await store.erase({ ...CLASS, until: at(1) });
     assert.deepEqual(await details(store), []);
@@ -35,7 +33,6 @@ for (const name of ['SQLite', 'PostgreSQL']) {
       'its contents are gone, and retention of low_risk_success has not reached this entry';
     assert.deepEqual(found, [`entry 0: ${gone}`, `entry 1: ${gone}`]);
     await store.close();
-    places.remove();
   });
 }
 

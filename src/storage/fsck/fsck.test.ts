@@ -4,7 +4,7 @@ import { closedAtEnd } from '../../../test/ends.ts';
 import { fillLog, SMALL_LOG_SIZE, sealLog } from '../../../test/log/small-log.ts';
 import { foldPeaks } from '../../domain/log/merkle.ts';
 import { toHex } from '../../domain/wire/hash.ts';
-import { admission, entry, insert, rootToken, settlement } from '../../testing/fixtures.ts';
+import { admitCall, entry, insert, rootToken, settlement } from '../../testing/fixtures.ts';
 import { type Store, StoreUnavailable } from '../port/store.ts';
 import { openSqlite } from '../sqlite/store.ts';
 import { checkStore, FINDINGS_MAX } from './fsck.ts';
@@ -58,8 +58,7 @@ test('checkStore() finds nothing while others append', async () => {
   const token = await insert(store, rootToken());
   const work = async () => {
     for (let i = 0; i < 20; i++) {
-      const call = admission(token);
-      await store.admit(call);
+      const call = await admitCall(store, token);
       await store.settle(settlement(call));
       await sealLog(store);
     }

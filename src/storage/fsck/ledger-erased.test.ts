@@ -4,7 +4,7 @@ import { closedAtEnd } from '../../../test/ends.ts';
 import { fillLedger } from '../../../test/log/small-ledger.ts';
 import { STORES } from '../../../test/world.ts';
 import { entry } from '../../testing/entries.ts';
-import { admission, FAR, insert, rootToken, settlement, usd } from '../../testing/fixtures.ts';
+import { admitCall, FAR, insert, rootToken, settlement, usd } from '../../testing/fixtures.ts';
 import { openStore } from '../open.ts';
 import type { TokenState } from '../port/ledger-store.ts';
 import type { Store } from '../port/store.ts';
@@ -143,8 +143,10 @@ for (const place of STORES) {
         let isOver = false;
         const work = async () => {
           while (!isOver) {
-            const call = admission(root, { charge: usd(1n), intent: { capability: 'search' } });
-            await store.admit(call);
+            const call = await admitCall(store, root, {
+              charge: usd(1n),
+              intent: { capability: 'search' },
+            });
             await store.settle(settlement(call));
           }
         };

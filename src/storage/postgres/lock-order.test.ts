@@ -6,6 +6,7 @@ import { closedAtEnd } from '../../../test/ends.ts';
 import { connectedTo, freshDatabase } from '../../../test/postgres.ts';
 import {
   admission,
+  admitCall,
   cents,
   childToken,
   insert,
@@ -115,8 +116,7 @@ async function pairOf(
   const fields = { budget: cents(100), concurrent_branches: 'exclusive' } as const;
   const tokens = [await insert(store, rootToken(fields)), await insert(store, rootToken(fields))];
   for (const token of tokens) {
-    const call = admission(token);
-    await store.admit(call);
+    const call = await admitCall(store, token);
     await store.settle(settlement(call));
   }
   const place = lock === 'gate' ? 'hashtext(token_id)' : 'lineage';

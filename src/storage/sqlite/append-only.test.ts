@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, test } from 'vitest';
+import { beforeEach, test } from 'vitest';
+import { closedAtEnd } from '../../../test/ends.ts';
 import { entry } from '../../testing/fixtures.ts';
 import type { Store } from '../port/store.ts';
 import { type Connection, openConnection } from './connection.ts';
@@ -10,7 +11,7 @@ let store: Store;
 
 beforeEach(async () => {
   connection = openConnection(':memory:');
-  store = createSqliteStore(connection);
+  store = closedAtEnd(createSqliteStore(connection));
   const first = entry({ capability: 'book_flight', client_reference_id: 'ref' });
   await store.append([first, entry(), entry()]);
   await store.insertCheckpoint({
@@ -23,7 +24,6 @@ beforeEach(async () => {
     note: 'note',
   });
 });
-afterEach(() => store.close());
 
 const FORBIDDEN: readonly string[] = [
   'DELETE FROM log',

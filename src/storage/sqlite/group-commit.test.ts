@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, test } from 'vitest';
+import { beforeEach, test } from 'vitest';
+import { closedAtEnd } from '../../../test/ends.ts';
 import { StoreUnavailable } from '../port/store.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { type BatchWork, createGroupCommit } from './group-commit.ts';
@@ -7,7 +8,7 @@ import { type BatchWork, createGroupCommit } from './group-commit.ts';
 let connection: Connection;
 
 beforeEach(() => {
-  connection = openConnection(':memory:');
+  connection = closedAtEnd(openConnection(':memory:'));
   // A row without its parent is found out by COMMIT and not before.
   connection.script(`
     CREATE TABLE parents (id INTEGER PRIMARY KEY) STRICT;
@@ -17,7 +18,6 @@ beforeEach(() => {
     ) STRICT;
   `);
 });
-afterEach(() => connection.close());
 
 /** Work that does nothing but note what it was asked. */
 function noted(): BatchWork & { notes: string[] } {

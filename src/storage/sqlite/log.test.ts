@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, test } from 'vitest';
+import { beforeEach, test } from 'vitest';
+import { closedAtEnd } from '../../../test/ends.ts';
 import { appendLeaves, peaksOf } from '../../domain/log/merkle.ts';
 import { EntryType } from '../../protocol/audit.ts';
 import { at, entry, insert, rootToken } from '../../testing/fixtures.ts';
@@ -16,9 +17,8 @@ let store: Store;
 
 beforeEach(() => {
   connection = openConnection(':memory:');
-  store = createSqliteStore(connection);
+  store = closedAtEnd(createSqliteStore(connection));
 });
-afterEach(() => store.close());
 
 test('append() leaves no gap and no leaf where a transition of the same batch was undone', async () => {
   const token = rootToken();

@@ -1,26 +1,19 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, test } from 'vitest';
+import { beforeEach, test } from 'vitest';
+import { closedAtEnd, temporaryFolder } from '../../../test/ends.ts';
 import { StoreUnavailable } from '../port/store.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { createReader } from './reader.ts';
 
-let folder: string;
 let connection: Connection;
 let other: Connection;
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'writ-reader-'));
-  connection = openConnection(join(folder, 'store'));
+  const file = join(temporaryFolder(), 'store');
+  connection = closedAtEnd(openConnection(file));
   connection.script('CREATE TABLE numbers (number INTEGER) STRICT');
-  other = openConnection(join(folder, 'store'));
-});
-afterEach(() => {
-  other.close();
-  connection.close();
-  rmSync(folder, { recursive: true });
+  other = closedAtEnd(openConnection(file));
 });
 
 const add = () => other.run('INSERT INTO numbers VALUES (1)');

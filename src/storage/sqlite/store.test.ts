@@ -7,6 +7,7 @@ import { closedAtEnd, temporaryFolder } from '../../../test/ends.ts';
 import { appendLeaves } from '../../domain/log/merkle.ts';
 import {
   admission,
+  admitCall,
   at,
   cents,
   entry,
@@ -271,8 +272,9 @@ test('a budget cannot be made to hold more than its bound, by any statement', as
 test('adoptComposition() fails on a damaged step, and hands over nothing made of it', async () => {
   const connection: Connection = openConnection(':memory:');
   const store = closedAtEnd(createSqliteStore(connection));
-  const call = admission(await insert(store, rootToken()), { composed: { date: '2030-01-01' } });
-  await store.admit(call);
+  const call = await admitCall(store, await insert(store, rootToken()), {
+    composed: { date: '2030-01-01' },
+  });
   const { operation_id, instance_id } = call.intent;
   const step = {
     operation_id,

@@ -6,13 +6,13 @@
  */
 
 import assert from 'node:assert/strict';
-import type { TokenRecord } from '../../storage/port/records.ts';
 import {
   admission,
   at,
   cents,
   chain,
   childToken,
+  EXCLUSIVE,
   entry,
   freezeOf,
   granted,
@@ -42,7 +42,7 @@ export const MONEY_RACES: Races = {
   ) => {
     const wide = { budget: cents(100_000) };
     const line = await chain(stores[0], [wide, { budget: cents(1_000) }, {}, wide, {}, wide]);
-    const leaf = line[5] as TokenRecord;
+    const leaf = line[5];
 
     const results = await raceToAdmit(stores, callers, () =>
       admission(leaf, { charge: usd(100n) }),
@@ -77,7 +77,7 @@ export const MONEY_RACES: Races = {
 
   'settle() and admit() racing never lose or make money': async (stores, { callers }) => {
     const line = await chain(stores[0], [{ budget: cents(30) }, { budget: cents(20) }]);
-    const leaf = line[1] as TokenRecord;
+    const leaf = line[1];
 
     const spent = await raceOf(stores, callers, async (store, caller) => {
       const call = admission(leaf, { charge: usd(2n) });
@@ -159,8 +159,8 @@ export const CLAIM_RACES: Races = {
   },
 
   'admit() yields an exclusive token to one of racing callers': async (stores) => {
-    const root = await insert(stores[0], rootToken({ concurrent_branches: 'exclusive' }));
-    const child = await insert(stores[0], childToken(root, { concurrent_branches: 'exclusive' }));
+    const root = await insert(stores[0], rootToken(EXCLUSIVE));
+    const child = await insert(stores[0], childToken(root, EXCLUSIVE));
 
     const results = await raceToAdmit(stores, 50, (caller) =>
       admission(caller % 2 === 0 ? root : child),
@@ -171,7 +171,7 @@ export const CLAIM_RACES: Races = {
   },
 
   'admit() yields a lease that ran out to one of racing callers': async (stores) => {
-    const token = await insert(stores[0], rootToken({ concurrent_branches: 'exclusive' }));
+    const token = await insert(stores[0], rootToken(EXCLUSIVE));
     await stores[0].admit(admission(token, { leaseUntil: at(HOUR) }));
 
     const results = await raceToAdmit(stores, 50, () => admission(token, { now: at(HOUR) }));
@@ -185,7 +185,7 @@ export const CLAIM_RACES: Races = {
     { callers },
   ) => {
     const line = await chain(stores[0], [{}, {}, {}]);
-    const [root, , leaf] = line as [TokenRecord, TokenRecord, TokenRecord];
+    const [root, , leaf] = line;
 
     const before = raceToAdmit(stores, callers, () => admission(leaf));
     await storeOf(stores, 1).revokeToken(root.token_id, at(1), () => entry());

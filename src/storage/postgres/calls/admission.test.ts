@@ -6,6 +6,7 @@ import { closedAtEnd } from '../../../../test/ends.ts';
 import { connectedTo, freshDatabase } from '../../../../test/postgres.ts';
 import {
   admission,
+  admitCall,
   at,
   cents,
   entry,
@@ -115,8 +116,7 @@ test('admit() is an unknown outcome when the store does not answer in time', asy
 for (const where of ['question', 'answer'] as const) {
   test(`settle() settles once when its ${where} was lost`, async () => {
     const token = await insert(store, rootToken({ budget: cents(100) }));
-    const request = admission(token, { charge: usd(30n) });
-    await store.admit(request);
+    const request = await admitCall(store, token, { charge: usd(30n) });
     const done = settlement(request, { actual: 20n });
     proxy.cut(done.entry.entry_id, where);
 

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, test } from 'vitest';
+import { beforeEach, test } from 'vitest';
+import { closedAtEnd } from '../../../../test/ends.ts';
 import { type Connection, openConnection } from '../connection.ts';
 import { MIGRATIONS, migrate, unmadeFile } from './migrations.ts';
 
 let connection: Connection;
 
 beforeEach(() => {
-  connection = openConnection(':memory:');
+  connection = closedAtEnd(openConnection(':memory:'));
 });
-afterEach(() => connection.close());
 
 function schemaOf(): unknown[] {
   return connection.all('SELECT type, name, sql FROM sqlite_schema ORDER BY name');

@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import type { Store } from '../../../storage/port/store.ts';
 import {
-  admission,
+  admitCall,
   approval,
   at,
   chain,
@@ -93,8 +93,7 @@ const OWN_TIME_STEPS: typeof STEPS = {
 
   async reconcile(store) {
     const token = await insert(store, rootToken());
-    const call = admission(token);
-    await store.admit(call);
+    const call = await admitCall(store, token);
     await store.settle(settlement(call, { outcome: 'indeterminate' }));
     const { invocation_id } = call.intent;
     return {

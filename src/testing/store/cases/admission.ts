@@ -10,6 +10,7 @@ import type { BudgetState, TokenRecord } from '../../../storage/port/records.ts'
 import type { Store } from '../../../storage/port/store.ts';
 import {
   admission,
+  admitCall,
   at,
   cents,
   chain,
@@ -62,7 +63,7 @@ export const LIVENESS_CASES: Cases = {
       const revoked = line[index] as TokenRecord;
       await store.revokeToken(revoked.token_id, at(1), () => entry());
 
-      const refused = await refusal(store, admission(line[2] as TokenRecord), line);
+      const refused = await refusal(store, admission(line[2]), line);
 
       same(refused, { admitted: false, reason: 'revoked', token_id: revoked.token_id });
     }
@@ -88,7 +89,7 @@ export const LIVENESS_CASES: Cases = {
   'admit() names the first revoked token before one that expired above it': async (store) => {
     const later = { expires_at: at(2 * HOUR) };
     const line = await chain(store, [{ expires_at: at(HOUR) }, later, later]);
-    const [, first, second] = line as [TokenRecord, TokenRecord, TokenRecord];
+    const [, first, second] = line;
     // The lower one first, so that the order of time is not that of the lineage.
     for (const { token_id } of [second, first]) {
       await store.revokeToken(token_id, at(1), () => entry());
@@ -113,7 +114,7 @@ export const FREEZE_CASES: Cases = Object.fromEntries(
       `admit() refuses while a freeze of the ${what} is in force`,
       async (store: Store) => {
         const line = await chain(store, [{}, {}]);
-        const leaf = line[1] as TokenRecord;
+        const leaf = line[1];
         const freeze = freezeOf({ what, target: targetOf(leaf), until: at(HOUR) });
         await store.freeze(freeze, entry());
 
@@ -158,7 +159,7 @@ export const MONEY_CASES: Cases = {
   'admit() reserves on every budget of the lineage, and returns them root first': async (store) => {
     const line = await chain(store, [{ budget: cents(900) }, {}, { budget: cents(500) }, {}]);
 
-    const result = await store.admit(admission(line[3] as TokenRecord, { charge: usd(120n) }));
+    const result = await store.admit(admission(line[3], { charge: usd(120n) }));
 
     const expected: BudgetState[] = [[line[0], 900n] as const, [line[2], 500n] as const].map(
       ([token, max]) => ({
@@ -174,11 +175,11 @@ export const MONEY_CASES: Cases = {
   },
 
   'admit() reserves nothing on siblings and descendants': async (store) => {
-    const [root, child, grandchild] = (await chain(store, [
+    const [root, child, grandchild] = await chain(store, [
       { budget: cents(900) },
       { budget: cents(800) },
       { budget: cents(700) },
-    ])) as [TokenRecord, TokenRecord, TokenRecord];
+    ]);
     const other = await insert(store, rootToken({ budget: cents(600) }));
 
     await store.admit(admission(child, { charge: usd(1n) }));
@@ -193,8 +194,7 @@ export const MONEY_CASES: Cases = {
 
   'admit() takes exactly what remains, and refuses one minor unit more': async (store) => {
     const token = await insert(store, rootToken({ budget: cents(100) }));
-    const first = admission(token, { charge: usd(60n) });
-    await store.admit(first);
+    const first = await admitCall(store, token, { charge: usd(60n) });
     await store.settle(settlement(first, { actual: 40n }));
     await store.admit(admission(token, { charge: usd(25n) }));
 
@@ -247,7 +247,7 @@ export const MONEY_CASES: Cases = {
 
   'admit() takes a charge of any size where no token has a budget': async (store) => {
     const line = await chain(store, [{}, {}]);
-    const request = admission(line[1] as TokenRecord, { charge: usd(9_007_199_254_740_993n) });
+    const request = admission(line[1], { charge: usd(9_007_199_254_740_993n) });
 
     const result = await store.admit(request);
 
@@ -257,11 +257,11 @@ export const MONEY_CASES: Cases = {
 
   'admit() reserves nothing for a call without a charge': async (store) => {
     const line = await chain(store, [{ budget: cents(10) }, {}]);
-    await store.admit(admission(line[1] as TokenRecord, { charge: usd(10n) }));
+    await store.admit(admission(line[1], { charge: usd(10n) }));
 
-    const result = await store.admit(admission(line[1] as TokenRecord));
+    const result = await store.admit(admission(line[1]));
 
-    const { token_id } = line[0] as TokenRecord;
+    const { token_id } = line[0];
     const budget = { token_id, currency: 'USD', max: 10n, reserved: 10n, consumed: 0n };
     same(result, { admitted: true, budgets: [budget] });
   },

@@ -10,10 +10,12 @@ import type { GrantRecord, TokenRecord } from '../../../storage/port/records.ts'
 import type { Store } from '../../../storage/port/store.ts';
 import {
   admission,
+  admitCall,
   at,
   cents,
   chain,
   childToken,
+  EXCLUSIVE,
   granted,
   HOUR,
   insert,
@@ -109,9 +111,8 @@ export const GRANT_CASES: Cases = {
 
 export const LEASE_CASES: Cases = {
   'admit() lets one call at a time run under an exclusive token': async (store) => {
-    const token = await insert(store, rootToken({ concurrent_branches: 'exclusive' }));
-    const first = admission(token, { leaseUntil: at(HOUR) });
-    await store.admit(first);
+    const token = await insert(store, rootToken(EXCLUSIVE));
+    const first = await admitCall(store, token, { leaseUntil: at(HOUR) });
 
     const refused = await refusal(store, admission(token, { charge: usd(1n) }), [token]);
     await store.settle(settlement(first));
@@ -122,9 +123,9 @@ export const LEASE_CASES: Cases = {
   },
 
   'admit() counts calls of all descendants of an exclusive token': async (store) => {
-    const root = await insert(store, rootToken({ concurrent_branches: 'exclusive' }));
+    const root = await insert(store, rootToken(EXCLUSIVE));
     const left = await insert(store, childToken(root));
-    const right = await insert(store, childToken(root, { concurrent_branches: 'exclusive' }));
+    const right = await insert(store, childToken(root, EXCLUSIVE));
     await store.admit(admission(left, { leaseUntil: at(HOUR) }));
 
     for (const token of [root, left, right]) {
@@ -136,8 +137,8 @@ export const LEASE_CASES: Cases = {
 
   'admit() does not block the parent or the siblings of an exclusive token': async (store) => {
     const root = await insert(store, rootToken());
-    const left = await insert(store, childToken(root, { concurrent_branches: 'exclusive' }));
-    const right = await insert(store, childToken(root, { concurrent_branches: 'exclusive' }));
+    const left = await insert(store, childToken(root, EXCLUSIVE));
+    const right = await insert(store, childToken(root, EXCLUSIVE));
     await store.admit(admission(left));
 
     assert.equal((await store.admit(admission(root))).admitted, true);
@@ -152,7 +153,7 @@ export const LEASE_CASES: Cases = {
   },
 
   'admit() takes over a lease at the instant it ends, and not before': async (store) => {
-    const token = await insert(store, rootToken({ concurrent_branches: 'exclusive' }));
+    const token = await insert(store, rootToken(EXCLUSIVE));
     await store.admit(admission(token, { leaseUntil: at(HOUR) }));
 
     const refused = await refusal(store, admission(token, { now: at(HOUR - 1) }), [token]);
@@ -163,12 +164,8 @@ export const LEASE_CASES: Cases = {
   },
 
   'admit() takes no lease below a token that is busy': async (store) => {
-    const [root, leaf] = (await chain(store, [
-      { concurrent_branches: 'exclusive' },
-      { concurrent_branches: 'exclusive' },
-    ])) as [TokenRecord, TokenRecord];
-    const first = admission(root, { leaseUntil: at(HOUR) });
-    await store.admit(first);
+    const [root, leaf] = await chain(store, [EXCLUSIVE, EXCLUSIVE]);
+    const first = await admitCall(store, root, { leaseUntil: at(HOUR) });
     await refusal(store, admission(leaf, { leaseUntil: at(9 * HOUR) }), [root, leaf]);
     await store.settle(settlement(first));
 
@@ -176,13 +173,9 @@ export const LEASE_CASES: Cases = {
   },
 
   'renewLeases() extends all leases of a running call': async (store) => {
-    const line = await chain(store, [
-      { concurrent_branches: 'exclusive' },
-      { concurrent_branches: 'exclusive' },
-    ]);
-    const leaf = line[1] as TokenRecord;
-    const call = admission(leaf, { leaseUntil: at(HOUR) });
-    await store.admit(call);
+    const line = await chain(store, [EXCLUSIVE, EXCLUSIVE]);
+    const leaf = line[1];
+    const call = await admitCall(store, leaf, { leaseUntil: at(HOUR) });
 
     const renewed = await store.renewLeases(call.intent.operation_id, at(2 * HOUR));
 
@@ -190,13 +183,13 @@ export const LEASE_CASES: Cases = {
     for (const token of line) {
       const late = admission(token, { now: at(2 * HOUR - 1) });
       const refused = await refusal(store, late, line);
-      const { token_id } = line[0] as TokenRecord;
+      const { token_id } = line[0];
       same(refused, { admitted: false, reason: 'busy', token_id, until: at(2 * HOUR) });
     }
   },
 
   'renewLeases() is false when a lease was lost, and does not take it back': async (store) => {
-    const token = await insert(store, rootToken({ concurrent_branches: 'exclusive' }));
+    const token = await insert(store, rootToken(EXCLUSIVE));
     const slow = admission(token, { leaseUntil: at(HOUR) });
     const next = admission(token, { now: at(HOUR), leaseUntil: at(2 * HOUR) });
     await store.admit(slow);
@@ -210,19 +203,15 @@ export const LEASE_CASES: Cases = {
   },
 
   'renewLeases() is false when one of two leases was lost': async (store) => {
-    const [root, leaf] = (await chain(store, [
-      { concurrent_branches: 'exclusive' },
-      { concurrent_branches: 'exclusive' },
-    ])) as [TokenRecord, TokenRecord];
-    const slow = admission(leaf, { leaseUntil: at(HOUR) });
-    await store.admit(slow);
+    const [root, leaf] = await chain(store, [EXCLUSIVE, EXCLUSIVE]);
+    const slow = await admitCall(store, leaf, { leaseUntil: at(HOUR) });
     await store.admit(admission(root, { now: at(HOUR) }));
 
     assert.equal(await store.renewLeases(slow.intent.operation_id, at(9 * HOUR)), false);
   },
 
   'settle() keeps the leases of a call that still runs, until they are released': async (store) => {
-    const token = await insert(store, rootToken({ concurrent_branches: 'exclusive' }));
+    const token = await insert(store, rootToken(EXCLUSIVE));
     const slow = admission(token, { leaseUntil: at(HOUR) });
     const { operation_id } = slow.intent;
     await store.admit(slow);
@@ -241,20 +230,18 @@ export const LEASE_CASES: Cases = {
   },
 
   'settle() releases the leases of a completed call, even with stillRuns': async (store) => {
-    const token = await insert(store, rootToken({ concurrent_branches: 'exclusive' }));
-    const call = admission(token);
-    await store.admit(call);
+    const token = await insert(store, rootToken(EXCLUSIVE));
+    const call = await admitCall(store, token);
     await store.settle(settlement(call, { outcome: 'completed', stillRuns: true }));
 
     assert.equal((await store.admit(admission(token))).admitted, true);
   },
 
   'busyUntil() returns the end of a held lease, and undefined without one': async (store) => {
-    const token = await insert(store, rootToken({ concurrent_branches: 'exclusive' }));
+    const token = await insert(store, rootToken(EXCLUSIVE));
     const ids = ['tok_unknown', token.token_id];
     const before = await store.busyUntil(ids, at(0));
-    const call = admission(token, { leaseUntil: at(HOUR) });
-    await store.admit(call);
+    const call = await admitCall(store, token, { leaseUntil: at(HOUR) });
     const during = await store.busyUntil(ids, at(0));
     const late = await store.busyUntil(ids, at(HOUR));
     await store.settle(settlement(call));
@@ -264,9 +251,8 @@ export const LEASE_CASES: Cases = {
   },
 
   'releaseLeases() leaves a lease that another call has taken': async (store) => {
-    const token = await insert(store, rootToken({ concurrent_branches: 'exclusive' }));
-    const slow = admission(token, { leaseUntil: at(HOUR) });
-    await store.admit(slow);
+    const token = await insert(store, rootToken(EXCLUSIVE));
+    const slow = await admitCall(store, token, { leaseUntil: at(HOUR) });
     await store.admit(admission(token, { now: at(HOUR), leaseUntil: at(2 * HOUR) }));
 
     await store.releaseLeases(slow.intent.operation_id);
@@ -277,8 +263,7 @@ export const LEASE_CASES: Cases = {
 
   'renewLeases() is true for a running call that holds none': async (store) => {
     const token = await insert(store, rootToken());
-    const call = admission(token);
-    await store.admit(call);
+    const call = await admitCall(store, token);
 
     assert.equal(await store.renewLeases(call.intent.operation_id, at(HOUR)), true);
   },
@@ -288,8 +273,7 @@ export const KEY_CASES: Cases = {
   'admit() claims the key, and refuses the next call with its record': async (store) => {
     const token = await insert(store, rootToken());
     const key = keyOf(token, 'key-1', 'sha256:01');
-    const first = admission(token, { idempotency: key });
-    await store.admit(first);
+    const first = await admitCall(store, token, { idempotency: key });
     const second = admission(token, { idempotency: { ...key, fingerprint: 'sha256:02' } });
 
     const running = await refusal(store, second, [token]);
@@ -337,8 +321,7 @@ export const KEY_CASES: Cases = {
   'admit() reclaims a key at the instant it expires': async (store) => {
     const token = await insert(store, rootToken());
     const idempotency = { ...keyOf(token, 'key-1', 'sha256:01'), keepUntil: at(HOUR) };
-    const first = admission(token, { idempotency });
-    await store.admit(first);
+    const first = await admitCall(store, token, { idempotency });
     await store.settle(settlement(first));
     const next = { ...idempotency, fingerprint: 'sha256:02', keepUntil: at(2 * HOUR) };
 
@@ -368,8 +351,7 @@ export const KEY_CASES: Cases = {
 
   'admit() rejects an operation id that is taken, and takes nothing': async (store) => {
     const token = await insert(store, rootToken({ budget: cents(100) }));
-    const call = admission(token, { charge: usd(10n) });
-    await store.admit(call);
+    const call = await admitCall(store, token, { charge: usd(10n) });
     const other = admission(token, {
       charge: usd(20n),
       intent: { operation_id: call.intent.operation_id },

@@ -11,7 +11,8 @@ import type { Admission } from '../../../storage/port/invocation-store.ts';
 import type { TokenRecord } from '../../../storage/port/records.ts';
 import type { Store } from '../../../storage/port/store.ts';
 import {
-  admission,
+  type admission,
+  admitCall,
   at,
   binding,
   chain,
@@ -54,9 +55,8 @@ async function composed(
   store: Store,
   changed: Parameters<typeof admission>[1] = {},
 ): Promise<{ token: TokenRecord; call: Admission }> {
-  const [token] = (await chain(store, [{}])) as [TokenRecord];
-  const call = admission(token, { composed: GIVEN, ...changed });
-  await store.admit(call);
+  const [token] = await chain(store, [{}]);
+  const call = await admitCall(store, token, { composed: GIVEN, ...changed });
   return { token, call };
 }
 
@@ -104,8 +104,7 @@ export const STEP_CASES: Cases = {
 
   'beginStep() refuses calls that are unknown, not composed, closed or owned by another process':
     async (store) => {
-      const plain = admission(await insert(store, rootToken()));
-      await store.admit(plain);
+      const plain = await admitCall(store, await insert(store, rootToken()));
       const { call } = await composed(store);
       const closed = await composed(store);
       await store.settle(settlement(closed.call));
@@ -240,8 +239,7 @@ export const ADOPTION_CASES: Cases = {
   'adoptComposition() finds only composed calls, and abandonedIntents() only the others': async (
     store,
   ) => {
-    const plain = admission(await insert(store, rootToken()));
-    await store.admit(plain);
+    const plain = await admitCall(store, await insert(store, rootToken()));
     const { call } = await composed(store);
 
     const abandoned = await store.abandonedIntents(ALL_SILENT, 10);
@@ -297,8 +295,7 @@ export const ADOPTION_CASES: Cases = {
 export const ROLLBACK_CASES: Cases = {
   'rollbackUntil() returns the window of a settled call, by its values': async (store) => {
     const token = await insert(store, rootToken());
-    const call = admission(token);
-    await store.admit(call);
+    const call = await admitCall(store, token);
     const window = { ...windowOf(token), until: at(HOUR) };
 
     await store.settle(settlement(call, { rollback: window }));
@@ -316,8 +313,7 @@ export const ROLLBACK_CASES: Cases = {
   'settle() keeps the latest of several windows': async (store) => {
     const token = await insert(store, rootToken());
     for (const until of [at(2 * HOUR), at(HOUR)]) {
-      const call = admission(token);
-      await store.admit(call);
+      const call = await admitCall(store, token);
       await store.settle(settlement(call, { rollback: { ...windowOf(token), until } }));
     }
 
@@ -326,8 +322,7 @@ export const ROLLBACK_CASES: Cases = {
 
   'settle() stores no window for a call with another outcome': async (store) => {
     const token = await insert(store, rootToken());
-    const call = admission(token);
-    await store.admit(call);
+    const call = await admitCall(store, token);
     await store.settle(settlement(call, { outcome: 'indeterminate' }));
 
     const rollback = { ...windowOf(token), until: at(HOUR) };

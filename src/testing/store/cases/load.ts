@@ -9,6 +9,7 @@ import type { TokenRecord } from '../../../storage/port/records.ts';
 import type { Store } from '../../../storage/port/store.ts';
 import {
   admission,
+  admitCall,
   at,
   binding,
   cents,
@@ -49,12 +50,11 @@ export const LOAD_CASES: Cases = {
       { expires_at: at(3 * HOUR) },
       { budget: cents(100), purpose: { task_id: 't' }, session_id: 's' },
     ]);
-    const leaf = line[2] as TokenRecord;
-    const done = admission(leaf, { charge: usd(30n) });
-    await store.admit(done);
+    const leaf = line[2];
+    const done = await admitCall(store, leaf, { charge: usd(30n) });
     await store.settle(settlement(done, { actual: 20n }));
     await store.admit(admission(leaf, { charge: usd(7n) }));
-    await store.revokeToken((line[1] as TokenRecord).token_id, at(5), () => entry());
+    await store.revokeToken(line[1].token_id, at(5), () => entry());
 
     const loaded = await store.load({ tokenId: leaf.token_id });
 
@@ -76,8 +76,7 @@ export const LOAD_CASES: Cases = {
     const token = await insert(store, rootToken());
     const grant = await granted(store, token);
     const issued = binding(token, { price: usd(5n) });
-    const call = admission(token, { idempotency: keyOf(token, 'k') });
-    await store.admit(call);
+    const call = await admitCall(store, token, { idempotency: keyOf(token, 'k') });
     await store.settle(settlement(call, { bindings: [issued] }));
 
     const bare = await store.load({ tokenId: token.token_id });
@@ -167,8 +166,7 @@ export const LOAD_CASES: Cases = {
     const tokens: TokenRecord[] = [];
     for (let i = 0; i < 12; i++) {
       const token = await insert(store, rootToken({ budget: cents(100 + i) }));
-      const call = admission(token, { idempotency: keyOf(token, `k${i}`) });
-      await store.admit(call);
+      await admitCall(store, token, { idempotency: keyOf(token, `k${i}`) });
       tokens.push(token);
     }
 

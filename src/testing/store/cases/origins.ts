@@ -10,7 +10,7 @@ import { foldAll, inclusionNodes, verifyInclusion } from '../../../domain/log/me
 import { leafIndexOf, nodeFrom, ORIGIN_SPAN } from '../../../domain/log/origin.ts';
 import type { Store } from '../../../storage/port/store.ts';
 import {
-  admission,
+  admitCall,
   at,
   binding,
   chain,
@@ -202,8 +202,7 @@ export const VOIDING_CASES: Cases = {
     const grant = await granted(store, token, { max_uses: 3, grant_type: 'session_bound' });
     const quote = binding(token);
     await store.append([entry()], [quote]);
-    const call = admission(token, { idempotency: keyOf(token, 'key') });
-    await store.admit(call);
+    const call = await admitCall(store, token, { idempotency: keyOf(token, 'key') });
 
     await store.voidPromises();
 
@@ -220,8 +219,7 @@ export const VOIDING_CASES: Cases = {
 
   'voidPromises() leaves composed calls to be closed, and none to be resumed': async (store) => {
     const token = await insert(store, rootToken());
-    const call = admission(token, { composed: { to: 'Zürich' } });
-    await store.admit(call);
+    const call = await admitCall(store, token, { composed: { to: 'Zürich' } });
     const { operation_id, instance_id } = call.intent;
     const step = { operation_id, role: 'step', step_id: 'hold', capability: 'hold_seat' } as const;
     await store.beginStep({ ...step, invocation_id: newId('inv-'), parameters: {} }, instance_id);

@@ -14,6 +14,7 @@ import type { TokenRecord } from '../../../storage/port/records.ts';
 import type { Store } from '../../../storage/port/store.ts';
 import {
   admission,
+  admitCall,
   at,
   cents,
   chain,
@@ -47,10 +48,9 @@ export const OVERRUN_CASES: Cases = {
   'settle() adds an overrun to the debt of every token of the lineage, with or without a budget':
     async (store) => {
       const line = await chain(store, [{ budget: cents(900) }, {}, { budget: cents(100) }]);
-      const own = line[2] as TokenRecord;
+      const own = line[2];
       for (const debt of [usd(5n), usd(7n), { currency: 'JPY', amount: 3n }]) {
-        const call = admission(own, { charge: usd(10n) });
-        await store.admit(call);
+        const call = await admitCall(store, own, { charge: usd(10n) });
         await store.settle(settlement(call, { outcome: 'completed', overrun: of(own, { debt }) }));
       }
 
@@ -63,9 +63,8 @@ export const OVERRUN_CASES: Cases = {
     },
 
   'settle() adds an overrun once, however often it is repeated': async (store) => {
-    const [root] = (await chain(store, [{ budget: cents(900) }])) as [TokenRecord];
-    const call = admission(root, { charge: usd(10n) });
-    await store.admit(call);
+    const [root] = await chain(store, [{ budget: cents(900) }]);
+    const call = await admitCall(store, root, { charge: usd(10n) });
     const closing = settlement(call, {
       outcome: 'failed',
       overrun: of(root, { debt: usd(5n), freeze: freezing(root) }),
@@ -82,11 +81,10 @@ export const OVERRUN_CASES: Cases = {
   },
 
   'settle() keeps debt at the largest amount rather than fail after the effect': async (store) => {
-    const [root] = (await chain(store, [{}])) as [TokenRecord];
+    const [root] = await chain(store, [{}]);
     const debt = usd(minorMax('USD'));
     for (let calls = 0; calls < 3; calls++) {
-      const call = admission(root);
-      await store.admit(call);
+      const call = await admitCall(store, root);
       assert.equal(
         await store.settle(settlement(call, { outcome: 'completed', overrun: of(root, { debt }) })),
         'settled',
@@ -97,10 +95,9 @@ export const OVERRUN_CASES: Cases = {
   },
 
   'settle() freezes with an overrun, in the same step and with its own entry': async (store) => {
-    const [root] = (await chain(store, [{}])) as [TokenRecord];
-    const [other] = (await chain(store, [{}])) as [TokenRecord];
-    const call = admission(root);
-    await store.admit(call);
+    const [root] = await chain(store, [{}]);
+    const [other] = await chain(store, [{}]);
+    const call = await admitCall(store, root);
     const freeze = freezing(root);
     const since = (await store.sequence()).size;
 
@@ -127,9 +124,8 @@ export const OVERRUN_CASES: Cases = {
 
   'reconcile() keeps the overrun of a late end with its entry, once': async (store) => {
     const line = await chain(store, [{ budget: cents(900) }, {}]);
-    const [root, own] = line as [TokenRecord, TokenRecord];
-    const call = admission(own, { charge: usd(100n) });
-    await store.admit(call);
+    const [root, own] = line;
+    const call = await admitCall(store, own, { charge: usd(100n) });
     await store.settle(settlement(call, { outcome: 'indeterminate' }));
     const { invocation_id } = call.intent;
     const freeze = freezing(root);
@@ -148,9 +144,8 @@ export const OVERRUN_CASES: Cases = {
   },
 
   'reconcile() keeps no overrun where its actor has ended': async (store) => {
-    const [root] = (await chain(store, [{}])) as [TokenRecord];
-    const call = admission(root);
-    await store.admit(call);
+    const [root] = await chain(store, [{}]);
+    const call = await admitCall(store, root);
     await store.settle(settlement(call, { outcome: 'indeterminate' }));
     await store.revokeToken(root.token_id, at(0), () => entry());
     const by = { actor: root.token_id, overrun: of(root, { debt: usd(5n) }) };
@@ -163,7 +158,7 @@ export const OVERRUN_CASES: Cases = {
 
   'append() keeps an overrun with its entries, once, whatever comes with it': async (store) => {
     const line = await chain(store, [{}, {}]);
-    const [root, own] = line as [TokenRecord, TokenRecord];
+    const [root, own] = line;
     const freeze = freezing(root);
     const one = entry();
     const since = (await store.sequence()).size;
@@ -197,9 +192,8 @@ export const OVERRUN_CASES: Cases = {
 
   'endStep() adds the overrun of a step, once, and freezes with it': async (store) => {
     const line = await chain(store, [{ budget: cents(900) }, {}]);
-    const [root, own] = line as [TokenRecord, TokenRecord];
-    const call = admission(own, { charge: usd(100n), composed: {} });
-    await store.admit(call);
+    const [root, own] = line;
+    const call = await admitCall(store, own, { charge: usd(100n), composed: {} });
     const { operation_id, instance_id } = call.intent;
     const begun: BegunStep = {
       operation_id,

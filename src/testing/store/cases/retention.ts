@@ -10,6 +10,7 @@ import type { TokenRecord } from '../../../storage/port/records.ts';
 import type { Erasure, Store } from '../../../storage/port/store.ts';
 import {
   admission,
+  admitCall,
   at,
   entry,
   insert,
@@ -175,8 +176,7 @@ export const RETENTION_CASES: Cases = {
 
   'erase() keeps the intent of a call whose outcome is unknown': async (store) => {
     const token = await insert(store, rootToken());
-    const call = admission(token);
-    await store.admit(call);
+    const call = await admitCall(store, token);
     await store.settle(settlement(call, { outcome: 'indeterminate' }));
     await store.sequence();
 
@@ -190,8 +190,7 @@ export const RETENTION_CASES: Cases = {
 
   'settle() is the same again after erase()': async (store) => {
     const token = await insert(store, rootToken());
-    const call = admission(token);
-    await store.admit(call);
+    const call = await admitCall(store, token);
     const done = settlement(call);
     await store.settle(done);
     await store.sequence();
@@ -206,8 +205,7 @@ export const RETENTION_CASES: Cases = {
     const token = await insert(store, rootToken());
     for (const [place, keepUntil] of [minute(1), minute(2), minute(3)].entries()) {
       const idempotency = { ...keyOf(token, `key ${place}`), keepUntil };
-      const call = admission(token, { idempotency });
-      await store.admit(call);
+      const call = await admitCall(store, token, { idempotency });
       await store.settle(settlement(call));
     }
 
@@ -221,8 +219,7 @@ export const RETENTION_CASES: Cases = {
   'forgetKeys() keeps the key of a call that is still open': async (store) => {
     const token = await insert(store, rootToken());
     const idempotency = { ...keyOf(token, 'key 0'), keepUntil: minute(1) };
-    const call = admission(token, { idempotency });
-    await store.admit(call);
+    const call = await admitCall(store, token, { idempotency });
 
     assert.equal(await store.forgetKeys(minute(2), 10), 0);
     await store.settle(settlement(call));

@@ -13,6 +13,7 @@ import {
   binding,
   cents,
   childToken,
+  EXCLUSIVE,
   entry,
   freezeOf,
   HOUR,
@@ -45,7 +46,7 @@ const CHANGES: Readonly<Record<string, Change>> = {
   mac: withToken({ mac: 'kid.other' }),
   'no mac': withToken({ mac: undefined }),
   expiry: withToken({ expires_at: at(HOUR) }),
-  branches: withToken({ concurrent_branches: 'exclusive' }),
+  branches: withToken(EXCLUSIVE),
 };
 
 const CEILINGS: Readonly<Record<string, Change>> = {

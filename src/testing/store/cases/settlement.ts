@@ -10,11 +10,13 @@ import type { TokenRecord } from '../../../storage/port/records.ts';
 import type { Store } from '../../../storage/port/store.ts';
 import {
   admission,
+  admitCall,
   at,
   binding,
   cents,
   chain,
   childToken,
+  EXCLUSIVE,
   entry,
   granted,
   HOUR,
@@ -46,8 +48,7 @@ export const OUTCOME_CASES: Cases = Object.fromEntries(
     `settle() consumes ${consumed} of 100 when a call is ${outcome} at ${actual ?? 'no'} actual cost`,
     async (store: Store) => {
       const line = await chain(store, [{ budget: cents(900) }, {}, { budget: cents(100) }]);
-      const call = admission(line[2] as TokenRecord, { charge: usd(100n) });
-      await store.admit(call);
+      const call = await admitCall(store, line[2], { charge: usd(100n) });
 
       const result = await store.settle(settlement(call, { outcome, actual }));
 
@@ -63,7 +64,7 @@ export const OUTCOME_CASES: Cases = Object.fromEntries(
 export const SETTLEMENT_CASES: Cases = {
   'settle() leaves what other calls reserved and consumed': async (store) => {
     const line = await chain(store, [{ budget: cents(900) }, { budget: cents(800) }]);
-    const [root, child] = line as [TokenRecord, TokenRecord];
+    const [root, child] = line;
     const call = admission(child, { charge: usd(50n) });
     await store.admit(admission(root, { charge: usd(7n) }));
     await store.admit(admission(child, { charge: usd(20n) }));
@@ -83,8 +84,7 @@ export const SETTLEMENT_CASES: Cases = {
       rootToken({ budget: { currency: 'JPY', max_amount: Number.MAX_SAFE_INTEGER } }),
     );
     const most = BigInt(Number.MAX_SAFE_INTEGER);
-    const call = admission(token, { charge: { currency: 'JPY', amount: most } });
-    await store.admit(call);
+    const call = await admitCall(store, token, { charge: { currency: 'JPY', amount: most } });
 
     await store.settle(settlement(call, { actual: most - 1n }));
 
@@ -105,8 +105,7 @@ export const SETTLEMENT_CASES: Cases = {
   'settle() keeps the answer of a call that had a key, whatever its outcome': async (store) => {
     for (const outcome of ['completed', 'failed', 'no_effect', 'indeterminate'] as const) {
       const token = await insert(store, rootToken());
-      const call = admission(token, { idempotency: keyOf(token, 'k') });
-      await store.admit(call);
+      const call = await admitCall(store, token, { idempotency: keyOf(token, 'k') });
       const answer = Uint8Array.from([0, 255, 10, 0, 128]);
 
       await store.settle(settlement(call, { outcome, answer }));
@@ -134,8 +133,7 @@ export const SETTLEMENT_CASES: Cases = {
     for (const outcome of ['failed', 'no_effect', 'indeterminate'] as const) {
       const token = await insert(store, rootToken());
       const grant = await granted(store, token);
-      const call = admission(token, { grant: useOf(grant) });
-      await store.admit(call);
+      const call = await admitCall(store, token, { grant: useOf(grant) });
 
       await store.settle(settlement(call, { outcome }));
 
@@ -145,23 +143,18 @@ export const SETTLEMENT_CASES: Cases = {
 
   'settle() releases the leases, whatever the outcome': async (store) => {
     for (const outcome of ['completed', 'failed', 'no_effect', 'indeterminate'] as const) {
-      const line = await chain(store, [
-        { concurrent_branches: 'exclusive' },
-        { concurrent_branches: 'exclusive' },
-      ]);
-      const call = admission(line[1] as TokenRecord, { leaseUntil: at(HOUR) });
-      await store.admit(call);
+      const line = await chain(store, [EXCLUSIVE, EXCLUSIVE]);
+      const call = await admitCall(store, line[1], { leaseUntil: at(HOUR) });
 
       await store.settle(settlement(call, { outcome }));
 
-      assert.equal((await store.admit(admission(line[1] as TokenRecord))).admitted, true);
+      assert.equal((await store.admit(admission(line[1]))).admitted, true);
     }
   },
 
   'settle() works for a call whose token was revoked or expired meanwhile': async (store) => {
     const token = await insert(store, rootToken({ budget: cents(10), expires_at: at(HOUR) }));
-    const call = admission(token, { charge: usd(4n) });
-    await store.admit(call);
+    const call = await admitCall(store, token, { charge: usd(4n) });
     await store.revokeToken(token.token_id, at(HOUR), () => entry());
 
     const result = await store.settle(settlement(call, { actual: 3n, now: at(2 * HOUR) }));
@@ -172,8 +165,7 @@ export const SETTLEMENT_CASES: Cases = {
 
   'settle() charges no child that was made after the admission': async (store) => {
     const root = await insert(store, rootToken({ budget: cents(10) }));
-    const call = admission(root, { charge: usd(4n) });
-    await store.admit(call);
+    const call = await admitCall(store, root, { charge: usd(4n) });
     const child = await insert(store, childToken(root, { budget: cents(10) }));
 
     await store.settle(settlement(call));
@@ -195,8 +187,7 @@ export const SETTLEMENT_CASES: Cases = {
 
   'settle() rejects a negative cost, which would give money': async (store) => {
     const { token, call } = await admitted(store, { charge: usd(50n) });
-    const other = admission(token, { charge: usd(40n) });
-    await store.admit(other);
+    const other = await admitCall(store, token, { charge: usd(40n) });
     await store.settle(settlement(other));
 
     await unchanged(store, { tokens: [token.token_id] }, () =>
@@ -278,12 +269,8 @@ export const ONCE_CASES: Cases = {
   },
 
   'settle() is superseded when one of two leases was lost': async (store) => {
-    const [root, leaf] = (await chain(store, [
-      { concurrent_branches: 'exclusive' },
-      { concurrent_branches: 'exclusive' },
-    ])) as [TokenRecord, TokenRecord];
-    const slow = admission(leaf, { leaseUntil: at(HOUR) });
-    await store.admit(slow);
+    const [root, leaf] = await chain(store, [EXCLUSIVE, EXCLUSIVE]);
+    const slow = await admitCall(store, leaf, { leaseUntil: at(HOUR) });
     await store.admit(admission(root, { now: at(HOUR) }));
 
     assert.equal(await store.settle(settlement(slow)), 'superseded');
@@ -301,9 +288,8 @@ export const ONCE_CASES: Cases = {
   },
 
   'settle() accepts a call whose expired lease no other call took': async (store) => {
-    const token = await insert(store, rootToken({ concurrent_branches: 'exclusive' }));
-    const slow = admission(token, { leaseUntil: at(HOUR) });
-    await store.admit(slow);
+    const token = await insert(store, rootToken(EXCLUSIVE));
+    const slow = await admitCall(store, token, { leaseUntil: at(HOUR) });
 
     assert.equal(await store.settle(settlement(slow, { now: at(2 * HOUR) })), 'settled');
   },

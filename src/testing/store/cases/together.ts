@@ -9,15 +9,16 @@
 import assert from 'node:assert/strict';
 import type { EntryRecord } from '../../../domain/log/entry.ts';
 import type { Admission, Refused, Settlement } from '../../../storage/port/invocation-store.ts';
-import type { TokenRecord } from '../../../storage/port/records.ts';
 import type { Store } from '../../../storage/port/store.ts';
 import {
   admission,
+  admitCall,
   at,
   binding,
   cents,
   chain,
   childToken,
+  EXCLUSIVE,
   entry,
   freezeOf,
   HOUR,
@@ -60,7 +61,7 @@ export const TOGETHER_CASES: Cases = {
     const poor = await insert(store, rootToken({ budget: cents(1) }));
     const dead = await insert(store, rootToken());
     await store.revokeToken(dead.token_id, at(0), () => entry());
-    const busy = await insert(store, rootToken({ concurrent_branches: 'exclusive' }));
+    const busy = await insert(store, rootToken(EXCLUSIVE));
     await store.admit(admission(busy, { leaseUntil: at(HOUR) }));
     const frozen = freezeOf({ what: 'capability', target: 'sell_flight' });
     await store.freeze(frozen, entry());
@@ -101,7 +102,7 @@ export const TOGETHER_CASES: Cases = {
 
   'admit() of concurrent calls admits as many as fit, and counts each': async (store) => {
     const line = await chain(store, [{ budget: cents(100) }, {}, { budget: cents(5) }]);
-    const leaf = line[2] as TokenRecord;
+    const leaf = line[2];
 
     const calls = Array.from({ length: 9 }, () => admission(leaf, { charge: usd(1n) }));
     const results = await admitAll(store, calls);
@@ -117,7 +118,7 @@ export const TOGETHER_CASES: Cases = {
 
   'admit() of concurrent calls gives one of them an exclusive turn': async (store) => {
     const root = await insert(store, rootToken({ budget: cents(100) }));
-    const alone = await insert(store, childToken(root, { concurrent_branches: 'exclusive' }));
+    const alone = await insert(store, childToken(root, EXCLUSIVE));
     const below = await insert(store, childToken(alone, { budget: cents(10) }));
     const beside = await insert(store, childToken(root));
 
@@ -175,7 +176,7 @@ export const TOGETHER_CASES: Cases = {
 
   'settle() of calls that end together supersedes or repeats each on its own': async (store) => {
     const token = await insert(store, rootToken({ budget: cents(100) }));
-    const turns = await insert(store, rootToken({ concurrent_branches: 'exclusive' }));
+    const turns = await insert(store, rootToken(EXCLUSIVE));
     const lost = admission(turns, { leaseUntil: at(HOUR) });
     const winner = admission(turns, { now: at(HOUR), leaseUntil: at(2 * HOUR) });
     await store.admit(lost);
@@ -226,8 +227,7 @@ export const TOGETHER_CASES: Cases = {
 
   'admit() of a call whose id is taken fails alone': async (store) => {
     const token = await insert(store, rootToken({ budget: cents(100) }));
-    const first = admission(token, { charge: usd(10n) });
-    await store.admit(first);
+    const first = await admitCall(store, token, { charge: usd(10n) });
 
     const defect = assert.rejects(store.admit(first));
     const calls = Array.from({ length: 3 }, () => admission(token, { charge: usd(10n) }));

@@ -119,7 +119,7 @@ export const ISSUANCE_CASES: Cases = {
   'insertChild() refuses below any revoked token of the lineage': async (store) => {
     for (const revoked of [0, 1, 2]) {
       const line = await chain(store, [{}, {}, {}]);
-      const parent = line[2] as TokenRecord;
+      const parent = line[2];
       await store.revokeToken((line[revoked] as TokenRecord).token_id, at(1), () => entry());
       const child = childToken(parent);
 
@@ -133,7 +133,7 @@ export const ISSUANCE_CASES: Cases = {
 
   'insertChild() names a revoked token before an expired one above it': async (store) => {
     const line = await chain(store, [{ expires_at: at(HOUR) }, { expires_at: at(2 * HOUR) }]);
-    const parent = line[1] as TokenRecord;
+    const parent = line[1];
     await store.revokeToken(parent.token_id, at(1), () => entry());
 
     const bounds = { ...MANY, now: at(HOUR) };
@@ -187,11 +187,11 @@ export const ISSUANCE_CASES: Cases = {
   },
 
   'describeToken() gives the lineage from the root, each with its own state': async (store) => {
-    const [root, middle, leaf] = (await chain(store, [
+    const [root, middle, leaf] = await chain(store, [
       { budget: cents(500), concurrent_branches: 'exclusive' },
       { expires_at: at(3 * HOUR) },
       { budget: cents(300), expires_at: at(2 * HOUR) },
-    ])) as [TokenRecord, TokenRecord, TokenRecord];
+    ]);
     await store.revokeToken(middle.token_id, at(7), () => entry());
 
     const described = await store.describeToken(leaf.token_id, 10);

@@ -11,6 +11,7 @@ import type { IntentRecord, TokenRecord } from '../../../storage/port/records.ts
 import { type Store, StoreUnavailable } from '../../../storage/port/store.ts';
 import {
   admission,
+  admitCall,
   approval,
   at,
   cents,
@@ -32,8 +33,7 @@ export const UNKNOWN_OUTCOME_CASES: Cases = {
   'abandonedIntents() returns open calls without a recent heartbeat': async (store) => {
     const token = await insert(store, rootToken());
     const of = async (instance_id: string) => {
-      const call = admission(token, { intent: { instance_id } });
-      await store.admit(call);
+      const call = await admitCall(store, token, { intent: { instance_id } });
       return call.intent;
     };
     const never = await of('never');
@@ -91,8 +91,7 @@ export const UNKNOWN_OUTCOME_CASES: Cases = {
     ];
     const lost: IntentRecord[] = [];
     for (const [second, outcome] of outcomes) {
-      const call = admission(token, { now: at(second * SECOND), charge: usd(3n) });
-      await store.admit(call);
+      const call = await admitCall(store, token, { now: at(second * SECOND), charge: usd(3n) });
       await store.settle(settlement(call, { outcome, now: at(HOUR - second * SECOND) }));
       if (outcome === 'indeterminate') lost.push(call.intent);
     }
@@ -182,8 +181,7 @@ export const UNKNOWN_OUTCOME_CASES: Cases = {
 
   'reconcile() refunds a call that had no budget to come from': async (store) => {
     const token = await insert(store, rootToken());
-    const call = admission(token, { charge: usd(50n) });
-    await store.admit(call);
+    const call = await admitCall(store, token, { charge: usd(50n) });
     await store.settle(settlement(call, { outcome: 'indeterminate' }));
 
     const result = await store.reconcile(call.intent.invocation_id, true, () => entry());
@@ -290,11 +288,9 @@ async function lostCall(
   store: Store,
 ): Promise<{ line: TokenRecord[]; call: IntentRecord; size: number }> {
   const line = await chain(store, [{ budget: cents(900) }, { budget: cents(500) }]);
-  const other = admission(line[0] as TokenRecord, { charge: usd(8n) });
-  await store.admit(other);
+  const other = await admitCall(store, line[0], { charge: usd(8n) });
   await store.settle(settlement(other));
-  const lost = admission(line[1] as TokenRecord, { charge: usd(50n) });
-  await store.admit(lost);
+  const lost = await admitCall(store, line[1], { charge: usd(50n) });
   await store.settle(settlement(lost, { outcome: 'indeterminate' }));
   return { line, call: lost.intent, size: (await store.sequence()).size };
 }
