@@ -13,7 +13,14 @@ import { type Store, StoreUnavailable } from '../src/storage/port/store.ts';
 import { openPostgres } from '../src/storage/postgres/store.ts';
 import { openConnection } from '../src/storage/sqlite/connection.ts';
 import { createSqliteStore } from '../src/storage/sqlite/store.ts';
-import { admission, entry, rootToken, settlement, usd } from '../src/testing/fixtures.ts';
+import {
+  admission,
+  admitCall,
+  entry,
+  rootToken,
+  settlement,
+  usd,
+} from '../src/testing/fixtures.ts';
 import { unchanged } from '../src/testing/store/observe.ts';
 import { atEnd, closedAtEnd, temporaryFolder } from './ends.ts';
 import { checkLedger, createLedger, type Ledger, prepareWorld } from './faults/ledger.ts';
@@ -29,7 +36,6 @@ const folder = temporaryFolder();
 const program = await bundle(new URL('./faults/worker.ts', import.meta.url));
 const server = await startPostgres();
 atEnd(() => server.stop());
-atEnd(() => program.remove());
 
 const named = (name: string, whyNot: string | undefined): string => {
   return whyNot ? `${name} (not run: ${whyNot})` : name;
@@ -184,8 +190,7 @@ async function refusesChanges(store: Store, phase: Phase): Promise<void> {
   const leaf = world.line.at(-1) as string;
   const { token } = await store.load({ tokenId: leaf });
   assert.ok(token);
-  const open = admission(token, { charge: usd(5n) });
-  await store.admit(open);
+  const open = await admitCall(store, token, { charge: usd(5n) });
   const next = admission(token, { charge: usd(7n) });
   const told = entry();
   const changes: Record<string, () => Promise<unknown>> = {

@@ -10,7 +10,7 @@ import { spawnSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { onTestFinished, test } from 'vitest';
+import { test } from 'vitest';
 import { temporaryFolder } from './ends.ts';
 import { createLedger } from './faults/ledger.ts';
 import { bundle, startWorker } from './faults/process.ts';
@@ -32,7 +32,6 @@ const TOGETHER_FLUSHES_MAX = 10;
 
 test.skipIf(whyNot)(named('append() flushes each commit, and concurrent ones share'), async () => {
   const program = await bundle(new URL('./faults/syncs.ts', import.meta.url));
-  onTestFinished(program.remove);
   const config: SyncsConfig = { file: join(folder, 'f.db'), alone: ALONE, together: TOGETHER };
   const trace = join(folder, 'trace');
 
@@ -80,7 +79,6 @@ for (const { name, calls, effect, among } of FAULTS) {
   const title = named(`a process that ${name} was believed rightly in all it had said`);
   test.skipIf(whyNot)(title, LOOP_TIMEOUT, async () => {
     const program = await bundle(new URL('./faults/worker.ts', import.meta.url));
-    onTestFinished(program.remove);
     const file = join(folder, `${effect}-${calls}.db`);
     const world = await prepareFile(file);
     const ledger = createLedger();

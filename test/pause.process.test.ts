@@ -11,7 +11,8 @@ import { test } from 'vitest';
 import { entryView } from '../src/domain/log/entry.ts';
 import { openStore } from '../src/storage/open.ts';
 import { StoreUnavailable } from '../src/storage/port/store.ts';
-import { atEnd } from './ends.ts';
+import { EXCLUSIVE } from '../src/testing/fixtures.ts';
+import { closedAtEnd } from './ends.ts';
 import { ALICE } from './invoke/principals.ts';
 import {
   buildProgram,
@@ -27,9 +28,7 @@ import { freshDatabase } from './postgres.ts';
 const LINGER_MS = 1_500;
 const TEST_MS_MAX = 120_000;
 
-let removeProgram: () => void;
-removeProgram = await buildProgram();
-atEnd(() => removeProgram());
+await buildProgram();
 
 async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isSo())) await sleep(20);
@@ -60,52 +59,44 @@ for (const [closer, silentMs] of [
   }, async () => {
     const database = await freshDatabase();
     const place = newPlace(database.url);
-    const store = await openStore(database.url);
+    const store = closedAtEnd(await openStore(database.url));
     const paused = await start(place, silentMs);
     const other = await start(place, silentMs);
-    try {
-      const { token } = await issue(paused.url, ALICE, { concurrent_branches: 'exclusive' });
-      const first = invoke(paused, token, 'linger', { ms: LINGER_MS });
-      first.catch(() => undefined);
-      await until(() => linesOf(place).some((line) => line.startsWith('begun')));
-      const busy = await invoke(other, token, 'pay', {});
-      paused.signal('SIGSTOP');
-      let next = await invoke(other, token, 'pay', {});
-      await until(async () => {
-        if (next.status === 200) return true;
-        if (next.status !== 503) assert.equal(next.body.failure.type, 'concurrent_branch_busy');
-        next = await invoke(other, token, 'pay', {});
-        return false;
-      });
-      const invocationId = linesOf(place)[0]?.split(' ')[1] as string;
-      const entriesOf = async () => {
-        await store.sequence().catch(heldUp);
-        const { entries: found } = await store.queryEntries({ invocationId, limit: 10 });
-        return found.map(entryView).reverse();
-      };
-      if (closer !== 'nobody') await until(async () => (await entriesOf()).length > 0);
-      paused.signal('SIGCONT');
-      const late = await first;
+    const { token } = await issue(paused.url, ALICE, EXCLUSIVE);
+    const first = invoke(paused, token, 'linger', { ms: LINGER_MS });
+    first.catch(() => undefined);
+    await until(() => linesOf(place).some((line) => line.startsWith('begun')));
+    const busy = await invoke(other, token, 'pay', {});
+    paused.signal('SIGSTOP');
+    let next = await invoke(other, token, 'pay', {});
+    await until(async () => {
+      if (next.status === 200) return true;
+      if (next.status !== 503) assert.equal(next.body.failure.type, 'concurrent_branch_busy');
+      next = await invoke(other, token, 'pay', {});
+      return false;
+    });
+    const invocationId = linesOf(place)[0]?.split(' ')[1] as string;
+    const entriesOf = async () => {
+      await store.sequence().catch(heldUp);
+      const { entries: found } = await store.queryEntries({ invocationId, limit: 10 });
+      return found.map(entryView).reverse();
+    };
+    if (closer !== 'nobody') await until(async () => (await entriesOf()).length > 0);
+    paused.signal('SIGCONT');
+    const late = await first;
 
-      assert.equal(busy.body.failure.type, 'concurrent_branch_busy');
-      assert.equal(next.status, 200);
-      assert.equal(late.status, 503);
-      assert.equal(late.body.failure.type, 'outcome_unknown');
-      await until(async () => (await entriesOf()).length === 2);
-      assert.deepEqual(
-        (await entriesOf()).map(({ entry_type, state }) => [entry_type, state]),
-        [
-          ['invocation', 'indeterminate'],
-          ['settlement', 'completed'],
-        ],
-      );
-      assert.equal((await invoke(other, token, 'pay', {})).status, 200);
-    } finally {
-      paused.signal('SIGCONT');
-      await Promise.all([paused.kill(), other.kill()]);
-      await store.close();
-      await database.drop();
-      place.remove();
-    }
+    assert.equal(busy.body.failure.type, 'concurrent_branch_busy');
+    assert.equal(next.status, 200);
+    assert.equal(late.status, 503);
+    assert.equal(late.body.failure.type, 'outcome_unknown');
+    await until(async () => (await entriesOf()).length === 2);
+    assert.deepEqual(
+      (await entriesOf()).map(({ entry_type, state }) => [entry_type, state]),
+      [
+        ['invocation', 'indeterminate'],
+        ['settlement', 'completed'],
+      ],
+    );
+    assert.equal((await invoke(other, token, 'pay', {})).status, 200);
   });
 }

@@ -9,10 +9,10 @@ import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
-import { afterEach, beforeEach, test } from 'vitest';
+import { beforeEach, test } from 'vitest';
 import { openPostgres } from '../src/storage/postgres/store.ts';
 import { entry } from '../src/testing/fixtures.ts';
-import { atEnd, closedAtEnd } from './ends.ts';
+import { closedAtEnd } from './ends.ts';
 import { createLedger, type Ledger } from './faults/ledger.ts';
 import { type LossyWay, openLossyWay } from './faults/lossy.ts';
 import { checkDatabase, prepareDatabase } from './faults/postgres.ts';
@@ -33,11 +33,9 @@ const PROCESS_KILL_SHARE = 15;
 
 let database: Awaited<ReturnType<typeof freshDatabase>>;
 const program = await bundle(new URL('./faults/worker.ts', import.meta.url));
-atEnd(() => program.remove());
 beforeEach(async () => {
   database = await freshDatabase();
 });
-afterEach(() => database.drop());
 
 const NO_INSTANCE: World = { line: [], exclusive: '', grant: '' };
 const isAcknowledged = ({ said }: Said) => said === 'kept' || said === 'settled';

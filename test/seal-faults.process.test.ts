@@ -15,7 +15,7 @@ import { sealNext } from '../src/service/log/seal.ts';
 import { checkStore } from '../src/storage/fsck/fsck.ts';
 import { openMark, openStore } from '../src/storage/open.ts';
 import { entry } from '../src/testing/fixtures.ts';
-import { atEnd, temporaryFolder } from './ends.ts';
+import { temporaryFolder } from './ends.ts';
 import { bundle, startWorker, type Worker } from './faults/process.ts';
 import type { Said } from './faults/said.ts';
 import type { SealingConfig } from './faults/sealing.ts';
@@ -26,7 +26,6 @@ const REPLICAS = 3;
 const KILLS = 6;
 
 const program = await bundle(new URL('./faults/sealing.ts', import.meta.url));
-atEnd(() => program.remove());
 
 const STORES: Record<string, (folder: string) => Promise<{ url: string; drop(): Promise<void> }>> =
   {

@@ -30,7 +30,6 @@ const IMPATIENT: PostgresTimeouts = {
 const program = await bundle(new URL('./faults/worker.ts', import.meta.url));
 const server = await startFaultyServer();
 atEnd(() => server.stop());
-atEnd(() => program.remove());
 
 const isAcknowledged = ({ said }: Said) => said === 'kept' || said === 'settled';
 

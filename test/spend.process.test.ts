@@ -15,7 +15,7 @@ import type { IssueAnswer } from '../src/protocol/token.ts';
 import { checkStore } from '../src/storage/fsck/fsck.ts';
 import { openStore } from '../src/storage/open.ts';
 import type { Store } from '../src/storage/port/store.ts';
-import { atEnd } from './ends.ts';
+import { closedAtEnd } from './ends.ts';
 import { ALICE } from './invoke/principals.ts';
 import {
   buildProgram,
@@ -44,7 +44,7 @@ const KILLS = 3;
 const HEARD_PER_LIFE = 6;
 const TEST_MS_MAX = 180_000;
 
-atEnd(await buildProgram());
+await buildProgram();
 
 /** One answer that was received whole. */
 interface Acknowledged {
@@ -203,26 +203,19 @@ test('two processes on one PostgreSQL respect a budget while they are killed at 
 }, async () => {
   const database = await freshDatabase();
   const place = newPlace(database.url);
-  const store = await openStore(database.url);
+  const store = closedAtEnd(await openStore(database.url));
   const processes: Running[] = [await start(place), await start(place)];
-  try {
-    const spent = await spendUnder(
-      () => processes.map(({ url }) => url),
-      (heard) =>
-        killAll(heard, async (n) => {
-          await processes[n % 2]?.kill();
-          processes[n % 2] = await start(place);
-        }),
-    );
-    await recovered(store);
+  const spent = await spendUnder(
+    () => processes.map(({ url }) => url),
+    (heard) =>
+      killAll(heard, async (n) => {
+        await processes[n % 2]?.kill();
+        processes[n % 2] = await start(place);
+      }),
+  );
+  await recovered(store);
 
-    await assertHonest(store, place, spent);
-  } finally {
-    await Promise.all(processes.map((each) => each.kill()));
-    await store.close();
-    await database.drop();
-    place.remove();
-  }
+  await assertHonest(store, place, spent);
 });
 
 test('a process on a SQLite file respects a budget over every kill and restart', {
@@ -230,25 +223,18 @@ test('a process on a SQLite file respects a budget over every kill and restart',
 }, async () => {
   const place = newPlace();
   let running = await start(place);
-  let store: Store | undefined;
-  try {
-    const spent = await spendUnder(
-      () => [running.url],
-      (heard) =>
-        killAll(heard, async () => {
-          await running.kill();
-          running = await start(place);
-        }),
-    );
-    await running.stop();
-    store = await recoveredFile(place);
+  const spent = await spendUnder(
+    () => [running.url],
+    (heard) =>
+      killAll(heard, async () => {
+        await running.kill();
+        running = await start(place);
+      }),
+  );
+  await running.stop();
+  const store = closedAtEnd(await recoveredFile(place));
 
-    await assertHonest(store, place, spent);
-  } finally {
-    await running.kill();
-    await store?.close();
-    place.remove();
-  }
+  await assertHonest(store, place, spent);
 });
 
 /** The findings of one moment, and how many calls are open then. */
@@ -277,23 +263,17 @@ for (const kind of ['SQLite file', 'PostgreSQL'] as const) {
     const database = kind === 'PostgreSQL' ? await freshDatabase() : undefined;
     const place = newPlace(database?.url);
     let running = await start(place);
-    try {
-      await spendUnder(
-        () => [running.url],
-        (heard) =>
-          killAll(heard, async () => {
-            await running.kill();
-            assert.deepEqual((await ledgerOf(place.store)).findings, []);
-            running = await start(place);
-          }),
-        'trip',
-      );
-      await allClosed(place.store);
-    } finally {
-      await running.kill();
-      await database?.drop();
-      place.remove();
-    }
+    await spendUnder(
+      () => [running.url],
+      (heard) =>
+        killAll(heard, async () => {
+          await running.kill();
+          assert.deepEqual((await ledgerOf(place.store)).findings, []);
+          running = await start(place);
+        }),
+      'trip',
+    );
+    await allClosed(place.store);
   });
 }
 
@@ -303,33 +283,27 @@ test('a call whose answer was lost after the commit gets the same answer when re
   const place = newPlace();
   const running = await start(place);
   const { hostname: host, port } = new URL(running.url);
-  const proxy = await startProxy({ host, port: Number(port) });
-  try {
-    const { token } = await issue(running.url, ALICE, {});
-    const throughProxy = `http://127.0.0.1:${proxy.port}`;
-    for (let round = 0; round < 10; round++) {
-      proxy.cutAfter(0);
-      const call = (base: string) =>
-        post(
-          `${base}/svc/invoke/pay`,
-          token,
-          { parameters: {}, client_reference_id: `cut-${round}` },
-          { 'idempotency-key': `cut-${round}` },
-        );
+  const proxy = closedAtEnd(await startProxy({ host, port: Number(port) }));
+  const { token } = await issue(running.url, ALICE, {});
+  const throughProxy = `http://127.0.0.1:${proxy.port}`;
+  for (let round = 0; round < 10; round++) {
+    proxy.cutAfter(0);
+    const call = (base: string) =>
+      post(
+        `${base}/svc/invoke/pay`,
+        token,
+        { parameters: {}, client_reference_id: `cut-${round}` },
+        { 'idempotency-key': `cut-${round}` },
+      );
 
-      await assert.rejects(call(throughProxy));
-      const again = await call(running.url);
-      const text = await again.text();
+    await assert.rejects(call(throughProxy));
+    const again = await call(running.url);
+    const text = await again.text();
 
-      assert.equal(again.status, 200);
-      assert.equal(again.headers.get('idempotent-replayed'), 'true');
-      assert.ok(proxy.lost().at(-1)?.toString().endsWith(text));
-    }
-    const effects = readFileSync(place.effects, 'utf8').trimEnd().split('\n');
-    assert.equal(effects.length, 10);
-  } finally {
-    await proxy.close();
-    await running.kill();
-    place.remove();
+    assert.equal(again.status, 200);
+    assert.equal(again.headers.get('idempotent-replayed'), 'true');
+    assert.ok(proxy.lost().at(-1)?.toString().endsWith(text));
   }
+  const effects = readFileSync(place.effects, 'utf8').trimEnd().split('\n');
+  assert.equal(effects.length, 10);
 });

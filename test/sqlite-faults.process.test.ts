@@ -12,7 +12,7 @@ import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import { test } from 'vitest';
 import { openSqlite } from '../src/storage/sqlite/store.ts';
-import { atEnd, temporaryFolder } from './ends.ts';
+import { temporaryFolder } from './ends.ts';
 import { checkLedger, createLedger, type Ledger, prepareWorld } from './faults/ledger.ts';
 import { bundle, startWorker, type Worker } from './faults/process.ts';
 import type { Said, World } from './faults/said.ts';
@@ -24,7 +24,6 @@ const OPENING_KILLS = 4;
 
 const folder = temporaryFolder();
 const program = await bundle(new URL('./faults/worker.ts', import.meta.url));
-atEnd(() => program.remove());
 
 const NO_INSTANCE: World = { line: [], exclusive: '', grant: '' };
 const isAcknowledged = ({ said }: Said) => said === 'kept' || said === 'settled';

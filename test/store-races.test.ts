@@ -4,27 +4,24 @@
  * @module
  */
 
-import { afterAll, describe, test } from 'vitest';
+import { describe, test } from 'vitest';
 import { openSqlite } from '../src/storage/sqlite/store.ts';
 import { storeRaces } from '../src/testing/store/store-races.ts';
-import { createPlaces } from './store-places.ts';
+import { newFile, openInstances } from './store-places.ts';
 
 const runner = { describe, test };
-
-const places = createPlaces();
-afterAll(() => places.remove());
 
 /** Without the lock of a lineage, 200 rounds failed each time. `WRIT_TEST_RACE_ROUNDS` asks for more. */
 const rounds = Number(process.env.WRIT_TEST_RACE_ROUNDS ?? 300);
 const options = { runner, rounds };
 
 storeRaces('in-memory SQLite', async () => [await openSqlite(':memory:')], options);
-storeRaces('SQLite file', async () => [await openSqlite(places.file())], options);
+storeRaces('SQLite file', async () => [await openSqlite(newFile())], options);
 storeRaces('two instances on one SQLite file', openFileTwice, options);
-storeRaces('PostgreSQL', () => places.openPostgres(1), options);
-storeRaces('three instances on one PostgreSQL', () => places.openPostgres(3), options);
+storeRaces('PostgreSQL', () => openInstances(1), options);
+storeRaces('three instances on one PostgreSQL', () => openInstances(3), options);
 
 async function openFileTwice() {
-  const file = places.file();
+  const file = newFile();
   return [await openSqlite(file), await openSqlite(file)] as const;
 }

@@ -1,20 +1,15 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { afterAll, test } from 'vitest';
+import { test } from 'vitest';
+import { atEnd, temporaryFolder } from '../../test/ends.ts';
 import { keyFilesIn } from '../../test/key-files.ts';
 
-const root = mkdtempSync(join(tmpdir(), 'writ-first-start-'));
-const children: ChildProcess[] = [];
-afterAll(() => {
-  for (const child of children) child.kill();
-  rmSync(root, { recursive: true, force: true });
-});
+const root = temporaryFolder();
 
 const REPLICAS = 8;
 const ROUNDS = 10;
@@ -40,19 +35,16 @@ test('openKeyring() ends with one generation when many processes start at once',
   timeout: SLOW,
 }, async () => {
   const replicas = await Promise.all(Array.from({ length: REPLICAS }, startReplica));
-  try {
-    for (let round = 0; round < ROUNDS; round += 1) {
-      const folder = join(root, `round-${round}`, 'keys');
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const folder = join(root, `round-${round}`, 'keys');
 
-      const answers = await Promise.all(replicas.map((replica) => replica.ask(folder)));
+    const answers = await Promise.all(replicas.map((replica) => replica.ask(folder)));
 
-      assert.deepEqual(keyFilesIn(folder), ['log-0001.json', 'row-0001.json', 'token-0001.json']);
-      const kids = ['token', 'log'].map((use) => kidIn(join(folder, `${use}-0001.json`)));
-      assert.deepEqual(answers, Array(REPLICAS).fill(kids.join(' ')));
-    }
-  } finally {
-    await Promise.all(replicas.map((replica) => replica.stop()));
+    assert.deepEqual(keyFilesIn(folder), ['log-0001.json', 'row-0001.json', 'token-0001.json']);
+    const kids = ['token', 'log'].map((use) => kidIn(join(folder, `${use}-0001.json`)));
+    assert.deepEqual(answers, Array(REPLICAS).fill(kids.join(' ')));
   }
+  await Promise.all(replicas.map((replica) => replica.stop()));
 });
 
 async function startReplica() {
@@ -61,7 +53,7 @@ async function startReplica() {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
     stdio: ['pipe', 'pipe', 'inherit'],
   });
-  children.push(child);
+  atEnd(() => child.kill());
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   assert.equal((await lines.next()).value, 'ready');
   return {

@@ -3,7 +3,6 @@ import {
   chmodSync,
   copyFileSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   rmSync,
   statSync,
@@ -19,12 +18,10 @@ import { generateJwk } from './es256.ts';
 import { REREAD_MS, ROTATION_LEAD_MS, rotateKey } from './key-folder.ts';
 import { openKeyring } from './keyring.ts';
 
-const root = temporaryFolder();
-
 const NOW = new Date('2030-01-01T00:00:00.000Z');
 
 test('openKeyring() makes a private folder with one private file for each use', () => {
-  const folder = join(fresh(), 'a', 'keys');
+  const folder = join(temporaryFolder(), 'a', 'keys');
 
   open(folder);
 
@@ -36,7 +33,7 @@ test('openKeyring() makes a private folder with one private file for each use', 
 });
 
 test('openKeyring() writes what a generation is, and when its turn comes', () => {
-  const folder = fresh();
+  const folder = temporaryFolder();
   const kid = open(folder).kid('log');
 
   const { jwk, ...content } = JSON.parse(readFileSync(join(folder, 'log-0001.json'), 'utf8'));
@@ -46,7 +43,7 @@ test('openKeyring() writes what a generation is, and when its turn comes', () =>
 });
 
 test('openKeyring() uses the keys that are there, also under a clock that is behind', () => {
-  const folder = fresh();
+  const folder = temporaryFolder();
   const kids = kidsOf(folder);
 
   const earlier = open(folder, new Date(NOW.getTime() - 60_000));
@@ -56,7 +53,7 @@ test('openKeyring() uses the keys that are there, also under a clock that is beh
 });
 
 test('openKeyring() overlooks files that are no keys, such as what a crash has left', () => {
-  const folder = fresh();
+  const folder = temporaryFolder();
   const kids = kidsOf(folder);
   writeFileSync(join(folder, '.token-0002.json.0.tmp'), '{');
   writeFileSync(join(folder, 'README'), 'keys');
@@ -66,7 +63,7 @@ test('openKeyring() overlooks files that are no keys, such as what a crash has l
 });
 
 test('openKeyring() refuses a folder that others may write to, and says how to mend it', () => {
-  const folder = fresh();
+  const folder = temporaryFolder();
   chmodSync(folder, 0o770);
 
   const mend = `others may write to it (mode 0770); run: chmod 700 "${folder}"`;
@@ -74,7 +71,7 @@ test('openKeyring() refuses a folder that others may write to, and says how to m
 });
 
 test('openKeyring() names the folder that it cannot make', () => {
-  const file = join(fresh(), 'file');
+  const file = join(temporaryFolder(), 'file');
   writeFileSync(file, '');
 
   assert.throws(() => open(join(file, 'keys')), /^Error: Cannot make folder ".*\/file": /);
@@ -210,7 +207,7 @@ test('rotateKey() counts from the last generation, not from their number', () =>
 });
 
 test('rotateKey() makes no keys in a folder that has none', () => {
-  const folder = fresh();
+  const folder = temporaryFolder();
 
   assert.throws(() => rotateKey(folder, 'token', { now: NOW }), /Cannot find a token key/);
   assert.throws(() => rotateKey(join(folder, 'x'), 'log', { now: NOW }), /Cannot read key folder/);
@@ -242,10 +239,6 @@ test('rotateKey() ends at the last generation that has a name', () => {
   assert.throws(() => rotateKey(folder, 'token', { now: NOW }), /has 9999 generations/);
 });
 
-function fresh(): string {
-  return mkdtempSync(join(root, 'case-'));
-}
-
 function open(folder: string, now = NOW) {
   const keyring = openKeyring({ folder }, { now: () => now, onWarning: assert.fail });
   keyring.close();
@@ -259,7 +252,7 @@ function kidsOf(folder: string): string[] {
 
 /** A folder with its first generation, and the path of its token key. */
 function withKeys(): { folder: string; path: string } {
-  const folder = fresh();
+  const folder = temporaryFolder();
   open(folder);
   return { folder, path: join(folder, 'token-0001.json') };
 }

@@ -1,13 +1,5 @@
 import assert from 'node:assert/strict';
-import {
-  chmodSync,
-  copyFileSync,
-  mkdtempSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, copyFileSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'vitest';
 import { temporaryFolder } from '../../test/ends.ts';
@@ -16,8 +8,6 @@ import { ROTATION_LEAD_MS, rotateKey } from './key-folder.ts';
 import { type Keyring, openKeyring, TOKEN_LIFETIME_MAX_MS } from './keyring.ts';
 import { RETIREMENT_SKEW_MS } from './timeline.ts';
 import { ARTEFACTS, type KeyUse } from './wire.ts';
-
-const root = temporaryFolder();
 
 const START = Date.parse('2030-01-01T00:00:00.000Z');
 const CLAIMS = Buffer.from('{"sub":"agent:a"}');
@@ -276,7 +266,7 @@ interface Content {
 
 /** A keyring on a folder of its own, under a clock that is set by `at`, counted from the start. */
 function opened(options: { tokenLifetimeMaxMs?: number; rereadMs?: number } = {}) {
-  const folder = join(mkdtempSync(join(root, 'case-')), 'keys');
+  const folder = join(temporaryFolder(), 'keys');
   const warnings: string[] = [];
   let now = START;
   const onWarning = (message: string) => void warnings.push(message);

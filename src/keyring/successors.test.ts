@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'vitest';
 import { atEnd, temporaryFolder } from '../../test/ends.ts';
@@ -12,14 +12,8 @@ import { rotateKey } from './key-folder.ts';
 import { openKeyring } from './keyring.ts';
 import { successorText, verifiedSuccessor } from './successors.ts';
 
-const root = temporaryFolder();
-
 const NOW = new Date('2030-01-01T00:00:00.000Z');
 const DAY_MS = 86_400_000;
-
-function fresh(): string {
-  return mkdtempSync(join(root, 'keys-'));
-}
 
 function open(folder: string, onWarning: (message: string) => void = assert.fail) {
   const keyring = openKeyring({ folder }, { now: () => NOW, onWarning });
@@ -29,7 +23,7 @@ function open(folder: string, onWarning: (message: string) => void = assert.fail
 
 /** A folder with so many generations of token keys, and their thumbprints. */
 function rotated(generations: number): { folder: string; kids: string[] } {
-  const folder = fresh();
+  const folder = temporaryFolder();
   const first = open(folder).kid('token');
   const kids = Array.from({ length: generations - 1 }, (_, i) => {
     return rotateKey(folder, 'token', { now: new Date(NOW.getTime() + i * DAY_MS) }).kid;
@@ -70,11 +64,11 @@ test('rotateKey() has the old key sign the new one, and the keyring publishes th
 });
 
 test('jwks() has no further member while no key has followed another', () => {
-  assert.deepEqual(Object.keys(open(fresh()).jwks()), ['keys']);
+  assert.deepEqual(Object.keys(open(temporaryFolder()).jwks()), ['keys']);
 });
 
 test('keys of each use are named within their use alone', () => {
-  const folder = fresh();
+  const folder = temporaryFolder();
   const log = open(folder).kid('log');
   const next = rotateKey(folder, 'log', { now: NOW }).kid;
 

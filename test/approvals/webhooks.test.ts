@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
-import { afterEach, describe, test } from 'vitest';
+import { describe, test } from 'vitest';
 import { openStore } from '../../src/storage/open.ts';
 import { closedAtEnd } from '../ends.ts';
 import { eventually, STORES } from '../world.ts';
@@ -43,23 +43,11 @@ const attempted = (desk: Desk, attempts: number) =>
 
 for (const place of STORES) {
   describe(place.name, () => {
-    const ends: (() => Promise<void>)[] = [];
-    afterEach(async () => {
-      for (const end of ends.splice(0).reverse()) await end();
-    });
-
     async function open(webhooks: object[], more: object = {}): Promise<Desk> {
-      const { url, drop } = await place.open();
-      ends.push(drop);
-      const desk = await startDesk({ store: url, settings: { webhooks }, upkeep: UPKEEP, ...more });
-      ends.push(() => desk.close());
-      return desk;
+      const { url } = await place.open();
+      return startDesk({ store: url, settings: { webhooks }, upkeep: UPKEEP, ...more });
     }
-    async function receive(port?: number): Promise<Receiver> {
-      const receiver = await startReceiver(port);
-      ends.push(() => receiver.close());
-      return receiver;
-    }
+    const receive = async (port?: number) => closedAtEnd(await startReceiver(port));
     const pager = (receiver: Receiver, more = {}) => ({
       name: 'pager',
       url: receiver.url,
@@ -253,10 +241,8 @@ for (const place of STORES) {
     });
 
     test('requests expire once, with an entry in the trail of the requester', async () => {
-      const { url, drop } = await place.open();
-      ends.push(drop);
+      const { url } = await place.open();
       const desk = await startDesk({ store: url, upkeep: { expiryMs: 20 } });
-      ends.push(() => desk.close());
       const id = await desk.asked(await desk.token(), 'brief');
       desk.advance(60_000);
 

@@ -5,13 +5,11 @@
  */
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, test, vi } from 'vitest';
-import { type Keyring, openKeyring } from '../../src/keyring/keyring.ts';
+import { afterEach, test, vi } from 'vitest';
+import { openKeyring } from '../../src/keyring/keyring.ts';
 import { ARTEFACTS } from '../../src/keyring/wire.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
+import { closedAtEnd, temporaryFolder } from '../ends.ts';
 import { ALICE, OPERATOR, type Reply, type TestService } from '../world.ts';
 import {
   ALICE_PRINCIPAL,
@@ -27,17 +25,12 @@ import {
   watched,
 } from './support.ts';
 
-const KEYS = mkdtempSync(join(tmpdir(), 'writ-verify-'));
+const KEYS = temporaryFolder();
 
 /** The service's own keys: whoever holds them can sign anything, and yet not make a token. */
-let keyring: Keyring;
-beforeAll(() => {
-  keyring = openKeyring({ folder: KEYS }, { now: () => new Date(), onWarning: () => undefined });
-});
-afterAll(() => {
-  keyring.close();
-  rmSync(KEYS, { recursive: true, force: true });
-});
+const keyring = closedAtEnd(
+  openKeyring({ folder: KEYS }, { now: () => new Date(), onWarning: () => undefined }),
+);
 afterEach(() => void vi.useRealTimers());
 
 const SEARCH = { origin: 'SEA', destination: 'SFO', date: '2030-01-01' };

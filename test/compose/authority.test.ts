@@ -6,6 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
+import { EXCLUSIVE } from '../../src/testing/fixtures.ts';
 import { APPROVER, OPERATOR } from '../invoke/principals.ts';
 import { GRANT_POLICY, whole } from './catalog.ts';
 import { type Desk, onEachStore } from './desk.ts';
@@ -244,7 +245,7 @@ onEachStore(wholes, (desk) => {
 
   test('an exclusive token runs a composed call under one lease', async () => {
     const { token, invoke, world } = desk();
-    const held = await token({ concurrent_branches: 'exclusive' });
+    const held = await token(EXCLUSIVE);
     let inside: { status: number } | undefined;
     world.script('hold_one', async () => {
       inside = await invoke(held.token, 'act', {});

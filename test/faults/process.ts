@@ -9,22 +9,21 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { symlinkSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { build } from 'vite';
+import { temporaryFolder } from '../ends.ts';
 import type { Said } from './said.ts';
 
 export interface Program {
   readonly path: string;
-  remove(): void;
 }
 
 export async function bundle(url: URL): Promise<Program> {
   const source = fileURLToPath(url);
-  const folder = mkdtempSync(join(tmpdir(), 'writ-faults-'));
+  const folder = temporaryFolder();
   await build({
     configFile: false,
     logLevel: 'error',
@@ -33,10 +32,7 @@ export async function bundle(url: URL): Promise<Program> {
   });
   // Packages stay outside the bundle and are found as if it lay in the repository.
   symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
-  return {
-    path: join(folder, basename(source).replace(/\.ts$/, '.js')),
-    remove: () => rmSync(folder, { recursive: true }),
-  };
+  return { path: join(folder, basename(source).replace(/\.ts$/, '.js')) };
 }
 
 export interface Worker {

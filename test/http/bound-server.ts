@@ -8,7 +8,6 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
-import { afterEach } from 'vitest';
 import {
   boundConnections,
   CONNECTION_BOUNDS,
@@ -17,11 +16,7 @@ import {
 import type { Handler } from '../../src/http/bounds/held.ts';
 import { answerClientError, answerConnect } from '../../src/http/client-error.ts';
 import { system } from '../../src/platform.ts';
-
-const opened: (() => void)[] = [];
-afterEach(() => {
-  for (const close of opened.splice(0)) close();
-});
+import { atEnd } from '../ends.ts';
 
 interface Bound {
   readonly port: number;
@@ -64,7 +59,7 @@ export async function bound(
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  opened.push(() => {
+  atEnd(() => {
     close();
     server.close();
     server.closeAllConnections();
@@ -75,7 +70,7 @@ export async function bound(
 export async function client(port: number): Promise<Socket> {
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => undefined);
-  opened.push(() => socket.destroy());
+  atEnd(() => socket.destroy());
   await once(socket, 'connect');
   return socket;
 }

@@ -8,9 +8,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { afterEach, beforeEach, describe, test } from 'vitest';
+import { beforeEach, describe, test } from 'vitest';
 import { defineCapability } from '../../src/service/author/define.ts';
 import { createService } from '../../src/service/author/definition.ts';
+import { atEnd } from '../ends.ts';
 import {
   ALICE,
   eventually,
@@ -21,22 +22,16 @@ import {
 } from '../world.ts';
 import { connected, listening } from './socket.ts';
 
-const open: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of open.splice(0).reverse()) await close();
-});
-
 async function serving(options: TestOptions = {}) {
   const load = patientLoad();
   const service = await testService({ ...options, load });
-  open.push(() => service.close());
   return { service, load, port: await listening(service) };
 }
 
 /** A client that sends and never reads. */
 async function unread(port: number, text: string): Promise<Socket> {
   const socket = await connected(port);
-  open.push(() => socket.destroy());
+  atEnd(() => socket.destroy());
   socket.pause();
   socket.write(text);
   return socket;
@@ -100,7 +95,7 @@ describe('pipelines that are never read', () => {
   test('a pipeline of fifteen hundred requests gets every answer when the client reads', async () => {
     const { port } = await serving();
     const socket = await connected(port);
-    open.push(() => socket.destroy());
+    atEnd(() => socket.destroy());
 
     socket.write(get('/svc/graph').repeat(1_500));
 
@@ -189,7 +184,7 @@ describe('connections of one address', () => {
   test('those beyond the bound are closed, and the others continue', async () => {
     const { service, port } = await serving({ settings: { max_connections_per_address: 3 } });
     const kept = await Promise.all([1, 2, 3].map(() => connected(port)));
-    open.push(() => kept.forEach((socket) => void socket.destroy()));
+    atEnd(() => kept.forEach((socket) => void socket.destroy()));
     const beyond = await connected(port);
     beyond.resume();
     if (!beyond.closed) await once(beyond, 'close');
@@ -208,7 +203,7 @@ describe('connections of one address', () => {
     };
     const { port } = await serving({ settings });
     const sockets = await Promise.all(Array.from({ length: 5 }, () => connected(port)));
-    open.push(() => sockets.forEach((socket) => void socket.destroy()));
+    atEnd(() => sockets.forEach((socket) => void socket.destroy()));
 
     for (const socket of sockets) {
       socket.write(get('/healthz'));

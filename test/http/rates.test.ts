@@ -6,17 +6,11 @@
  */
 
 import assert from 'node:assert/strict';
-import { afterEach, describe, test } from 'vitest';
+import { describe, test } from 'vitest';
 import { Failure } from '../../src/protocol/failure.ts';
-import { ALICE, BOB, type Reply, type TestService, testService } from '../world.ts';
+import { ALICE, BOB, type Reply, testService } from '../world.ts';
 
-let service: TestService;
-afterEach(() => service.close());
-
-async function serving(settings: object): Promise<TestService> {
-  service = await testService({ settings });
-  return service;
-}
+const serving = (settings: object) => testService({ settings });
 
 function assertLimited(reply: Reply, seconds: string): void {
   assert.equal(reply.status, 429, JSON.stringify(reply.body));

@@ -6,11 +6,10 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, statSync } from 'node:fs';
 import { Agent, request } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, test, vi } from 'vitest';
+import { beforeEach, describe, test, vi } from 'vitest';
 import { DEMO_IDENTITIES, travelDesk } from '../../examples/travel/service.ts';
 import type { GivenSettings } from '../../src/config/config.ts';
 import { type RunningService, serve } from '../../src/http/serve.ts';
@@ -18,21 +17,15 @@ import { createLog } from '../../src/log.ts';
 import { system } from '../../src/platform.ts';
 import { defineCapability } from '../../src/service/author/define.ts';
 import { createService, type Service } from '../../src/service/author/definition.ts';
-import { atEnd } from '../ends.ts';
+import { atEnd, closedAtEnd, temporaryFolder } from '../ends.ts';
 import { keyFilesIn } from '../key-files.ts';
 import { connected, receivedBy, replyIn } from './socket.ts';
 
 let folder: string;
 let lines: string[];
-let running: RunningService[];
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'writ-serve-'));
+  folder = temporaryFolder();
   lines = [];
-  running = [];
-});
-afterEach(async () => {
-  await Promise.all(running.map((service) => service.close()));
-  rmSync(folder, { recursive: true, force: true });
 });
 
 async function start(
@@ -47,8 +40,7 @@ async function start(
     signals: false,
     log: createLog('info', { write: (line) => void lines.push(line) }),
   });
-  running.push(service);
-  return service;
+  return closedAtEnd(service);
 }
 
 function portOf({ url }: RunningService): number {

@@ -7,6 +7,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { TestAnswer } from '../../src/protocol/invocation.ts';
+import { EXCLUSIVE } from '../../src/testing/fixtures.ts';
 import type { Reply } from '../world.ts';
 import { eventually } from '../world.ts';
 import { ALICE, BOB, OPERATOR } from './principals.ts';
@@ -110,7 +111,7 @@ onEachStore((rig) => {
   });
 
   test('test() reports until when an exclusive token is busy', async () => {
-    const token = await rig().token({ concurrent_branches: 'exclusive' });
+    const token = await rig().token(EXCLUSIVE);
     let finish = () => undefined as unknown;
     rig().world.script('touch', async () => {
       await new Promise((resolve) => {

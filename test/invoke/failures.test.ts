@@ -9,6 +9,7 @@ import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { FailureType } from '../../src/protocol/failure.ts';
 import { NoEffect } from '../../src/service/author/handler.ts';
+import { EXCLUSIVE } from '../../src/testing/fixtures.ts';
 import type { Reply } from '../world.ts';
 import { eventually } from '../world.ts';
 import { ALICE, APPROVER, OPERATOR } from './principals.ts';
@@ -274,7 +275,7 @@ async function meanwhile(rig: Rig, call: () => Promise<Reply>): Promise<Reply> {
 }
 
 async function busy(rig: Rig): Promise<Reply> {
-  const token = await text(rig, { concurrent_branches: 'exclusive' });
+  const token = await text(rig, EXCLUSIVE);
   return meanwhile(rig, () => rig.invoke(token, 'touch'));
 }
 

@@ -8,6 +8,7 @@ import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
 import { NoEffect } from '../../src/service/author/handler.ts';
+import { EXCLUSIVE } from '../../src/testing/fixtures.ts';
 import { eventually } from '../world.ts';
 import { ALICE, OPERATOR } from './principals.ts';
 import { onEachStore, type Rig } from './rig.ts';
@@ -261,7 +262,7 @@ onEachStore((rig) => {
   });
 
   test('invoke() reports until when an exclusive token is busy, to its descendants too', async () => {
-    const token = await rig().token({ concurrent_branches: 'exclusive' });
+    const token = await rig().token(EXCLUSIVE);
     const child = await rig().child(token);
     const ran = rig().world.ran('touch');
     const hanging = hang(rig(), 'touch');
@@ -281,7 +282,7 @@ onEachStore((rig) => {
   });
 
   test('invoke() keeps an exclusive token busy while a call that missed its deadline still runs', async () => {
-    const token = await rig().token({ concurrent_branches: 'exclusive' });
+    const token = await rig().token(EXCLUSIVE);
     const hanging = hang(rig(), 'hurry');
 
     const slow = await rig().invoke(token.token, 'hurry');

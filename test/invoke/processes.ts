@@ -7,43 +7,41 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { build, defaultServerConditions } from 'vite';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
+import { atEnd, temporaryFolder } from '../ends.ts';
 
 /** Where the program is bundled to: beside the packages it imports, and a process starts in no time. */
 const BUNDLE = join(import.meta.dirname, `../../node_modules/.cache/writ-program-${process.pid}`);
 
-/** Bundles the program; returns how to remove it. */
-export async function buildProgram(): Promise<() => void> {
+/** Bundles the program, for the file that calls it. */
+export async function buildProgram(): Promise<void> {
   await build({
     configFile: false,
     logLevel: 'error',
     ssr: { resolve: { conditions: ['writ-source', ...defaultServerConditions] } },
     build: { ssr: join(import.meta.dirname, 'program.ts'), outDir: BUNDLE, target: 'node20' },
   });
-  return () => rmSync(BUNDLE, { recursive: true, force: true });
+  atEnd(() => rmSync(BUNDLE, { recursive: true, force: true }));
 }
 
 export interface Place {
   readonly store: string;
   readonly keys: string;
   readonly effects: string;
-  remove(): void;
 }
 
 export function newPlace(store?: string): Place {
-  const folder = mkdtempSync(join(tmpdir(), 'writ-program-'));
+  const folder = temporaryFolder();
   const effects = join(folder, 'effects');
   writeFileSync(effects, '');
   return {
     store: store ?? `sqlite:${join(folder, 'writ.db')}`,
     keys: join(folder, 'keys'),
     effects,
-    remove: () => rmSync(folder, { recursive: true, force: true }),
   };
 }
 
@@ -64,6 +62,7 @@ export async function start({ store, keys, effects }: Place, silentMs?: number):
     child.kill(signal);
     await ended;
   };
+  atEnd(() => end('SIGKILL'));
   const url = await addressOf(child);
   return {
     url,

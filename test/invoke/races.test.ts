@@ -7,6 +7,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
+import { EXCLUSIVE } from '../../src/testing/fixtures.ts';
 import type { Reply } from '../world.ts';
 import { onEachStore, type Rig } from './rig.ts';
 
@@ -106,7 +107,7 @@ onEachStore((rig) => {
   });
 
   test('invoke() runs one call at a time under an exclusive token and all its descendants', async () => {
-    const parent = await rig().token({ concurrent_branches: 'exclusive' });
+    const parent = await rig().token(EXCLUSIVE);
     const tokens = [parent, await rig().child(parent), await rig().child(parent)];
     let running = 0;
     let most = 0;

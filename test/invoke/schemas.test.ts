@@ -6,13 +6,13 @@
  */
 
 import assert from 'node:assert/strict';
-import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest';
+import { beforeEach, describe, test } from 'vitest';
 import * as z from 'zod';
 import { defineCapability } from '../../src/service/author/define.ts';
 import { createService } from '../../src/service/author/definition.ts';
 import type { AnySchema } from '../../src/service/author/typed.ts';
 import { person } from '../person.ts';
-import { ALICE, BOB, onEachStore, type TestService, testService } from '../world.ts';
+import { ALICE, BOB, onEachStore, testService } from '../world.ts';
 
 let ran: unknown[] = [];
 let returned: unknown;
@@ -118,13 +118,8 @@ const SETTINGS = {
   identities: [person(ALICE, 'human:alice', ['b.*']), person(BOB, 'human:bob', ['approver:*'])],
 };
 
-let service: TestService;
-let token: string;
-beforeAll(async () => {
-  service = await testService({ definition, settings: SETTINGS });
-  ({ token } = await service.issue(ALICE, { scope: ['b.use'] }));
-});
-afterAll(() => service.close());
+const service = await testService({ definition, settings: SETTINGS });
+const { token } = await service.issue(ALICE, { scope: ['b.use'] });
 beforeEach(() => {
   ran = [];
   returned = { id: 'T-1' };

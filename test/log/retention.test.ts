@@ -10,7 +10,7 @@ import { eraseDue, startRetention } from '../../src/service/log/retention.ts';
 import { checkStore } from '../../src/storage/fsck/fsck.ts';
 import { openSqlite } from '../../src/storage/sqlite/store.ts';
 import {
-  admission,
+  admitCall,
   FAR,
   insert,
   keyOf,
@@ -144,8 +144,7 @@ test('startRetention() erases by itself, in one of two processes', async () => {
 test('startRetention() deletes expired idempotency keys, even when no entry is to be erased', async () => {
   const store = closedAtEnd(await openSqlite(':memory:', { clock: () => FAR }));
   const token = await insert(store, rootToken());
-  const call = admission(token, { idempotency: keyOf(token, 'key') });
-  await store.admit(call);
+  const call = await admitCall(store, token, { idempotency: keyOf(token, 'key') });
   await store.settle(settlement(call));
   let retention: ReturnType<typeof startRetention> | undefined;
   const forgotten = new Promise<number>((resolve) => {

@@ -17,6 +17,7 @@ import {
 } from '../../src/testing/entries.ts';
 import {
   admission,
+  admitCall,
   approval,
   at,
   cents,
@@ -64,13 +65,11 @@ export async function fillLedger(store: Store): Promise<SmallLedger> {
   await store.revokeToken(revoked.token_id, at(1), () => revocationEntry(revoked.token_id));
 
   const spend = async (changed: Parameters<typeof settlement>[1]) => {
-    const call = admission(child, { charge: usd(10n) });
-    await store.admit(call);
+    const call = await admitCall(store, child, { charge: usd(10n) });
     await store.settle(settlement(call, changed));
     return call.intent.invocation_id;
   };
-  const over = admission(owing, { charge: usd(10n) });
-  await store.admit(over);
+  const over = await admitCall(store, owing, { charge: usd(10n) });
   const overrun = { token_id: owing.token_id, debt: usd(5n) };
   await store.settle(settlement(over, { overrun }));
   await spend({ outcome: 'failed', actual: 5n });
@@ -86,8 +85,7 @@ export async function fillLedger(store: Store): Promise<SmallLedger> {
   const request = approval({ subject, root_principal, chain: asker, approvals_required: 2 });
   const grant = grantFor(request, { max_uses: 3, grant_type: 'one_time' });
   await approve(store, request, grant);
-  const first = admission(child, { grant: useOf(grant) });
-  await store.admit(first);
+  const first = await admitCall(store, child, { grant: useOf(grant) });
   await store.settle(settlement(first));
   await store.admit(admission(child, { grant: useOf(grant), charge: usd(7n) }));
 

@@ -5,9 +5,9 @@
  */
 
 import assert from 'node:assert/strict';
-import type { Client } from '@modelcontextprotocol/client';
-import { afterEach, describe, test } from 'vitest';
+import { describe, test } from 'vitest';
 import { openDesk, TRIP } from '../client/desk.ts';
+import { closedAtEnd } from '../ends.ts';
 import { ALICE, BOB, STORES } from '../world.ts';
 import { call, connectAgent, type Person, VERSIONS } from './agent.ts';
 
@@ -17,26 +17,15 @@ const JET = { route: 'SEA-SFO', date: '2026-12-01' };
 for (const { name: store, open } of STORES) {
   for (const version of VERSIONS) {
     describe(`${store}, ${version.version}`, async () => {
-      const connected: Client[] = [];
-
       const { url } = await open();
       const desk = await openDesk({ store: url });
-      afterEach(async () => {
-        for (const client of connected.splice(0)) await client.close();
-      });
 
       async function agent(scope: string[], more: { token?: object; person?: Person } = {}) {
         const asked = { scope, subject: 'agent:planner', caller_class: 'automated_agent' };
         const { token } = await desk.service.issue(ALICE, { ...asked, ...more.token });
         const { person } = more;
-        const client = await connectAgent({
-          version,
-          url: desk.url,
-          token,
-          ...(person && { person }),
-        });
-        connected.push(client);
-        return client;
+        const asking = { version, url: desk.url, token, ...(person && { person }) };
+        return closedAtEnd(await connectAgent(asking));
       }
 
       test('tools/list shows exactly the capabilities that the token may use', async () => {

@@ -5,27 +5,23 @@
  */
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, test } from 'vitest';
+import { beforeEach, test } from 'vitest';
 import { DEMO_IDENTITIES, travelDesk } from '../../examples/travel/service.ts';
 import { createClient } from '../../src/client/index.ts';
 import { type RunningService, serve } from '../../src/index.ts';
 import { createLog } from '../../src/log.ts';
+import { atEnd, temporaryFolder } from '../ends.ts';
 import { ALICE } from '../world.ts';
 import { call, connectAgent, VERSIONS } from './agent.ts';
 
-let folder: string;
 let service: RunningService;
 let token: string;
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'writ-mcp-'));
   service = await serve(travelDesk, {
     settings: { store: 'memory:', port: 0, identities: DEMO_IDENTITIES },
     environment: {},
-    folder,
+    folder: temporaryFolder(),
     signals: false,
     log: createLog('info', { write: () => undefined }),
   });
@@ -33,10 +29,7 @@ beforeEach(async () => {
   const issued = await client.ask('tokens.issue', { scope: ['travel.read'], subject: 'agent:a' });
   assert.ok(issued.ok);
   ({ token } = issued.answer);
-});
-afterEach(async () => {
-  await service.close();
-  rmSync(folder, { recursive: true, force: true });
+  atEnd(() => service.close());
 });
 
 for (const version of VERSIONS) {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { JWK } from 'jose';
-import { afterEach, beforeEach, test } from 'vitest';
+import { beforeEach, test } from 'vitest';
+import { atEnd } from '../ends.ts';
 import { ALICE, type TestService } from '../world.ts';
 import { desk, exchanged, issuerOf, principalAt } from './desk.ts';
 import { privateJwk, type TestProvider, testProvider } from './provider.ts';
@@ -12,11 +13,8 @@ let provider: TestProvider;
 let service: TestService;
 beforeEach(async () => {
   provider = await testProvider();
+  atEnd(() => provider.stop());
   service = await desk([issuerOf(provider.issuer)]);
-});
-afterEach(async () => {
-  await service.close();
-  await provider.stop();
 });
 
 const fetches = () => provider.requests.get('/jwks') ?? 0;

@@ -5,11 +5,10 @@
  */
 
 import assert from 'node:assert/strict';
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterEach, beforeEach, test } from 'vitest';
+import { beforeEach, test } from 'vitest';
 import { type NoteKey, readVkey, vkeyText } from '../../src/domain/log/note-key.ts';
 import { system } from '../../src/platform.ts';
 import { acceptLoss as accept } from '../../src/service/log/recover-log.ts';
@@ -17,6 +16,7 @@ import { witnessGuard } from '../../src/service/log/witness.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { openWitnessKey } from '../../src/witness/key.ts';
 import { serveWitness, type WitnessServer } from '../../src/witness/server.ts';
+import { atEnd, temporaryFolder } from '../ends.ts';
 import { calmDesk, seal, sealed } from '../log/support.ts';
 import { ALICE, eventually, type TestService, testService } from '../world.ts';
 
@@ -26,13 +26,10 @@ let witness: WitnessServer;
 const logKeys: NoteKey[] = [];
 
 beforeEach(async () => {
-  home = mkdtempSync(join(tmpdir(), 'writ-marked-'));
+  home = temporaryFolder();
   logKeys.length = 0;
   witness = await start();
-});
-afterEach(async () => {
-  await witness.close();
-  rmSync(home, { recursive: true });
+  atEnd(() => witness.close());
 });
 
 function start(): Promise<WitnessServer> {

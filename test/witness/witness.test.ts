@@ -6,19 +6,10 @@
 
 import assert from 'node:assert/strict';
 import { createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto';
-import {
-  chmodSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, test } from 'vitest';
+import { beforeEach, test } from 'vitest';
 import { main } from '../../src/cli/main.ts';
 import {
   appendLeaves,
@@ -32,6 +23,7 @@ import { headText, writeNote } from '../../src/domain/log/note.ts';
 import { type NoteKey, noteKey, readVkey, vkeyText } from '../../src/domain/log/note-key.ts';
 import { openWitnessKey } from '../../src/witness/key.ts';
 import { serveWitness, type WitnessServer } from '../../src/witness/server.ts';
+import { atEnd, temporaryFolder } from '../ends.ts';
 import { calmDesk, sealed } from '../log/support.ts';
 import { ALICE, testService } from '../world.ts';
 
@@ -48,13 +40,10 @@ let witness: WitnessServer;
 let logKeys: NoteKey[];
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'writ-witness-'));
+  folder = temporaryFolder();
   logKeys = [logKey];
   witness = await start();
-});
-afterEach(async () => {
-  await witness.close();
-  rmSync(folder, { recursive: true });
+  atEnd(() => witness.close());
 });
 
 function start(): Promise<WitnessServer> {

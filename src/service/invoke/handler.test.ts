@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, test } from 'vitest';
+import { beforeEach, test } from 'vitest';
+import { closedAtEnd } from '../../../test/ends.ts';
 import type { BindingFacts } from '../../domain/invocation/bindings.ts';
 import { createLog } from '../../log.ts';
 import { system } from '../../platform.ts';
@@ -16,11 +17,9 @@ let store: Store;
 let lines: string[];
 
 beforeEach(async () => {
-  store = await openStore('memory:');
+  store = closedAtEnd(await openStore('memory:'));
   lines = [];
 });
-
-afterEach(() => store.close());
 
 function callerOf(): TokenCaller {
   const token = rootToken({ purpose: { task_id: 't', deep: { list: [1] } } });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, test } from 'vitest';
+import { beforeEach, test } from 'vitest';
+import { closedAtEnd } from '../../../test/ends.ts';
 import { createLog } from '../../log.ts';
 import { system } from '../../platform.ts';
 import { openStore } from '../../storage/open.ts';
@@ -26,7 +27,7 @@ let lines: string[];
 let faults: Error[];
 
 beforeEach(async () => {
-  store = await openStore('memory:', { clock: () => at(1_000) });
+  store = closedAtEnd(await openStore('memory:', { clock: () => at(1_000) }));
   lines = [];
   faults = [];
   const settle: Store['settle'] = async (request) => {
@@ -35,12 +36,7 @@ beforeEach(async () => {
     return store.settle(request);
   };
   const log = createLog('debug', { write: (line) => void lines.push(line) });
-  settler = createSettler({ ...store, settle }, system, log);
-});
-
-afterEach(async () => {
-  settler.close();
-  await store.close();
+  settler = closedAtEnd(createSettler({ ...store, settle }, system, log));
 });
 
 /** A call that was admitted for a hundred cents. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, test } from 'vitest';
+import { beforeEach, test } from 'vitest';
+import { closedAtEnd } from '../../../test/ends.ts';
 import { listedRowKeys } from '../../keyring/row-keys.ts';
 import { createLog } from '../../log.ts';
 import { checkMacs } from '../../storage/fsck/macs.ts';
@@ -10,6 +11,7 @@ import type { Store } from '../../storage/port/store.ts';
 import { outcomeEntry } from '../../testing/entries.ts';
 import {
   admission,
+  admitCall,
   approval,
   at,
   binding,
@@ -37,7 +39,7 @@ let raised: string[];
 const rows = listedRowKeys(keyOf(1), clock);
 
 beforeEach(async () => {
-  raw = await openStore('memory:');
+  raw = closedAtEnd(await openStore('memory:'));
   lines = [];
   raised = [];
   const alarms = createAlarms(createLog('error', { write: (line) => void lines.push(line) }));
@@ -45,7 +47,6 @@ beforeEach(async () => {
   logs = await openRowLogs(raw);
   store = authenticStore(raw, { rows, alarms, logs });
 });
-afterEach(() => raw.close());
 
 test('authenticStore() returns the rows it wrote and raises no alarm', async () => {
   const root = rootToken();
@@ -88,8 +89,7 @@ async function unknownCall(changed?: (intent: IntentRecord, other: string) => In
   const other = rootToken();
   for (const each of [root, other]) await store.insertRoot(each, entry());
   const { lineage: judged } = await store.load({ tokenId: root.token_id });
-  const call = admission(root, { charge: usd(9_000n), judged });
-  await store.admit(call);
+  const call = await admitCall(store, root, { charge: usd(9_000n), judged });
   const intent = changed ? changed(call.intent, other.token_id) : call.intent;
   const outcome = 'indeterminate';
   await store.settle(settlement(call, { outcome, entry: outcomeEntry(intent, { outcome }) }));
