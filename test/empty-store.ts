@@ -153,7 +153,7 @@ function newName(prefix: string): string {
   return `${prefix}${randomBytes(8).toString('hex')}`;
 }
 
-export async function withClient<Result>(
+async function withClient<Result>(
   url: string,
   use: (client: Client) => Promise<Result>,
 ): Promise<Result> {

@@ -180,6 +180,7 @@ async function killAtRandom(
       kills.connections += (await admin.query(KILL_ONE)).rowCount ?? 0;
     }
   }
+  await admin.end();
   return kills;
 }
 

@@ -6,13 +6,12 @@
 
 import assert from 'node:assert/strict';
 import { inject, test } from 'vitest';
-import { withClient } from './empty-store.ts';
+import { runSql } from './postgres.ts';
 
 test('the suite runs on a real PostgreSQL server that flushes to disk', async () => {
-  const { rows } = await withClient(inject('postgresUrl'), (client) =>
-    client.query("SELECT version(), current_setting('fsync') AS fsync"),
-  );
+  const sql = "SELECT version(), current_setting('fsync') AS fsync";
+  const [row] = await runSql<{ version: string; fsync: string }>(inject('postgresUrl'), sql);
 
-  assert.match(rows[0].version, /^PostgreSQL \d+\.\d+/);
-  assert.equal(rows[0].fsync, 'on');
+  assert.match(row?.version ?? '', /^PostgreSQL \d+\.\d+/);
+  assert.equal(row?.fsync, 'on');
 });

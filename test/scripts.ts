@@ -4,8 +4,17 @@
  * @module
  */
 
+import type { GrantPolicy } from '../src/protocol/failure.ts';
 import type { JsonObject } from '../src/protocol/primitives.ts';
 import type { HandlerContext } from '../src/service/author/handler.ts';
+
+/** A policy of grants that are used once. */
+export const ONE_TIME: GrantPolicy = {
+  allowed_grant_types: ['one_time'],
+  default_grant_type: 'one_time',
+  expires_in_seconds: 900,
+  max_uses: 1,
+};
 
 export type Script = (
   parameters: JsonObject,

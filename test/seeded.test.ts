@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { createService, defineCapability } from '../src/index.ts';
 import { temporaryFolder } from './ends.ts';
+import { ONE_TIME } from './scripts.ts';
 import { type SeededPlatform, seededPlatform } from './seeded.ts';
 import { ALICE, BOB, OPERATOR, type TestService, testService } from './world.ts';
 
@@ -30,12 +31,7 @@ const definition = createService({
       description: 'Needs the approval of a person',
       approval: {
         when: 'always',
-        grant_policy: {
-          allowed_grant_types: ['one_time'],
-          default_grant_type: 'one_time',
-          expires_in_seconds: 600,
-          max_uses: 1,
-        },
+        grant_policy: { ...ONE_TIME, expires_in_seconds: 600 },
       },
       handler: () => ({ bought: true }),
     }),

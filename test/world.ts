@@ -56,6 +56,8 @@ export interface TestService {
   ask(method: string, path: string, options?: AskOptions): Promise<Reply>;
   /** A token, asked for with a demo key or another token. */
   issue(bearer: string, request: object): Promise<IssueAnswer>;
+  /** A child of a token with the same scope unless the request narrows it, asked for with the token. */
+  delegate(parent: IssueAnswer, request?: object): Promise<IssueAnswer>;
   invoke(
     token: string,
     capability: string,
@@ -173,6 +175,11 @@ export async function testService(options: TestOptions = {}): Promise<TestServic
       headers: response.headers,
     };
   };
+  const issue: TestService['issue'] = async (bearer, request) => {
+    const { status, body } = await ask('POST', '/svc/tokens', { bearer, body: request });
+    if (status !== 200) throw new Error(`Cannot issue for the test: ${JSON.stringify(body)}`);
+    return body;
+  };
   const end = async () => {
     await app.close();
     await runtime.close();
@@ -192,11 +199,9 @@ export async function testService(options: TestOptions = {}): Promise<TestServic
     app,
     runtime,
     ask,
-    async issue(bearer, request) {
-      const { status, body } = await ask('POST', '/svc/tokens', { bearer, body: request });
-      if (status !== 200) throw new Error(`Cannot issue for the test: ${JSON.stringify(body)}`);
-      return body;
-    },
+    issue,
+    delegate: ({ token, token_id: parent_token, scope }, request) =>
+      issue(token, { parent_token, scope, ...request }),
     invoke: (token, capability, parameters = {}, { fields, headers } = {}) =>
       ask('POST', `/svc/invoke/${capability}`, {
         bearer: token,

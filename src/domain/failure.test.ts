@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { test } from 'vitest';
+import { ONE_TIME } from '../../test/scripts.ts';
 import { ControlRequirementType } from '../protocol/capability.ts';
 import { Failure, FailureType, type GrantPolicy } from '../protocol/failure.ts';
 import {
@@ -46,12 +47,7 @@ const failureFacts = {
   approval_request_id: hex(32).map((digits) => `apr_${digits}`),
   preview_digest: digest,
   requested_parameters_digest: digest,
-  grant_policy: fc.constant<GrantPolicy>({
-    allowed_grant_types: ['one_time'],
-    default_grant_type: 'one_time',
-    expires_in_seconds: 60,
-    max_uses: 1,
-  }),
+  grant_policy: fc.constant<GrantPolicy>({ ...ONE_TIME, expires_in_seconds: 60 }),
   clarify: fc.array(
     fc.record(
       {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
+import { ONE_TIME } from '../../test/scripts.ts';
 import { failure, GUIDANCE } from '../domain/failure.ts';
 import { CapabilityDeclaration, type DeclaredCapability } from '../protocol/capability.ts';
 import { FailureType } from '../protocol/failure.ts';
@@ -88,12 +89,7 @@ test('toolOf() leaves out what the service derives for the actor', () => {
 });
 
 test('toolOf() shows the reserved parameters where they mean something', () => {
-  const grant_policy = {
-    allowed_grant_types: ['one_time' as const],
-    default_grant_type: 'one_time' as const,
-    expires_in_seconds: 60,
-    max_uses: 1,
-  };
+  const grant_policy = { ...ONE_TIME, expires_in_seconds: 60 };
   const { inputSchema, description } = tool({
     side_effect: { type: 'irreversible' },
     approval: { when: 'always', grant_policy, approvals_required: 2 },

@@ -6,6 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
+import { closedAtEnd } from '../../test/ends.ts';
 import { connectedTo, freshDatabase } from '../../test/postgres.ts';
 import { chainOf } from '../domain/authority/chain.ts';
 import { admission, at, entry, FAR } from '../testing/fixtures.ts';
@@ -136,74 +137,65 @@ async function olderPostgres(url: string): Promise<Store> {
        '{human:bob}', now(), $4, 1, 0, 's')`,
     [AGENT, ALICE, DIGEST, FAR],
   );
-  await client.end();
   return openPostgres(url);
 }
 
-const STORES: Record<string, (use: (store: Store) => Promise<void>) => Promise<void>> = {
-  async SQLite(use) {
-    const store = olderSqlite();
-    await use(store).finally(() => store.close());
-  },
-  async PostgreSQL(use) {
-    const { url, drop } = await freshDatabase();
-    const store = await olderPostgres(url);
-    await use(store).finally(() => store.close());
-    await drop();
-  },
+const STORES: Record<string, () => Promise<Store>> = {
+  SQLite: async () => olderSqlite(),
+  PostgreSQL: async () => olderPostgres((await freshDatabase()).url),
 };
 
-for (const [name, withOlder] of Object.entries(STORES)) {
-  test(`${name}: tokens of an older store get the chain of their lineage`, () =>
-    withOlder(async (store) => {
-      for (const [id, , , names] of TOKENS) {
-        const described = await store.describeToken(id, 0);
-        assert.equal(described?.token.chain, chainOf(ALICE, names), id);
-      }
-    }));
+for (const [name, older] of Object.entries(STORES)) {
+  test(`${name}: tokens of an older store get the chain of their lineage`, async () => {
+    const store = closedAtEnd(await older());
+    for (const [id, , , names] of TOKENS) {
+      const described = await store.describeToken(id, 0);
+      assert.equal(described?.token.chain, chainOf(ALICE, names), id);
+    }
+  });
 
-  test(`${name}: keys of an older store belong to the chain of the token that used them`, () =>
-    withOlder(async (store) => {
-      const seen = async (tokenId: string, key: string) => {
-        const idempotency = { capability: 'book_flight', key };
-        return (await store.load({ tokenId, idempotency })).idempotency?.operation_id;
+  test(`${name}: keys of an older store belong to the chain of the token that used them`, async () => {
+    const store = closedAtEnd(await older());
+    const seen = async (tokenId: string, key: string) => {
+      const idempotency = { capability: 'book_flight', key };
+      return (await store.load({ tokenId, idempotency })).idempotency?.operation_id;
+    };
+
+    assert.equal(await seen('tok_own', 'own'), 'own');
+    assert.equal(await seen('tok_renewed', 'own'), 'own');
+    assert.equal(await seen('tok_namesake', 'stolen'), 'stolen');
+    assert.equal(await seen('tok_namesake', 'own'), undefined);
+    assert.equal(await seen('tok_own', 'stolen'), undefined);
+  });
+
+  test(`${name}: pending requests of an older store expire, each with its entry`, async () => {
+    const store = closedAtEnd(await older());
+    const logged = entry({ entry_type: 'approval_decision' });
+
+    const count = await store.expireApprovals(new Date(), 10, () => {
+      return { entry: logged, deliveries: [] };
+    });
+
+    assert.equal(count, 1);
+    assert.equal((await store.loadApproval('apr_pending'))?.status, 'expired');
+    assert.equal((await store.loadApproval('apr_granted'))?.status, 'approved');
+    assert.equal((await store.sequence()).size, 1);
+  });
+
+  test(`${name}: no token uses a grant of an older store`, async () => {
+    const store = closedAtEnd(await older());
+    for (const [id] of TOKENS) {
+      const { token, grant } = await store.load({ tokenId: id, grantId: 'gnt_1' });
+      assert.ok(token && grant);
+      const use = {
+        ...{ grant_id: 'gnt_1', capability: 'book_flight', contract_version: '1.0.0' },
+        ...{ parameters_digest: DIGEST, chain: token.chain },
+        ...{ expires_at: grant.expires_at, max_uses: grant.max_uses },
       };
 
-      assert.equal(await seen('tok_own', 'own'), 'own');
-      assert.equal(await seen('tok_renewed', 'own'), 'own');
-      assert.equal(await seen('tok_namesake', 'stolen'), 'stolen');
-      assert.equal(await seen('tok_namesake', 'own'), undefined);
-      assert.equal(await seen('tok_own', 'stolen'), undefined);
-    }));
+      const judged = await store.admit(admission(token, { grant: use, now: at(0) }));
 
-  test(`${name}: pending requests of an older store expire, each with its entry`, () =>
-    withOlder(async (store) => {
-      const logged = entry({ entry_type: 'approval_decision' });
-
-      const count = await store.expireApprovals(new Date(), 10, () => {
-        return { entry: logged, deliveries: [] };
-      });
-
-      assert.equal(count, 1);
-      assert.equal((await store.loadApproval('apr_pending'))?.status, 'expired');
-      assert.equal((await store.loadApproval('apr_granted'))?.status, 'approved');
-      assert.equal((await store.sequence()).size, 1);
-    }));
-
-  test(`${name}: no token uses a grant of an older store`, () =>
-    withOlder(async (store) => {
-      for (const [id] of TOKENS) {
-        const { token, grant } = await store.load({ tokenId: id, grantId: 'gnt_1' });
-        assert.ok(token && grant);
-        const use = {
-          ...{ grant_id: 'gnt_1', capability: 'book_flight', contract_version: '1.0.0' },
-          ...{ parameters_digest: DIGEST, chain: token.chain },
-          ...{ expires_at: grant.expires_at, max_uses: grant.max_uses },
-        };
-
-        const judged = await store.admit(admission(token, { grant: use, now: at(0) }));
-
-        assert.equal(!judged.admitted && judged.reason, 'grant');
-      }
-    }));
+      assert.equal(!judged.admitted && judged.reason, 'grant');
+    }
+  });
 }

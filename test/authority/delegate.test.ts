@@ -15,7 +15,6 @@ import {
   assertRefused,
   blurred,
   DESK,
-  delegate,
   onInspectedStores,
   permissionsOf,
   type Refused,
@@ -73,7 +72,7 @@ onInspectedStores((rig) => {
     const nulls = Object.fromEntries(CONSTRAINTS.map((field) => [field, null]));
 
     for (const request of [{}, nulls, { purpose_parameters: { task_id: null, region: null } }]) {
-      const child = await delegate(rig(), parent, { subject: 'agent:x', ...request });
+      const child = await rig().delegate(parent, { subject: 'agent:x', ...request });
       const [above, below] = [await seen(rig(), parent), await seen(rig(), child)];
 
       assert.equal(below.depth, 1);
@@ -99,7 +98,7 @@ onInspectedStores((rig) => {
       scope: ['travel.search', 'travel.book'],
       session_id: 's-1',
     });
-    const child = await delegate(rig(), parent, { ...BOUND, scope: ['travel.book'] });
+    const child = await rig().delegate(parent, { ...BOUND, scope: ['travel.book'] });
 
     const stored = await seen(rig(), child);
     const { ttl_hours, purpose_parameters, ...rest } = BOUND;
@@ -111,7 +110,7 @@ onInspectedStores((rig) => {
 
   test('tokens.issue adds keys to a purpose and keeps the existing ones', async () => {
     const parent = await rig().issue(ALICE, BOUND);
-    const child = await delegate(rig(), parent, {
+    const child = await rig().delegate(parent, {
       subject: 'agent:x',
       purpose_parameters: { seats: 2, task_id: 'task-1' },
     });
@@ -181,24 +180,24 @@ onInspectedStores((rig) => {
     const parent = await rig().issue(ALICE, { scope: ['travel.search'], ttl_hours: 1 });
 
     for (const ttl_hours of [undefined, 1.5, 876_000]) {
-      const child = await delegate(rig(), parent, { subject: 'agent:x', ttl_hours });
+      const child = await rig().delegate(parent, { subject: 'agent:x', ttl_hours });
       assert.equal(child.expires_at, parent.expires_at);
     }
-    const shorter = await delegate(rig(), parent, { subject: 'agent:x', ttl_hours: 0.5 });
+    const shorter = await rig().delegate(parent, { subject: 'agent:x', ttl_hours: 0.5 });
     assert.ok(shorter.expires_at < parent.expires_at);
   });
 
   test('tokens.issue ends a lineage at its depth, which a request may lower', async () => {
     let token = await rig().issue(ALICE, { scope: ['travel.search'], subject: 'agent:0' });
     for (const depth of [1, 2, 3, 4, 5]) {
-      token = await delegate(rig(), token, { subject: `agent:${depth}` });
+      token = await rig().delegate(token, { subject: `agent:${depth}` });
       assert.equal((await seen(rig(), token)).depth, depth);
     }
     const sixth = { parent_token: token.token_id, subject: 'agent:6', scope: ['travel.search'] };
     assertRefused(await askToken(rig(), token.token, sixth), 'delegation_depth_exceeded');
 
     const low = await rig().issue(ALICE, { scope: ['travel.search'], max_delegation_depth: 1 });
-    const child = await delegate(rig(), low, { subject: 'agent:x' });
+    const child = await rig().delegate(low, { subject: 'agent:x' });
     const next = { parent_token: child.token_id, subject: 'agent:y', scope: ['travel.search'] };
     assertRefused(await askToken(rig(), child.token, next), 'delegation_depth_exceeded');
     const none = await rig().issue(ALICE, { scope: ['travel.search'], max_delegation_depth: 0 });
@@ -208,8 +207,8 @@ onInspectedStores((rig) => {
 
   test('tokens.issue lets only a human delegate to a human', async () => {
     const human = await rig().issue(ALICE, { scope: ['travel.search'] });
-    const agent = await delegate(rig(), human, { subject: 'agent:x' });
-    const person = await delegate(rig(), human, { subject: 'human:bob@example.com' });
+    const agent = await rig().delegate(human, { subject: 'agent:x' });
+    const person = await rig().delegate(human, { subject: 'human:bob@example.com' });
 
     assert.equal((await seen(rig(), person)).subject, 'human:bob@example.com');
     for (const subject of ['human:bob@example.com', ALICE_PRINCIPAL]) {
@@ -238,11 +237,11 @@ onInspectedStores((rig) => {
 
   test('tokens.issue delegates only from the presented token', async () => {
     const root = await rig().issue(ALICE, { scope: ['travel.search'] });
-    const presented = await delegate(rig(), root, { subject: 'agent:planner' });
+    const presented = await rig().delegate(root, { subject: 'agent:planner' });
     const others = {
       parent: root,
-      child: await delegate(rig(), presented, { subject: 'agent:planner' }),
-      sibling: await delegate(rig(), root, { subject: 'agent:planner' }),
+      child: await rig().delegate(presented, { subject: 'agent:planner' }),
+      sibling: await rig().delegate(root, { subject: 'agent:planner' }),
       stranger: await rig().issue(AGENT, { scope: ['travel.search'] }),
     };
     const unknown = `tok_${'0'.repeat(32)}`;
@@ -298,8 +297,8 @@ onInspectedStores((rig) => {
 
   test('tokens.issue gives a credential the same answer for a foreign and an unknown parent', async () => {
     const root = await rig().issue(ALICE, { scope: ['travel.search'] });
-    const child = await delegate(rig(), root, { subject: 'agent:trip-planner' });
-    const grandchild = await delegate(rig(), child, { subject: 'agent:x' });
+    const child = await rig().delegate(root, { subject: 'agent:trip-planner' });
+    const grandchild = await rig().delegate(child, { subject: 'agent:x' });
     const unknown = `tok_${'0'.repeat(32)}`;
     const from = (bearer: string, parent_token: string) =>
       askToken(rig(), bearer, { parent_token, scope: ['travel.search'] });
@@ -317,7 +316,7 @@ onInspectedStores((rig) => {
   test('tokens.issue issues nothing below a token that has ended, to any caller', async () => {
     const request = { scope: ['travel.search'], subject: 'agent:x' };
     const root = await rig().issue(ALICE, { scope: ['travel.search'] });
-    const child = await delegate(rig(), root, { subject: 'agent:trip-planner' });
+    const child = await rig().delegate(root, { subject: 'agent:trip-planner' });
     await revoke(rig(), ALICE, root.token_id);
 
     for (const [bearer, parent] of [
@@ -360,7 +359,7 @@ onInspectedStores((rig) => {
 
   test('tokens.issue makes children that work, each within its own bounds', async () => {
     const root = await rig().issue(ALICE, { scope: ['travel.search', 'travel.extras'] });
-    const child = await delegate(rig(), root, {
+    const child = await rig().delegate(root, {
       subject: 'agent:x',
       scope: ['travel.extras'],
       budget: { currency: 'USD', max_amount: 30 },

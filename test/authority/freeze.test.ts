@@ -14,7 +14,6 @@ import {
   assertRefusalEntry,
   assertRefused,
   DESK,
-  delegate,
   FREEZER,
   onBothStores,
   permissionsOf,
@@ -189,7 +188,7 @@ onBothStores((rig) => {
 
   test('a frozen root principal can invoke and issue nothing, at any depth; others continue', async () => {
     const root = await rig().issue(ALICE, SPENDING);
-    const child = await delegate(rig(), root, { subject: 'agent:trip-planner' });
+    const child = await rig().delegate(root, { subject: 'agent:trip-planner' });
     const other = await rig().issue(DESK, SPENDING);
     await freeze(rig(), OPERATOR, { what: 'root_principal', target: ALICE_PRINCIPAL });
 

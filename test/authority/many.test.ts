@@ -15,7 +15,6 @@ import { ALICE, STORES, testService } from '../world.ts';
 import {
   askToken,
   assertRefused,
-  delegate,
   type Inspected,
   onInspectedStores,
   permissionsOf,
@@ -29,8 +28,8 @@ const CHILDREN_MAX = 10_000;
 onInspectedStores((rig) => {
   test('tokens.revoke ends ten thousand descendants at once, the most a parent can have', async () => {
     const root = await rig().issue(ALICE, { scope: ['travel.search'] });
-    const first = await delegate(rig(), root, { subject: 'agent:first' });
-    const grandchild = await delegate(rig(), first, { subject: 'agent:grandchild' });
+    const first = await rig().delegate(root, { subject: 'agent:first' });
+    const grandchild = await rig().delegate(first, { subject: 'agent:grandchild' });
     // One child is there; one short of the bound, so that both sides of it are asked for.
     await addChildren(rig(), root.token_id, CHILDREN_MAX - 2);
 

@@ -10,7 +10,7 @@ import * as fc from 'fast-check';
 import { test } from 'vitest';
 import { ALICE, type Reply, type TestService } from '../world.ts';
 import { CAPABILITIES, deskAndDepth, goodParameters } from './desk.ts';
-import { DESK, delegate, onBothStores, permissionsOf } from './support.ts';
+import { DESK, onBothStores, permissionsOf } from './support.ts';
 
 const RUNS = 16;
 
@@ -157,7 +157,7 @@ async function tokenOf(service: TestService, drawn: Drawn): Promise<string> {
     caller_class: callerClass,
     budget: currency === 'USD' && budget ? { currency, max_amount: amount } : budget,
   });
-  for (const next of below) token = await delegate(service, token, { subject: next });
+  for (const next of below) token = await service.delegate(token, { subject: next });
   return token.token;
 }
 

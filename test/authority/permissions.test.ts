@@ -9,15 +9,7 @@ import { test } from 'vitest';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
 import { ALICE, type TestService } from '../world.ts';
 import { CAPABILITIES, deskAndDepth } from './desk.ts';
-import {
-  ALICE_PRINCIPAL,
-  ask,
-  DESK,
-  delegate,
-  onBothStores,
-  permissionsOf,
-  watched,
-} from './support.ts';
+import { ALICE_PRINCIPAL, ask, DESK, onBothStores, permissionsOf, watched } from './support.ts';
 
 const SCOPES = ['search', 'book', 'read', 'extras', 'hold', 'charter', 'refund', 'admin'];
 const EVERYTHING = SCOPES.map((word) => `travel.${word}`);
@@ -55,7 +47,7 @@ const CASES: readonly Case[] = [
   {
     name: 'a human below the root',
     token: async (service) =>
-      delegate(service, await service.issue(ALICE, { scope: EVERYTHING }), {
+      service.delegate(await service.issue(ALICE, { scope: EVERYTHING }), {
         subject: 'human:bob@example.com',
       }),
     obstacles: { charter_jet: CEILING, charter_fleet: BINDING, erase_traveler: DENIED },
@@ -63,7 +55,7 @@ const CASES: readonly Case[] = [
   {
     name: 'the root principal by name, one level down',
     token: async (service) =>
-      delegate(service, await service.issue(ALICE, { scope: EVERYTHING }), {
+      service.delegate(await service.issue(ALICE, { scope: EVERYTHING }), {
         subject: ALICE_PRINCIPAL,
       }),
     obstacles: { charter_jet: CEILING, charter_fleet: BINDING, erase_traveler: DENIED },
@@ -72,8 +64,8 @@ const CASES: readonly Case[] = [
     name: 'the agent of an agent',
     token: async (service) => {
       const root = await service.issue(ALICE, { scope: EVERYTHING });
-      const agent = await delegate(service, root, { subject: 'agent:one' });
-      return delegate(service, agent, { subject: 'agent:two' });
+      const agent = await service.delegate(root, { subject: 'agent:one' });
+      return service.delegate(agent, { subject: 'agent:two' });
     },
     obstacles: {
       charter_jet: CEILING,
@@ -133,7 +125,7 @@ const CASES: readonly Case[] = [
     async token(service) {
       const budget = { currency: 'USD', max_amount: 50 };
       const root = await service.issue(ALICE, { scope: ['travel.extras', 'travel.hold'], budget });
-      const child = await delegate(service, root, { subject: 'agent:x' });
+      const child = await service.delegate(root, { subject: 'agent:x' });
       assert.equal((await service.invoke(root.token, 'buy_lounge_pass')).status, 200);
       assert.equal(
         (await service.invoke(child.token, 'hold_seat', { flight_number: 'KX205' })).status,
@@ -253,7 +245,7 @@ onBothStores(
     test('permissions reports a binding, and the least that a lineage leaves', async () => {
       const budget = { currency: 'USD', max_amount: 100 };
       const root = await rig().issue(ALICE, { scope: ['travel.extras'], budget });
-      const child = await delegate(rig(), root, {
+      const child = await rig().delegate(root, {
         subject: 'agent:x',
         capability: 'buy_lounge_pass',
         budget: { currency: 'USD', max_amount: 90 },

@@ -15,7 +15,6 @@ import {
   assertRefused,
   blurred,
   DESK,
-  delegate,
   FREEZER,
   onBothStores,
   permissionsOf,
@@ -31,10 +30,10 @@ const UNKNOWN = `tok_${'0'.repeat(32)}`;
 /** root (alice) → middle (agent:trip-planner) → leaf (service:partner-portal), and a sibling. */
 async function family(service: TestService) {
   const root = await service.issue(ALICE, { scope: ['travel.search'] });
-  const middle = await delegate(service, root, { subject: 'agent:trip-planner' });
-  const leaf = await delegate(service, middle, { subject: 'service:partner-portal' });
-  const below = await delegate(service, leaf, { subject: 'agent:below' });
-  const sibling = await delegate(service, root, { subject: 'agent:sibling' });
+  const middle = await service.delegate(root, { subject: 'agent:trip-planner' });
+  const leaf = await service.delegate(middle, { subject: 'service:partner-portal' });
+  const below = await service.delegate(leaf, { subject: 'agent:below' });
+  const sibling = await service.delegate(root, { subject: 'agent:sibling' });
   return { root, middle, leaf, below, sibling };
 }
 type Family = Awaited<ReturnType<typeof family>>;
@@ -102,9 +101,9 @@ onBothStores((rig) => {
 
   test('tokens.revoke refuses a token that only has the name of the root principal', async () => {
     const root = await rig().issue(DESK, { scope: ['travel.search'] });
-    const agent = await delegate(rig(), root, { subject: 'agent:crook' });
-    const victim = await delegate(rig(), root, { subject: 'agent:victim' });
-    const minted = await delegate(rig(), agent, { subject: 'service:desk' });
+    const agent = await rig().delegate(root, { subject: 'agent:crook' });
+    const victim = await rig().delegate(root, { subject: 'agent:victim' });
+    const minted = await rig().delegate(agent, { subject: 'service:desk' });
     const other = await rig().issue(DESK, { scope: ['travel.search'], subject: 'agent:crook' });
 
     for (const { token } of [minted, agent, other]) {
@@ -215,7 +214,7 @@ onBothStores((rig) => {
       purpose_parameters: { task_id: 'task-1' },
       session_id: 's-1',
     });
-    const child = await delegate(rig(), root, {
+    const child = await rig().delegate(root, {
       subject: 'agent:x',
       capability: 'buy_lounge_pass',
       scope: ['travel.extras'],
@@ -275,7 +274,7 @@ onBothStores((rig) => {
     const root = await rig().issue(ALICE, { scope: ['travel.search'] });
     const children: IssueAnswer[] = [];
     for (let index = 0; index < 101; index += 1) {
-      children.push(await delegate(rig(), root, { subject: 'agent:x' }));
+      children.push(await rig().delegate(root, { subject: 'agent:x' }));
     }
 
     const { body } = await view(rig(), root.token, root.token_id);

@@ -10,7 +10,6 @@ import { DEMO_IDENTITIES } from '../../examples/travel/service.ts';
 import { entryView } from '../../src/domain/log/entry.ts';
 import type { AuditEntry } from '../../src/protocol/audit.ts';
 import type { FailureType } from '../../src/protocol/failure.ts';
-import type { IssueAnswer } from '../../src/protocol/token.ts';
 import type { Store } from '../../src/storage/port/store.ts';
 import { person } from '../person.ts';
 import { SQL_PLACES, type SqlPlace } from '../sql-places.ts';
@@ -115,19 +114,6 @@ export function ask(
 
 export function askToken(service: TestService, bearer: string, body: unknown): Promise<Reply> {
   return ask(service, bearer, '/svc/tokens', body);
-}
-
-/** A child of a token, asked for with the token itself. */
-export function delegate(
-  service: TestService,
-  parent: IssueAnswer,
-  request: object,
-): Promise<IssueAnswer> {
-  return service.issue(parent.token, {
-    parent_token: parent.token_id,
-    scope: parent.scope,
-    ...request,
-  });
 }
 
 export function permissionsOf(service: TestService, token: string): Promise<Reply> {

@@ -17,7 +17,6 @@ import {
   assertRefusalEntry,
   assertRefused,
   DESK,
-  delegate,
   onInspectedStores,
   permissionsOf,
   revoke,
@@ -249,8 +248,8 @@ onInspectedStores(
 
     test('a child ends with its ancestors, and the refusal names what ended it', async () => {
       const root = await rig().issue(DESK, { scope: ['travel.search'] });
-      const child = await delegate(rig(), root, { subject: 'agent:x', ttl_hours: 1e-9 });
-      const living = await delegate(rig(), root, { subject: 'agent:planner' });
+      const child = await rig().delegate(root, { subject: 'agent:x', ttl_hours: 1e-9 });
+      const living = await rig().delegate(root, { subject: 'agent:planner' });
       rig().advance(2_000);
       assertRefused(await permissionsOf(rig(), child.token), 'token_expired');
 

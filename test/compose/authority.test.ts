@@ -67,13 +67,9 @@ onEachStore(wholes, (desk) => {
   });
 
   test('a composed call derives no class for its steps from a name that a holder chose', async () => {
-    const { issue, token, invoke, world } = desk();
+    const { delegate, token, invoke, world } = desk();
     const agent = await token();
-    const named = await issue(agent.token, {
-      scope: agent.scope,
-      subject: 'service:x',
-      parent_token: agent.token_id,
-    });
+    const named = await delegate(agent, { subject: 'service:x' });
 
     const refused = await invoke(named.token, 'with_service', { item: 'x' });
 
@@ -83,13 +79,9 @@ onEachStore(wholes, (desk) => {
   });
 
   test('a composed call respects the delegation depth of its steps', async () => {
-    const { issue, token, invoke, world } = desk();
+    const { delegate, token, invoke, world } = desk();
     const root = await token();
-    const child = await issue(root.token, {
-      scope: root.scope,
-      subject: 'agent:b',
-      parent_token: root.token_id,
-    });
+    const child = await delegate(root, { subject: 'agent:b' });
 
     const refused = await invoke(child.token, 'with_shallow', { item: 'x' });
 

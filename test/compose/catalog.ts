@@ -12,7 +12,7 @@ import {
   defineCapability,
 } from '../../src/service/author/define.ts';
 import { createService, type ServiceDefinition } from '../../src/service/author/definition.ts';
-import { createScripts, type Script, type Scripts } from '../scripts.ts';
+import { createScripts, ONE_TIME, type Script, type Scripts } from '../scripts.ts';
 
 export interface World extends Scripts {
   readonly definition: ServiceDefinition;
@@ -25,12 +25,7 @@ const fixed = (amount: number) =>
   ({ certainty: 'fixed', financial: { currency: USD, amount } }) as const;
 const ITEM = { name: 'item', type: 'string' } as const;
 
-export const GRANT_POLICY = {
-  allowed_grant_types: ['one_time' as const],
-  default_grant_type: 'one_time' as const,
-  expires_in_seconds: 60,
-  max_uses: 1,
-};
+export const GRANT_POLICY = { ...ONE_TIME, expires_in_seconds: 60 };
 
 /** A whole of the given steps, each fed with `item` from the input where it takes one. */
 export function whole(

@@ -15,6 +15,7 @@ import {
   createService,
   type Resolution,
 } from '../../src/service/author/definition.ts';
+import { ONE_TIME } from '../scripts.ts';
 import { testService } from '../world.ts';
 import { ALICE, SETTINGS } from './principals.ts';
 
@@ -63,12 +64,7 @@ const definition = createService({
       inputs: [chosen('to')],
       approval: {
         when: 'always',
-        grant_policy: {
-          allowed_grant_types: ['one_time'],
-          default_grant_type: 'one_time',
-          expires_in_seconds: 60,
-          max_uses: 1,
-        },
+        grant_policy: { ...ONE_TIME, expires_in_seconds: 60 },
         preview: ({ to }) => ({ to: to ?? null }),
       },
     }),

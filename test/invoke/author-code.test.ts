@@ -14,15 +14,11 @@ import { defineCapability, type ExternalBinding } from '../../src/service/author
 import { createService, type Resolution } from '../../src/service/author/definition.ts';
 import { atEnd } from '../ends.ts';
 import { HOSTILE_VALUES } from '../hostile-values.ts';
+import { ONE_TIME } from '../scripts.ts';
 import { testService } from '../world.ts';
 import { ALICE, SETTINGS } from './principals.ts';
 
-const GRANT_POLICY = {
-  allowed_grant_types: ['one_time' as const],
-  default_grant_type: 'one_time' as const,
-  expires_in_seconds: 60,
-  max_uses: 1,
-};
+const GRANT_POLICY = { ...ONE_TIME, expires_in_seconds: 60 };
 
 /** What each piece of author code does when it is asked. */
 const code: Record<string, () => unknown> = {};

@@ -13,7 +13,7 @@ import {
   type Resolver,
   type ServiceDefinition,
 } from '../../src/service/author/definition.ts';
-import { createScripts, type Script, type Scripts } from '../scripts.ts';
+import { createScripts, ONE_TIME, type Script, type Scripts } from '../scripts.ts';
 
 export interface World extends Scripts {
   readonly definition: ServiceDefinition;
@@ -24,12 +24,7 @@ export interface World extends Scripts {
 const USD = 'USD';
 const inUsd = (amount: number) => ({ currency: USD, amount });
 
-const GRANT_POLICY = {
-  allowed_grant_types: ['one_time' as const],
-  default_grant_type: 'one_time' as const,
-  expires_in_seconds: 60,
-  max_uses: 1,
-};
+const GRANT_POLICY = { ...ONE_TIME, expires_in_seconds: 60 };
 
 export function createWorld(): World {
   const scripts = createScripts();

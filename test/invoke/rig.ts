@@ -40,13 +40,7 @@ export async function startRig(options: Omit<TestOptions, 'definition'> = {}): P
     world,
     token: (request = {}, key = ALICE) =>
       service.issue(key, { scope: ['w.use'], subject: 'agent:a', ...request }),
-    child: (parent, request = {}) =>
-      service.issue(parent.token, {
-        scope: parent.scope,
-        subject: 'agent:b',
-        parent_token: parent.token_id,
-        ...request,
-      }),
+    child: (parent, request = {}) => service.delegate(parent, { subject: 'agent:b', ...request }),
     entries: (invocationId) => service.entriesBy({ invocationId }),
     entryCount: async () => (await service.store.sequence()).size,
     async indeterminate() {

@@ -16,6 +16,7 @@ import { defineCapability } from '../../src/service/author/define.ts';
 import { createService } from '../../src/service/author/definition.ts';
 import { temporaryFolder } from '../ends.ts';
 import { copyOf, freshDatabase, runSql } from '../postgres.ts';
+import { ONE_TIME } from '../scripts.ts';
 
 /** How often a handler ran. */
 export let calls = 0;
@@ -37,12 +38,7 @@ const definition = createService({
       minimum_scope: ['w.use'],
       approval: {
         when: 'always',
-        grant_policy: {
-          allowed_grant_types: ['one_time'],
-          default_grant_type: 'one_time',
-          expires_in_seconds: 900,
-          max_uses: 1,
-        },
+        grant_policy: ONE_TIME,
       },
       handler: () => ({ calls: ++calls }),
     }),

@@ -7,7 +7,7 @@ import { createLog } from '../../src/log.ts';
 import { system } from '../../src/platform.ts';
 import { createExternalIdentities } from '../../src/service/authority/oidc.ts';
 import { callOut, type OutboundRequest } from '../../src/service/authority/outbound.ts';
-import { atEnd } from '../ends.ts';
+import { atEnd, closedAtEnd } from '../ends.ts';
 import { type FalseAnswers, type FalseProvider, falseProvider } from './false-provider.ts';
 import { AUDIENCE, testProvider } from './provider.ts';
 
@@ -44,18 +44,17 @@ function identitiesOf(issuer: string, call: Call = callSystem, rules: object = {
   };
 }
 
-async function withFalse(answers: FalseAnswers, use: (issuer: FalseProvider) => Promise<void>) {
-  const issuer = await falseProvider({ jwks, ...answers });
-  await use(issuer).finally(() => issuer.close());
+async function lying(answers: FalseAnswers = {}): Promise<FalseProvider> {
+  return closedAtEnd(await falseProvider({ jwks, ...answers }));
 }
 
-test('an honest answer of the false provider is accepted, as a control for the refusals', () =>
-  withFalse({}, async ({ issuer }) => {
-    const identities = identitiesOf(issuer);
+test('an honest answer of the false provider is accepted, as a control for the refusals', async () => {
+  const { issuer } = await lying();
+  const identities = identitiesOf(issuer);
 
-    assert.equal(await identities.principal(), 'oidc:ann-1');
-    assert.deepEqual(identities.why(), []);
-  }));
+  assert.equal(await identities.principal(), 'oidc:ann-1');
+  assert.deepEqual(identities.why(), []);
+});
 
 const DISCOVERY = '/.well-known/openid-configuration';
 const megabyte = 'x'.repeat(1_000_000);
@@ -118,64 +117,58 @@ const lies: [what: string, answers: () => FalseAnswers, why: RegExp][] = [
   ['a server error', () => answering(DISCOVERY, '{}', 500), /^it answered 500$/],
 ];
 for (const [what, answers, why] of lies) {
-  test(`an issuer that answers with ${what} is not trusted`, () =>
-    withFalse(answers(), async ({ issuer }) => {
-      const identities = identitiesOf(issuer);
+  test(`an issuer that answers with ${what} is not trusted`, async () => {
+    const { issuer } = await lying(answers());
+    const identities = identitiesOf(issuer);
 
-      assert.equal(await identities.principal(), 'service_unavailable');
-      assert.equal(identities.why().length, 1);
-      assert.match(identities.why()[0] as string, why);
-    }));
+    assert.equal(await identities.principal(), 'service_unavailable');
+    assert.equal(identities.why().length, 1);
+    assert.match(identities.why()[0] as string, why);
+  });
 }
 
 for (const status of [301, 302, 303, 307, 308]) {
   for (const place of [DISCOVERY, '/jwks']) {
-    test(`a redirect with ${status} from ${place} is not followed`, () =>
-      withFalse(
-        {
-          instead(path, response) {
-            if (path !== place) return false;
-            response.writeHead(status, { location: `${provider.issuer}${place}` }).end();
-            return true;
-          },
+    test(`a redirect with ${status} from ${place} is not followed`, async () => {
+      const { issuer } = await lying({
+        instead(path, response) {
+          if (path !== place) return false;
+          response.writeHead(status, { location: `${provider.issuer}${place}` }).end();
+          return true;
         },
-        async ({ issuer }) => {
-          const before = new Map(provider.requests);
-          const identities = identitiesOf(issuer);
+      });
+      const before = new Map(provider.requests);
+      const identities = identitiesOf(issuer);
 
-          assert.equal(await identities.principal(), 'service_unavailable');
-          assert.deepEqual(identities.why(), [`it answered ${status}`]);
-          assert.deepEqual(provider.requests, before);
-        },
-      ));
+      assert.equal(await identities.principal(), 'service_unavailable');
+      assert.deepEqual(identities.why(), [`it answered ${status}`]);
+      assert.deepEqual(provider.requests, before);
+    });
   }
 }
 
-test('a slow issuer is given up after five seconds', () =>
-  withFalse(
-    {
-      // A byte now and then keeps the connection alive, so that only a bound on the whole ends it.
-      instead(_, response) {
-        const timer = setInterval(() => response.write(' '), 5);
-        response.on('close', () => clearInterval(timer));
-        return true;
-      },
+test('a slow issuer is given up after five seconds', async () => {
+  const { issuer } = await lying({
+    // A byte now and then keeps the connection alive, so that only a bound on the whole ends it.
+    instead(_, response) {
+      const timer = setInterval(() => response.write(' '), 5);
+      response.on('close', () => clearInterval(timer));
+      return true;
     },
-    async ({ issuer }) => {
-      const calls: OutboundRequest[] = [];
-      const identities = identitiesOf(issuer, (call) => {
-        calls.push(call);
-        return callOut(system, { ...call, timeoutMs: 100 });
-      });
+  });
+  const calls: OutboundRequest[] = [];
+  const identities = identitiesOf(issuer, (call) => {
+    calls.push(call);
+    return callOut(system, { ...call, timeoutMs: 100 });
+  });
 
-      assert.equal(await identities.principal(), 'service_unavailable');
-      assert.match(identities.why()[0] as string, /no answer in 100 ms$/);
-      assert.deepEqual(
-        calls.map(({ timeoutMs }) => timeoutMs),
-        [5_000],
-      );
-    },
-  ));
+  assert.equal(await identities.principal(), 'service_unavailable');
+  assert.match(identities.why()[0] as string, /no answer in 100 ms$/);
+  assert.deepEqual(
+    calls.map(({ timeoutMs }) => timeoutMs),
+    [5_000],
+  );
+});
 
 test('an issuer whose name resolves to an internal address is refused when connecting', async () => {
   const issuer = 'https://login.example';
@@ -215,30 +208,26 @@ test('an internal name that the operator allows is called', async () => {
 
 test('a malformed key set does not replace a working one', async () => {
   let broken = false;
-  await withFalse(
-    {
-      instead(path, response) {
-        if (path !== '/jwks' || !broken) return false;
-        response.end('{"keys":[1]}');
-        return true;
-      },
+  const { issuer } = await lying({
+    instead(path, response) {
+      if (path !== '/jwks' || !broken) return false;
+      response.end('{"keys":[1]}');
+      return true;
     },
-    async ({ issuer }) => {
-      const identities = identitiesOf(issuer);
-      assert.equal(await identities.principal(), 'oidc:ann-1');
-      broken = true;
-      identities.advance(601_000);
+  });
+  const identities = identitiesOf(issuer);
+  assert.equal(await identities.principal(), 'oidc:ann-1');
+  broken = true;
+  identities.advance(601_000);
 
-      assert.equal(await identities.principal({ exp: Date.now() / 1_000 + 3_600 }), 'oidc:ann-1');
-      assert.equal(identities.why().length, 1);
-    },
-  );
+  assert.equal(await identities.principal({ exp: Date.now() / 1_000 + 3_600 }), 'oidc:ann-1');
+  assert.equal(identities.why().length, 1);
 });
 
-test('a key for encryption does not verify signatures', () =>
-  withFalse({ jwks: { keys: [{ ...jwks.keys[0], use: 'enc' }] } }, async ({ issuer }) => {
-    assert.equal(await identitiesOf(issuer).principal(), 'authentication_required');
-  }));
+test('a key for encryption does not verify signatures', async () => {
+  const { issuer } = await lying({ jwks: { keys: [{ ...jwks.keys[0], use: 'enc' }] } });
+  assert.equal(await identitiesOf(issuer).principal(), 'authentication_required');
+});
 
 test('the forged tokens name the key that the provider publishes', async () => {
   assert.equal(decodeProtectedHeader(await provider.forge()).kid, jwks.keys[0]?.kid);

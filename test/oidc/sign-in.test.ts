@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { atEnd } from '../ends.ts';
-import { ALICE, STORES, type TestService } from '../world.ts';
+import { ALICE, STORES } from '../world.ts';
 import { desk, exchanged, issuerOf, principalAt } from './desk.ts';
 import { AUDIENCE, type PROGRAMS, testProvider } from './provider.ts';
 
@@ -73,91 +73,74 @@ for (const { account, rest, get } of signIns) {
   });
 }
 
-async function withDesk(use: (service: TestService) => Promise<void>, settings: object = {}) {
-  const service = await desk([issuerOf(provider.issuer)], { settings });
-  await use(service).finally(() => service.close());
-}
+const start = (settings: object = {}) => desk([issuerOf(provider.issuer)], { settings });
 
-test('the environment form configures one issuer with the default rules', () =>
-  withDesk(
-    async (service) => {
-      assert.equal(
-        await principalAt(service, await provider.signIn('ann-1')),
-        'human:ann@example.com',
-      );
-      assert.equal(
-        await principalAt(service, await provider.machine('svc-billing')),
-        'oidc:svc-billing',
-      );
-    },
-    { oidc: [], oidc_issuer_url: provider.issuer, oidc_audience: AUDIENCE },
-  ));
+test('the environment form configures one issuer with the default rules', async () => {
+  const service = await start({
+    oidc: [],
+    oidc_issuer_url: provider.issuer,
+    oidc_audience: AUDIENCE,
+  });
+  assert.equal(await principalAt(service, await provider.signIn('ann-1')), 'human:ann@example.com');
+  assert.equal(
+    await principalAt(service, await provider.machine('svc-billing')),
+    'oidc:svc-billing',
+  );
+});
 
-test('a credential of a provider that is not configured is refused', () =>
-  withDesk(
-    async (service) => {
-      const { answer } = await exchanged(service, await provider.signIn('ann-1'));
+test('a credential of a provider that is not configured is refused', async () => {
+  const service = await start({ oidc: [] });
+  const { answer } = await exchanged(service, await provider.signIn('ann-1'));
 
-      assert.equal(answer.status, 401);
-      assert.equal(answer.body.failure.type, 'authentication_required');
-      assert.equal(answer.body.failure.resolution.action, 'provide_credentials');
-    },
-    { oidc: [] },
-  ));
+  assert.equal(answer.status, 401);
+  assert.equal(answer.body.failure.type, 'authentication_required');
+  assert.equal(answer.body.failure.resolution.action, 'provide_credentials');
+});
 
-test('only the first matching rule applies', () =>
-  withDesk(async (service) => {
-    const ann = await provider.signIn('ann-1');
-    const max = await provider.signIn('max-4');
+test('only the first matching rule applies', async () => {
+  const service = await start();
+  const ann = await provider.signIn('ann-1');
+  const max = await provider.signIn('max-4');
 
-    assert.equal((await exchanged(service, ann, { scope: ['travel.book'] })).answer.status, 200);
-    const refused = await exchanged(service, max, { scope: ['travel.book'] });
-    assert.equal(refused.answer.status, 403);
-    assert.equal(refused.answer.body.failure.type, 'not_entitled');
-    assert.equal((await exchanged(service, max)).answer.status, 200);
-  }));
+  assert.equal((await exchanged(service, ann, { scope: ['travel.book'] })).answer.status, 200);
+  const refused = await exchanged(service, max, { scope: ['travel.book'] });
+  assert.equal(refused.answer.status, 403);
+  assert.equal(refused.answer.body.failure.type, 'not_entitled');
+  assert.equal((await exchanged(service, max)).answer.status, 200);
+});
 
-test('a rule without scopes hides a later rule that grants scopes', () =>
-  withDesk(
-    async (service) => {
-      const { answer } = await exchanged(service, await provider.signIn('ann-1'));
+test('a rule without scopes hides a later rule that grants scopes', async () => {
+  const service = await start({
+    entitlements: [
+      { principals: ['human:ann@*'] },
+      { principals: ['human:*'], scopes: ['travel.search'] },
+    ],
+  });
+  const { answer } = await exchanged(service, await provider.signIn('ann-1'));
 
-      assert.equal(answer.body.failure.type, 'not_entitled');
-    },
-    {
-      entitlements: [
-        { principals: ['human:ann@*'] },
-        { principals: ['human:*'], scopes: ['travel.search'] },
-      ],
-    },
-  ));
+  assert.equal(answer.body.failure.type, 'not_entitled');
+});
 
-test('no identity is entitled to anything by default', () =>
-  withDesk(
-    async (service) => {
-      for (const credential of [
-        await provider.signIn('ann-1'),
-        await provider.machine('crawler'),
-      ]) {
-        const { answer } = await exchanged(service, credential);
-        assert.equal(answer.status, 403);
-        assert.equal(answer.body.failure.type, 'not_entitled');
-      }
-    },
-    { entitlements: [] },
-  ));
+test('no identity is entitled to anything by default', async () => {
+  const service = await start({ entitlements: [] });
+  for (const credential of [await provider.signIn('ann-1'), await provider.machine('crawler')]) {
+    const { answer } = await exchanged(service, credential);
+    assert.equal(answer.status, 403);
+    assert.equal(answer.body.failure.type, 'not_entitled');
+  }
+});
 
-test('an identity may name only itself as subject', () =>
-  withDesk(async (service) => {
-    const ann = await provider.signIn('ann-1');
+test('an identity may name only itself as subject', async () => {
+  const service = await start();
+  const ann = await provider.signIn('ann-1');
 
-    const own = await exchanged(service, ann, { subject: 'human:ann@example.com' });
-    assert.equal(own.answer.status, 200);
-    for (const subject of ['human:alice@example.com', 'agent:planner', 'oidc:ann-1']) {
-      const { answer } = await exchanged(service, ann, { subject });
-      assert.equal(answer.body.failure.type, 'not_entitled', subject);
-    }
-  }));
+  const own = await exchanged(service, ann, { subject: 'human:ann@example.com' });
+  assert.equal(own.answer.status, 200);
+  for (const subject of ['human:alice@example.com', 'agent:planner', 'oidc:ann-1']) {
+    const { answer } = await exchanged(service, ann, { subject });
+    assert.equal(answer.body.failure.type, 'not_entitled', subject);
+  }
+});
 
 test("an entitlement of a person's API key does not apply to the external identity", async () => {
   const other = await testProvider({ alice: { email: 'alice@example.com', email_verified: true } });
@@ -173,72 +156,28 @@ test("an entitlement of a person's API key does not apply to the external identi
   await other.stop();
 });
 
-test('a refused exchange leaves an entry under the mapped principal', () =>
-  withDesk(async (service) => {
-    const bearer = await provider.signIn('nora-3');
-    await exchanged(service, bearer, { scope: ['travel.admin'] });
+test('a refused exchange leaves an entry under the mapped principal', async () => {
+  const service = await start();
+  const bearer = await provider.signIn('nora-3');
+  await exchanged(service, bearer, { scope: ['travel.admin'] });
 
-    const { body } = await service.ask('POST', '/svc/audit?entry_type=issuance', { bearer });
+  const { body } = await service.ask('POST', '/svc/audit?entry_type=issuance', { bearer });
 
-    assert.deepEqual(
-      body.entries.map((entry: Record<string, unknown>) => [
-        entry.root_principal,
-        entry.failure_type,
-      ]),
-      [['oidc:nora-3', 'not_entitled']],
-    );
-  }));
+  assert.deepEqual(
+    body.entries.map((entry: Record<string, unknown>) => [
+      entry.root_principal,
+      entry.failure_type,
+    ]),
+    [['oidc:nora-3', 'not_entitled']],
+  );
+});
 
-// Decision 1.12: the root field, else the purpose; both only when equal.
-const sessions: [request: object, session: string | undefined][] = [
-  [{}, undefined],
-  [{ session_id: 's-1' }, 's-1'],
-  [{ purpose_parameters: { session_id: 's-2' } }, 's-2'],
-  [{ session_id: 's-3', purpose_parameters: { session_id: 's-3' } }, 's-3'],
-  [{ session_id: null, purpose_parameters: { session_id: 's-4' } }, 's-4'],
-];
-test('a session is taken from the root request or its purpose', () =>
-  withDesk(async (service) => {
-    const bearer = await provider.signIn('ann-1');
-    for (const [request, session] of sessions) {
-      const { token } = await exchanged(service, bearer, request);
-      assert.equal(token?.session_id, session, JSON.stringify(request));
-    }
-  }));
+test('a session in the identity token itself is ignored', async () => {
+  const service = await start();
+  const bearer = await provider.forge({ session_id: 's-1', sid: 's-1' });
 
-test('two sessions that differ are refused, and nothing is issued', () =>
-  withDesk(async (service) => {
-    const bearer = await provider.signIn('ann-1');
+  const { token } = await exchanged(service, bearer);
 
-    const { answer } = await exchanged(service, bearer, {
-      session_id: 's-1',
-      purpose_parameters: { session_id: 's-2' },
-    });
-
-    assert.equal(answer.status, 403);
-    assert.equal(answer.body.failure.type, 'purpose_mismatch');
-  }));
-
-test('a session in the identity token itself is ignored', () =>
-  withDesk(async (service) => {
-    const bearer = await provider.forge({ session_id: 's-1', sid: 's-1' });
-
-    const { token } = await exchanged(service, bearer);
-
-    assert.equal(token?.root_principal, 'oidc:ann-1');
-    assert.equal(token?.session_id, undefined);
-  }));
-
-test('a child inherits the session and cannot name another', () =>
-  withDesk(async (service) => {
-    const bearer = await provider.signIn('ann-1');
-    const { answer } = await exchanged(service, bearer, { session_id: 's-1' });
-    const { token, token_id } = answer.body;
-    const child = { subject: 'agent:planner', parent_token: token_id };
-
-    const inherited = await exchanged(service, token, child);
-    const other = await exchanged(service, token, { ...child, session_id: 's-2' });
-
-    assert.equal(inherited.token?.session_id, 's-1');
-    assert.equal(other.answer.body.failure.type, 'purpose_mismatch');
-  }));
+  assert.equal(token?.root_principal, 'oidc:ann-1');
+  assert.equal(token?.session_id, undefined);
+});

@@ -11,11 +11,9 @@ import { ApprovalStatus, GrantRequest } from '../../src/protocol/approval.ts';
 import { Checkpoint, EntryType, EventClass } from '../../src/protocol/audit.ts';
 import {
   CapabilityDeclaration,
-  ControlRequirement,
   ControlRequirementType,
   Cost,
   CostCertainty,
-  Input,
   InputResolution,
   ResolutionBehavior,
   ResolutionMode,
@@ -229,45 +227,6 @@ for (const [name, schema, accepted, refused] of FORMS) {
 test('Spec, Versioning: the protocol is 0.24, its target string svc/0.24', () => {
   assert.equal(PROTOCOL_VERSION, '0.24');
   assert.equal(PROTOCOL, 'svc/0.24');
-});
-
-test('Spec, Input: an input is required by default', () => {
-  assert.equal(Input.parse({ name: 'a', type: 'string' }).required, true);
-});
-
-test('Spec, Capability declaration: the defaults are those of its table', () => {
-  const parsed = CapabilityDeclaration.parse({
-    description: 'Looks a booking up',
-    contract_version: '1.0.0',
-    inputs: [],
-    output: { type: 'object', fields: [] },
-    side_effect: { type: 'read' },
-    minimum_scope: ['travel.search'],
-  });
-
-  assert.equal(parsed.kind, 'atomic');
-  assert.deepEqual(parsed.response_modes, ['unary']);
-  assert.equal(parsed.delegable, true);
-  assert.deepEqual(
-    Object.keys(parsed).sort(),
-    [
-      'description',
-      'contract_version',
-      'inputs',
-      'output',
-      'side_effect',
-      'minimum_scope',
-      'kind',
-      'response_modes',
-      'delegable',
-    ].sort(),
-  );
-});
-
-test('Decisions 4: a control requirement is enforced by rejecting', () => {
-  const parsed = ControlRequirement.parse({ type: 'cost_ceiling' });
-
-  assert.deepEqual(parsed, { type: 'cost_ceiling', enforcement: 'reject' });
 });
 
 test('Spec, POST /svc/invoke: an invocation is not streamed by default', () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
+import { ONE_TIME } from '../../../test/scripts.ts';
 import { type Failure, FailureType } from '../../protocol/failure.ts';
 import { failure, GUIDANCE } from '../failure.ts';
 import { disclose, levelOf } from './disclosure.ts';
@@ -16,12 +17,7 @@ const FULL: Failure = {
   approval_request_id: `apr_${'0'.repeat(32)}`,
   preview_digest: `sha256:${'1'.repeat(64)}`,
   requested_parameters_digest: `sha256:${'2'.repeat(64)}`,
-  grant_policy: {
-    allowed_grant_types: ['one_time'],
-    default_grant_type: 'one_time',
-    expires_in_seconds: 60,
-    max_uses: 1,
-  },
+  grant_policy: { ...ONE_TIME, expires_in_seconds: 60 },
   clarify: [{ input: 'traveler', reason: 'ambiguous', candidates: ['Ann', 'Anna'] }],
 };
 

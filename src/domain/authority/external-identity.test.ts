@@ -188,26 +188,13 @@ const US = { audience: 'us' };
 
 const tokens: [typ: unknown, claims: Claims, rules: object, why: RegExp | undefined][] = [
   [undefined, {}, US, undefined],
-  ['JWT', {}, US, undefined],
-  ['at+jwt', {}, US, undefined],
   ['application/at+JWT', {}, US, undefined],
   ['', {}, US, /another kind/],
-  ['svc-delegation+jwt', {}, US, /another kind/],
-  ['logout+jwt', {}, US, /another kind/],
   ['jwt ', {}, US, /another kind/],
   [['JWT', 'x'], {}, US, /another kind/],
-  [undefined, { events: {} }, US, /another kind/],
   [undefined, { iat: SECOND + 60 }, US, undefined],
   [undefined, { iat: SECOND + 61 }, US, /future/],
-  [undefined, { aud: ['us'] }, US, undefined],
-  [undefined, { aud: ['us', 'x'] }, US, /another party/],
-  [undefined, { aud: ['us', 'x'], azp: 'us' }, US, undefined],
   [undefined, { aud: ['us', 'x'], azp: ['us'] }, US, /another party/],
-  [undefined, { azp: 'x' }, US, undefined],
-  [undefined, {}, { ...US, authorized_parties: ['x'] }, /another party/],
-  [undefined, { azp: 'x' }, { ...US, authorized_parties: ['x'] }, undefined],
-  [undefined, { client_id: 'x' }, { ...US, authorized_parties: ['x'] }, undefined],
-  [undefined, { azp: 'x', client_id: 'y' }, { ...US, authorized_parties: ['x'] }, /another party/],
   [undefined, { azp: 'x' }, { ...US, authorized_parties: [] }, /another party/],
 ];
 for (const [typ, claims, rules, why] of tokens) {

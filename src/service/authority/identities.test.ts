@@ -89,29 +89,10 @@ test('identify() asks an identity provider last', async () => {
   assert.equal(await identify('other'), undefined);
 });
 
-test('identify() entitles a principal without a rule to its name only', async () => {
-  const { identify } = createIdentities(CONFIG, system, () => 'service:unheard-of');
-
-  assert.deepEqual(await identify('x'), {
-    principal: 'service:unheard-of',
-    scopes: [],
-    subjects: [],
-    caller_class: 'default',
-    caller_classes: [],
-  });
-});
-
 test('identify() gives a principal of the hook no entitlement of a configured identity', async () => {
   const { identify } = createIdentities(CONFIG, system, () => 'human:alice');
 
   assert.deepEqual((await identify('x'))?.scopes, ['travel.search']);
-});
-
-test('identify() uses the first rule that matches', async () => {
-  const { identify } = createIdentities(CONFIG, system, (bearer) => bearer);
-
-  assert.deepEqual((await identify('human:bob'))?.scopes, ['travel.read']);
-  assert.deepEqual((await identify('human:bobby'))?.scopes, ['travel.search']);
 });
 
 for (const answer of [

@@ -89,17 +89,6 @@ for (const [what, listener] of [
   });
 }
 
-test('callOut() does not follow a redirect', async () => {
-  const paths: (string | undefined)[] = [];
-  const { status } = await asked((request, response) => {
-    paths.push(request.url);
-    response.writeHead(302, { location: '/other' }).end();
-  });
-
-  assert.equal(status, 302);
-  assert.deepEqual(paths, ['/x']);
-});
-
 test('callOut() rejects when the connection breaks before or during the answer', async () => {
   await assert.rejects(
     asked((request) => request.socket.destroy()),

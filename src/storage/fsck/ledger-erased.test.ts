@@ -22,91 +22,89 @@ function edited(store: Store, edit: (state: TokenState) => TokenState): Store {
 
 for (const place of STORES) {
   describe(place.name, () => {
-    async function withLedger(body: (store: Store) => Promise<void>): Promise<void> {
-      const { url, drop } = await place.open();
-      const store = await openStore(url);
+    async function ledgerStore(): Promise<Store> {
+      const { url } = await place.open();
+      const store = closedAtEnd(await openStore(url));
       await fillLedger(store);
       // What waits for its place is not erased yet.
       await store.sequence();
-      await body(store);
-      await store.close();
-      await drop();
+      return store;
     }
 
-    test('checkStore() says what it cannot compare once personal fields were erased', () =>
-      withLedger(async (store) => {
-        await store.erase({ what: 'personal', until: FAR, limit: ALL });
+    test('checkStore() says what it cannot compare once personal fields were erased', async () => {
+      const store = await ledgerStore();
+      await store.erase({ what: 'personal', until: FAR, limit: ALL });
 
-        const { findings, ledger } = await checkStore(store);
+      const { findings, ledger } = await checkStore(store);
 
-        assert.deepEqual(findings, []);
-        assert.deepEqual([...ledger.notes].sort(), [
-          '1 debts, because entries that may explain them were erased',
-          '1 freezes, because entries of operators were erased',
-          '1 grants whose entry was erased, except their existence and their uses',
-          '2 approval requests whose decision was erased',
-          '3 approval requests whose entry was erased, except that they were requested',
-          '4 tokens whose issuance was erased, except that they were issued',
-        ]);
+      assert.deepEqual(findings, []);
+      assert.deepEqual([...ledger.notes].sort(), [
+        '1 debts, because entries that may explain them were erased',
+        '1 freezes, because entries of operators were erased',
+        '1 grants whose entry was erased, except their existence and their uses',
+        '2 approval requests whose decision was erased',
+        '3 approval requests whose entry was erased, except that they were requested',
+        '4 tokens whose issuance was erased, except that they were issued',
+      ]);
+    });
+
+    test('checkStore() finds spending forgotten, also when personal fields were erased', async () => {
+      const store = await ledgerStore();
+      await store.erase({ what: 'personal', until: FAR, limit: ALL });
+      const forgetful = edited(store, ({ budget, ...state }) => ({
+        ...state,
+        budget: budget && { ...budget, consumed: 0n },
       }));
 
-    test('checkStore() finds spending forgotten, also when personal fields were erased', () =>
-      withLedger(async (store) => {
-        await store.erase({ what: 'personal', until: FAR, limit: ALL });
-        const forgetful = edited(store, ({ budget, ...state }) => ({
-          ...state,
-          budget: budget && { ...budget, consumed: 0n },
-        }));
+      const { findings } = await checkStore(forgetful);
 
-        const { findings } = await checkStore(forgetful);
+      assert.deepEqual(
+        findings.map(({ what }) => what),
+        ['budget', 'budget'],
+      );
+      // Of the two calls of unknown outcome either may have been given back.
+      assert.match(
+        findings[0]?.detail ?? '',
+        /0\.00 USD are spent, the log says 0\.05 USD to 0\.25/,
+      );
+    });
 
-        assert.deepEqual(
-          findings.map(({ what }) => what),
-          ['budget', 'budget'],
-        );
-        // Of the two calls of unknown outcome either may have been given back.
-        assert.match(
-          findings[0]?.detail ?? '',
-          /0\.00 USD are spent, the log says 0\.05 USD to 0\.25/,
-        );
+    test('checkStore() accepts the records of calls whose entries were erased, at most one row for each', async () => {
+      const store = await ledgerStore();
+      const erasure = { what: 'contents', eventClass: 'low_risk_success' } as const;
+      await store.erase({ ...erasure, until: FAR, limit: ALL });
+      const { findings, ledger } = await checkStore(store);
+      assert.deepEqual(findings, []);
+      assert.ok(ledger.notes.some((note) => note.includes('entries of type "issuance"')));
+
+      const forgetful = edited(store, ({ budget, ...state }) => ({
+        ...state,
+        budget: budget && { ...budget, consumed: 0n },
       }));
+      let added = false;
+      const crowded: Store = {
+        ...store,
+        readLedger: (from, see) =>
+          store.readLedger(from, {
+            ...see,
+            token(state) {
+              see.token(state);
+              if (added) return;
+              added = true;
+              see.token({ token: rootToken(), children: 0 });
+            },
+          }),
+      };
 
-    test('checkStore() accepts the records of calls whose entries were erased, at most one row for each', () =>
-      withLedger(async (store) => {
-        const erasure = { what: 'contents', eventClass: 'low_risk_success' } as const;
-        await store.erase({ ...erasure, until: FAR, limit: ALL });
-        const { findings, ledger } = await checkStore(store);
-        assert.deepEqual(findings, []);
-        assert.ok(ledger.notes.some((note) => note.includes('entries of type "issuance"')));
+      const forgotten = await checkStore(forgetful);
+      const more = await checkStore(crowded);
 
-        const forgetful = edited(store, ({ budget, ...state }) => ({
-          ...state,
-          budget: budget && { ...budget, consumed: 0n },
-        }));
-        let added = false;
-        const crowded: Store = {
-          ...store,
-          readLedger: (from, see) =>
-            store.readLedger(from, {
-              ...see,
-              token(state) {
-                see.token(state);
-                if (added) return;
-                added = true;
-                see.token({ token: rootToken(), children: 0 });
-              },
-            }),
-        };
-
-        const forgotten = await checkStore(forgetful);
-        const more = await checkStore(crowded);
-
-        assert.deepEqual([...new Set(forgotten.findings.map(({ what }) => what))], ['budget']);
-        assert.deepEqual(
-          more.findings.map(({ what, detail }) => [what, detail]),
-          [['token', 'no entry says that it was made']],
-        );
-      }));
+      assert.deepEqual([...new Set(forgotten.findings.map(({ what }) => what))], ['budget']);
+      assert.deepEqual(
+        more.findings.map(({ what, detail }) => [what, detail]),
+        [['token', 'no entry says that it was made']],
+      );
+    });
 
     test('checkStore() compares rows of an older version, and reports what it could not compare', async () => {
       const { url } = await place.open();
@@ -134,30 +132,27 @@ for (const place of STORES) {
       );
     });
 
-    test('checkStore() finds nothing while calls are admitted, settled and reconciled', () =>
-      withLedger(async (store) => {
-        const root = await insert(
-          store,
-          rootToken({ budget: { currency: 'USD', max_amount: 1e4 } }),
-        );
-        let isOver = false;
-        const work = async () => {
-          while (!isOver) {
-            const call = await admitCall(store, root, {
-              charge: usd(1n),
-              intent: { capability: 'search' },
-            });
-            await store.settle(settlement(call));
-          }
-        };
-        const working = Promise.all([work(), work(), work()]);
-
-        for (let round = 0; round < 5; round++) {
-          assert.deepEqual((await checkStore(store)).findings, []);
+    test('checkStore() finds nothing while calls are admitted, settled and reconciled', async () => {
+      const store = await ledgerStore();
+      const root = await insert(store, rootToken({ budget: { currency: 'USD', max_amount: 1e4 } }));
+      let isOver = false;
+      const work = async () => {
+        while (!isOver) {
+          const call = await admitCall(store, root, {
+            charge: usd(1n),
+            intent: { capability: 'search' },
+          });
+          await store.settle(settlement(call));
         }
+      };
+      const working = Promise.all([work(), work(), work()]);
 
-        isOver = true;
-        await working;
-      }));
+      for (let round = 0; round < 5; round++) {
+        assert.deepEqual((await checkStore(store)).findings, []);
+      }
+
+      isOver = true;
+      await working;
+    });
   });
 }
