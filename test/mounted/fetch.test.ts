@@ -11,8 +11,9 @@ import { describe, test } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
 import { BODY_LIMITS } from '../../src/domain/wire/json.ts';
 import { createService, defineCapability } from '../../src/index.ts';
+import { atEnd } from '../ends.ts';
 import { call, connectAgent, VERSIONS } from '../mcp/agent.ts';
-import { ALICE, endedAfterEach, eventually, OPERATOR } from '../world.ts';
+import { ALICE, eventually, OPERATOR } from '../world.ts';
 import {
   listened,
   type MountedDesk,
@@ -26,7 +27,6 @@ import {
 
 const TRIP = { origin: 'SEA', destination: 'SFO', date: '2026-12-01' };
 
-const atEnd = endedAfterEach();
 async function opened(...options: Parameters<typeof mountDesk>): Promise<MountedDesk> {
   const desk = await mountDesk(...options);
   atEnd(desk.close);

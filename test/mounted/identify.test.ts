@@ -10,10 +10,10 @@ import { IncomingMessage } from 'node:http';
 import express from 'express';
 import { describe, test } from 'vitest';
 import type { AppRequest } from '../../src/index.ts';
-import { ALICE, endedAfterEach } from '../world.ts';
+import { atEnd } from '../ends.ts';
+import { ALICE } from '../world.ts';
 import { listened, type MountedDesk, mountDesk, ORIGIN, requestOf, toldBy } from './desk.ts';
 
-const atEnd = endedAfterEach();
 async function opened(...options: Parameters<typeof mountDesk>): Promise<MountedDesk> {
   const desk = await mountDesk(...options);
   atEnd(desk.close);

@@ -12,10 +12,10 @@ import express from 'express';
 import { fastify } from 'fastify';
 import { describe, test } from 'vitest';
 import { createService, defineCapability } from '../../src/index.ts';
-import { ALICE, endedAfterEach } from '../world.ts';
+import { atEnd } from '../ends.ts';
+import { ALICE } from '../world.ts';
 import { listened, type MountedDesk, mountDesk, requestOf, type Told, toldBy } from './desk.ts';
 
-const atEnd = endedAfterEach();
 async function opened(...options: Parameters<typeof mountDesk>): Promise<MountedDesk> {
   const desk = await mountDesk(...options);
   atEnd(desk.close);
