@@ -75,7 +75,8 @@ function typesOf(
   nextName: () => string,
   declarations: string[],
 ): Types {
-  const taken = input_schema && schemaType(input_schema, FIELD, nextName);
+  const required = inputs.filter((input) => !isOptional(input)).map(({ name }) => name);
+  const taken = input_schema && schemaType({ ...input_schema, required }, FIELD, nextName);
   const given = output_schema && schemaType(output_schema, FIELD, nextName);
   declarations.push(...(taken?.declarations ?? []), ...(given?.declarations ?? []));
   return {

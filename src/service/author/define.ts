@@ -30,8 +30,8 @@ import type {
   BindingsOf,
   DeclaredInputs,
   DeclaredOutput,
+  DetailsOf,
   InputDetails,
-  InputNameOf,
   ParametersOf,
   ReturnedFor,
   TypesOf,
@@ -85,6 +85,7 @@ export interface CapabilityDefinition<
   Inputs extends DeclaredInputs,
   Output extends DeclaredOutput,
   Bindings extends readonly BindingRequirement[],
+  Details extends Readonly<Record<string, InputDetails>> = Readonly<Record<never, InputDetails>>,
 > extends Omit<
     Partial<Declared>,
     | 'approval'
@@ -103,7 +104,7 @@ export interface CapabilityDefinition<
   /** A schema of an object (zod, valibot, arktype), or a list. */
   readonly inputs?: Inputs;
   /** For inputs that a schema declares, by name. */
-  readonly input_details?: Partial<Readonly<Record<InputNameOf<Inputs>, InputDetails>>>;
+  readonly input_details?: DetailsOf<Inputs, Details>;
   /** A schema of an object, or a type name with the names of its fields. */
   readonly output?: Output;
   readonly side_effect: SideEffect;
@@ -207,9 +208,12 @@ export function defineCapability<
   const Inputs extends DeclaredInputs = readonly [],
   const Output extends DeclaredOutput = { type: 'object'; fields: [] },
   const Bindings extends readonly BindingRequirement[] = readonly [],
+  const Details extends Readonly<Record<string, InputDetails>> = Readonly<
+    Record<never, InputDetails>
+  >,
 >(
-  definition: CapabilityDefinition<Name, Inputs, Output, Bindings>,
-): DefinedCapability<Name, TypesOf<Inputs, Output>> {
+  definition: CapabilityDefinition<Name, Inputs, Output, Bindings, Details>,
+): DefinedCapability<Name, TypesOf<Inputs, Output, Details>> {
   const { name, inputs, input_details, output, handler, price, ...more } = definition;
   const { deadline, approval, side_effect, cost, resolveBinding, ...declared } = more;
   const taken = declaredInputs(name, inputs ?? [], input_details ?? {});

@@ -122,3 +122,21 @@ test('defineCapability() does not compile with a mistake', () => {
     handler: (_, { bindings }) => ({ data: bindings.quote.data }),
   });
 });
+
+test('defineCapability() lets a caller leave out what the service resolves and what may be null', () => {
+  const derived = defineCapability({
+    ...COMMON,
+    inputs: z.object({ tenant: z.string(), amount: z.number(), note: z.string().nullable() }),
+    input_details: { tenant: { resolution: { mode: 'actor_policy' } } },
+    handler: ({ tenant, note }) => ({ tenant: tenant.trim(), note }),
+  });
+  type Sent = NonNullable<(typeof derived)['~types']>['parameters'];
+
+  const least: Sent = { amount: 5 };
+  // @ts-expect-error The amount is missing.
+  const missing: Sent = { tenant: 'a' };
+  // @ts-expect-error An amount is a number.
+  const wrong: Sent = { amount: '5' };
+
+  assert.deepEqual([least, missing, wrong].length, 3);
+});

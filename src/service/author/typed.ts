@@ -75,13 +75,29 @@ export type ParametersOf<Inputs extends DeclaredInputs> = Inputs extends AnySche
     : never;
 
 /** The parameters that a caller sends. */
-type SentParametersOf<Inputs extends DeclaredInputs> = Inputs extends AnySchema
-  ? SentTo<Inputs>
+type SentParametersOf<Inputs extends DeclaredInputs, Details> = Inputs extends AnySchema
+  ? WithOptional<SentTo<Inputs>, ResolvedNames<Details> | NullableNames<SentTo<Inputs>>>
   : Inputs extends readonly []
     ? Record<string, never>
     : Inputs extends readonly ListedInput[]
       ? ListedParameters<Inputs[number], OmittedNames<Inputs[number]>>
       : never;
+
+/** Inputs beside a schema that the service resolves. */
+type ResolvedNames<Details> = {
+  [Name in keyof Details]: Details[Name] extends { resolution: NonNullable<unknown> }
+    ? Name
+    : never;
+}[keyof Details];
+
+/** Null counts as absent, so an input that takes null may be left out. */
+type NullableNames<Sent> = {
+  [Name in keyof Sent]-?: null extends Sent[Name] ? Name : never;
+}[keyof Sent];
+
+type WithOptional<Sent, Names> = [Names & keyof Sent] extends [never]
+  ? Sent
+  : Omit<Sent, Names & keyof Sent> & Partial<Pick<Sent, Names & keyof Sent>>;
 
 /** What a handler returns. */
 export type ReturnedFor<Output extends DeclaredOutput> = Output extends AnySchema
@@ -94,9 +110,14 @@ type ResultOf<Output extends DeclaredOutput> = Output extends AnySchema
   : JsonObject;
 
 /** The name of an input, to add details beside a schema. */
-export type InputNameOf<Inputs extends DeclaredInputs> = Inputs extends AnySchema
+type InputNameOf<Inputs extends DeclaredInputs> = Inputs extends AnySchema
   ? keyof SentTo<Inputs> & string
   : never;
+
+/** Details by the name of an input that the schema has. */
+export type DetailsOf<Inputs extends DeclaredInputs, Details> = Details & {
+  readonly [Name in Exclude<keyof Details, InputNameOf<Inputs>>]: never;
+};
 
 /** What only the protocol knows of an input, beside its schema. */
 export type InputDetails = Pick<
@@ -120,9 +141,9 @@ export type BindingsOf<Required extends readonly BindingRequirement[]> = {
   readonly [B in Required[number] as B['field']]: PinnedBinding;
 };
 
-export interface TypesOf<Inputs extends DeclaredInputs, Output extends DeclaredOutput>
+export interface TypesOf<Inputs extends DeclaredInputs, Output extends DeclaredOutput, Details>
   extends CapabilityTypes {
-  readonly parameters: SentParametersOf<Inputs> & object;
+  readonly parameters: SentParametersOf<Inputs, Details> & object;
   readonly result: ResultOf<Output> & object;
 }
 
