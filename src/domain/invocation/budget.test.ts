@@ -54,10 +54,29 @@ function check(capability: Capability, states: BudgetState[], bound?: BoundPrice
   return checkBudget(tokenWith(budget), capability, states, bound);
 }
 
-test('checkBudget() waits for a price that a binding will pin, and passes a cost that is not money', () => {
-  assert.equal(check(ESTIMATED, [state(0n)], 'pending').failure, undefined);
-  assert.equal(check(COMPUTE, [state(0n)]).failure, undefined);
-});
+// The edges, to the minor unit. The store refuses them too, so that a call over HTTP cannot tell who did.
+const EDGES: [
+  name: string,
+  capability: Capability,
+  states: BudgetState[],
+  expected: string | undefined,
+  bound?: BoundPrice,
+][] = [
+  ['passes a fixed cost equal to the ceiling', FIXED, [state(300n)], undefined],
+  ['refuses a fixed cost a cent above', FIXED, [state(299n)], 'budget_exceeded'],
+  ['refuses a dynamic bound a cent above', DYNAMIC, [state(299n)], 'budget_exceeded'],
+  ['refuses a bound price a cent above', ESTIMATED, [state(300n)], 'budget_exceeded', usd(301n)],
+  ['counts what was spent', FIXED, [state(500n, 0n, 201n)], 'budget_exceeded'],
+  ['counts what is reserved', FIXED, [state(500n, 201n, 0n)], 'budget_exceeded'],
+  ['refuses what an ancestor has not left', FIXED, [state(299n), state(900n)], 'budget_exceeded'],
+  ['waits for a price that a binding will pin', ESTIMATED, [state(0n)], undefined, 'pending'],
+  ['passes a cost that is not money', COMPUTE, [state(0n)], undefined],
+];
+for (const [name, capability, states, expected, bound] of EDGES) {
+  test(`checkBudget() ${name}`, () => {
+    assert.equal(check(capability, states, bound).failure?.type, expected);
+  });
+}
 
 test('checkBudget() refuses another currency before it looks at an amount', () => {
   const token = tokenWith({ currency: 'EUR', max_amount: 1 });
