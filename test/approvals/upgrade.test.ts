@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, test } from 'vitest';
+import { describe, test } from 'vitest';
 import { defineCapability } from '../../src/service/author/define.ts';
 import { createService, type ServiceDefinition } from '../../src/service/author/definition.ts';
 import { upgradeWarnings } from '../../src/service/author/upgrade.ts';
@@ -16,7 +16,7 @@ import { guardedStore } from '../../src/service/core/withheld.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
 import { approval, entry } from '../../src/testing/fixtures.ts';
-import type { Place } from '../empty-store.ts';
+import { closedAtEnd } from '../ends.ts';
 import { STORES, testService } from '../world.ts';
 import { createWorld, SETTINGS, startDesk } from './desk.ts';
 
@@ -35,17 +35,9 @@ function serviceOf(changes: Readonly<Record<string, object>>): ServiceDefinition
 }
 
 for (const { name, open } of STORES) {
-  describe(name, () => {
-    let place: Place;
-    let store: Store;
-    beforeAll(async () => {
-      place = await open();
-      store = await openStore(place.url);
-    });
-    afterAll(async () => {
-      await store.close();
-      await place.drop();
-    });
+  describe(name, async () => {
+    const place = await open();
+    const store = closedAtEnd(await openStore(place.url));
     const started = (changes: Readonly<Record<string, object>>, on: Store = store) =>
       upgradeWarnings(on, serviceOf(changes).catalog);
     const keptNames = async () =>

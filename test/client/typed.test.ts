@@ -9,10 +9,10 @@
  */
 
 import assert from 'node:assert/strict';
-import { afterAll, beforeAll, describe, test } from 'vitest';
+import { describe, test } from 'vitest';
 import { type Client, createClient, withRecovery } from '../../src/client/index.ts';
 import type { Service } from '../../src/index.ts';
-import { type Desk, openDesk } from './desk.ts';
+import { openDesk } from './desk.ts';
 import { shop as definition } from './shop.ts';
 
 const ADDRESS = { street: 'Main', lines: ['one', 'two'] };
@@ -28,17 +28,10 @@ const ZOD = {
   tags: { a: 1 },
 };
 
-let desk: Desk;
-let shop: Client<typeof definition>;
-let plain: Client;
-
-beforeAll(async () => {
-  desk = await openDesk({ definition });
-  plain = await desk.client(['travel.shop']);
-  const { token } = await desk.service.issue('demo-human-key', { scope: ['travel.shop'] });
-  shop = createClient<typeof definition>({ url: desk.url, credential: token });
-});
-afterAll(() => desk.service.close());
+const desk = await openDesk({ definition });
+const plain = await desk.client(['travel.shop']);
+const { token } = await desk.service.issue('demo-human-key', { scope: ['travel.shop'] });
+const shop = createClient<typeof definition>({ url: desk.url, credential: token });
 
 describe('createClient<typeof service>() knows parameters and results', () => {
   test('of inputs by a list', async () => {

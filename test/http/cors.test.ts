@@ -5,8 +5,8 @@
  */
 
 import assert from 'node:assert/strict';
-import { afterAll, beforeAll, describe, test } from 'vitest';
-import { ALICE, type TestService, testService } from '../world.ts';
+import { describe, test } from 'vitest';
+import { ALICE, testService } from '../world.ts';
 
 const PAGE = 'https://console.example';
 const PREFLIGHT = {
@@ -18,12 +18,8 @@ const PREFLIGHT = {
 const names = (headers: Record<string, unknown>) =>
   Object.keys(headers).filter((name) => name.startsWith('access-control-'));
 
-describe('without the setting', () => {
-  let service: TestService;
-  beforeAll(async () => {
-    service = await testService();
-  });
-  afterAll(() => service.close());
+describe('without the setting', async () => {
+  const service = await testService();
 
   test('no answer has a header of CORS, and a preflight is 405', async () => {
     const plain = await service.ask('GET', '/svc/manifest', { headers: { origin: PAGE } });
@@ -36,12 +32,8 @@ describe('without the setting', () => {
   });
 });
 
-describe('with one origin', () => {
-  let service: TestService;
-  beforeAll(async () => {
-    service = await testService({ settings: { cors_origins: `${PAGE},https://b.example` } });
-  });
-  afterAll(() => service.close());
+describe('with one origin', async () => {
+  const service = await testService({ settings: { cors_origins: `${PAGE},https://b.example` } });
 
   test('its pages may read answers and failures, and never send cookies', async () => {
     const headers = { origin: PAGE };
