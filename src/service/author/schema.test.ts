@@ -238,3 +238,37 @@ test('an amount alone is a fixed cost, and a grant policy has a default', () => 
     max_uses: 1,
   });
 });
+
+test('createService() shows no default that a function makes, in any library', () => {
+  let made = 0;
+  const next = () => `made-${++made}`;
+  const schemas: AnySchema[] = [
+    z.object({ id: z.string().default(next), least: z.number().default(3) }),
+    toStandardJsonSchema(
+      v.object({ id: v.optional(v.string(), next), least: v.optional(v.number(), 3) }),
+    ),
+    type({ id: type.string.default(next), least: 'number = 3' }),
+  ];
+
+  for (const schema of schemas) {
+    const { inputs, input_schema } = declarationOf(schema) ?? {};
+
+    const shown = Object.fromEntries((inputs ?? []).map((input) => [input.name, input.default]));
+    assert.deepEqual(shown, { id: undefined, least: 3 }, schema['~standard'].vendor);
+    assert.doesNotMatch(JSON.stringify(input_schema), /made-/);
+  }
+});
+
+test('createService() asks no check of a schema of zod, and leaves no rejection unhandled', () => {
+  let checks = 0;
+  const schema = z.object({
+    id: z.string().default(() => String(Math.random())),
+    name: z.string().refine(async () => {
+      checks += 1;
+      throw new Error('the database is down');
+    }),
+  });
+
+  assert.equal(declarationOf(schema)?.inputs.length, 2);
+  assert.equal(checks, 0);
+});

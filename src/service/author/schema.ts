@@ -58,7 +58,8 @@ export function declaredInputs(
   }
   const { sent, read } = reading;
   const properties = propertiesOf(sent);
-  const defaults = defaultsOf(inputs, properties, propertiesOf(read));
+  const returned = propertiesOf(read);
+  const defaults = defaultsOf(inputs, properties, returned);
   const nullables = properties.filter((each) => each.isRequired && isNullable(each.schema));
   return {
     declared: {
@@ -66,7 +67,7 @@ export function declaredInputs(
       input_schema: sent,
     },
     faults: [
-      ...renamed(name, properties, propertiesOf(read)),
+      ...renamed(name, properties, returned),
       ...Object.keys(details)
         .filter((each) => properties.every((property) => property.name !== each))
         .map((each) =>
@@ -112,17 +113,21 @@ function isSchema(value: unknown): value is AnySchema {
  * zod tries it synchronously first, and drops a promise that may reject.
  */
 function validated(schema: AnySchema, value: unknown): unknown {
-  const { vendor, validate } = schema['~standard'];
-  const { safeParseAsync } = schema as { safeParseAsync?: ZodParse };
-  if (vendor !== 'zod' || typeof safeParseAsync !== 'function') return validate(value);
-  return safeParseAsync(value).then(({ data, error }) =>
-    error ? { issues: error.issues } : { value: data },
-  );
+  if (!isZod(schema)) return schema['~standard'].validate(value);
+  return schema
+    .safeParseAsync(value)
+    .then(({ data, error }) => (error ? { issues: error.issues } : { value: data }));
 }
 
-type ZodParse = (
-  value: unknown,
-) => Promise<{ readonly data?: unknown; readonly error?: { readonly issues: unknown } }>;
+interface ZodSchema {
+  safeParseAsync(
+    value: unknown,
+  ): Promise<{ readonly data?: unknown; readonly error?: { readonly issues: unknown } }>;
+}
+
+function isZod(schema: AnySchema): schema is AnySchema & ZodSchema {
+  return schema['~standard'].vendor === 'zod' && 'safeParseAsync' in schema;
+}
 
 interface SchemaPair {
   /** What a caller sends. */
@@ -243,19 +248,28 @@ function defaultsOf(
   const hidden = sent.filter(
     (each) => !each.isRequired && always.has(each.name) && each.schema.default === undefined,
   );
-  if (hidden.length === 0) return new Map();
+  // The JSON Schema of zod has every default that stays the same.
+  if (hidden.length === 0 || isZod(schema)) return new Map();
+  const first = filledSample(schema, sent);
+  const second = filledSample(schema, sent);
+  const settling = hidden.filter(({ name }) => !isMade(first[name], second[name]));
+  return new Map(settling.map(({ name }) => [name, first[name]]));
+}
+
+/** What the schema makes of a sample of the required inputs. Empty if it does not accept the sample at once. */
+function filledSample(schema: AnySchema, sent: readonly Property[]): JsonObject {
   const needed = sent.filter((each) => each.isRequired);
-  let filled: unknown;
   try {
     const sample = Object.fromEntries(needed.map((each) => [each.name, sampleOf(each.schema)]));
-    filled = validated(schema, sample);
+    const filled: unknown = schema['~standard'].validate(sample);
+    // An asynchronous schema tells nothing here, and its rejection must not stay unhandled.
+    if (filled instanceof Promise) filled.catch(() => undefined);
+    if (!isObject(filled) || filled.issues) return {};
+    const reading = readForeignObject(filled.value, SCHEMA_LIMITS);
+    return 'value' in reading ? reading.value : {};
   } catch {
-    return new Map();
+    return {};
   }
-  const value = isObject(filled) && !filled.issues && isObject(filled.value) ? filled.value : {};
-  const reading = readForeignObject(value, SCHEMA_LIMITS);
-  const defaults = 'value' in reading ? reading.value : {};
-  return new Map(hidden.map(({ name }) => [name, defaults[name]]));
 }
 
 function withNulls(value: JsonObject, nullables: readonly Property[]): JsonObject {
