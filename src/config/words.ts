@@ -7,6 +7,7 @@
  */
 
 import type * as z from 'zod';
+import { KINDS } from '../domain/values/kinds.ts';
 import { nearestName } from '../domain/values/nearest.ts';
 
 type Issue = z.core.$ZodIssue;
@@ -38,16 +39,6 @@ function tooSmall({ origin, minimum, inclusive }: z.core.$ZodIssueTooSmall): str
   if (origin === 'string' && minimum === 1) return 'expected a text, not an empty one';
   return `expected ${inclusive ? 'at least' : 'more than'} ${minimum}${unitOf(origin)}`;
 }
-
-const KINDS: Readonly<Record<string, string>> = {
-  string: 'a text',
-  number: 'a number',
-  int: 'a whole number',
-  boolean: 'true or false',
-  array: 'a list',
-  object: 'an object',
-  record: 'an object',
-};
 
 function unitOf(origin: string): string {
   return { string: ' characters', array: ' items' }[origin] ?? '';

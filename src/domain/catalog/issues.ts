@@ -4,6 +4,7 @@
  * @module
  */
 
+import { KINDS } from '../values/kinds.ts';
 import { type Fault, fault, pathText, similar } from './fault.ts';
 
 /** The part of a schema error that is used here. */
@@ -69,16 +70,6 @@ function wordsOf(issue: Issue): [found: string, write?: string] {
   const forms = FORMS[pathText(issue.path)];
   return forms ? [`expected ${forms}`] : ['it has none of the allowed forms'];
 }
-
-const KINDS: Readonly<Record<string, string>> = {
-  string: 'a text',
-  number: 'a number',
-  int: 'a whole number',
-  boolean: 'true or false',
-  array: 'a list',
-  object: 'an object',
-  record: 'an object',
-};
 
 /** What a field with several forms takes. */
 const FORMS: Readonly<Record<string, string>> = {

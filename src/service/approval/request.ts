@@ -9,7 +9,7 @@
  *
  * 1. `request.ts` stores the request and its notices.
  * 2. `notices.ts` writes the notices and `webhooks.ts` sends them.
- * 3. `decide.ts` lists, shows and denies requests. `approvers.ts` says who may see and decide one.
+ * 3. `requests.ts` lists, shows and denies requests. `approvers.ts` says who may see and decide one.
  * 4. `grants.ts` counts approvals, and signs the grant with the last one.
  * 5. `expiry.ts` closes requests that were not decided in time.
  *

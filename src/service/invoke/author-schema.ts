@@ -136,7 +136,8 @@ export async function quotedPrice(
   throw new Error(`Cannot use the price of "${name}": ${outside}`);
 }
 
-function noAnswer(what: string, deadlineMs: number): Refusal {
+/** Refuses a call because author code did not answer. `what` begins the sentence. */
+export function noAnswer(what: string, deadlineMs: number): Refusal {
   const detail = `${what}: no answer within ${deadlineMs} ms; nothing happened`;
   return new Refusal(failure('service_unavailable', detail));
 }

@@ -84,7 +84,7 @@ export async function runHandler(
 
 /**
  * A result that the declared output does not admit. The handler has acted, so its cost and its bindings
- * stay. The caller is told not to repeat the call.
+ * stay. The answer advises the caller not to repeat the call.
  */
 function unmatched(
   { alarms }: ServiceParts,

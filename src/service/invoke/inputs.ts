@@ -20,7 +20,7 @@ import {
   rollbackNames,
   windowEnd,
 } from '../../domain/composition/compensation.ts';
-import { failure, Refusal, refuse } from '../../domain/failure.ts';
+import { Refusal, refuse } from '../../domain/failure.ts';
 import { type BindingFacts, boundPrice, checkBindings } from '../../domain/invocation/bindings.ts';
 import type { Charge } from '../../domain/invocation/budget.ts';
 import {
@@ -44,7 +44,7 @@ import type { TokenCaller } from '../core/caller.ts';
 import { askWithin, returnedBy } from '../core/foreign.ts';
 import type { ServiceParts } from '../core/parts.ts';
 import { LATE } from '../pace/deadline.ts';
-import { quotedPrice, validatedParameters } from './author-schema.ts';
+import { noAnswer, quotedPrice, validatedParameters } from './author-schema.ts';
 import { bindingData, foreignCharge } from './context.ts';
 
 /** A call to prepare, or a step of a composed call with the caller of the whole. */
@@ -168,10 +168,7 @@ async function answerOf(
 ): Promise<JsonObject> {
   const deadlineMs = parts.definition.code.get(capability.name)?.deadlineMs as number;
   const heard = await askWithin(parts.platform, deadlineMs, code);
-  if (heard === LATE) {
-    const detail = `Cannot resolve "${input.name}": no answer within ${deadlineMs} ms; nothing happened`;
-    throw new Refusal(failure('service_unavailable', detail));
-  }
+  if (heard === LATE) throw noAnswer(`Cannot resolve "${input.name}"`, deadlineMs);
   const reading = readForeignObject(returnedBy(heard, what) ?? {}, BODY_LIMITS);
   if ('fault' in reading) throw new Error(`Cannot use ${what}: ${reading.fault}`);
   return reading.value;
@@ -272,10 +269,7 @@ async function pinnedBy(
   deadlineMs: number,
 ): Promise<Pinned | undefined> {
   const heard = await askWithin(platform, deadlineMs, resolve);
-  if (heard === LATE) {
-    const detail = `Cannot look up a binding: no answer within ${deadlineMs} ms; nothing happened`;
-    throw new Refusal(failure('service_unavailable', detail));
-  }
+  if (heard === LATE) throw noAnswer('Cannot look up a binding', deadlineMs);
   const pinned = returnedBy(heard, WHAT) ?? undefined;
   if (pinned === undefined) return undefined;
   const issuedAt = foreignTime(foreignMember(pinned, 'issued_at'));
