@@ -8,7 +8,8 @@
  */
 
 import { parseArgs } from 'node:util';
-import { type Client, createClient } from '../client/client.ts';
+import { createClient } from '../client/client.ts';
+import type { Client } from '../client/interface.ts';
 import type { Refused } from '../client/reply.ts';
 import { UnsendableCall } from '../client/request.ts';
 import { failure } from '../domain/failure.ts';

@@ -23,6 +23,7 @@ import {
   type WholeAnswer,
   within,
 } from './exchange.ts';
+import type { AskOptions, Client, ClientOptions } from './interface.ts';
 import { freshKey, keyAfter } from './key.ts';
 import { backoffMs, type Pause, pauseFor } from './pace.ts';
 import {
@@ -36,16 +37,7 @@ import {
 } from './reply.ts';
 import { httpRequestOf } from './request.ts';
 import { createTrust, type Trust, type TrustOptions } from './trust.ts';
-import type {
-  AnswerIn,
-  AnyCapabilities,
-  AskedIn,
-  Call,
-  Invoked,
-  NameIn,
-  ResultIn,
-  TypeSource,
-} from './typed.ts';
+import type { AnyCapabilities, TypeSource } from './typed.ts';
 
 /** Longer than the default deadline of a capability. */
 const TIMEOUT_MS = 60_000;
@@ -56,74 +48,6 @@ const SILENCE_MS = 45_000;
 
 /** The client does not repeat a call if the service asks for a longer pause. */
 const RETRY_AFTER_MAX_MS = 10_000;
-
-export interface ClientOptions {
-  /** The address of the service. */
-  readonly url: string;
-  /** A delegation token, or a bootstrap credential for the operations that take one. */
-  readonly credential?: string | undefined;
-  /** Thumbprints (`kid`) of the service's keys, from another source than the service. */
-  readonly pins?: readonly string[] | undefined;
-  /**
-   * Sends the credential for the manifest too, for a service that requires one there.
-   * Without this option, a known service (by pins, by its id or from the first contact) gets the
-   * credential only after its manifest was verified.
-   */
-  readonly gatedManifest?: boolean | undefined;
-  /** The id of the expected service; without it, the service of the first answer. */
-  readonly serviceId?: string | undefined;
-  /** Milliseconds for one answer. */
-  readonly timeoutMs?: number | undefined;
-  /** Milliseconds without data after which a stream counts as lost. */
-  readonly silenceMs?: number | undefined;
-  /** How often a call is repeated where that is safe. */
-  readonly retries?: number | undefined;
-  readonly fetch?: typeof fetch | undefined;
-  readonly now?: (() => Date) | undefined;
-  readonly pause?: Pause | undefined;
-}
-
-export interface AskOptions {
-  readonly timeoutMs?: number | undefined;
-  /** How often this call is repeated where that is safe. */
-  readonly retries?: number | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
-
-/** A client. `Source` is the type of its service, or an interface of its capabilities. */
-export interface Client<Source = AnyCapabilities> {
-  readonly url: string;
-  /**
-   * Calls an operation by name. Throws `UntrustedService` before it sends a credential to a service that is
-   * not the known one.
-   */
-  ask<Operation extends OperationName>(
-    name: Operation,
-    input: AskedIn<Source, Operation>,
-    options?: AskOptions,
-  ): Promise<Reply<AnswerIn<Source, Operation>>>;
-  /**
-   * Invokes a capability. A call that has an effect gets an idempotency key unless one is given;
-   * `null` sends none. Throws `UntrustedService` when the manifest does not verify.
-   */
-  invoke<Name extends NameIn<Source>>(
-    input: Call<Source, Name>,
-    options?: AskOptions,
-  ): Promise<Reply<Invoked<ResultIn<Source, Name>>>>;
-  /** Invokes a capability as a stream. Leaving the loop closes the connection; the handler continues. */
-  stream<Name extends NameIn<Source>>(
-    input: Call<Source, Name>,
-    options?: AskOptions,
-  ): AsyncGenerator<ClientEvent<ResultIn<Source, Name>>>;
-  /** The manifest, verified. Throws `UntrustedService`. */
-  manifest(options?: AskOptions): Promise<Reply<Manifest>>;
-  /** The trusted thumbprints, to store for the next client. */
-  pins(): readonly string[];
-  /** The same service and trust with another credential. */
-  withCredential(credential: string): Client<Source>;
-  readonly now: () => Date;
-  readonly pause: Pause;
-}
 
 /**
  * Makes a client. Sends nothing yet. The type argument, `typeof service` or an interface that `writ types`

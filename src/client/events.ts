@@ -12,6 +12,25 @@ import { StreamEvent } from '../protocol/invocation.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
 import type { Refused } from './reply.ts';
 
+/**
+ * An event of `client.stream()`: an event of the service, or `refused` or `lost` by the client.
+ *
+ * @example
+ * import { createService, defineCapability } from 'writ';
+ * import type { ClientEvent } from 'writ/client';
+ * import { testService } from 'writ/testing';
+ *
+ * const count = defineCapability({
+ *   name: 'count', description: 'Count', side_effect: 'read', minimum_scope: ['count'],
+ *   response_modes: ['streaming'], handler: () => ({ counted: 3 }),
+ * });
+ * const desk = await testService(createService({ id: 'demo', capabilities: [count] }));
+ * const { client } = await desk.caller('tester');
+ * const events: ClientEvent[] = [];
+ * for await (const each of client.stream({ capability: 'count', parameters: {} })) events.push(each);
+ * console.log(events.map(({ event }) => event));
+ * await desk.close();
+ */
 export type ClientEvent<Result = JsonObject> =
   | Exclude<StreamEvent, { event: 'completed' }>
   | { event: 'completed'; data: Omit<Completed, 'result'> & { result: Result } }

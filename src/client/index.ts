@@ -8,9 +8,17 @@ export type { Failure, RecoveryClass } from '../protocol/failure.ts';
 export type { InvokeSuccess, StreamEvent } from '../protocol/invocation.ts';
 export type { InputOf, OperationName } from '../protocol/operations.ts';
 export type { Manifest } from '../protocol/trust.ts';
-export { type AskOptions, type Client, type ClientOptions, createClient } from './client.ts';
+export { createClient } from './client.ts';
 export type { ClientEvent } from './events.ts';
+export type { AskOptions, Client, ClientOptions } from './interface.ts';
 export type { Pause } from './pace.ts';
+export {
+  type Recovered,
+  type RecoveryOptions,
+  type Renew,
+  type Stop,
+  withRecovery,
+} from './recovery.ts';
 export {
   canRetryNow,
   canWait,
@@ -18,12 +26,7 @@ export {
   needsRedelegation,
   needsRefresh,
   needsRevalidation,
-  type Recovered,
-  type RecoveryOptions,
-  type Renew,
-  type Stop,
-  withRecovery,
-} from './recovery.ts';
+} from './recovery-class.ts';
 export type { Refused, Reply, Succeeded, SuccessOf } from './reply.ts';
 export { UntrustedService } from './trust.ts';
 export type { AnyCapabilities, Call, Invoked } from './typed.ts';

@@ -8,7 +8,19 @@
 const BACKOFF_MS = 200;
 const BACKOFF_MAX_MS = 10_000;
 
-/** How the client waits. Rejects with the signal's reason when it aborts. */
+/**
+ * How the client waits. Rejects with the signal's reason when it aborts.
+ *
+ * @example
+ * import { createClient, type Pause } from 'writ/client';
+ *
+ * const pauses: number[] = [];
+ * const pause: Pause = async (ms) => void pauses.push(ms);
+ * const offline = () => Promise.reject(new Error('no network'));
+ * const client = createClient({ url: 'http://127.0.0.1', retries: 3, pause, fetch: offline });
+ * await client.ask('discovery', {});
+ * console.log(pauses.length);
+ */
 export type Pause = (ms: number, signal?: AbortSignal) => Promise<void>;
 
 /** Full jitter, so that many clients do not return at once; never earlier than the service asks for. */

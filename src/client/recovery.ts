@@ -16,28 +16,12 @@ import { WAIT_SECONDS_MAX } from '../protocol/approval.ts';
 import type { Failure, RecoveryClass } from '../protocol/failure.ts';
 import type { InputOf } from '../protocol/operations.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
-import type { Client } from './client.ts';
+import type { Client } from './interface.ts';
 import { isSpent, keyAfter } from './key.ts';
 import { backoffMs } from './pace.ts';
+import { canRetryNow, canWait } from './recovery-class.ts';
 import type { Refused, Reply } from './reply.ts';
 import type { AnyCapabilities, Call, Invoked, NameIn, ParametersIn, ResultIn } from './typed.ts';
-
-/** The same call can be sent again at once, with the same or better credentials. */
-export const canRetryNow = inClass('retry_now');
-/** Waiting helps, or a person's approval. */
-export const canWait = inClass('wait_then_retry');
-/** The caller must fetch something that the call refers to again. */
-export const needsRefresh = inClass('refresh_then_retry');
-/** Another token is needed. */
-export const needsRedelegation = inClass('redelegation_then_retry');
-/** The caller must check the call or its assumptions. */
-export const needsRevalidation = inClass('revalidate_then_retry');
-/** This caller cannot make the call succeed. */
-export const isTerminal = inClass('terminal');
-
-function inClass(recovery: RecoveryClass): (failure: Failure) => boolean {
-  return ({ resolution }) => resolution.recovery_class === recovery;
-}
 
 const ATTEMPTS_MAX = 5;
 const WAIT_MAX_MS = 60_000;
@@ -45,6 +29,19 @@ const WAIT_MAX_MS = 60_000;
 /** Milliseconds added to the timeout of a wait, so that its answer can arrive. */
 const WAIT_MARGIN_MS = 2_000;
 
+/**
+ * What `withRecovery()` may do, and how to get what a failure asks for.
+ *
+ * @example
+ * import type { RecoveryOptions } from 'writ/client';
+ *
+ * const tokens = ['first-token', 'wider-token'];
+ * const options: RecoveryOptions = {
+ *   attemptsMax: 3,
+ *   waitMaxMs: 10 * 60_000,
+ *   redelegate: async () => tokens.pop(),
+ * };
+ */
 export interface RecoveryOptions<
   Source = AnyCapabilities,
   Name extends NameIn<Source> = NameIn<Source>,
@@ -62,15 +59,52 @@ export interface RecoveryOptions<
   readonly redelegate?: Renew<Source> | undefined;
 }
 
-/** Nothing when there is no better one. */
+/**
+ * Gets a fresh binding or another token. Nothing when there is no better one.
+ *
+ * @example
+ * import type { Renew } from 'writ/client';
+ *
+ * const freshQuote: Renew = async (client) => {
+ *   const reply = await client.invoke({ capability: 'quote', parameters: { part: 'brakes' } });
+ *   return reply.ok ? String(reply.answer.result.quote) : undefined;
+ * };
+ */
 export type Renew<Source = AnyCapabilities> = (
   client: Client<Source>,
   failure: Failure,
 ) => Promise<string | undefined>;
 
-/** `caller`: the advised step needs something that the options do not provide. */
+/**
+ * Why `withRecovery()` stopped. `caller`: the advised step needs something that the options do not provide.
+ *
+ * @example
+ * import type { Stop } from 'writ/client';
+ *
+ * const ADVICE: Record<Stop, string> = {
+ *   terminal: 'This agent cannot do it',
+ *   attempts: 'Try again later',
+ *   time: 'Try again later',
+ *   denied: 'A person refused',
+ *   caller: 'Read the failure',
+ * };
+ */
 export type Stop = 'terminal' | 'attempts' | 'time' | 'denied' | 'caller';
 
+/**
+ * How a call ended, and every failure before that.
+ *
+ * @example
+ * import { createService } from 'writ';
+ * import { type Recovered, withRecovery } from 'writ/client';
+ * import { testService } from 'writ/testing';
+ *
+ * const desk = await testService(createService({ id: 'demo', capabilities: [] }));
+ * const { client } = desk.human('ann');
+ * const ended: Recovered = await withRecovery(client, { capability: 'refund', parameters: {} });
+ * console.log(ended.stopped, ended.failures.map(({ type }) => type));
+ * await desk.close();
+ */
 export interface Recovered<Result = JsonObject> {
   readonly reply: Reply<Invoked<Result>>;
   /** Why nothing more was tried; absent after a success. */
@@ -79,7 +113,26 @@ export interface Recovered<Result = JsonObject> {
   readonly failures: readonly Failure[];
 }
 
-/** Invokes, and does what failures advise until it succeeds or a bound is reached. */
+/**
+ * Invokes, and does what failures advise until it succeeds or a bound is reached.
+ *
+ * @example
+ * import { createService, defineCapability } from 'writ';
+ * import { withRecovery } from 'writ/client';
+ * import { testService } from 'writ/testing';
+ *
+ * const ping = defineCapability({
+ *   name: 'ping', description: 'Answer', side_effect: 'read',
+ *   minimum_scope: ['demo.ping'], handler: () => ({ pong: true }),
+ * });
+ * const desk = await testService(createService({ id: 'demo', capabilities: [ping] }));
+ * const { client, token } = await desk.caller('tester');
+ * const outdated = client.withCredential('an-outdated-token');
+ * const redelegate = async () => token.token;
+ * const input = { capability: 'ping', parameters: {} };
+ * console.log((await withRecovery(outdated, input, { redelegate })).reply.ok);
+ * await desk.close();
+ */
 export async function withRecovery<Source, Name extends NameIn<Source>>(
   client: Client<Source>,
   input: Call<Source, Name>,

@@ -13,11 +13,36 @@ import type { InvokeAnswer, InvokeFailure, InvokeSuccess } from '../protocol/inv
 import { type AnswerOf, type OperationName, operations } from '../protocol/operations.ts';
 import { NoAnswer, type WholeAnswer } from './exchange.ts';
 
-/** The answer of an operation that succeeded. */
+/**
+ * The answer of an operation that succeeded.
+ *
+ * @example
+ * import { createService } from 'writ';
+ * import type { SuccessOf } from 'writ/client';
+ * import { answerOf, testService } from 'writ/testing';
+ *
+ * const desk = await testService(createService({ id: 'demo', capabilities: [] }));
+ * const keys: SuccessOf<'jwks'> = answerOf(await desk.human('ann').client.ask('jwks', {}));
+ * console.log(keys.keys.map(({ kid }) => kid));
+ * await desk.close();
+ */
 export type SuccessOf<Name extends OperationName> = Name extends 'invoke'
   ? InvokeSuccess
   : AnswerOf<Name>;
 
+/**
+ * A call that succeeded.
+ *
+ * @example
+ * import type { Succeeded } from 'writ/client';
+ *
+ * const twice: Succeeded<{ parcel_id: string }> = {
+ *   ok: true,
+ *   answer: { parcel_id: 'P-17' },
+ *   replayed: true,
+ * };
+ * console.log(twice.replayed ? 'shipped before' : 'shipped now');
+ */
 export interface Succeeded<Answer> {
   readonly ok: true;
   readonly answer: Answer;
@@ -25,6 +50,18 @@ export interface Succeeded<Answer> {
   readonly replayed: boolean;
 }
 
+/**
+ * A refusal, or a lost answer.
+ *
+ * @example
+ * import { createClient, type Refused } from 'writ/client';
+ *
+ * const offline = () => Promise.reject(new Error('no network'));
+ * const client = createClient({ url: 'http://127.0.0.1', retries: 0, fetch: offline });
+ * const reply = await client.ask('discovery', {});
+ * const wasHeard = ({ answer }: Refused) => answer !== undefined;
+ * if (!reply.ok) console.log(reply.failure.type, wasHeard(reply));
+ */
 export interface Refused {
   readonly ok: false;
   readonly failure: Failure;
@@ -38,6 +75,17 @@ export interface Refused {
   readonly idempotencyKey?: string | undefined;
 }
 
+/**
+ * What a call returns. `ok` is true for an answer and false for a refusal.
+ *
+ * @example
+ * import type { Reply } from 'writ/client';
+ *
+ * function orElse<Answer>(reply: Reply<Answer>, otherwise: Answer): Answer {
+ *   return reply.ok ? reply.answer : otherwise;
+ * }
+ * console.log(orElse({ ok: true, answer: 'paid', replayed: false }, 'unknown'));
+ */
 export type Reply<Answer> = Succeeded<Answer> | Refused;
 
 /** Wider than the limits of a request: answers are pages and manifests. */

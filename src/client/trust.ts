@@ -20,7 +20,22 @@ import type { Refused, Succeeded } from './reply.ts';
 /** Milliseconds for which a manifest is used. Short, because a service may change its contract. */
 const MANIFEST_AGE_MAX_MS = 300_000;
 
-/** No known key signed what the service published. The caller must not use it. */
+/**
+ * No known key signed what the service published. The caller must not use it.
+ *
+ * @example
+ * import { createService, mount } from 'writ';
+ * import { createClient, UntrustedService } from 'writ/client';
+ *
+ * const service = createService({ id: 'demo', capabilities: [] });
+ * const desk = await mount(service, { prefix: '/desk', settings: { store: 'memory:' } });
+ * const near: typeof fetch = (input, init) => desk.fetch(new Request(input, init));
+ * const pins = ['thumbprint-of-another-service'];
+ * const client = createClient({ url: 'http://127.0.0.1/desk', fetch: near, pins });
+ * const error = await client.manifest().catch((reason) => reason);
+ * if (error instanceof UntrustedService) console.log(error.message);
+ * await desk.close();
+ */
 export class UntrustedService extends Error {
   override readonly name = 'UntrustedService';
 }

@@ -15,7 +15,15 @@ import type { JsonObject } from '../protocol/primitives.ts';
 import type { CapabilityTypes, TypedService } from '../protocol/typed.ts';
 import type { SuccessOf } from './reply.ts';
 
-/** The capabilities of a service that the type checker does not know. */
+/**
+ * The capabilities of a service that the type checker does not know.
+ *
+ * @example
+ * import { type AnyCapabilities, type Client, createClient } from 'writ/client';
+ *
+ * const desks = new Map<string, Client<AnyCapabilities>>();
+ * desks.set('north', createClient({ url: 'https://north.example' }));
+ */
 export interface AnyCapabilities {
   readonly [name: string]: { readonly parameters: JsonObject; readonly result: JsonObject };
 }
@@ -52,7 +60,21 @@ type PartIn<Source, Name, Field extends keyof CapabilityTypes> =
         : never
       : never;
 
-/** The input of `invoke`, `stream` and `withRecovery`. */
+/**
+ * The input of `invoke`, `stream` and `withRecovery`.
+ *
+ * @example
+ * import type { Call } from 'writ/client';
+ *
+ * interface Shop {
+ *   ship: { parameters: { order_id: string }; result: { parcel_id: string } };
+ * }
+ * const ship: Call<Shop, 'ship'> = {
+ *   capability: 'ship',
+ *   parameters: { order_id: 'A-1' },
+ *   idempotency_key: 'ship-A-1',
+ * };
+ */
 export type Call<Source, Name> =
   string extends NameIn<Source> ? InputOf<'invoke'> : CallOf<Source, Name, 'invoke'>;
 
@@ -64,7 +86,19 @@ type CallOf<Source, Name, Operation extends 'invoke' | 'test'> = Omit<
   parameters: ParametersIn<Source, Name>;
 };
 
-/** The answer to an invocation that succeeded. */
+/**
+ * The answer to an invocation that succeeded.
+ *
+ * @example
+ * import type { Invoked } from 'writ/client';
+ *
+ * const shipped: Invoked<{ parcel_id: string }> = {
+ *   invocation_id: 'inv-9f2c41d07ab3',
+ *   success: true,
+ *   result: { parcel_id: 'P-17' },
+ * };
+ * console.log(shipped.result.parcel_id.length);
+ */
 export interface Invoked<Result> extends Omit<InvokeSuccess, 'result'> {
   result: Result;
 }

@@ -77,6 +77,15 @@ export type OwnFailureType = z.infer<typeof OwnFailureType>;
 export const AnyFailureType = z.union([FailureType, OwnFailureType]);
 export type AnyFailureType = z.infer<typeof AnyFailureType>;
 
+/**
+ * What a caller can do after a failure. `withRecovery` does it where it can.
+ *
+ * @example
+ * import type { RecoveryClass } from 'writ/client';
+ *
+ * const needsSomeone: readonly RecoveryClass[] = ['redelegation_then_retry', 'terminal'];
+ * console.log(needsSomeone.includes('wait_then_retry'));
+ */
 export const RecoveryClass = z.enum([
   'retry_now',
   'wait_then_retry',
@@ -146,6 +155,20 @@ export const Clarification = z.object({
 });
 export type Clarification = z.infer<typeof Clarification>;
 
+/**
+ * Why the service refused, and what the caller can do about it.
+ *
+ * @example
+ * import type { Failure } from 'writ/client';
+ *
+ * const failure: Failure = {
+ *   type: 'budget_exceeded',
+ *   detail: 'Cannot spend 420 EUR: token budget is 300',
+ *   retry: false,
+ *   resolution: { action: 'request_budget_increase', recovery_class: 'redelegation_then_retry' },
+ * };
+ * console.log(`${failure.detail}; next: ${failure.resolution.action}`);
+ */
 export const Failure = z
   .object({
     type: AnyFailureType,

@@ -81,6 +81,20 @@ export const StreamSummary = z.object({
 });
 export type StreamSummary = z.infer<typeof StreamSummary>;
 
+/**
+ * The answer to an invocation that succeeded.
+ *
+ * @example
+ * import type { InvokeSuccess } from 'writ/client';
+ *
+ * const shipped: InvokeSuccess = {
+ *   invocation_id: 'inv-9f2c41d07ab3',
+ *   success: true,
+ *   result: { parcel_id: 'P-17' },
+ *   cost_actual: { currency: 'USD', amount: 9.5 },
+ * };
+ * console.log(shipped.result.parcel_id, shipped.cost_actual?.amount);
+ */
 export const InvokeSuccess = InvocationIds.extend({
   success: z.literal(true),
   result: JsonObject,
@@ -107,6 +121,16 @@ export type InvokeAnswer = z.infer<typeof InvokeAnswer>;
 
 const EventBase = InvocationIds.extend({ timestamp: Timestamp });
 
+/**
+ * An event of a stream as the service sends it. `completed` and `failed` are last.
+ *
+ * @example
+ * import type { StreamEvent } from 'writ/client';
+ *
+ * const isLast = ({ event }: StreamEvent) => event === 'completed' || event === 'failed';
+ * const ids = { invocation_id: 'inv-9f2c41d07ab3', timestamp: '2026-12-01T08:00:00.000Z' };
+ * console.log(isLast({ event: 'progress', data: { ...ids, progress: 'half of the pages' } }));
+ */
 export const StreamEvent = z.discriminatedUnion('event', [
   z.object({ event: z.literal('started'), data: EventBase }),
   z.object({ event: z.literal('progress'), data: EventBase.extend({ progress: z.unknown() }) }),

@@ -224,9 +224,30 @@ export const operations = {
   },
 } as const satisfies Record<string, Operation>;
 
+/**
+ * The name of an operation, as `client.ask()` takes it.
+ *
+ * @example
+ * import type { OperationName } from 'writ/client';
+ *
+ * const audits: readonly OperationName[] = ['audit.query', 'checkpoints.list', 'checkpoints.get'];
+ * console.log(audits.length);
+ */
 export type OperationName = keyof typeof operations;
 export type RequestOf<Name extends OperationName> = z.output<(typeof operations)[Name]['request']>;
-/** The input of a caller: fields with a default may be absent. */
+/**
+ * The input of a caller: fields with a default may be absent.
+ *
+ * @example
+ * import type { InputOf } from 'writ/client';
+ *
+ * const request: InputOf<'tokens.issue'> = {
+ *   subject: 'agent:planner',
+ *   scope: ['travel.search'],
+ *   budget: { currency: 'USD', max_amount: 500 },
+ * };
+ * console.log(request.subject);
+ */
 export type InputOf<Name extends OperationName> = z.input<(typeof operations)[Name]['request']>;
 export type AnswerOf<Name extends OperationName> = z.output<(typeof operations)[Name]['response']>;
 

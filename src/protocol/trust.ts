@@ -94,6 +94,19 @@ export const Jwks = z.object({
 });
 export type Jwks = z.infer<typeof Jwks>;
 
+/**
+ * What a service offers, and the level of trust that it declares. The service signs it.
+ *
+ * @example
+ * import { createService } from 'writ';
+ * import type { Manifest } from 'writ/client';
+ * import { answerOf, testService } from 'writ/testing';
+ *
+ * const desk = await testService(createService({ id: 'demo', capabilities: [] }));
+ * const manifest: Manifest = answerOf(await desk.human('ann').client.manifest());
+ * console.log(manifest.service_identity.id, Object.keys(manifest.capabilities));
+ * await desk.close();
+ */
 export const Manifest = z.object({
   manifest_metadata: z.object({
     version: z.string(),

@@ -7,6 +7,18 @@
 
 import type { Store } from '../storage/port/store.ts';
 
+/**
+ * The functions of a test runner that the contracts and the scenarios use.
+ *
+ * @example
+ * import { describe, test } from 'node:test';
+ * import type { Runner } from 'writ/testing';
+ *
+ * const runner: Runner = {
+ *   describe: (name, body) => void describe(name, body),
+ *   test: (name, body, timeout) => void test(name, { timeout }, body),
+ * };
+ */
 export interface Runner {
   describe(name: string, body: () => void): void;
   test(name: string, body: () => Promise<void>, timeoutMs?: number): void;

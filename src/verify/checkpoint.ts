@@ -21,6 +21,16 @@ import {
 } from './report.ts';
 import { type CheckpointGround, type SignedHead, signatureChecks } from './signed.ts';
 
+/**
+ * The checks of a checkpoint, and what its signature covers.
+ *
+ * @example
+ * import { type CheckpointReport, verifyCheckpoint } from 'writ/verify';
+ *
+ * const ground = { keys: { keys: [], noteKeys: [] }, now: new Date(), serviceId: 'travel-desk' };
+ * const report: CheckpointReport = await verifyCheckpoint({ sequence: 18 }, ground);
+ * console.log(report.head ? `${report.head.size} entries` : report.verdict);
+ */
 export interface CheckpointReport extends Report {
   /** The signed content; present when the signature of the JSON form verifies. */
   readonly head?: SignedHead | undefined;
@@ -30,6 +40,24 @@ export const CHECKPOINT_LIMITS: readonly string[] = [
   'whether the service showed other people another log: compare checkpoints, or ask for witnesses',
 ];
 
+/**
+ * Verifies a checkpoint, from a listing or with its detail.
+ *
+ * @example
+ * import { createService } from 'writ';
+ * import { answerOf, testService } from 'writ/testing';
+ * import { readKeys, verifyCheckpoint } from 'writ/verify';
+ *
+ * const trust = { level: 'anchored', anchoring: { cadence: 'PT1H' } } as const;
+ * const desk = await testService(createService({ id: 'demo', capabilities: [], trust }));
+ * const { client } = desk.human('ann');
+ * const { checkpoint } = answerOf(await client.ask('operator.checkpoints', {}));
+ * const keys = readKeys({ jwks: answerOf(await client.ask('jwks', {})), pinned: 'all' });
+ * if ('fault' in keys) throw new Error(keys.fault);
+ * const ground = { keys, now: desk.now(), serviceId: 'demo' };
+ * console.log((await verifyCheckpoint(checkpoint, ground)).verdict);
+ * await desk.close();
+ */
 export async function verifyCheckpoint(
   value: unknown,
   ground: CheckpointGround,

@@ -14,17 +14,59 @@ import { contentCheck, readEntry } from './leaf.ts';
 import { about, type Check, failed, notChecked, ok, type Report, reportOf } from './report.ts';
 import type { CheckpointGround, SignedHead } from './signed.ts';
 
-/** An entry, and the detail of a checkpoint with the inclusion proof of the entry. */
+/**
+ * An entry, and the detail of a checkpoint with the inclusion proof of the entry.
+ *
+ * @example
+ * import { type ProvedEntry, verifyEntry } from 'writ/verify';
+ *
+ * const unproved: ProvedEntry = { entry: { entry_id: 'unknown' }, checkpoint: undefined };
+ * const ground = { keys: { keys: [], noteKeys: [] }, now: new Date(), serviceId: 'travel-desk' };
+ * console.log((await verifyEntry(unproved, ground)).verdict);
+ */
 export interface ProvedEntry {
   readonly entry: unknown;
   readonly checkpoint: unknown;
 }
 
+/**
+ * The checks of an entry and of the checkpoint that covers it.
+ *
+ * @example
+ * import { type EntryReport, verifyEntry } from 'writ/verify';
+ *
+ * const ground = { keys: { keys: [], noteKeys: [] }, now: new Date(), serviceId: 'travel-desk' };
+ * const report: EntryReport = await verifyEntry({ entry: {}, checkpoint: {} }, ground);
+ * console.log(report.entry?.actor_key ?? report.checks.map(({ what }) => what));
+ */
 export interface EntryReport extends Report {
   /** The entry; present when its leaf is under a signed root. */
   readonly entry?: AuditEntry | undefined;
 }
 
+/**
+ * Verifies that an entry is in the log under a signed root.
+ *
+ * @example
+ * import { createService } from 'writ';
+ * import { answerOf, testService } from 'writ/testing';
+ * import { readKeys, verifyEntry } from 'writ/verify';
+ *
+ * const trust = { level: 'anchored', anchoring: { cadence: 'PT1H' } } as const;
+ * const desk = await testService(createService({ id: 'demo', capabilities: [], trust }));
+ * const { client } = desk.human('ann');
+ * await client.ask('tokens.issue', { subject: 'agent:planner', scope: ['operator:audit'] });
+ * const { checkpoint_id } = answerOf(await client.ask('operator.checkpoints', {})).checkpoint;
+ * const query = { entry_type: 'issuance', include: 'leaf' } as const;
+ * const [entry] = answerOf(await client.ask('audit.query', query)).entries;
+ * const asked = { checkpoint_id, include_proof: true, leaf_index: entry?.sequence };
+ * const checkpoint = answerOf(await client.ask('checkpoints.get', asked));
+ * const keys = readKeys({ jwks: answerOf(await client.ask('jwks', {})), pinned: 'all' });
+ * if ('fault' in keys) throw new Error(keys.fault);
+ * const ground = { keys, now: desk.now(), serviceId: 'demo' };
+ * console.log((await verifyEntry({ entry, checkpoint }, ground)).verdict);
+ * await desk.close();
+ */
 export async function verifyEntry(
   { entry: value, checkpoint }: ProvedEntry,
   ground: CheckpointGround,

@@ -10,12 +10,40 @@ import { Grant } from '../protocol/approval.ts';
 import { type Check, failed, ok, type Report, reportOf } from './report.ts';
 import { canonicalBytes, expiryCheck, type Ground, signatureChecks } from './signed.ts';
 
+/**
+ * The checks of a grant.
+ *
+ * @example
+ * import { type GrantReport, verifyGrant } from 'writ/verify';
+ *
+ * const ground = { keys: { keys: [], noteKeys: [] }, now: new Date() };
+ * const report: GrantReport = await verifyGrant({ grant_id: 'unsigned' }, ground);
+ * console.log(report.grant ? `for ${report.grant.capability}` : report.checks);
+ */
 export interface GrantReport extends Report {
   /** The grant; present when the signature verifies. */
   readonly grant?: Grant | undefined;
 }
 
-/** The signature covers every field as received, also fields that this version does not know. */
+/**
+ * Verifies a grant. The signature covers every field as received, also fields that this version does not know.
+ *
+ * @example
+ * import { createService, defineCapability } from 'writ';
+ * import { answerOf, testService } from 'writ/testing';
+ * import { readKeys, verifyGrant } from 'writ/verify';
+ *
+ * const refund = defineCapability({
+ *   name: 'refund', description: 'Pay back', side_effect: 'irreversible',
+ *   minimum_scope: ['refund'], approval: { when: 'always' }, handler: () => ({ paid: true }),
+ * });
+ * const shop = await testService(createService({ id: 'shop', capabilities: [refund] }));
+ * const [agent, bob] = [await shop.caller('clerk'), shop.human('bob')];
+ * const grant = answerOf(await bob.approve(await agent.invoke('refund')));
+ * const keys = readKeys({ jwks: answerOf(await bob.client.ask('jwks', {})), pinned: 'all' });
+ * if (!('fault' in keys)) console.log((await verifyGrant(grant, { keys, now: shop.now() })).verdict);
+ * await shop.close();
+ */
 export async function verifyGrant(value: unknown, ground: Ground): Promise<GrantReport> {
   const parsed = Grant.safeParse(value);
   if (!parsed.success || !isObject(value)) {

@@ -14,12 +14,43 @@ import { CHECKPOINT_LIMITS, verifyCheckpoint } from './checkpoint.ts';
 import { about, type Check, failed, notChecked, ok, type Report, reportOf } from './report.ts';
 import type { CheckpointGround, SignedHead } from './signed.ts';
 
-/** The later one is a detail that was fetched with `consistency_from` of the earlier one. */
+/**
+ * Two checkpoints. The later one is a detail that was fetched with `consistency_from` of the earlier one.
+ *
+ * @example
+ * import { type CheckpointPair, verifyGrowth } from 'writ/verify';
+ *
+ * const pair: CheckpointPair = { earlier: { sequence: 17 }, later: { sequence: 18 } };
+ * const ground = { keys: { keys: [], noteKeys: [] }, now: new Date(), serviceId: 'travel-desk' };
+ * console.log((await verifyGrowth(pair, ground)).checks.map(({ detail }) => detail));
+ */
 export interface CheckpointPair {
   readonly earlier: unknown;
   readonly later: unknown;
 }
 
+/**
+ * Verifies that the log only grew between two checkpoints.
+ *
+ * @example
+ * import { createService } from 'writ';
+ * import { answerOf, testService } from 'writ/testing';
+ * import { readKeys, verifyGrowth } from 'writ/verify';
+ *
+ * const trust = { level: 'anchored', anchoring: { cadence: 'PT1H' } } as const;
+ * const desk = await testService(createService({ id: 'demo', capabilities: [], trust }));
+ * const { client } = desk.human('ann');
+ * const sealed = async () => answerOf(await client.ask('operator.checkpoints', {})).checkpoint;
+ * const earlier = await sealed();
+ * await client.ask('tokens.issue', { subject: 'agent:planner', scope: ['operator:audit'] });
+ * const asked = { checkpoint_id: (await sealed()).checkpoint_id, consistency_from: earlier.checkpoint_id };
+ * const later = answerOf(await client.ask('checkpoints.get', asked));
+ * const keys = readKeys({ jwks: answerOf(await client.ask('jwks', {})), pinned: 'all' });
+ * if ('fault' in keys) throw new Error(keys.fault);
+ * const ground = { keys, now: desk.now(), serviceId: 'demo' };
+ * console.log((await verifyGrowth({ earlier, later }, ground)).verdict);
+ * await desk.close();
+ */
 export async function verifyGrowth(
   { earlier, later }: CheckpointPair,
   ground: CheckpointGround,

@@ -12,6 +12,16 @@ import { type SuccessorUse, thumbprintOf } from '../domain/log/successor.ts';
 import { toBase64url } from '../domain/wire/base64.ts';
 import { Jwks } from '../protocol/trust.ts';
 
+/**
+ * A key, and whether it is pinned.
+ *
+ * @example
+ * import type { VerifyingKey } from 'writ/verify';
+ *
+ * const described = ({ kid, isPinned, follows }: VerifyingKey) =>
+ *   isPinned ? `${kid}, pinned${follows ? ` by way of ${follows}` : ''}` : `${kid}, not pinned`;
+ * console.log(described({ kid: 'k-1', spki: new Uint8Array(91), isPinned: false }));
+ */
 export interface VerifyingKey {
   /** RFC 7638: computed from the key, not taken from the set. */
   readonly kid: string;
@@ -24,12 +34,39 @@ export interface VerifyingKey {
   readonly follows?: string | undefined;
 }
 
+/**
+ * The keys to verify with.
+ *
+ * @example
+ * import { type Keys, readKeys } from 'writ/verify';
+ *
+ * function keysOf(jwks: unknown, pinned: readonly string[]): Keys {
+ *   const keys = readKeys({ jwks, pinned });
+ *   if ('fault' in keys) throw new Error(`Cannot use the key set: ${keys.fault}`);
+ *   return keys;
+ * }
+ * console.log(keysOf(undefined, []).keys.length);
+ */
 export interface Keys {
   readonly keys: readonly VerifyingKey[];
   /** Note keys of the log and of witnesses that the caller gave. All are pinned. */
   readonly noteKeys: readonly NoteKey[];
 }
 
+/**
+ * Where the keys come from, and which of them are trusted.
+ *
+ * @example
+ * import { createService } from 'writ';
+ * import { answerOf, testService } from 'writ/testing';
+ * import type { KeySource } from 'writ/verify';
+ *
+ * const desk = await testService(createService({ id: 'demo', capabilities: [] }));
+ * const jwks = answerOf(await desk.human('ann').client.ask('jwks', {}));
+ * const source: KeySource = { jwks, pinned: ['the-thumbprint-that-ann-noted'] };
+ * console.log(source.pinned?.length);
+ * await desk.close();
+ */
 export interface KeySource {
   /** A published key set, parsed. */
   readonly jwks?: unknown;
@@ -41,6 +78,17 @@ export interface KeySource {
 /**
  * The keys, or why the set cannot be used: one bad key makes the whole set unusable. Successors of
  * pinned keys are not pinned here; `followKeys` does that.
+ *
+ * @example
+ * import { createService } from 'writ';
+ * import { answerOf, testService } from 'writ/testing';
+ * import { readKeys } from 'writ/verify';
+ *
+ * const desk = await testService(createService({ id: 'demo', capabilities: [] }));
+ * const jwks = answerOf(await desk.human('ann').client.ask('jwks', {}));
+ * const keys = readKeys({ jwks, pinned: ['a-thumbprint-of-another-service'] });
+ * console.log('fault' in keys ? keys.fault : keys.keys.map(({ isPinned }) => isPinned));
+ * await desk.close();
  */
 export function readKeys(source: KeySource): Keys | { fault: string } {
   const { pinned = [], noteKeys = [] } = source;

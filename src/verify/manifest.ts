@@ -18,6 +18,17 @@ import {
   signatureChecks,
 } from './signed.ts';
 
+/**
+ * The checks of a manifest.
+ *
+ * @example
+ * import { type ManifestReport, verifyManifest } from 'writ/verify';
+ *
+ * const unsigned = { body: new TextEncoder().encode('{}'), signature: '' };
+ * const ground = { keys: { keys: [], noteKeys: [] }, now: new Date() };
+ * const report: ManifestReport = await verifyManifest(unsigned, ground);
+ * console.log(Object.keys(report.manifest?.capabilities ?? {}), report.limits);
+ */
 export interface ManifestReport extends Report {
   /** The manifest; present when its signature verifies. */
   readonly manifest?: Manifest | undefined;
@@ -26,7 +37,24 @@ export interface ManifestReport extends Report {
 /** Fits a thousand capabilities with long declarations. */
 const MANIFEST_LIMITS: JsonLimits = { bytes: 8 * 1024 * 1024, depth: 32, keys: 1_000_000 };
 
-/** `signature` is the value of `X-SVC-Signature`. */
+/**
+ * Verifies a manifest. `signature` is the value of `X-SVC-Signature`.
+ *
+ * @example
+ * import { createService, mount } from 'writ';
+ * import { readKeys, verifyManifest } from 'writ/verify';
+ *
+ * const service = createService({ id: 'demo', capabilities: [] });
+ * const desk = await mount(service, { prefix: '/desk', settings: { store: 'memory:' } });
+ * const get = (path: string) => desk.fetch(new Request(`http://127.0.0.1/desk${path}`));
+ * const keys = readKeys({ jwks: await (await get('/.well-known/jwks.json')).json(), pinned: 'all' });
+ * const answer = await get('/svc/manifest');
+ * const signature = answer.headers.get('x-svc-signature') ?? '';
+ * const signed = { signature, body: new Uint8Array(await answer.arrayBuffer()) };
+ * if ('fault' in keys) throw new Error(keys.fault);
+ * console.log((await verifyManifest(signed, { keys, now: new Date() })).verdict);
+ * await desk.close();
+ */
 export async function verifyManifest(
   { body, signature }: { body: Uint8Array; signature: string },
   ground: Ground,

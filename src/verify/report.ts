@@ -7,18 +7,55 @@
  * @module
  */
 
-/** `not_checked`: the check was requested, but something it needs was missing. */
+/**
+ * The outcome of one check. `not_checked`: the check was requested, but something it needs was missing.
+ *
+ * @example
+ * import type { Outcome } from 'writ/verify';
+ *
+ * const WORDS: Record<Outcome, string> = { ok: 'ok', failed: 'FAILED', not_checked: 'not checked' };
+ * console.log(Object.values(WORDS).join(', '));
+ */
 export type Outcome = 'ok' | 'failed' | 'not_checked';
 
+/**
+ * One check and its outcome.
+ *
+ * @example
+ * import type { Check } from 'writ/verify';
+ *
+ * const check: Check = { what: 'time', outcome: 'failed', detail: 'it expired at 2026-12-01' };
+ * console.log(`${check.what}: ${check.outcome} (${check.detail})`);
+ */
 export interface Check {
   readonly what: string;
   readonly outcome: Outcome;
   readonly detail?: string | undefined;
 }
 
-/** `incomplete`: nothing failed, and something could not be checked. */
+/**
+ * The result of all checks. `incomplete`: nothing failed, and something could not be checked.
+ *
+ * @example
+ * import type { Verdict } from 'writ/verify';
+ *
+ * const EXIT_CODES: Record<Verdict, number> = { verified: 0, failed: 1, incomplete: 2 };
+ * console.log(EXIT_CODES.incomplete);
+ */
 export type Verdict = 'verified' | 'failed' | 'incomplete';
 
+/**
+ * What a verification found.
+ *
+ * @example
+ * import type { Report } from 'writ/verify';
+ *
+ * function faultsIn({ checks }: Report): string[] {
+ *   const faults = checks.filter(({ outcome }) => outcome !== 'ok');
+ *   return faults.map(({ what, detail }) => `${what}: ${detail}`);
+ * }
+ * console.log(faultsIn({ verdict: 'verified', checks: [{ what: 'form', outcome: 'ok' }], limits: [] }));
+ */
 export interface Report {
   readonly verdict: Verdict;
   readonly checks: readonly Check[];

@@ -11,7 +11,17 @@ import type { Keys, VerifyingKey } from './keys.ts';
 import { type Check, failed, notChecked, ok, unlessFound } from './report.ts';
 import { holds } from './signature.ts';
 
-/** What a verification starts from: keys, service, time. */
+/**
+ * What a verification starts from: keys, service, time.
+ *
+ * @example
+ * import { type Ground, readKeys } from 'writ/verify';
+ *
+ * const keys = readKeys({ pinned: [] });
+ * if ('fault' in keys) throw new Error(keys.fault);
+ * const lastYear: Ground = { keys, now: new Date('2025-06-30T12:00:00Z'), serviceId: 'travel-desk' };
+ * console.log(lastYear.now.getUTCFullYear());
+ */
 export interface Ground {
   readonly keys: Keys;
   readonly now: Date;
@@ -87,7 +97,15 @@ export function canonicalBytes(value: unknown): Uint8Array | undefined {
   }
 }
 
-/** A checkpoint does not contain its service id; the signature covers the id given here. */
+/**
+ * A checkpoint does not contain its service id; the signature covers the id given here.
+ *
+ * @example
+ * import type { CheckpointGround, Ground } from 'writ/verify';
+ *
+ * const ofTheDesk = (ground: Ground): CheckpointGround => ({ ...ground, serviceId: 'travel-desk' });
+ * console.log(ofTheDesk({ keys: { keys: [], noteKeys: [] }, now: new Date() }).serviceId);
+ */
 export interface CheckpointGround extends Ground {
   readonly serviceId: string;
 }

@@ -23,7 +23,21 @@ import { Jwks } from '../protocol/trust.ts';
 import { type KeySource, type Keys, readKeys } from './keys.ts';
 import { holds } from './signature.ts';
 
-/** As `readKeys`, with the successors of pinned keys pinned too. */
+/**
+ * As `readKeys`, with the successors of pinned keys pinned too.
+ *
+ * @example
+ * import { createService } from 'writ';
+ * import { answerOf, testService } from 'writ/testing';
+ * import { followKeys } from 'writ/verify';
+ *
+ * const desk = await testService(createService({ id: 'demo', capabilities: [] }));
+ * const jwks = answerOf(await desk.human('ann').client.ask('jwks', {}));
+ * const pinned = jwks.keys.slice(0, 1).map(({ kid }) => kid);
+ * const keys = await followKeys({ jwks, pinned });
+ * console.log('fault' in keys ? keys.fault : keys.keys.filter(({ isPinned }) => isPinned).length);
+ * await desk.close();
+ */
 export async function followKeys(source: KeySource): Promise<Keys | { fault: string }> {
   const keys = readKeys(source);
   if ('fault' in keys) return keys;

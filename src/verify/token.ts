@@ -9,11 +9,39 @@ import { DelegationClaims } from '../protocol/token.ts';
 import { type Check, failed, ok, type Report, reportOf, unlessFound } from './report.ts';
 import { expiryCheck, type Ground, serviceCheck, serviceLimit, signatureChecks } from './signed.ts';
 
+/**
+ * The checks of a token.
+ *
+ * @example
+ * import { type TokenReport, verifyToken } from 'writ/verify';
+ *
+ * const ground = { keys: { keys: [], noteKeys: [] }, now: new Date() };
+ * const report: TokenReport = await verifyToken('not a token', ground);
+ * console.log(report.verdict, report.claims?.sub ?? 'of an unknown holder');
+ */
 export interface TokenReport extends Report {
   /** The claims; present when the signature verifies. */
   readonly claims?: DelegationClaims | undefined;
 }
 
+/**
+ * Verifies a token: its signature, its claims and its time.
+ *
+ * @example
+ * import { createService } from 'writ';
+ * import { answerOf, testService } from 'writ/testing';
+ * import { readKeys, verifyToken } from 'writ/verify';
+ *
+ * const desk = await testService(createService({ id: 'demo', capabilities: [] }));
+ * const { client } = desk.human('ann');
+ * const asked = { subject: 'agent:planner', scope: ['operator:audit'] };
+ * const { token } = answerOf(await client.ask('tokens.issue', asked));
+ * const keys = readKeys({ jwks: answerOf(await client.ask('jwks', {})), pinned: 'all' });
+ * if ('fault' in keys) throw new Error(keys.fault);
+ * const { verdict, claims } = await verifyToken(token, { keys, now: desk.now(), serviceId: 'demo' });
+ * console.log(verdict, claims?.sub);
+ * await desk.close();
+ */
 export async function verifyToken(text: string, ground: Ground): Promise<TokenReport> {
   const read = readCompact(text, TYPS.delegation);
   const { checks, isSigned } = await signatureChecks(read, TYPS.delegation, ground.keys);

@@ -15,6 +15,16 @@ export type NoteKeyType = keyof typeof KEY_TYPES;
 
 export const KEY_ID_BYTES = 4;
 
+/**
+ * The key of a log or of a witness that signs notes.
+ *
+ * @example
+ * import { type NoteKey, readVkey } from 'writ/verify';
+ *
+ * const texts = ['witness.example+5d3a19d4+BHMwCHH0TBaOfJSd4sdQ5gwsm7j/UwAXxaJnI06ctNuO', 'not a key'];
+ * const keys: NoteKey[] = texts.flatMap((text) => readVkey(text) ?? []);
+ * console.log(keys.map(({ name, type }) => `${name}: ${type}`));
+ */
 export interface NoteKey {
   readonly name: string;
   readonly id: Uint8Array;
@@ -38,7 +48,17 @@ export function vkeyText({ name, id, type, key }: NoteKey): string {
   return `${name}+${toHex(id)}+${toBase64(typed(type, key))}`;
 }
 
-/** Reads a key. `undefined` when its form, its type or its id is wrong. */
+/**
+ * Reads a key. `undefined` when its form, its type or its id is wrong.
+ *
+ * @example
+ * import { readKeys, readVkey } from 'writ/verify';
+ *
+ * const witness = readVkey('witness.example+5d3a19d4+BHMwCHH0TBaOfJSd4sdQ5gwsm7j/UwAXxaJnI06ctNuO');
+ * if (!witness) throw new Error('Cannot read the key of the witness');
+ * const keys = readKeys({ noteKeys: [witness] });
+ * console.log('fault' in keys ? keys.fault : keys.noteKeys.length);
+ */
 export function readVkey(text: string): NoteKey | undefined {
   if (text.length > VKEY_LENGTH_MAX) return undefined;
   const [, name = '', hex = '', encoded = ''] = VKEY.exec(text) ?? [];

@@ -13,9 +13,15 @@ import type { Failure } from '../../protocol/failure.ts';
 /**
  * The answer of a call that succeeded. Throws with the failure of one that was refused.
  *
- * ```ts
- * const { result } = answerOf(await planner.invoke('quote', { to: 'SFO' }));
- * ```
+ * @example
+ * import { createService } from 'writ';
+ * import { answerOf, testService } from 'writ/testing';
+ *
+ * const desk = await testService(createService({ id: 'demo', capabilities: [] }));
+ * const { client } = desk.human('ann');
+ * const { entries } = answerOf(await client.ask('audit.query', { limit: 10 }));
+ * console.log(entries.length);
+ * await desk.close();
  */
 export function answerOf<Answer>(reply: Reply<Answer>): Answer {
   if (reply.ok) return reply.answer;
@@ -26,9 +32,15 @@ export function answerOf<Answer>(reply: Reply<Answer>): Answer {
 /**
  * The failure of a call that was refused, of this type where one is given. Throws otherwise.
  *
- * ```ts
- * failureOf(await planner.invoke('refund', { amount: 900 }), 'budget_exceeded');
- * ```
+ * @example
+ * import { createService } from 'writ';
+ * import { failureOf, testService } from 'writ/testing';
+ *
+ * const desk = await testService(createService({ id: 'demo', capabilities: [] }));
+ * const { client } = desk.human('ann');
+ * const reply = await client.ask('graph.get', { capability: 'refund' });
+ * console.log(failureOf(reply, 'unknown_capability').detail);
+ * await desk.close();
  */
 export function failureOf(reply: Reply<unknown>, type?: string): Failure {
   const wanted = type === undefined ? 'a failure' : `the failure "${type}"`;
@@ -38,7 +50,20 @@ export function failureOf(reply: Reply<unknown>, type?: string): Failure {
   throw new Error(`Expected ${wanted}: it is "${failure.type}": ${failure.detail}`);
 }
 
-/** Which entries of the log a test looks for. */
+/**
+ * Which entries of the log a test looks for.
+ *
+ * @example
+ * import { createService } from 'writ';
+ * import { type EntryFilter, testService } from 'writ/testing';
+ *
+ * const desk = await testService(createService({ id: 'demo', capabilities: [] }));
+ * const { client } = desk.human('ann');
+ * await client.ask('tokens.issue', { subject: 'agent:planner', scope: ['bank.pay'] });
+ * const refusedTokens: EntryFilter = { entry_type: 'issuance', outcome: 'not_entitled' };
+ * console.log((await desk.entries(refusedTokens)).length);
+ * await desk.close();
+ */
 export interface EntryFilter {
   readonly capability?: string | undefined;
   /** `success`, or the type of the failure. */

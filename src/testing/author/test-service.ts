@@ -26,6 +26,21 @@ import { peopleOf } from './people.ts';
 import { readsOf } from './reads.ts';
 import type { LogLine, TestedService } from './types.ts';
 
+/**
+ * The settings of a service in a test, and the time at which its clock starts.
+ *
+ * @example
+ * import { createService } from 'writ';
+ * import { type TestServiceOptions, testService } from 'writ/testing';
+ *
+ * const newYear: TestServiceOptions = {
+ *   now: new Date('2030-01-01T00:00:00Z'),
+ *   settings: { max_ttl_hours: 1 },
+ * };
+ * const desk = await testService(createService({ id: 'demo', capabilities: [] }), newYear);
+ * console.log(desk.now().toISOString());
+ * await desk.close();
+ */
 export interface TestServiceOptions {
   /** Settings as in `writ.config`, such as `disclosure`, `identities` or `actor_policies`. */
   readonly settings?: Omit<GivenSettings, 'store' | 'data' | 'keys' | 'host' | 'port'> | undefined;
@@ -44,7 +59,7 @@ export type TypesOf<Definition> =
 /**
  * Runs a service in memory for a test.
  *
- * ```ts
+ * @example
  * import { createService, defineCapability } from 'writ';
  * import { answerOf, testService } from 'writ/testing';
  *
@@ -59,7 +74,6 @@ export type TypesOf<Definition> =
  * const agent = await desk.caller('tester');
  * console.log(answerOf(await agent.invoke('ping')).result);
  * await desk.close();
- * ```
  */
 export async function testService<Definition extends ServiceDefinition>(
   service: Definition,

@@ -14,7 +14,19 @@ import type { IssueAnswer } from '../../protocol/token.ts';
 import type { CapabilityMap } from '../../protocol/typed.ts';
 import type { EntryFilter } from './expect.ts';
 
-/** What a token of a test caller may do. */
+/**
+ * What a token of a test caller may do.
+ *
+ * @example
+ * import type { CallerOptions } from 'writ/testing';
+ *
+ * const intern: CallerOptions = {
+ *   scopes: ['shop.read', 'shop.ship'],
+ *   budget: { currency: 'USD', max_amount: 50 },
+ *   ttl_hours: 1,
+ *   root: 'ann@example.com',
+ * };
+ */
 export interface CallerOptions {
   /** Default: the scopes of all capabilities. */
   readonly scopes?: readonly string[] | undefined;
@@ -31,7 +43,23 @@ export interface CallerOptions {
 
 type ResultOf<Result> = Omit<InvokeSuccess, 'result'> & { readonly result: Result };
 
-/** An agent with a delegation token. */
+/**
+ * An agent with a delegation token.
+ *
+ * @example
+ * import { createService, defineCapability } from 'writ';
+ * import { type TestCaller, testService } from 'writ/testing';
+ *
+ * const look = defineCapability({
+ *   name: 'look', description: 'Look an order up', side_effect: 'read',
+ *   minimum_scope: ['shop.read'], handler: () => ({ state: 'paid' }),
+ * });
+ * const shop = await testService(createService({ id: 'shop', capabilities: [look] }));
+ * const planner: TestCaller = await shop.caller('planner');
+ * const helper = await planner.delegate('helper');
+ * console.log(helper.principal, (await helper.invoke('look')).ok);
+ * await shop.close();
+ */
 export interface TestCaller<Capabilities extends CapabilityMap = CapabilityMap> {
   readonly principal: string;
   readonly token: IssueAnswer;
@@ -46,7 +74,24 @@ export interface TestCaller<Capabilities extends CapabilityMap = CapabilityMap> 
   delegate(name: string, options?: CallerOptions): Promise<TestCaller<Capabilities>>;
 }
 
-/** A person who signs in with a credential of their own and may decide every approval request. */
+/**
+ * A person who signs in with a credential of their own and may decide every approval request.
+ *
+ * @example
+ * import { createService, defineCapability } from 'writ';
+ * import { answerOf, type TestPerson, testService } from 'writ/testing';
+ *
+ * const refund = defineCapability({
+ *   name: 'refund', description: 'Pay back', side_effect: 'irreversible',
+ *   minimum_scope: ['refund'], approval: { when: 'always' }, handler: () => ({ paid: true }),
+ * });
+ * const shop = await testService(createService({ id: 'shop', capabilities: [refund] }));
+ * const agent = await shop.caller('clerk');
+ * const bob: TestPerson = shop.human('bob');
+ * answerOf(await bob.approve(await agent.invoke('refund')));
+ * console.log((await agent.invoke('refund', {}, { continue_approved: true })).ok);
+ * await shop.close();
+ */
 export interface TestPerson {
   readonly principal: string;
   readonly client: Client;
@@ -58,6 +103,19 @@ export interface TestPerson {
   deny(request: string | Reply<unknown>, reason?: string): Promise<Reply<object>>;
 }
 
+/**
+ * A service that runs in memory for a test.
+ *
+ * @example
+ * import { createService } from 'writ';
+ * import { type TestedService, testService } from 'writ/testing';
+ *
+ * const desk: TestedService = await testService(createService({ id: 'demo', capabilities: [] }));
+ * const before = desk.now().getTime();
+ * desk.advance('PT15M');
+ * console.log(desk.now().getTime() - before);
+ * await desk.close();
+ */
 export interface TestedService<Capabilities extends CapabilityMap = CapabilityMap> {
   /** The agent `agent:<name>` with a new token. */
   caller(name: string, options?: CallerOptions): Promise<TestCaller<Capabilities>>;
@@ -82,6 +140,24 @@ export interface TestedService<Capabilities extends CapabilityMap = CapabilityMa
   [Symbol.asyncDispose](): Promise<void>;
 }
 
+/**
+ * What `binding()` returns: the stored content of a binding.
+ *
+ * @example
+ * import { createService, defineCapability } from 'writ';
+ * import { answerOf, type PinnedBinding, testService } from 'writ/testing';
+ *
+ * const quote = defineCapability({
+ *   name: 'quote', description: 'Quote', side_effect: 'read', minimum_scope: ['quote'],
+ *   handler: (_, { issueBinding }) =>
+ *     ({ handle: issueBinding({ type: 'quote', capability: 'quote', data: { part: 'brakes' } }) }),
+ * });
+ * const desk = await testService(createService({ id: 'garage', capabilities: [quote] }));
+ * const { result } = answerOf(await (await desk.caller('planner')).invoke('quote'));
+ * const pinned: PinnedBinding | undefined = await desk.binding(String(result.handle));
+ * console.log(pinned?.data);
+ * await desk.close();
+ */
 export interface PinnedBinding {
   readonly type: string;
   readonly capability: string;
@@ -90,6 +166,23 @@ export interface PinnedBinding {
   readonly issued_at: Date;
 }
 
+/**
+ * A line that the service logged, with its facts.
+ *
+ * @example
+ * import { createService, defineCapability } from 'writ';
+ * import { type LogLine, testService } from 'writ/testing';
+ *
+ * const crash = defineCapability({
+ *   name: 'crash', description: 'Has a defect', side_effect: 'read', minimum_scope: ['crash'],
+ *   handler: () => JSON.parse('{'),
+ * });
+ * const desk = await testService(createService({ id: 'demo', capabilities: [crash] }));
+ * await (await desk.caller('tester')).invoke('crash');
+ * const errors: LogLine[] = desk.log.filter(({ level }) => level === 'error');
+ * console.log(errors.map(({ msg }) => msg));
+ * await desk.close();
+ */
 export interface LogLine {
   readonly level: string;
   readonly msg: string;

@@ -27,6 +27,12 @@ const STORIES: Readonly<Record<string, Scenarios>> = {
 
 /**
  * The scenarios without a step over MCP, with the reason. In every other scenario the calls go over tools.
+ *
+ * @example
+ * import { STORIES_WITHOUT_TOOLS } from 'writ/testing';
+ *
+ * const goesOverTools = (sentence: string) => !Object.hasOwn(STORIES_WITHOUT_TOOLS, sentence);
+ * console.log(goesOverTools('the manifest comes with its signature'));
  */
 export const STORIES_WITHOUT_TOOLS = {
   'anyone may learn what the service offers and with which keys it signs': 'no call',
@@ -51,7 +57,20 @@ export const STORIES_WITHOUT_TOOLS = {
 /** In milliseconds. Only to end a story that hangs. */
 const STORY_TIMEOUT_MS = 30_000;
 
-/** `surface` is asked when a story runs, so that it may be opened after the stories are named. */
+/**
+ * Defines one test for each scenario. `surface` is asked when a story runs, so that it may be opened after the
+ * stories are named.
+ *
+ * @example
+ * import { overHttp, surfaceScenarios } from 'writ/testing';
+ *
+ * const sentences: string[] = [];
+ * surfaceScenarios('over our proxy', () => overHttp('http://127.0.0.1:8420'), {
+ *   describe: (_, body) => body(),
+ *   test: (sentence) => void sentences.push(sentence),
+ * });
+ * console.log(sentences.length);
+ */
 export function surfaceScenarios(name: string, surface: () => Surface, runner: Runner): void {
   runner.describe(`the travel desk ${name}`, () => {
     for (const [subject, scenarios] of Object.entries(STORIES)) {

@@ -12,7 +12,19 @@ import type { InputOf } from '../../protocol/operations.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
 import type { Surface, SurfaceAnswer, SurfaceEvent } from './surface.ts';
 
-/** All callers share one client: only the credential differs. */
+/**
+ * Over the client of `writ/client`. All callers share one client: only the credential differs.
+ *
+ * @example
+ * import { createService, serve } from 'writ';
+ * import { overClient } from 'writ/testing';
+ *
+ * const service = createService({ id: 'demo', capabilities: [] });
+ * const desk = await serve(service, { settings: { port: 0, store: 'memory:' }, signals: false });
+ * const { headers } = await overClient(desk.url).ask('manifest', {});
+ * console.log(headers['x-svc-signature']?.length);
+ * await desk.close();
+ */
 export function overClient(url: string): Surface {
   let signature = '';
   const anybody = createClient({

@@ -11,7 +11,15 @@
 import type { JsonObject } from '../../protocol/primitives.ts';
 import type { Surface, SurfaceAnswer, SurfaceEvent } from './surface.ts';
 
-/** A client that is connected with a token; the official one fits. */
+/**
+ * A client that is connected with a token; the official one fits.
+ *
+ * @example
+ * import { Client } from '@modelcontextprotocol/client';
+ * import type { ToolClient } from 'writ/testing';
+ *
+ * const agent: ToolClient = new Client({ name: 'our-tests', version: '1.0.0' });
+ */
 export interface ToolClient {
   callTool(
     call: { name: string; arguments: JsonObject; _meta?: JsonObject },
@@ -19,6 +27,24 @@ export interface ToolClient {
   ): Promise<{ structuredContent?: unknown; isError?: boolean | undefined }>;
 }
 
+/**
+ * How to call tools, and the surface for everything that tools cannot do.
+ *
+ * @example
+ * import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+ * import { overHttp, type ToolSurface } from 'writ/testing';
+ *
+ * const url = 'http://127.0.0.1:8420';
+ * const tools: ToolSurface = {
+ *   beside: overHttp(url),
+ *   async connect(token) {
+ *     const client = new Client({ name: 'our-tests', version: '1.0.0' });
+ *     const requestInit = { headers: { authorization: `Bearer ${token}` } };
+ *     await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit }));
+ *     return client;
+ *   },
+ * };
+ */
 export interface ToolSurface {
   /** Connects with a delegation token. Asked once for each. */
   connect(token: string): Promise<ToolClient>;
@@ -26,6 +52,20 @@ export interface ToolSurface {
   readonly beside: Surface;
 }
 
+/**
+ * Over MCP tools where a tool can do it, and over the surface beside them otherwise.
+ *
+ * @example
+ * import { createService, mount } from 'writ';
+ * import { overHttp, overMcp } from 'writ/testing';
+ *
+ * const service = createService({ id: 'demo', capabilities: [] });
+ * const desk = await mount(service, { prefix: '/desk', settings: { store: 'memory:' } });
+ * const beside = overHttp('http://127.0.0.1/desk', desk.fetch);
+ * const connect = () => Promise.reject(new Error('Only a call of a capability connects'));
+ * console.log((await overMcp({ connect, beside }).ask('discovery', {})).status);
+ * await desk.close();
+ */
 export function overMcp({ connect, beside }: ToolSurface): Surface {
   const clients = new Map<string, Promise<ToolClient>>();
   return {

@@ -14,6 +14,21 @@ import type { JsonObject } from '../../protocol/primitives.ts';
 import { isDocument, perform } from '../../service/core/operations.ts';
 import type { Runtime } from '../../service/runtime.ts';
 
+/**
+ * One way to call the operations of a service.
+ *
+ * @example
+ * import { overHttp, type Surface } from 'writ/testing';
+ *
+ * const asked: string[] = [];
+ * const counted = (surface: Surface): Surface => ({
+ *   ask(operation, ...rest) {
+ *     asked.push(operation);
+ *     return surface.ask(operation, ...rest);
+ *   },
+ * });
+ * const surface = counted(overHttp('http://127.0.0.1:8420'));
+ */
 export interface Surface {
   /** Calls one operation. A refusal is an answer; this rejects only when the transport itself failed. */
   ask(operation: OperationName, request: JsonObject, credential?: string): Promise<SurfaceAnswer>;
@@ -21,7 +36,19 @@ export interface Surface {
   readonly whole?: Surface;
 }
 
-/** The answer, after the end of its stream. */
+/**
+ * The answer, after the end of its stream.
+ *
+ * @example
+ * import type { SurfaceAnswer } from 'writ/testing';
+ *
+ * const answer: SurfaceAnswer = {
+ *   body: { success: true, result: { pages: 3 } },
+ *   events: [{ event: 'progress', data: { progress: 'page 2 of 3' } }],
+ *   headers: { 'idempotent-replayed': 'true' },
+ * };
+ * console.log(answer.events.length);
+ */
 export interface SurfaceAnswer {
   /** The answer; of a stream, its last event. */
   readonly body: JsonObject;
@@ -33,12 +60,29 @@ export interface SurfaceAnswer {
   readonly status?: number;
 }
 
+/**
+ * An event of a stream before its last one.
+ *
+ * @example
+ * import type { SurfaceEvent } from 'writ/testing';
+ *
+ * const eventIn = (text: string): SurfaceEvent => JSON.parse(text);
+ * console.log(eventIn('{"event":"progress","data":{"progress":"page 2 of 3"}}').event);
+ */
 export interface SurfaceEvent {
   readonly event: string;
   readonly data: JsonObject;
 }
 
-/** Calls the service's own methods, as every transport does. */
+/**
+ * Calls the service's own methods, as every transport does.
+ *
+ * @example
+ * import { inProcess } from 'writ/testing';
+ *
+ * const discover = (runtime: Parameters<typeof inProcess>[0]) =>
+ *   inProcess(runtime).ask('discovery', {});
+ */
 export function inProcess(runtime: Runtime): Surface {
   return {
     async ask(name, request, credential) {
@@ -68,6 +112,16 @@ export function inProcess(runtime: Runtime): Surface {
 /**
  * Over HTTP, with each field where the operation's row places it. `send` answers the requests; by default the
  * network does.
+ *
+ * @example
+ * import { createService, mount } from 'writ';
+ * import { overHttp } from 'writ/testing';
+ *
+ * const service = createService({ id: 'demo', capabilities: [] });
+ * const desk = await mount(service, { prefix: '/desk', settings: { store: 'memory:' } });
+ * const surface = overHttp('http://127.0.0.1/desk', desk.fetch);
+ * console.log((await surface.ask('discovery', {})).status);
+ * await desk.close();
  */
 export function overHttp(
   url: string,
@@ -91,7 +145,22 @@ export function overHttp(
   };
 }
 
-/** Over a pipe: the service reads `input` and writes `output`. */
+/**
+ * Over a pipe: the service reads `input` and writes `output`.
+ *
+ * @example
+ * import { PassThrough } from 'node:stream';
+ * import { createService, serveStdio } from 'writ';
+ * import { overStdio } from 'writ/testing';
+ *
+ * const service = createService({ id: 'demo', capabilities: [] });
+ * const pipe = { input: new PassThrough(), output: new PassThrough() };
+ * const settings = { store: 'memory:' };
+ * const running = await serveStdio(service, { ...pipe, settings, signals: false });
+ * const { body } = await overStdio(pipe).ask('jwks', {});
+ * console.log(Object.keys(body));
+ * await running.close();
+ */
 export function overStdio({ input, output }: { input: Writable; output: Readable }): Surface {
   const open = new Map<number, { events: SurfaceEvent[]; settle(message: Message): void }>();
   let next = 0;

@@ -31,6 +31,19 @@ import { CHECKPOINT_CASES, TREE_CASES } from './cases/tree.ts';
 import { LIFE_CASES, UNKNOWN_OUTCOME_CASES } from './cases/upkeep.ts';
 import { walk } from './model-walk.ts';
 
+/**
+ * Where the contract of a store runs, and how long its random walks are.
+ *
+ * @example
+ * import { describe, test } from 'node:test';
+ * import type { ContractOptions } from 'writ/testing';
+ *
+ * const runner = {
+ *   describe: (name: string, body: () => void) => void describe(name, body),
+ *   test: (name: string, body: () => Promise<void>) => void test(name, body),
+ * };
+ * const overnight: ContractOptions = { runner, seeds: [11, 12, 13], steps: 5_000 };
+ */
 export interface ContractOptions {
   readonly runner: Runner;
   /** Seeds of the random walks against the model; every seed is one test. */
@@ -77,6 +90,20 @@ const AREAS: Readonly<Record<string, Cases>> = {
   life: LIFE_CASES,
 };
 
+/**
+ * Defines one test for each sentence of the contract. `open` returns an empty store.
+ *
+ * @example
+ * import { storeContract } from 'writ/testing';
+ *
+ * const sentences: string[] = [];
+ * const open: Parameters<typeof storeContract>[1] = () =>
+ *   Promise.reject(new Error('Only a test that runs opens a store'));
+ * storeContract('our database', open, {
+ *   runner: { describe: (_, body) => body(), test: (sentence) => void sentences.push(sentence) },
+ * });
+ * console.log(sentences.length);
+ */
 export function storeContract(
   name: string,
   open: () => Promise<Store>,

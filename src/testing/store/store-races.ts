@@ -13,6 +13,14 @@ import type { RaceSize, Races, Stores } from './race.ts';
 import { CLAIM_RACES, MONEY_RACES } from './races-admission.ts';
 import { APPROVAL_RACES, TURN_RACES } from './races-decisions.ts';
 
+/**
+ * Where the races run, and how many callers race for how many rounds.
+ *
+ * @example
+ * import type { RaceOptions, Runner } from 'writ/testing';
+ *
+ * const briefly = (runner: Runner): RaceOptions => ({ runner, callers: 20, rounds: 50 });
+ */
 export interface RaceOptions extends Partial<RaceSize> {
   readonly runner: Runner;
 }
@@ -22,6 +30,21 @@ const RACE_TIMEOUT_MS = 120_000;
 
 const RACES: Races = { ...MONEY_RACES, ...CLAIM_RACES, ...APPROVAL_RACES, ...TURN_RACES };
 
+/**
+ * Defines one test for each race. `open` returns the instances, all on one empty database.
+ *
+ * @example
+ * import { storeRaces } from 'writ/testing';
+ *
+ * const races: string[] = [];
+ * const open: Parameters<typeof storeRaces>[1] = () =>
+ *   Promise.reject(new Error('Only a race that runs opens stores'));
+ * storeRaces('three instances of our database', open, {
+ *   runner: { describe: (_, body) => body(), test: (sentence) => void races.push(sentence) },
+ *   rounds: 100,
+ * });
+ * console.log(races.length);
+ */
 export function storeRaces(
   name: string,
   open: () => Promise<Stores>,

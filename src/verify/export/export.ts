@@ -18,10 +18,32 @@ import { logReader } from './log.ts';
 import { receiptSearch, SEARCH_LIMITS } from './receipt-search.ts';
 import { trailReader } from './trail.ts';
 
+/**
+ * The checks of an exported file, and its header.
+ *
+ * @example
+ * import { type ExportReport, verifyExport } from 'writ/verify';
+ *
+ * const file = [new TextEncoder().encode('{"format":"writ-log/1"}\n')];
+ * const report: ExportReport = await verifyExport(file, { keys: {}, now: new Date() });
+ * console.log(report.header?.format ?? report.checks);
+ */
 export interface ExportReport extends Report {
   readonly header?: ExportHeader | undefined;
 }
 
+/**
+ * Verifies a file that `writ audit export` wrote.
+ *
+ * @example
+ * import { verifyExport } from 'writ/verify';
+ *
+ * // In a browser, the file that a person chose. This one is no export, so the verdict is "failed".
+ * const file = new Blob(['minutes of a meeting\n']);
+ * const keys = { pinned: ['hZf83EZEkvxqmuAKasjHqhs5BS0E9kgVgCAheimoEMg'] };
+ * const { verdict, checks } = await verifyExport(file.stream(), { keys, now: new Date() });
+ * console.log(verdict, checks);
+ */
 export async function verifyExport(chunks: Chunks, ground: ExportGround): Promise<ExportReport> {
   const lines = valuesOf(chunks);
   const first = await lines.next();

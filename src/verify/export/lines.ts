@@ -51,6 +51,19 @@ function readLine(pieces: readonly Uint8Array[]): { value: unknown } | undefined
   return canonicalJson(reading.value) === new TextDecoder().decode(line) ? reading : undefined;
 }
 
+/**
+ * What the verification of a file starts from: keys, service, time, and a receipt to look for.
+ *
+ * @example
+ * import type { ExportGround } from 'writ/verify';
+ *
+ * const ground: ExportGround = {
+ *   keys: { pinned: ['hZf83EZEkvxqmuAKasjHqhs5BS0E9kgVgCAheimoEMg'] },
+ *   now: new Date(),
+ *   serviceId: 'travel-desk',
+ *   isTrail: true,
+ * };
+ */
 export interface ExportGround {
   /** Given keys replace those of the file. */
   readonly keys: KeySource;
