@@ -21,15 +21,31 @@ export function faultReport(faults: readonly Fault[], options: Written): Fault[]
   const placeOf = ({ subject, capability }: Fault) =>
     subject === 'service' ? -1 : (places.get(capability) ?? options.capabilities.length);
   return faults
-    .map((each) => ({
-      ...each,
-      written: each.written ?? writtenAt(sourceOf(each, options), each.field),
-    }))
+    .map((each) => {
+      const written = each.written ?? writtenAt(sourceOf(each, options), each.field);
+      return { ...each, ...asWritten({ ...each, written }, options) };
+    })
     .sort((one, other) => placeOf(one) - placeOf(other) || inOrder(one.field, other.field));
 }
 
 /** `inputs[2]` comes before `inputs[10]`. */
 const inOrder = new Intl.Collator('en', { numeric: true }).compare;
+
+/** A row that follows from a schema has the name of its property, or stands in `input_details`. */
+function asWritten(found: Fault, { capabilities }: Written): Pick<Fault, 'field' | 'written'> {
+  const { capability, field, written } = found;
+  const { readInputs, declaration } = capabilities.find(({ name }) => name === capability) ?? {};
+  const [, row, rest = ''] = /^inputs\[(\d+)\](.*)$/.exec(field) ?? [];
+  const rows = isObject(declaration) ? declaration.inputs : undefined;
+  const input: unknown = readInputs && Array.isArray(rows) ? rows[Number(row)] : undefined;
+  if (!isObject(input) || found.subject === 'service') return { field, written };
+  const path = `${IN_SCHEMA.test(rest) ? 'inputs' : 'input_details'}.${String(input.name)}`;
+  if (rest === '.name') return { field: path, written: 'is set' };
+  return { field: `${path}${rest}`, written };
+}
+
+/** What the schema itself says of an input. */
+const IN_SCHEMA = /^($|\.(name|type|required|default|allowed_values|description)\b)/;
 
 /** What the author wrote: the service, or one capability with its code. */
 function sourceOf({ subject, capability }: Fault, options: Written): unknown {

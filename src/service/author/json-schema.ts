@@ -32,16 +32,21 @@ export function propertiesOf(schema: JsonObject): Property[] {
 const REFERENCES_MAX = 8;
 
 /** A schema that only refers to a definition of the same document, replaced by that definition. */
-export function followed(schema: JsonObject, { $defs }: JsonObject): JsonObject {
+export function followed(schema: JsonObject, document: JsonObject): JsonObject {
   let found = schema;
   for (let i = 0; i < REFERENCES_MAX && typeof found.$ref === 'string'; i++) {
-    const name = /^#\/\$defs\/([^/]+)$/.exec(found.$ref)?.[1];
-    const target = name !== undefined && isObject($defs) ? $defs[name] : undefined;
+    const target = definitionOf(found.$ref, document);
     if (!isObject(target)) return found;
     const { $ref: _, ...beside } = found;
     found = { ...target, ...beside };
   }
   return found;
+}
+
+/** What a reference within the document names. */
+export function definitionOf(reference: string, { $defs }: JsonObject): unknown {
+  const name = /^#\/\$defs\/([^/]+)$/.exec(reference)?.[1];
+  return name !== undefined && isObject($defs) ? $defs[name] : undefined;
 }
 
 /** An input as the manifest declares it. Null counts as absent, so an input that takes null is optional. */

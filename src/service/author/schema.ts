@@ -9,26 +9,18 @@
  * @module
  */
 
-import { type Fault, fault } from '../../domain/catalog/fault.ts';
+import { type Fault, fault, similar } from '../../domain/catalog/fault.ts';
 import { readForeignObject } from '../../domain/wire/foreign.ts';
-import { isObject, type JsonLimits } from '../../domain/wire/json.ts';
+import { isObject } from '../../domain/wire/json.ts';
 import type { DeclaredInput } from '../../protocol/capability.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
-import {
-  followed,
-  inputOf,
-  isNullable,
-  type Property,
-  propertiesOf,
-  sampleOf,
-} from './json-schema.ts';
+import { inputOf, isNullable, type Property, propertiesOf, sampleOf } from './json-schema.ts';
+import { libraryOf } from './schema-library.ts';
+import { faultAt, isMade, type Place, readSchemas, SCHEMA_LIMITS } from './schema-reading.ts';
 import type { AnySchema, DeclaredInputs, DeclaredOutput, InputDetails } from './typed.ts';
 
 /** Reads a value by a schema. A promise only if the schema is asynchronous. Author code. */
 export type SchemaReader = (value: JsonObject) => unknown;
-
-/** Bounds the JSON Schema of a capability, which is part of the manifest. */
-const SCHEMA_LIMITS: JsonLimits = { bytes: 65_536, depth: 32, keys: 5_000 };
 
 export interface Derived {
   readonly declared: JsonObject;
@@ -41,21 +33,13 @@ export function declaredInputs(
   inputs: DeclaredInputs,
   details: Readonly<Record<string, InputDetails | undefined>>,
 ): Derived {
+  const place = { capability: name, field: 'inputs' } as const;
   if (!isSchema(inputs)) {
-    const stray = Object.keys(details).map((each) =>
-      fault(
-        name,
-        `input_details.${each}`,
-        'a list has the details of an input in its own row',
-        'them in the row',
-      ),
-    );
-    return { declared: { inputs }, faults: stray };
+    if (Array.isArray(inputs)) return { declared: { inputs }, faults: inRows(name, details) };
+    return { declared: { inputs: [] }, faults: [noSchema(place, inputs)] };
   }
-  const reading = readSchemas(inputs);
-  if ('fault' in reading) {
-    return { declared: { inputs: [] }, faults: [fault(name, 'inputs', reading.fault)] };
-  }
+  const reading = readSchemas(place, inputs);
+  if ('faults' in reading) return { declared: { inputs: [] }, faults: reading.faults };
   const { sent, read } = reading;
   const properties = propertiesOf(sent);
   const returned = propertiesOf(read);
@@ -68,16 +52,8 @@ export function declaredInputs(
     },
     faults: [
       ...renamed(name, properties, returned),
-      ...Object.keys(details)
-        .filter((each) => properties.every((property) => property.name !== each))
-        .map((each) =>
-          fault(
-            name,
-            `input_details.${each}`,
-            'the schema has no such input',
-            'the name of a property of the schema',
-          ),
-        ),
+      ...openKeys(name, inputs, sent),
+      ...strayDetails(name, properties, details),
     ],
     // Null counts as absent in every request, so a schema that takes null gets it back here.
     read: (value) => validated(inputs, withNulls(value, nullables)),
@@ -85,12 +61,15 @@ export function declaredInputs(
 }
 
 export function declaredOutput(name: string, output: DeclaredOutput): Derived {
-  if (!isSchema(output)) return { declared: { output }, faults: [] };
-  const reading = readSchemas(output);
-  if ('fault' in reading) {
-    const declared = { output: { type: name, fields: [] } };
-    return { declared, faults: [fault(name, 'output', reading.fault)] };
+  const place = { capability: name, field: 'output' } as const;
+  const undeclared = { output: { type: name, fields: [] } };
+  if (!isSchema(output)) {
+    const isForm = isObject(output) && !Object.values(output).some(isSchema);
+    if (isForm) return { declared: { output }, faults: [] };
+    return { declared: undeclared, faults: [noSchema(place, output)] };
   }
+  const reading = readSchemas(place, output);
+  if ('faults' in reading) return { declared: undeclared, faults: reading.faults };
   const { read } = reading;
   const type = typeof read.title === 'string' && read.title !== '' ? read.title : name;
   return {
@@ -129,94 +108,83 @@ function isZod(schema: AnySchema): schema is AnySchema & ZodSchema {
   return schema['~standard'].vendor === 'zod' && 'safeParseAsync' in schema;
 }
 
-interface SchemaPair {
-  /** What a caller sends. */
-  readonly sent: JsonObject;
-  /** What the schema returns. */
-  readonly read: JsonObject;
+/** Other libraries take an object of schemas, so authors try it. */
+function noSchema(place: Place, value: unknown): Fault {
+  const inside = isObject(value) ? Object.values(value).find(isSchema) : undefined;
+  const form = FORMS[place.field];
+  const sentence = inside
+    ? {
+        written: 'is an object of schemas',
+        write: `${libraryOf(inside['~standard'].vendor).object('…')} around it`,
+      }
+    : {
+        written: `is ${typeof value === 'object' ? 'an object' : `a ${typeof value}`}`,
+        write: `a schema such as z.object({ … }), or ${form}`,
+      };
+  return faultAt(place, { path: '', why: `it is neither a schema nor ${form}`, ...sentence });
 }
 
-const TARGET = { target: 'draft-2020-12' };
+const FORMS = { inputs: 'a list of inputs', output: '{ type, fields }' };
 
-/** The JSON Schemas of a schema, or why it cannot be declared. */
-function readSchemas(schema: AnySchema): SchemaPair | { readonly fault: string } {
-  const { vendor, jsonSchema } = schema['~standard'] as {
-    readonly vendor: string;
-    readonly jsonSchema?: Record<'input' | 'output', (options: object) => unknown> | undefined;
+function inRows(name: string, details: object): Fault[] {
+  return Object.keys(details).map((each) => ({
+    ...fault(
+      name,
+      `input_details.${each}`,
+      'a list has the details of an input in its own row',
+      'them in the row',
+    ),
+    written: 'is set',
+  }));
+}
+
+/** A caller may send declared inputs only, so a schema that takes others takes what never comes. */
+function openKeys(capability: string, schema: AnySchema, sent: JsonObject): Fault[] {
+  const { additionalProperties: others = false, patternProperties } = sent;
+  if (others === false && patternProperties === undefined) return [];
+  const { object, record } = libraryOf(schema['~standard'].vendor);
+  const sentence = {
+    path: '',
+    written: 'takes keys that it does not name',
+    why: 'the service refuses inputs that are not declared',
+    write: `${object(`…, more: ${record}`)}, with the other keys in a property`,
   };
-  if (jsonSchema === undefined) return { fault: `${HAS_NONE}; ${hintFor(vendor)}` };
-  const describe = (side: 'input' | 'output') => readSide(() => jsonSchema[side](TARGET));
-  const read = describe('output');
-  if ('fault' in read) return { fault: `${HAS_NONE} of what it returns: ${read.fault}; ${HINT}` };
-  // A schema that can describe only what it returns still takes exactly that.
-  const sent = describe('input');
-  return { sent: 'fault' in sent ? read.value : sent.value, read: read.value };
+  return [faultAt({ capability, field: 'inputs' }, sentence)];
 }
 
-/** The same schema without the defaults that a function makes anew each time: the schema applies them. */
-function settled(first: unknown, second: unknown): unknown {
-  if (Array.isArray(first)) {
-    const others = Array.isArray(second) ? second : [];
-    return first.map((each, index) => settled(each, others[index]));
-  }
-  if (!isObject(first) || !isObject(second)) return first;
-  return Object.fromEntries(
-    Object.entries(first)
-      .filter(([key, value]) => key !== 'default' || !isMade(value, second.default))
-      .map(([key, value]) => [key, settled(value, second[key])]),
-  );
-}
-
-/** A time of the clock can be the same twice within a millisecond, so whatever looks like one counts as made. */
-function isMade(first: unknown, second: unknown): boolean {
-  if (JSON.stringify(first) !== JSON.stringify(second)) return true;
-  if (typeof first === 'number') return first > 1e12 && first < 1e13;
-  return typeof first === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/.test(first);
-}
-
-const HAS_NONE = 'the schema has no JSON Schema';
-const HINT = 'use types that JSON has, such as z.iso.date() in place of z.date(), and no transform';
-
-function hintFor(vendor: string): string {
-  return vendor === 'valibot'
-    ? 'wrap it in toStandardJsonSchema() of @valibot/to-json-schema'
-    : 'use a version of its library that implements Standard JSON Schema';
-}
-
-function readSide(make: () => unknown): { value: JsonObject } | { fault: string } {
-  let made: unknown;
-  try {
-    made = settled(make(), make());
-  } catch (error) {
-    return { fault: error instanceof Error ? error.message : String(error) };
-  }
-  const reading = readForeignObject(made, SCHEMA_LIMITS);
-  if ('fault' in reading) return reading;
-  const { $schema: _, ...document } = reading.value;
-  // A schema with an id of its own is a definition that the document refers to.
-  const value: JsonObject = followed(document, document);
-  if (value.type !== 'object' || !isObject(value.properties ?? {})) {
-    return { fault: 'it does not describe an object with named properties' };
-  }
-  return { value };
+function strayDetails(name: string, properties: readonly Property[], details: object): Fault[] {
+  const known = properties.map((property) => property.name);
+  return Object.keys(details)
+    .filter((each) => !known.includes(each))
+    .map((each) => {
+      const write =
+        similar(each, known) ?? (known.length > 0 ? `one of ${quoted(known)}` : 'nothing here');
+      return {
+        ...fault(name, `input_details.${each}`, 'the schema has no such input', write),
+        written: 'is set',
+      };
+    });
 }
 
 /** Names are what callers, approvers and the log know, so a schema must not change them. */
-function renamed(name: string, sent: readonly Property[], read: readonly Property[]): Fault[] {
+function renamed(
+  capability: string,
+  sent: readonly Property[],
+  read: readonly Property[],
+): Fault[] {
   const names = (properties: readonly Property[]) => properties.map((each) => each.name).sort();
   if (names(sent).join() === names(read).join()) return [];
-  const found = `it takes ${quoted(names(sent))} and returns ${quoted(names(read))}`;
-  return [
-    fault(
-      name,
-      'inputs',
-      `the schema changes the names of inputs: ${found}`,
-      'a schema that keeps them',
-    ),
-  ];
+  const sentence = {
+    path: '',
+    written: `takes ${quoted(names(sent))} and returns ${quoted(names(read))}`,
+    why: 'callers, approvers and the log know an input by one name',
+    write: 'a schema that returns the names it takes, and rename in the handler',
+  };
+  return [faultAt({ capability, field: 'inputs' }, sentence)];
 }
 
 function quoted(names: readonly string[]): string {
+  if (names.length === 0) return 'nothing';
   return names.map((name) => `"${name}"`).join(', ');
 }
 

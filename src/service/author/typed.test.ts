@@ -12,6 +12,7 @@ import * as v from 'valibot';
 import { test } from 'vitest';
 import * as z from 'zod';
 import { defineCapability } from './define.ts';
+import type { Schema } from './typed.ts';
 
 const COMMON = {
   name: 'transfer',
@@ -121,6 +122,47 @@ test('defineCapability() does not compile with a mistake', () => {
     // @ts-expect-error Nothing is bound without a requirement.
     handler: (_, { bindings }) => ({ data: bindings.quote.data }),
   });
+});
+
+test('defineCapability() does not compile with a schema that is no object', () => {
+  const handler = () => ({});
+  // @ts-expect-error A caller sends an object.
+  const text = defineCapability({ ...COMMON, inputs: z.string(), handler });
+  const texts = toStandardJsonSchema(v.array(v.string()));
+  // @ts-expect-error A caller sends an object, not a list.
+  const list = defineCapability({ ...COMMON, inputs: texts, handler });
+  // @ts-expect-error A caller gets an object.
+  const found = defineCapability({ ...COMMON, output: type('number'), handler });
+  // @ts-expect-error A value of any type is no object.
+  const unknown = defineCapability({ ...COMMON, inputs: z.unknown(), handler });
+
+  assert.equal([text, list, found, unknown].flatMap(({ faults }) => faults).length, 4);
+});
+
+interface Account {
+  readonly name: string;
+  readonly length?: number | undefined;
+}
+
+test('defineCapability() takes a schema of an interface, of any type, and one whose type is only "Schema"', () => {
+  const account: z.ZodType<Account, Account> = z.object({
+    name: z.string(),
+    length: z.number().optional(),
+  });
+  const any: Schema = z.object({ name: z.string() });
+  // biome-ignore lint/suspicious/noExplicitAny: the author gave up on types.
+  const untyped: z.ZodType<any, any> = z.object({ name: z.string() });
+  const defined = [
+    defineCapability({
+      ...COMMON,
+      inputs: account,
+      handler: ({ name }) => ({ name: name.trim() }),
+    }),
+    defineCapability({ ...COMMON, inputs: any, output: any, handler: () => ({ name: 'x' }) }),
+    defineCapability({ ...COMMON, inputs: untyped, handler: ({ name }) => ({ name }) }),
+  ];
+
+  assert.equal(defined.flatMap(({ faults }) => faults).length, 0);
 });
 
 test('defineCapability() lets a caller leave out what the service resolves and what may be null', () => {

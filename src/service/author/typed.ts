@@ -40,7 +40,7 @@ type ListedInput = Omit<Input, 'allowed_values' | 'type'> & {
  *
  * const transfer: Schema = z.object({ to: z.string(), amount: z.number().min(1).max(500) });
  */
-export interface Schema<Sent = unknown, Read = Sent> {
+export interface Schema<Sent = object, Read = Sent> {
   readonly '~standard': {
     readonly version: 1;
     readonly vendor: string;
@@ -56,15 +56,20 @@ type SchemaResult<Read> =
 // biome-ignore lint/suspicious/noExplicitAny: a schema of any two types.
 export type AnySchema = Schema<any, any>;
 
+/** An object with named properties: no list, no map. */
+type Named = object & { readonly [Symbol.iterator]?: never };
+
+type ObjectSchema = Schema<Named>;
+
 type SentTo<S extends AnySchema> = NonNullable<S['~standard']['types']>['input'];
 type ReadBy<S extends AnySchema> = NonNullable<S['~standard']['types']>['output'];
 
 /** The inputs of a capability: a schema of an object, or a list. */
-export type DeclaredInputs = readonly ListedInput[] | AnySchema;
+export type DeclaredInputs = readonly ListedInput[] | ObjectSchema;
 
 /** The output of a capability: a schema of an object, or the names of its fields. */
 export type DeclaredOutput =
-  | AnySchema
+  | ObjectSchema
   | { readonly type: string; readonly fields: readonly string[] };
 
 /** The parameters of a handler: resolved and validated. */
