@@ -15,57 +15,47 @@ const Flight = z.object({
   departs: z.string(),
   price: z.number(),
 });
-type Flight = z.infer<typeof Flight>;
 
 /** A flight that can be booked by its quote. */
 export const Offer = Flight.extend({ date: z.iso.date(), currency: z.string(), quote: z.string() });
 
-export const Booking = z
-  .object({
-    booking_id: z.string(),
-    flight_number: z.string(),
-    passenger: z.string(),
-    seat: Seat,
-    price: z.number(),
-  })
-  .meta({ title: 'booking' });
+export const Booking = z.object({
+  booking_id: z.string(),
+  flight_number: z.string(),
+  passenger: z.string(),
+  seat: Seat,
+  price: z.number(),
+});
 export type Booking = z.infer<typeof Booking>;
 
-export const Traveler = z
-  .object({ traveler_id: z.string(), name: z.string(), home: z.string() })
-  .meta({ title: 'traveler' });
+export const Traveler = z.object({ traveler_id: z.string(), name: z.string(), home: z.string() });
 export type Traveler = z.infer<typeof Traveler>;
 
-export const CURRENCY = 'USD';
+export const USD = { currency: 'USD' } as const;
+export const usd = (amount: number) => ({ ...USD, amount });
 
-export const FLIGHTS: readonly Flight[] = [
-  flight('KX101', 'SEA', 'SFO', '07:15', 410),
-  flight('KX205', 'SEA', 'SFO', '12:40', 365),
-  flight('KX318', 'SEA', 'SFO', '21:05', 240),
-  flight('KX440', 'SFO', 'JFK', '08:30', 520),
-  flight('KX442', 'SFO', 'JFK', '23:10', 310),
-  flight('KX512', 'JFK', 'LIS', '19:45', 585),
+/** A cost that is known when the work is done. */
+export const upTo = (upper_bound: number, determined_by: string) =>
+  ({ certainty: 'dynamic', financial: { ...USD, upper_bound }, determined_by }) as const;
+
+export const FLIGHTS: readonly z.infer<typeof Flight>[] = [
+  { flight_number: 'KX101', origin: 'SEA', destination: 'SFO', departs: '07:15', price: 410 },
+  { flight_number: 'KX205', origin: 'SEA', destination: 'SFO', departs: '12:40', price: 365 },
+  { flight_number: 'KX318', origin: 'SEA', destination: 'SFO', departs: '21:05', price: 240 },
+  { flight_number: 'KX440', origin: 'SFO', destination: 'JFK', departs: '08:30', price: 520 },
+  { flight_number: 'KX442', origin: 'SFO', destination: 'JFK', departs: '23:10', price: 310 },
+  { flight_number: 'KX512', origin: 'JFK', destination: 'LIS', departs: '19:45', price: 585 },
 ];
 
-export const TRAVELERS = new Map<string, Traveler>(
-  [
-    { traveler_id: 'TR-1', name: 'Alex Moreau', home: 'SEA' },
-    { traveler_id: 'TR-2', name: 'Alex Tanaka', home: 'SFO' },
-    { traveler_id: 'TR-3', name: 'Noor Haddad', home: 'JFK' },
-  ].map((traveler) => [traveler.traveler_id, traveler]),
-);
+export const TRAVELERS = new Map<string, Traveler>([
+  ['TR-1', { traveler_id: 'TR-1', name: 'Alex Moreau', home: 'SEA' }],
+  ['TR-2', { traveler_id: 'TR-2', name: 'Alex Tanaka', home: 'SFO' }],
+  ['TR-3', { traveler_id: 'TR-3', name: 'Noor Haddad', home: 'JFK' }],
+]);
 
+const aisleSeat = { flight_number: 'KX205', seat: 'aisle', price: 365 } as const;
 export const BOOKINGS = new Map<string, Booking>([
-  [
-    'BK-1000',
-    {
-      booking_id: 'BK-1000',
-      flight_number: 'KX205',
-      passenger: 'Noor Haddad',
-      seat: 'aisle',
-      price: 365,
-    },
-  ],
+  ['BK-1000', { booking_id: 'BK-1000', passenger: 'Noor Haddad', ...aisleSeat }],
 ]);
 
 /** Seats that are held, by the id of the hold. */
@@ -79,12 +69,3 @@ export function numbered(prefix: string): string {
 }
 
 const counters = new Map<string, number>();
-
-function flight(
-  flight_number: string,
-  origin: string,
-  destination: string,
-  ...[departs, price]: [departs: string, price: number]
-): Flight {
-  return { flight_number, origin, destination, departs, price };
-}

@@ -6,16 +6,12 @@
 
 import { defineCapability } from 'writ';
 import * as z from 'zod';
-import { BOOKINGS, Booking, CURRENCY, FLIGHTS, numbered, Offer, Seat } from './data.ts';
+import { BOOKINGS, Booking, FLIGHTS, numbered, Offer, Seat, USD, usd } from './data.ts';
 
-/** From one airport to another on a day. */
-export const Route = z.object({
-  origin: z.string().describe('IATA code'),
-  destination: z.string().describe('IATA code'),
-  date: z.iso.date(),
-});
+const Airport = z.string().describe('IATA code');
+export const Route = z.object({ origin: Airport, destination: Airport, date: z.iso.date() });
 
-export const searchFlights = defineCapability({
+const searchFlights = defineCapability({
   name: 'search_flights',
   description: 'Find flights between two airports on a day, each with a quote that can be booked',
   inputs: Route.extend({ max_results: z.int().min(0).default(3) }),
@@ -30,22 +26,16 @@ export const searchFlights = defineCapability({
   side_effect: 'read',
   minimum_scope: ['travel.search'],
   response_modes: ['unary', 'streaming'],
-  observability: {
-    logged: true,
-    retention: 'P90D',
-    fields_logged: ['origin', 'destination', 'date'],
-  },
+  observability: { logged: true, retention: 'P90D', fields_logged: Object.keys(Route.shape) },
   async handler({ origin, destination, date, max_results }, context) {
-    const found = FLIGHTS.filter(
-      (flight) => flight.origin === origin && flight.destination === destination,
-    );
     const offers = [];
-    for (const flight of found) {
-      const price = { currency: CURRENCY, amount: flight.price };
-      const data = { flight_number: flight.flight_number, date };
-      const quote = context.issueBinding({ type: 'quote', capability: 'book_flight', price, data });
-      offers.push({ ...flight, date, currency: CURRENCY, quote });
-      await context.progress({ flight_number: flight.flight_number, found: offers.length });
+    for (const flight of FLIGHTS) {
+      if (flight.origin !== origin || flight.destination !== destination) continue;
+      const { flight_number } = flight;
+      const pinned = { price: usd(flight.price), data: { flight_number, date } };
+      const quote = context.issueBinding({ type: 'quote', capability: 'book_flight', ...pinned });
+      offers.push({ ...flight, date, ...USD, quote });
+      await context.progress({ flight_number, found: offers.length });
     }
     const flights = offers.slice(0, max_results);
     // The cheapest of all, also where the list is cut before it.
@@ -54,7 +44,7 @@ export const searchFlights = defineCapability({
   },
 });
 
-export const bookFlight = defineCapability({
+const bookFlight = defineCapability({
   name: 'book_flight',
   description: 'Book a quoted flight for a passenger; tickets cannot be returned',
   inputs: z.object({
@@ -73,7 +63,7 @@ export const bookFlight = defineCapability({
   minimum_scope: ['travel.book'],
   cost: {
     certainty: 'estimated',
-    financial: { currency: CURRENCY, range_min: 200, range_max: 600, typical: 380 },
+    financial: { ...USD, range_min: 200, range_max: 600, typical: 380 },
     determined_by: 'the quote',
   },
   requires: [{ capability: 'search_flights', reason: 'a flight is booked by its quote' }],
@@ -94,12 +84,11 @@ export const bookFlight = defineCapability({
   },
   handler({ passenger, seat }, context) {
     const { data, price } = context.bindings.quote;
-    const paid = price?.amount ?? 0;
-    if (price) context.cost(price);
     const booking_id = numbered('BK');
     const flight_number = String(data.flight_number);
-    BOOKINGS.set(booking_id, { booking_id, flight_number, passenger, seat, price: paid });
-    return { booking_id, flight_number, passenger, seat, price: paid, currency: CURRENCY };
+    const booking = { booking_id, flight_number, passenger, seat, price: price?.amount ?? 0 };
+    BOOKINGS.set(booking_id, booking);
+    return { ...booking, ...USD };
   },
 });
 
@@ -110,16 +99,18 @@ export const KNOWN_BOOKING = {
   resolution: { mode: 'backend_resolved', resolver_ref: 'bookings', on_unresolved: 'deny' },
 } as const;
 
-export const getBooking = defineCapability({
+const getBooking = defineCapability({
   name: 'get_booking',
   description: 'Look up a booking',
   inputs: z.object({ booking_id: z.string() }),
   input_details: { booking_id: KNOWN_BOOKING },
-  output: Booking,
+  output: Booking.meta({ title: 'booking' }),
   side_effect: 'read',
   minimum_scope: ['travel.read'],
   handler: ({ booking_id }) => BOOKINGS.get(booking_id) as Booking,
 });
+
+export const flights = [searchFlights, bookFlight, getBooking];
 
 /** Bookings by their id; there is nothing to guess. */
 export function resolveBooking(value: unknown) {

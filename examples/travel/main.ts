@@ -5,7 +5,7 @@
  * @module
  */
 
-import { serve, serveStdio } from 'writ';
+import { type RunningService, serve, serveStdio } from 'writ';
 import { DEMO_IDENTITIES, OIDC_ENTITLEMENTS, travelDesk } from './service.ts';
 
 try {
@@ -14,9 +14,8 @@ try {
     await serveStdio(travelDesk, { settings });
   } else {
     const environment = { ...process.env, ...workersAsked(process.argv) };
-    const { url, config, isWorker } = await serve(travelDesk, { settings, environment });
-    const demo = config.identities.filter((identity) => identity.demo);
-    if (!isWorker) process.stdout.write(welcome(url, demo));
+    const running = await serve(travelDesk, { settings, environment });
+    if (!running.isWorker) process.stdout.write(welcome(running));
   }
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
@@ -29,14 +28,9 @@ function workersAsked(args: readonly string[]): { WRIT_WORKERS?: string } {
   return place < 0 ? {} : { WRIT_WORKERS: args[place + 1] ?? '' };
 }
 
-interface Shown {
-  readonly key?: string | undefined;
-  readonly principal: string;
-  readonly scopes: readonly string[];
-}
-
-function welcome(url: string, demo: readonly Shown[]): string {
-  const width = Math.max(0, ...demo.map(({ key }) => key?.length ?? 0));
+function welcome({ url, config }: RunningService): string {
+  const demo = config.identities.filter((identity) => identity.demo);
+  const width = Math.max(0, ...demo.map(({ key = '' }) => key.length));
   const lines = demo.map(
     ({ key = '', principal, scopes }) =>
       `    ${key.padEnd(width)}  ${principal} (${scopes.join(', ')})`,

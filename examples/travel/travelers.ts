@@ -8,7 +8,7 @@ import { defineCapability, NoEffect } from 'writ';
 import * as z from 'zod';
 import { TRAVELERS, Traveler } from './data.ts';
 
-export const findTraveler = defineCapability({
+const findTraveler = defineCapability({
   name: 'find_traveler',
   description: 'Find a traveler by name',
   inputs: z.object({ traveler: z.string() }),
@@ -25,14 +25,14 @@ export const findTraveler = defineCapability({
       },
     },
   },
-  output: Traveler,
+  output: Traveler.meta({ title: 'traveler' }),
   side_effect: 'read',
   minimum_scope: ['travel.read'],
   observability: { logged: true, retention: 'P30D', fields_logged: [] },
   handler: ({ traveler }) => TRAVELERS.get(traveler) as Traveler,
 });
 
-export const eraseTraveler = defineCapability({
+const eraseTraveler = defineCapability({
   name: 'erase_traveler',
   description: 'Erase a traveler and everything known about them',
   inputs: z.object({ traveler_id: z.string() }),
@@ -42,25 +42,22 @@ export const eraseTraveler = defineCapability({
   delegable: false,
   principal_classes: ['human'],
   handler({ traveler_id }) {
-    if (!TRAVELERS.delete(traveler_id)) {
-      throw new NoEffect(`Cannot erase "${traveler_id}": there is no such traveler`);
-    }
-    return { erased: true };
+    const erased = TRAVELERS.delete(traveler_id);
+    if (!erased) throw new NoEffect(`Cannot erase "${traveler_id}": there is no such traveler`);
+    return { erased };
   },
 });
 
+export const travelers = [findTraveler, eraseTraveler];
+
 /** By id, or by a part of the name: one match resolves, several have to be told apart. */
 export function resolveTraveler(value: unknown) {
-  const text = String(value);
-  if (TRAVELERS.has(text)) return { value: text };
-  const found = [...TRAVELERS.values()].filter(({ name }) =>
-    name.toLowerCase().includes(text.toLowerCase()),
+  const text = String(value).toLowerCase();
+  const [first, ...others] = [...TRAVELERS.values()].filter(
+    ({ traveler_id, name }) => traveler_id === value || name.toLowerCase().includes(text),
   );
-  const [first] = found;
   if (!first) return { unresolved: true as const };
-  if (found.length === 1) return { value: first.traveler_id };
-  return {
-    candidates: found.map(({ traveler_id, name }) => ({ traveler_id, name })),
-    disclosable: true,
-  };
+  if (others.length === 0) return { value: first.traveler_id };
+  const candidates = [first, ...others].map(({ traveler_id, name }) => ({ traveler_id, name }));
+  return { candidates, disclosable: true };
 }

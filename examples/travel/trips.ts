@@ -7,18 +7,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { defineCapability } from 'writ';
 import * as z from 'zod';
-import { BOOKINGS, CURRENCY } from './data.ts';
+import { BOOKINGS, usd } from './data.ts';
 import { Route } from './flights.ts';
 
-/** A month's figures take about this long to gather. */
-const MONTH_MS = 100;
-
-/** A report over more years is a job for the archive. */
-const MONTHS_MAX = 36;
-
-const Row = z.object({ month: z.int(), bookings: z.int() });
-
-export const planTrip = defineCapability({
+const planTrip = defineCapability({
   name: 'plan_trip',
   description: 'Find the cheapest flight and hold a seat on it',
   kind: 'composed',
@@ -28,7 +20,7 @@ export const planTrip = defineCapability({
     .meta({ title: 'trip' }),
   side_effect: { type: 'transactional', rollback_window: 'PT24H', compensation: 'release_seat' },
   minimum_scope: ['travel.search', 'travel.hold'],
-  cost: { currency: CURRENCY, amount: 15 },
+  cost: usd(15),
   composition: {
     authority_boundary: 'same_service',
     steps: [
@@ -59,7 +51,15 @@ export const planTrip = defineCapability({
   },
 });
 
-export const exportReport = defineCapability({
+/** A month's figures take about this long to gather. */
+const MONTH_MS = 100;
+
+/** A report over more years is a job for the archive. */
+const MONTHS_MAX = 36;
+
+const Row = z.object({ month: z.int(), bookings: z.int() });
+
+const exportReport = defineCapability({
   name: 'export_report',
   description: 'Bookings and spending, month by month',
   inputs: z.object({
@@ -83,3 +83,5 @@ export const exportReport = defineCapability({
     return { months, bookings: BOOKINGS.size, rows };
   },
 });
+
+export const trips = [planTrip, exportReport];

@@ -4,16 +4,11 @@
  * @module
  */
 
-import { charterFleet, charterJet, issueRefund } from '../../examples/travel/charter.ts';
-import { buyLoungePass, holdSeat, releaseSeat, requestTaxi } from '../../examples/travel/extras.ts';
-import {
-  bookFlight,
-  getBooking,
-  resolveBooking,
-  searchFlights,
-} from '../../examples/travel/flights.ts';
-import { eraseTraveler, findTraveler, resolveTraveler } from '../../examples/travel/travelers.ts';
-import { exportReport, planTrip } from '../../examples/travel/trips.ts';
+import { approved } from '../../examples/travel/charter.ts';
+import { extras } from '../../examples/travel/extras.ts';
+import { flights, resolveBooking } from '../../examples/travel/flights.ts';
+import { resolveTraveler, travelers } from '../../examples/travel/travelers.ts';
+import { trips } from '../../examples/travel/trips.ts';
 import { createService, defineCapability } from '../../src/index.ts';
 
 const stampPassport = defineCapability({
@@ -28,23 +23,7 @@ const stampPassport = defineCapability({
 export const deskAndDepth = createService({
   id: 'travel-desk',
   resolvers: { bookings: resolveBooking, travelers: resolveTraveler },
-  capabilities: [
-    searchFlights,
-    bookFlight,
-    getBooking,
-    buyLoungePass,
-    holdSeat,
-    releaseSeat,
-    requestTaxi,
-    charterJet,
-    charterFleet,
-    issueRefund,
-    planTrip,
-    exportReport,
-    findTraveler,
-    eraseTraveler,
-    stampPassport,
-  ],
+  capabilities: [...flights, ...extras, ...approved, ...trips, ...travelers, stampPassport],
 });
 
 export const CAPABILITIES = [...deskAndDepth.catalog.capabilities.keys()];
