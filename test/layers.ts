@@ -114,7 +114,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   // SQLite with its binaries in the package: Node 20 has no finished one, and nothing compiles.
   '@photostructure/sqlite': ['src/storage/'],
   // External identity tokens come in many shapes. Our own tokens never pass through it.
-  jose: ['src/service/authority/oidc.ts'],
+  jose: ['src/service/authority/issuers.ts'],
   // The protocol of MCP in all its versions. What the tools are is ours.
   '@modelcontextprotocol/server': ['src/mcp/'],
   // Spans: their common names, their resource, how they are made and how they travel. Optional.

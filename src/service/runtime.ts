@@ -286,13 +286,13 @@ async function externalIdentities({
   ExternalIdentities | undefined
 > {
   if (oidc.length === 0) return undefined;
-  const { createExternalIdentities } = await import('./authority/oidc.ts');
-  return createExternalIdentities(
-    oidc,
-    () => store.now(),
-    log,
-    (request) => callOut(platform, request),
-  );
+  const [{ createExternalIdentities }, { openIssuers }] = await Promise.all([
+    import('./authority/oidc.ts'),
+    import('./authority/issuers.ts'),
+  ]);
+  const now = () => store.now();
+  const issuers = openIssuers(oidc, { now, log, call: (request) => callOut(platform, request) });
+  return createExternalIdentities(issuers, now);
 }
 
 /** Starts the sealer of a service whose trust level is `anchored`. */

@@ -5,6 +5,7 @@ import { configOf } from '../../src/config/config.ts';
 import { Refusal } from '../../src/domain/failure.ts';
 import { createLog } from '../../src/log.ts';
 import { system } from '../../src/platform.ts';
+import { type IssuerParts, openIssuers } from '../../src/service/authority/issuers.ts';
 import { createExternalIdentities } from '../../src/service/authority/oidc.ts';
 import { callOut, type OutboundRequest } from '../../src/service/authority/outbound.ts';
 import { atEnd, closedAtEnd } from '../ends.ts';
@@ -15,7 +16,7 @@ const provider = await testProvider();
 const jwks = (await (await fetch(`${provider.issuer}/jwks`)).json()) as { keys: JWK[] };
 atEnd(() => provider.stop());
 
-type Call = Parameters<typeof createExternalIdentities>[3];
+type Call = IssuerParts['call'];
 
 const callSystem: Call = (request) => callOut(system, request);
 
@@ -25,7 +26,8 @@ function identitiesOf(issuer: string, call: Call = callSystem, rules: object = {
   const lines: string[] = [];
   const log = createLog('debug', { write: (line) => void lines.push(line) });
   let offset = 0;
-  const external = createExternalIdentities(oidc, () => new Date(Date.now() + offset), log, call);
+  const now = () => new Date(Date.now() + offset);
+  const external = createExternalIdentities(openIssuers(oidc, { now, log, call }), now);
   return {
     advance(ms: number) {
       offset += ms;
