@@ -11,7 +11,8 @@ import {
   Settings,
 } from '../src/config/config.ts';
 import { WitnessSetting } from '../src/config/log.ts';
-import { ActorPolicyRule, EntitlementRule, Identity } from '../src/config/parts.ts';
+import { ActorPolicyRule, EntitlementRule, Identity, ProviderClient } from '../src/config/parts.ts';
+import { SignInClient, SignInSettings, StepUpRule } from '../src/config/sign-in.ts';
 import { Webhook } from '../src/config/webhook.ts';
 import { EventClass } from '../src/protocol/audit.ts';
 
@@ -64,6 +65,12 @@ acting principal may send itself (\`allowed\`).
 approval request. \`secret\` is \`whsec_\` and 24 to 64 bytes in base64: \`echo whsec_$(openssl rand -base64 32)\`. A target with a
 private or local address needs \`allow_inside\`. The service follows no redirect.
 
+\`oidc\` — [Signing in with an identity provider](oidc.md) explains the rules of an issuer. Its \`sign_in\` has
+${names(ProviderClient.shape)}: with it, people sign in there with a browser. \`client_secret_env\` names the environment variable that
+has the secret; the service reads it once at the start, and does not start when the variable is not set. Its name cannot begin with
+\`WRIT_\`, because those variables are settings. No message and no log line contains a secret. The service does not start when
+an issuer has \`sign_in\` and other machines reach the service by plain http: \`public_url\` then needs https.
+
 \`retention\` — event class (${EventClass.options.map((name) => `\`${name}\``).join(', ')}) to an ISO 8601 duration of an
 hour at least, after which the service erases the contents of its entries; \`personal\` applies to the personal fields of all
 entries. Indexes and hashes stay, so every proof still verifies.
@@ -76,6 +83,20 @@ cosignatures. The service logs at its start the key that the witness must trust.
   )
     .map(([name, level]) => `\`${name}\` ${level}`)
     .join(', ')}.
+
+## Sign-in
+
+Only the configuration file can set \`sign_in\`, an object. Every member may be left out.
+
+| member | default | |
+|---|---|---|
+${Object.entries(SignInSettings.shape)
+  .map(([name, field]) => memberRow(name, field as unknown as Field))
+  .join('\n')}
+
+Each of \`clients\` has ${names(SignInClient.shape)}. Each of \`step_up\` has ${names(StepUpRule.shape)}: a consent to a matching scope
+needs a sign-in that is at most so many minutes old, or one for which the provider asserts this \`acr\`. \`scopes\` are exact,
+\`prefix.*\` or \`word:*\`; the service warns at the start about a rule whose scopes no capability needs.
 
 ## Options of Node
 
@@ -106,10 +127,18 @@ identities:
 
 function row(name: string, field: Field): string {
   const variable = (ENVIRONMENT as Record<string, string>)[name];
-  const fallback = field.safeParse(undefined);
-  const value =
-    fallback.success && fallback.data !== undefined ? `\`${JSON.stringify(fallback.data)}\`` : '';
+  // The members of an object have their own table.
+  const value = name === 'sign_in' ? '' : defaultOf(field);
   return `| \`${name}\` | ${variable ? `\`${variable}\`` : ''} | ${value} | ${describe(field)} |`;
+}
+
+function memberRow(name: string, field: Field): string {
+  return `| \`${name}\` | ${defaultOf(field)} | ${describe(field)} |`;
+}
+
+function defaultOf(field: Field): string {
+  const { success, data } = field.safeParse(undefined);
+  return success && data !== undefined ? `\`${JSON.stringify(data)}\`` : '';
 }
 
 function describe(field: Field): string {

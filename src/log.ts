@@ -25,6 +25,8 @@ const SECRET_FIELDS = [
   'jwt',
   'key',
   'secret',
+  'client_secret',
+  'upstream',
   'password',
   'credential',
   'bearer',

@@ -31,6 +31,7 @@ import {
   Text,
   wholeNumber,
 } from './parts.ts';
+import { insecureSignIn, SignInSettings, withClientSecrets } from './sign-in.ts';
 import { OutsideUrl, Webhooks } from './webhook.ts';
 import { expectedBy, noSuchSetting } from './words.ts';
 
@@ -106,6 +107,9 @@ export const Settings = z.strictObject({
     .array(OidcIssuer)
     .default([])
     .describe('Issuers whose identity tokens are accepted, with their mapping rules'),
+  sign_in: SignInSettings.prefault({}).describe(
+    'Sessions, clients and consent of people who sign in with a browser',
+  ),
   manifest_access: z
     .enum(['public', 'authenticated'])
     .default('public')
@@ -220,8 +224,10 @@ export async function loadConfig(
   if ('fault' in file) throw new ConfigError([file.fault, ...unknown], { cause: file.cause });
   const settings = { ...given, ...file.settings, ...fromEnvironment(environment) };
   const { config, faults } = checked(withDemoMarks(settings, given), folder);
-  if (unknown.length + faults.length > 0) throw new ConfigError([...unknown, ...faults]);
-  return config;
+  const secrets = withClientSecrets(config.oidc, environment);
+  const all = [...unknown, ...faults, ...secrets.faults];
+  if (all.length > 0) throw new ConfigError(all);
+  return { ...config, oidc: secrets.oidc };
 }
 
 /** The unchecked contents of the configuration file; empty without a file. */
@@ -356,6 +362,7 @@ const CONTRADICTIONS: readonly { of: readonly SettingName[]; find: Rule }[] = [
   { of: ['token_keys', 'successors'], find: idleSuccessors },
   { of: ['host', 'public_url', 'identities'], find: publicDemo },
   { of: ['host', 'public_url', 'rate_limits'], find: http.unlimitedFault },
+  { of: ['host', 'public_url', 'oidc'], find: insecureSignIn },
   { of: ['identities'], find: repeatedCredential },
   { of: ['workers', 'store'], find: dividedMemory },
   { of: ['mark', 'store', 'witnesses'], find: log.markFault },

@@ -15,6 +15,10 @@ import { CallerClass } from '../protocol/primitives.ts';
 import { OutsideUrl } from './webhook.ts';
 
 export const Text = z.string().min(1);
+
+/** Characters on the button of a provider. */
+const LABEL_LENGTH_MAX = 60;
+
 const HexDigest = z.string().regex(/^[0-9a-f]{64}$/, 'expected 64 lower-case hex digits');
 
 /** One bootstrap identity: principal, credential, and what it may put into root tokens. */
@@ -72,6 +76,34 @@ function addFault(found: ReturnType<typeof entitlementFault>, context: z.Refinem
   context.addIssue({ code: 'custom', path: [found.field], message: found.fault });
 }
 
+/** This service as a client of an identity provider: people sign in there with a browser. */
+export const ProviderClient = z
+  .strictObject({
+    client_id: Text,
+    client_secret: Text.optional(),
+    client_secret_env: z
+      .string()
+      .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'expected the name of an environment variable')
+      // A mistake would otherwise send a key of this service to the provider.
+      .refine((name) => !name.startsWith('WRIT_'), {
+        message: 'expected another name: variables that begin with WRIT_ are settings',
+      })
+      .optional(),
+    label: Text.max(LABEL_LENGTH_MAX).optional(),
+    scopes: z
+      .array(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'expected a scope without spaces'))
+      .refine((scopes) => scopes.includes('openid'), 'expected "openid" among the scopes')
+      .default(['openid', 'email']),
+    check: z.enum(['refresh', 'none']).default('none'),
+  })
+  .refine(
+    (client) => client.client_secret === undefined || client.client_secret_env === undefined,
+    {
+      message: 'expected at most one of "client_secret" and "client_secret_env"',
+    },
+  );
+export type ProviderClient = z.output<typeof ProviderClient>;
+
 /** An identity provider whose tokens are accepted as bootstrap credentials. */
 export const OidcIssuer = z.strictObject({
   issuer: OutsideUrl,
@@ -91,6 +123,7 @@ export const OidcIssuer = z.strictObject({
     .array(z.strictObject({ claim: Text, prefix: Text, class: z.enum(['agent', 'service']) }))
     .default([]),
   inside_hosts: z.array(Text).default([]),
+  sign_in: ProviderClient.optional(),
 });
 export type OidcIssuer = z.output<typeof OidcIssuer>;
 

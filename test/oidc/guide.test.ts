@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'vitest';
 import { parse } from 'yaml';
 import { configOf, loadConfig } from '../../src/config/config.ts';
-import { OidcIssuer } from '../../src/config/parts.ts';
+import { OidcIssuer, ProviderClient } from '../../src/config/parts.ts';
 
 const guide = readFileSync('docs/oidc.md', 'utf8');
 
@@ -17,7 +17,7 @@ test('every configuration in the guide is valid as printed', () => {
 
   assert.deepEqual(
     configs.map(({ oidc }) => oidc.length),
-    [1, 2],
+    [1, 2, 1],
   );
   assert.equal(configs[0]?.entitlements.length, 2);
 });
@@ -42,4 +42,11 @@ test('the guide explains exactly the rules of an issuer', () => {
   const rules = [...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name);
 
   assert.deepEqual(rules, Object.keys(OidcIssuer.shape));
+});
+
+test('the guide explains exactly the members of sign_in', () => {
+  const [table = ''] = /^\| member \|[\s\S]*?\n\n/m.exec(guide) ?? [];
+  const members = [...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name);
+
+  assert.deepEqual(members, Object.keys(ProviderClient.shape));
 });

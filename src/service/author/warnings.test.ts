@@ -34,12 +34,19 @@ const clerk = (...scopes: string[]) => ({
 const CLERK = clerk('desk.*');
 const OIDC = { oidc: [{ issuer: 'https://id.example', audience: 'desk' }] };
 const RULE = { entitlements: [{ principals: ['human:*'], scopes: ['desk.pay'] }] };
+const PAID = { scopes: ['desk.paid', 'pay.*'], max_age_minutes: 5 };
 const hook = { authenticate: () => null };
 
 type Row = [name: string, definition: ServiceDefinition, settings: object, warning?: RegExp];
 
 const table: Row[] = [
   ['says nothing about a service that can be called', serviceWith({}), CLERK],
+  [
+    'names a rule of step-up whose scopes no capability needs',
+    serviceWith({}),
+    { ...CLERK, sign_in: { step_up: [{ scopes: ['desk.*'], acr: 'mfa' }, PAID] } },
+    /^Rule 2 of sign_in\.step_up has no effect: no capability needs a scope that "desk\.paid", "pay\.\*" matches$/,
+  ],
   [
     'names an estimated cost that nothing fixes',
     serviceWith({ cost: ESTIMATED }),

@@ -15,12 +15,12 @@ import type { Capability } from '../../protocol/capability.ts';
 import { missingApprovers } from './approval-policy.ts';
 import type { ServiceDefinition } from './definition.ts';
 
-type Settings = Pick<Config, 'identities' | 'entitlements' | 'oidc'> & {
+type Settings = Pick<Config, 'identities' | 'entitlements' | 'oidc' | 'sign_in'> & {
   /** Whether the app around a mounted service identifies callers. */
   readonly isIdentifiedByApp?: boolean;
 };
 
-/** Capabilities that one sentence names. */
+/** Capabilities, or scopes, that one sentence names. */
 const NAMED_MAX = 5;
 
 /** One sentence each, in the order in which an author corrects them: the service, then its settings. */
@@ -30,6 +30,7 @@ export function startWarnings(definition: ServiceDefinition, settings: Settings)
     ...strayHints(definition),
     ...unheldScopes(definition, settings),
     ...missingApprovers(definition, settings),
+    ...strayStepUps(definition, settings),
   ];
 }
 
@@ -80,6 +81,15 @@ function unheldScopes(definition: ServiceDefinition, settings: Settings): string
       ([scope, names]) =>
         `No configured identity or entitlement allows scope "${scope}": ${namesText(names)} cannot be called`,
     );
+}
+
+function strayStepUps(definition: ServiceDefinition, { sign_in }: Settings): string[] {
+  const needed = [...capabilitiesByScope(definition).keys()];
+  return sign_in.step_up.flatMap(({ scopes }, place) =>
+    scopes.some((pattern) => needed.some((scope) => entitles(pattern, scope)))
+      ? []
+      : `Rule ${place + 1} of sign_in.step_up has no effect: no capability needs a scope that ${namesText(scopes)} matches`,
+  );
 }
 
 function capabilitiesByScope({ catalog }: ServiceDefinition): Map<string, string[]> {
