@@ -28,12 +28,17 @@ import { type JsonLimits, readJson } from '../domain/wire/json.ts';
 import { Timestamp } from '../protocol/primitives.ts';
 import { codeOf, GENERATION_MAX, readPrivately, writeKeyFile } from './key-file.ts';
 import type { Rotation } from './key-folder.ts';
+import { openText, sealText } from './sealed-text.ts';
 
 export interface RowKeys {
   /** The MAC of a text under the current key. */
   macOf(text: string): string;
   /** Whether this is a MAC of the text under one of the keys. */
   isMacOf(text: string, mac: string): boolean;
+  /** Encrypts a secret under the current key. It opens only with the same `about`, such as the id of its row. */
+  sealText(text: string, about: string): string;
+  /** The secret; `undefined` when none of the keys sealed exactly this text about this. */
+  openText(sealed: string, about: string): string | undefined;
   /** The key that makes MACs now. */
   kid(): string;
   /** Changes when the verifying keys change. */
@@ -74,6 +79,8 @@ function rowKeysOf(keys: () => readonly RowKey[], now: () => Date): RowKeys {
   return {
     kid: () => current().kid,
     revision: () => revisionOf(keys()),
+    sealText: (text, about) => sealText(current(), text, about),
+    openText: (sealed, about) => openText(keys(), sealed, about),
     macOf: (text) => {
       const { kid, secret } = current();
       return `${kid}.${hmac(secret, text).toString('base64url')}`;
