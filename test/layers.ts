@@ -78,6 +78,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly str
     author: [],
     core: ['pace', 'author'],
     authority: ['core', 'pace', 'author'],
+    'sign-in': ['core', 'pace', 'author', 'authority'],
     log: ['core', 'pace', 'authority'],
     rows: ['core', 'log'],
     approval: ['core', 'pace', 'author', 'authority'],

@@ -16,6 +16,9 @@ import { type Adapter, type AdapterPayload, type Configuration, Provider } from 
 /** Client id of the web application and resource of the programs: the audience of all tokens. */
 export const AUDIENCE = 'urn:example:travel-desk';
 
+/** Client id of the service where people sign in with a browser; its redirect is `REDIRECT_URI`. */
+export const WEB_CLIENT = 'desk web: 100%';
+
 /** What the provider knows about somebody, by the name with which one signs in. */
 export type Accounts = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
@@ -37,6 +40,12 @@ export interface TestProvider {
   readonly requests: Map<string, number>;
   /** An identity token, by authorization code with PKCE. */
   signIn(account: string): Promise<string>;
+  /** Where the browser ends that was sent to `location`: the redirect with the answer. */
+  answer(location: string, account: string): Promise<URL>;
+  /** What the next login says about itself. */
+  readonly manner: { acr?: string; ts?: number };
+  /** The logout token that the provider sends to the web client. */
+  logoutToken(account: string, sid?: string): Promise<string>;
   /** An access token, by client credentials. */
   machine(client: string, resource?: string): Promise<string>;
   /** What the provider would sign if it had these claims; `header` replaces what it would say. */
@@ -46,6 +55,11 @@ export interface TestProvider {
   stop(): Promise<void>;
   /** On the same address as before. */
   start(): Promise<void>;
+}
+
+/** Not in the types of the library. */
+interface LogoutSender {
+  backchannelLogout(sub: string, sid?: string): Promise<void>;
 }
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
@@ -59,22 +73,42 @@ export async function testProvider(accounts: Accounts = PEOPLE): Promise<TestPro
   const issuer = `http://127.0.0.1:${port}`;
   const adapter = memoryAdapter();
   let key = privateJwk();
+  const manner: TestProvider['manner'] = {};
+  const sent: URLSearchParams[] = [];
+  let provider: Provider;
 
   function begin(): void {
-    const provider = new Provider(issuer, { ...configurationOf(accounts, key), adapter });
-    const answer = provider.callback();
+    const current = new Provider(issuer, {
+      ...configurationOf(accounts, key),
+      adapter,
+      fetch: async (_, init) => {
+        sent.push(init?.body as URLSearchParams);
+        return new Response();
+      },
+    });
+    provider = current;
+    const answer = current.callback();
     listener = (request, response) => {
       const path = new URL(request.url ?? '/', issuer).pathname;
       requests.set(path, (requests.get(path) ?? 0) + 1);
       if (!path.startsWith('/sign-in/')) return void answer(request, response);
-      signedIn(provider, request, response).catch((error) => response.destroy(error));
+      signedIn(current, manner, { request, response }).catch((error) => response.destroy(error));
     };
   }
   begin();
   return {
     issuer,
     requests,
+    manner,
     signIn: (account) => signIn(issuer, account),
+    async answer(location, account) {
+      return new URL(await browse(`${location}&login_hint=${encodeURIComponent(account)}`));
+    },
+    async logoutToken(account, sid) {
+      const client = await provider.Client.find(WEB_CLIENT);
+      await (client as unknown as LogoutSender).backchannelLogout(account, sid);
+      return sent.pop()?.get('logout_token') as string;
+    },
     machine: (client, resource = AUDIENCE) => clientCredentials(issuer, client, resource),
     forge: async (claims, header, other) => {
       const signer = other ?? key;
@@ -122,7 +156,11 @@ export async function listening(port: number, listener: Listener) {
 }
 
 const SECRET = 'a-secret-of-the-test-suite';
-const REDIRECT_URI = 'https://desk.example.com/callback';
+
+/** With characters that the encoding of a form changes. */
+export const WEB_SECRET = 'a+secret/of the:test%suite&=';
+
+export const REDIRECT_URI = 'https://desk.example.com/callback';
 
 /** Longer than any test moves the clock of the service. */
 const LIFETIME_SECONDS = 7 * 86_400;
@@ -140,6 +178,15 @@ function configurationOf(accounts: Accounts, key: JWK): Configuration {
         grant_types: ['authorization_code'],
         response_types: ['code'],
       },
+      {
+        client_id: WEB_CLIENT,
+        client_secret: WEB_SECRET,
+        redirect_uris: [REDIRECT_URI],
+        grant_types: ['authorization_code', 'refresh_token'],
+        response_types: ['code'],
+        backchannel_logout_uri: 'https://desk.example.com/sign-in/logout',
+        backchannel_logout_session_required: true,
+      },
       ...PROGRAMS.map((client_id) => ({
         client_id,
         client_secret: SECRET,
@@ -149,10 +196,13 @@ function configurationOf(accounts: Accounts, key: JWK): Configuration {
       })),
     ],
     claims: { openid: ['sub'], email: ['email', 'email_verified'] },
+    acrValues: ['pwd', 'mfa'],
+    rotateRefreshToken: true,
     conformIdTokenClaims: false,
     features: {
       devInteractions: { enabled: false },
       clientCredentials: { enabled: true },
+      backchannelLogout: { enabled: true },
       resourceIndicators: {
         enabled: true,
         getResourceServerInfo: (_, resource) => ({
@@ -173,7 +223,7 @@ function configurationOf(accounts: Accounts, key: JWK): Configuration {
         clientId: oidc.client?.clientId as string,
         accountId: oidc.session?.accountId as string,
       });
-      grant.addOIDCScope('openid email');
+      grant.addOIDCScope('openid email offline_access');
       await grant.save();
       return grant;
     },
@@ -185,6 +235,7 @@ function configurationOf(accounts: Accounts, key: JWK): Configuration {
       Grant: LIFETIME_SECONDS,
       Interaction: 600,
       Session: 600,
+      RefreshToken: LIFETIME_SECONDS,
     },
   };
 }
@@ -211,11 +262,15 @@ function memoryAdapter(): (model: string) => Adapter {
   };
 }
 
-/** The page where one signs in: whoever the application hints at is believed. */
-async function signedIn(provider: Provider, request: IncomingMessage, response: ServerResponse) {
+/** The page where one signs in and consents: whoever the application hints at is believed. */
+async function signedIn(
+  provider: Provider,
+  manner: TestProvider['manner'],
+  { request, response }: { request: IncomingMessage; response: ServerResponse },
+) {
   const { params } = await provider.interactionDetails(request, response);
-  const login = { accountId: String(params.login_hint) };
-  await provider.interactionFinished(request, response, { login });
+  const login = { accountId: String(params.login_hint), ...manner };
+  await provider.interactionFinished(request, response, { login, consent: {} });
 }
 
 /** What the browser and the application do together. */

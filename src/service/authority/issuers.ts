@@ -60,11 +60,11 @@ export interface Issuer {
   call(request: IssuerRequest): Promise<OutboundAnswer>;
 }
 
-type Json = Readonly<Record<string, unknown>>;
+export type Json = Readonly<Record<string, unknown>>;
 type TokenChecks = Required<Pick<JWTVerifyOptions, 'audience' | 'requiredClaims'>>;
 type IssuerRequest = Pick<OutboundRequest, 'url' | 'method' | 'headers' | 'body'>;
 
-interface VerifiedToken {
+export interface VerifiedToken {
   readonly payload: JWTPayload;
   readonly protectedHeader: JWTHeaderParameters;
 }
@@ -128,7 +128,7 @@ export function unusableToken(why: string) {
 }
 
 /** Reads the body of an answer. Rejects what is not one JSON object. */
-function jsonOf(body: Uint8Array): Json {
+export function jsonOf(body: Uint8Array): Json {
   const reading = readJson(body);
   if ('fault' in reading) throw new Error(reading.fault);
   if (typeof reading.value === 'object' && reading.value) return { ...reading.value };
