@@ -95,7 +95,7 @@ ${Object.entries(SignInSettings.shape)
   .join('\n')}
 
 Each of \`clients\` has ${names(SignInClient.shape)}. Each of \`step_up\` has ${names(StepUpRule.shape)}: a consent to a matching scope
-needs a sign-in that is at most so many minutes old, or one for which the provider asserts this \`acr\`. \`scopes\` are exact,
+needs a sign-in that is at most so many minutes old, and for which the provider asserts this \`acr\`; give one or both. \`scopes\` are exact,
 \`prefix.*\` or \`word:*\`; the service warns at the start about a rule whose scopes no capability needs.
 
 ## Options of Node

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
+import { createLog } from '../../src/log.ts';
 import type {
   LoginState,
   ProvedPerson,
@@ -326,4 +327,15 @@ test('check() ends nobody while the provider is down', async () => {
   assert.match(log(), /a person could not be checked/);
   await at.start();
   assert.equal((await provider.check({ upstream: token, sub })).state, 'alive');
+});
+
+test('the log shows neither a client secret nor a token of the provider', () => {
+  const lines: string[] = [];
+  const log = createLog('info', { write: (line) => void lines.push(line) });
+
+  log.info({ client: CLIENT, person: { upstream: 'canary' }, ...CLIENT, upstream: 'canary' }, 'x');
+
+  assert.match(lines.join(), /\[secret\]/);
+  assert.ok(!lines.join().includes('canary'));
+  assert.ok(!lines.join().includes(WEB_SECRET));
 });
