@@ -65,6 +65,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly str
     invocation: ['.', 'wire', 'values', 'authority'],
     composition: ['.', 'wire', 'values', 'invocation'],
     catalog: ['.', 'wire', 'values', 'authority', 'invocation', 'composition'],
+    'sign-in': ['.', 'wire', 'values', 'authority', 'invocation', 'composition', 'catalog'],
   },
   storage: {
     port: [],
