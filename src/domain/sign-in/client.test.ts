@@ -64,7 +64,11 @@ for (const [attack, url, reason] of URLS) {
 }
 
 test('readClientDocument() reads a document and ignores what it does not use', () => {
-  const more = { logo_uri: 'javascript:alert(1)', scope: 'operator:*', jwks_uri: 'http://10.0.0.1' };
+  const more = {
+    logo_uri: 'javascript:alert(1)',
+    scope: 'operator:*',
+    jwks_uri: 'http://10.0.0.1',
+  };
 
   assert.deepEqual(clientOf(readClientDocument(URL_ID, { ...DOCUMENT, ...more })), {
     ...DOCUMENT,
@@ -115,7 +119,11 @@ const REDIRECTS: readonly [attack: string, uris: unknown, reason: RegExp][] = [
   ['an empty list', [], /list of 1 to 20/],
   ['a text', REDIRECT, /list of 1 to 20/],
   ['too many', Array.from({ length: 21 }, (_, i) => `${REDIRECT}/${i}`), /list of 1 to 20/],
-  ['one that is no text', [REDIRECT, { toString: () => REDIRECT }], /redirect_uris\[1\]: it is not/],
+  [
+    'one that is no text',
+    [REDIRECT, { toString: () => REDIRECT }],
+    /redirect_uris\[1\]: it is not/,
+  ],
   ['a script among good ones', [REDIRECT, 'javascript:alert(1)'], /redirect_uris\[1\]: its scheme/],
 ];
 
