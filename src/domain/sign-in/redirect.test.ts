@@ -74,6 +74,9 @@ const ATTACKS: readonly [attack: string, uri: string, reason: RegExp][] = [
   ['an address in decimal on https', 'https://2130706433/', /usual form/],
   ['a host in upper case', 'https://APP.example/', /usual form/],
   ['an escaped host', 'https://app%2eexample/', /usual form/],
+  ['a directive of a policy: header injection', 'https://a;sandbox/', /usual form/],
+  ['a second policy', 'https://a,sandbox/', /usual form/],
+  ['a host in quotes', "https://'self'/", /usual form/],
   ['an empty port', 'https://app.example:/', /usual form/],
   ['no host', 'https:///callback', /host/],
   ['one slash', 'https:/app.example/', /host/],
@@ -136,6 +139,7 @@ test('redirectHost() says whether an answer stays on this computer, and who gets
     source: 'http://127.0.0.1:53187',
   });
   assert.equal(words('http://[::1]:1/'), 'This computer [::1]:1');
+  assert.equal(redirectHost('http://[::1]:1/').source, 'http:');
   assert.deepEqual(redirectHost('https://app.example:8443/cb?a=b'), {
     isLoopback: false,
     host: 'app.example:8443',

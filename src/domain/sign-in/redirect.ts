@@ -52,7 +52,9 @@ export function redirectHost(uri: string): RedirectTarget {
   }
   const isLoopback = LOOPBACK_HOST.test(host);
   const words = isLoopback ? `This computer ${host}` : host;
-  return { isLoopback, host, words, source: `${scheme}://${host}` };
+  // A policy has no way to write an address of IPv6, so there the scheme stands alone.
+  const source = host.startsWith('[') ? `${scheme}:` : `${scheme}://${host}`;
+  return { isLoopback, host, words, source };
 }
 
 /**
@@ -78,6 +80,8 @@ const URI_TEXT = /^(?:[A-Za-z0-9._~:/?#[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+$/;
 const SCHEME = /^([a-z][a-z0-9+.-]*):/;
 
 const WEB = /^(https?):\/\/([^/?]+)(?:[/?].*)?$/;
+
+const HOST = /^(?:[a-z0-9.-]+|\[[0-9a-f:]+\])$/;
 
 const LOOPBACK = /^http:\/\/(127\.0\.0\.1|\[::1\]|localhost)(:[1-9][0-9]{0,4})?([/?].*)?$/;
 
@@ -116,9 +120,11 @@ function webFault(uri: string): string | undefined {
   if (uri.startsWith('http:') && !LOOPBACK.test(uri)) {
     return 'plain http is for this computer only: 127.0.0.1, [::1] or localhost';
   }
-  // The parser turns decimal, hexadecimal and escaped hosts into the address they lead to.
-  const isPlain = URL.canParse(uri) && new URL(uri).hostname === host.replace(/:[0-9]+$/, '');
-  return isPlain ? undefined : 'its host is not written in its usual form';
+  // The parser turns decimal, hexadecimal and escaped hosts into the address they lead to. It keeps ";"
+  // and ",", which would end the source expression in a policy.
+  const name = host.replace(/:[0-9]+$/, '');
+  const isUsual = HOST.test(name) && URL.canParse(uri) && new URL(uri).hostname === name;
+  return isUsual ? undefined : 'its host is not written in its usual form';
 }
 
 function queryFault(uri: string): string | undefined {
