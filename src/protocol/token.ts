@@ -43,7 +43,10 @@ const ScopeList = z
   .refine((scopes) => new Set(scopes).size === scopes.length, { message: 'a scope appears twice' })
   .meta({ uniqueItems: true });
 
-/** Opaque except for the two keys that rules read. A null value means absent (decision 0002). */
+/**
+ * Opaque except for the keys that rules read: these two, and `only_capabilities`, which authorization
+ * reads. A null value means absent (decision 0002).
+ */
 export const Purpose = z
   .looseObject({ task_id: CallerId.nullish(), session_id: CallerId.nullish() })
   .transform(

@@ -10,6 +10,7 @@ import {
   missingScope,
   otherBinding,
   otherTask,
+  unlistedCapability,
   unmetControl,
   unmetControls,
 } from './authorization.ts';
@@ -198,6 +199,34 @@ test('otherBinding() accepts a token without binding or with the same one, and r
     assert.deepEqual(found(bound(name)), ['purpose_mismatch', 'request_capability_binding']);
   }
 });
+
+const LISTS: readonly [what: string, listed: unknown, isRefused: boolean][] = [
+  ['no list', undefined, false],
+  ['a list with the capability', ['book_flight', 'search_flights'], false],
+  ['a list without it', ['book_flight'], true],
+  ['an empty list', [], true],
+  ['a longer name', ['search_flights2'], true],
+  ['another case', ['Search_flights'], true],
+  ['a pattern', ['*', 'search_*'], true],
+  ['a text in place of a list', 'search_flights', true],
+  ['a text that contains the name', 'book_flight,search_flights', true],
+  ['a list that has more than texts', ['search_flights', 5], true],
+  ['a list of lists', [['search_flights']], true],
+  ['an object', { search_flights: true, includes: true }, true],
+  ['true', true, true],
+  ['null', null, true],
+];
+for (const [what, listed, isRefused] of LISTS) {
+  test(`unlistedCapability() ${isRefused ? 'refuses' : 'passes'} under ${what}`, () => {
+    const purpose = listed === undefined ? {} : { only_capabilities: listed };
+
+    const failure = unlistedCapability(token({ purpose }), capability());
+
+    const refusal = ['purpose_mismatch', 'request_capability_binding'];
+    assert.deepEqual(found(failure), isRefused ? refusal : undefined);
+    assert.equal(failure?.resolution.grantable_by, isRefused ? ROOT : undefined);
+  });
+}
 
 const TASKS: readonly [held: string | undefined, asked: string | undefined, refused: boolean][] = [
   [undefined, undefined, false],

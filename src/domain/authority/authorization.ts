@@ -35,6 +35,7 @@ const AUTHORITY_RULES: readonly ((question: AuthorityQuestion) => Failure | unde
     firstDefect((held, each) => inadmissiblePrincipal(held, each, lineage), token, whole),
   ({ token, whole: [capability] }) => missingScope(token, capability),
   ({ token, whole: [capability] }) => otherBinding(token, capability),
+  ({ token, whole: [capability] }) => unlistedCapability(token, capability),
   ({ token, taskId }) => otherTask(token, taskId),
   ({ token, whole }) => firstDefect(excessiveDepth, token, whole),
 ];
@@ -126,6 +127,23 @@ export function otherBinding(token: Authority, capability: Capability): Failure 
   if (token.capability === undefined || token.capability === capability.name) return undefined;
   const detail = `Cannot invoke "${capability.name}": the token is bound to "${token.capability}"`;
   return failure('purpose_mismatch', detail, { grantable_by: token.root_principal });
+}
+
+/**
+ * Finds a capability that is not in the list `only_capabilities` of the token's purpose. A composed
+ * capability in the list runs its steps. A child cannot change a key of its parent's purpose, so the list
+ * holds for every token below. A value that is not a list of texts admits nothing.
+ */
+export function unlistedCapability(token: Authority, capability: Capability): Failure | undefined {
+  const listed = token.purpose.only_capabilities;
+  if (listed === undefined || isListed(listed, capability.name)) return undefined;
+  const detail = `Cannot invoke "${capability.name}": the purpose of the token (only_capabilities) does not name it`;
+  return failure('purpose_mismatch', detail, { grantable_by: token.root_principal });
+}
+
+function isListed(listed: unknown, name: string): boolean {
+  if (!Array.isArray(listed) || !listed.includes(name)) return false;
+  return listed.every((each) => typeof each === 'string');
 }
 
 /** Spec, Tokens rule 6: an invocation may omit task_id but not contradict it. */
