@@ -92,6 +92,7 @@ const SHOWN: readonly [attack: string, changes: Record<string, string | string[]
   ['an endless client', { client_id: 'x'.repeat(2_001) }],
   ['no redirect', { redirect_uri: undefined }],
   ['two redirects', { redirect_uri: [REDIRECT, 'https://evil.example/'] }],
+  ['two redirects, one empty', { redirect_uri: [REDIRECT, ''] }],
   ['another redirect', { redirect_uri: 'https://evil.example/cb' }],
   ['a redirect with a user name', { redirect_uri: 'http://127.0.0.1:1@evil.example/cb' }],
   ['a redirect with a look-alike host', { redirect_uri: 'http://127.0.0.1.evil.example/cb' }],
@@ -114,6 +115,8 @@ test('readAuthorization() shows a page where the service knows no such client', 
   assert.ok('fault' in reading && reading.fault.error === 'unauthorized_client');
   assert.equal(reading.fault.mayRedirect, undefined);
 });
+
+const DETAILS = 'invalid_authorization_details';
 
 const SENT: readonly [
   attack: string,
@@ -151,6 +154,9 @@ const SENT: readonly [
   ['a request object', { request: 'e30.e30.' }, 'request_not_supported'],
   ['a request elsewhere', { request_uri: 'http://10.0.0.1/' }, 'request_uri_not_supported'],
   ['a registration', { registration: '{}' }, 'registration_not_supported'],
+  ['details of another type', { authorization_details: '[{"type":"x"}]' }, DETAILS],
+  ['details that are not JSON', { authorization_details: '[{"é\\\\\n' }, DETAILS],
+  ['endless details', { authorization_details: ' '.repeat(8_193) }, 'invalid_request'],
   ['an answer without a page', { prompt: 'none' }, 'consent_required'],
   ['a page and no page', { prompt: 'none login' }, 'invalid_request'],
   ['many parameters', { x: Array.from({ length: 64 }, String) }, 'invalid_request'],
@@ -195,6 +201,15 @@ test('readAuthorization() accepts a page for consent, and notes a wish to sign i
   assert.equal(requestOf({ prompt: 'consent' }).asksSignIn, false);
   assert.equal(requestOf({ prompt: 'login consent' }).asksSignIn, true);
   assert.equal(requestOf({ prompt: 'select_account' }).asksSignIn, true);
+});
+
+test('readAuthorization() reads the suggestions of a client', () => {
+  const authorization_details =
+    '[{"type":"writ_delegation","capabilities":["book"],"ttl_hours":2}]';
+
+  const { suggestions } = requestOf({ authorization_details });
+
+  assert.deepEqual(suggestions, { capabilities: ['book'], ttl_hours: 2 });
 });
 
 test('sameResource() knows the spellings of an empty path, and answers with the own one', () => {

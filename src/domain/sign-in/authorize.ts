@@ -77,8 +77,7 @@ export function readAuthorization(
   if (client?.client_id !== id) {
     return shown('unauthorized_client', 'Cannot find the client: this service does not know it');
   }
-  const given = withoutEmpty(params);
-  const redirect_uri = onceOf(given, 'redirect_uri', REDIRECT_LENGTH_MAX);
+  const redirect_uri = onceOf(params, 'redirect_uri', REDIRECT_LENGTH_MAX);
   if (redirect_uri === undefined) {
     return shown('invalid_request', 'Cannot read redirect_uri: expected it once');
   }
@@ -86,6 +85,7 @@ export function readAuthorization(
     return shown('invalid_request', 'Cannot use redirect_uri: the client did not register it');
   }
 
+  const given = withoutEmpty(params);
   const state = onceOf(given, 'state', STATE_MAX);
   const mayRedirect = { redirect_uri, state: isState(state) ? state : undefined };
   const fault = malformedParameter(params) ?? requestFault(given, resources);
@@ -109,7 +109,7 @@ export function readAuthorization(
   };
 }
 
-/** The address that gives the client its code. `issuer` lets a client of several servers tell them apart (RFC 9207). */
+/** The address that gives the client its code. By `issuer` a client tells servers apart (RFC 9207). */
 export function codeUrl(
   { redirect_uri, state }: Pick<AuthorizationRequest, 'redirect_uri' | 'state'>,
   code: string,
@@ -124,8 +124,8 @@ export function faultUrl(
   issuer: string,
 ): string | undefined {
   if (!mayRedirect) return undefined;
-  // RFC 6749 section 4.1.2.1: a description has no double quote.
-  const error_description = description.replaceAll('"', "'");
+  // RFC 6749 section 4.1.2.1: printable ASCII without double quote and backslash.
+  const error_description = description.replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, "'");
   const { redirect_uri, state } = mayRedirect;
   return answerUrl(redirect_uri, { error, error_description, state, iss: issuer });
 }

@@ -2,8 +2,8 @@
  * The consent form: reads what a person chose, and makes the delegation from it.
  *
  * The result has the scopes of the chosen capabilities and a list that admits only these, one budget for
- * everything below, an end, and how far it may be passed on. A fault is a
- * sentence that says what to do. Options are made anew for each form, so a form carries no authority.
+ * everything below, an end, and how far it may be passed on. A fault is a sentence that says what to do.
+ * Options are made anew for each form, so a form carries no authority.
  *
  * Invariant: the result never exceeds what the options and the service's limits allow.
  *

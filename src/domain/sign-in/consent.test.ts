@@ -180,7 +180,7 @@ test('no scope that consent gives covers a right over the service', () => {
   );
 });
 
-test('consentOptions() preselects only what reads and costs nothing', () => {
+test('consentOptions() preselects only what reads and has no price', () => {
   const subject = subjectOf({
     reads: {},
     reads_paid: usd('fixed', { amount: 1 }),
@@ -196,7 +196,7 @@ test('consentOptions() preselects only what reads and costs nothing', () => {
 
   assert.deepEqual(
     chosen.map(({ name }) => name),
-    ['reads', 'reads_zero'],
+    ['reads'],
   );
 });
 
@@ -233,10 +233,23 @@ test('consentOptions() shows a faulty form with what was chosen, but never a blo
   );
 });
 
-test('consentOptions() preselects nothing when the names would not fit into one token', () => {
-  const many = Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`read_number_${i}`, {}]));
+test('consentOptions() preselects nothing when that would not fit into one token', () => {
+  const chosenOf = (count: number, of: (index: number) => [string, object]) => {
+    const declared = Object.fromEntries(Array.from({ length: count }, (_, index) => of(index)));
+    const options = consentOptions(subjectOf(declared), NOTHING_ASKED);
+    return options.filter(({ isChosen }) => isChosen).length;
+  };
 
-  assert.ok(consentOptions(subjectOf(many), NOTHING_ASKED).every(({ isChosen }) => !isChosen));
+  assert.equal(
+    chosenOf(100, (index) => [`read_number_${index}`, {}]),
+    0,
+  );
+  const scoped = (index: number): [string, object] => [
+    `r${index}`,
+    { minimum_scope: [`travel.s${index}`] },
+  ];
+  assert.equal(chosenOf(65, scoped), 0);
+  assert.equal(chosenOf(64, scoped), 64);
 });
 
 test('currenciesOf() names the most frequent currency first', () => {

@@ -10,6 +10,7 @@
 
 import type { Capability, Catalog } from '../../protocol/capability.ts';
 import type { FailureType } from '../../protocol/failure.ts';
+import { SCOPES_PER_TOKEN_MAX } from '../../protocol/primitives.ts';
 import { authorityRefusal, type Whole } from '../authority/authorization.ts';
 import { type Entitlement, unentitledScope } from '../authority/entitlement.ts';
 import type { Authority } from '../authority/narrowing.ts';
@@ -93,17 +94,20 @@ export function costsMoney({ currency, cost }: ConsentOption): boolean {
 const PRESELECTED_LENGTH_MAX = 1_000;
 
 /**
- * What reads and costs nothing; where the client names something, only what it names. Nothing when the
- * names would not fit into one token.
+ * What reads and has no price; where the client names something, only what it names. Nothing when all
+ * of it would not fit into one token: the form as it is shown must be one that can be sent.
  */
 function preselection(options: readonly ConsentOption[]): string[] {
   const isAnyAsked = options.some(({ isAsked }) => isAsked);
-  const names = options
-    .filter((each) => each.effect.kind === 'reads' && !costsMoney(each))
+  const reading = options
+    .filter(({ effect, currency }) => effect.kind === 'reads' && currency === undefined)
     .filter(({ blocked, alone }) => blocked === undefined && alone === undefined)
-    .filter(({ isAsked }) => isAsked || !isAnyAsked)
-    .map(({ name }) => name);
-  return names.join('","').length > PRESELECTED_LENGTH_MAX ? [] : names;
+    .filter(({ isAsked }) => isAsked || !isAnyAsked);
+  const names = reading.map(({ name }) => name);
+  const scopes = new Set(reading.flatMap(({ scope }) => scope));
+  const fits =
+    names.join('","').length <= PRESELECTED_LENGTH_MAX && scopes.size <= SCOPES_PER_TOKEN_MAX;
+  return fits ? names : [];
 }
 
 function optionOf(subject: ConsentSubject, capability: Capability, asked: Asked): ConsentOption {
@@ -166,10 +170,10 @@ const REASONS: Partial<Record<FailureType, string>> = {
 };
 
 /** Every consent has a budget, and a budget needs an amount to compare with. */
-function unpayable({ isQuoted }: ConsentSubject, [capability]: Whole): string | undefined {
+function unpayable(subject: ConsentSubject, [capability]: Whole): string | undefined {
   const { cost, requires_binding = [], name } = capability;
   if (cost?.certainty !== 'estimated' || !cost.financial) return undefined;
-  if (requires_binding.length > 0 || isQuoted(name)) return undefined;
+  if (requires_binding.length > 0 || subject.isQuoted(name)) return undefined;
   return 'No limit can hold it: nothing fixes its price';
 }
 
