@@ -57,6 +57,7 @@ export const EntryType = z.enum([
   'approval_request',
   'approval_decision',
   'operator',
+  'session',
 ]);
 export type EntryType = z.infer<typeof EntryType>;
 
