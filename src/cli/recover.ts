@@ -40,9 +40,10 @@ environment and from the configuration file in the working folder; it needs the
 keys to authenticate the revocations.
 
   --accept-loss          signed entries are lost for good: revokes every token,
-                         voids grants, pending requests, bindings and
-                         idempotency keys, and begins a new log whose first
-                         entry names the lost head and the surviving one
+                         voids grants, pending requests, bindings,
+                         idempotency keys, sessions and consents, and begins
+                         a new log whose first entry names the lost head and
+                         the surviving one
   --accept-missing-mark  this store is the newest copy, and only its mark is
                          lost: the last checkpoint of the store becomes the mark
   --credential-file <file>         the credential of an operator (scope
@@ -158,7 +159,7 @@ async function acceptLossAndReport(parts: RecoverOptions): Promise<string> {
   return [
     `A new log begins: ${logId}`,
     `Entries that survive in the log before: ${surviving}; signed: ${signed}`,
-    `Void: ${voided} root tokens and pending requests, every grant, binding and idempotency key`,
+    `Void: ${voided} root tokens and pending requests, every grant, binding, idempotency key, session and consent`,
     'Services append again within seconds; calls that were open are closed as indeterminate\n',
   ].join('\n');
 }

@@ -20,6 +20,8 @@ export type CheckpointId = Id<'checkpoint'>;
 export type InvocationId = Id<'invocation'>;
 export type BindingId = Id<'binding'>;
 export type EntryId = Id<'entry'>;
+export type SessionId = Id<'session'>;
+export type ConsentId = Id<'consent'>;
 
 /** The id type of each prefix. */
 export interface IdKinds {
@@ -30,6 +32,8 @@ export interface IdKinds {
   'inv-': InvocationId;
   bnd_: BindingId;
   ent_: EntryId;
+  ses_: SessionId;
+  con_: ConsentId;
 }
 export type IdPrefix = keyof IdKinds;
 
@@ -41,6 +45,8 @@ export const ID_PATTERNS = {
   'inv-': /^inv-[0-9a-f]{12}$/,
   bnd_: /^bnd_[0-9a-f]{32}$/,
   ent_: /^ent_[0-9a-f]{32}$/,
+  ses_: /^ses_[0-9a-f]{32}$/,
+  con_: /^con_[0-9a-f]{32}$/,
 } as const satisfies Record<IdPrefix, RegExp>;
 
 /** Random bytes each id takes. */
@@ -52,6 +58,8 @@ export const ID_BYTES = {
   'inv-': 6,
   bnd_: 16,
   ent_: 16,
+  ses_: 16,
+  con_: 16,
 } as const satisfies Record<IdPrefix, number>;
 
 /** Makes an id of exactly the required number of bytes. Fewer would be guessable, so they are a defect. */

@@ -26,6 +26,7 @@ import type {
 } from '../../storage/port/invocation-store.ts';
 import type { BindingRecord, IntentRecord } from '../../storage/port/records.ts';
 import { type RowKind, type RowOf, rowText } from '../../storage/port/row-forms.ts';
+import type { ConsentRecord } from '../../storage/port/sign-in-store.ts';
 import { type Store, StoreUnavailable } from '../../storage/port/store.ts';
 import type { Alarms } from '../core/alarms.ts';
 import type { RowLogs } from './row-check.ts';
@@ -38,6 +39,8 @@ export function authenticStore(store: Store, parts: AuthenticStoreOptions): Stor
     ...tokenRows(store, rows, check),
     ...callRows(store, rows, check),
     ...approvalRows(store, rows, check),
+    ...sessionRows(store, rows, check),
+    ...consentRows(store, rows, check),
     freeze: (freeze, ...rest) => store.freeze(rows.sealed('freeze', freeze), ...rest),
     freezesUnder: async (keys) => check.inForce(await store.freezesUnder(keys), store.now()),
     async listFreezes(...query) {
@@ -215,6 +218,61 @@ function approvalRows(store: Store, rows: RowSealing, check: RowCheck): Partial<
       const vote = { approval_request_id, approver, approved_at, terms };
       const { mac } = rows.sealed('vote', { ...vote, place: decision.approvalsSeen });
       return store.approve({ ...decision, mac, grant: grant && rows.sealed('grant', grant) });
+    },
+  };
+}
+
+/** A session that does not match counts as absent. It can still end, with an alarm. */
+function sessionRows(store: Store, rows: RowSealing, check: RowCheck): Partial<Store> {
+  return {
+    beginSession: (session, account, ...rest) => {
+      const sealed = rows.sealed('account', account);
+      return store.beginSession(rows.sealed('session', session), sealed, ...rest);
+    },
+    async findSession(secretHash) {
+      const stored = await store.findSession(secretHash);
+      return stored && check.isSession(stored) ? stored : undefined;
+    },
+    endSessions: (selector, now, entry) =>
+      store.endSessions(selector, now, (session) => {
+        check.isSession({ session, seen_at: now });
+        return entry(session);
+      }),
+    async listSessions(...query) {
+      return (await store.listSessions(...query)).filter(check.isSession);
+    },
+    async findAccount(accountId) {
+      const account = await store.findAccount(accountId);
+      return account && check.isAccount(account) ? account : undefined;
+    },
+    replaceAccount: (next, seen) => store.replaceAccount(rows.sealed('account', next), seen),
+  };
+}
+
+function consentRows(store: Store, rows: RowSealing, check: RowCheck): Partial<Store> {
+  return {
+    insertConsent: (consent, token, entry) =>
+      store.insertConsent(rows.sealed('consent', consent), rows.sealed('token', token), entry),
+    async findConsent(by) {
+      const consent = await store.findConsent(by);
+      return consent && check.isConsent(consent) ? consent : undefined;
+    },
+    async listConsents(principal, limit, before) {
+      const listed: ConsentRecord[] = [];
+      // A shorter page means that none is left, so consents that do not match must not shorten it.
+      for (let place = before; ; ) {
+        const page = await store.listConsents(principal, limit, place);
+        listed.push(...page.filter(check.isConsent));
+        place = page.at(-1);
+        if (page.length < limit || listed.length >= limit) return listed.slice(0, limit);
+      }
+    },
+    async renewConsent(next, seen, child, ...[entry, bounds]) {
+      demand(bounds.judged, `renew consent "${next.consent_id}"`);
+      const [consent, token] = [rows.sealed('consent', next), rows.sealed('token', child)];
+      const answer = await store.renewConsent(consent, seen, token, entry, bounds);
+      if (answer === 'parent_altered') check.altered('token', child.parent_token_id ?? '');
+      return answer;
     },
   };
 }

@@ -26,6 +26,11 @@ import type {
   TokenRecord,
 } from '../../storage/port/records.ts';
 import { type RowKind, type RowOf, rowText, votesOf } from '../../storage/port/row-forms.ts';
+import type {
+  AccountRecord,
+  ConsentRecord,
+  StoredSession,
+} from '../../storage/port/sign-in-store.ts';
 import type { Store } from '../../storage/port/store.ts';
 import type { Alarms } from '../core/alarms.ts';
 
@@ -46,6 +51,9 @@ export interface RowCheck {
    * decided.
    */
   isApproval(request: ApprovalRecord): boolean;
+  isSession(stored: StoredSession): boolean;
+  isAccount(account: AccountRecord): boolean;
+  isConsent(consent: ConsentRecord): boolean;
   /** Freezes whose time has not passed, and those that do not match, which stay in force. */
   inForce(freezes: readonly FreezeRecord[], now: Date): readonly FreezeRecord[];
 }
@@ -96,6 +104,16 @@ export function createRowCheck(rows: RowKeys, alarms: Alarms, logs: RowLogs): Ro
       if (votes.some((vote) => vote !== standing)) return false;
       return standing === 'valid' || (standing === 'void' && request.status !== 'pending');
     },
+    isSession: ({ session, seen_at }) => {
+      const id = session.session_id;
+      const standing = standingOf('session', id, session);
+      // The MAC does not cover `seen_at`, and a session whose last use is unreadable would never be idle.
+      const isReadable = !Number.isNaN(seen_at.getTime());
+      if (!isReadable && standing !== 'altered') altered('session', id);
+      return isReadable && standing === 'valid';
+    },
+    isAccount: (account) => standingOf('account', account.account_id, account) === 'valid',
+    isConsent: (consent) => standingOf('consent', consent.consent_id, consent) === 'valid',
     inForce: (freezes, now) =>
       freezes.filter((freeze) => {
         const standing = standingOf('freeze', `${freeze.what} ${freeze.target}`.trim(), freeze);

@@ -9,7 +9,7 @@
  */
 
 import { rowLabelOf } from '../../domain/log/origin.ts';
-import { rowText } from '../port/row-forms.ts';
+import { type RowKind, rowText } from '../port/row-forms.ts';
 import { ROW_PAGE, ROW_TABLES, type StoredRow } from '../port/row-store.ts';
 import type { Store } from '../port/store.ts';
 
@@ -20,10 +20,13 @@ export interface MacReport {
   /** The first rows that do not match, as kind and id, and how many there are. */
   readonly altered: readonly string[];
   readonly alteredCount: number;
-  /** The first bindings of a log that an operator ended, and how many there are: none may remain. */
+  /** The first bindings and sessions of a log that an operator ended, and how many there are: none may remain. */
   readonly voided: readonly string[];
   readonly voidedCount: number;
 }
+
+/** What `voidPromises` deletes. */
+const DELETED: ReadonlySet<RowKind> = new Set(['binding', 'session']);
 
 /** Rows that are listed. */
 const ALTERED_MAX = 100;
@@ -45,8 +48,8 @@ export async function checkMacs(
     const place = labels.findIndex((label) => isMatch(row, label, isMacOf));
     if (place >= 0) byKey.set(key, (byKey.get(key) ?? 0) + 1);
     else if (altered.length < ALTERED_MAX) altered.push(name);
-    // Tokens, requests and grants of an ended log stay; the comparison with the log checks their state.
-    if (place <= 0 || row.kind !== 'binding') continue;
+    // Other rows of an ended log stay; the comparison with the log checks the state of tokens, requests and grants.
+    if (place <= 0 || !DELETED.has(row.kind)) continue;
     voidedCount += 1;
     if (voided.length < ALTERED_MAX) voided.push(name);
   }

@@ -14,6 +14,7 @@ import {
   rootToken,
   usd,
 } from '../../testing/fixtures.ts';
+import { accountOf, consentBeside, rotated, session } from '../../testing/sign-in.ts';
 import { type RowKind, type RowOf, rowText, votesOf } from './row-forms.ts';
 
 const rows = listedRowKeys(Buffer.alloc(32, 7).toString('base64'), () => new Date(0));
@@ -27,6 +28,9 @@ const UNCOVERED: Readonly<Record<RowKind, readonly string[]>> = {
   approval: [...['mac', 'approvals', 'status', 'decided_at', 'decided_by', 'reason', 'grant_id']],
   vote: ['mac'],
   grant: ['mac', 'uses'],
+  session: ['mac'],
+  account: ['mac'],
+  consent: ['mac'],
 };
 
 const token = childToken(rootToken(), {
@@ -50,6 +54,8 @@ const request = approval({
   mac: 'kid.mac',
 });
 
+const signedIn = session({ mac: 'kid.mac' });
+
 /** One of each kind, with every field that a record can have. */
 const RECORDS: { readonly [Kind in RowKind]: RowOf<Kind> } = {
   token,
@@ -59,6 +65,9 @@ const RECORDS: { readonly [Kind in RowKind]: RowOf<Kind> } = {
   approval: request,
   vote: votesOf(request)[0] as RowOf<'vote'>,
   grant: grantFor(request, { session_id: 's-1', preview_digest: 'sha256:00', mac: 'kid.mac' }),
+  session: signedIn,
+  account: accountOf(signedIn, { ended_at: at(HOUR), mac: 'kid.mac' }),
+  consent: rotated(consentBeside(token, { mac: 'kid.mac' })),
 };
 
 /** Another value of the same type, or none. */

@@ -2,8 +2,8 @@
  * Row forms: which fields of each kind of row a MAC covers, and in which form.
  *
  * One line a field. A MAC covers what never changes: what the row grants, to whom and until when. It does not
- * cover counters, states and answers: fsck recomputes those from the log. Holds no key; the text goes to
- * `keyring/row-keys.ts`.
+ * cover counters, states and answers: fsck recomputes those from the log. Accounts and consents get a new MAC
+ * with each change. Holds no key; the text goes to `keyring/row-keys.ts`.
  *
  * Invariant: two rows of different kinds, or that differ in a covered field, have different texts.
  *
@@ -22,6 +22,7 @@ import type {
   LineageLink,
   TokenRecord,
 } from './records.ts';
+import type { AccountRecord, ConsentRecord, SessionRecord } from './sign-in-store.ts';
 
 /** A token's revocation, which is stored in the token's row. */
 export interface RevocationFacts {
@@ -127,6 +128,50 @@ const FORMS = {
     expires_at: row.expires_at,
     max_uses: row.max_uses,
     signature: row.signature,
+  }),
+  session: (row: SessionRecord) => ({
+    session_id: row.session_id,
+    secret_hash: row.secret_hash,
+    principal: row.principal,
+    account_id: row.account_id,
+    issuer: row.issuer,
+    sub: row.sub,
+    sid: row.sid,
+    acr: row.acr,
+    user_agent: row.user_agent,
+    auth_time: row.auth_time,
+    created_at: row.created_at,
+    expires_at: row.expires_at,
+  }),
+  // No entry states what these two contain, so their MACs cover what changes, too.
+  account: (row: AccountRecord) => ({
+    account_id: row.account_id,
+    principal: row.principal,
+    issuer: row.issuer,
+    sub: row.sub,
+    upstream: row.upstream,
+    checked_at: row.checked_at,
+    ended_at: row.ended_at,
+  }),
+  consent: (row: ConsentRecord) => ({
+    consent_id: row.consent_id,
+    token_id: row.token_id,
+    principal: row.principal,
+    subject: row.subject,
+    account_id: row.account_id,
+    client_id: row.client_id,
+    client_name: row.client_name,
+    redirect_uri: row.redirect_uri,
+    user_agent: row.user_agent,
+    challenge: row.challenge,
+    resource: row.resource,
+    code_hash: row.code_hash,
+    code_expires_at: row.code_expires_at,
+    code_used_at: row.code_used_at,
+    generation: row.generation,
+    rotated_at: row.rotated_at,
+    created_at: row.created_at,
+    expires_at: row.expires_at,
   }),
 };
 

@@ -10,8 +10,9 @@ import { type RowKind, type RowOf, votesOf } from './row-forms.ts';
 export interface RowStore {
   /**
    * Adds MACs to rows without one, in one step, one process at a time. `decide` receives the state of the
-   * store's rows; its result is stored: the new seal and, where `macOf` is given, a MAC for every row without
-   * one. A row for which `macOf` returns nothing stays without. When `decide` throws, nothing changes.
+   * store's rows; its result is stored: the new seal and, where `macOf` is given, a MAC for every row of
+   * `ADOPTED_TABLES` without one. A row for which `macOf` returns nothing stays without. When `decide` throws,
+   * nothing changes.
    */
   sealRows(decide: (state: RowState) => RowSealing | undefined): Promise<void>;
 
@@ -41,7 +42,16 @@ export type StoredRow = {
   };
 }[RowKind];
 
-export const ROW_TABLES = ['tokens', 'freezes', 'bindings', 'approval_requests', 'grants'] as const;
+/** Tables that versions without MACs wrote, too. */
+export const ADOPTED_TABLES = [
+  'tokens',
+  'freezes',
+  'bindings',
+  'approval_requests',
+  'grants',
+] as const;
+
+export const ROW_TABLES = [...ADOPTED_TABLES, 'sessions', 'accounts', 'consents'] as const;
 export type RowTable = (typeof ROW_TABLES)[number];
 
 export interface RowPage {

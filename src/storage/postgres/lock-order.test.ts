@@ -7,16 +7,20 @@ import { connectedTo, freshDatabase } from '../../../test/postgres.ts';
 import {
   admission,
   admitCall,
+  at,
   cents,
   childToken,
+  entry,
   insert,
   rootToken,
   settlement,
   usd,
 } from '../../testing/fixtures.ts';
+import { accessToken, begin, consented, rotated, session } from '../../testing/sign-in.ts';
 import { money } from '../../testing/store/observe.ts';
 import type { Admission } from '../port/invocation-store.ts';
 import type { TokenRecord } from '../port/records.ts';
+import type { SessionSelector } from '../port/sign-in-store.ts';
 import type { Store } from '../port/store.ts';
 import { GATE } from './schema/functions.ts';
 import { openPostgres } from './store.ts';
@@ -27,10 +31,7 @@ const ROUNDS = 40;
 const ATTENTIVE = '-c deadlock_timeout=20ms';
 
 test('admit() and settle() of crossing sets of tokens never wait in a circle', async () => {
-  const server = await freshDatabase();
-  const url = new URL(server.url);
-  url.searchParams.set('options', ATTENTIVE);
-  const [one, other] = [await openPostgres(url.href), await openPostgres(url.href)];
+  const { one, other, deadlocks } = await attentiveStores();
   const tokens = await forest(one);
   const reversed = [...tokens].reverse();
 
@@ -46,12 +47,49 @@ test('admit() and settle() of crossing sets of tokens never wait in a circle', a
     kept.map(([reserved]) => reserved),
     kept.map(() => 0n),
   );
-  // Connections tell what they counted when they end.
-  await Promise.all([one.close(), other.close()]);
-  const observer = await connectedTo(server.url);
-  while ((await observer.query(OTHERS)).rows.length > 0) await turn();
-  assert.deepEqual((await observer.query(DEADLOCKS)).rows, [{ deadlocks: 0 }]);
+  assert.deepEqual(await deadlocks(), [{ deadlocks: 0 }]);
 });
+
+test('sign-ins, sign-outs and renewals that cross never wait in a circle', async () => {
+  const { one, other, deadlocks } = await attentiveStores();
+  const { token, consent } = await consented(one);
+  const selectors = [{ principal: SIGNED_IN.principal }, { issuer: ISSUER, sub: 'ann' }];
+
+  for (let round = 0; round < ROUNDS; round++) {
+    const stores = [one, other, one, other];
+    for (const store of stores) await begin(store, session(SIGNED_IN));
+    await Promise.all(
+      stores.flatMap((store, place) => [
+        begin(store, session({ ...SIGNED_IN, created_at: at(round) }), 2),
+        store.endSessions(selectors[place % 2] as SessionSelector, at(1), () => entry()),
+        store.renewConsent(consent, consent, accessToken(token), entry(), RENEWAL_BOUNDS),
+      ]),
+    );
+  }
+  await one.revokeToken(token.token_id, at(0), () => entry());
+
+  assert.deepEqual(await deadlocks(), [{ deadlocks: 0 }]);
+});
+
+const ISSUER = 'https://id.example.com';
+const SIGNED_IN = { principal: 'human:ann@example.com', issuer: ISSUER, sub: 'ann' };
+const RENEWAL_BOUNDS = { now: at(0), childrenMax: 10_000 };
+
+/** Two stores on one database that finds circles soon. `deadlocks` closes them and says what it found. */
+async function attentiveStores() {
+  const server = await freshDatabase();
+  const url = new URL(server.url);
+  url.searchParams.set('options', ATTENTIVE);
+  const [one, other] = [await openPostgres(url.href), await openPostgres(url.href)];
+  const deadlocks = async (): Promise<unknown[]> => {
+    // Connections tell what they counted when they end.
+    await Promise.all([one.close(), other.close()]);
+    const observer = await connectedTo(server.url);
+    while ((await observer.query(OTHERS)).rows.length > 0) await turn();
+    return (await observer.query(DEADLOCKS)).rows;
+  };
+  return { one, other, deadlocks };
+}
 
 const OTHERS = `SELECT pid FROM pg_stat_activity
   WHERE datname = current_database() AND application_name = 'writ'`;
@@ -104,6 +142,40 @@ for (const [step, lock] of WAITED_FOR) {
 
     assert.deepEqual(rows, [{ free: true }]);
     await Promise.all(done);
+  });
+}
+
+/** What a renewal waits for, and what comes after that in the order of locks. */
+const RENEWAL_WAITS: [lock: string, hold: string, after: string][] = [
+  [
+    'gate',
+    LOCKS.gate.hold,
+    'SELECT true AS free FROM consents WHERE token_id = $1 FOR UPDATE SKIP LOCKED',
+  ],
+  [
+    'consent',
+    'SELECT FROM consents WHERE token_id = $1 FOR UPDATE',
+    'SELECT true AS free FROM tokens WHERE token_id = $1 FOR UPDATE SKIP LOCKED',
+  ],
+];
+
+for (const [lock, hold, after] of RENEWAL_WAITS) {
+  test(`renewConsent() that waits for a ${lock} holds nothing that comes after it`, async () => {
+    const server = await freshDatabase();
+    const store = closedAtEnd(await openPostgres(server.url));
+    const [holder, observer] = [await connectedTo(server.url), await connectedTo(server.url)];
+    const { token, consent } = await consented(store);
+    await holder.query('BEGIN');
+    await holder.query(hold, [token.token_id]);
+
+    const child = accessToken(token);
+    const done = store.renewConsent(rotated(consent), consent, child, entry(), RENEWAL_BOUNDS);
+    while ((await observer.query(WAITING)).rows.length === 0) await turn();
+    const { rows } = await observer.query(after, [token.token_id]);
+    await holder.query('ROLLBACK');
+
+    assert.deepEqual(rows, [{ free: true }]);
+    assert.equal(await done, 'inserted');
   });
 }
 

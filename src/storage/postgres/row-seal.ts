@@ -8,6 +8,7 @@
  */
 
 import {
+  ADOPTED_TABLES,
   ROW_PAGE,
   ROW_TABLES,
   type RowPage,
@@ -21,7 +22,17 @@ import {
 import type { Row } from '../tables/table.ts';
 import { REQUEST_COLUMNS } from './approvals.ts';
 import type { Database, Session, Statement } from './connection.ts';
-import { approvalOf, BINDINGS, FREEZES, fixedOf, GRANTS, linkOf } from './rows.ts';
+import {
+  ACCOUNTS,
+  approvalOf,
+  BINDINGS,
+  CONSENTS,
+  FREEZES,
+  fixedOf,
+  GRANTS,
+  linkOf,
+  SESSIONS,
+} from './rows.ts';
 import { MIGRATION_LOCK, PATIENCE } from './schema/migrations.ts';
 import { tokenJson } from './tokens.ts';
 
@@ -53,7 +64,7 @@ async function seal(session: Session, sealing: RowSealing): Promise<void> {
   await session.run(SEAL, [sealing.seal]);
   const { macOf } = sealing;
   if (!macOf) return;
-  for (const table of ROW_TABLES) {
+  for (const table of ADOPTED_TABLES) {
     let after: string | undefined;
     do {
       const found = await session.run<Row>(SCAN[table], [after ?? '', ROW_PAGE]);
@@ -69,13 +80,13 @@ async function writeMacs(
   rows: readonly StoredRow[],
   macOf: (row: StoredRow) => string | undefined,
 ): Promise<void> {
-  for (const kind of Object.keys(UPDATE_MAC) as StoredRow['kind'][]) {
+  for (const [kind, update] of Object.entries(UPDATE_MAC)) {
     const made = rows
       .filter((row) => row.kind === kind && row.mac === undefined)
       .map((row) => ({ id: row.id, mac: macOf(row) }))
       .filter(({ mac }) => mac !== undefined);
     if (made.length === 0) continue;
-    await session.run(UPDATE_MAC[kind], [made.map(({ id }) => id), made.map(({ mac }) => mac)]);
+    await session.run(update, [made.map(({ id }) => id), made.map(({ mac }) => mac)]);
   }
 }
 
@@ -98,6 +109,18 @@ const READERS: Readonly<Record<RowTable, (id: string, row: Row) => StoredRow[]>>
   grants(id, row) {
     const grant = GRANTS.read(row);
     return [{ kind: 'grant', id, row: grant, mac: grant.mac }];
+  },
+  sessions(id, row) {
+    const session = SESSIONS.read(row);
+    return [{ kind: 'session', id, row: session, mac: session.mac }];
+  },
+  accounts(id, row) {
+    const account = ACCOUNTS.read(row);
+    return [{ kind: 'account', id, row: account, mac: account.mac }];
+  },
+  consents(id, row) {
+    const consent = CONSENTS.read(row);
+    return [{ kind: 'consent', id, row: consent, mac: consent.mac }];
   },
 };
 
@@ -130,6 +153,9 @@ const SCAN: Readonly<Record<RowTable, Statement>> = {
   bindings: scan('bindings', 't.binding_id', 't.*'),
   approval_requests: scan('approval_requests', 'r.approval_request_id', REQUEST_COLUMNS),
   grants: scan('grants', 't.grant_id', GRANTS.list()),
+  sessions: scan('sessions', 't.session_id', 't.*'),
+  accounts: scan('accounts', 't.account_id', 't.*'),
+  consents: scan('consents', 't.consent_id', 't.*'),
 };
 
 function macUpdate(kind: StoredRow['kind'], table: string, set: string, key: string): Statement {
@@ -138,7 +164,8 @@ function macUpdate(kind: StoredRow['kind'], table: string, set: string, key: str
   return { name: `keep_mac_${kind}`, text };
 }
 
-const UPDATE_MAC: Readonly<Record<StoredRow['kind'], Statement>> = {
+/** Of each kind that older versions wrote without a MAC. */
+const UPDATE_MAC: Readonly<Partial<Record<StoredRow['kind'], Statement>>> = {
   token: macUpdate('token', 'tokens', 'mac', 't.token_id'),
   revocation: macUpdate('revocation', 'tokens', 'revoked_mac', 't.token_id'),
   freeze: macUpdate('freeze', 'freezes', 'mac', "t.what || ' ' || t.target"),

@@ -76,6 +76,9 @@ export const STEPS = postgresTable(described.STEPS);
 export const ROLLBACKS = postgresTable(described.ROLLBACKS);
 export const CHECKPOINTS = postgresTable(described.CHECKPOINTS);
 export const DECLARATIONS = postgresTable(described.DECLARATIONS);
+export const SESSIONS = postgresTable(described.SESSIONS);
+export const ACCOUNTS = postgresTable(described.ACCOUNTS);
+export const CONSENTS = postgresTable(described.CONSENTS);
 
 /** A token's row with the currency and the ceiling of its budget. */
 export function tokenOf(row: Row): TokenRecord {

@@ -33,6 +33,7 @@ import { createOperators } from './operators.ts';
 import { type PostgresOptions, settingsOf } from './options.ts';
 import { createRows } from './row-seal.ts';
 import { migrate } from './schema/migrations.ts';
+import { createSignIn } from './sign-in.ts';
 import { createTokens } from './tokens.ts';
 
 export type { PostgresOptions } from './options.ts';
@@ -93,6 +94,7 @@ function operationsOf(
     ...createDeclarations(database),
     ...createDeliveries(database),
     ...createOperators(database, now),
+    ...createSignIn(database),
     ...createRows(database),
     takePermits: createPermits(database),
     ...createLog(database, sequencer),
@@ -137,6 +139,10 @@ const ENTRIES: Readonly<Record<string, (args: readonly unknown[], result: unknow
   expireApprovals: (_, result) => Number(result),
   freeze: () => 1,
   unfreeze: () => 1,
+  beginSession: () => 1,
+  endSessions: (_, result) => (result as readonly unknown[]).length,
+  insertConsent: () => 1,
+  renewConsent: (_, result) => (result === 'inserted' ? 1 : 0),
 };
 
 /** The entry of a freeze that follows an overrun. */

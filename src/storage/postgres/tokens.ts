@@ -35,7 +35,7 @@ export function createTokens(database: Database): TokenStore {
   return {
     insertRoot: (token, entry) => shareRoots({ token, entry }),
 
-    insertChild: (token, entry, bounds) => insertChild(database, { token, entry }, bounds),
+    insertChild: (token, entry, bounds) => insertChild(database.write, { token, entry }, bounds),
 
     revokeToken: (token_id, revoked_at, entry, { actor, mac } = {}) =>
       database.transaction(async (session) => {
@@ -88,13 +88,14 @@ async function insertRoots(database: Database, issued: readonly Issued[]): Promi
   return issued.map(() => undefined);
 }
 
-async function insertChild(
-  database: Database,
+/** One statement. `run` executes it by itself or in a transaction. */
+export async function insertChild(
+  run: Session['run'],
   { token, entry }: Issued,
   bounds: ChildBounds,
 ): Promise<ChildAnswer> {
   const budget = newBudget(token);
-  const [row] = await database.write<{ answer: ChildAnswer }>(INSERT_CHILD, [
+  const [row] = await run<{ answer: ChildAnswer }>(INSERT_CHILD, [
     ...entryValues(entry),
     TOKENS.rows([token]),
     BUDGETS.rows(budget ? [budget] : []),

@@ -7,6 +7,7 @@
  */
 
 import {
+  ADOPTED_TABLES,
   ROW_PAGE,
   ROW_TABLES,
   type RowPage,
@@ -20,7 +21,7 @@ import type { Row } from '../tables/table.ts';
 import { loadApproval } from './approvals.ts';
 import { readGrant } from './calls/admission.ts';
 import type { Connection } from './connection.ts';
-import { BINDINGS, FREEZES } from './rows.ts';
+import { ACCOUNTS, BINDINGS, CONSENTS, FREEZES, SESSIONS } from './rows.ts';
 import { readHeld } from './token-rows.ts';
 
 export function sealRows(
@@ -37,7 +38,7 @@ export function sealRows(
   const { seal, macOf } = sealing;
   connection.run('UPDATE store SET row_seal = ?', seal);
   if (!macOf) return;
-  for (const table of ROW_TABLES) {
+  for (const table of ADOPTED_TABLES) {
     let after: string | undefined;
     do {
       const { rows, next } = scanRows(connection, table, after, ROW_PAGE);
@@ -70,6 +71,9 @@ const KEYS: Readonly<Record<RowTable, string>> = {
   bindings: 'binding_id',
   approval_requests: 'approval_request_id',
   grants: 'grant_id',
+  sessions: 'session_id',
+  accounts: 'account_id',
+  consents: 'consent_id',
 };
 
 const READERS: Readonly<Record<RowTable, (connection: Connection, key: string) => StoredRow[]>> = {
@@ -95,10 +99,25 @@ const READERS: Readonly<Record<RowTable, (connection: Connection, key: string) =
     const grant = readGrant(connection, key);
     return grant ? [{ kind: 'grant', id: key, row: grant, mac: grant.mac }] : [];
   },
+  sessions(connection, key) {
+    const found = connection.all<Row>('SELECT * FROM sessions WHERE session_id = ?', key);
+    const sessions = found.map(SESSIONS.read);
+    return sessions.map((row) => ({ kind: 'session', id: key, row, mac: row.mac }));
+  },
+  accounts(connection, key) {
+    const found = connection.all<Row>('SELECT * FROM accounts WHERE account_id = ?', key);
+    const accounts = found.map(ACCOUNTS.read);
+    return accounts.map((row) => ({ kind: 'account', id: key, row, mac: row.mac }));
+  },
+  consents(connection, key) {
+    const found = connection.all<Row>('SELECT * FROM consents WHERE consent_id = ?', key);
+    const consents = found.map(CONSENTS.read);
+    return consents.map((row) => ({ kind: 'consent', id: key, row, mac: row.mac }));
+  },
 };
 
-/** The update of each kind, by id. */
-const UPDATE_MAC: Readonly<Record<StoredRow['kind'], string>> = {
+/** The update of each kind that older versions wrote without a MAC, by id. */
+const UPDATE_MAC: Readonly<Partial<Record<StoredRow['kind'], string>>> = {
   token: 'UPDATE tokens SET mac = ? WHERE token_id = ?',
   revocation: 'UPDATE tokens SET revoked_mac = ? WHERE token_id = ?',
   freeze: "UPDATE freezes SET mac = ? WHERE what || ' ' || target = ?",
@@ -109,5 +128,6 @@ const UPDATE_MAC: Readonly<Record<StoredRow['kind'], string>> = {
 };
 
 function writeMac(connection: Connection, { kind, id }: StoredRow, mac: string | undefined): void {
-  if (mac !== undefined) connection.run(UPDATE_MAC[kind], mac, id);
+  const update = UPDATE_MAC[kind];
+  if (update && mac !== undefined) connection.run(update, mac, id);
 }

@@ -67,6 +67,9 @@ export const STEPS = sqliteTable(described.STEPS, {
 export const ROLLBACKS = sqliteTable(described.ROLLBACKS);
 export const CHECKPOINTS = sqliteTable(described.CHECKPOINTS);
 export const DECLARATIONS = sqliteTable(described.DECLARATIONS);
+export const SESSIONS = sqliteTable(described.SESSIONS);
+export const ACCOUNTS = sqliteTable(described.ACCOUNTS);
+export const CONSENTS = sqliteTable(described.CONSENTS);
 
 export function insert<Kept>(connection: Connection, table: SqliteTable<Kept>, record: Kept): void {
   connection.run(table.insert, ...table.values(record));

@@ -42,6 +42,7 @@ import { beginOrigin, createLogWriter, type LogWriter, readHead } from './log/wr
 import { createReader } from './reader.ts';
 import { scanRows, sealRows } from './row-seal.ts';
 import { migrate, noStoreIn, unfitFile, unmadeFile } from './schema/migrations.ts';
+import * as signIn from './sign-in.ts';
 import type { TokensSeen } from './token-rows.ts';
 import * as tokens from './tokens.ts';
 
@@ -135,6 +136,11 @@ const READS = {
   staleApprovals: declarations.staleApprovals,
   freezesUnder: freezes.freezesUnder,
   listFreezes: freezes.listFreezes,
+  findSession: signIn.findSession,
+  listSessions: signIn.listSessions,
+  findConsent: signIn.findConsent,
+  listConsents: signIn.listConsents,
+  findAccount: signIn.findAccount,
   scanRows,
   treeHead: readHead,
   // An acknowledged entry already has its place.
@@ -165,6 +171,8 @@ const WRITES = {
   takeDeliveries: deliveries.takeDeliveries,
   finishDelivery: deliveries.finishDelivery,
   keepDeclarations: declarations.keepDeclarations,
+  touchSession: signIn.touchSession,
+  replaceAccount: signIn.replaceAccount,
   sealRows,
   voidPromises: settlement.voidPromises,
   insertCheckpoint: checkpoints.insertCheckpoint,
@@ -185,6 +193,10 @@ const ENTERED = {
   deny: approvals.deny,
   expireApprovals: approvals.expireApprovals,
   freeze: freezes.freeze,
+  beginSession: signIn.beginSession,
+  endSessions: signIn.endSessions,
+  insertConsent: signIn.insertConsent,
+  renewConsent: signIn.renewConsent,
   beginOrigin,
 };
 

@@ -27,6 +27,7 @@ import type {
   TokenRecord,
 } from '../port/records.ts';
 import type { VoteFacts } from '../port/row-forms.ts';
+import type { AccountRecord, ConsentRecord, SessionRecord } from '../port/sign-in-store.ts';
 
 /**
  * `amount` is minor units, `charge` a currency with an amount (two columns), `list` a list of texts.
@@ -285,5 +286,64 @@ export const DECLARATIONS: Description<DeclarationRecord> = {
     digest: 'text',
     declaration: 'text',
     kept_at: 'time',
+  },
+};
+
+export const SESSIONS: Description<SessionRecord> = {
+  name: 'sessions',
+  fields: {
+    session_id: 'text',
+    secret_hash: 'text',
+    principal: 'text',
+    account_id: 'text',
+    issuer: 'text?',
+    sub: 'text?',
+    sid: 'text?',
+    acr: 'text?',
+    user_agent: 'text',
+    auth_time: 'time',
+    created_at: 'time',
+    expires_at: 'time',
+    mac: 'text?',
+  },
+  beside: { both: { seen_at: 'time', ended_at: 'time?' } },
+};
+
+export const ACCOUNTS: Description<AccountRecord> = {
+  name: 'accounts',
+  fields: {
+    account_id: 'text',
+    principal: 'text',
+    issuer: 'text?',
+    sub: 'text?',
+    upstream: 'text?',
+    checked_at: 'time',
+    ended_at: 'time?',
+    mac: 'text?',
+  },
+};
+
+export const CONSENTS: Description<ConsentRecord> = {
+  name: 'consents',
+  fields: {
+    consent_id: 'text',
+    token_id: 'text',
+    principal: 'text',
+    subject: 'text',
+    account_id: 'text',
+    client_id: 'text',
+    client_name: 'text',
+    redirect_uri: 'text',
+    user_agent: 'text',
+    challenge: 'text',
+    resource: 'text?',
+    code_hash: 'text',
+    code_expires_at: 'time',
+    code_used_at: 'time?',
+    generation: 'integer',
+    rotated_at: 'time?',
+    created_at: 'time',
+    expires_at: 'time',
+    mac: 'text?',
   },
 };

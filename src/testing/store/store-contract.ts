@@ -25,6 +25,8 @@ import { PERMIT_CASES } from './cases/permits.ts';
 import { RETENTION_CASES } from './cases/retention.ts';
 import { ROW_CASES } from './cases/rows.ts';
 import { ONCE_CASES, OUTCOME_CASES, SETTLEMENT_CASES } from './cases/settlement.ts';
+import { CONSENT_CASES, RENEWAL_CASES } from './cases/sign-in/consents.ts';
+import { ACCOUNT_CASES, SESSION_CASES } from './cases/sign-in/sessions.ts';
 import { TOGETHER_CASES } from './cases/together.ts';
 import { ISSUANCE_CASES, REVOCATION_CASES } from './cases/tokens.ts';
 import { CHECKPOINT_CASES, TREE_CASES } from './cases/tree.ts';
@@ -83,6 +85,8 @@ const AREAS: Readonly<Record<string, Cases>> = {
   actors: ACTOR_CASES,
   deliveries: DELIVERY_CASES,
   operators: OPERATOR_CASES,
+  sessions: { ...SESSION_CASES, ...ACCOUNT_CASES },
+  consents: { ...CONSENT_CASES, ...RENEWAL_CASES },
   'rate limits': PERMIT_CASES,
   log: { ...LOG_CASES, ...QUERY_CASES, ...LONG_LOG_CASES, ...TREE_CASES, ...CHECKPOINT_CASES },
   origins: { ...ORIGIN_CASES, ...VOIDING_CASES },

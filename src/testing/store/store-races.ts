@@ -12,6 +12,7 @@ import type { Runner } from '../runner.ts';
 import type { RaceSize, Races, Stores } from './race.ts';
 import { CLAIM_RACES, MONEY_RACES } from './races-admission.ts';
 import { APPROVAL_RACES, TURN_RACES } from './races-decisions.ts';
+import { SIGN_IN_RACES } from './races-sign-in.ts';
 
 /**
  * Where the races run, and how many callers race for how many rounds.
@@ -28,7 +29,13 @@ export interface RaceOptions extends Partial<RaceSize> {
 /** In milliseconds: the rounds below on a slow disk under a full suite. */
 const RACE_TIMEOUT_MS = 120_000;
 
-const RACES: Races = { ...MONEY_RACES, ...CLAIM_RACES, ...APPROVAL_RACES, ...TURN_RACES };
+const RACES: Races = {
+  ...MONEY_RACES,
+  ...CLAIM_RACES,
+  ...APPROVAL_RACES,
+  ...TURN_RACES,
+  ...SIGN_IN_RACES,
+};
 
 /**
  * Defines one test for each race. `open` returns the instances, all on one empty database.

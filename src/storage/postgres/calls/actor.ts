@@ -34,7 +34,7 @@ export async function judgedActor(
   return row.fault === null ? undefined : `actor_${row.fault}`;
 }
 
-const JOIN_GATE: Statement = {
+export const JOIN_GATE: Statement = {
   name: 'join_gate',
   text: `SELECT pg_advisory_xact_lock_shared(${GATE}, hashtext(lineage[1]))
     FROM tokens WHERE token_id = $1`,

@@ -6,10 +6,11 @@
  * was committed when the statement began, also after it waited for a lock, so a decision never uses a state
  * from before the wait.
  *
- * Locks are always taken in one order, so that steps wait for each other but never deadlock: gates, intents,
- * tokens, idempotency key, budgets, leases, grant, rollback windows. Several locks of one kind have an order
+ * Locks are always taken in one order, so that steps wait for each other but never deadlock: gates, consent,
+ * intents, tokens, idempotency key, budgets, leases, grant, rollback windows, sessions of one person. Several locks of one kind have an order
  * too: gates by number, intents by id, windows by their key, all others by lineage, ancestors first. Keys and
- * grants are locked one at a time: a call with either is not batched.
+ * grants are locked one at a time: a call with either is not batched. A transaction locks one consent, and the
+ * sessions of one person, which have a lock of their own (`sign-in.ts`).
  *
  * @module
  */

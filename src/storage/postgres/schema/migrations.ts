@@ -19,6 +19,7 @@ import { CLAIM_FUNCTIONS, LINEAGE_FUNCTIONS, RELEASE_FUNCTIONS } from './functio
 import { LOG_TABLES } from './log.ts';
 import { ORIGINS } from './origins.ts';
 import { ROW_MACS } from './rows.ts';
+import { SIGN_IN } from './sign-in.ts';
 import {
   APPROVED_THROUGH,
   AUTHORITY_TABLES,
@@ -49,6 +50,7 @@ export const MIGRATIONS: readonly string[] = [
   FREEZES_BY_AGE,
   WAITING_GRANTS,
   DECLARATIONS,
+  SIGN_IN,
 ];
 
 /** Every named index, as the last step that makes it defines it. */

@@ -226,4 +226,5 @@ export function voidPromises(connection: Connection): void {
   connection.run('DELETE FROM idempotency');
   connection.run('UPDATE grants SET uses = max_uses WHERE uses < max_uses');
   connection.run('DELETE FROM bindings');
+  connection.run('DELETE FROM sessions');
 }

@@ -18,6 +18,7 @@ import { BOUNDED_LISTS } from './lists.ts';
 import { ORIGINS } from './origins.ts';
 import { ROW_MACS } from './rows.ts';
 import { FIRST_VERSION, LEAF_HASHES_IN_BLOCKS } from './schema.ts';
+import { SIGN_IN } from './sign-in.ts';
 import { WAITING_GRANTS } from './waiting.ts';
 
 /** Bytes 68 to 71 of the file: "WRIT". Identifies our files. */
@@ -42,6 +43,7 @@ export const MIGRATIONS: readonly Migration[] = [
   (connection) => connection.script(BOUNDED_LISTS),
   (connection) => connection.script(WAITING_GRANTS),
   (connection) => connection.script(DECLARATIONS),
+  (connection) => connection.script(SIGN_IN),
 ];
 
 /** Milliseconds to wait for a migration step of another process, which takes long over a long log. */

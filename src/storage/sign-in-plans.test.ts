@@ -1,0 +1,112 @@
+/**
+ * How sessions and consents are found: by one range of one index each, however many there are.
+ *
+ * @module
+ */
+
+import assert from 'node:assert/strict';
+import { test } from 'vitest';
+import { closedAtEnd } from '../../test/ends.ts';
+import { freshDatabase } from '../../test/postgres.ts';
+import { openDatabase } from './postgres/connection.ts';
+import { settingsOf } from './postgres/options.ts';
+import * as postgres from './postgres/sign-in.ts';
+import { openPostgres } from './postgres/store.ts';
+import { openConnection } from './sqlite/connection.ts';
+import { migrate } from './sqlite/schema/migrations.ts';
+import * as sqlite from './sqlite/sign-in.ts';
+
+/** SQLite names the index of a UNIQUE column by its number. */
+const SQLITE_PLANS: [query: string, plans: string[]][] = [
+  [sqlite.FIND_SESSION, ['sqlite_autoindex_sessions_2 (secret_hash=?)']],
+  [sqlite.LIST_SESSIONS, ['sessions_by_principal (principal=? AND ended_at=?)']],
+  [
+    sqlite.END_OLDEST,
+    [
+      'sqlite_autoindex_sessions_1 (session_id=?)',
+      'sessions_by_principal (principal=? AND ended_at=?)',
+    ],
+  ],
+  [
+    sqlite.DELETE_EXPIRED,
+    ['sqlite_autoindex_sessions_1 (session_id=?)', 'sessions_by_expiry (expires_at<?)'],
+  ],
+  [sqlite.selectedSessions(['principal']), ['sessions_by_principal (principal=? AND ended_at=?)']],
+  [
+    sqlite.selectedSessions(['issuer', 'sub']),
+    ['sessions_by_sub (sub=? AND issuer=? AND ended_at=?)'],
+  ],
+  [
+    sqlite.selectedSessions(['issuer', 'sid']),
+    ['sessions_by_sid (sid=? AND issuer=? AND ended_at=?)'],
+  ],
+  [sqlite.CONSENT_OF_CODE, ['sqlite_autoindex_consents_3 (code_hash=?)']],
+  [sqlite.LIST_CONSENTS, ['consents_by_principal (principal=?)']],
+  [
+    sqlite.OLDER_CONSENTS,
+    ['consents_by_principal (principal=? AND (created_at,consent_id)<(?,?))'],
+  ],
+];
+for (const [query, plans] of SQLITE_PLANS) {
+  test(`SQLite uses ${plans.join(' and ')}, and neither scans nor sorts`, () => {
+    const connection = openConnection(':memory:');
+    migrate(connection);
+    const steps = connection.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${query}`);
+    connection.close();
+
+    const details = steps.map(({ detail }) => detail);
+    for (const plan of plans) {
+      assert.ok(
+        details.some((detail) => detail.endsWith(plan)),
+        details.join('\n'),
+      );
+    }
+    assert.ok(!details.some((detail) => /^SCAN|TEMP B-TREE/.test(detail)), details.join('\n'));
+  });
+}
+
+const BY_PRINCIPAL =
+  /Index Scan using sessions_by_principal .*\n *Index Cond: \(\(principal = .*ended_at IS NULL/;
+
+/** Sessions of one person that did not end are few, so they may be sorted. */
+const POSTGRES_PLANS: [{ text: string }, plan: RegExp, isSorted?: boolean][] = [
+  [postgres.FIND_SESSION, /Index Scan using sessions_secret_hash_key .*\n *Index Cond/],
+  [postgres.LIST_SESSIONS, BY_PRINCIPAL, true],
+  [postgres.OLDEST, BY_PRINCIPAL, true],
+  [
+    postgres.DELETE_EXPIRED,
+    /Index Scan using sessions_by_expiry .*\n *Index Cond: \(expires_at <= [\s\S]*Index Scan using sessions_pkey .*\n *Index Cond: \(session_id = ANY/,
+  ],
+  [postgres.holdSelected(['principal']), BY_PRINCIPAL, true],
+  [
+    postgres.holdSelected(['issuer', 'sub']),
+    /Index Scan using sessions_by_sub .*\n *Index Cond: \(\(sub = .*issuer = .*ended_at IS NULL/,
+    true,
+  ],
+  [
+    postgres.holdSelected(['issuer', 'sid']),
+    /Index Scan using sessions_by_sid .*\n *Index Cond: \(\(sid = .*issuer = .*ended_at IS NULL/,
+    true,
+  ],
+  [postgres.CONSENT_OF_CODE, /Index Scan using consents_code_hash_key .*\n *Index Cond/],
+  [
+    postgres.LIST_CONSENTS,
+    /Index Scan Backward using consents_by_principal .*\n *Index Cond: \(\(principal = .*ROW\(created_at, consent_id\) </,
+  ],
+];
+
+test('PostgreSQL ranges over one index for each, and sorts only sessions of one person', async () => {
+  const server = await freshDatabase();
+  closedAtEnd(await openPostgres(server.url, { poolSize: 1 }));
+  const database = closedAtEnd(openDatabase(server.url, settingsOf({}), 1));
+
+  for (const [{ text }, expected, isSorted = false] of POSTGRES_PLANS) {
+    const explain = { name: '', text: `EXPLAIN (GENERIC_PLAN) ${text}` };
+    const lines = await database.read<{ 'QUERY PLAN': string }>(explain, []);
+    const plan = lines.map((line) => line['QUERY PLAN']).join('\n');
+
+    assert.match(plan, expected);
+    assert.doesNotMatch(plan, /Seq Scan/);
+    assert.equal(/Sort/.test(plan), isSorted, plan);
+  }
+});

@@ -1,0 +1,117 @@
+/**
+ * Sessions, accounts and consents for the store contract, with every field that a record can have.
+ *
+ * @module
+ */
+
+import { createHash, randomBytes } from 'node:crypto';
+import type { EntryRecord } from '../domain/log/entry.ts';
+import type { TokenRecord } from '../storage/port/records.ts';
+import type { AccountRecord, ConsentRecord, SessionRecord } from '../storage/port/sign-in-store.ts';
+import type { Store } from '../storage/port/store.ts';
+import { issuanceEntry } from './entries.ts';
+import { at, childToken, entry, HOUR, newId, rootToken, SECOND } from './fixtures.ts';
+
+const ISSUER = 'https://id.example.com';
+
+/** A digest as of a secret that no other case has. */
+function newHash(): string {
+  return createHash('sha256').update(randomBytes(32)).digest('hex');
+}
+
+export function session(changed: Partial<SessionRecord> = {}): SessionRecord {
+  const sub = `00u${randomBytes(6).toString('hex')}`;
+  return {
+    session_id: newId('ses_'),
+    secret_hash: newHash(),
+    principal: 'human:ann@example.com',
+    account_id: `sha256:${newHash()}`,
+    issuer: ISSUER,
+    sub,
+    sid: `sid-${sub}`,
+    acr: 'urn:example:phishing-resistant',
+    user_agent: 'Mozilla/5.0 (東京)',
+    auth_time: at(-SECOND),
+    created_at: at(0),
+    expires_at: at(12 * HOUR),
+    ...changed,
+  };
+}
+
+/** The account of a session. */
+export function accountOf(
+  { account_id, principal, issuer, sub, created_at }: SessionRecord,
+  changed: Partial<AccountRecord> = {},
+): AccountRecord {
+  const upstream = 'v1.encrypted';
+  return { account_id, principal, issuer, sub, upstream, checked_at: created_at, ...changed };
+}
+
+export function sessionEntry(
+  { session_id, principal }: SessionRecord,
+  verb: 'sign_in' | 'sign_out' = 'sign_in',
+): EntryRecord {
+  return entry({
+    ...{ entry_type: 'session', actor_key: principal, root_principal: principal },
+    detail: { verb, session_id, how: ISSUER },
+  });
+}
+
+/** Sessions of one person that a case allows, unless it is about the bound. */
+const SESSIONS_MAX = 100;
+
+export async function begin(
+  store: Store,
+  begun: SessionRecord,
+  sessionsMax = SESSIONS_MAX,
+): Promise<SessionRecord> {
+  await store.beginSession(begun, accountOf(begun), sessionEntry(begun), sessionsMax);
+  return begun;
+}
+
+/** A consent beside its root token. */
+export function consentBeside(
+  token: TokenRecord,
+  changed: Partial<ConsentRecord> = {},
+): ConsentRecord {
+  return {
+    consent_id: newId('con_'),
+    token_id: token.token_id,
+    principal: token.root_principal,
+    subject: token.subject,
+    account_id: `sha256:${newHash()}`,
+    client_id: 'https://client.example.com/metadata.json',
+    client_name: 'Claude Code "東京"',
+    redirect_uri: 'http://127.0.0.1:51004/callback',
+    user_agent: 'Mozilla/5.0',
+    challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+    resource: 'https://desk.example.com/mcp',
+    code_hash: newHash(),
+    code_expires_at: at(60 * SECOND),
+    generation: 0,
+    created_at: at(0),
+    expires_at: token.expires_at,
+    ...changed,
+  };
+}
+
+export async function consented(
+  store: Store,
+  { token: changed = {}, ...rest }: Partial<ConsentRecord> & { token?: Partial<TokenRecord> } = {},
+): Promise<{ token: TokenRecord; consent: ConsentRecord }> {
+  const token = rootToken({ subject: 'agent:client/1a2b', ...changed });
+  const consent = consentBeside(token, rest);
+  await store.insertConsent(consent, token, issuanceEntry(token));
+  return { token, consent };
+}
+
+/** The consent after the use of its code, or after one more rotation. */
+export function rotated(consent: ConsentRecord, rotated_at: Date = at(SECOND)): ConsentRecord {
+  const code_used_at = consent.code_used_at ?? rotated_at;
+  return { ...consent, code_used_at, generation: consent.generation + 1, rotated_at };
+}
+
+/** The access token of a renewal: a child with the same subject. */
+export function accessToken(token: TokenRecord, changed: Partial<TokenRecord> = {}): TokenRecord {
+  return childToken(token, { subject: token.subject, expires_at: at(HOUR / 4), ...changed });
+}
