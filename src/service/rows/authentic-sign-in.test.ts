@@ -165,6 +165,15 @@ for (const { name, open } of SQL_PLACES) {
       assert.deepEqual(next, []);
     });
 
+    test('authenticStore() ends the list at a consent whose time is unreadable', async () => {
+      const never = name === 'SQLite' ? '-9000000000000000000' : "'-infinity'";
+      await place.alter(`UPDATE consents SET created_at = ${never}`);
+
+      assert.deepEqual(await store.listConsents(consent.principal, 1), []);
+
+      assert.deepEqual(raised, ['row_altered']);
+    });
+
     test('authenticStore() renews no consent whose root token was edited', async () => {
       const lineage = await judged();
       await place.alter(`UPDATE tokens SET mac = 'kid.x' WHERE token_id = '${token.token_id}'`);
@@ -207,3 +216,17 @@ for (const { name, open } of SQL_PLACES) {
     });
   });
 }
+
+test('replaceAccount() on PostgreSQL ignores an edit below a millisecond, as reading does', async () => {
+  const [, postgres] = SQL_PLACES;
+  const place = await (postgres as (typeof SQL_PLACES)[number]).open();
+  const store = closedAtEnd(await openStore(place.url));
+  const begun = await begin(store, session());
+  await place.alter("UPDATE accounts SET checked_at = checked_at + interval '999 microseconds'");
+  const account = await store.findAccount(begun.account_id);
+
+  const next = accountOf(begun, { checked_at: at(HOUR) });
+
+  assert.deepEqual(account?.checked_at, begun.created_at);
+  assert.equal(await store.replaceAccount(next, begun.created_at), true);
+});

@@ -264,7 +264,8 @@ function consentRows(store: Store, rows: RowSealing, check: RowCheck): Partial<S
         const page = await store.listConsents(principal, limit, place);
         listed.push(...page.filter(check.isConsent));
         place = page.at(-1);
-        if (page.length < limit || listed.length >= limit) return listed.slice(0, limit);
+        const isLast = page.length < limit || Number.isNaN(place?.created_at.getTime());
+        if (isLast || listed.length >= limit) return listed.slice(0, limit);
       }
     },
     async renewConsent(next, seen, child, ...[entry, bounds]) {

@@ -1,8 +1,7 @@
 /**
  * Sign-in: sessions, accounts and consents.
  *
- * Whatever ends or counts sessions of a person first takes the lock of that person, so that concurrent
- * sign-ins count each other. A renewal shares the gate of its token tree before it locks its consent, so that
+ * A sign-in takes the lock of its person first, so that concurrent ones count each other. A renewal shares the gate of its token tree before it locks its consent, so that
  * a revocation comes before or after the whole of it.
  *
  * @module
@@ -280,7 +279,9 @@ const ACCOUNT: Statement = {
   text: `SELECT ${ACCOUNTS.list()} FROM accounts WHERE account_id = $1`,
 };
 
+/** A time is read in milliseconds. An edit below that must not keep every check from being stored. */
 const REPLACE_ACCOUNT: Statement = {
   name: 'replace_account',
-  text: `${replacement(ACCOUNTS, 'account_id')} AND t.checked_at = $2 RETURNING t.account_id`,
+  text: `${replacement(ACCOUNTS, 'account_id')}
+    AND date_trunc('milliseconds', t.checked_at) = $2 RETURNING t.account_id`,
 };

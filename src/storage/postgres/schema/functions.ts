@@ -7,10 +7,11 @@
  * from before the wait.
  *
  * Locks are always taken in one order, so that steps wait for each other but never deadlock: gates, consent,
- * intents, tokens, idempotency key, budgets, leases, grant, rollback windows, sessions of one person. Several locks of one kind have an order
- * too: gates by number, intents by id, windows by their key, all others by lineage, ancestors first. Keys and
- * grants are locked one at a time: a call with either is not batched. A transaction locks one consent, and the
- * sessions of one person, which have a lock of their own (`sign-in.ts`).
+ * intents, tokens, idempotency key, budgets, leases, grant, rollback windows, person, sessions,
+ * account. Several locks of one kind have an order
+ * too: gates by number, intents and sessions by id, windows by their key, all others by lineage, ancestors first.
+ * Keys and grants are locked one at a time: a call with either is not batched. So are consents, persons and
+ * accounts.
  *
  * @module
  */
