@@ -11,6 +11,7 @@
  */
 
 import { failure } from '../domain/failure.ts';
+import { type Arrival, foreignArrival } from '../domain/values/arrival.ts';
 import { readJson } from '../domain/wire/json.ts';
 import type { Failure } from '../protocol/failure.ts';
 import { INVALID_REQUEST, PARSE_ERROR } from '../protocol/json-rpc.ts';
@@ -18,7 +19,6 @@ import type { Runtime } from '../service/runtime.ts';
 import type { Bridge, McpAnswer, McpRequest } from './bridge.ts';
 import { isFailure, localGateway } from './gateway.ts';
 import { metaFault } from './meta.ts';
-import { type Arrival, foreignArrival } from './origin.ts';
 
 const MCP_PATH = '/mcp';
 

@@ -9,7 +9,7 @@
  * @module
  */
 
-import { bareHost, isLoopback } from '../domain/values/host.ts';
+import { bareHost, isLoopback } from './host.ts';
 
 export interface Arrival {
   readonly host: string | undefined;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { type Arrival, foreignArrival } from './origin.ts';
+import { type Arrival, foreignArrival } from './arrival.ts';
 
 const LOCAL = { localAddress: '127.0.0.1', publicUrl: 'http://127.0.0.1:8420' };
 const BEHIND_PROXY = { localAddress: '::ffff:127.0.0.1', publicUrl: 'https://desk.example' };
