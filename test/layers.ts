@@ -49,7 +49,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   console: ['protocol', 'domain', 'client', 'verify'],
   index: [...AUTHORS_SEE, 'testing', 'oldest-node'],
   testing: [...AUTHORS_SEE, 'index'],
-  cli: [...AUTHORS_SEE, 'index', 'testing', 'console'],
+  cli: [...AUTHORS_SEE, 'index', 'testing', 'console', 'folder'],
 };
 
 /**
@@ -88,7 +88,8 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly str
   },
   http: {
     bounds: [],
-    mounted: ['.', 'bounds'],
+    'sign-in': ['.'],
+    mounted: ['.', 'bounds', 'sign-in'],
   },
 };
 

@@ -84,11 +84,21 @@ const faults: [what: string, settings: object, fault: RegExp][] = [
     /expected one value without spaces/,
   ],
   ['a client without redirects', client({ redirect_uris: [] }), /expected at least 1 items/],
-  ['a redirect with a fragment', client({ redirect_uris: ['https://a/#b'] }), /without a fragment/],
-  ['a relative redirect', client({ redirect_uris: ['/callback'] }), /expected an absolute URL/],
+  [
+    'a redirect with a fragment',
+    client({ redirect_uris: ['https://a/#b'] }),
+    /redirect_uris\[0\]: it has a fragment/,
+  ],
+  [
+    'a relative redirect',
+    client({ redirect_uris: ['/callback'] }),
+    /redirect_uris\[0\]: it is not absolute/,
+  ],
   [
     'one client twice',
-    signIn({ clients: [0, 1].map(() => ({ client_id: 'c', name: 'C', redirect_uris: ['a:b'] })) }),
+    signIn({
+      clients: [0, 1].map(() => ({ client_id: 'c', name: 'C', redirect_uris: ['cursor://x'] })),
+    }),
     /expected a client_id of its own/,
   ],
   ['a URL as a host', signIn({ metadata_hosts: ['https://a.example'] }), /expected a host/],

@@ -7,6 +7,7 @@
 
 import * as z from 'zod';
 import { isScopePattern } from '../domain/authority/scope-pattern.ts';
+import { readConfiguredClient } from '../domain/sign-in/client.ts';
 import { bareHost, isLoopback, openHost, type Reached } from '../domain/values/host.ts';
 import { type OidcIssuer, Text, wholeNumber } from './parts.ts';
 
@@ -22,16 +23,18 @@ const Host = z
     message: 'expected a host in lower case, such as app.example',
   });
 
-const RedirectUri = Text.refine((text) => URL.canParse(text) && !text.includes('#'), {
-  message: 'expected an absolute URL without a fragment',
-});
-
 /** A client that needs no metadata document and no registration. */
-export const SignInClient = z.strictObject({
-  client_id: Text.max(NAME_LENGTH_MAX),
-  name: Text.max(NAME_LENGTH_MAX),
-  redirect_uris: z.array(RedirectUri).min(1).max(REDIRECTS_MAX),
-});
+export const SignInClient = z
+  .strictObject({
+    client_id: Text.max(NAME_LENGTH_MAX),
+    name: Text.max(NAME_LENGTH_MAX),
+    redirect_uris: z.array(Text).min(1).max(REDIRECTS_MAX),
+  })
+  .superRefine((client, context) => {
+    const read = readConfiguredClient(client);
+    if ('client' in read) return;
+    context.addIssue({ code: 'custom', message: read.fault.description });
+  });
 
 /** What a consent to these scopes needs: a recent sign-in, or one of a certain strength. */
 export const StepUpRule = z

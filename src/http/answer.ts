@@ -10,8 +10,15 @@ import type { Failure, FailureAnswer } from '../protocol/failure.ts';
 import { operations } from '../protocol/operations.ts';
 import type { Document } from '../service/core/documents.ts';
 import { type Answer, failureAnswer, isDocument } from '../service/core/operations.ts';
+import type { SignIn } from '../service/sign-in/sign-in.ts';
 import { RETRY_AFTER_SECONDS } from './bounds/limits.ts';
-import { type Exchange, type HttpAnswer, headerOf, type WriteBody } from './exchange.ts';
+import {
+  type Exchange,
+  type HttpAnswer,
+  type HttpAsk,
+  headerOf,
+  type WriteBody,
+} from './exchange.ts';
 import { plainPath } from './router.ts';
 import { EVENT_STREAM_HEADERS, openEventStream } from './sse.ts';
 import { statusOf } from './status.ts';
@@ -22,7 +29,11 @@ export const JSON_TYPE = 'application/json; charset=utf-8';
 export interface AnswerParts {
   readonly platform: Platform;
   readonly log: Logger;
+  /** What a refusal says about signing in. */
+  readonly signIn?: SignInFacts | undefined;
 }
+
+export type SignInFacts = Pick<SignIn, 'metadataUrl' | 'scopes'>;
 
 export function answerOf(
   parts: AnswerParts,
@@ -59,7 +70,7 @@ function streamAnswer(
 
 /** Every answer outside 2xx, also those that no operation gave. */
 export function refusalOf(
-  { platform }: Pick<AnswerParts, 'platform'>,
+  { platform, signIn }: Pick<AnswerParts, 'platform' | 'signIn'>,
   { ask, headers }: Pick<Exchange, 'ask' | 'headers'>,
   failure: Failure,
   body: string = JSON.stringify(failureBody(platform, ask.target, failure)),
@@ -67,7 +78,8 @@ export function refusalOf(
   const status = statusOf(failure);
   headers['cache-control'] = 'no-store';
   headers['content-type'] = JSON_TYPE;
-  if (status === 401) headers['www-authenticate'] = challengeOf(failure);
+  const challenge = challengeOf(failure, status, ask, signIn);
+  if (challenge !== undefined) headers['www-authenticate'] = challenge;
   // Only where the same call may be sent again: a client that obeys the header does just that.
   if (failure.retry && (status === 429 || status === 503)) {
     headers['retry-after'] = retryAfterOf(failure);
@@ -132,9 +144,41 @@ function hasTag(header: string | undefined, etag: string): boolean {
   });
 }
 
-/** RFC 6750: an error code only where a token was presented and found wanting. */
-function challengeOf({ type }: Failure): string {
-  return type === 'authentication_required' ? 'Bearer' : 'Bearer error="invalid_token"';
+/** How a client gets a token, where people can sign in here. */
+function challengeOf(
+  found: Failure,
+  status: number,
+  ask: Pick<HttpAsk, 'target' | 'headers'>,
+  signIn: SignInFacts | undefined,
+): string | undefined {
+  const isLackingScope = found.type === 'scope_insufficient';
+  if (status !== 401 && !(isLackingScope && signIn)) return undefined;
+  // RFC 6750: an error code only where a token was presented and found wanting.
+  const error = isLackingScope ? 'insufficient_scope' : 'invalid_token';
+  const parts = found.type === 'authentication_required' ? [] : [`error="${error}"`];
+  const path = plainPath(ask.target);
+  if (signIn && SIGNED_IN_PATHS.test(path)) {
+    const scopes = isLackingScope ? (found.resolution.requires ?? []) : signIn.scopes();
+    parts.push(
+      ...scopePart(scopes),
+      `resource_metadata="${signIn.metadataUrl({ path, host: headerOf(ask, 'host') })}"`,
+    );
+  }
+  return ['Bearer', parts.join(', ')].join(' ').trimEnd();
+}
+
+/** Where a token that sign-in made is presented. */
+const SIGNED_IN_PATHS = /^\/(?:mcp$|svc\/)/;
+
+/** The characters of a scope in RFC 6749. Consent never gives the rights of operators and approvers. */
+const ASKABLE_SCOPE = /^(?!operator:|approver:)[\x21\x23-\x5b\x5d-\x7e]+$/;
+
+/** In characters. Clients bound the headers of an answer, and the metadata lists all scopes. */
+const SCOPES_LENGTH_MAX = 2_048;
+
+function scopePart(scopes: readonly string[]): string[] {
+  const askable = scopes.filter((scope) => ASKABLE_SCOPE.test(scope)).join(' ');
+  return askable === '' || askable.length > SCOPES_LENGTH_MAX ? [] : [`scope="${askable}"`];
 }
 
 function retryAfterOf({ resolution }: Failure): string {

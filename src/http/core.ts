@@ -24,10 +24,12 @@ import { METRICS_TYPE } from './bounds/tally.ts';
 import { createTurns } from './bounds/turn.ts';
 import { createVisits, type Visits } from './bounds/visits.ts';
 import {
+  type AddedRoute,
   type Exchange,
   type HttpAnswer,
   type HttpAsk,
   headerOf,
+  type Route,
   type WriteBody,
 } from './exchange.ts';
 import type { Metrics } from './metrics.ts';
@@ -54,6 +56,8 @@ export interface CoreOptions {
   readonly surfaces: readonly Surface[];
   /** Whether the metrics ask for no credential. */
   readonly hasOpenMetrics: boolean;
+  /** Paths that are neither an operation nor a surface. */
+  readonly added: readonly AddedRoute[];
 }
 
 interface Core extends CoreOptions {
@@ -62,15 +66,6 @@ interface Core extends CoreOptions {
   readonly visits: Visits | undefined;
   readonly cors: Cors | undefined;
   readonly routes: Router<Route>;
-}
-
-interface Route {
-  /** The name under which its answers are counted. */
-  readonly name: string;
-  /** For probes and scrapers: never shed, and never read by pages of other origins. */
-  readonly isWatching?: boolean;
-  /** Resolves with the answer, or with the failure to answer with. */
-  answer(exchange: Exchange): Promise<HttpAnswer | Failure> | HttpAnswer | Failure;
 }
 
 export function createCore(runtime: Runtime, options: CoreOptions): HttpCore {
@@ -86,6 +81,7 @@ export function createCore(runtime: Runtime, options: CoreOptions): HttpCore {
   };
   addOperations(core);
   for (const surface of options.surfaces) addSurface(core, surface);
+  for (const { method, path, route } of options.added) core.routes.add(method, path, route);
   addHealth(core);
   const reference = createReference(runtime);
   addDocument(core, 'openapi', '/openapi.json', reference.data);
@@ -127,9 +123,9 @@ async function answer(core: Core, ask: HttpAsk): Promise<HttpAnswer> {
   try {
     const refused = refusedEarly(core, exchange, found);
     const given = refused ?? (await routed(exchange, found as Match<Route>));
-    made = 'type' in given ? refusalOf(core, exchange, given) : given;
+    made = 'type' in given ? refusalOf(core.runtime, exchange, given) : given;
   } catch (error) {
-    made = refusalOf(core, exchange, failureOf(core, error));
+    made = refusalOf(core.runtime, exchange, failureOf(core, error));
   }
   ({ status } = made);
   if (typeof made.body === 'function') return untilWritten(core, exchange, made);
@@ -242,14 +238,18 @@ function codingOf(ask: HttpAsk): string | undefined {
 
 /** Only plain JSON is read, and as bytes: the strict reader decodes them after the caller is known. */
 const JSON_MEDIA = /^application\/json(?:\s*;\s*charset="?utf-8"?)?\s*$/i;
+const FORM_MEDIA = /^application\/x-www-form-urlencoded(?:\s*;\s*charset="?utf-8"?)?\s*$/i;
 
 async function routed(exchange: Exchange, { route }: Match<Route>): Promise<HttpAnswer | Failure> {
   const { ask, place } = exchange;
   if (ask.method === 'POST') {
     exchange.body = await ask.body();
     // A request without fields may have an empty body of any media type.
-    if (exchange.body.length > 0 && !JSON_MEDIA.test(headerOf(ask, 'content-type') ?? '')) {
-      return failure('unsupported_media_type', 'Cannot read the body: expected application/json');
+    const media = route.takesForm ? FORM_MEDIA : JSON_MEDIA;
+    if (exchange.body.length > 0 && !media.test(headerOf(ask, 'content-type') ?? '')) {
+      const expected = route.takesForm ? 'x-www-form-urlencoded' : 'json';
+      const detail = `Cannot read the body: expected application/${expected}`;
+      return failure('unsupported_media_type', detail);
     }
   }
   place.begin();
@@ -347,7 +347,11 @@ function addDocument(core: Core, name: string, path: string, document: () => Doc
 function addFront({ runtime, routes, visits }: Core): void {
   const { discovery } = runtime.methods;
   if (!discovery) return;
-  const pageOf = createFrontPage(runtime.gated, runtime.basePath);
+  const pageOf = createFrontPage({
+    gated: runtime.gated,
+    basePath: runtime.basePath,
+    hasSignIn: runtime.signIn !== undefined,
+  });
   const front: Route = {
     name: 'front',
     async answer(exchange) {

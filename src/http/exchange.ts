@@ -8,6 +8,7 @@
  */
 
 import type { Writable } from 'node:stream';
+import type { Failure } from '../protocol/failure.ts';
 import type { Place } from './bounds/shed.ts';
 import type { Visit } from './bounds/visits.ts';
 
@@ -41,8 +42,11 @@ export type WriteBody = (output: Writable) => Promise<void>;
 
 export interface HttpAnswer {
   readonly status: number;
-  /** Names in lower case. The adapter adds the length of a body that is there as a whole. */
-  readonly headers: Record<string, string>;
+  /**
+   * Names in lower case; a list becomes one line for each value. The adapter adds the length of a body that is
+   * there as a whole.
+   */
+  readonly headers: Record<string, string | string[]>;
   /** A function must be called, even when the client has left: it may run the invocation. */
   readonly body: string | Uint8Array | WriteBody | undefined;
 }
@@ -59,6 +63,25 @@ export interface Exchange {
   /** How it was counted before its caller was known. */
   visit: Visit | null;
   body: Uint8Array;
+}
+
+/** What the core does with the requests to one path. */
+export interface Route {
+  /** The name under which its answers are counted. */
+  readonly name: string;
+  /** For probes and scrapers: never shed, and never read by pages of other origins. */
+  readonly isWatching?: boolean;
+  /** A body is a form of a page, or of OAuth; without this it is JSON. */
+  readonly takesForm?: boolean;
+  /** Resolves with the answer, or with the failure to answer with. */
+  answer(exchange: Exchange): Promise<HttpAnswer | Failure> | HttpAnswer | Failure;
+}
+
+/** A path that is neither an operation nor a surface. */
+export interface AddedRoute {
+  readonly method: 'GET' | 'HEAD' | 'POST';
+  readonly path: `/${string}`;
+  readonly route: Route;
 }
 
 /** Aborts when the answer was sent, or never will be. */

@@ -43,11 +43,17 @@ code { font: .8125rem ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; 
 }
 `;
 
-/** `gated` operations ask for a credential here, although their row asks for none. */
+interface FrontFacts {
+  /** Operations that ask for a credential here, although their row asks for none. */
+  readonly gated?: readonly OperationName[];
+  readonly basePath?: string;
+  /** Whether people can sign in. */
+  readonly hasSignIn?: boolean;
+}
+
 export function frontPage(
   { service_id, protocol, capabilities, ...found }: Discovery,
-  gated: readonly OperationName[] = [],
-  basePath = '',
+  { gated = [], basePath = '', hasSignIn = false }: FrontFacts = {},
 ): string {
   const linked = (path: string, summary: string) => linkTo(basePath, path, summary);
   const count = Object.keys(capabilities).length;
@@ -69,7 +75,8 @@ export function frontPage(
 It checks the authority of the caller before each call acts.</p>
 <section>
 <h2>For people</h2>
-<dl>${linked('/docs', 'Every operation of the API, with examples')}</dl>
+<dl>${hasSignIn ? linked('/sign-in', 'Sign in, see the agents that act for you, and end them') : ''}
+${linked('/docs', 'Every operation of the API, with examples')}</dl>
 </section>
 <section>
 <h2>For programs</h2>

@@ -64,14 +64,13 @@ export function apiPage(
 
 /** The front page of a service, made once for each version of its discovery document. */
 export function createFrontPage(
-  gated: readonly OperationName[],
-  basePath = '',
+  facts: Parameters<typeof frontPage>[1] = {},
 ): (discovery: Document) => Document {
   let made: { from: Document; page: Document } | undefined;
   return (from) => {
     if (made?.from !== from) {
       const { svc_discovery } = JSON.parse(from.text) as DiscoveryAnswer;
-      const page = frontPage(svc_discovery, gated, basePath);
+      const page = frontPage(svc_discovery, facts);
       made = { from, page: documentOf(page, pageHeaders(styleHash(FRONT_STYLE))) };
     }
     return made.page;

@@ -6,7 +6,7 @@
 
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { openHost } from '../domain/values/host.ts';
+import { isReachedHereOnly } from '../domain/values/host.ts';
 import type { Runtime } from '../service/runtime.ts';
 import { createAddresses, networkOf } from './bounds/address.ts';
 import {
@@ -28,6 +28,7 @@ import {
 import { createCore } from './core.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { nodeAsk, sendAnswer } from './node.ts';
+import { signInRoutes } from './sign-in/routes.ts';
 import type { Surface } from './surface.ts';
 
 export interface HttpServer {
@@ -53,8 +54,10 @@ export function createHttpServer(
   const metrics = createMetrics(load, runtime.sealing);
   runtime.watch(metrics);
   runtime.watchAlarms(metrics.alarmed);
-  const hasOpenMetrics = isOnlyHere(runtime.config);
-  const core = createCore(runtime, { load, metrics, surfaces, hasOpenMetrics });
+  // Metrics are for operators. Only a service that other machines cannot reach asks for no credential.
+  const hasOpenMetrics = isReachedHereOnly(runtime.config);
+  const added = signInRoutes(runtime);
+  const core = createCore(runtime, { load, metrics, surfaces, hasOpenMetrics, added });
   let isStopping = false;
   const listener: Handler = (request, response) => {
     core
@@ -87,12 +90,6 @@ export function createHttpServer(
       return closed;
     },
   };
-}
-
-/** Metrics are for operators. Only a service that other machines cannot reach asks for no credential. */
-function isOnlyHere(config: Runtime['config']): boolean {
-  // A trusted proxy on this machine forwards requests of other machines.
-  return openHost(config) === undefined && config.trusted_proxies.length === 0;
 }
 
 function connectionOptions(

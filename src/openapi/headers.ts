@@ -32,7 +32,9 @@ const RETRY_AFTER: ApiHeaders = {
 };
 
 const CHALLENGE: ApiHeaders = {
-  'www-authenticate': text('How to present a credential, and what was wrong with this one (401)'),
+  'www-authenticate': text(
+    'How to get or present a credential, what was wrong with this one (401), and which scopes it lacks (403)',
+  ),
 };
 
 const BY_OPERATION: Partial<Record<OperationName, ApiHeaders>> = {

@@ -27,8 +27,6 @@ import { startWarnings } from './author/warnings.ts';
 import { freeze, frozen, notOperator, unfreeze } from './authority/freeze.ts';
 import { createIdentities } from './authority/identities.ts';
 import { issueToken } from './authority/issue.ts';
-import type { ExternalIdentities } from './authority/oidc.ts';
-import { callOut } from './authority/outbound.ts';
 import { createPermissions } from './authority/permissions.ts';
 import { revokeToken, viewToken } from './authority/tokens.ts';
 import { runComposition } from './compose/compose.ts';
@@ -60,6 +58,8 @@ import { createWaits } from './pace/waits.ts';
 import { createWorkInProgress } from './pace/work.ts';
 import { authenticStore } from './rows/authentic-store.ts';
 import { openRowLogs, type RowLogs } from './rows/row-check.ts';
+import { openIdentityProviders } from './sign-in/open.ts';
+import { createSignIn, type SignIn } from './sign-in/sign-in.ts';
 
 export interface RuntimeOptions
   extends Omit<
@@ -101,6 +101,8 @@ export interface RuntimeOptions
 }
 
 export interface Runtime {
+  /** Present where people can sign in. */
+  readonly signIn: SignIn | undefined;
   /** Reports every invocation that ends and every overrun from now on. */
   watch(watcher: Watcher): void;
   /** Reports every alarm from now on. */
@@ -158,7 +160,7 @@ export async function createRuntime({
   ...given
 }: RuntimeOptions): Promise<Runtime> {
   const { definition, config, keyring, log, platform } = given;
-  const external = await externalIdentities(given);
+  const { external, providers } = await openIdentityProviders(given);
   const instanceId = newUuid(platform);
   // Compared before anything is written: the store may hold another log than the signed one.
   const logs = await openRowLogs(given.store);
@@ -212,6 +214,7 @@ export async function createRuntime({
   if (sealer) Object.assign(methods, checkpointMethods(parts, sealer));
   return {
     ...{ methods, config, log, platform, baseUrl, basePath, ...definition.catalog },
+    signIn: createSignIn({ ...parts, providers, baseUrl, isMounted: basePath !== '' }),
     gated: gate ? GATED : [],
     isConfigured: parts.identities.isConfigured,
     unreadableMetrics: (ask) => unreadableMetrics(parts, ask),
@@ -220,10 +223,7 @@ export async function createRuntime({
     watch: (watcher) => void watchers.add(watcher),
     watchAlarms: alarms.watch,
     release: () => parts.waits.stop(),
-    async unready() {
-      await sealer?.look();
-      return unready(parts);
-    },
+    unready: () => unready(parts, sealer),
     async close(graceMs = config.stop_grace_seconds * 1_000) {
       const left = await parts.work.finish(graceMs);
       if (left > 0) log.warn({ left }, 'stopped while calls were still running');
@@ -274,25 +274,6 @@ function recovering(parts: ServiceParts, timing: RuntimeOptions['recovery']) {
 
 function paceOf({ rate_limits, principal_rate }: ServiceParts['config']) {
   return rate_limits === 'on' ? principal_rate : undefined;
-}
-
-/** Loaded only when an issuer is configured: it imports a library of its own. */
-async function externalIdentities({
-  config: { oidc },
-  store,
-  log,
-  platform,
-}: Pick<RuntimeOptions, 'config' | 'store' | 'log' | 'platform'>): Promise<
-  ExternalIdentities | undefined
-> {
-  if (oidc.length === 0) return undefined;
-  const [{ createExternalIdentities }, { openIssuers }] = await Promise.all([
-    import('./authority/oidc.ts'),
-    import('./authority/issuers.ts'),
-  ]);
-  const now = () => store.now();
-  const issuers = openIssuers(oidc, { now, log, call: (request) => callOut(platform, request) });
-  return createExternalIdentities(issuers, now);
 }
 
 /** Starts the sealer of a service whose trust level is `anchored`. */
@@ -383,7 +364,11 @@ async function unreadableMetrics(parts: ServiceParts, ask: Ask): Promise<Failure
   }
 }
 
-async function unready({ store, keyring, withheld }: ServiceParts): Promise<string[]> {
+async function unready(
+  { store, keyring, withheld }: ServiceParts,
+  sealer: Sealer | undefined,
+): Promise<string[]> {
+  await sealer?.look();
   const refused = withheld();
   const reasons = refused === undefined ? [] : [`log: ${refused}`];
   await store.probe().catch((error: Error) => reasons.push(`store: ${error.message}`));

@@ -136,21 +136,17 @@ test('redirectHost() says whether an answer stays on this computer, and who gets
     isLoopback: true,
     host: '127.0.0.1:53187',
     words: 'This computer 127.0.0.1:53187',
-    source: 'http://127.0.0.1:53187',
   });
   assert.equal(words('http://[::1]:1/'), 'This computer [::1]:1');
-  assert.equal(redirectHost('http://[::1]:1/').source, 'http:');
   assert.deepEqual(redirectHost('https://app.example:8443/cb?a=b'), {
     isLoopback: false,
     host: 'app.example:8443',
     words: 'app.example:8443',
-    source: 'https://app.example:8443',
   });
   assert.deepEqual(redirectHost('cursor://anysphere/cb'), {
     isLoopback: false,
     host: 'cursor:',
     words: 'The program that opens cursor: links',
-    source: 'cursor:',
   });
 });
 

@@ -18,8 +18,6 @@ export interface RedirectTarget {
   readonly host: string;
   /** "This computer 127.0.0.1:53187", "app.example", "The program that opens cursor: links". */
   readonly words: string;
-  /** The source expression for the `form-action` of a content security policy. */
-  readonly source: string;
 }
 
 /** Why a text may never be registered as a redirect, or `undefined`. */
@@ -44,17 +42,15 @@ export function matchesRedirect(registered: string, asked: string): boolean {
 
 /** What the consent page shows of a redirect without fault. */
 export function redirectHost(uri: string): RedirectTarget {
-  const [, scheme = '', host = ''] = WEB.exec(uri) ?? [];
+  const [, , host = ''] = WEB.exec(uri) ?? [];
   if (host === '') {
     const own = `${SCHEME.exec(uri)?.[1] ?? ''}:`;
     const words = `The program that opens ${own} links`;
-    return { isLoopback: false, host: own, words, source: own };
+    return { isLoopback: false, host: own, words };
   }
   const isLoopback = LOOPBACK_HOST.test(host);
   const words = isLoopback ? `This computer ${host}` : host;
-  // A policy has no way to write an address of IPv6, so there the scheme stands alone.
-  const source = host.startsWith('[') ? `${scheme}:` : `${scheme}://${host}`;
-  return { isLoopback, host, words, source };
+  return { isLoopback, host, words };
 }
 
 /**

@@ -25,3 +25,30 @@ export function openHost({ host, public_url }: Reached): string | undefined {
   const reached = [host, ...(public_url ? [bareHost(new URL(public_url))] : [])];
   return reached.find((name) => !isLoopback(name));
 }
+
+/** True when no other machine reaches the service. A trusted proxy on this machine forwards requests of others. */
+export function isReachedHereOnly(
+  config: Reached & { readonly trusted_proxies: readonly unknown[] },
+): boolean {
+  return openHost(config) === undefined && config.trusted_proxies.length === 0;
+}
+
+/** The names of this machine that a URL can have. */
+const LOOPBACK_NAMES = ['127.0.0.1', 'localhost', '[::1]'];
+
+/** The addresses under which a service is the same: one, or on loopback one for each name of this machine. */
+export function namesOf(baseUrl: string): string[] {
+  const url = new URL(baseUrl);
+  if (!isLoopback(bareHost(url))) return [baseUrl];
+  const others = LOOPBACK_NAMES.map((name) => {
+    const other = new URL(baseUrl);
+    other.hostname = name;
+    return other.href.replace(/\/$/, '');
+  });
+  return [...new Set([baseUrl, ...others])];
+}
+
+/** The address of a service by the name that a request used, where that is one of its own. */
+export function namedAs(baseUrl: string, host: string | undefined): string {
+  return namesOf(baseUrl).find((name) => new URL(name).host === host) ?? baseUrl;
+}

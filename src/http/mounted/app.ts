@@ -21,13 +21,14 @@ import { createMetrics } from '../metrics.ts';
 import { nodeAsk, sendAnswer } from '../node.ts';
 import { isCrossSite } from '../origin.ts';
 import { pathOf } from '../request.ts';
+import { signInRoutes } from '../sign-in/routes.ts';
 import type { Surface } from '../surface.ts';
 import { handedBody, inTime } from './body.ts';
 import {
   type Arrival,
-  isRootDocument,
   type MountPlace,
   refuseOwnPath,
+  rootDocument,
   withinPrefix,
 } from './place.ts';
 import { webExchange } from './web.ts';
@@ -63,8 +64,8 @@ export interface AppHooks {
   /** The address of the client of a Web request, by which strangers are counted. */
   readonly address?: (request: Request) => string | undefined;
   /**
-   * With `next`, the listener also answers `/.well-known/svc` and `/.well-known/jwks.json` at the root of the
-   * app, instead of passing them on.
+   * With `next`, the listener also answers the documents at the root of the app, instead of passing them on:
+   * `/.well-known/svc`, `/.well-known/jwks.json`, and the metadata of sign-in for this prefix.
    */
   readonly root?: boolean;
 }
@@ -90,7 +91,8 @@ export function openApp(runtime: Runtime, parts: AppParts): AppService {
   const { place, surfaces, load = watchLoad(platform) } = parts;
   const metrics = createMetrics(load, runtime.sealing);
   // The app decides who reaches it, so metrics always ask for a credential.
-  const core = createCore(runtime, { load, metrics, surfaces, hasOpenMetrics: false });
+  const added = signInRoutes(runtime);
+  const core = createCore(runtime, { load, metrics, surfaces, hasOpenMetrics: false, added });
   try {
     refuseOwnPath(place.prefix, core.paths());
   } catch (error) {
@@ -141,11 +143,11 @@ async function answerWhileOpen(
 
 async function answerWeb(app: App, request: Request): Promise<Response> {
   const { platform } = app.runtime;
-  const { prefix } = app.parts.place;
+  const { place } = app.parts;
   const { host, protocol, pathname, search } = new URL(request.url);
   const full = `${pathname}${search}`;
   // A framework may have removed the prefix.
-  const target = withinPrefix(prefix, full) ?? full;
+  const target = withinPrefix(place.prefix, full) ?? rootDocument(place, full) ?? full;
   const remoteAddress = addressOf(app.parts, request);
   const { ask, respond } = webExchange(request, { platform, target, remoteAddress });
   const { method, headers } = ask;
@@ -212,7 +214,7 @@ function inApp(
 function targetFor({ place, root }: AppParts, full: string, hasNext: boolean): string | undefined {
   const target = withinPrefix(place.prefix, full);
   if (target !== undefined) return target;
-  return isRootDocument(full) && (root || !hasNext) ? full : undefined;
+  return root || !hasNext ? rootDocument(place, full) : undefined;
 }
 
 interface Running {

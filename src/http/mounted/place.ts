@@ -9,9 +9,12 @@
 
 import { bareHost, isLoopback } from '../../domain/values/host.ts';
 import { operations } from '../../protocol/operations.ts';
+import { RESOURCE_METADATA, SERVER_METADATA } from '../sign-in/oauth-routes.ts';
 
 /** Documents that clients also look for at the root of an app. */
 const ROOT_DOCUMENTS: readonly string[] = [operations.discovery.path, operations.jwks.path];
+
+const METADATA: readonly string[] = [SERVER_METADATA, RESOURCE_METADATA];
 
 export interface MountPlace {
   readonly prefix: string;
@@ -80,8 +83,20 @@ export function withinPrefix(prefix: string, target: string): string | undefined
   return rest.startsWith('/') ? rest : undefined;
 }
 
-export function isRootDocument(target: string): boolean {
-  return ROOT_DOCUMENTS.includes(target.split('?', 1)[0] as string);
+/**
+ * The target below the prefix for a document that clients look for at the root of an app; undefined for any
+ * other target. The metadata of a service with a path has that path at its end there (RFC 8414, RFC 9728).
+ */
+export function rootDocument(
+  { basePath }: Pick<MountPlace, 'basePath'>,
+  target: string,
+): string | undefined {
+  const path = target.split('?', 1)[0] as string;
+  if (ROOT_DOCUMENTS.includes(path)) return target;
+  const metadata = METADATA.find((each) => path.startsWith(`${each}${basePath}`));
+  if (metadata === undefined) return undefined;
+  const rest = path.slice(metadata.length + basePath.length);
+  return rest === '' || rest.startsWith('/') ? `${metadata}${rest}` : undefined;
 }
 
 /** A framework may remove the prefix, so a path of the service below it must not begin with it again. */

@@ -53,16 +53,29 @@ export function webExchange(request: Request, arrival: WebArrival): WebExchange 
       onClosed: closed.add,
     },
     respond: ({ status, headers: answered, body }) => {
-      const init = { status, headers: answered };
-      if (typeof body === 'function') return new Response(written(body, client), init);
+      if (typeof body === 'function') {
+        return new Response(written(body, client), { status, headers: linesOf(answered) });
+      }
       const bytes = typeof body === 'string' ? Buffer.from(body) : body;
       if (bytes) answered['content-length'] = String(bytes.length);
+      const init = { status, headers: linesOf(answered) };
       if (bytes && method !== 'HEAD') return new Response(handedOver(bytes, client), init);
       sent.run();
       closed.run();
       return new Response(null, init);
     },
   };
+}
+
+/** One line for each value. */
+function linesOf(headers: HttpAnswer['headers']): [name: string, value: string][] {
+  const lines: [string, string][] = [];
+  for (const name in headers) {
+    const value = headers[name] as string | string[];
+    if (typeof value === 'string') lines.push([name, value]);
+    else for (const each of value) lines.push([name, each]);
+  }
+  return lines;
 }
 
 interface Client {

@@ -49,6 +49,9 @@ export function createIdentities(
   };
   return {
     isConfigured: (bearer) => configured(bearer) !== undefined,
+    configured,
+    byDigest: (digest) => known.find(({ hash }) => hash.toString('hex') === digest)?.identity,
+    byRules: (principal) => ruleFor(entitlements, principal),
     async identify(bearer) {
       const identity = configured(bearer);
       if (identity) return identity;

@@ -22,6 +22,7 @@ import { chainOf } from '../../domain/authority/chain.ts';
 import { claimsOf } from '../../domain/authority/claims.ts';
 import { levelOf } from '../../domain/authority/disclosure.ts';
 import {
+  type Entitlement,
   unentitledClass,
   unentitledScope,
   unentitledSubject,
@@ -55,7 +56,7 @@ import { frozenFor } from './freeze.ts';
 /**
  * Bounds the children of one token. A holder that needs more should ask for its own root tokens.
  */
-const CHILDREN_PER_TOKEN_MAX = 10_000;
+export const CHILDREN_PER_TOKEN_MAX = 10_000;
 
 export async function issueToken(parts: ServiceParts, ask: Ask): Promise<IssueAnswer> {
   return audited(parts, await callerOf(parts, ask), 'issuance', async (caller) => {
@@ -76,22 +77,22 @@ async function issueRoot(
   caller: IdentityCaller,
   request: IssueRequest,
 ): Promise<IssueAnswer> {
-  const authority = rootAuthority(parts, caller, request);
+  const subject = request.subject ?? caller.principal;
+  refuse(malformedSubject(subject));
+  refuse(unentitledSubject(caller.entitlement, subject));
+  const authority = rootAuthority(parts, caller.entitlement, { ...request, subject });
   const issued = tokenOf(parts, authority);
   await parts.store.insertRoot(issued.record, issuanceEntry(parts, caller, issued.record));
   return issued.answer;
 }
 
-function rootAuthority(
-  parts: ServiceParts,
-  caller: IdentityCaller,
-  request: IssueRequest,
+/** What a root token carries. The caller has checked that the subject may be named. */
+export function rootAuthority(
+  { config, store }: ServiceParts,
+  entitlement: Entitlement,
+  request: IssueRequest & { readonly subject: string },
 ): Authority {
-  const { entitlement, principal } = caller;
-  const { config, store } = parts;
-  const subject = request.subject ?? principal;
-  refuse(malformedSubject(subject));
-  refuse(unentitledSubject(entitlement, subject));
+  const { subject } = request;
   refuse(unentitledScope(entitlement, request.scope));
   refuse(unentitledClass(entitlement, request.caller_class));
   refuse(unreadableBudget(request));
@@ -101,7 +102,7 @@ function rootAuthority(
   refuse(found);
   return {
     subject,
-    root_principal: principal,
+    root_principal: entitlement.principal,
     scope: request.scope,
     capability: request.capability,
     purpose: request.purpose_parameters ?? {},
@@ -165,7 +166,7 @@ const LOST = {
 } as const;
 
 /** A token to delegate from, with its lineage. */
-interface Parent {
+export interface Parent {
   readonly token: TokenRecord;
   /** Root first, the token itself last. */
   readonly lineage: readonly LineageLink[];
@@ -204,7 +205,7 @@ function notTheirs(parentId: string) {
 }
 
 /** The row and the signed text of a token. */
-function tokenOf(
+export function tokenOf(
   parts: ServiceParts,
   authority: Authority,
   parent?: Parent,
@@ -242,7 +243,11 @@ function tokenOf(
   return { record, answer };
 }
 
-function issuanceEntry(parts: ServiceParts, caller: Caller, token: TokenRecord) {
+export function issuanceEntry(
+  parts: ServiceParts,
+  caller: Pick<Caller, 'principal'>,
+  token: TokenRecord,
+) {
   return actEntry(
     parts,
     { principal: caller.principal, root_principal: token.root_principal },

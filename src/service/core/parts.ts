@@ -111,6 +111,12 @@ export interface Identities {
   identifyBy(code: () => unknown): Promise<Entitlement | undefined>;
   /** Whether the configuration contains the credential. */
   isConfigured(bearer: string): boolean;
+  /** What a credential of the configuration entitles to. Calls no hook and no identity provider. */
+  configured(bearer: string): Entitlement | undefined;
+  /** The same, for the credential with this SHA-256 in hex. */
+  byDigest(digest: string): Entitlement | undefined;
+  /** What the rules entitle a principal to that authenticates in another way. */
+  byRules(principal: string): Entitlement;
   /** Whether a principal may have a scope now, by any of its credentials or by a rule. */
   isEntitled(principal: string, scope: string): boolean;
 }

@@ -20,7 +20,10 @@ export function inProcessService(runtime: Runtime): InProcess {
   // A machine that is busy with other tests must not make the service refuse requests.
   const load = watchLoad(platform, { loopDelayMaxMs: Number.POSITIVE_INFINITY });
   const metrics = createMetrics(load, runtime.sealing);
-  const core = createCore(runtime, { load, metrics, surfaces: [], hasOpenMetrics: true });
+  const core = createCore(runtime, {
+    ...{ load, metrics, surfaces: [], added: [] },
+    hasOpenMetrics: true,
+  });
   core.started();
   return {
     async fetch(input, init) {

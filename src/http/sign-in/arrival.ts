@@ -1,0 +1,150 @@
+/**
+ * A request of a browser to the pages: whose it is, and whether a page of this service sent it.
+ *
+ * A form counts only with the proof of the session that its page was made for, and from a page of this
+ * service: a page of another site can send a form with the cookies of the person, but neither read that
+ * proof nor claim our origin.
+ *
+ * @module
+ */
+
+import { foreignArrival } from '../../domain/values/arrival.ts';
+import { bareHost, isLoopback } from '../../domain/values/host.ts';
+import type { Session } from '../../service/sign-in/sessions.ts';
+import type { SignIn } from '../../service/sign-in/sign-in.ts';
+import { type Exchange, type HttpAnswer, headerOf } from '../exchange.ts';
+import { type Cookie, cookieFor } from './cookies.ts';
+import { CSRF_FIELD, csrfOf, isCsrf } from './csrf.ts';
+import { type Form, readForm } from './forms.ts';
+import { type Frame, messagePage, signInHeaders } from './frame.ts';
+
+/** The cookies of the pages: the session, the way to an identity provider, and forms before the session. */
+export interface Cookies {
+  readonly session: Cookie;
+  readonly login: Cookie;
+  readonly form: Cookie;
+}
+
+/** The address is known once the service listens, so cookies are made at the first request. */
+export function createCookies({ baseUrl }: SignIn): () => Cookies {
+  let made: { readonly base: string; readonly cookies: Cookies } | undefined;
+  return () => {
+    const base = baseUrl();
+    if (made?.base !== base) {
+      const of = (use: string) => cookieFor(base, use);
+      made = { base, cookies: { session: of('session'), login: of('login'), form: of('form') } };
+    }
+    return made.cookies;
+  };
+}
+
+/** What all forms of one session have in common. */
+const FORMS = 'pages';
+
+function sessionCsrf({ secret }: Session): string {
+  return csrfOf(secret, FORMS);
+}
+
+export function userAgentOf({ ask }: Exchange): string {
+  return headerOf(ask, 'user-agent') ?? 'an unknown browser';
+}
+
+/** Why a form does not count, in words for the person. */
+function foreignForm({ ask }: Exchange, { baseUrl }: SignIn): string | undefined {
+  const { host, origin, 'sec-fetch-site': site } = ask.headers;
+  if (site !== undefined && site !== 'same-origin' && site !== 'none') {
+    return 'Cannot take the form: a page of another site sent it';
+  }
+  const arrival = {
+    host: host?.toString(),
+    origin: origin?.toString(),
+    localAddress: ask.localAddress,
+    publicUrl: baseUrl(),
+  };
+  return foreignArrival(arrival) && 'Cannot take the form: a page of another site sent it';
+}
+
+/** The fields of a form with the proof of `secret`; otherwise what is wrong, in words for the person. */
+export function provedForm(
+  exchange: Exchange,
+  signIn: SignIn,
+  secret: string | undefined,
+  repeatable: readonly string[] = [],
+): { readonly form: Form } | { readonly fault: string } {
+  const foreign = foreignForm(exchange, signIn);
+  if (foreign) return { fault: foreign };
+  const reading = readForm(exchange.body, repeatable);
+  if ('fault' in reading) return reading;
+  const isProved = secret !== undefined && isCsrf(reading.form.one(CSRF_FIELD), secret, FORMS);
+  if (isProved) return reading;
+  return { fault: 'Cannot take the form: it is out of date; open the page again' };
+}
+
+/** The proof of forms on a page that a browser without a session sees. */
+export function strangerCsrf(secret: string): string {
+  return csrfOf(secret, FORMS);
+}
+
+export function frameOf(
+  { service }: SignIn,
+  basePath: string,
+  session?: Session | undefined,
+  csrf = session ? sessionCsrf(session) : '',
+): Frame {
+  return { service, basePath, person: session?.record.principal, csrf };
+}
+
+export function pageAnswer(
+  exchange: Exchange,
+  html: string,
+  { status = 200, formTargets = [] as readonly string[], cookies = [] as readonly string[] } = {},
+): HttpAnswer {
+  const headers: HttpAnswer['headers'] = { ...exchange.headers, ...signInHeaders(formTargets) };
+  if (cookies.length > 0) headers['set-cookie'] = [...cookies];
+  return { status, headers, body: html };
+}
+
+/** 303: the browser continues with GET. */
+export function redirectAnswer(
+  exchange: Exchange,
+  location: string,
+  cookies: readonly string[] = [],
+): HttpAnswer {
+  const headers: HttpAnswer['headers'] = {
+    ...exchange.headers,
+    location,
+    'cache-control': 'no-store',
+    'referrer-policy': 'no-referrer',
+  };
+  if (cookies.length > 0) headers['set-cookie'] = [...cookies];
+  return { status: 303, headers, body: undefined };
+}
+
+export function faultAnswer(
+  exchange: Exchange,
+  frame: Frame,
+  { status, title, text, link }: Fault,
+): HttpAnswer {
+  return pageAnswer(exchange, messagePage(frame, { title, text, link }), { status });
+}
+
+interface Fault {
+  readonly status: number;
+  readonly title: string;
+  readonly text: string;
+  readonly link?: { readonly path: `/${string}`; readonly label: string };
+}
+
+/**
+ * The address of the same page under the name of the service, for a browser on this machine that used another
+ * name: cookies belong to one name, and the identity provider returns to the one of the service.
+ */
+export function ownName({ ask }: Exchange, { baseUrl }: SignIn): string | undefined {
+  const own = new URL(baseUrl());
+  const { host } = ask.headers;
+  if (ask.method !== 'GET' || typeof host !== 'string' || host === own.host) return undefined;
+  const asked = `http://${host}`;
+  if (!URL.canParse(asked) || !isLoopback(bareHost(new URL(asked)))) return undefined;
+  if (own.protocol !== 'http:' || !isLoopback(bareHost(own))) return undefined;
+  return `${own.origin}${own.pathname.replace(/\/$/, '')}${ask.target}`;
+}

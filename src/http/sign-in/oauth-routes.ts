@@ -1,0 +1,132 @@
+/**
+ * The paths of the authorization server that programs use: token, revocation, registration, metadata, and
+ * the logout that an identity provider sends.
+ *
+ * They take no cookie. Answers are JSON, and errors have the form of RFC 6749.
+ *
+ * @module
+ */
+
+import { Refusal } from '../../domain/failure.ts';
+import { readJson } from '../../domain/wire/json.ts';
+import { type Fields, OAuthError, type OAuthErrorCode } from '../../service/sign-in/oauth.ts';
+import type { SignIn } from '../../service/sign-in/sign-in.ts';
+import { JSON_TYPE } from '../answer.ts';
+import { type AddedRoute, type Exchange, type HttpAnswer, headerOf } from '../exchange.ts';
+import { readForm } from './forms.ts';
+
+export const SERVER_METADATA = '/.well-known/oauth-authorization-server';
+export const RESOURCE_METADATA = '/.well-known/oauth-protected-resource';
+
+/** Seconds: how long a client may keep a metadata document. */
+const METADATA_SECONDS = 300;
+
+export function oauthRoutes(signIn: SignIn): AddedRoute[] {
+  const resource = (path: '' | `/${string}`) =>
+    metadata(`${RESOURCE_METADATA}${path}`, ({ ask }) =>
+      signIn.resourceMetadata({ path, host: headerOf(ask, 'host') }),
+    );
+  return [
+    metadata(SERVER_METADATA, signIn.serverMetadata),
+    ...[resource(''), resource('/mcp'), resource('/svc')],
+    formRoute('/token', 'oauth_token', (fields) => signIn.token(fields)),
+    formRoute('/revoke', 'oauth_revoke', async (fields) => {
+      await signIn.revoke(fields);
+      return {};
+    }),
+    formRoute('/sign-in/logout', 'sign_in_logout', async ({ logout_token: token = '' }) => {
+      if (await signIn.logoutByProvider(token)) return {};
+      throw new OAuthError('invalid_request', 'Cannot use the logout token: it does not verify');
+    }),
+    ...(signIn.registers ? [registration(signIn)] : []),
+  ];
+}
+
+function metadata(path: `/${string}`, document: (exchange: Exchange) => object): AddedRoute {
+  return {
+    method: 'GET',
+    path,
+    route: {
+      name: 'oauth_metadata',
+      answer: (exchange) => jsonAnswer(exchange, 200, document(exchange), METADATA_SECONDS),
+    },
+  };
+}
+
+function formRoute(
+  path: `/${string}`,
+  name: string,
+  answer: (fields: Fields) => Promise<object>,
+): AddedRoute {
+  return {
+    method: 'POST',
+    path,
+    route: {
+      name,
+      takesForm: true,
+      answer: (exchange) => answered(exchange, 200, () => answer(fieldsIn(exchange.body))),
+    },
+  };
+}
+
+function registration(signIn: SignIn): AddedRoute {
+  return {
+    method: 'POST',
+    path: '/register',
+    route: {
+      name: 'oauth_register',
+      answer: (exchange) =>
+        answered(exchange, 201, async () => {
+          const reading = readJson(exchange.body);
+          if ('value' in reading) return signIn.register(reading.value);
+          throw new OAuthError('invalid_client_metadata', reading.fault);
+        }),
+    },
+  };
+}
+
+function fieldsIn(body: Uint8Array): Fields {
+  const reading = readForm(body);
+  if ('fault' in reading) throw new OAuthError('invalid_request', reading.fault);
+  const { form } = reading;
+  return Object.fromEntries(form.names().map((name) => [name, form.one(name)]));
+}
+
+/** Statuses other than 400. RFC 6749 has no code for a service that cannot answer now, so 503 says it. */
+const STATUS: Partial<Record<OAuthErrorCode, number>> = {
+  invalid_client: 401,
+  temporarily_unavailable: 503,
+};
+
+async function answered(
+  exchange: Exchange,
+  status: number,
+  act: () => Promise<object>,
+): Promise<HttpAnswer> {
+  try {
+    return jsonAnswer(exchange, status, await act());
+  } catch (error) {
+    const refused = error instanceof Refusal ? unavailable(error) : error;
+    if (!(refused instanceof OAuthError)) throw refused;
+    const { code, message } = refused;
+    return jsonAnswer(exchange, STATUS[code] ?? 400, { error: code, error_description: message });
+  }
+}
+
+/** A refusal that is not about the request: the service cannot write now, or the identity provider is away. */
+function unavailable({ failure }: Refusal): OAuthError {
+  const isAway = failure.type === 'service_unavailable' || failure.type === 'rate_limited';
+  return new OAuthError(isAway ? 'temporarily_unavailable' : 'invalid_grant', failure.detail);
+}
+
+function jsonAnswer(
+  exchange: Exchange,
+  status: number,
+  body: object,
+  seconds?: number,
+): HttpAnswer {
+  const { headers } = exchange;
+  headers['cache-control'] = seconds === undefined ? 'no-store' : `public, max-age=${seconds}`;
+  headers['content-type'] = JSON_TYPE;
+  return { status, headers, body: JSON.stringify(body) };
+}

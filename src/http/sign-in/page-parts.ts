@@ -1,0 +1,48 @@
+/**
+ * What the routes of the pages share: their parts, the query and the form of a request, and the way to an
+ * identity provider.
+ *
+ * @module
+ */
+
+import { failure, Refusal } from '../../domain/failure.ts';
+import type { Session } from '../../service/sign-in/sessions.ts';
+import type { SignIn } from '../../service/sign-in/sign-in.ts';
+import type { Exchange, HttpAnswer } from '../exchange.ts';
+import { type Cookies, provedForm, redirectAnswer } from './arrival.ts';
+import type { Form } from './forms.ts';
+
+export interface PageParts {
+  readonly signIn: SignIn;
+  readonly basePath: string;
+  cookies(): Cookies;
+}
+
+/** Seconds: how long a browser keeps the way to an identity provider. */
+const LOGIN_SECONDS = 600;
+
+export function queryOf({ ask }: Exchange): URLSearchParams {
+  const start = ask.target.indexOf('?');
+  return new URLSearchParams(start < 0 ? '' : ask.target.slice(start + 1));
+}
+
+/** The form of a session. Refuses one without its proof. */
+export function formOf(
+  { signIn }: PageParts,
+  exchange: Exchange,
+  session: Session,
+  repeatable: readonly string[] = [],
+): Form {
+  const read = provedForm(exchange, signIn, session.secret, repeatable);
+  if ('fault' in read) throw new Refusal(failure('not_entitled', read.fault));
+  return read.form;
+}
+
+export async function loginAnswer(
+  { signIn, cookies }: PageParts,
+  exchange: Exchange,
+  request: Parameters<SignIn['beginLogin']>[0],
+): Promise<HttpAnswer> {
+  const { location, login } = await signIn.beginLogin(request);
+  return redirectAnswer(exchange, location, [cookies().login.write(login, LOGIN_SECONDS)]);
+}

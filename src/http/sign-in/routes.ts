@@ -1,0 +1,287 @@
+/**
+ * The paths of sign-in: pages for people.
+ *
+ * Translates between a browser and `service/sign-in`. Decides nothing: a request without a session is sent
+ * to sign in, a form without proof is not read. `oauth.ts` has the paths for programs.
+ *
+ * @module
+ */
+
+import { Refusal } from '../../domain/failure.ts';
+import { newSecret } from '../../keyring/secrets.ts';
+import type { Runtime } from '../../service/runtime.ts';
+import { OAuthError } from '../../service/sign-in/oauth.ts';
+import type { Session } from '../../service/sign-in/sessions.ts';
+import type { SignIn } from '../../service/sign-in/sign-in.ts';
+import type { AddedRoute, Exchange, HttpAnswer } from '../exchange.ts';
+import { statusOf } from '../status.ts';
+import { agentsPage, endAgentPage, stopAllPage } from './agents-page.ts';
+import {
+  createCookies,
+  faultAnswer,
+  frameOf,
+  ownName,
+  pageAnswer,
+  provedForm,
+  redirectAnswer,
+  strangerCsrf,
+  userAgentOf,
+} from './arrival.ts';
+import { answerConsent } from './consent-route.ts';
+import { oauthRoutes } from './oauth-routes.ts';
+import { formOf, loginAnswer, type PageParts, queryOf } from './page-parts.ts';
+import { signInPage } from './sign-in-page.ts';
+
+/** None where no person can sign in. */
+export function signInRoutes({
+  signIn,
+  basePath,
+}: Pick<Runtime, 'signIn' | 'basePath'>): AddedRoute[] {
+  return signIn ? [...pageRoutes(signIn, basePath), ...oauthRoutes(signIn)] : [];
+}
+
+function pageRoutes(signIn: SignIn, basePath: string): AddedRoute[] {
+  const parts: PageParts = { signIn, basePath, cookies: createCookies(signIn) };
+  const open = (path: `/${string}`, answer: PageMethod) => pageRoute(parts, 'GET', path, answer);
+  const post = (path: `/${string}`, answer: PageMethod) => pageRoute(parts, 'POST', path, answer);
+  return [
+    open('/sign-in', showSignIn),
+    post('/sign-in', signInWithKey),
+    open('/sign-in/start', startLogin),
+    open('/sign-in/callback', endLogin),
+    open('/sign-in/callback/{provider}', endLogin),
+    post('/sign-out', signOut),
+    open('/authorize', withSession(answerConsent)),
+    post('/authorize', withSession(answerConsent)),
+    open('/agents', withSession(showAgents)),
+    open('/agents/end', withSession(askToEnd)),
+    post('/agents/end', withSession(endOne)),
+    open('/agents/stop', withSession(askToStop)),
+    post('/agents/stop', withSession(stopEach)),
+  ];
+}
+
+type PageMethod = (parts: PageParts, exchange: Exchange) => Promise<HttpAnswer> | HttpAnswer;
+type SessionMethod = (
+  parts: PageParts,
+  exchange: Exchange,
+  session: Session,
+) => Promise<HttpAnswer>;
+
+/** Every refusal becomes a page. */
+function pageRoute(
+  parts: PageParts,
+  method: 'GET' | 'POST',
+  path: `/${string}`,
+  answer: PageMethod,
+): AddedRoute {
+  const name = path.slice(1).replaceAll(/[^a-z]+/g, '_');
+  return {
+    method,
+    path,
+    route: {
+      name,
+      takesForm: true,
+      async answer(exchange) {
+        try {
+          const elsewhere = ownName(exchange, parts.signIn);
+          if (elsewhere !== undefined) return redirectAnswer(exchange, elsewhere);
+          return await answer(parts, exchange);
+        } catch (error) {
+          return refusalPage(parts, exchange, error);
+        }
+      },
+    },
+  };
+}
+
+function refusalPage(
+  { signIn, basePath }: PageParts,
+  exchange: Exchange,
+  error: unknown,
+): HttpAnswer {
+  const frame = frameOf(signIn, basePath);
+  if (error instanceof Refusal) {
+    const { failure } = error;
+    const fault = { status: statusOf(failure), title: 'This cannot be done', text: failure.detail };
+    return faultAnswer(exchange, frame, fault);
+  }
+  if (error instanceof OAuthError) {
+    const title = 'The program asked for something that cannot be given';
+    return faultAnswer(exchange, frame, { status: 400, title, text: error.message });
+  }
+  throw error;
+}
+
+/** Sends a browser without a session to sign in, and back. */
+function withSession(answer: SessionMethod): PageMethod {
+  return async (parts, exchange) => {
+    const session = await sessionIn(parts, exchange);
+    if (session) return answer(parts, exchange, session);
+    const { ask } = exchange;
+    const returnTo = ask.method === 'GET' ? ask.target : '/agents';
+    const query = new URLSearchParams({ return_to: returnTo });
+    return redirectAnswer(exchange, `${parts.basePath}/sign-in?${query}`);
+  };
+}
+
+function sessionIn(
+  { signIn, cookies }: PageParts,
+  { ask }: Exchange,
+): Promise<Session | undefined> {
+  return signIn.session(cookies().session.read(ask));
+}
+
+/** Pages that a person may be sent to after signing in. Anything else leads to the agents. */
+const RETURNS = /^\/(?:authorize\?|agents(?:$|\/|\?))[\x21-\x7e]*$/;
+
+function returnToOf(text: string | undefined): string {
+  return text !== undefined && RETURNS.test(text) ? text : '/agents';
+}
+
+async function showSignIn(parts: PageParts, exchange: Exchange): Promise<HttpAnswer> {
+  const returnTo = returnToOf(queryOf(exchange).get('return_to') ?? undefined);
+  const session = await sessionIn(parts, exchange);
+  if (session) return redirectAnswer(exchange, `${parts.basePath}${returnTo}`);
+  return signInAnswer(parts, exchange, returnTo);
+}
+
+/** The proof of a form before there is a session: without it another site could sign the person in as somebody else. */
+function signInAnswer(
+  { signIn, basePath, cookies }: PageParts,
+  exchange: Exchange,
+  returnTo: string,
+  problem?: { readonly status: number; readonly text: string },
+): HttpAnswer {
+  const { form } = cookies();
+  const known = form.read(exchange.ask);
+  const secret = known ?? newSecret();
+  const frame = frameOf(signIn, basePath, undefined, strangerCsrf(secret));
+  const { providers, takesKeys } = signIn;
+  const view = { providers, takesKey: takesKeys, returnTo, problem: problem?.text };
+  const added = known === undefined ? [form.write(secret)] : [];
+  return pageAnswer(exchange, signInPage(frame, view), {
+    status: problem?.status ?? 200,
+    cookies: added,
+  });
+}
+
+async function signInWithKey(parts: PageParts, exchange: Exchange): Promise<HttpAnswer> {
+  const { signIn, cookies } = parts;
+  const read = provedForm(exchange, signIn, cookies().form.read(exchange.ask));
+  if ('fault' in read) {
+    return signInAnswer(parts, exchange, '/agents', { status: 403, text: read.fault });
+  }
+  const returnTo = returnToOf(read.form.one('return_to'));
+  try {
+    const session = await signIn.signInByKey(read.form.one('key') ?? '', userAgentOf(exchange));
+    return signedIn(parts, exchange, session, returnTo);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const { failure } = error;
+    const problem = { status: statusOf(failure), text: failure.detail };
+    return signInAnswer(parts, exchange, returnTo, problem);
+  }
+}
+
+/** A new session has a new secret, whatever the browser had before. */
+function signedIn(
+  { basePath, cookies }: PageParts,
+  exchange: Exchange,
+  session: Session,
+  returnTo: string,
+): HttpAnswer {
+  const { session: cookie, login, form } = cookies();
+  const { expires_at, created_at } = session.record;
+  const seconds = (expires_at.getTime() - created_at.getTime()) / 1_000;
+  return redirectAnswer(exchange, `${basePath}${returnTo}`, [
+    cookie.write(session.secret, seconds),
+    login.clear(),
+    form.clear(),
+  ]);
+}
+
+async function startLogin(parts: PageParts, exchange: Exchange): Promise<HttpAnswer> {
+  const query = queryOf(exchange);
+  const provider = query.get('provider') ?? '';
+  const returnTo = returnToOf(query.get('return_to') ?? undefined);
+  return loginAnswer(parts, exchange, { provider, returnTo });
+}
+
+async function endLogin(parts: PageParts, exchange: Exchange): Promise<HttpAnswer> {
+  const { signIn, cookies, basePath } = parts;
+  const login = cookies().login.read(exchange.ask);
+  try {
+    const { provider: callback } = exchange.params;
+    const at = { login, userAgent: userAgentOf(exchange), callback };
+    const { session, returnTo } = await signIn.finishLogin(queryOf(exchange), at);
+    return signedIn(parts, exchange, session, returnToOf(returnTo));
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return faultAnswer(exchange, frameOf(signIn, basePath), {
+      status: statusOf(error.failure),
+      title: 'You are not signed in',
+      text: error.failure.detail,
+      link: { path: '/sign-in', label: 'Sign in again' },
+    });
+  }
+}
+
+async function signOut(parts: PageParts, exchange: Exchange): Promise<HttpAnswer> {
+  const { signIn, cookies, basePath } = parts;
+  const session = await sessionIn(parts, exchange);
+  const signedOut = (added: readonly string[]) =>
+    redirectAnswer(exchange, `${basePath}/sign-in`, added);
+  if (!session) return signedOut([cookies().session.clear()]);
+  const form = formOf(parts, exchange, session);
+  const other = form.one('session');
+  if (other !== undefined && other !== session.record.session_id) {
+    await signIn.endSession(session, other);
+    return redirectAnswer(exchange, `${basePath}/agents`);
+  }
+  await signIn.signOut(session, form.one('everywhere') !== undefined);
+  return signedOut([cookies().session.clear()]);
+}
+
+async function showAgents(
+  { signIn, basePath }: PageParts,
+  exchange: Exchange,
+  session: Session,
+): Promise<HttpAnswer> {
+  const view = await signIn.agents(session);
+  return pageAnswer(exchange, agentsPage(frameOf(signIn, basePath, session), view));
+}
+
+async function askToEnd(
+  { signIn, basePath }: PageParts,
+  exchange: Exchange,
+  session: Session,
+): Promise<HttpAnswer> {
+  const agent = await signIn.agent(session, queryOf(exchange).get('agent') ?? '');
+  return pageAnswer(exchange, endAgentPage(frameOf(signIn, basePath, session), { agent }));
+}
+
+async function endOne(parts: PageParts, exchange: Exchange, session: Session): Promise<HttpAnswer> {
+  const form = formOf(parts, exchange, session);
+  await parts.signIn.endAgent(session, form.one('agent') ?? '');
+  return redirectAnswer(exchange, `${parts.basePath}/agents`);
+}
+
+async function askToStop(
+  { signIn, basePath }: PageParts,
+  exchange: Exchange,
+  session: Session,
+): Promise<HttpAnswer> {
+  const view = await signIn.agents(session);
+  return pageAnswer(exchange, stopAllPage(frameOf(signIn, basePath, session), view));
+}
+
+async function stopEach(
+  parts: PageParts,
+  exchange: Exchange,
+  session: Session,
+): Promise<HttpAnswer> {
+  formOf(parts, exchange, session);
+  await parts.signIn.stopAll(session);
+  return redirectAnswer(exchange, `${parts.basePath}/agents`);
+}

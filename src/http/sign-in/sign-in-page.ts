@@ -1,0 +1,54 @@
+/**
+ * The page where a person signs in: with an identity provider, or with a demo key on loopback.
+ *
+ * Providers are links, not forms: the way leads to another origin, to which the policy lets no form lead.
+ *
+ * @module
+ */
+
+import { text } from '../../openapi/html.ts';
+import { type Frame, form, hidden, page, problemNotice, shown } from './frame.ts';
+
+interface SignInView {
+  readonly providers: readonly { readonly id: string; readonly label: string }[];
+  /** Whether a demo key is accepted. */
+  readonly takesKey: boolean;
+  /** The path that the person came for. */
+  readonly returnTo: string;
+  readonly problem?: string | undefined;
+}
+
+export function signInPage(frame: Frame, view: SignInView): string {
+  const { providers, takesKey, problem } = view;
+  const title = `Sign in to ${frame.service}`;
+  const main = `<h1>Sign in to <bdi>${text(frame.service)}</bdi></h1>
+${problemNotice(problem)}
+<p>Here you decide what an agent may do for you, and end it.</p>
+${providerLinks(frame, view)}
+${takesKey ? keyForm(frame, view) : ''}
+${providers.length === 0 && !takesKey ? '<p>There is no way to sign in here. An operator of the service can configure one.</p>' : ''}`;
+  return page(frame, { title, main, isNarrow: true });
+}
+
+function providerLinks({ basePath }: Frame, { providers, returnTo }: SignInView): string {
+  if (providers.length === 0) return '';
+  const links = providers.map(({ id, label }, index) => {
+    const query = new URLSearchParams({ provider: id, return_to: returnTo });
+    const kind = index === 0 ? 'button act' : 'button';
+    const href = text(`${basePath}/sign-in/start?${query}`);
+    return `<li><a class="${kind}" href="${href}"><span>Sign in with ${shown(label)}</span></a></li>`;
+  });
+  return `<ul class="row">${links.join('\n')}</ul>`;
+}
+
+function keyForm(frame: Frame, { providers, returnTo }: SignInView): string {
+  const kind = providers.length === 0 ? ' class="act"' : '';
+  const fields = `${hidden('return_to', returnTo)}
+<div class="field"><label for="key">Demo key</label>
+<input id="key" name="key" type="password" required maxlength="512" autocomplete="off" autocapitalize="off"
+ spellcheck="false" aria-describedby="key-hint">
+<small id="key-hint">A key of a person in the configuration of this service. It is accepted on this computer only.</small></div>
+<div class="row"><button${kind}>Sign in with this key</button></div>`;
+  return `<section aria-labelledby="h-key"><h2 id="h-key">With a demo key</h2>
+${form(frame, '/sign-in', fields)}</section>`;
+}

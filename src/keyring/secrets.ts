@@ -1,0 +1,25 @@
+/**
+ * Secrets that the service hands out once and recognises later: of sessions and of codes.
+ *
+ * The store holds the digest only, so a copy of the database opens no session.
+ *
+ * @module
+ */
+
+import { createHash, randomBytes } from 'node:crypto';
+
+/** In bytes: no one finds such a secret by trying. */
+const SECRET_BYTES = 32;
+
+/** 43 characters of base64url. */
+const SECRET = /^[A-Za-z0-9_-]{43}$/;
+
+export function newSecret(): string {
+  return randomBytes(SECRET_BYTES).toString('base64url');
+}
+
+/** The form in which a secret is stored; undefined for a text that `newSecret` cannot have made. */
+export function secretHash(secret: string): string | undefined {
+  if (!SECRET.test(secret)) return undefined;
+  return createHash('sha256').update(secret).digest('hex');
+}

@@ -1,0 +1,117 @@
+/**
+ * Accounts: how a person proves who they are, and whether they still may.
+ *
+ * Every refresh of a delegation asks here. A person of an identity provider is asked for at the provider,
+ * when the configuration says so; a person with a configured credential must still be configured. What the
+ * person is entitled to is read again from the configuration.
+ *
+ * @module
+ */
+
+import { createHash } from 'node:crypto';
+import type { Entitlement } from '../../domain/authority/entitlement.ts';
+import { failure, Refusal } from '../../domain/failure.ts';
+import { digestOf } from '../../domain/wire/canonical.ts';
+import type { AccountRecord } from '../../storage/port/sign-in-store.ts';
+import { endConsentsOf } from './consents.ts';
+import { sessionEntry } from './entries.ts';
+import type { SignInParts } from './parts.ts';
+import type { ProvedPerson } from './provider.ts';
+
+/** In milliseconds: a person who was confirmed this recently is not asked for again. */
+const CONFIRMED_MS = 60_000;
+
+/** In milliseconds: how long delegations go on while the identity provider cannot be asked. */
+const UNCONFIRMED_MAX_MS = 86_400_000;
+
+/** Begins the account id of a configured credential. The digest of the credential follows. */
+const KEY = 'key:';
+
+export function keyAccount(principal: string, key: string, now: Date): AccountRecord {
+  const digest = createHash('sha256').update(key).digest('hex');
+  return { account_id: `${KEY}${digest}`, principal, checked_at: now };
+}
+
+export function providerAccount(
+  parts: SignInParts,
+  { principal, issuer, sub, upstream }: ProvedPerson,
+): AccountRecord {
+  const account_id = digestOf(['provider', issuer, sub]);
+  return {
+    account_id,
+    principal,
+    issuer,
+    sub,
+    upstream: upstream === undefined ? undefined : sealed(parts, account_id, upstream),
+    checked_at: parts.store.now(),
+  };
+}
+
+function sealed({ keyring }: SignInParts, accountId: string, upstream: string): string {
+  return keyring.rows.sealText(upstream, `account ${accountId}`);
+}
+
+/** What the person of a session or a consent is entitled to now; undefined when the account is over. */
+export async function entitlementOf(
+  parts: SignInParts,
+  accountId: string,
+): Promise<Entitlement | undefined> {
+  const account = await parts.store.findAccount(accountId);
+  if (!account || account.ended_at !== undefined) return undefined;
+  const { issuer, principal } = account;
+  if (issuer !== undefined) {
+    return parts.providers.ofIssuer(issuer) && parts.identities.byRules(principal);
+  }
+  const entitlement = parts.identities.byDigest(accountId.slice(KEY.length));
+  return entitlement?.principal === principal ? entitlement : undefined;
+}
+
+/**
+ * Asks the identity provider whether a person may still sign in. When the answer is no, the account
+ * ends, and with it the sessions and delegations of the person. Refuses while the provider could not
+ * be asked for too long.
+ */
+export async function confirm(parts: SignInParts, accountId: string): Promise<void> {
+  const account = await parts.store.findAccount(accountId);
+  if (account?.upstream === undefined || account.ended_at !== undefined) return;
+  const now = parts.store.now();
+  if (now.getTime() - account.checked_at.getTime() < CONFIRMED_MS) return;
+  const asking = { ...account, checked_at: now };
+  // Another process asks already. Its answer counts from the next refresh on.
+  if (!(await parts.store.replaceAccount(asking, account.checked_at))) return;
+  const answer = await ask(parts, account);
+  if (answer.state === 'alive') {
+    const upstream = sealed(parts, accountId, answer.upstream);
+    await parts.store.replaceAccount({ ...asking, upstream }, now);
+  } else if (answer.state === 'ended') {
+    await endAccount(parts, asking, now);
+  } else {
+    await parts.store.replaceAccount(account, now);
+    refuseUnconfirmed(account, now);
+  }
+}
+
+function ask(parts: SignInParts, { account_id, issuer, sub = '', upstream }: AccountRecord) {
+  const provider = parts.providers.ofIssuer(issuer ?? '');
+  const token = parts.keyring.rows.openText(upstream ?? '', `account ${account_id}`);
+  // Nobody can be asked, with a token that no key opens or at a provider that is not configured.
+  if (!provider || token === undefined) return { state: 'ended' as const };
+  return provider.check({ upstream: token, sub });
+}
+
+function refuseUnconfirmed({ checked_at, issuer }: AccountRecord, now: Date): void {
+  if (now.getTime() - checked_at.getTime() <= UNCONFIRMED_MAX_MS) return;
+  const detail = `Cannot confirm the person: the identity provider "${issuer}" is not reachable`;
+  throw new Refusal(failure('service_unavailable', detail));
+}
+
+async function endAccount(parts: SignInParts, account: AccountRecord, seen: Date): Promise<void> {
+  const now = parts.store.now();
+  const { upstream: _, ...rest } = account;
+  await parts.store.replaceAccount({ ...rest, ended_at: now }, seen);
+  const { issuer = '', sub = '' } = account;
+  await parts.store.endSessions({ issuer, sub }, now, (ended) =>
+    sessionEntry(parts, ended, 'sign_out', { session_id: ended.session_id, by: 'provider' }),
+  );
+  await endConsentsOf(parts, account, 'the identity provider no longer knows the person');
+}

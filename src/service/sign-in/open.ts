@@ -1,0 +1,44 @@
+/**
+ * Identity providers of a service: those whose tokens it accepts, and those where people sign in.
+ *
+ * Both use the same documents and keys, which are fetched and cached once.
+ *
+ * @module
+ */
+
+import type { ExternalIdentities } from '../authority/oidc.ts';
+import { callOut } from '../authority/outbound.ts';
+import type { ServiceParts } from '../core/parts.ts';
+import type { Providers } from './provider.ts';
+
+interface IdentityProviders {
+  readonly external?: ExternalIdentities | undefined;
+  readonly providers: Providers;
+}
+
+const NO_PROVIDERS: Providers = {
+  all: () => [],
+  find: () => undefined,
+  ofIssuer: () => undefined,
+};
+
+/** Loads its files only when an issuer is configured: they import a library of their own. */
+export async function openIdentityProviders({
+  config: { oidc },
+  store,
+  log,
+  platform,
+}: Pick<ServiceParts, 'config' | 'store' | 'log' | 'platform'>): Promise<IdentityProviders> {
+  if (oidc.length === 0) return { providers: NO_PROVIDERS };
+  const [{ createExternalIdentities }, { openIssuers }, { createProviders }] = await Promise.all([
+    import('../authority/oidc.ts'),
+    import('../authority/issuers.ts'),
+    import('./provider.ts'),
+  ]);
+  const now = () => store.now();
+  const issuers = openIssuers(oidc, { now, log, call: (request) => callOut(platform, request) });
+  return {
+    external: createExternalIdentities(issuers, now),
+    providers: createProviders(issuers, { now, log, platform }),
+  };
+}

@@ -1,0 +1,121 @@
+/**
+ * Sign-in as transports use it: sessions, the authorization server, and the agents of a person.
+ *
+ * Offered only where a person can sign in: at a configured identity provider, or with a configured key on a
+ * service that only this machine reaches.
+ *
+ * @module
+ */
+
+import { parsePrincipal } from '../../domain/authority/principal.ts';
+import { isReachedHereOnly } from '../../domain/values/host.ts';
+import { type AgentsView, type AgentView, agentOf, agentsOf, endAgent, stopAll } from './agents.ts';
+import { type AuthorizeAnswer, type AuthorizeRequest, authorize } from './authorize.ts';
+import { createClients } from './clients.ts';
+import {
+  type AskedResource,
+  grantableScopes,
+  metadataUrl,
+  resourceMetadata,
+  serverMetadata,
+} from './metadata.ts';
+import type { Fields, TokenAnswer } from './oauth.ts';
+import type { SignInParts } from './parts.ts';
+import {
+  type BegunLogin,
+  beginLogin,
+  endSession,
+  finishLogin,
+  type LoginRequest,
+  type LoginReturn,
+  logoutByProvider,
+  type Session,
+  sessionOf,
+  signInByKey,
+  signOut,
+} from './sessions.ts';
+import { answerToken, revokeGiven } from './token.ts';
+
+export interface SignIn {
+  /** The name of the service, as people know it. */
+  readonly service: string;
+  readonly providers: readonly { readonly id: string; readonly label: string }[];
+  /** The id of the provider with this issuer. */
+  providerOf(issuer: string): string | undefined;
+  readonly takesKeys: boolean;
+  readonly registers: boolean;
+  baseUrl(): string;
+  /** The address and the scopes that a refusal names. */
+  metadataUrl(asked: AskedResource): string;
+  scopes(): readonly string[];
+  serverMetadata(): object;
+  resourceMetadata(asked: AskedResource): object;
+
+  session(secret: string | undefined): Promise<Session | undefined>;
+  signInByKey(key: string, userAgent: string): Promise<Session>;
+  beginLogin(request: LoginRequest): Promise<BegunLogin>;
+  finishLogin(
+    query: URLSearchParams,
+    at: LoginReturn,
+  ): Promise<{ session: Session; returnTo: string }>;
+  signOut(session: Session, isEverywhere: boolean): Promise<void>;
+  /** Ends another session of the same person. */
+  endSession(session: Session, sessionId: string): Promise<void>;
+  logoutByProvider(token: string): Promise<boolean>;
+
+  authorize(request: AuthorizeRequest): Promise<AuthorizeAnswer>;
+  token(fields: Fields): Promise<TokenAnswer>;
+  revoke(fields: Fields): Promise<void>;
+  register(body: unknown): object;
+
+  agents(session: Session): Promise<AgentsView>;
+  agent(session: Session, id: string): Promise<AgentView>;
+  endAgent(session: Session, id: string): Promise<void>;
+  /** Resolves with the number of agents that ended. */
+  stopAll(session: Session): Promise<number>;
+}
+
+/** Whether a configured key lets its person sign in: only on a service that no other machine reaches. */
+function takesKeys({ config, isMounted }: SignInParts): boolean {
+  if (isMounted || !isReachedHereOnly(config)) return false;
+  return config.identities.some(({ principal }) => parsePrincipal(principal)?.class === 'human');
+}
+
+/** Undefined where no person can sign in. */
+export function createSignIn(parts: SignInParts): SignIn | undefined {
+  const { config, definition, baseUrl } = parts;
+  const isByKey = takesKeys(parts);
+  const providers = parts.providers.all();
+  if (providers.length === 0 && !isByKey) return undefined;
+  const clients = createClients(parts);
+  const registers = config.sign_in.registration === 'on';
+  const isGated = config.manifest_access !== 'public';
+  const scopes = isGated ? [] : grantableScopes(definition.catalog.capabilities.values());
+  return {
+    service: definition.id,
+    providers: providers.map(({ id, label }) => ({ id, label })),
+    providerOf: (issuer) => parts.providers.ofIssuer(issuer)?.id,
+    takesKeys: isByKey,
+    registers,
+    baseUrl,
+    scopes: () => scopes,
+    metadataUrl: (asked) => metadataUrl(baseUrl(), asked),
+    serverMetadata: () => serverMetadata(baseUrl(), { registers }),
+    resourceMetadata: (asked) => resourceMetadata(baseUrl(), asked, scopes),
+    session: (secret) => sessionOf(parts, secret),
+    signInByKey: (key, userAgent) => signInByKey(parts, key, userAgent),
+    beginLogin: (request) => beginLogin(parts, request),
+    finishLogin: (query, at) => finishLogin(parts, query, at),
+    signOut: (session, isEverywhere) => signOut(parts, session, isEverywhere),
+    endSession: (session, sessionId) => endSession(parts, session, sessionId),
+    logoutByProvider: (token) => logoutByProvider(parts, token),
+    authorize: (request) => authorize(parts, clients, request),
+    token: (fields) => answerToken(parts, fields),
+    revoke: (fields) => revokeGiven(parts, fields),
+    register: (body) => clients.register(body),
+    agents: (session) => agentsOf(parts, session),
+    agent: (session, id) => agentOf(parts, session, id),
+    endAgent: (session, id) => endAgent(parts, session, id),
+    stopAll: (session) => stopAll(parts, session),
+  };
+}

@@ -1,0 +1,123 @@
+/**
+ * What the sign-in pages say, by the HTML they consist of.
+ *
+ * @module
+ */
+
+import assert from 'node:assert/strict';
+import { test } from 'vitest';
+import { endAgentPage, stopAllPage } from '../../src/http/sign-in/agents-page.ts';
+import { consentPage } from '../../src/http/sign-in/consent-page.ts';
+import { signInPage } from '../../src/http/sign-in/sign-in-page.ts';
+import { AGENT, CONSENT, FRAME, USUAL } from './views.ts';
+
+test('no page has a script, a style attribute or anything to load', () => {
+  for (const [name, html] of Object.entries(USUAL)) {
+    assert.doesNotMatch(html, /<script|<link|<img| style=| on\w+=| src=/i, name);
+  }
+});
+
+test('every form has the token of the page, and every path is below that of the service', () => {
+  const frame = { ...FRAME, basePath: '/desk' };
+  const html = consentPage(frame, CONSENT) + endAgentPage(frame, { agent: AGENT });
+  const forms = [...html.matchAll(/<form method="post" action="([^"]+)"[^>]*>\s*(<input[^>]+>)/g)];
+
+  assert.deepEqual(
+    forms.map(([, action]) => action),
+    ['/desk/sign-out', '/desk/authorize', '/desk/sign-out', '/desk/agents/end'],
+  );
+  for (const [, , field] of forms) {
+    assert.equal(field, '<input type="hidden" name="csrf" value="token-of-the-page">');
+  }
+  assert.equal(html.match(/<form/g)?.length, forms.length);
+  assert.doesNotMatch(html, /href="\/(?!desk\/)/);
+});
+
+test('consentPage() quotes the name that a client gave itself, and says that it is not verified', () => {
+  assert.match(USUAL.consent ?? '', /<q class="claimed"><bdi>Claude Code<\/bdi><\/q> wants to act/);
+  assert.match(USUAL.consent ?? '', /Not verified/);
+  const verified = { ...CONSENT, client: { ...CONSENT.client, isVerified: true } };
+  assert.doesNotMatch(consentPage(FRAME, verified), /Not verified|class="claimed"/);
+});
+
+test('consentPage() offers no box for what consent cannot give', () => {
+  const boxes = [...(USUAL.consent ?? '').matchAll(/name="c" value="([^"]+)"( checked)?/g)];
+
+  assert.deepEqual(
+    boxes.map(([, name, ticked]) => [name, ticked !== undefined]),
+    [
+      ['search_flights', true],
+      ['get_booking', true],
+      ['hold_seat', false],
+      ['buy_lounge_pass', false],
+      ['book_flight', false],
+      ['charter_jet', false],
+      ['list_refunds', false],
+    ],
+  );
+  assert.match(USUAL.consent ?? '', /A person approves each one<br>Choose it alone/);
+  assert.match(USUAL.consent ?? '', /Only you yourself may do this/);
+  assert.match(USUAL.consent ?? '', /operator:\*.*\s.*Consent can never give it/);
+});
+
+test('consentPage() opens what the client does not ask for when some of it is ticked', () => {
+  const options = CONSENT.options.map((each) => ({ ...each, isChosen: true }));
+
+  assert.match(USUAL.consent ?? '', /<details><summary>1 capability that it does not ask for/);
+  assert.match(consentPage(FRAME, { ...CONSENT, options }), /<details open>/);
+});
+
+test('consentPage() asks for no limit when nothing costs money', () => {
+  const html = consentPage(FRAME, { ...CONSENT, currencies: [] });
+
+  assert.doesNotMatch(html, /name="limit"|name="currency"/);
+  assert.match(html, /Nothing here costs money/);
+});
+
+test('consentPage() shows the hidden characters of a purpose that was filled in', () => {
+  const html = consentPage(FRAME, { ...CONSENT, purpose: 'a\u202eb' });
+
+  assert.match(html, /This text has hidden characters: <bdi>a<span class="ctl">⟨U\+202E⟩<\/span>b/);
+  assert.doesNotMatch(USUAL.consent ?? '', /has hidden characters/);
+});
+
+test('signInPage() leads to providers by links, since no form may lead to another origin', () => {
+  const providers = [{ id: 'a&b', label: 'Acme' }];
+  const html = signInPage(FRAME, { providers, takesKey: false, returnTo: '/authorize?a=b&c=d' });
+
+  assert.match(
+    html,
+    /href="\/sign-in\/start\?provider=a%26b&amp;return_to=%2Fauthorize%3Fa%3Db%26c%3Dd"/,
+  );
+  assert.doesNotMatch(html, /name="key"/);
+});
+
+test('endAgentPage() and stopAllPage() say what ends, what stays, and offer the safe way first', () => {
+  for (const html of [
+    endAgentPage(FRAME, { agent: AGENT }),
+    stopAllPage(FRAME, { agents: [AGENT] }),
+  ]) {
+    assert.match(html, /Nothing that they did is undone/);
+    assert.match(html, /325\.00 <small>USD<\/small><\/span> stays spent/);
+    assert.match(html, /215\.00 <small>USD<\/small><\/span> is reserved for calls/);
+    assert.ok(html.indexOf('Keep them') < html.indexOf('End 3 agents'));
+  }
+});
+
+test('endAgentPage() says nothing about money that no limit counts', () => {
+  const html = endAgentPage(FRAME, { agent: { ...AGENT, budget: undefined } });
+
+  assert.doesNotMatch(html, /stays spent|was spent|is reserved/);
+});
+
+test('agentsPage() counts sub-agents in what stops, as the page that asks does', () => {
+  assert.match(USUAL.agents ?? '', /Stop all 4 agents…/);
+  assert.match(USUAL.stop ?? '', /<h1>Stop all 4 agents\?<\/h1>/);
+});
+
+test('endAgentPage() counts the sub-agents that it does not list', () => {
+  const html = endAgentPage(FRAME, { agent: { ...AGENT, subAgentsCount: 40 } });
+
+  assert.match(html, /agent:price-watch<\/bdi><\/b>, 38 more/);
+  assert.match(html, /End 41 agents/);
+});
