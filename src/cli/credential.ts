@@ -7,16 +7,48 @@
 
 import { bytesIn } from './files.ts';
 import type { Io } from './io.ts';
+import { renewed } from './login/flow.ts';
+import { loginsFile, savedLogins, saveLogin } from './login/saved.ts';
+import { baseOf } from './remote.ts';
 
 export const CREDENTIAL_VARIABLE = 'WRIT_CLIENT_CREDENTIAL';
 
+/** In milliseconds: a login that ends sooner is renewed first. */
+const RENEWAL_MS = 60_000;
+
 /** From the file, else from the environment. */
 export function credentialOf(file: string | undefined, io: Io): string {
+  const credential = givenCredential(file, io);
+  if (credential !== undefined) return credential;
+  throw new Error(`there is no credential; set ${CREDENTIAL_VARIABLE} or give --token-file`);
+}
+
+/** From the file, else from the environment, else from the login of this user at the service. */
+export async function credentialFor(
+  service: string,
+  file: string | undefined,
+  io: Io,
+): Promise<string> {
+  const given = givenCredential(file, io);
+  if (given !== undefined) return given;
+  const path = loginsFile(io);
+  const base = baseOf(service);
+  const login = savedLogins(path)[base];
+  if (!login) {
+    const ways = `set ${CREDENTIAL_VARIABLE}, give --token-file or run "writ login --service ${base}"`;
+    throw new Error(`there is no credential; ${ways}`);
+  }
+  if (Date.parse(login.expires_at) - Date.now() > RENEWAL_MS) return login.access_token;
+  const next = await renewed(login);
+  await saveLogin(path, base, next);
+  if (next) return next.access_token;
+  throw new Error(`the login at "${base}" has ended; run "writ login --service ${base}" again`);
+}
+
+function givenCredential(file: string | undefined, io: Io): string | undefined {
   const given = file ? new TextDecoder().decode(bytesIn(file)) : io.env[CREDENTIAL_VARIABLE];
   const credential = (given ?? '').trim();
-  if (credential === '') {
-    throw new Error(`there is no credential; set ${CREDENTIAL_VARIABLE} or give --token-file`);
-  }
+  if (credential === '') return undefined;
   if (/^[\x21-\x7e]+$/.test(credential)) return credential;
   throw new Error('expected the credential in printable ASCII, without spaces');
 }

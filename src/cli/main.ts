@@ -12,6 +12,7 @@ import { EXIT_FAILED, EXIT_OK } from './exit.ts';
 import { fsck } from './fsck.ts';
 import type { Command, Io } from './io.ts';
 import { keys } from './keys.ts';
+import { login, logout } from './login/login.ts';
 import { printable } from './printable.ts';
 import { recover } from './recover.ts';
 import { token } from './token.ts';
@@ -23,6 +24,8 @@ const COMMANDS: Readonly<Record<string, { run: Command; summary: string }>> = {
   audit: { run: audit, summary: 'read the log of a service (query), or save it (export)' },
   fsck: { run: fsck, summary: 'check that the log is complete and unchanged' },
   keys: { run: keys, summary: 'make the next key of a folder, or sign the successor of a key' },
+  login: { run: login, summary: 'get a delegation from a service by signing in with a browser' },
+  logout: { run: logout, summary: 'end the delegation of a login' },
   mcp: {
     run: mcp,
     summary: 'serve the capabilities of a token to an agent, as MCP tools',

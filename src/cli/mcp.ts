@@ -22,7 +22,7 @@ import type { AnswerOf, InputOf, OperationName } from '../protocol/operations.ts
 import { failureAnswer } from '../service/core/operations.ts';
 import type { EventSink } from '../service/core/stream.ts';
 import { joinedValues } from './arguments.ts';
-import { CREDENTIAL_VARIABLE, credentialOf } from './credential.ts';
+import { CREDENTIAL_VARIABLE, credentialFor } from './credential.ts';
 import { EXIT_FAILED, EXIT_OK } from './exit.ts';
 import type { Io } from './io.ts';
 import { printable } from './printable.ts';
@@ -35,7 +35,8 @@ start their tools as a command; other agents connect to <url>/mcp.
 
   --pin <thumbprint>   a key of the service (may be repeated); without one, the
                        bridge trusts the keys it gets at its start
-  --token-file <file>  the delegation token (default: $${CREDENTIAL_VARIABLE})
+  --token-file <file>  the delegation token (default: $${CREDENTIAL_VARIABLE},
+                       else that of "writ login")
   --gated-manifest     send the token to fetch the manifest too, for a service that
                        requires a credential there
   --help               this text
@@ -52,15 +53,16 @@ export async function mcp(args: readonly string[], io: Io): Promise<number> {
     }
     if (values.service === undefined) throw new Error('no service is named; give --service');
     if (io.pipes === undefined) throw new Error('standard input or output is not open');
-    const credential = credentialOf(values['token-file'], io);
-    const gateway = remoteGateway(
-      createClient({
-        url: values.service,
-        credential,
-        pins: values.pin,
-        gatedManifest: values['gated-manifest'],
-      }),
-    );
+    const { service: url, 'token-file': file } = values;
+    const credential = () => credentialFor(url, file, io);
+    const client = createClient({
+      url,
+      credential: await credential(),
+      pins: values.pin,
+      gatedManifest: values['gated-manifest'],
+    });
+    // A login is renewed while the bridge runs.
+    const gateway = remoteGateway(async () => client.withCredential(await credential()));
     await checkAccess(gateway);
     const tell = ({ message }: Error) => io.err(`${printable(message)}\n`);
     const server = serveMcpOverPipes(gateway, io.pipes, system, tell);
@@ -90,12 +92,13 @@ async function checkAccess(gateway: Gateway): Promise<void> {
   if (isFailure(permissions)) throw new Error(permissions.failure.detail);
 }
 
-function remoteGateway(client: Client): Gateway {
+function remoteGateway(connect: () => Promise<Client>): Gateway {
   async function asked<Name extends OperationName>(
     name: Name,
     input: InputOf<Name>,
     sink?: EventSink,
   ): Promise<AnswerOf<Name> | FailureAnswer> {
+    const client = await connect();
     if (name === 'invoke' && (input as InputOf<'invoke'>).stream) {
       return (await streamed(client, input as InputOf<'invoke'>, sink)) as AnswerOf<Name>;
     }
@@ -105,6 +108,7 @@ function remoteGateway(client: Client): Gateway {
   return {
     ask: (name, input, sink) => asked(name, input, sink).catch((error) => unsent(name, error)),
     async manifest() {
+      const client = await connect();
       const reply = await client.manifest();
       return reply.ok ? reply.answer : failureOf(reply);
     },

@@ -62,7 +62,7 @@ export function remoteAt(address: string, credential?: string): Remote {
   };
 }
 
-function baseOf(address: string): string {
+export function baseOf(address: string): string {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (!url || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {
     throw new Error(`"${address}" is not an address of a service such as https://desk.example.com`);

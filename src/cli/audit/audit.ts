@@ -21,7 +21,7 @@ export async function audit(args: readonly string[], io: Io): Promise<number> {
   try {
     const run = VERBS.get(verb ?? '');
     if (!run) throw new Error('expected "writ audit query" or "writ audit export"');
-    await run(auditOptions(rest, io), io);
+    await run(await auditOptions(rest, io), io);
     return EXIT_OK;
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);

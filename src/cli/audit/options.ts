@@ -7,7 +7,7 @@
 import { parseArgs } from 'node:util';
 import { EntryType } from '../../protocol/audit.ts';
 import { joinedValues } from '../arguments.ts';
-import { CREDENTIAL_VARIABLE, credentialOf } from '../credential.ts';
+import { CREDENTIAL_VARIABLE, credentialFor } from '../credential.ts';
 import type { Io } from '../io.ts';
 import { type Remote, remoteAt } from '../remote.ts';
 
@@ -48,7 +48,7 @@ export interface AuditOptions {
   readonly extent?: 'whole' | 'trail' | undefined;
 }
 
-export function auditOptions(args: readonly string[], io: Io): AuditOptions {
+export async function auditOptions(args: readonly string[], io: Io): Promise<AuditOptions> {
   const { values } = parseArgs({ args: joinedValues(args, options), options });
   if (values.service === undefined) throw new Error('no service is named; give --service');
   const { limit = String(LIMIT_DEFAULT) } = values;
@@ -57,8 +57,9 @@ export function auditOptions(args: readonly string[], io: Io): AuditOptions {
     const value = values[option as keyof typeof FILTERS];
     return value === undefined ? [] : [[field, value] as const];
   });
+  const credential = await credentialFor(values.service, values['token-file'], io);
   return {
-    remote: remoteAt(values.service, credentialOf(values['token-file'], io)),
+    remote: remoteAt(values.service, credential),
     limit: Number(limit),
     filters: { ...Object.fromEntries(filters), ...(values.leaf && { include: 'leaf' }) },
     out: values.out,

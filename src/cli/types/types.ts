@@ -11,7 +11,7 @@ import { parseArgs } from 'node:util';
 import { createClient } from '../../client/client.ts';
 import type { Manifest } from '../../protocol/trust.ts';
 import { joinedValues } from '../arguments.ts';
-import { CREDENTIAL_VARIABLE, credentialOf } from '../credential.ts';
+import { CREDENTIAL_VARIABLE, credentialFor } from '../credential.ts';
 import { EXIT_FAILED, EXIT_OK } from '../exit.ts';
 import type { Io } from '../io.ts';
 import { printable } from '../printable.ts';
@@ -71,7 +71,7 @@ async function manifestFor(values: Values, io: Io): Promise<Manifest> {
   if (file !== undefined && !gatedManifest) {
     throw new Error('--token-file is for a gated manifest; give --gated-manifest too');
   }
-  const credential = gatedManifest ? credentialOf(file, io) : undefined;
+  const credential = gatedManifest ? await credentialFor(url, file, io) : undefined;
   const reply = await createClient({ url, credential, pins, gatedManifest }).manifest();
   if (reply.ok) return reply.answer;
   throw new Error(reply.failure.detail);
