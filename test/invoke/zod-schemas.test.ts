@@ -21,6 +21,7 @@ const SETTINGS = { identities: [person(ALICE, 'human:alice', ['b.*'])] };
 
 describe('a schema of zod', () => {
   let checks = 0;
+  let isCollecting = false;
   const made = createService({
     id: 'zod',
     capabilities: [
@@ -61,6 +62,33 @@ describe('a schema of zod', () => {
         name: 'cancel',
         inputs: z.object({ id: z.string().toLowerCase() }),
         handler: ({ id }) => ({ cancelled: id }),
+      }),
+      defineCapability({
+        ...COMMON,
+        name: 'rent',
+        side_effect: { type: 'transactional', compensation: 'give_back', rollback_window: 'PT1H' },
+        inputs: z.object({ note: z.string() }),
+        output: z.object({ id: z.string() }),
+        handler: () => ({ id: 'R-1' }),
+      }),
+      defineCapability({
+        ...COMMON,
+        name: 'give_back',
+        inputs: z.object({ id: z.string().toLowerCase(), note: z.string().max(5).optional() }),
+        handler: ({ id }) => ({ returned: id }),
+      }),
+      defineCapability({
+        ...COMMON,
+        name: 'lend',
+        side_effect: { type: 'transactional', compensation: 'collect', rollback_window: 'PT1H' },
+        output: z.object({ id: z.string() }),
+        handler: () => ({ id: 'L-1' }),
+      }),
+      defineCapability({
+        ...COMMON,
+        name: 'collect',
+        inputs: z.object({ id: z.string().refine(() => isCollecting) }),
+        handler: ({ id }) => ({ collected: id }),
       }),
     ],
   });
@@ -104,5 +132,28 @@ describe('a schema of zod', () => {
 
       assert.equal(body.failure?.type, 'rollback_window_closed', id);
     }
+  });
+
+  test('of a compensation keeps the window though an input that identifies nothing does not match', async () => {
+    await zodService.invoke(bearer, 'rent', { note: 'a long note' });
+    zodService.advance(7_200_000);
+
+    for (const id of ['R-1', 'r-1']) {
+      const { body } = await zodService.invoke(bearer, 'give_back', { id });
+
+      assert.equal(body.failure?.type, 'rollback_window_closed', id);
+    }
+  });
+
+  test('of a compensation that refuses what the call left is logged, and the window applies to equal values', async () => {
+    const { status } = await zodService.invoke(bearer, 'lend', {});
+    zodService.advance(7_200_000);
+
+    isCollecting = true;
+    const { body } = await zodService.invoke(bearer, 'collect', { id: 'L-1' });
+
+    assert.equal(status, 200);
+    assert.equal(body.failure?.type, 'rollback_window_closed');
+    assert.ok(zodService.log.some((line) => /"compensation":"collect"/.test(line)));
   });
 });

@@ -304,10 +304,38 @@ export async function rollbackOf(
   const compensation = capabilityOf(definition, capability.side_effect.compensation ?? '');
   if (outcome !== 'completed' || !output || !until || !compensation) return undefined;
   const sent = compensationParameters(compensation, { parameters, output });
-  // In the form in which the compensation will be called, or its window would not be found.
-  const values = await validatedParameters(parts, compensation, sent).catch(() => sent);
-  const digest = rollbackDigest(rollbackNames(capability, compensation), values);
+  const names = rollbackNames(capability, compensation);
+  const digest = rollbackDigest(names, await formOf(parts, compensation, sent, names));
   return { capability: compensation.name, root_principal, digest, until };
+}
+
+/**
+ * The parameters in the form in which the compensation will be called, or its window would not be found.
+ * Asks the schema without the other optional inputs first: one of them may not match, and none of them
+ * identifies the call.
+ */
+async function formOf(
+  parts: ServiceParts,
+  compensation: Capability,
+  sent: JsonObject,
+  names: readonly string[],
+): Promise<JsonObject> {
+  const { name, inputs } = compensation;
+  const fewest: JsonObject = {};
+  for (const input of inputs) {
+    const isNeeded = input.required || names.includes(input.name);
+    if (isNeeded && Object.hasOwn(sent, input.name)) fewest[input.name] = sent[input.name];
+  }
+  const isWhole = Object.keys(fewest).length === Object.keys(sent).length;
+  const validated = (some: JsonObject) => validatedParameters(parts, compensation, some);
+  try {
+    if (isWhole) return await validated(sent);
+    return await validated(fewest).catch(() => validated(sent));
+  } catch (error) {
+    const what = 'the rollback window holds only for parameters exactly as the call left them';
+    parts.log.warn({ err: error, compensation: name }, what);
+    return sent;
+  }
 }
 
 /** The failure of a compensation that is too late for every call it could undo. */
