@@ -22,6 +22,7 @@ const SETTINGS = { identities: [person(ALICE, 'human:alice', ['b.*'])] };
 describe('a schema of zod', () => {
   let checks = 0;
   let isCollecting = false;
+  let isHanging = true;
   const made = createService({
     id: 'zod',
     capabilities: [
@@ -90,6 +91,22 @@ describe('a schema of zod', () => {
         inputs: z.object({ id: z.string().refine(() => isCollecting) }),
         handler: ({ id }) => ({ collected: id }),
       }),
+      defineCapability({
+        ...COMMON,
+        name: 'order',
+        side_effect: { type: 'transactional', compensation: 'recall', rollback_window: 'PT1H' },
+        output: z.object({ id: z.string() }),
+        handler: () => ({ id: 'O-1' }),
+      }),
+      defineCapability({
+        ...COMMON,
+        name: 'recall',
+        deadline: 'PT10M',
+        inputs: z.object({
+          id: z.string().refine(() => !isHanging || new Promise<boolean>(() => undefined)),
+        }),
+        handler: ({ id }) => ({ recalled: id }),
+      }),
     ],
   });
   let zodService: TestService;
@@ -155,5 +172,16 @@ describe('a schema of zod', () => {
     assert.equal(status, 200);
     assert.equal(body.failure?.type, 'rollback_window_closed');
     assert.ok(zodService.log.some((line) => /"compensation":"collect"/.test(line)));
+  });
+
+  test('of a compensation that does not answer delays no call until the deadline of the compensation', async () => {
+    const { status } = await zodService.invoke(bearer, 'order', {});
+    zodService.advance(7_200_000);
+    isHanging = false;
+    const { body } = await zodService.invoke(bearer, 'recall', { id: 'O-1' });
+
+    assert.equal(status, 200);
+    assert.equal(body.failure?.type, 'rollback_window_closed');
+    assert.ok(zodService.log.some((line) => /"compensation":"recall"/.test(line)));
   });
 });

@@ -33,14 +33,19 @@ const ISSUE_LENGTH_MAX = 200;
 /** A value as the schema returned it, or what is wrong with it: one text for each issue. */
 export type SchemaReading = { readonly value: JsonObject } | { readonly issues: readonly string[] };
 
-/** The parameters as the schema of the inputs returns them. Refuses parameters that do not match. */
+/**
+ * The parameters as the schema of the inputs returns them. Refuses parameters that do not match. Waits no longer
+ * than the deadline of the capability, or `waitMs` if that is less.
+ */
 export async function validatedParameters(
   { definition, platform }: ServiceParts,
   { name, inputs }: Capability,
   parameters: JsonObject,
+  waitMs = Number.POSITIVE_INFINITY,
 ): Promise<JsonObject> {
-  const { readInputs, deadlineMs = 0 } = definition.code.get(name) ?? {};
+  const { readInputs, deadlineMs: ownMs = 0 } = definition.code.get(name) ?? {};
   if (!readInputs) return parameters;
+  const deadlineMs = Math.min(ownMs, waitMs);
   const what = `what the schema of the inputs of "${name}" returned`;
   const heard = askEither(() => readInputs(copyOf(parameters)));
   const first = heard instanceof Promise ? await beforeLate(platform, heard, deadlineMs) : heard;

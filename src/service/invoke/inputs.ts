@@ -310,6 +310,12 @@ export async function rollbackOf(
 }
 
 /**
+ * How long a finished call waits for the schema of its compensation, each of the two times that it may ask. The
+ * call is not recorded before, and a process that dies meanwhile leaves its outcome unknown.
+ */
+const FORM_WAIT_MS = 1000;
+
+/**
  * The parameters in the form in which the compensation will be called, or its window would not be found.
  * Asks the schema without the other optional inputs first: one of them may not match, and none of them
  * identifies the call.
@@ -327,7 +333,8 @@ async function formOf(
     if (isNeeded && Object.hasOwn(sent, input.name)) fewest[input.name] = sent[input.name];
   }
   const isWhole = Object.keys(fewest).length === Object.keys(sent).length;
-  const validated = (some: JsonObject) => validatedParameters(parts, compensation, some);
+  const validated = (some: JsonObject) =>
+    validatedParameters(parts, compensation, some, FORM_WAIT_MS);
   try {
     if (isWhole) return await validated(sent);
     return await validated(fewest).catch(() => validated(sent));
