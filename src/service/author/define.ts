@@ -31,6 +31,7 @@ import type {
   BindingsOf,
   DeclaredInputs,
   DeclaredOutput,
+  DetailsFor,
   DetailsOf,
   InputDetails,
   ParametersOf,
@@ -86,7 +87,7 @@ export interface CapabilityDefinition<
   Inputs extends DeclaredInputs,
   Output extends DeclaredOutput,
   Bindings extends readonly BindingRequirement[],
-  Details extends Readonly<Record<string, InputDetails>> = Readonly<Record<never, InputDetails>>,
+  Details extends DetailsFor<Inputs> = Readonly<Record<never, InputDetails>>,
 > extends Omit<
     Partial<Declared>,
     | 'approval'
@@ -209,9 +210,7 @@ export function defineCapability<
   const Inputs extends DeclaredInputs = readonly [],
   const Output extends DeclaredOutput = { type: 'object'; fields: [] },
   const Bindings extends readonly BindingRequirement[] = readonly [],
-  const Details extends Readonly<Record<string, InputDetails>> = Readonly<
-    Record<never, InputDetails>
-  >,
+  const Details extends DetailsFor<Inputs> = Readonly<Record<never, InputDetails>>,
 >(
   definition: CapabilityDefinition<Name, Inputs, Output, Bindings, Details>,
 ): DefinedCapability<Name, TypesOf<Inputs, Output, Details>> {

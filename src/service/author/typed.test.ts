@@ -165,6 +165,61 @@ test('defineCapability() takes a schema of an interface, of any type, and one wh
   assert.equal(defined.flatMap(({ faults }) => faults).length, 0);
 });
 
+test('defineCapability() does not compile with details that no input or no detail has', () => {
+  const inputs = z.object({ city: z.string() });
+  const resolution = { mode: 'backend_resolved', resolver_ref: 'cities' } as const;
+  const right = defineCapability({
+    ...COMMON,
+    inputs,
+    input_details: { city: { semantic_type: 'city', resolution } },
+    handler: ({ city }) => ({ city: city.trim() }),
+  });
+  defineCapability({
+    ...COMMON,
+    inputs,
+    // @ts-expect-error The schema has no input "citi".
+    input_details: { citi: { semantic_type: 'city' } },
+    handler: () => ({}),
+  });
+  defineCapability({
+    ...COMMON,
+    inputs,
+    // @ts-expect-error Details have no field "semantictype".
+    input_details: { city: { semantic_type: 'city', semantictype: 'city' } },
+    handler: () => ({}),
+  });
+  defineCapability({
+    ...COMMON,
+    inputs,
+    // @ts-expect-error A resolution has no field "resolver".
+    input_details: { city: { resolution: { mode: 'backend_resolved', resolver: 'cities' } } },
+    handler: () => ({}),
+  });
+  defineCapability({
+    ...COMMON,
+    inputs,
+    // @ts-expect-error "backend" is not a mode.
+    input_details: { city: { resolution: { mode: 'backend' } } },
+    handler: () => ({}),
+  });
+
+  assert.deepEqual(right.faults, []);
+});
+
+test('defineCapability() keeps the names of a schema that takes further keys', () => {
+  const inputs = z.looseObject({ city: z.string(), note: z.string().nullable() });
+  const open = defineCapability({ ...COMMON, inputs, handler: ({ city }) => ({ city }) });
+  type Sent = NonNullable<(typeof open)['~types']>['parameters'];
+
+  const least: Sent = { city: 'Oslo' };
+  // @ts-expect-error The city is missing.
+  const missing: Sent = {};
+  // @ts-expect-error A city is a text.
+  const wrong: Sent = { city: 5 };
+
+  assert.deepEqual([least, missing, wrong].length, 3);
+});
+
 test('defineCapability() lets a caller leave out what the service resolves and what may be null', () => {
   const derived = defineCapability({
     ...COMMON,

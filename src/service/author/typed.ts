@@ -96,13 +96,15 @@ type ResolvedNames<Details> = {
 }[keyof Details];
 
 /** Null counts as absent, so an input that takes null may be left out. */
-type NullableNames<Sent> = {
-  [Name in keyof Sent]-?: null extends Sent[Name] ? Name : never;
-}[keyof Sent];
+type NullableNames<Sent> = keyof {
+  [Name in keyof Sent as string extends Name ? never : null extends Sent[Name] ? Name : never]: 1;
+};
 
 type WithOptional<Sent, Names> = [Names & keyof Sent] extends [never]
   ? Sent
-  : Omit<Sent, Names & keyof Sent> & Partial<Pick<Sent, Names & keyof Sent>>;
+  : { [Name in keyof Sent as Name extends Names ? never : Name]: Sent[Name] } & {
+      [Name in keyof Sent as Name extends Names ? Name : never]?: Sent[Name];
+    };
 
 /** What a handler returns. */
 export type ReturnedFor<Output extends DeclaredOutput> = Output extends AnySchema
@@ -120,9 +122,31 @@ type InputNameOf<Inputs extends DeclaredInputs> = Inputs extends AnySchema
   : never;
 
 /** Details by the name of an input that the schema has. */
-export type DetailsOf<Inputs extends DeclaredInputs, Details> = Details & {
-  readonly [Name in Exclude<keyof Details, InputNameOf<Inputs>>]: never;
+export type DetailsFor<Inputs extends DeclaredInputs> = {
+  readonly [Name in InputNameOf<Inputs>]?: InputDetails;
 };
+
+/** The name of the type is what an editor shows. An object, because a plain `never` would reach the fields beside it. */
+interface NoSuchInput {
+  readonly 'no such input': never;
+}
+interface NoSuchField {
+  readonly 'no such field': never;
+}
+
+type Unknown<Given, Known, Shown> = {
+  readonly [Key in Exclude<keyof Given, Known>]?: Shown;
+};
+
+/** Refuses names that the schema does not have, and fields that no detail has. */
+export type DetailsOf<Inputs extends DeclaredInputs, Details> = Details &
+  Unknown<Details, InputNameOf<Inputs>, NoSuchInput> & {
+    readonly [Name in keyof Details]?: Unknown<Details[Name], keyof InputDetails, NoSuchField> & {
+      readonly resolution?: Details[Name] extends { resolution: infer Given }
+        ? Unknown<Given, keyof NonNullable<InputDetails['resolution']>, NoSuchField>
+        : unknown;
+    };
+  };
 
 /** What only the protocol knows of an input, beside its schema. */
 export type InputDetails = Pick<
