@@ -13,15 +13,14 @@ import {
   usd,
 } from '../testing/fixtures.ts';
 import { money } from '../testing/store/observe.ts';
+import { HEARTBEAT_MS, SILENT_MS } from './port/invocation-store.ts';
 import type { IntentRecord } from './port/records.ts';
 import type { Store } from './port/store.ts';
 import {
-  HEARTBEAT_MS,
   RECOVERY_BATCH,
   type Recovered,
   type RecoveryOptions,
   recoverIntents,
-  SILENT_MS,
   startRecovery,
 } from './recovery.ts';
 import { openSqlite } from './sqlite/store.ts';

@@ -11,17 +11,9 @@
 
 import type { EntryRecord } from '../domain/log/entry.ts';
 import type { Platform } from '../platform.ts';
+import { HEARTBEAT_MS, SILENT_MS } from './port/invocation-store.ts';
 import type { IntentRecord } from './port/records.ts';
 import type { Store } from './port/store.ts';
-
-/** In milliseconds. Often enough that a living process may lose two heartbeats. */
-export const HEARTBEAT_MS = 5_000;
-
-/**
- * In milliseconds: four heartbeats. With one interval until the next pass, every call of a dead process has
- * its entry within half a minute; the documentation promises a minute.
- */
-export const SILENT_MS = 20_000;
 
 /** Calls in one round trip; a pass takes as many rounds as there are calls. */
 export const RECOVERY_BATCH = 100;

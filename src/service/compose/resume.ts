@@ -18,8 +18,8 @@ import type {
   EndedStep,
   StepRecord,
 } from '../../storage/port/composition-store.ts';
-import type { Settlement } from '../../storage/port/invocation-store.ts';
-import { HEARTBEAT_MS, type RecoveryOptions, SILENT_MS } from '../../storage/recovery.ts';
+import { HEARTBEAT_MS, type Settlement, SILENT_MS } from '../../storage/port/invocation-store.ts';
+import type { RecoveryOptions } from '../../storage/recovery.ts';
 import { capabilityOf } from '../author/definition.ts';
 import { answerOf, bytesOf, type Call, type Ending, endingEntry, readFacts } from '../core/call.ts';
 import type { TokenCaller } from '../core/caller.ts';

@@ -21,6 +21,15 @@ import type {
   TokenRecord,
 } from './records.ts';
 
+/** In milliseconds. Often enough that a living process may lose two heartbeats. */
+export const HEARTBEAT_MS = 5_000;
+
+/**
+ * In milliseconds: four heartbeats. With one interval until the next pass, every call of a dead process has
+ * its entry within half a minute; the documentation promises a minute.
+ */
+export const SILENT_MS = 20_000;
+
 export interface InvocationStore {
   /**
    * Reads everything that the rules of one call need, from one snapshot, in one round trip. Concurrent calls

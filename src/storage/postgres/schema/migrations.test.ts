@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { inject, test } from 'vitest';
 import { closedAtEnd } from '../../../../test/ends.ts';
 import { freshDatabase, runSql } from '../../../../test/postgres.ts';
+import { system } from '../../../platform.ts';
+import { HEARTBEAT_MS } from '../../port/invocation-store.ts';
 import { StoreUnavailable } from '../../port/store.ts';
 import { openPostgres } from '../store.ts';
-import { SCHEMA_VERSION } from './migrations.ts';
+import { MIGRATIONS, SCHEMA_VERSION } from './migrations.ts';
 
 test('openPostgres() may be called by eight processes at once on an empty database', async () => {
   const { url } = await freshDatabase();
@@ -71,6 +73,77 @@ test('openPostgres() leaves an older store alone where it may not create', async
   await assert.rejects(openPostgres(url, { create: false }), { message });
 
   assert.deepEqual(await runSql(url, 'SELECT version FROM meta'), [{ version: older }]);
+});
+
+const OLDER = SCHEMA_VERSION - 1;
+
+/** A store of the version before this one, in which a process was seen. */
+async function olderStore(seenAt: string): Promise<string> {
+  const { url } = await freshDatabase();
+  const meta = `CREATE TABLE meta (one boolean PRIMARY KEY DEFAULT true CHECK (one),
+    version integer NOT NULL, log_id text NOT NULL DEFAULT gen_random_uuid()::text);
+    INSERT INTO meta (version) VALUES (${OLDER})`;
+  const steps = MIGRATIONS.slice(0, OLDER);
+  const seen = `INSERT INTO instances VALUES ('older', ${seenAt})`;
+  for (const text of [meta, ...steps, seen]) await runSql(url, text);
+  return url;
+}
+
+/** A platform on which `meanwhile` happens whenever a start waits for a heartbeat. */
+function waiting(meanwhile: () => Promise<unknown>) {
+  const after: typeof system.after = (ms, run) => {
+    if (ms !== HEARTBEAT_MS) return system.after(ms, run);
+    void meanwhile().then(run);
+    return system.after(0, () => undefined);
+  };
+  return { ...system, after };
+}
+
+const versionOf = (url: string) => runSql(url, 'SELECT version FROM meta');
+
+test('openPostgres() refuses to upgrade a store that an older process uses, and leaves it alone', async () => {
+  const url = await olderStore("now() - interval '3 seconds'");
+  const beat = () => runSql(url, 'UPDATE instances SET seen_at = now()');
+
+  const message = `Cannot open the store: processes of an older version use it (version ${OLDER}, this program writes ${SCHEMA_VERSION}); stop all of them, then start this one`;
+  await assert.rejects(openPostgres(url, { platform: waiting(beat) }), { message });
+
+  assert.deepEqual(await versionOf(url), [{ version: OLDER }]);
+});
+
+test('openPostgres() upgrades a store whose last process ended a moment ago', async () => {
+  const url = await olderStore("now() - interval '3 seconds'");
+  let waits = 0;
+  const silence = async () => {
+    waits += 1;
+  };
+
+  closedAtEnd(await openPostgres(url, { platform: waiting(silence) }));
+
+  assert.deepEqual(await versionOf(url), [{ version: SCHEMA_VERSION }]);
+  assert.equal(waits, 2);
+});
+
+test('openPostgres() upgrades a store whose processes ended long ago without waiting', async () => {
+  const url = await olderStore("now() - interval '1 minute'");
+  const never = () => Promise.reject(new Error('nothing to wait for'));
+
+  closedAtEnd(await openPostgres(url, { platform: waiting(never) }));
+
+  assert.deepEqual(await versionOf(url), [{ version: SCHEMA_VERSION }]);
+});
+
+test('openPostgres() goes on when another process upgraded the store while it waited', async () => {
+  const url = await olderStore("now() - interval '3 seconds'");
+  const upgrade = async () => {
+    const other = await openPostgres(url, { platform: waiting(async () => undefined) });
+    await other.heartbeat('newer', other.now());
+    await other.close();
+  };
+
+  closedAtEnd(await openPostgres(url, { platform: waiting(upgrade) }));
+
+  assert.deepEqual(await versionOf(url), [{ version: SCHEMA_VERSION }]);
 });
 
 for (const [what, text, names] of [

@@ -7,6 +7,8 @@
  * @module
  */
 
+import { type Platform, pause } from '../../../platform.ts';
+import { HEARTBEAT_MS, SILENT_MS } from '../../port/invocation-store.ts';
 import { StoreUnavailable } from '../../port/store.ts';
 import type { Database, Session } from '../connection.ts';
 import type { PostgresSettings } from '../options.ts';
@@ -80,9 +82,11 @@ const SERVER_VERSION_MIN = 140_000;
  */
 export async function migrate(
   database: Database,
-  { onWarning, create }: Pick<PostgresSettings, 'onWarning' | 'create'>,
+  { onWarning, create, platform }: Pick<PostgresSettings, 'onWarning' | 'create' | 'platform'>,
 ): Promise<string> {
   await refuseUnfit(database, onWarning);
+  const { meta } = await database.transaction(findStore);
+  if (create && meta && meta.version < SCHEMA_VERSION) await refuseUsed(database, platform);
   for (;;) {
     const logId = await database.transaction((session) => takeStep(session, create));
     if (logId !== undefined) return logId;
@@ -113,6 +117,27 @@ async function refuseUnfit(
   }
   if (server.fsync !== 'on') {
     onWarning('The database server has fsync off: a power failure can lose acknowledged entries');
+  }
+}
+
+/** Heartbeats that a start waits for: a living process may lose one. */
+const HEARTBEATS_AWAITED = 2;
+
+/**
+ * Refuses to change a store while processes of an older version use it: they would go on with a schema that
+ * they do not know. A process that ended lately looks the same until a heartbeat is missing, so this waits.
+ */
+async function refuseUsed(database: Database, platform: Platform): Promise<void> {
+  const [first] = await database.read<UsedRow>(USED);
+  if (!first?.is_recent) return;
+  for (let awaited = 0; awaited < HEARTBEATS_AWAITED; awaited++) {
+    await pause(platform, HEARTBEAT_MS);
+    const [next] = await database.read<UsedRow>(USED);
+    // Another process of this version was faster; the heartbeat may be its own.
+    if (next?.version !== first.version) return;
+    if (next.seen_ms === first.seen_ms) continue;
+    const state = `processes of an older version use it (version ${first.version}, this program writes ${SCHEMA_VERSION})`;
+    throw new Error(`Cannot open the store: ${state}; stop all of them, then start this one`);
   }
 }
 
@@ -177,6 +202,20 @@ interface MetaRow {
   readonly version: number;
   readonly log_id: string;
 }
+
+interface UsedRow {
+  readonly version: number;
+  readonly seen_ms: string | null;
+  readonly is_recent: boolean | null;
+}
+
+const USED = {
+  name: 'migration_used',
+  text: `SELECT (SELECT version FROM meta) AS version,
+    (extract(epoch FROM max(seen_at)) * 1000)::text AS seen_ms,
+    max(seen_at) > now() - interval '${SILENT_MS} milliseconds' AS is_recent
+    FROM instances`,
+};
 
 const SERVER = {
   name: 'server',
