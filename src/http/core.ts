@@ -209,13 +209,17 @@ function limitedVisit({ visits }: Core, exchange: Exchange): Failure | undefined
 }
 
 /** Tells a wrong method on a known path from a path that does not exist. */
-function unrouted({ routes, cors }: Core, { ask, headers }: Exchange): HttpAnswer | Failure {
+function unrouted(
+  { routes, cors, runtime: { basePath } }: Core,
+  { ask, headers }: Exchange,
+): HttpAnswer | Failure {
   const routed = routedPath(ask.target);
   if (routed === undefined) {
     return failure('invalid_parameters', 'Cannot read the request: its path is malformed');
   }
   const { method } = ask;
-  const path = pathOf(ask.target);
+  // A mounted service sees paths without its prefix, and an app may have removed it before.
+  const path = `${pathOf(ask.target)}${basePath === '' ? '' : ` under "${basePath}"`}`;
   const methods = routes.methodsOf(routed);
   if (methods.length === 0) return failure('not_found', `Cannot find ${method} ${path}`);
   if (method === 'OPTIONS' && !routes.find(methods[0] as string, routed)?.route.isWatching) {

@@ -237,7 +237,7 @@ export async function createRuntime({
 
 /** Logs what an author or an operator should correct. No warning stops a start. */
 async function warn(parts: ServiceParts): Promise<void> {
-  const { definition, store, log, isIdentifiedByApp = false } = parts;
+  const { definition, store, log, isIdentifiedByApp } = parts;
   const settings = { ...parts.config, isIdentifiedByApp };
   for (const each of startWarnings(definition, settings)) log.warn({}, each);
   try {

@@ -48,6 +48,7 @@ describe('paths', () => {
     const wrong = await desk.ask('GET', '/nowhere');
     assert.equal(wrong.status, 404);
     assert.equal(wrong.body.failure.type, 'not_found');
+    assert.match(wrong.body.failure.detail, /^Cannot find GET \/\S* under "\/desk"$/);
   });
 
   test('fetch() answers the well-known documents at the root of the app', async () => {

@@ -111,6 +111,27 @@ for (const [name, definition, settings, warning] of table) {
   });
 }
 
+test('startWarnings() counts no rule for approvers where no hook and no issuer identifies them', () => {
+  const definition = serviceWith({ approval: { when: 'always' } });
+  const settings = configOf(
+    { ...CLERK, entitlements: [{ principals: ['human:*'], scopes: ['approver:*'] }] },
+    '/',
+  );
+  const warnings = (isIdentifiedByApp: boolean) =>
+    startWarnings(definition, { ...settings, isIdentifiedByApp });
+
+  assert.deepEqual(warnings(false), ['No approver is configured for "pay"']);
+  assert.deepEqual(warnings(true), []);
+});
+
+test('startWarnings() names the identify hook that a mounted service lacks', () => {
+  const settings = { ...configOf({}, '/'), isIdentifiedByApp: false };
+
+  assert.deepEqual(startWarnings(serviceWith({}), settings), [
+    'No caller can get a token: no identity, no issuer and no authenticate hook is configured, and mount() got no identify hook',
+  ]);
+});
+
 test('startWarnings() takes a price of the author for a price', () => {
   const definition = serviceWith({ cost: ESTIMATED });
   const code = new Map(

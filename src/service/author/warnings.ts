@@ -16,8 +16,8 @@ import { missingApprovers } from './approval-policy.ts';
 import type { ServiceDefinition } from './definition.ts';
 
 type Settings = Pick<Config, 'identities' | 'entitlements' | 'oidc' | 'sign_in'> & {
-  /** Whether the app around a mounted service identifies callers. */
-  readonly isIdentifiedByApp?: boolean;
+  /** Whether the app around a mounted service identifies callers; absent if the service is not mounted. */
+  readonly isIdentifiedByApp?: boolean | undefined;
 };
 
 /** Capabilities, or scopes, that one sentence names. */
@@ -25,13 +25,26 @@ const NAMED_MAX = 5;
 
 /** One sentence each, in the order in which an author corrects them: the service, then its settings. */
 export function startWarnings(definition: ServiceDefinition, settings: Settings): string[] {
+  const { identities, oidc, isIdentifiedByApp } = settings;
+  const areOthersKnown =
+    definition.authenticate !== undefined || oidc.length > 0 || isIdentifiedByApp === true;
+  // Rules are for principals that a hook or an issuer identifies.
+  const people = { identities, entitlements: areOthersKnown ? settings.entitlements : [] };
   return [
     ...unpayableCosts(definition),
     ...strayHints(definition),
-    ...unheldScopes(definition, settings),
-    ...missingApprovers(definition, settings),
+    ...(identities.length > 0 || areOthersKnown
+      ? unheldScopes(definition, people)
+      : [noCaller(isIdentifiedByApp !== undefined)]),
+    ...missingApprovers(definition, people),
     ...strayStepUps(definition, settings),
   ];
+}
+
+function noCaller(isMounted: boolean): string {
+  const missing = 'no identity, no issuer and no authenticate hook is configured';
+  const ofApp = isMounted ? ', and mount() got no identify hook' : '';
+  return `No caller can get a token: ${missing}${ofApp}`;
 }
 
 /** Spec, "Budget enforcement": an estimated cost is checked by its price, and here nothing fixes one. */
@@ -62,17 +75,11 @@ function strayHints({ id, catalog }: ServiceDefinition): string[] {
   );
 }
 
-function unheldScopes(definition: ServiceDefinition, settings: Settings): string[] {
-  const { identities, entitlements, oidc, isIdentifiedByApp } = settings;
-  const areOthersKnown =
-    definition.authenticate !== undefined || oidc.length > 0 || isIdentifiedByApp === true;
-  if (identities.length === 0 && !areOthersKnown) {
-    return [
-      'No caller can get a token: no identity, no issuer and no authenticate hook is configured',
-    ];
-  }
-  // Rules are for principals that a hook or an issuer identifies.
-  const holders = [...identities, ...(areOthersKnown ? entitlements : [])];
+function unheldScopes(
+  definition: ServiceDefinition,
+  { identities, entitlements }: Pick<Settings, 'identities' | 'entitlements'>,
+): string[] {
+  const holders = [...identities, ...entitlements];
   const isHeld = (scope: string) =>
     holders.some(({ scopes }) => scopes.some((pattern) => entitles(pattern, scope)));
   return [...capabilitiesByScope(definition)]
