@@ -53,6 +53,29 @@ export function pause({ after }: Pick<Platform, 'after'>, ms: number): Promise<v
   return new Promise((resolve) => void after(ms, resolve));
 }
 
+/**
+ * How far the other clock is ahead. Every part of a time differs there: year, month, day, weekday, hour, minute,
+ * second and millisecond.
+ */
+const OTHER_TIME_MS = 400 * 86_400_000 + 45_296_789;
+
+/** Runs synchronous code under a clock that is ahead, so that its caller sees what depends on the time. */
+export function atAnotherTime<Result>(run: () => Result): Result {
+  const { Date: Real } = globalThis;
+  const now = () => Real.now() + OTHER_TIME_MS;
+  globalThis.Date = new Proxy(Real, {
+    apply: () => new Real(now()).toString(),
+    construct: (target, given, made) =>
+      Reflect.construct(target, given.length === 0 ? [now()] : given, made),
+    get: (target, key) => (key === 'now' ? now : Reflect.get(target, key)),
+  });
+  try {
+    return run();
+  } finally {
+    globalThis.Date = Real;
+  }
+}
+
 /** A random UUID (RFC 9562, version 4). */
 export function newUuid({ random }: Pick<Platform, 'random'>): string {
   const bytes = random(16);

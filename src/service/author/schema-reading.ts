@@ -11,6 +11,7 @@ import { isObject, type JsonLimits } from '../../domain/wire/json.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
 import { followed } from './json-schema.ts';
 import { adviceOn, type Library, libraryOf, type Marked, marksIn } from './schema-library.ts';
+import { type Settled, settled } from './settled.ts';
 import type { AnySchema } from './typed.ts';
 
 /** Bounds the JSON Schema of a capability, which is part of the manifest. */
@@ -27,6 +28,8 @@ interface SchemaPair {
   readonly sent: JsonObject;
   /** What the schema returns. */
   readonly read: JsonObject;
+  /** Where functions make the defaults of what a caller sends, such as `.at`. */
+  readonly made: readonly string[];
 }
 
 type Reading = SchemaPair | { readonly faults: readonly Fault[] };
@@ -39,18 +42,20 @@ export function readSchemas(place: Place, schema: AnySchema): Reading {
   });
   if (jsonSchema === undefined) return because(`is ${named(vendor)}`, HAS_NONE, library.source);
 
-  const returned = describedBy(library, (options) => jsonSchema.output(options));
+  const output = (options: object) => jsonSchema.output(options);
+  const returned = describedBy(library, output, false);
   if ('why' in returned) return because(`is ${named(vendor)}`, returned.why, returned.write);
-  const taken = describedBy(library, (options) => jsonSchema.input(options));
+  const taken = describedBy(library, (options) => jsonSchema.input(options), true);
   // A schema that can describe only what it returns still takes exactly that.
   const isTaken = 'document' in taken && marksIn(taken.document).length === 0;
-  const sent = isTaken ? taken.document : returned.document;
+  const same = isTaken ? taken : describedBy(library, output, true);
+  const { document: sent, made } = 'document' in same ? same : returned;
   const marked = [...marksIn(returned.document), ...untyped(sent, returned.document)];
   if (marked.length > 0) {
     return { faults: marked.map((each) => faultAt(place, sentenceOn(each, library))) };
   }
   const root = rootFault(sent, library) ?? rootFault(returned.document, library);
-  if (root === undefined) return { sent, read: returned.document };
+  if (root === undefined) return { sent, read: returned.document, made };
   return because(`is ${named(vendor)} of ${root.kind}`, OBJECTS[place.field], root.write);
 }
 
@@ -88,22 +93,30 @@ function sentenceOn(marked: Marked, library: Library): Sentence {
   return { path, written: library.written(mark), ...adviceOn(marked, library) };
 }
 
-type Description = { readonly document: JsonObject } | Pick<Sentence, 'why' | 'write'>;
+type Description =
+  | { readonly document: JsonObject; readonly made: readonly string[] }
+  | Pick<Sentence, 'why' | 'write'>;
 
 const TARGET = 'draft-2020-12';
 
 /** Asks the library; once more with marks if it throws. */
-function describedBy(library: Library, make: (options: object) => unknown): Description {
-  const asked = readDocument(() => make({ target: TARGET, libraryOptions: library.options }));
+function describedBy(
+  library: Library,
+  make: (options: object) => unknown,
+  isSent: boolean,
+): Description {
+  const described = (libraryOptions: object | undefined) =>
+    readDocument(() => make({ target: TARGET, libraryOptions }), isSent);
+  const asked = described(library.options);
   if ('document' in asked || !library.marking) return asked;
-  const again = readDocument(() => make({ target: TARGET, libraryOptions: library.marking }));
+  const again = described(library.marking);
   return 'document' in again && marksIn(again.document).length > 0 ? again : asked;
 }
 
-function readDocument(make: () => unknown): Description {
-  let made: unknown;
+function readDocument(make: () => unknown, isSent: boolean): Description {
+  let found: Settled;
   try {
-    made = settled(make(), make());
+    found = settled(make, isSent);
   } catch (error) {
     const message = firstLine(error instanceof Error ? error.message : String(error));
     return {
@@ -111,14 +124,14 @@ function readDocument(make: () => unknown): Description {
       write: 'a schema without what this message names, of types that JSON has',
     };
   }
-  const reading = readForeignObject(made, SCHEMA_LIMITS);
+  const reading = readForeignObject(found.schema, SCHEMA_LIMITS);
   if ('fault' in reading) {
     const why = `the manifest cannot have its JSON Schema: ${reading.fault}`;
     return { why, write: 'a smaller schema, and check the rest in the handler' };
   }
   const { $schema: _, ...document } = reading.value;
   // A schema with an id of its own is a definition that the document refers to.
-  return { document: followed(document, document) };
+  return { document: followed(document, document), made: found.made };
 }
 
 /** Characters of a library's own message in a fault. */
@@ -126,27 +139,6 @@ const MESSAGE_MAX = 200;
 
 function firstLine(message: string): string {
   return (message.split('\n')[0] ?? '').slice(0, MESSAGE_MAX);
-}
-
-/** The same schema without the defaults that a function makes anew each time: the schema applies them. */
-function settled(first: unknown, second: unknown): unknown {
-  if (Array.isArray(first)) {
-    const others = Array.isArray(second) ? second : [];
-    return first.map((each, index) => settled(each, others[index]));
-  }
-  if (!isObject(first) || !isObject(second)) return first;
-  return Object.fromEntries(
-    Object.entries(first)
-      .filter(([key, value]) => key !== 'default' || !isMade(value, second.default))
-      .map(([key, value]) => [key, settled(value, second[key])]),
-  );
-}
-
-/** A time of the clock can be the same twice within a millisecond, so whatever looks like one counts as made. */
-export function isMade(first: unknown, second: unknown): boolean {
-  if (JSON.stringify(first) !== JSON.stringify(second)) return true;
-  if (typeof first === 'number') return first > 1e12 && first < 1e13;
-  return typeof first === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/.test(first);
 }
 
 /** Where the schema says what it takes and nothing of what it returns: a transform without a type. */

@@ -12,11 +12,13 @@
 import { type Fault, fault, similar } from '../../domain/catalog/fault.ts';
 import { readForeignObject } from '../../domain/wire/foreign.ts';
 import { isObject } from '../../domain/wire/json.ts';
+import { atAnotherTime } from '../../platform.ts';
 import type { DeclaredInput } from '../../protocol/capability.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
 import { inputOf, isNullable, type Property, propertiesOf, sampleOf } from './json-schema.ts';
 import { libraryOf } from './schema-library.ts';
-import { faultAt, isMade, type Place, readSchemas, SCHEMA_LIMITS } from './schema-reading.ts';
+import { faultAt, type Place, readSchemas, SCHEMA_LIMITS } from './schema-reading.ts';
+import { isMade } from './settled.ts';
 import type { AnySchema, DeclaredInputs, DeclaredOutput, InputDetails } from './typed.ts';
 
 /** Reads a value by a schema. A promise only if the schema is asynchronous. Author code. */
@@ -219,7 +221,7 @@ function defaultsOf(
   // The JSON Schema of zod has every default that stays the same.
   if (hidden.length === 0 || isZod(schema)) return new Map();
   const first = filledSample(schema, sent);
-  const second = filledSample(schema, sent);
+  const second = atAnotherTime(() => filledSample(schema, sent));
   const settling = hidden.filter(({ name }) => !isMade(first[name], second[name]));
   return new Map(settling.map(({ name }) => [name, first[name]]));
 }
