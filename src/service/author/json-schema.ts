@@ -16,6 +16,8 @@ export interface Property {
   readonly name: string;
   readonly schema: JsonObject;
   readonly isRequired: boolean;
+  /** Null counts as absent, so an input that takes null is optional. */
+  readonly isNullable: boolean;
 }
 
 export function propertiesOf(schema: JsonObject): Property[] {
@@ -25,6 +27,7 @@ export function propertiesOf(schema: JsonObject): Property[] {
     name,
     schema: followed(isObject(property) ? property : {}, root),
     isRequired: needed.includes(name),
+    isNullable: takesNull(property, root, new Map()),
   }));
 }
 
@@ -46,17 +49,18 @@ export function followed(schema: JsonObject, document: JsonObject): JsonObject {
 /** What a reference within the document names. */
 export function definitionOf(reference: string, { $defs }: JsonObject): unknown {
   const name = /^#\/\$defs\/([^/]+)$/.exec(reference)?.[1];
-  return name !== undefined && isObject($defs) ? $defs[name] : undefined;
+  const key = name?.replaceAll('~1', '/').replaceAll('~0', '~');
+  return key !== undefined && isObject($defs) && Object.hasOwn($defs, key) ? $defs[key] : undefined;
 }
 
-/** An input as the manifest declares it. Null counts as absent, so an input that takes null is optional. */
-export function inputOf({ name, schema, isRequired }: Property): DeclaredInput {
+/** An input as the manifest declares it. */
+export function inputOf({ name, schema, isRequired, isNullable }: Property): DeclaredInput {
   const values = valuesOf(schema);
   const { default: given, description } = schema;
   return {
     name,
     type: typeOf(schema),
-    required: isRequired && !isNullable(schema) && given === undefined,
+    required: isRequired && !isNullable && given === undefined,
     ...(given !== undefined && given !== null && { default: given }),
     ...(typeof description === 'string' && description !== '' && { description }),
     ...(values && { allowed_values: values }),
@@ -78,13 +82,26 @@ function typeOf(schema: JsonObject): string {
   return isFormat ? (FORMATS[format] as string) : type;
 }
 
-/** Whether the schema takes null: by its type, by one of its alternatives, or because it takes anything. */
-export function isNullable(schema: JsonObject): boolean {
-  const { type, anyOf, oneOf, $ref, allOf, not } = schema;
-  if (typesOf(schema).includes('null')) return true;
-  const alternatives = [anyOf, oneOf].find(Array.isArray);
-  if (alternatives) return alternatives.some((each) => isObject(each) && isNullable(each));
-  return [type, $ref, allOf, not, closedSet(schema)].every((each) => each === undefined);
+/**
+ * Whether the schema takes null: each of its parts has to. `known` keeps what was found about each schema, and
+ * ends a schema that refers to itself.
+ */
+function takesNull(schema: unknown, document: JsonObject, known: Map<object, boolean>): boolean {
+  if (!isObject(schema)) return schema === true;
+  const earlier = known.get(schema);
+  if (earlier !== undefined) return earlier;
+  known.set(schema, false);
+  const { type, anyOf, oneOf, allOf, not, $ref, ...more } = followed(schema, document);
+  const takes = (each: unknown) => takesNull(each, document, known);
+  const values = Array.isArray(more.enum) ? more.enum : 'const' in more ? [more.const] : [null];
+  const found =
+    (type === undefined || [type].flat().includes('null')) &&
+    values.includes(null) &&
+    [anyOf, oneOf].every((each) => !Array.isArray(each) || each.some(takes)) &&
+    (!Array.isArray(allOf) || allOf.every(takes)) &&
+    [not, $ref].every((each) => each === undefined);
+  known.set(schema, found);
+  return found;
 }
 
 /** The types of all alternatives, each once. Empty where the schema does not name them. */

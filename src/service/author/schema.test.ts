@@ -328,6 +328,37 @@ test('createService() does not require an input that falls back to what a functi
   assert.match(JSON.stringify(input_schema), /"inner":\{.*"required":\["name"\]/);
 });
 
+test('createService() finds null behind references, alternatives and parts', () => {
+  const text = z.string().nullable().meta({ id: 'Text' });
+  const tree: z.ZodType = z.lazy(() => z.union([z.array(tree), z.string()])).meta({ id: 'Tree' });
+  const { inputs = [] } =
+    declarationOf(
+      z.object({
+        union: z.union([text, z.number()]),
+        both: z.intersection(text, z.string().nullable()),
+        one: z.intersection(text, z.string()),
+        value: z.literal(['a', null]),
+        texts: z.union([z.string(), z.number()]),
+        tree: z.union([tree, z.number()]),
+      }),
+    ) ?? {};
+
+  assert.deepEqual(
+    inputs.filter(({ required }) => !required).map(({ name }) => name),
+    ['union', 'both', 'value'],
+  );
+});
+
+test('createService() takes ids of schemas that a reference writes in another form', () => {
+  const node = z.object({ name: z.string() }).meta({ id: 'Node/1~a' });
+
+  assert.deepEqual(
+    declarationOf(node)?.inputs.map(({ name }) => name),
+    ['name'],
+  );
+  assert.equal(declarationOf(z.object({ node }))?.inputs[0]?.type, 'object');
+});
+
 test('createService() asks no check of a schema of zod, and leaves no rejection unhandled', () => {
   let checks = 0;
   const schema = z.object({

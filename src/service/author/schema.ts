@@ -15,7 +15,7 @@ import { isObject } from '../../domain/wire/json.ts';
 import { atAnotherTime } from '../../platform.ts';
 import type { DeclaredInput } from '../../protocol/capability.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
-import { inputOf, isNullable, type Property, propertiesOf, sampleOf } from './json-schema.ts';
+import { inputOf, type Property, propertiesOf, sampleOf } from './json-schema.ts';
 import { libraryOf } from './schema-library.ts';
 import { faultAt, type Place, readSchemas, SCHEMA_LIMITS } from './schema-reading.ts';
 import { isMade } from './settled.ts';
@@ -46,7 +46,7 @@ export function declaredInputs(
   const properties = propertiesOf(sent);
   const returned = propertiesOf(read);
   const defaults = defaultsOf(inputs, properties, returned);
-  const nullables = properties.filter((each) => each.isRequired && isNullable(each.schema));
+  const nullables = properties.filter((each) => each.isRequired && each.isNullable);
   return {
     declared: {
       inputs: properties.map((each) => declaredInput(each, defaults, details)),
