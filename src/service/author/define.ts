@@ -26,7 +26,7 @@ import type {
 import type { JsonObject, Money } from '../../protocol/primitives.ts';
 import type { CapabilityTypes } from '../../protocol/typed.ts';
 import type { Handler, Price } from './handler.ts';
-import { declaredInputs, declaredOutput, type SchemaReader } from './schema.ts';
+import { declaredInputs, declaredOutput, type SchemaReader, unapprovable } from './schema.ts';
 import type {
   BindingsOf,
   DeclaredInputs,
@@ -223,7 +223,11 @@ export function defineCapability<
     name,
     deadline,
     resolveBinding,
-    faults: [...taken.faults, ...given.faults],
+    faults: [
+      ...taken.faults,
+      ...(policy ? unapprovable(name, taken.made ?? []) : []),
+      ...given.faults,
+    ],
     readInputs: taken.read,
     readOutput: given.read,
     // Safe: parameters are checked against the declared inputs before these are called.

@@ -28,6 +28,8 @@ export interface Derived {
   readonly declared: JsonObject;
   readonly faults: readonly Fault[];
   readonly read?: SchemaReader | undefined;
+  /** Where functions make defaults, such as `.at`. */
+  readonly made?: readonly string[] | undefined;
 }
 
 export function declaredInputs(
@@ -45,7 +47,7 @@ export function declaredInputs(
   const { sent, read } = reading;
   const properties = propertiesOf(sent);
   const returned = propertiesOf(read);
-  const defaults = defaultsOf(inputs, properties, returned);
+  const { defaults, made } = defaultsOf(inputs, properties, returned);
   const nullables = properties.filter((each) => each.isRequired && each.isNullable);
   return {
     declared: {
@@ -59,6 +61,7 @@ export function declaredInputs(
     ],
     // Null counts as absent in every request, so a schema that takes null gets it back here.
     read: (value) => validated(inputs, withNulls(value, nullables)),
+    made: [...reading.made, ...made],
   };
 }
 
@@ -168,6 +171,20 @@ function strayDetails(name: string, properties: readonly Property[], details: ob
     });
 }
 
+/**
+ * An approval is for exact parameters. A call that leaves out such an input gets another value when it is repeated
+ * with its grant, so the grant never covers it.
+ */
+export function unapprovable(capability: string, made: readonly string[]): Fault[] {
+  const sentence = {
+    written: 'has a default that a function makes',
+    why: 'an approval is for exact parameters, and a repeated call would get another value',
+    write: 'it without this default, and make the value in the handler',
+  };
+  const place = { capability, field: 'inputs' } as const;
+  return made.map((path) => faultAt(place, { path, ...sentence }));
+}
+
 /** Names are what callers, approvers and the log know, so a schema must not change them. */
 function renamed(
   capability: string,
@@ -213,17 +230,24 @@ function defaultsOf(
   schema: AnySchema,
   sent: readonly Property[],
   read: readonly Property[],
-): ReadonlyMap<string, unknown> {
+): { readonly defaults: ReadonlyMap<string, unknown>; readonly made: readonly string[] } {
   const always = new Set(read.filter((each) => each.isRequired).map((each) => each.name));
   const hidden = sent.filter(
     (each) => !each.isRequired && always.has(each.name) && each.schema.default === undefined,
   );
   // The JSON Schema of zod has every default that stays the same.
-  if (hidden.length === 0 || isZod(schema)) return new Map();
+  if (hidden.length === 0 || isZod(schema)) return { defaults: new Map(), made: [] };
   const first = filledSample(schema, sent);
   const second = atAnotherTime(() => filledSample(schema, sent));
-  const settling = hidden.filter(({ name }) => !isMade(first[name], second[name]));
-  return new Map(settling.map(({ name }) => [name, first[name]]));
+  const filled = hidden
+    .map(({ name }) => name)
+    .filter((name) => Object.hasOwn(first, name) && Object.hasOwn(second, name));
+  const made = filled.filter((name) => isMade(first[name], second[name]));
+  const settling = filled.filter((name) => !made.includes(name));
+  return {
+    defaults: new Map(settling.map((name) => [name, first[name]])),
+    made: made.map((name) => `.${name}`),
+  };
 }
 
 /** What the schema makes of a sample of the required inputs. Empty if it does not accept the sample at once. */
