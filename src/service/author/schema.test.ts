@@ -248,6 +248,28 @@ test('createService() asks no check of a schema of zod, and leaves no rejection 
   assert.equal(checks, 0);
 });
 
+test('createService() refuses a schema of zod in a wrapper, and asks none of its checks', () => {
+  let checks = 0;
+  const inner = z.object({
+    name: z.string().refine(async () => {
+      checks += 1;
+      throw new Error('the database is down');
+    }),
+    id: z.string().default('x'),
+  });
+  const wrapper: AnySchema = { '~standard': inner['~standard'] };
+  const handler = () => ({ name: 'x' });
+  const capability = defineCapability({ ...COMMON, inputs: wrapper, output: wrapper, handler });
+
+  const lacks =
+    'it lacks safeParseAsync(), without which an asynchronous check that rejects stops the process';
+  assert.deepEqual(
+    faultsOf(() => createService({ id: 'bank', capabilities: [capability] })),
+    [`inputs: ${lacks}`, `output: ${lacks}`],
+  );
+  assert.equal(checks, 0);
+});
+
 test('createService() takes a check of valibot that JSON Schema cannot say', () => {
   const text = v.pipe(
     v.string(),

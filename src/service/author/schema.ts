@@ -42,7 +42,7 @@ export function declaredInputs(
     if (Array.isArray(inputs)) return { declared: { inputs }, faults: inRows(name, details) };
     return { declared: { inputs: [] }, faults: [noSchema(place, inputs)] };
   }
-  const reading = readSchemas(place, inputs);
+  const reading = wrapped(place, inputs) ?? readSchemas(place, inputs);
   if ('faults' in reading) return { declared: { inputs: [] }, faults: reading.faults };
   const { sent, read } = reading;
   const properties = propertiesOf(sent);
@@ -73,7 +73,7 @@ export function declaredOutput(name: string, output: DeclaredOutput): Derived {
     if (isForm) return { declared: { output }, faults: [] };
     return { declared: undeclared, faults: [noSchema(place, output)] };
   }
-  const reading = readSchemas(place, output);
+  const reading = wrapped(place, output) ?? readSchemas(place, output);
   if ('faults' in reading) return { declared: undeclared, faults: reading.faults };
   const { read } = reading;
   const type = typeof read.title === 'string' && read.title !== '' ? read.title : name;
@@ -111,6 +111,18 @@ interface ZodSchema {
 
 function isZod(schema: AnySchema): schema is AnySchema & ZodSchema {
   return schema['~standard'].vendor === 'zod' && 'safeParseAsync' in schema;
+}
+
+/** A wrapper has only the standard function, which drops promises of zod that may reject. */
+function wrapped(place: Place, schema: AnySchema): { readonly faults: Fault[] } | undefined {
+  if (schema['~standard'].vendor !== 'zod' || isZod(schema)) return undefined;
+  const sentence = {
+    path: '',
+    written: 'is a zod schema in a wrapper',
+    why: 'it lacks safeParseAsync(), without which an asynchronous check that rejects stops the process',
+    write: 'the schema of zod itself',
+  };
+  return { faults: [faultAt(place, sentence)] };
 }
 
 /** Other libraries take an object of schemas, so authors try it. */
