@@ -10,7 +10,8 @@
  * 1. `handler.ts` has what a handler is given and what it may throw.
  * 2. `typed.ts` has the types that follow from a declaration.
  * 3. `schema.ts` derives a declaration from a schema. `schema-reading.ts` gets its JSON Schemas or the
- *    faults, in the words of `schema-library.ts`; `json-schema.ts` reads the JSON Schema.
+ *    faults, in the words of `schema-library.ts`; `json-schema.ts` reads the JSON Schema,
+ *    and `settled.ts` leaves out the defaults that functions make.
  * 4. `definition.ts` checks all capabilities of a service together and makes the definition that
  *    the other rooms use. `approval-policy.ts` checks approval policies.
  *
