@@ -100,7 +100,7 @@ describe('credentials', () => {
           headers,
         });
         assertRefused(reply, 401, 'authentication_required');
-        assert.equal(reply.headers['www-authenticate'], 'Bearer');
+        assert.match(String(reply.headers['www-authenticate']), /^Bearer scope=/);
         assert.doesNotMatch(JSON.stringify(reply.body), new RegExp(ALICE, 'i'));
       }
     });
@@ -127,7 +127,7 @@ describe('credentials', () => {
     for (const path of ['/svc/permissions', '/svc/invoke/search_flights']) {
       const reply = await service.ask('POST', path, { bearer: ALICE, body: { parameters: {} } });
       assertRefused(reply, 401, 'invalid_token');
-      assert.equal(reply.headers['www-authenticate'], 'Bearer error="invalid_token"');
+      assert.match(String(reply.headers['www-authenticate']), /^Bearer error="invalid_token",/);
     }
   });
 });

@@ -67,7 +67,7 @@ test('/mcp challenges a caller that presents nothing', async () => {
 
   assert.equal(status, 401);
   assert.equal(body.failure.type, 'authentication_required');
-  assert.equal(headers['www-authenticate'], 'Bearer');
+  assert.match(String(headers['www-authenticate']), /^Bearer scope=.*resource_metadata=/);
 });
 
 for (const method of ['GET', 'DELETE']) {
