@@ -10,6 +10,7 @@
 
 import { parsePrincipal } from '../../domain/authority/principal.ts';
 import { failure, Refusal } from '../../domain/failure.ts';
+import { isReachedHereOnly } from '../../domain/values/host.ts';
 import { newSecret, secretHash } from '../../keyring/secrets.ts';
 import type { Failure } from '../../protocol/failure.ts';
 import type { AccountRecord, SessionRecord } from '../../storage/port/sign-in-store.ts';
@@ -38,13 +39,19 @@ export interface Session {
   readonly secret: string;
 }
 
-/** Signs in with a configured credential, on loopback only. */
+/** Whether a configured key lets its person sign in: only on a service that no other machine reaches. */
+export function takesKeys({ config, isMounted }: SignInParts): boolean {
+  if (isMounted || !isReachedHereOnly(config)) return false;
+  return config.identities.some(({ principal }) => parsePrincipal(principal)?.class === 'human');
+}
+
+/** Signs in with a configured credential, where keys are taken. */
 export async function signInByKey(
   parts: SignInParts,
   key: string,
   userAgent: string,
 ): Promise<Session> {
-  const entitlement = parts.identities.configured(key);
+  const entitlement = takesKeys(parts) ? parts.identities.configured(key) : undefined;
   if (!entitlement) {
     const detail = 'Cannot sign in: the key is not known; check it and try again';
     throw new Refusal(failure('authentication_required', detail));

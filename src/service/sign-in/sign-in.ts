@@ -7,8 +7,6 @@
  * @module
  */
 
-import { parsePrincipal } from '../../domain/authority/principal.ts';
-import { isReachedHereOnly } from '../../domain/values/host.ts';
 import { type AgentsView, type AgentView, agentOf, agentsOf, endAgent, stopAll } from './agents.ts';
 import { type AuthorizeAnswer, type AuthorizeRequest, authorize } from './authorize.ts';
 import { createClients } from './clients.ts';
@@ -33,6 +31,7 @@ import {
   sessionOf,
   signInByKey,
   signOut,
+  takesKeys,
 } from './sessions.ts';
 import { answerToken, revokeGiven } from './token.ts';
 
@@ -73,12 +72,6 @@ export interface SignIn {
   endAgent(session: Session, id: string): Promise<void>;
   /** Resolves with the number of agents that ended. */
   stopAll(session: Session): Promise<number>;
-}
-
-/** Whether a configured key lets its person sign in: only on a service that no other machine reaches. */
-function takesKeys({ config, isMounted }: SignInParts): boolean {
-  if (isMounted || !isReachedHereOnly(config)) return false;
-  return config.identities.some(({ principal }) => parsePrincipal(principal)?.class === 'human');
 }
 
 /** Undefined where no person can sign in. */
