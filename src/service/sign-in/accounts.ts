@@ -51,14 +51,18 @@ function sealed({ keyring }: SignInParts, accountId: string, upstream: string): 
   return keyring.rows.sealText(upstream, `account ${accountId}`);
 }
 
-/** What the person of a session or a consent is entitled to now; undefined when the account is over. */
+/**
+ * What the person of a session or a consent is entitled to now. Undefined when the account is over, and
+ * when it is of another principal by now: a session or a consent of the former one has no rights of the
+ * latter.
+ */
 export async function entitlementOf(
   parts: SignInParts,
-  accountId: string,
+  { account_id: accountId, principal }: Pick<AccountRecord, 'account_id' | 'principal'>,
 ): Promise<Entitlement | undefined> {
   const account = await parts.store.findAccount(accountId);
-  if (!account || account.ended_at !== undefined) return undefined;
-  const { issuer, principal } = account;
+  if (account?.principal !== principal || account.ended_at !== undefined) return undefined;
+  const { issuer } = account;
   if (issuer !== undefined) {
     return parts.providers.ofIssuer(issuer) && parts.identities.byRules(principal);
   }

@@ -115,7 +115,7 @@ export async function authorize(
   }
   const { request } = reading;
   if (decision === 'refuse') return refused(parts, session, request);
-  const entitlement = await entitlementOf(parts, session.record.account_id);
+  const entitlement = await entitlementOf(parts, session.record);
   if (!entitlement) {
     throw new Refusal(failure('not_entitled', 'Cannot give consent: your account has ended'));
   }

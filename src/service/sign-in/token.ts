@@ -122,7 +122,7 @@ async function renew(
   asked: readonly string[] | undefined,
 ): Promise<TokenAnswer | 'stale'> {
   await confirm(parts, seen.account_id);
-  const entitlement = await entitlementOf(parts, seen.account_id);
+  const entitlement = await entitlementOf(parts, seen);
   if (!entitlement) {
     const why = 'the person may no longer sign in';
     await endConsent(parts, seen, { service: parts.definition.id, why });
