@@ -15,7 +15,7 @@ import { newSecret, secretHash } from '../../keyring/secrets.ts';
 import type { Failure } from '../../protocol/failure.ts';
 import type { AccountRecord, SessionRecord } from '../../storage/port/sign-in-store.ts';
 import { newId } from '../core/random.ts';
-import { keyAccount, providerAccount } from './accounts.ts';
+import { entitlementOf, keyAccount, providerAccount } from './accounts.ts';
 import { sessionEntry } from './entries.ts';
 import type { SignInParts } from './parts.ts';
 import type { LoginState, ProvedPerson, Provider, StepUp } from './provider.ts';
@@ -185,11 +185,12 @@ function notPerson(principal: string): Failure | undefined {
   return failure('not_entitled', `Cannot sign in as ${principal}: only people sign in`);
 }
 
-/** The living session of a cookie. */
+/** The living session of a cookie, of a person who may still sign in. */
 export async function sessionOf(
-  { store, config }: SignInParts,
+  parts: SignInParts,
   secret: string | undefined,
 ): Promise<Session | undefined> {
+  const { store, config } = parts;
   const hash = secret === undefined ? undefined : secretHash(secret);
   if (secret === undefined || hash === undefined) return undefined;
   const found = await store.findSession(hash);
@@ -198,6 +199,7 @@ export async function sessionOf(
   const idleMs = now.getTime() - found.seen_at.getTime();
   if (found.session.expires_at <= now) return undefined;
   if (idleMs > config.sign_in.idle_minutes * 60_000) return undefined;
+  if (!(await entitlementOf(parts, found.session))) return undefined;
   if (idleMs > SEEN_STEP_MS) await store.touchSession(found.session.session_id, now);
   return { record: found.session, secret };
 }
