@@ -230,9 +230,8 @@ async function endLogin(parts: PageParts, exchange: Exchange): Promise<HttpAnswe
 async function signOut(parts: PageParts, exchange: Exchange): Promise<HttpAnswer> {
   const { signIn, cookies, basePath } = parts;
   const session = await sessionIn(parts, exchange);
-  const signedOut = (added: readonly string[]) =>
-    redirectAnswer(exchange, `${basePath}/sign-in`, added);
-  if (!session) return signedOut([cookies().session.clear()]);
+  // A form of another site brings no cookie. Clearing it would sign the person out.
+  if (!session) return redirectAnswer(exchange, `${basePath}/sign-in`);
   const form = formOf(parts, exchange, session);
   const other = form.one('session');
   if (other !== undefined && other !== session.record.session_id) {
@@ -240,7 +239,7 @@ async function signOut(parts: PageParts, exchange: Exchange): Promise<HttpAnswer
     return redirectAnswer(exchange, `${basePath}/agents`);
   }
   await signIn.signOut(session, form.one('everywhere') !== undefined);
-  return signedOut([cookies().session.clear()]);
+  return redirectAnswer(exchange, `${basePath}/sign-in`, [cookies().session.clear()]);
 }
 
 async function showAgents(
