@@ -9,7 +9,7 @@ import { atEnd } from '../ends.ts';
 import { issuerOf } from '../oidc/desk.ts';
 import { falseProvider } from '../oidc/false-provider.ts';
 import { ALICE, BOB, onEachStore, type Reply, testService } from '../world.ts';
-import { codeFor, cookieLine, csrfIn, get, isAlive, post, READS, signedIn } from './attacker.ts';
+import { cookieLine, csrfIn, get, isAlive, post, READS, signedIn } from './attacker.ts';
 import { asking, BASE, delegation, locationOf, type Person, personAt } from './browser.ts';
 
 const provider = await falseProvider({
