@@ -113,10 +113,20 @@ async function answered(
   }
 }
 
+/** A client that comes again later finds out; with another answer it would drop its refresh token. */
+const AWAY: ReadonlySet<string> = new Set([
+  'service_unavailable',
+  'rate_limited',
+  'outcome_unknown',
+  'frozen',
+]);
+
 /** A refusal that is not about the request: the service cannot write now, or the identity provider is away. */
 function unavailable({ failure }: Refusal): OAuthError {
-  const isAway = failure.type === 'service_unavailable' || failure.type === 'rate_limited';
-  return new OAuthError(isAway ? 'temporarily_unavailable' : 'invalid_grant', failure.detail);
+  return new OAuthError(
+    AWAY.has(failure.type) ? 'temporarily_unavailable' : 'invalid_grant',
+    failure.detail,
+  );
 }
 
 function jsonAnswer(

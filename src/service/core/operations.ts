@@ -131,7 +131,11 @@ export function unreadFailure(platform: Platform, found: Failure): FailureAnswer
   return { success: false, invocation_id: newInvocationId(platform), failure: found };
 }
 
-export function failureOf(name: OperationName | 'metrics', error: unknown, log: Logger): Failure {
+export function failureOf(
+  name: OperationName | 'metrics' | 'sign-in',
+  error: unknown,
+  log: Logger,
+): Failure {
   if (error instanceof Refusal) return error.failure;
   if (error instanceof LogWithheld) {
     return failure('service_unavailable', `Cannot answer ${name}: ${error.message}`);

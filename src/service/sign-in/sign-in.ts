@@ -7,6 +7,9 @@
  * @module
  */
 
+import { Refusal } from '../../domain/failure.ts';
+import { OutcomeUnknown, StoreUnavailable } from '../../storage/port/store.ts';
+import { failureOf } from '../core/operations.ts';
 import { type AgentsView, type AgentView, agentOf, agentsOf, endAgent, stopAll } from './agents.ts';
 import { type AuthorizeAnswer, type AuthorizeRequest, authorize } from './authorize.ts';
 import { createClients } from './clients.ts';
@@ -84,6 +87,14 @@ export function createSignIn(parts: SignInParts): SignIn | undefined {
   const registers = config.sign_in.registration === 'on';
   const isGated = config.manifest_access !== 'public';
   const scopes = isGated ? [] : grantableScopes(definition.catalog.capabilities.values());
+  /** Refuses, as operations do, while the store cannot be used. */
+  const refusing =
+    <Asked extends unknown[], Answered>(act: (...asked: Asked) => Promise<Answered>) =>
+    (...asked: Asked): Promise<Answered> =>
+      act(...asked).catch((error: unknown) => {
+        const isAway = error instanceof StoreUnavailable || error instanceof OutcomeUnknown;
+        throw isAway ? new Refusal(failureOf('sign-in', error, parts.log)) : error;
+      });
   return {
     service: definition.id,
     providers: providers.map(({ id, label }) => ({ id, label })),
@@ -95,20 +106,20 @@ export function createSignIn(parts: SignInParts): SignIn | undefined {
     metadataUrl: (asked) => metadataUrl(baseUrl(), asked),
     serverMetadata: () => serverMetadata(baseUrl(), { registers }),
     resourceMetadata: (asked) => resourceMetadata(baseUrl(), asked, scopes),
-    session: (secret) => sessionOf(parts, secret),
-    signInByKey: (key, userAgent) => signInByKey(parts, key, userAgent),
-    beginLogin: (request) => beginLogin(parts, request),
-    finishLogin: (query, at) => finishLogin(parts, query, at),
-    signOut: (session, isEverywhere) => signOut(parts, session, isEverywhere),
-    endSession: (session, sessionId) => endSession(parts, session, sessionId),
-    logoutByProvider: (token) => logoutByProvider(parts, token),
-    authorize: (request) => authorize(parts, clients, request),
-    token: (fields) => answerToken(parts, fields),
-    revoke: (fields) => revokeGiven(parts, fields),
+    session: refusing((secret) => sessionOf(parts, secret)),
+    signInByKey: refusing((key, userAgent) => signInByKey(parts, key, userAgent)),
+    beginLogin: refusing((request) => beginLogin(parts, request)),
+    finishLogin: refusing((query, at) => finishLogin(parts, query, at)),
+    signOut: refusing((session, isEverywhere) => signOut(parts, session, isEverywhere)),
+    endSession: refusing((session, sessionId) => endSession(parts, session, sessionId)),
+    logoutByProvider: refusing((token) => logoutByProvider(parts, token)),
+    authorize: refusing((request) => authorize(parts, clients, request)),
+    token: refusing((fields) => answerToken(parts, fields)),
+    revoke: refusing((fields) => revokeGiven(parts, fields)),
     register: (body) => clients.register(body),
-    agents: (session) => agentsOf(parts, session),
-    agent: (session, id) => agentOf(parts, session, id),
-    endAgent: (session, id) => endAgent(parts, session, id),
-    stopAll: (session) => stopAll(parts, session),
+    agents: refusing((session) => agentsOf(parts, session)),
+    agent: refusing((session, id) => agentOf(parts, session, id)),
+    endAgent: refusing((session, id) => endAgent(parts, session, id)),
+    stopAll: refusing((session) => stopAll(parts, session)),
   };
 }
