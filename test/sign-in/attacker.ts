@@ -24,7 +24,7 @@ export const READS: Decision = { chosen: ['search_flights', 'get_booking'] };
 export const SPENDS: Decision = { chosen: ['search_flights', 'buy_lounge_pass'], limit: '60' };
 export const SEARCH = { origin: 'SEA', destination: 'SFO', date: '2026-12-01' };
 
-export const FORM = 'application/x-www-form-urlencoded';
+const FORM = 'application/x-www-form-urlencoded';
 
 /** A person who is signed in. */
 export async function signedIn(service: Asked, key = 'demo-human-key'): Promise<Person> {

@@ -12,10 +12,22 @@ import { ALICE, BOB, onEachStore, type Reply, testService } from '../world.ts';
 import { cookieLine, csrfIn, get, isAlive, post, READS, signedIn } from './attacker.ts';
 import { asking, BASE, delegation, locationOf, type Person, personAt } from './browser.ts';
 
+/** Requests to the token endpoint of the provider. */
+const redeemed: string[] = [];
 const provider = await falseProvider({
   discovery: {
     authorization_endpoint: 'http://127.0.0.1:9/auth',
-    token_endpoint: 'http://127.0.0.1:9/token',
+    get token_endpoint() {
+      return `${provider.issuer}/token`;
+    },
+  },
+  instead(path, response) {
+    if (path !== '/token') return false;
+    redeemed.push(path);
+    response
+      .writeHead(400, { 'content-type': 'application/json' })
+      .end('{"error":"invalid_grant"}');
+    return true;
   },
 });
 atEnd(() => provider.close());
@@ -133,12 +145,14 @@ onEachStore(
           return { person, state: url.searchParams.get('state') as string };
         };
         const [victim, attacker] = [await begin(), await begin()];
-        const asked = provider.asked.length;
-        const callback = (state: string) => `/sign-in/callback?code=stolen&state=${state}`;
+        redeemed.length = 0;
+        const callback = (state: string) => `/sign-in/callback/idp?code=stolen&state=${state}`;
         for (const [person, path] of [
           [victim.person, callback(attacker.state)],
           [personAt(service()), callback(attacker.state)],
-          [victim.person, '/sign-in/callback?code=stolen'],
+          [victim.person, '/sign-in/callback/idp?code=stolen'],
+          [victim.person, `/sign-in/callback/other?code=stolen&state=${victim.state}`],
+          [victim.person, `/sign-in/callback?code=stolen&state=${victim.state}`],
           [victim.person, `${callback(victim.state)}&state=${attacker.state}`],
         ] as const) {
           const reply = await person.open(path);
@@ -148,7 +162,9 @@ onEachStore(
         const edited = personAt(service());
         for (const [name, value] of victim.person.cookies) edited.cookies.set(name, `${value}A`);
         assert.equal((await edited.open(callback(victim.state))).status, 401);
-        assert.deepEqual(provider.asked.slice(asked), [], 'no code was sent to the provider');
+        assert.deepEqual(redeemed, [], 'no code was sent to the provider');
+        await victim.person.open(callback(victim.state));
+        assert.equal(redeemed.length, 1, 'the right one is');
       });
     });
 

@@ -141,8 +141,8 @@ async function decide(page: Page, form: ConsentForm, userAgent: string): Promise
   const { parts, session } = page;
   const read = consentRequest(form, optionsOf(page, form.chosen), limitsOf(parts));
   if ('fault' in read) return { show: await viewOf(page, form, read.fault) };
-  const stepUp = stepUpFor(parts, read.consent.scope);
-  if (stepUp && !isProved(session, stepUp, parts.store.now())) return { stepUp };
+  const stepUp = stepUpFor(parts, session, read.consent.scope);
+  if (stepUp) return { stepUp };
   return { redirect: await give(page, read.consent, userAgent) };
 }
 
@@ -265,15 +265,25 @@ async function earlierConsent(
   return consent && token && summaryOf({ ...token, created_at: consent.created_at });
 }
 
-/** The strictest proof that the configuration asks for any of these scopes. */
-function stepUpFor({ config }: SignInParts, scopes: readonly string[]): StepUp | undefined {
-  const rules = config.sign_in.step_up.filter((rule) =>
-    rule.scopes.some((pattern) => scopes.some((scope) => entitles(pattern, scope))),
-  );
-  if (rules.length === 0) return undefined;
-  const ages = rules.flatMap(({ max_age_minutes: minutes }) => minutes ?? []);
+/** What the session has yet to prove: every rule about any of these scopes counts. */
+function stepUpFor(
+  { config, store }: SignInParts,
+  session: Session,
+  scopes: readonly string[],
+): StepUp | undefined {
+  const proofs: StepUp[] = config.sign_in.step_up
+    .filter(({ scopes: patterns }) =>
+      patterns.some((pattern) => scopes.some((scope) => entitles(pattern, scope))),
+    )
+    .map(({ max_age_minutes: minutes, acr }) => ({
+      maxAgeSeconds: minutes === undefined ? undefined : minutes * 60,
+      acr,
+    }));
+  const missing = proofs.find((proof) => !isProved(session, proof, store.now()));
+  if (!missing) return undefined;
+  const ages = proofs.flatMap(({ maxAgeSeconds }) => maxAgeSeconds ?? []);
   return {
-    ...(ages.length > 0 && { maxAgeSeconds: Math.min(...ages) * 60 }),
-    acr: rules.find(({ acr }) => acr !== undefined)?.acr,
+    maxAgeSeconds: ages.length > 0 ? Math.min(...ages) : undefined,
+    acr: missing.acr ?? proofs.find(({ acr }) => acr !== undefined)?.acr,
   };
 }
