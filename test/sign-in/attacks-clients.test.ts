@@ -4,18 +4,15 @@
  */
 
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, test } from 'vitest';
-import { temporaryFolder } from '../ends.ts';
 import { SQL_PLACES } from '../sql-places.ts';
 import { testService } from '../world.ts';
 import { assertShown, get, post, refresh, signedIn } from './attacker.ts';
 import { asking, askToken, personAt, REDIRECT } from './browser.ts';
+import { selfSigned } from './certificate.ts';
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -29,17 +26,7 @@ const server = createServer((request, response) => {
 });
 
 beforeAll(async () => {
-  const folder = temporaryFolder();
-  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-  execFileSync(
-    'openssl',
-    [
-      ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'],
-      ...['-subj', '/CN=localhost', '-days', '2', '-keyout', key, '-out', cert],
-    ],
-    { stdio: 'ignore' },
-  );
-  server.setSecureContext({ key: readFileSync(key), cert: readFileSync(cert) });
+  server.setSecureContext(selfSigned());
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   origin = `https://localhost:${(server.address() as AddressInfo).port}`;
   // The certificate of the host is its own. Only the tests of this file see the variable.
