@@ -110,6 +110,21 @@ onEachStore(
       }
     });
 
+    test('refreshes that race the end of a delegation leave nothing alive', async () => {
+      const { refresh: token, access } = await delegation(service(), READS);
+      const renewing = Array.from({ length: 10 }, () => refresh(service(), token));
+      const ending = askToken(service(), { token }, '/revoke');
+      const all = await Promise.all(renewing);
+      assert.equal((await ending).status, 200);
+
+      const given = all.filter(({ status }) => status === 200).map(({ body }) => body);
+      for (const each of [access, ...given.map(({ access_token }) => access_token)]) {
+        assert.equal(await isAlive(service(), each), false);
+      }
+      for (const { refresh_token } of given) await dead(refresh_token);
+      await dead(token);
+    });
+
     test('the budget is one, however many refreshes race', async () => {
       const { refresh: token } = await delegation(service(), SPENDS);
       const all = await Promise.all(Array.from({ length: 6 }, () => refresh(service(), token)));
