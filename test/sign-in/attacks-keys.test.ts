@@ -25,7 +25,7 @@ for (const [name, reached] of [
   ['has a public address', { public_url: 'https://desk.example' }],
   ['stands behind a proxy', { trusted_proxies: ['127.0.0.1'] }],
 ] as const) {
-  test(`a key signs nobody in at a service that ${name}`, async () => {
+  test(`a key signs no one in at a service that ${name}`, async () => {
     const service = await testService({
       settings: { identities: IDENTITIES, oidc: OIDC, ...reached },
     });
@@ -33,7 +33,7 @@ for (const [name, reached] of [
     const page = await stranger.open('/sign-in');
     assert.doesNotMatch(page.text ?? '', /name="key"/);
 
-    // The page has no such form. The attacker makes one, with the proof of the cookie that he got.
+    // The page has no such form. The attacker makes one, with the proof of the cookie of his own browser.
     const [secret = ''] = stranger.cookies.values();
     const csrf = csrfOf(secret, 'pages');
     const reply = await post(

@@ -79,7 +79,7 @@ for (const { name, open } of SQL_PLACES) {
           assert.equal(await isAlive(service, given.access), false);
           assert.equal((await redeem(service, coded)).body.error, 'invalid_grant');
           const page = await get(service, '/agents', { cookie: cookieLine(person) });
-          assert.equal(page.status, 303, 'a session of nobody');
+          assert.equal(page.status, 303, 'a session without an account');
         },
       );
     });

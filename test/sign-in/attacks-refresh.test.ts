@@ -23,18 +23,16 @@ onEachStore(
       assert.equal((await refresh(service(), token)).body.error, 'invalid_grant');
     };
 
-    test('a stolen refresh token ends both holders, whoever used it first', async () => {
-      for (const isThiefFirst of [true, false]) {
-        const { refresh: stolen } = await delegation(service(), READS);
-        const first = await refresh(service(), stolen);
-        service().advance(GRACE_MS + 1_000);
-        const second = await refresh(service(), stolen);
+    test('a stolen refresh token ends both holders, in whichever order they use it', async () => {
+      const { refresh: stolen } = await delegation(service(), READS);
+      const first = await refresh(service(), stolen);
+      service().advance(GRACE_MS + 1_000);
+      const second = await refresh(service(), stolen);
 
-        assert.equal(first.status, 200, `${isThiefFirst}`);
-        assert.equal(second.body.error, 'invalid_grant');
-        await dead(first.body.refresh_token);
-        assert.equal(await isAlive(service(), first.body.access_token), false);
-      }
+      assert.equal(first.status, 200);
+      assert.equal(second.body.error, 'invalid_grant');
+      await dead(first.body.refresh_token);
+      assert.equal(await isAlive(service(), first.body.access_token), false);
     });
 
     test('the grace is exactly as long as it says, and not renewed by being used', async () => {

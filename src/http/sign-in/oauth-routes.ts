@@ -118,7 +118,6 @@ const AWAY: ReadonlySet<string> = new Set([
   'service_unavailable',
   'rate_limited',
   'outcome_unknown',
-  'frozen',
 ]);
 
 /** A refusal that is not about the request: the service cannot write now, or the identity provider is away. */
