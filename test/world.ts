@@ -92,6 +92,8 @@ export interface TestOptions {
   readonly tracer?: RuntimeOptions['tracer'];
   readonly slicer?: RuntimeOptions['slicer'];
   readonly platform?: Platform;
+  /** Where clients reach the service, for a test that listens. */
+  readonly baseUrl?: () => string;
 }
 
 export const ALICE = 'demo-human-key';
@@ -136,7 +138,7 @@ export async function testService(options: TestOptions = {}): Promise<TestServic
   const lines: string[] = [];
   const log = createLog('debug', { write: (line) => void lines.push(line) });
   const definition = options.definition ?? travelDesk;
-  const baseUrl = () => 'http://127.0.0.1';
+  const baseUrl = options.baseUrl ?? (() => 'http://127.0.0.1');
   const runtime = await createRuntime({
     definition,
     config,
