@@ -7,20 +7,22 @@
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type AuthInfo, createMcpHandler } from '@modelcontextprotocol/server';
+import type { Failure } from '../protocol/failure.ts';
 import type { Ask } from '../service/core/operations.ts';
 import type { Runtime } from '../service/runtime.ts';
+import { watchCaller } from './caller-watch.ts';
 import { type Gateway, localGateway } from './gateway.ts';
 import { createMcpServer } from './server.ts';
 
 export interface Bridge {
-  carry(request: McpRequest, message: unknown): Promise<McpAnswer>;
+  /** Resolves with the failure of a caller who is not known, where a client can sign in again. */
+  carry(request: McpRequest, message: unknown): Promise<McpAnswer | Failure>;
   close(): Promise<void>;
 }
 
 export function createBridge(runtime: Runtime): Bridge {
   const handler = createMcpHandler(
-    ({ authInfo }) =>
-      createMcpServer(gatewayFor(runtime, authInfo?.extra?.caller as McpRequest), runtime.platform),
+    ({ authInfo }) => createMcpServer(authInfo?.extra?.gateway as Gateway, runtime.platform),
     {
       onerror: (error) => runtime.log.debug({ err: error }, 'mcp'),
       // The service has no subscriptions, and an open stream would only hold a connection.
@@ -29,8 +31,16 @@ export function createBridge(runtime: Runtime): Bridge {
   );
   return {
     async carry(request, message) {
-      const options = { authInfo: callerInfo(request), parsedBody: message };
-      return answerOf(await handler.fetch(webRequest(runtime, request, message), options));
+      const send = (gateway: Gateway) =>
+        handler.fetch(webRequest(runtime, request, message), {
+          authInfo: authInfoOf(gateway),
+          parsedBody: message,
+        });
+      if (!runtime.signIn) return answerOf(await send(gatewayFor(runtime, request)));
+      const watch = watchCaller(request);
+      const gateway = watch.watched(gatewayFor(runtime, watch.caller));
+      const admitted = await watch.admitted(await send(gateway));
+      return admitted instanceof Response ? answerOf(admitted) : admitted;
     },
     close: () => handler.close(),
   };
@@ -49,8 +59,8 @@ function gatewayFor(runtime: Runtime, caller: McpRequest): Gateway {
 }
 
 /** The package passes `extra` through unchanged; its other fields are not used. */
-function callerInfo(caller: McpRequest): AuthInfo {
-  return { token: '', clientId: '', scopes: [], extra: { caller } };
+function authInfoOf(gateway: Gateway): AuthInfo {
+  return { token: '', clientId: '', scopes: [], extra: { gateway } };
 }
 
 /** Headers of the connection, of the body as it was sent, and of the caller's proof. */
