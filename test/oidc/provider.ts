@@ -44,6 +44,8 @@ export interface TestProvider {
   answer(location: string, account: string): Promise<URL>;
   /** What the next login says about itself. */
   readonly manner: { acr?: string; ts?: number };
+  /** Adds a client for browsers, whose people sign in on a page with a form. */
+  register(client: Readonly<Record<string, unknown>>): Promise<void>;
   /** The logout token that the provider sends to the web client. */
   logoutToken(account: string, sid?: string): Promise<string>;
   /** An access token, by client credentials. */
@@ -104,6 +106,7 @@ export async function testProvider(accounts: Accounts = PEOPLE): Promise<TestPro
     async answer(location, account) {
       return new URL(await browse(`${location}&login_hint=${encodeURIComponent(account)}`));
     },
+    register: (client) => adapter('Client').upsert(String(client.client_id), client, 0),
     async logoutToken(account, sid) {
       const client = await provider.Client.find(WEB_CLIENT);
       await (client as unknown as LogoutSender).backchannelLogout(account, sid);
@@ -262,15 +265,30 @@ function memoryAdapter(): (model: string) => Adapter {
   };
 }
 
-/** The page where one signs in and consents: whoever the application hints at is believed. */
+/** The page where one signs in and consents: whoever the application hints at, or the form names, is believed. */
 async function signedIn(
   provider: Provider,
   manner: TestProvider['manner'],
   { request, response }: { request: IncomingMessage; response: ServerResponse },
 ) {
   const { params } = await provider.interactionDetails(request, response);
-  const login = { accountId: String(params.login_hint), ...manner };
+  const account = params.login_hint ?? (await accountIn(request));
+  if (account === undefined) {
+    response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' });
+    response.end(LOGIN_PAGE);
+    return;
+  }
+  const login = { accountId: String(account), ...manner };
   await provider.interactionFinished(request, response, { login, consent: {} });
+}
+
+const LOGIN_PAGE = `<!doctype html><html lang="en"><title>Example login</title>
+<form method="post"><label>Account <input name="account"></label> <button>Log in</button></form></html>`;
+
+async function accountIn(request: IncomingMessage): Promise<string | undefined> {
+  let form = '';
+  for await (const chunk of request.setEncoding('utf8')) form += chunk;
+  return new URLSearchParams(form).get('account') ?? undefined;
 }
 
 /** What the browser and the application do together. */
