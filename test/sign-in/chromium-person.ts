@@ -6,26 +6,22 @@
  */
 
 import assert from 'node:assert/strict';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { openBrowser } from '../chromium.ts';
+import type { Browser, Page } from 'playwright-core';
 import { closedAtEnd } from '../ends.ts';
 import { listening } from '../oidc/provider.ts';
 
-/** A real browser, without a profile. */
-export async function chromiumPerson(): Promise<ChromiumPerson> {
-  const browser: Browser = closedAtEnd(await openBrowser());
-  const context: BrowserContext = await browser.newContext();
-  const page = await context.newPage();
-  const program = await callbackProgram();
+/** Someone who was never here before: without cookies. */
+export async function chromiumPerson(browser: Browser): Promise<ChromiumPerson> {
+  const page = await closedAtEnd(await browser.newContext()).newPage();
+  const redirectUrl = await callbackAddress();
   return {
-    page,
-    redirectUrl: program.redirectUrl,
-    logIn: (account) => logIn(page, account),
+    redirectUrl,
     async consent(address, choice) {
       await page.goto(address.href);
       if (choice.account !== undefined) await logIn(page, choice.account);
+      if (choice.key !== undefined) await enterKey(page, choice.key);
       await decide(page, choice);
-      await page.waitForURL((at) => at.href.startsWith(program.redirectUrl));
+      await page.waitForURL((at) => at.href.startsWith(redirectUrl));
       return new URL(page.url());
     },
     endAgent: (url) => endAgent(page, url),
@@ -35,17 +31,16 @@ export async function chromiumPerson(): Promise<ChromiumPerson> {
 interface Choice {
   /** Whom to log in as at the identity provider first. */
   readonly account?: string;
+  /** The demo key to sign in with first. */
+  readonly key?: string;
   /** The titles of capabilities that are ticked in addition to what is ticked already. */
   readonly tick: readonly string[];
   readonly limit?: string;
-  readonly answer?: 'Let it act' | 'Refuse';
 }
 
 export interface ChromiumPerson {
-  readonly page: Page;
   /** Where the program on this computer waits for its answer. */
   readonly redirectUrl: string;
-  logIn(account: string): Promise<void>;
   /** Resolves with the address that the browser ends at. */
   consent(address: URL, choice: Choice): Promise<URL>;
   /** Ends the only agent of the person. */
@@ -53,9 +48,9 @@ export interface ChromiumPerson {
 }
 
 /** The program that the answer goes to: it only has to be there. */
-async function callbackProgram(): Promise<{ readonly redirectUrl: string }> {
-  const program = closedAtEnd(await listening(0, (_, response) => response.end('done')));
-  return { redirectUrl: `http://127.0.0.1:${program.port}/callback` };
+async function callbackAddress(): Promise<string> {
+  const { port } = closedAtEnd(await listening(0, (_, response) => response.end('done')));
+  return `http://127.0.0.1:${port}/callback`;
 }
 
 async function logIn(page: Page, account: string): Promise<void> {
@@ -64,10 +59,15 @@ async function logIn(page: Page, account: string): Promise<void> {
   await page.getByRole('button', { name: 'Log in' }).click();
 }
 
-async function decide(page: Page, { tick, limit, answer = 'Let it act' }: Choice): Promise<void> {
+async function enterKey(page: Page, key: string): Promise<void> {
+  await page.getByLabel('Demo key', { exact: true }).fill(key);
+  await page.getByRole('button', { name: 'Sign in with this key' }).click();
+}
+
+async function decide(page: Page, { tick, limit }: Choice): Promise<void> {
   for (const title of tick) await page.getByRole('checkbox', { name: title }).check();
   if (limit !== undefined) await page.getByLabel('Spend at most, in total').fill(limit);
-  await page.getByRole('button', { name: answer }).click();
+  await page.getByRole('button', { name: 'Let it act' }).click();
 }
 
 async function endAgent(page: Page, url: string): Promise<void> {

@@ -6,10 +6,16 @@
  */
 
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, test } from 'vitest';
-import { atEnd } from '../ends.ts';
+import { openBrowser } from '../chromium.ts';
+import { atEnd, closedAtEnd, temporaryFolder } from '../ends.ts';
+import { addressOf, DESK, launch } from '../launch.ts';
 import { AUDIENCE, testProvider } from '../oidc/provider.ts';
+import { ALICE } from '../world.ts';
 import { chromiumPerson } from './chromium-person.ts';
+import { CERTIFICATE, clientDocument } from './client-document.ts';
 import { listeningDesk } from './listening.ts';
 import { AUTHORIZED, createKeep, isUnauthorized, signedIn } from './mcp-clients.ts';
 
@@ -19,6 +25,7 @@ const SECRET = 'the secret of the desk';
 const TRIP = { origin: 'SEA', destination: 'SFO', date: '2026-12-01' };
 const ACCESS_MS = 15 * 60_000;
 
+const browser = closedAtEnd(await openBrowser());
 const provider = await testProvider();
 atEnd(() => provider.stop());
 
@@ -51,6 +58,12 @@ await provider.register({
   response_types: ['code'],
 });
 
+// A service of its own: a process trusts another certificate only from its start on.
+const document = await clientDocument();
+const folder = temporaryFolder();
+writeFileSync(join(folder, 'writ.config.yaml'), 'sign_in:\n  inside_hosts: [localhost]\n');
+const documentDesk = await addressOf(launch([DESK], folder, { NODE_EXTRA_CA_CERTS: CERTIFICATE }));
+
 const SPENDS = { tick: ['Buy lounge pass'], limit: '60' };
 
 for (const generation of AUTHORIZED) {
@@ -58,7 +71,7 @@ for (const generation of AUTHORIZED) {
     test('sign-in, budget, refresh, end of the agent, sign-in again', {
       timeout: SLOW,
     }, async () => {
-      const person = await chromiumPerson();
+      const person = await chromiumPerson(browser);
       const { redirectUrl } = person;
       const keep = createKeep({ issuer: url, redirectUrl, client_id: CLIENT.client_id });
       const client = await signedIn(generation, url, keep, (address) =>
@@ -92,6 +105,40 @@ for (const generation of AUTHORIZED) {
       atEnd(() => again.close());
       assert.equal((await again.call('buy_lounge_pass')).isError, false);
       await person.endAgent(url);
+    });
+
+    test('a client that is not known registers itself and signs in', {
+      timeout: SLOW,
+    }, async () => {
+      const person = await chromiumPerson(browser);
+      const keep = createKeep({ issuer: url, redirectUrl: person.redirectUrl });
+      const client = await signedIn(generation, url, keep, (address) =>
+        person.consent(address, { account: 'ann-1', tick: [] }),
+      );
+      atEnd(() => client.close());
+
+      assert.match(keep.kept.client?.client_id ?? '', /^reg\./);
+      assert.equal((await client.call('search_flights', TRIP)).isError, false);
+      const paid = await client.call('buy_lounge_pass');
+      assert.match(paid.text, /^scope_insufficient: /);
+      await person.endAgent(url);
+    });
+
+    test('a client shows who it is by a document', { timeout: SLOW }, async () => {
+      const person = await chromiumPerson(browser);
+      const keep = createKeep({
+        issuer: documentDesk,
+        redirectUrl: person.redirectUrl,
+        clientMetadataUrl: document,
+      });
+      const client = await signedIn(generation, documentDesk, keep, (address) =>
+        person.consent(address, { key: ALICE, tick: [] }),
+      );
+      atEnd(() => client.close());
+
+      assert.equal(keep.kept.client?.client_id, document);
+      assert.equal((await client.call('search_flights', TRIP)).isError, false);
+      await person.endAgent(documentDesk);
     });
   });
 }
