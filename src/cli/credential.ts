@@ -8,7 +8,7 @@
 import { bytesIn } from './files.ts';
 import type { Io } from './io.ts';
 import { renewed } from './login/flow.ts';
-import { loginsFile, savedLogins, saveLogin } from './login/saved.ts';
+import { loginsFile, savedLogins, saveRenewal } from './login/saved.ts';
 import { baseOf } from './remote.ts';
 
 export const CREDENTIAL_VARIABLE = 'WRIT_CLIENT_CREDENTIAL';
@@ -40,7 +40,7 @@ export async function credentialFor(
   }
   if (Date.parse(login.expires_at) - Date.now() > RENEWAL_MS) return login.access_token;
   const next = await renewed(login);
-  await saveLogin(path, base, next);
+  await saveRenewal(path, base, login, next);
   if (next) return next.access_token;
   throw new Error(`the login at "${base}" has ended; run "writ login --service ${base}" again`);
 }

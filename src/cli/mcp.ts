@@ -54,7 +54,7 @@ export async function mcp(args: readonly string[], io: Io): Promise<number> {
     if (values.service === undefined) throw new Error('no service is named; give --service');
     if (io.pipes === undefined) throw new Error('standard input or output is not open');
     const { service: url, 'token-file': file } = values;
-    const credential = () => credentialFor(url, file, io);
+    const credential = oneAtATime(() => credentialFor(url, file, io));
     const client = createClient({
       url,
       credential: await credential(),
@@ -83,6 +83,17 @@ const options = {
   'gated-manifest': { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 } as const;
+
+/** Calls at the same time share one renewal. */
+function oneAtATime<Made>(make: () => Promise<Made>): () => Promise<Made> {
+  let running: Promise<Made> | undefined;
+  return () => {
+    running ??= make().finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
+}
 
 /** Checks access at the start, when a person still reads the output, and not at the first call. */
 async function checkAccess(gateway: Gateway): Promise<void> {

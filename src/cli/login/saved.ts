@@ -1,12 +1,13 @@
 /**
  * Saved logins: what `writ login` got for each service, in one file that only this user can read.
  *
- * Several commands may renew one login at a time: each reads the file again after it waited, and the service
- * takes the refresh token before the current one for a short while.
+ * Several commands may renew one login at a time: the service takes the refresh token before the current one
+ * for a short while, and a command that comes later with an older one leaves the file as it is.
  *
  * @module
  */
 
+import { randomBytes } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { stateFolder } from '../../config/config.ts';
@@ -78,5 +79,25 @@ export async function saveLogin(
   async function* lines() {
     yield JSON.stringify(all, null, 2);
   }
-  await writeAtomically(file, `${file}.${process.pid}.part`, lines());
+  // A name of its own: a crash may leave the file behind, and a later process may have the same id.
+  const part = `${file}.${randomBytes(8).toString('hex')}.part`;
+  await writeAtomically(file, part, lines());
+}
+
+/**
+ * Stores what came out of a renewal of `seen`; undefined when the delegation has ended. Another command may have
+ * renewed, replaced or removed the login meanwhile: then the later one stays. An older refresh token in its
+ * place would count as stolen at its next use.
+ */
+export async function saveRenewal(
+  file: string,
+  service: string,
+  seen: SavedLogin,
+  next: SavedLogin | undefined,
+): Promise<void> {
+  const stored = savedLogins(file)[service];
+  const isOther = stored?.refresh_token !== seen.refresh_token;
+  const isLater = stored === undefined || !next || stored.expires_at >= next.expires_at;
+  if (isOther && isLater) return;
+  await saveLogin(file, service, next);
 }
