@@ -228,6 +228,23 @@ onEachStore(
       );
     });
 
+    test('signing in again ends the session that the browser had', async () => {
+      const person = personAt(service());
+      await person.signIn(ALICE);
+      const first = new Map(person.cookies);
+      const page = await personAt(service()).open('/sign-in');
+      const again = personAt(service());
+      for (const [name, value] of first) again.cookies.set(name, value);
+      for (const line of [page.headers['set-cookie']].flat() as string[]) {
+        const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+        again.cookies.set(name, value);
+      }
+      await again.send(page, '/sign-in', { key: ALICE });
+
+      assert.equal((await again.open('/agents')).status, 200);
+      assert.equal((await person.open('/agents')).status, 303);
+    });
+
     test('signing out everywhere ends every session of the person', async () => {
       const [here, there] = [personAt(service()), personAt(service())];
       await here.signIn(ALICE);

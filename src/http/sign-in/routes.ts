@@ -175,7 +175,7 @@ async function signInWithKey(parts: PageParts, exchange: Exchange): Promise<Http
   const returnTo = returnToOf(read.form.one('return_to'));
   try {
     const session = await signIn.signInByKey(read.form.one('key') ?? '', userAgentOf(exchange));
-    return signedIn(parts, exchange, session, returnTo);
+    return await signedIn(parts, exchange, session, returnTo);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     const { failure } = error;
@@ -184,17 +184,19 @@ async function signInWithKey(parts: PageParts, exchange: Exchange): Promise<Http
   }
 }
 
-/** A new session has a new secret, whatever the browser had before. */
-function signedIn(
-  { basePath, cookies }: PageParts,
+/** A new session has a new secret, and ends the one that the browser had before. */
+async function signedIn(
+  parts: PageParts,
   exchange: Exchange,
   session: Session,
   returnTo: string,
-): HttpAnswer {
-  const { session: cookie, login, form } = cookies();
+): Promise<HttpAnswer> {
+  const before = await sessionIn(parts, exchange);
+  if (before) await parts.signIn.signOut(before, false);
+  const { session: cookie, login, form } = parts.cookies();
   const { expires_at, created_at } = session.record;
   const seconds = (expires_at.getTime() - created_at.getTime()) / 1_000;
-  return redirectAnswer(exchange, `${basePath}${returnTo}`, [
+  return redirectAnswer(exchange, `${parts.basePath}${returnTo}`, [
     cookie.write(session.secret, seconds),
     login.clear(),
     form.clear(),
@@ -215,7 +217,7 @@ async function endLogin(parts: PageParts, exchange: Exchange): Promise<HttpAnswe
     const { provider: callback } = exchange.params;
     const at = { login, userAgent: userAgentOf(exchange), callback };
     const { session, returnTo } = await signIn.finishLogin(queryOf(exchange), at);
-    return signedIn(parts, exchange, session, returnToOf(returnTo));
+    return await signedIn(parts, exchange, session, returnToOf(returnTo));
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     return faultAnswer(exchange, frameOf(signIn, basePath), {

@@ -49,6 +49,8 @@ const FETCHES_MAX = 4;
 export interface Clients {
   /** Rejects with an `OAuthError` when the id names no client. */
   find(clientId: string): Promise<Client>;
+  /** Whether the configuration still admits a client that got a delegation. Asks no other host. */
+  isAdmitted(clientId: string): boolean;
   /** RFC 7591, where the configuration admits it. */
   register(body: unknown): object;
 }
@@ -61,12 +63,16 @@ export function createClients(parts: SignInParts): Clients {
     [COMMAND_LINE, ...clients.map(configuredClient)].map((each) => [each.client_id, each]),
   );
   const documents = createDocuments(parts);
+  const knownHere = (clientId: string) =>
+    configured.get(clientId) ??
+    (registration === 'on' ? readRegistered(parts, clientId) : undefined);
   return {
+    isAdmitted: (clientId) =>
+      knownHere(clientId) !== undefined ||
+      (clientUrlFault(clientId) === undefined && foreignHost(parts, clientId) === undefined),
     async find(clientId) {
-      const known = configured.get(clientId);
+      const known = knownHere(clientId);
       if (known) return known;
-      const registered = registration === 'on' ? readRegistered(parts, clientId) : undefined;
-      if (registered) return registered;
       const unusable = clientUrlFault(clientId);
       if (unusable !== undefined) {
         const detail = `Cannot find the client: its client_id is not known here, and it names no document because ${unusable}`;
@@ -147,11 +153,10 @@ function createDocuments(parts: SignInParts): (clientId: string) => Promise<Foun
 }
 
 async function fetchDocument(parts: SignInParts, clientId: string): Promise<Found> {
-  const { metadata_hosts, inside_hosts } = parts.config.sign_in;
-  const host = bareHost(new URL(clientId));
-  if (metadata_hosts && !metadata_hosts.includes(host)) {
-    return { fault: `Cannot admit the client: this service reads no client documents of ${host}` };
-  }
+  const { inside_hosts } = parts.config.sign_in;
+  const { host } = new URL(clientId);
+  const foreign = foreignHost(parts, clientId);
+  if (foreign !== undefined) return { fault: foreign };
   try {
     const { status, body } = await callOut(parts.platform, {
       url: clientId,
@@ -170,6 +175,14 @@ async function fetchDocument(parts: SignInParts, clientId: string): Promise<Foun
     // The reason may describe the network of this service, so it stays in the log.
     return unread(`${host} was not reached`);
   }
+}
+
+/** Why the document of a client at this address is not read. */
+function foreignHost({ config }: SignInParts, clientId: string): string | undefined {
+  const { metadata_hosts: hosts } = config.sign_in;
+  const host = bareHost(new URL(clientId));
+  if (!hosts || hosts.includes(host)) return undefined;
+  return `Cannot admit the client: this service reads no client documents of ${host}`;
 }
 
 function unread(why: string): Found {

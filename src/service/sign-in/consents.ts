@@ -25,7 +25,8 @@ export async function endConsent(
   { token_id, principal, subject, consent_id }: ConsentRecord,
   by: EndedBy,
 ): Promise<boolean> {
-  const actor = 'person' in by ? by.person : principal;
+  // The holder of the tokens caused what the service noticed.
+  const actor = 'person' in by ? by.person : subject;
   const why = 'why' in by ? { why: by.why } : {};
   const entry = (was_alive: boolean) =>
     actEntry(

@@ -114,7 +114,7 @@ export function createSignIn(parts: SignInParts): SignIn | undefined {
     endSession: refusing((session, sessionId) => endSession(parts, session, sessionId)),
     logoutByProvider: refusing((token) => logoutByProvider(parts, token)),
     authorize: refusing((request) => authorize(parts, clients, request)),
-    token: refusing((fields) => answerToken(parts, fields)),
+    token: refusing((fields) => answerToken({ ...parts, clients }, fields)),
     revoke: refusing((fields) => revokeGiven(parts, fields)),
     register: (body) => clients.register(body),
     agents: refusing((session) => agentsOf(parts, session)),

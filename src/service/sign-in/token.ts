@@ -21,6 +21,7 @@ import { frozenFor } from '../authority/freeze.ts';
 import { CHILDREN_PER_TOKEN_MAX, issuanceEntry, type Parent, tokenOf } from '../authority/issue.ts';
 import { actEntry } from '../core/entries.ts';
 import { confirm, entitlementOf } from './accounts.ts';
+import type { Clients } from './clients.ts';
 import { endConsent } from './consents.ts';
 import { exchangeToken } from './exchange.ts';
 import { resourcesOf, TOKEN_EXCHANGE } from './metadata.ts';
@@ -34,7 +35,12 @@ const GRACE_MS = 30_000;
 /** How often a refresh is tried again because another one of the same client came first. */
 const TRIES_MAX = 5;
 
-export function answerToken(parts: SignInParts, fields: Fields): Promise<TokenAnswer> {
+/** What the endpoint needs beside the parts. */
+export interface TokenParts extends SignInParts {
+  readonly clients: Pick<Clients, 'isAdmitted'>;
+}
+
+export function answerToken(parts: TokenParts, fields: Fields): Promise<TokenAnswer> {
   switch (fields.grant_type) {
     case 'authorization_code':
       return answerCode(parts, fields);
@@ -52,7 +58,7 @@ export function answerToken(parts: SignInParts, fields: Fields): Promise<TokenAn
   }
 }
 
-async function answerCode(parts: SignInParts, fields: Fields): Promise<TokenAnswer> {
+async function answerCode(parts: TokenParts, fields: Fields): Promise<TokenAnswer> {
   const code_hash = secretHash(fields.code ?? '');
   const consent = code_hash && (await parts.store.findConsent({ code_hash }));
   if (!consent) throw unusable('code');
@@ -77,7 +83,7 @@ async function answerCode(parts: SignInParts, fields: Fields): Promise<TokenAnsw
   return answer;
 }
 
-async function answerRefresh(parts: SignInParts, fields: Fields): Promise<TokenAnswer> {
+async function answerRefresh(parts: TokenParts, fields: Fields): Promise<TokenAnswer> {
   const claim = readRefreshToken(parts.keyring.rows, fields.refresh_token ?? '');
   if (!claim) throw unusable('refresh token');
   let isAdmitted = false;
@@ -116,11 +122,16 @@ function useOf(
 
 /** Stores the next state of a consent together with a new access token. */
 async function renew(
-  parts: SignInParts,
+  parts: TokenParts,
   seen: ConsentRecord,
   next: ConsentRecord,
   asked: readonly string[] | undefined,
 ): Promise<TokenAnswer | 'stale'> {
+  if (!parts.clients.isAdmitted(seen.client_id)) {
+    throw new OAuthError('invalid_grant', 'Cannot give a token: the client is no longer admitted');
+  }
+  const outpaced = parts.rates.outpaced(seen.principal);
+  if (outpaced) throw new OAuthError('temporarily_unavailable', outpaced.detail);
   await confirm(parts, seen.account_id);
   const entitlement = await entitlementOf(parts, seen);
   if (!entitlement) {
