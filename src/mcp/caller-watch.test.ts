@@ -58,6 +58,28 @@ test('watchCaller() lets the answer begin when the caller is known, before the c
   assert.deepEqual(seen, ['issued']);
 });
 
+test('watchCaller() lets a known caller get what its call reports, whatever the type', async () => {
+  const watch = watchCaller({ proved: () => undefined });
+  const { response, end } = begun();
+  watch.caller.proved();
+  await watch.watched(refusing('token_expired')).ask('invoke', {} as never);
+  end('refused');
+
+  assert.equal(await ((await watch.admitted(response)) as Response).text(), 'refused');
+});
+
+test('watchCaller() waits for the invocation, not for what is asked before it', async () => {
+  const watch = watchCaller({});
+  const { response } = begun();
+  const admitted = watch.admitted(response);
+  const gateway = watch.watched(refusing('token_expired'));
+  await gateway.ask('permissions', {} as never);
+  await new Promise(setImmediate);
+  await gateway.ask('invoke', {} as never);
+
+  assert.equal((await admitted) instanceof Response, false);
+});
+
 test('watchCaller() lets an answer leave that needs no invocation', async () => {
   const watch = watchCaller({});
   const { response, end } = begun();

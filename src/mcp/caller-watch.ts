@@ -32,6 +32,7 @@ export function watchCaller<Caller extends Pick<Ask, 'proved'>>(
   given: Caller,
 ): CallerWatch<Caller> {
   let found: Failure | undefined;
+  let isKnown = false;
   let settle: () => void = () => undefined;
   const judged = new Promise<void>((resolve) => {
     settle = resolve;
@@ -39,6 +40,7 @@ export function watchCaller<Caller extends Pick<Ask, 'proved'>>(
   const caller = {
     ...given,
     proved(issued?: string) {
+      isKnown = true;
       settle();
       given.proved?.(issued);
     },
@@ -49,8 +51,8 @@ export function watchCaller<Caller extends Pick<Ask, 'proved'>>(
       ...gateway,
       async ask(name, input, sink) {
         const answer = await gateway.ask(name, input, sink);
-        const isRefused = name === 'invoke' && isFailure(answer);
-        if (isRefused && UNKNOWN_CALLER.has(answer.failure.type)) found = answer.failure;
+        if (name !== 'invoke' || isKnown) return answer;
+        if (isFailure(answer) && UNKNOWN_CALLER.has(answer.failure.type)) found = answer.failure;
         settle();
         return answer;
       },
