@@ -137,6 +137,19 @@ onEachStore(
       assert.equal(url.searchParams.get('iss'), BASE);
     });
 
+    test('the log says which client got a delegation, and what for', async () => {
+      await delegation(service(), READS);
+      const issued = await service().entriesBy({ entryType: 'issuance' });
+      const { detail, actor_key } = issued.at(-2) as (typeof issued)[number];
+
+      assert.equal(actor_key, 'human:alice@example.com');
+      assert.equal(detail?.client_id, CLIENT);
+      assert.deepEqual(detail?.purpose, {
+        for: 'March offsite',
+        only_capabilities: ['get_booking', 'search_flights'],
+      });
+    });
+
     test('a refusal goes back to the client and leaves an entry', async () => {
       const person = personAt(service());
       await person.signIn(ALICE);

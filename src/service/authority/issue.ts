@@ -243,10 +243,12 @@ export function tokenOf(
   return { record, answer };
 }
 
+/** `about` says more than the row: how the token came to be. */
 export function issuanceEntry(
   parts: ServiceParts,
   caller: Pick<Caller, 'principal'>,
   token: TokenRecord,
+  about: Readonly<Record<string, unknown>> = {},
 ) {
   return actEntry(
     parts,
@@ -256,7 +258,7 @@ export function issuanceEntry(
       token_id: token.token_id,
       capability: token.capability,
       task_id: token.purpose.task_id as string | undefined,
-      detail: issuanceFacts(parts.definition.id, token, token.claims_digest),
+      detail: { ...about, ...issuanceFacts(parts.definition.id, token, token.claims_digest) },
     },
   );
 }

@@ -186,7 +186,12 @@ async function give(page: Page, consented: Consented, userAgent: string): Promis
     created_at: now,
     expires_at: token.expires_at,
   };
-  await parts.store.insertConsent(consent, token, issuanceEntry(parts, { principal }, token));
+  const entry = issuanceEntry(parts, { principal }, token, {
+    consent_id: consent.consent_id,
+    client_id: client.client_id,
+    purpose,
+  });
+  await parts.store.insertConsent(consent, token, entry);
   return codeUrl(request, code, parts.baseUrl());
 }
 
