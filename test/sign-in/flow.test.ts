@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
+import { checkStore } from '../../src/storage/fsck/fsck.ts';
 import { ALICE, onEachStore, testService } from '../world.ts';
 import {
   asking,
@@ -143,11 +144,20 @@ onEachStore(
       const { detail, actor_key } = issued.at(-2) as (typeof issued)[number];
 
       assert.equal(actor_key, 'human:alice@example.com');
-      assert.equal(detail?.client_id, CLIENT);
-      assert.deepEqual(detail?.purpose, {
-        for: 'March offsite',
-        only_capabilities: ['get_booking', 'search_flights'],
-      });
+      const { consent_id, ...consent } = (detail?.consent ?? {}) as Record<string, unknown>;
+      assert.match(String(consent_id), /^con_/);
+      const only_capabilities = ['get_booking', 'search_flights'];
+      const purpose = { for: 'March offsite', only_capabilities };
+      assert.deepEqual(consent, { client_id: CLIENT, purpose });
+    });
+
+    test('fsck finds the store as the log describes it', async () => {
+      const { refresh } = await delegation(service(), SPENDS);
+      await askToken(service(), { grant_type: 'refresh_token', refresh_token: refresh });
+      await service().store.sequence();
+      const { findings } = await checkStore(service().store);
+
+      assert.deepEqual(findings, []);
     });
 
     test('a refusal goes back to the client and leaves an entry', async () => {

@@ -187,9 +187,7 @@ async function give(page: Page, consented: Consented, userAgent: string): Promis
     expires_at: token.expires_at,
   };
   const entry = issuanceEntry(parts, { principal }, token, {
-    consent_id: consent.consent_id,
-    client_id: client.client_id,
-    purpose,
+    consent: { consent_id: consent.consent_id, client_id: client.client_id, purpose },
   });
   await parts.store.insertConsent(consent, token, entry);
   return codeUrl(request, code, parts.baseUrl());

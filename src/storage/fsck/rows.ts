@@ -347,8 +347,11 @@ function explain(check: RowCheck, type: EntryType): boolean {
 }
 
 /** Digests cover the other fields, so they are reported only where no other field differs. */
+/** An entry may say more than its row, such as how a token came to be. */
 function differing(logged: Facts, found: Facts): string[] {
-  const keys = Object.keys(logged).filter((key) => textOf(logged[key]) !== textOf(found[key]));
+  const keys = Object.keys(logged).filter(
+    (key) => Object.hasOwn(found, key) && textOf(logged[key]) !== textOf(found[key]),
+  );
   const plain = keys.filter((key) => !key.endsWith('_digest'));
   return plain.length > 0 ? plain : keys;
 }
