@@ -7,6 +7,7 @@
 import { text } from '../../openapi/html.ts';
 import type { AgentView } from '../../service/sign-in/agents.ts';
 import { claimed, claimedText, shown } from './frame.ts';
+import { browserWords, clientWords } from './names.ts';
 import { amountText, money, time } from './values.ts';
 
 /** The hatching of a bar. Each page with bars has it once. */
@@ -29,8 +30,9 @@ export function agentNode(agent: AgentView, now: Date, acts: string): string {
 <p class="small"><code>${shown(agent.subject)}</code></p>
 <p class="small">${capabilityWords(agent)}</p>
 ${subAgentWords(agent)}
-<p class="small muted">Client <code>${shown(agent.clientId)}</code>, which answers to ${shown(agent.answersTo)}.
-You allowed it in ${shown(agent.userAgent)}.</p></div>
+<p class="small muted">Client: ${clientWords(agent.clientId)}<br>
+Answers to: ${shown(agent.answersTo)}<br>
+Allowed in: ${shown(browserWords(agent.userAgent))}</p></div>
 <div>${budgetFigure(agent)}${debtWords(agent)}</div>
 <dl class="facts small">${factRows(agent, now)}</dl>
 ${acts === '' ? '' : `<div class="acts">${acts}</div>`}

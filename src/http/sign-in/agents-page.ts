@@ -10,6 +10,7 @@ import { text } from '../../openapi/html.ts';
 import type { AgentsView, AgentView } from '../../service/sign-in/agents.ts';
 import { agentNode, HATCH, nameList } from './agent-view.ts';
 import { claimed, claimedText, type Frame, form, hidden, page, shown } from './frame.ts';
+import { browserWords } from './names.ts';
 import { time, total } from './values.ts';
 
 export function agentsPage(frame: Frame, view: AgentsView): string {
@@ -46,9 +47,10 @@ function endLink({ basePath }: Frame, { id, name, subject }: AgentView): string 
 
 function sessionList(frame: Frame, { sessions, now }: AgentsView): string {
   const rows = sessions.map(({ id, userAgent, since, isThis }) => {
+    const browser = browserWords(userAgent);
     const here = isThis ? ' <span class="pill good">This browser</span>' : '';
-    const button = `${hidden('session', id)}<button class="text">Sign out<span class="vh"> of ${text(claimedText(userAgent))}</span></button>`;
-    return `<li class="head"><p>${shown(userAgent)}${here}<br><span class="small">Signed in ${time(since, now)}</span></p>
+    const button = `${hidden('session', id)}<button class="text">Sign out<span class="vh"> of ${text(claimedText(browser))}</span></button>`;
+    return `<li class="head"><p>${shown(browser)}${here}<br><span class="small">Signed in ${time(since, now)}</span></p>
 ${form(frame, '/sign-out', button)}</li>`;
   });
   const everywhere = `${hidden('everywhere', 'yes')}<button>Sign out everywhere</button>`;

@@ -17,6 +17,7 @@ import { type Cookie, cookieFor } from './cookies.ts';
 import { CSRF_FIELD, csrfOf, isCsrf } from './csrf.ts';
 import { type Form, readForm } from './forms.ts';
 import { type Frame, messagePage, signInHeaders } from './frame.ts';
+import { personName } from './names.ts';
 
 /** The cookies of the pages: the session, the way to an identity provider, and forms before the session. */
 export interface Cookies {
@@ -91,7 +92,8 @@ export function frameOf(
   session?: Session | undefined,
   csrf = session ? sessionCsrf(session) : '',
 ): Frame {
-  return { service, basePath, person: session?.record.principal, csrf };
+  const person = session && personName(session.record.principal);
+  return { service, basePath, person, csrf };
 }
 
 export function pageAnswer(

@@ -22,6 +22,7 @@ import {
   problemNotice,
   shown,
 } from './frame.ts';
+import { clientWords } from './names.ts';
 import { moneyIn } from './values.ts';
 
 /** What the service offers, and the fields that the form carries on. */
@@ -53,7 +54,7 @@ function clientFacts({ service }: Frame, { client, before }: ConsentPageView): s
   return `<dl class="facts">
 <dt>Name</dt><dd>${name}</dd>
 <dt>Answer to</dt><dd>${answerPlace(client.answersTo)}</dd>
-<dt>Client</dt><dd><code>${shown(client.id, TEXT_LENGTH_MAX)}</code></dd>
+<dt>Client</dt><dd>${clientWords(client.id)}</dd>
 ${earlier}</dl>`;
 }
 

@@ -137,8 +137,13 @@ const FACTS = `
   .top, main { padding-inline: 1.5rem; }
   .fields { grid-template-columns: repeat(2, minmax(0, 1fr)); }
   .decide { grid-template-columns: minmax(0, 1fr) auto; align-items: center; }
+  .node { grid-template-columns: minmax(0, 1fr) 24rem; }
+  .acts { justify-content: end; align-content: end; }
+}
+@media (min-width: 76rem) {
   .node { grid-template-columns: minmax(0, 1fr) 16rem 21rem 8.5rem; }
   .node.brief { grid-template-columns: minmax(0, 1fr) 16rem 21rem; }
+  .acts { align-content: start; }
   .acts .button { flex: 1; min-height: 2.25rem; font-size: .875rem; }
 }
 `;
