@@ -59,6 +59,7 @@ const TOOLS = {
   generate: [...SOURCES, 'scripts/generate.ts'],
   bench: [...SOURCES, 'bench/run.ts'],
   figures: [...SOURCES, 'scripts/figures.ts'],
+  pictures: [...SOURCES, 'scripts/pictures.ts'],
 };
 
 /** @type {Record<string, (args: string[]) => Promise<number | undefined>>} */
@@ -75,6 +76,7 @@ const VERBS = {
   generate: (args) => run('generate', args),
   bench: async (args) => (await build()) || run('bench', args),
   figures: (args) => run('figures', args),
+  pictures: (args) => run('pictures', args),
 };
 
 const [name = '', ...args] = process.argv.slice(2);

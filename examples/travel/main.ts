@@ -6,10 +6,14 @@
  */
 
 import { type RunningService, serve, serveStdio } from 'writ';
-import { DEMO_IDENTITIES, OIDC_ENTITLEMENTS, travelDesk } from './service.ts';
+import { DEMO_IDENTITIES, DEMO_SIGN_IN, OIDC_ENTITLEMENTS, travelDesk } from './service.ts';
 
 try {
-  const settings = { identities: DEMO_IDENTITIES, entitlements: OIDC_ENTITLEMENTS };
+  const settings = {
+    identities: DEMO_IDENTITIES,
+    entitlements: OIDC_ENTITLEMENTS,
+    sign_in: DEMO_SIGN_IN,
+  };
   if (process.argv.includes('--stdio')) {
     await serveStdio(travelDesk, { settings });
   } else {
@@ -35,11 +39,18 @@ function welcome({ url, config }: RunningService): string {
     ({ key = '', principal, scopes }) =>
       `    ${key.padEnd(width)}  ${principal} (${scopes.join(', ')})`,
   );
-  const credentials = ['  Demo credentials (accepted on this machine only):', ...lines, ''];
+  const person = demo.find(({ principal }) => principal.startsWith('human:'));
+  const credentials = [
+    ...(demo.length > 0
+      ? ['  Demo credentials (accepted on this machine only):', ...lines, '']
+      : []),
+    ...(person ? [`  People sign in at ${url}/sign-in, for example with ${person.key}.`] : []),
+    ...(person ? [`  Agents: add ${url}/mcp to an MCP client; docs/sign-in.md says how.`, ''] : []),
+  ];
   return `
   travel-desk is listening on ${url}
 
-${demo.length > 0 ? `${credentials.join('\n')}\n` : ''}  Try:
+${credentials.map((line) => `${line}\n`).join('')}  Try:
     curl -s ${url}/.well-known/svc
     curl -si ${url}/svc/manifest | grep -i x-svc-signature
 `;

@@ -38,6 +38,12 @@ function demo(name: string, principal: string, caller_class: string, scopes: str
   return { key: `demo-${name}-key`, principal, scopes, caller_class, demo: true };
 }
 
+/**
+ * Any MCP client can connect: some register themselves, and a client that names a document about itself
+ * needs a service that reaches the internet. Registration stores nothing, and a person decides on each client.
+ */
+export const DEMO_SIGN_IN = { registration: 'on' } as const;
+
 /** Every principal of a configured identity provider may look, and nothing else. */
 export const OIDC_ENTITLEMENTS = [
   {
