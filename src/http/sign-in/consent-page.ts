@@ -197,7 +197,7 @@ function purposeField(purpose: string): string {
     : '';
   return `<div class="field"><label for="for">For</label>
 <input id="for" name="for" value="${text(purpose)}" maxlength="200" dir="auto" aria-describedby="for-hint${hasHidden ? ' for-seen' : ''}">
-<small id="for-hint">What this is about, in your words, such as March offsite. Approvers and the log show it.</small>${warning}</div>`;
+<small id="for-hint">What this is about, in your words, such as March offsite. The log keeps it.</small>${warning}</div>`;
 }
 
 /** `hint` is HTML. */
