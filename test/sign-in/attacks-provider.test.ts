@@ -85,6 +85,15 @@ onEachStore(
     const search = { chosen: ['search_flights'] };
     const spend = { chosen: ['buy_lounge_pass'], limit: '50' };
 
+    test('a request that is too long for the way to the provider is refused in words', async () => {
+      const return_to = `/authorize?scope=${'x'.repeat(4_000)}`;
+      const query = new URLSearchParams({ provider: 'idp', return_to });
+      const reply = await personAt(service()).open(`/sign-in/start?${query}`);
+
+      assert.equal(reply.status, 400);
+      assert.match(reply.text ?? '', /its request is too long/);
+    });
+
     describe('step-up', () => {
       test('without the proof that a rule asks for, nothing is given', async () => {
         const person = await login();
@@ -114,11 +123,11 @@ onEachStore(
       test('a proof grows old, and one that the provider does not date is old', async () => {
         const person = await login({ acr: 'mfa' });
         assert.ok(codeIn(await consent(person, asking().path, READS)));
-        service().advance(11 * 60_000);
+        service().advance(13 * 60_000);
         const sent = await consent(person, asking().path, READS);
         assert.equal(codeIn(sent), null);
         assert.equal(locationOf(sent).searchParams.get('max_age'), '600');
-        service().advance(-11 * 60_000);
+        service().advance(-13 * 60_000);
 
         const undated = await login({ acr: 'mfa', auth_time: undefined });
         assert.equal(codeIn(await consent(undated, asking().path, READS)), null);

@@ -115,6 +115,8 @@ export const AGENT: AgentView = {
   subAgentsCount: 2,
   lastAct: { at: new Date('2026-11-16T14:10:31.000Z'), capability: 'hold_seat', outcome: 'done' },
   refusalsToday: 1,
+  isWholeDay: true,
+  isWhole: true,
 };
 
 const READER: AgentView = {
@@ -132,6 +134,8 @@ const READER: AgentView = {
   subAgentsCount: 0,
   lastAct: undefined,
   refusalsToday: 0,
+  isWholeDay: true,
+  isWhole: false,
 };
 
 const OVER: AgentView = {

@@ -49,13 +49,15 @@ export async function login(args: readonly string[], io: Io): Promise<number> {
     const service = serviceIn(values.service);
     const file = loginsFile(io);
     // A file that cannot be used is found before the person has signed in.
-    savedLogins(file);
+    const before = savedLogins(file)[service];
     const show = (address: string) => {
       io.err(`Open this address to sign in:\n${address}\n`);
       if (io.isTerminal?.out && !values['no-open']) openBrowser(address);
     };
     const { scope, ...saved } = await logIn({ service, scope: values.scope, show });
     await saveLogin(file, service, saved);
+    // The delegation of an earlier login would live on without a holder.
+    if (before) await endLogin(before).catch(() => undefined);
     io.out(`Logged in to ${service}: ${printable(scope ?? 'no scope was named')}\n`);
     return EXIT_OK;
   } catch (error) {

@@ -89,14 +89,21 @@ function debtWords({ debts }: AgentView): string {
   return `<p class="notice warn small">Calls cost ${owed} more than was reserved.</p>`;
 }
 
-function factRows({ purpose, lastAct, refusalsToday, since, until, state }: AgentView, now: Date) {
+function refusalWords({ refusalsToday: count, isWholeDay }: AgentView): string {
+  if (isWholeDay) return count === 0 ? 'None today' : `${count} today`;
+  return count === 0 ? 'None among your newest calls' : `At least ${count} today`;
+}
+
+function factRows(agent: AgentView, now: Date) {
+  const { purpose, lastAct, since, until, state } = agent;
+  const none = agent.isWhole ? 'None yet' : 'None among your newest calls';
   const act = lastAct
     ? `${lastAct.capability === undefined ? '' : `${shown(lastAct.capability)}: `}${shown(lastAct.outcome)}<br>${time(lastAct.at, now)}`
-    : 'None yet';
+    : none;
   const rows: [term: string, value: string][] = [
     ['For', purpose === undefined ? 'No purpose given' : shown(purpose)],
     ['Last act', act],
-    ['Refused', refusalsToday === 0 ? 'None today' : `${refusalsToday} today`],
+    ['Refused', refusalWords(agent)],
     ['Since', time(since, now)],
   ];
   if (state !== 'ended') rows.push([state === 'active' ? 'Ends' : 'Expired', time(until, now)]);

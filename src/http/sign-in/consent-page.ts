@@ -45,7 +45,7 @@ ${form(frame, '/authorize', consentForm(frame, view))}`;
 
 function clientFacts({ service }: Frame, { client, before }: ConsentPageView): string {
   const name = client.isVerified
-    ? `<span class="pill good">Registered</span> <small>An operator of ${text(service)} entered this client.</small>`
+    ? `<span class="pill good">Registered</span> <small>An operator of ${text(service)} entered this client.${client.answersTo.isLoopback ? ' Any program on this computer can claim to be it.' : ''}</small>`
     : '<span class="pill warn">Not verified</span> <small>Any program can give itself this name.</small>';
   const earlier =
     before === undefined

@@ -14,7 +14,7 @@ import { formTargetOf } from './headers.ts';
 import { formOf, loginAnswer, type PageParts, queryOf } from './page-parts.ts';
 
 /** Carries the parameters of the client from the page to the form. The service reads them again. */
-const REQUEST_FIELD = 'request';
+export const REQUEST_FIELD = 'request';
 
 export async function answerConsent(
   parts: PageParts,

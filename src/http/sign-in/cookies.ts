@@ -53,8 +53,11 @@ export function cookieFor(baseUrl: string, use: string): Cookie {
 /** In hexadecimal digits: enough to tell the services of one machine apart. */
 const DIGEST_LENGTH = 8;
 
-/** Base64url, hexadecimal and dots. Browsers keep 4,096 bytes of name and value. */
-const VALUE = /^[\w.~-]{1,3800}$/;
+/** In characters. Browsers keep 4,096 bytes of name and value. */
+export const COOKIE_LENGTH_MAX = 3_800;
+
+/** Base64url, hexadecimal and dots. */
+const VALUE = new RegExp(`^[\\w.~-]{1,${COOKIE_LENGTH_MAX}}$`);
 
 /**
  * A second cookie with the same name comes from another path or host: a page that controls a sibling domain

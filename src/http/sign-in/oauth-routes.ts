@@ -12,6 +12,7 @@ import { readJson } from '../../domain/wire/json.ts';
 import { type Fields, OAuthError, type OAuthErrorCode } from '../../service/sign-in/oauth.ts';
 import type { SignIn } from '../../service/sign-in/sign-in.ts';
 import { JSON_TYPE } from '../answer.ts';
+import { RETRY_AFTER_SECONDS } from '../bounds/limits.ts';
 import { type AddedRoute, type Exchange, type HttpAnswer, headerOf } from '../exchange.ts';
 import { readForm } from './forms.ts';
 
@@ -22,13 +23,18 @@ export const RESOURCE_METADATA = '/.well-known/oauth-protected-resource';
 const METADATA_SECONDS = 300;
 
 export function oauthRoutes(signIn: SignIn): AddedRoute[] {
-  const resource = (path: '' | `/${string}`) =>
-    metadata(`${RESOURCE_METADATA}${path}`, ({ ask }) =>
+  const resource = (place: string, path: string) =>
+    metadata(`${RESOURCE_METADATA}${place}`, ({ ask }) =>
       signIn.resourceMetadata({ path, host: headerOf(ask, 'host') }),
     );
+  // Clients put the path of the address at the end (RFC 8414, RFC 9728); a proxy may pass that on as it is.
+  const own = pathOfBase(signIn.baseUrl());
+  const places = ['', '/mcp', '/svc'] as const;
   return [
     metadata(SERVER_METADATA, signIn.serverMetadata),
-    ...[resource(''), resource('/mcp'), resource('/svc')],
+    ...places.map((path) => resource(path, path)),
+    ...(own === '' ? [] : [metadata(`${SERVER_METADATA}${own}`, signIn.serverMetadata)]),
+    ...(own === '' ? [] : places.map((path) => resource(`${own}${path}`, path))),
     formRoute('/token', 'oauth_token', (fields) => signIn.token(fields)),
     formRoute('/revoke', 'oauth_revoke', async (fields) => {
       await signIn.revoke(fields);
@@ -40,6 +46,11 @@ export function oauthRoutes(signIn: SignIn): AddedRoute[] {
     }),
     ...(signIn.registers ? [registration(signIn)] : []),
   ];
+}
+
+/** The path of an address; empty at the root of its host. */
+export function pathOfBase(baseUrl: string): string {
+  return new URL(baseUrl).pathname.replace(/\/$/, '');
 }
 
 function metadata(path: `/${string}`, document: (exchange: Exchange) => object): AddedRoute {
@@ -135,6 +146,7 @@ function jsonAnswer(
   seconds?: number,
 ): HttpAnswer {
   const { headers } = exchange;
+  if (status === 503) headers['retry-after'] = String(RETRY_AFTER_SECONDS);
   headers['cache-control'] = seconds === undefined ? 'no-store' : `public, max-age=${seconds}`;
   headers['content-type'] = JSON_TYPE;
   return { status, headers, body: JSON.stringify(body) };

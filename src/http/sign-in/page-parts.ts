@@ -10,6 +10,7 @@ import type { Session } from '../../service/sign-in/sessions.ts';
 import type { SignIn } from '../../service/sign-in/sign-in.ts';
 import type { Exchange, HttpAnswer } from '../exchange.ts';
 import { type Cookies, provedForm, redirectAnswer } from './arrival.ts';
+import { COOKIE_LENGTH_MAX } from './cookies.ts';
 import type { Form } from './forms.ts';
 
 export interface PageParts {
@@ -44,5 +45,10 @@ export async function loginAnswer(
   request: Parameters<SignIn['beginLogin']>[0],
 ): Promise<HttpAnswer> {
   const { location, login } = await signIn.beginLogin(request);
+  if (login.length > COOKIE_LENGTH_MAX) {
+    const detail =
+      'Cannot sign in on the way to this program: its request is too long. Sign in here first, then begin again in the program';
+    throw new Refusal(failure('invalid_parameters', detail));
+  }
   return redirectAnswer(exchange, location, [cookies().login.write(login, LOGIN_SECONDS)]);
 }

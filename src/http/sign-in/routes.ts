@@ -14,6 +14,7 @@ import { OAuthError } from '../../service/sign-in/oauth.ts';
 import type { Session } from '../../service/sign-in/sessions.ts';
 import type { SignIn } from '../../service/sign-in/sign-in.ts';
 import type { AddedRoute, Exchange, HttpAnswer } from '../exchange.ts';
+import { pathOf } from '../request.ts';
 import { statusOf } from '../status.ts';
 import { agentsPage, endAgentPage, stopAllPage } from './agents-page.ts';
 import {
@@ -27,21 +28,26 @@ import {
   strangerCsrf,
   userAgentOf,
 } from './arrival.ts';
-import { answerConsent } from './consent-route.ts';
-import { oauthRoutes } from './oauth-routes.ts';
+import { answerConsent, REQUEST_FIELD } from './consent-route.ts';
+import { readForm } from './forms.ts';
+import { oauthRoutes, pathOfBase } from './oauth-routes.ts';
 import { formOf, loginAnswer, type PageParts, queryOf } from './page-parts.ts';
 import { signInPage } from './sign-in-page.ts';
 
 /** None where no person can sign in. */
-export function signInRoutes({
-  signIn,
-  basePath,
-}: Pick<Runtime, 'signIn' | 'basePath'>): AddedRoute[] {
-  return signIn ? [...pageRoutes(signIn, basePath), ...oauthRoutes(signIn)] : [];
+export function signInRoutes({ signIn }: Pick<Runtime, 'signIn'>): AddedRoute[] {
+  return signIn ? [...pageRoutes(signIn), ...oauthRoutes(signIn)] : [];
 }
 
-function pageRoutes(signIn: SignIn, basePath: string): AddedRoute[] {
-  const parts: PageParts = { signIn, basePath, cookies: createCookies(signIn) };
+function pageRoutes(signIn: SignIn): AddedRoute[] {
+  const parts: PageParts = {
+    signIn,
+    cookies: createCookies(signIn),
+    // Known once the service listens. A proxy may add a path that the service itself does not see.
+    get basePath() {
+      return pathOfBase(signIn.baseUrl());
+    },
+  };
   const open = (path: `/${string}`, answer: PageMethod) => pageRoute(parts, 'GET', path, answer);
   const post = (path: `/${string}`, answer: PageMethod) => pageRoute(parts, 'POST', path, answer);
   return [
@@ -119,10 +125,18 @@ function withSession(answer: SessionMethod): PageMethod {
     const session = await sessionIn(parts, exchange);
     if (session) return answer(parts, exchange, session);
     const { ask } = exchange;
-    const returnTo = ask.method === 'GET' ? ask.target : '/agents';
+    const returnTo = ask.method === 'GET' ? ask.target : requestedAgain(exchange);
     const query = new URLSearchParams({ return_to: returnTo });
     return redirectAnswer(exchange, `${parts.basePath}/sign-in?${query}`);
   };
+}
+
+/** A person whose session ended while the consent page was open comes back to the same request. */
+function requestedAgain({ ask, body }: Exchange): string {
+  if (pathOf(ask.target) !== '/authorize') return '/agents';
+  const reading = readForm(body, ['c']);
+  const request = 'form' in reading ? reading.form.one(REQUEST_FIELD) : undefined;
+  return request === undefined ? '/agents' : `/authorize?${request}`;
 }
 
 function sessionIn(

@@ -56,7 +56,7 @@ import { frozenFor } from './freeze.ts';
 /**
  * Bounds the children of one token. A holder that needs more should ask for its own root tokens.
  */
-export const CHILDREN_PER_TOKEN_MAX = 10_000;
+const CHILDREN_PER_TOKEN_MAX = 10_000;
 
 export async function issueToken(parts: ServiceParts, ask: Ask): Promise<IssueAnswer> {
   return audited(parts, await callerOf(parts, ask), 'issuance', async (caller) => {

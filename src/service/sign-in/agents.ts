@@ -6,15 +6,14 @@
 
 import { failure, Refusal } from '../../domain/failure.ts';
 import { leastRemaining } from '../../domain/invocation/budget.ts';
-import { entryView } from '../../domain/log/entry.ts';
 import { redirectHost } from '../../domain/sign-in/redirect.ts';
 import { fromMinor } from '../../domain/values/money.ts';
-import type { AuditEntry } from '../../protocol/audit.ts';
 import type { Money } from '../../protocol/primitives.ts';
 import { livingBelow } from '../../storage/descendants.ts';
 import type { ConsentRecord } from '../../storage/port/sign-in-store.ts';
 import type { TokenDescription } from '../../storage/port/store.ts';
 import { moneyOf } from '../core/call.ts';
+import { type Acts, actsOf } from './acts.ts';
 import { consentsOf, endConsent, isAlive } from './consents.ts';
 import type { SignInParts } from './parts.ts';
 import type { Session } from './sessions.ts';
@@ -25,16 +24,13 @@ const SHOWN_MAX = 50;
 /** Consents that one page looks at. */
 const LOOKED_AT_MAX = 500;
 
-/** Entries of the person that are searched for the last acts. */
-const ENTRIES_MAX = 500;
-
 /** Names of sub-agents that are shown. The count has the total. */
 const SUB_AGENTS_SHOWN_MAX = 10;
 
 /** Access tokens in one read: about a millisecond of an embedded store. */
 const CHILDREN_PAGE = 128;
 
-export interface AgentView {
+export interface AgentView extends Acts {
   readonly id: string;
   /** As the client gave it. */
   readonly name: string;
@@ -53,8 +49,6 @@ export interface AgentView {
   /** Some of their names; `subAgentsCount` counts them all. */
   readonly subAgents: readonly string[];
   readonly subAgentsCount: number;
-  readonly lastAct?: LastAct | undefined;
-  readonly refusalsToday: number;
 }
 
 interface BudgetView {
@@ -63,13 +57,6 @@ interface BudgetView {
   readonly spent: number;
   readonly reserved: number;
   readonly left: number;
-}
-
-interface LastAct {
-  readonly at: Date;
-  readonly capability?: string | undefined;
-  /** `success`, or the type of the failure. */
-  readonly outcome: string;
 }
 
 export interface AgentsView {
@@ -156,42 +143,10 @@ async function ownConsent(
   throw new Refusal(failure('not_found', 'Cannot find the agent: you have none with this id'));
 }
 
-interface Acts {
-  readonly last: ReadonlyMap<string, LastAct>;
-  readonly refusals: ReadonlyMap<string, number>;
-}
-
-/** The newest acts of each agent, from the newest entries of the person. */
-async function actsOf({ store }: SignInParts, rootPrincipal: string): Promise<Acts> {
-  const today = new Date(store.now());
-  today.setUTCHours(0, 0, 0, 0);
-  const last = new Map<string, LastAct>();
-  const refusals = new Map<string, number>();
-  const query = { rootPrincipal, entryType: 'invocation' as const, limit: ENTRIES_MAX };
-  const { entries } = await store.queryEntries(query);
-  for (const entry of entries.map(entryView)) {
-    const { actor_key: subject } = entry;
-    if (subject === null) continue;
-    if (!last.has(subject)) last.set(subject, actOf(entry));
-    if (entry.state === 'refused' && new Date(entry.timestamp) >= today) {
-      refusals.set(subject, (refusals.get(subject) ?? 0) + 1);
-    }
-  }
-  return { last, refusals };
-}
-
-function actOf({ timestamp, capability, failure_type }: AuditEntry): LastAct {
-  return {
-    at: new Date(timestamp),
-    capability: capability ?? undefined,
-    outcome: failure_type ?? 'success',
-  };
-}
-
 async function viewOf(
   parts: SignInParts,
   consent: ConsentRecord,
-  { last, refusals }: Acts,
+  acts: (rootTokenId: string) => Acts,
 ): Promise<AgentView> {
   const described = await parts.store.describeToken(consent.token_id, 0);
   const below = await subAgentsOf(parts, consent);
@@ -212,8 +167,7 @@ async function viewOf(
     debts: described?.debts.map(moneyOf) ?? [],
     subAgents: below.names,
     subAgentsCount: below.count,
-    lastAct: last.get(subject),
-    refusalsToday: refusals.get(subject) ?? 0,
+    ...acts(consent.token_id),
   };
 }
 

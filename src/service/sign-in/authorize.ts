@@ -33,6 +33,7 @@ import { amountWords, spanOf, summaryOf } from '../../domain/sign-in/consent-wor
 import { neverGiven } from '../../domain/sign-in/givable.ts';
 import { type RedirectTarget, redirectHost } from '../../domain/sign-in/redirect.ts';
 import { newSecret, secretHash } from '../../keyring/secrets.ts';
+import type { Failure } from '../../protocol/failure.ts';
 import { IssueRequest } from '../../protocol/token.ts';
 import type { ConsentRecord } from '../../storage/port/sign-in-store.ts';
 import { frozenFor } from '../authority/freeze.ts';
@@ -121,14 +122,38 @@ export async function authorize(
   }
   const page = { parts, session, request, entitlement };
   if (decision === undefined) {
-    const isAgain = request.asksSignIn && !isProved(session, JUST_NOW, parts.store.now());
+    const isAgain = request.asksSignIn && !isNew(session, parts.store.now());
     return isAgain ? { stepUp: JUST_NOW } : { show: await viewOf(page) };
   }
-  return decide(page, decision, asked.userAgent);
+  return decide(page, decision, asked.userAgent).catch(async (error: unknown) => {
+    if (error instanceof Refusal) await enterRefusal(page, error.failure);
+    throw error;
+  });
 }
 
-/** What a client with `prompt=login` gets: the person signed in during the last minute. */
+/** What a provider is asked for a client with `prompt=login`: the person signs in again now. */
 const JUST_NOW: StepUp = { maxAgeSeconds: 60 };
+
+/** In milliseconds: how long a session counts as new for such a client. */
+const NEW_MS = 300_000;
+
+/**
+ * Judged by the clock of this service: by the clock of a provider that is behind, a person could sign in again
+ * and again.
+ */
+function isNew({ record }: Session, now: Date): boolean {
+  return now.getTime() - record.created_at.getTime() <= NEW_MS;
+}
+
+/** A person who may not give this consent is known, so the refusal has an entry. */
+async function enterRefusal(
+  { parts, session, request }: Omit<Page, 'entitlement'>,
+  found: Failure,
+): Promise<void> {
+  const { session_id } = session.record;
+  const facts = { failure: found, session_id, client_id: request.client.client_id };
+  await parts.store.append([sessionEntry(parts, session.record, 'refused', facts)]);
+}
 
 interface Page {
   readonly parts: SignInParts;
@@ -200,13 +225,12 @@ function agentClass({ caller_classes }: Entitlement): string | undefined {
 
 async function refused(
   parts: SignInParts,
-  { record }: Session,
+  session: Session,
   request: AuthorizationRequest,
 ): Promise<AuthorizeAnswer> {
-  const { client_id } = request.client;
-  const found = failure('not_entitled', `Cannot act for ${record.principal}: the person refused`);
-  const facts = { failure: found, session_id: record.session_id, client_id };
-  await parts.store.append([sessionEntry(parts, record, 'refused', facts)]);
+  const { principal } = session.record;
+  const found = failure('not_entitled', `Cannot act for ${principal}: the person refused`);
+  await enterRefusal({ parts, session, request }, found);
   const fault = { error: 'access_denied', description: 'The person refused', mayRedirect: request };
   return { redirect: faultUrl(fault, parts.baseUrl()) as string };
 }

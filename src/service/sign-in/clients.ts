@@ -30,7 +30,8 @@ const COMMAND_LINE: Client = {
   client_id: 'writ-cli',
   client_name: 'writ login',
   redirect_uris: ['http://127.0.0.1/callback', 'http://localhost/callback'],
-  isVerified: true,
+  // Its id is public, and any program on this computer can use it.
+  isVerified: false,
 };
 
 const DOCUMENT_TIMEOUT_MS = 5_000;

@@ -8,6 +8,7 @@
  * @module
  */
 
+import { SKEW_SECONDS } from '../../domain/authority/external-identity.ts';
 import { parsePrincipal } from '../../domain/authority/principal.ts';
 import { failure, Refusal } from '../../domain/failure.ts';
 import { isReachedHereOnly } from '../../domain/values/host.ts';
@@ -232,7 +233,7 @@ export async function endSession(
 
 /**
  * Ends the sessions that an identity provider names. False when no configured provider made the
- * token. Delegations stay: their refresh asks the provider whether the person may still sign in.
+ * token. Delegations stay: with `check: refresh` their renewal asks the provider about the person.
  */
 export async function logoutByProvider(parts: SignInParts, token: string): Promise<boolean> {
   for (const provider of parts.providers.all()) {
@@ -249,9 +250,14 @@ export async function logoutByProvider(parts: SignInParts, token: string): Promi
   return false;
 }
 
-/** Whether the session proves the person as freshly and as strongly as a rule asks. */
+/**
+ * Whether the session proves the person as freshly and as strongly as a rule asks. The provider judged the
+ * same by its own clock, and time passed on the way back.
+ */
 export function isProved({ record }: Session, { maxAgeSeconds, acr }: StepUp, now: Date): boolean {
   const ageMs = now.getTime() - record.auth_time.getTime();
-  if (maxAgeSeconds !== undefined && ageMs > maxAgeSeconds * 1_000) return false;
+  if (maxAgeSeconds !== undefined && ageMs > (maxAgeSeconds + 2 * SKEW_SECONDS) * 1_000) {
+    return false;
+  }
   return acr === undefined || record.acr === acr;
 }

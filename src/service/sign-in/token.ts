@@ -14,23 +14,28 @@ import { levelOf } from '../../domain/authority/disclosure.ts';
 import type { Entitlement } from '../../domain/authority/entitlement.ts';
 import { narrow } from '../../domain/authority/narrowing.ts';
 import { entitles } from '../../domain/authority/scope-pattern.ts';
+import { failure } from '../../domain/failure.ts';
 import { challengeOf, sameResource } from '../../domain/sign-in/authorize.ts';
 import { secretHash } from '../../keyring/secrets.ts';
+import type { FailureType } from '../../protocol/failure.ts';
 import type { ConsentRecord } from '../../storage/port/sign-in-store.ts';
 import { frozenFor } from '../authority/freeze.ts';
-import { CHILDREN_PER_TOKEN_MAX, issuanceEntry, type Parent, tokenOf } from '../authority/issue.ts';
+import { issuanceEntry, type Parent, tokenOf } from '../authority/issue.ts';
 import { actEntry } from '../core/entries.ts';
 import { confirm, entitlementOf } from './accounts.ts';
 import type { Clients } from './clients.ts';
-import { endConsent } from './consents.ts';
+import { endConsent, isAlive } from './consents.ts';
 import { exchangeToken } from './exchange.ts';
 import { resourcesOf, TOKEN_EXCHANGE } from './metadata.ts';
-import { type Fields, OAuthError, type TokenAnswer } from './oauth.ts';
+import { type Fields, OAuthError, type OAuthErrorCode, type TokenAnswer } from './oauth.ts';
 import type { SignInParts } from './parts.ts';
 import { type RefreshClaim, readRefreshToken, refreshToken } from './refresh-token.ts';
 
 /** In milliseconds: how long the refresh token before the current one is still taken. */
 const GRACE_MS = 30_000;
+
+/** Renewals of one delegation: one a minute for a month. */
+const RENEWALS_MAX = 50_000;
 
 /** How often a refresh is tried again because another one of the same client came first. */
 const TRIES_MAX = 5;
@@ -66,6 +71,7 @@ async function answerCode(parts: TokenParts, fields: Fields): Promise<TokenAnswe
   const now = parts.store.now();
   if (consent.code_expires_at <= now) throw unusable('code');
   refuseOtherClient(consent, fields);
+  refuseOutpaced(parts, consent);
   refuseOtherResource(parts, consent, fields);
   if (fields.redirect_uri !== consent.redirect_uri) {
     throw new OAuthError(
@@ -77,7 +83,7 @@ async function answerCode(parts: TokenParts, fields: Fields): Promise<TokenAnswe
     throw new OAuthError('invalid_grant', 'Cannot use the code: code_verifier does not match');
   }
   const next = { ...consent, code_used_at: now, generation: 1, rotated_at: now };
-  const answer = await renew(parts, consent, next, undefined);
+  const answer = await recorded(parts, consent, () => renew(parts, consent, next, undefined));
   // Another request used the code between the two looks: two parties hold it.
   if (answer === 'stale') throw await reused(parts, consent, 'code');
   return answer;
@@ -92,7 +98,7 @@ async function answerRefresh(parts: TokenParts, fields: Fields): Promise<TokenAn
     const consent = await parts.store.findConsent({ consent_id: claim.consentId });
     if (!consent) throw unusable('refresh token');
     refuseOtherClient(consent, fields);
-    refuseOtherResource(parts, consent, fields);
+    refuseOutpaced(parts, consent);
     const now = parts.store.now();
     // A token that was good when it came stays good, whatever happened since.
     const use = isAdmitted ? 'grace' : useOf(consent, claim, now);
@@ -102,7 +108,10 @@ async function answerRefresh(parts: TokenParts, fields: Fields): Promise<TokenAn
       use === 'rotate'
         ? { ...consent, generation: consent.generation + 1, rotated_at: now }
         : consent;
-    const answer = await renew(parts, consent, next, scopesIn(fields.scope));
+    const answer = await recorded(parts, consent, () => {
+      refuseOtherResource(parts, consent, fields);
+      return renew(parts, consent, next, scopesIn(fields.scope));
+    });
     if (answer !== 'stale') return answer;
   }
   const detail = 'Cannot refresh: other refreshes of the same client came first; try again';
@@ -120,6 +129,38 @@ function useOf(
   return isPrevious && age <= GRACE_MS ? 'grace' : 'reuse';
 }
 
+/** Counted before anything is written, so that no secret fills the log faster than its person may call. */
+function refuseOutpaced({ rates }: SignInParts, { principal }: ConsentRecord): void {
+  const outpaced = rates.outpaced(principal);
+  if (outpaced) throw new OAuthError('temporarily_unavailable', outpaced.detail);
+}
+
+/** The failure of the protocol that an entry shows for a refusal of OAuth. */
+const ENTERED_AS: Partial<Record<OAuthErrorCode, FailureType>> = {
+  invalid_scope: 'scope_escalation',
+  invalid_target: 'invalid_parameters',
+  temporarily_unavailable: 'frozen',
+};
+
+/** Leaves an entry for the refusal of an agent that is known and alive. */
+async function recorded<Answered>(
+  parts: SignInParts,
+  consent: ConsentRecord,
+  act: () => Promise<Answered>,
+): Promise<Answered> {
+  try {
+    return await act();
+  } catch (error) {
+    if (error instanceof OAuthError && (await isAlive(parts, consent))) {
+      const { subject: principal, principal: root_principal, token_id } = consent;
+      const found = failure(ENTERED_AS[error.code] ?? 'invalid_token', error.message);
+      const refusal = { entry_type: 'issuance' as const, token_id, failure: found };
+      await parts.store.append([actEntry(parts, { principal, root_principal }, refusal)]);
+    }
+    throw error;
+  }
+}
+
 /** Stores the next state of a consent together with a new access token. */
 async function renew(
   parts: TokenParts,
@@ -130,8 +171,6 @@ async function renew(
   if (!parts.clients.isAdmitted(seen.client_id)) {
     throw new OAuthError('invalid_grant', 'Cannot give a token: the client is no longer admitted');
   }
-  const outpaced = parts.rates.outpaced(seen.principal);
-  if (outpaced) throw new OAuthError('temporarily_unavailable', outpaced.detail);
   await confirm(parts, seen.account_id);
   const entitlement = await entitlementOf(parts, seen);
   if (!entitlement) {
@@ -153,9 +192,13 @@ async function renew(
   if ('failure' in narrowed) throw new OAuthError('invalid_grant', narrowed.failure.detail);
   const { record, answer } = tokenOf(parts, narrowed.authority, parent);
   const entry = issuanceEntry(parts, { principal: seen.subject }, record);
-  const bounds = { now, childrenMax: CHILDREN_PER_TOKEN_MAX, judged: parent.lineage };
+  const bounds = { now, childrenMax: RENEWALS_MAX, judged: parent.lineage };
   const inserted = await parts.store.renewConsent(next, seen, record, entry, bounds);
   if (inserted === 'stale') return 'stale';
+  if (inserted === 'too_many') {
+    const detail = `Cannot give a token: the delegation was renewed ${RENEWALS_MAX} times; ask the person again`;
+    throw new OAuthError('invalid_grant', detail);
+  }
   if (inserted !== 'inserted') throw unusable('refresh token');
   const { consent_id: consentId, generation } = next;
   return {
@@ -234,8 +277,11 @@ async function reused(
   what: 'code' | 'refresh token',
 ): Promise<OAuthError> {
   const why = `the ${what} was used twice`;
-  await endConsent(parts, consent, { service: parts.definition.id, why });
-  parts.log.warn({ consent_id: consent.consent_id, client_id: consent.client_id }, why);
+  // Only the first reuse ends anything. Later ones must not fill the log.
+  if (await isAlive(parts, consent)) {
+    await endConsent(parts, consent, { service: parts.definition.id, why });
+    parts.log.warn({ consent_id: consent.consent_id, client_id: consent.client_id }, why);
+  }
   return new OAuthError('invalid_grant', `Cannot give a token: ${why}; the delegation has ended`);
 }
 
@@ -255,12 +301,13 @@ export async function revokeGiven(parts: SignInParts, fields: Fields): Promise<v
     const consent = await parts.store.findConsent({ consent_id: claim.consentId });
     if (!consent) return;
     refuseOtherClient(consent, fields);
-    await endConsent(parts, consent, { person: consent.subject });
+    if (await isAlive(parts, consent))
+      await endConsent(parts, consent, { person: consent.subject });
     return;
   }
   const presented = parts.readToken(text);
   const { token } = presented ? await parts.store.load({ tokenId: presented.tokenId }) : {};
-  if (!token) return;
+  if (!token || !(await isAlive(parts, token))) return;
   const { token_id, subject, root_principal } = token;
   const entry = (was_alive: boolean) =>
     actEntry(

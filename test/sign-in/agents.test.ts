@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict';
+import { test } from 'vitest';
+import { ALICE, OPERATOR, onEachStore, type Reply, testService } from '../world.ts';
+import {
+  asking,
+  askToken,
+  consent,
+  delegation,
+  locationOf,
+  type Person,
+  personAt,
+} from './browser.ts';
+
+const READS = { chosen: ['search_flights'] };
+const SEARCH = { origin: 'SEA', destination: 'SFO', date: '2026-12-01' };
+
+function claimsOf(token: string): { sub: string; jti: string } {
+  return JSON.parse(Buffer.from(token.split('.')[1] as string, 'base64url').toString());
+}
+
+/** What the page says about one agent. */
+async function rowOf(person: Person, subject: string): Promise<string> {
+  const { text = '' } = await person.open('/agents');
+  const articles = text.split('<article').filter((each) => each.includes(subject));
+  assert.ok(articles[0] !== undefined, text);
+  return articles[0].replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ');
+}
+
+onEachStore(
+  ({ url }) => testService({ store: url, settings: { rate_limits: 'off' } }),
+  (service) => {
+    test('an agent cannot hide its refusals behind other calls', async () => {
+      const person = personAt(service());
+      await person.signIn(ALICE);
+      const { access } = await delegation(service(), READS, { person });
+      for (let n = 0; n < 3; n++) await service().invoke(access, 'buy_lounge_pass');
+      await Promise.all(
+        Array.from({ length: 120 }, () => service().invoke(access, 'search_flights', SEARCH)),
+      );
+
+      assert.match(await rowOf(person, claimsOf(access).sub), /Refused 3 today/);
+    });
+
+    test('a sub-agent with the name of another agent counts for the one that made it', async () => {
+      const person = personAt(service());
+      await person.signIn(ALICE);
+      const [maker, other] = [
+        await delegation(service(), { ...READS, pass: '1' }, { person }),
+        await delegation(service(), READS, { person }),
+      ];
+      const named = claimsOf(other.access).sub;
+      const { jti: parent_token } = claimsOf(maker.access);
+      const child = await service().issue(maker.access, {
+        ...{ parent_token, subject: named, scope: ['travel.search'] },
+      });
+      for (let n = 0; n < 2; n++) await service().invoke(child.token, 'buy_lounge_pass');
+
+      assert.match(await rowOf(person, claimsOf(maker.access).sub), /Refused 2 today/);
+      const articles = await rowOf(person, `>${named}<`);
+      assert.match(articles, /Refused None today/);
+    });
+
+    test('a secret that is presented again and again leaves one entry', async () => {
+      const { refresh } = await delegation(service(), READS);
+      const renew = () =>
+        askToken(service(), { grant_type: 'refresh_token', refresh_token: refresh });
+      await renew();
+      service().advance(31_000);
+      const before = (await service().entriesBy({})).length;
+      for (let n = 0; n < 5; n++) assert.equal((await renew()).body.error, 'invalid_grant');
+      for (let n = 0; n < 5; n++) await askToken(service(), { token: refresh }, '/revoke');
+
+      const added = (await service().entriesBy({})).slice(before);
+      assert.deepEqual(
+        added.map(({ entry_type }) => entry_type),
+        ['revocation'],
+      );
+    });
+
+    test('a refused renewal of a living delegation has an entry', async () => {
+      const { refresh } = await delegation(service(), READS);
+      const renewal = { grant_type: 'refresh_token', refresh_token: refresh };
+      const wider = await askToken(service(), { ...renewal, scope: 'travel.admin' });
+      const elsewhere = await askToken(service(), { ...renewal, resource: 'https://a.example' });
+
+      assert.deepEqual(
+        [wider, elsewhere].map(({ body }) => body.error),
+        ['invalid_scope', 'invalid_target'],
+      );
+      const entries = await service().entriesBy({ entryType: 'issuance' });
+      assert.deepEqual(
+        entries.slice(-2).map(({ state, failure_type }) => [state, failure_type]),
+        [
+          ['refused', 'scope_escalation'],
+          ['refused', 'invalid_parameters'],
+        ],
+      );
+    });
+
+    test('a consent that a freeze refuses has an entry, and the page says why', async () => {
+      const person = personAt(service());
+      await person.signIn(ALICE);
+      const target = { what: 'root_principal', target: 'human:alice@example.com' };
+      const { token } = await service().issue(OPERATOR, { scope: ['operator:*'] });
+      const operate = (verb: string, body: object): Promise<Reply> =>
+        service().ask('POST', `/svc/operator/${verb}`, { bearer: token, body });
+      await operate('freeze', { ...target, reason: 'audit' });
+      const reply = await consent(person, asking().path, READS);
+      await operate('unfreeze', target);
+
+      assert.equal(reply.status, 403);
+      assert.match(reply.text ?? '', /frozen/);
+      const entries = await service().entriesBy({ entryType: 'session' });
+      assert.deepEqual(
+        [entries.at(-1)?.state, entries.at(-1)?.failure_type],
+        ['refused', 'frozen'],
+      );
+    });
+
+    test('a session that ends under the consent page leads back to the same request', async () => {
+      const person = personAt(service());
+      await person.signIn(ALICE);
+      const { path } = asking();
+      const page = await person.open(path);
+      person.cookies.clear();
+      const url = locationOf(await person.send(page, '/authorize', { answer: 'allow' }));
+
+      assert.equal(url.pathname, '/sign-in');
+      const back = new URL(url.searchParams.get('return_to') ?? '', 'http://x');
+      assert.equal(back.pathname, '/authorize');
+      assert.equal(back.searchParams.get('state'), 'the state');
+    });
+
+    test('prompt=login asks again, once', async () => {
+      const person = personAt(service());
+      await person.signIn(ALICE);
+      const { path } = asking({ prompt: 'login' });
+      assert.equal((await person.open(path)).status, 200);
+      service().advance(301_000);
+      assert.equal(locationOf(await person.open(path)).pathname, '/sign-in');
+      await person.signIn(ALICE);
+
+      assert.equal((await person.open(path)).status, 200);
+    });
+  },
+);
+
+test('the command line is a client like any other: any program can use its name', async () => {
+  const service = await testService();
+  const person = personAt(service);
+  await person.signIn(ALICE);
+  const { text = '' } = await person.open(asking().path);
+
+  assert.match(text, /Not verified/);
+  assert.doesNotMatch(text, /Registered/);
+});
+
+test('behind a proxy with a path, pages and metadata have that path', async () => {
+  const service = await testService({ baseUrl: () => 'http://127.0.0.1/desk' });
+  const agents = await service.ask('GET', '/agents', { headers: { host: '127.0.0.1' } });
+  assert.match(String(agents.headers.location), /^\/desk\/sign-in\?/);
+  for (const path of ['', '/desk']) {
+    const { status, body } = await service.ask(
+      'GET',
+      `/.well-known/oauth-authorization-server${path}`,
+    );
+    assert.deepEqual([status, body.issuer], [200, 'http://127.0.0.1/desk']);
+  }
+});
