@@ -8,7 +8,7 @@
  * 3. `authorize.ts` shows what the program may get, and stores what the person gave.
  * 4. `token.ts` hands out access tokens for it, first for a code, then for refresh tokens.
  *    `accounts.ts` asks each time whether the person may still sign in.
- * 5. `agents.ts` shows a person what is alive, and ends it.
+ * 5. `agents.ts` shows a person what is alive, and ends it. `acts.ts` finds what each agent did.
  *
  * `exchange.ts` gives a service that acts for a person a narrower token. `sign-in.ts` binds all of it.
  *
