@@ -88,7 +88,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly str
   },
   http: {
     bounds: [],
-    'sign-in': ['.'],
+    'sign-in': ['.', 'bounds'],
     mounted: ['.', 'bounds', 'sign-in'],
   },
 };

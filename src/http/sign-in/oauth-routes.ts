@@ -28,7 +28,8 @@ export function oauthRoutes(signIn: SignIn): AddedRoute[] {
       signIn.resourceMetadata({ path, host: headerOf(ask, 'host') }),
     );
   // Clients put the path of the address at the end (RFC 8414, RFC 9728); a proxy may pass that on as it is.
-  const own = pathOfBase(signIn.baseUrl());
+  const { publicUrl } = signIn;
+  const own = publicUrl === undefined ? '' : pathOfBase(publicUrl);
   const places = ['', '/mcp', '/svc'] as const;
   return [
     metadata(SERVER_METADATA, signIn.serverMetadata),

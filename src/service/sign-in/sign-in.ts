@@ -47,6 +47,8 @@ export interface SignIn {
   readonly takesKeys: boolean;
   readonly registers: boolean;
   baseUrl(): string;
+  /** The configured address, known before the service listens. */
+  readonly publicUrl?: string | undefined;
   /** The address and the scopes that a refusal names. */
   metadataUrl(asked: AskedResource): string;
   scopes(): readonly string[];
@@ -102,6 +104,7 @@ export function createSignIn(parts: SignInParts): SignIn | undefined {
     takesKeys: isByKey,
     registers,
     baseUrl,
+    publicUrl: config.public_url,
     scopes: () => scopes,
     metadataUrl: (asked) => metadataUrl(baseUrl(), asked),
     serverMetadata: () => serverMetadata(baseUrl(), { registers }),
