@@ -89,7 +89,11 @@ export function originIn({ origin }: AskedHeaders): string | undefined {
  * person who did not ask for it. A program that is no browser sends neither header.
  */
 export function isCrossSite(headers: AskedHeaders, ownOrigin: string): boolean {
-  const { origin, 'sec-fetch-site': site } = headers;
-  if (site !== undefined && site !== 'same-origin' && site !== 'none') return true;
-  return origin !== undefined && origin !== ownOrigin;
+  const { origin } = headers;
+  return isOfOtherSite(headers) || (origin !== undefined && origin !== ownOrigin);
+}
+
+/** Whether the browser itself says that a page of another site sent the request. */
+export function isOfOtherSite({ 'sec-fetch-site': site }: AskedHeaders): boolean {
+  return site !== undefined && site !== 'same-origin' && site !== 'none';
 }

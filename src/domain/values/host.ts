@@ -52,3 +52,8 @@ export function namesOf(baseUrl: string): string[] {
 export function namedAs(baseUrl: string, host: string | undefined): string {
   return namesOf(baseUrl).find((name) => new URL(name).host === host) ?? baseUrl;
 }
+
+/** The path of an address of a service; empty at the root of its host. */
+export function pathOfBase(baseUrl: string): string {
+  return new URL(baseUrl).pathname.replace(/\/$/, '');
+}

@@ -9,10 +9,11 @@
  */
 
 import { foreignArrival } from '../../domain/values/arrival.ts';
-import { bareHost, isLoopback } from '../../domain/values/host.ts';
+import { bareHost, isLoopback, pathOfBase } from '../../domain/values/host.ts';
 import type { Session } from '../../service/sign-in/sessions.ts';
 import type { SignIn } from '../../service/sign-in/sign-in.ts';
 import { type Exchange, type HttpAnswer, headerOf } from '../exchange.ts';
+import { isOfOtherSite } from '../origin.ts';
 import { type Cookie, cookieFor } from './cookies.ts';
 import { CSRF_FIELD, csrfOf, isCsrf } from './csrf.ts';
 import { type Form, readForm } from './forms.ts';
@@ -39,10 +40,11 @@ export function createCookies({ baseUrl }: SignIn): () => Cookies {
   };
 }
 
-/** What all forms of one session have in common. */
+/** What the proofs of all forms have in common. */
 const FORMS = 'pages';
 
-function sessionCsrf({ secret }: Session): string {
+/** The proof of every form on the pages for a session, or for a browser before it has one. */
+export function pageCsrf(secret: string): string {
   return csrfOf(secret, FORMS);
 }
 
@@ -52,17 +54,15 @@ export function userAgentOf({ ask }: Exchange): string {
 
 /** Why a form does not count, in words for the person. */
 function foreignForm({ ask }: Exchange, { baseUrl }: SignIn): string | undefined {
-  const { host, origin, 'sec-fetch-site': site } = ask.headers;
-  if (site !== undefined && site !== 'same-origin' && site !== 'none') {
-    return 'Cannot take the form: a page of another site sent it';
-  }
+  const { host, origin } = ask.headers;
   const arrival = {
     host: host?.toString(),
     origin: origin?.toString(),
     localAddress: ask.localAddress,
     publicUrl: baseUrl(),
   };
-  return foreignArrival(arrival) && 'Cannot take the form: a page of another site sent it';
+  const isForeign = isOfOtherSite(ask.headers) || foreignArrival(arrival) !== undefined;
+  return isForeign ? 'Cannot take the form: a page of another site sent it' : undefined;
 }
 
 /** The fields of a form with the proof of `secret`; otherwise what is wrong, in words for the person. */
@@ -81,16 +81,11 @@ export function provedForm(
   return { fault: 'Cannot take the form: it is out of date; open the page again' };
 }
 
-/** The proof of forms on a page that a browser without a session sees. */
-export function strangerCsrf(secret: string): string {
-  return csrfOf(secret, FORMS);
-}
-
 export function frameOf(
   { service }: SignIn,
   basePath: string,
   session?: Session | undefined,
-  csrf = session ? sessionCsrf(session) : '',
+  csrf = session ? pageCsrf(session.secret) : '',
 ): Frame {
   const person = session && personName(session.record.principal);
   return { service, basePath, person, csrf };
@@ -148,5 +143,5 @@ export function ownName({ ask }: Exchange, { baseUrl }: SignIn): string | undefi
   const asked = `http://${host}`;
   if (!URL.canParse(asked) || !isLoopback(bareHost(new URL(asked)))) return undefined;
   if (own.protocol !== 'http:' || !isLoopback(bareHost(own))) return undefined;
-  return `${own.origin}${own.pathname.replace(/\/$/, '')}${ask.target}`;
+  return `${own.origin}${pathOfBase(baseUrl())}${ask.target}`;
 }

@@ -8,6 +8,7 @@
  */
 
 import { Refusal } from '../../domain/failure.ts';
+import { pathOfBase } from '../../domain/values/host.ts';
 import { readJson } from '../../domain/wire/json.ts';
 import { type Fields, OAuthError, type OAuthErrorCode } from '../../service/sign-in/oauth.ts';
 import type { SignIn } from '../../service/sign-in/sign-in.ts';
@@ -47,11 +48,6 @@ export function oauthRoutes(signIn: SignIn): AddedRoute[] {
     }),
     ...(signIn.registers ? [registration(signIn)] : []),
   ];
-}
-
-/** The path of an address; empty at the root of its host. */
-export function pathOfBase(baseUrl: string): string {
-  return new URL(baseUrl).pathname.replace(/\/$/, '');
 }
 
 function metadata(path: `/${string}`, document: (exchange: Exchange) => object): AddedRoute {

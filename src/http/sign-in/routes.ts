@@ -2,12 +2,13 @@
  * The paths of sign-in: pages for people.
  *
  * Translates between a browser and `service/sign-in`. Decides nothing: a request without a session is sent
- * to sign in, a form without proof is not read. `oauth.ts` has the paths for programs.
+ * to sign in, a form without proof is not read. `oauth-routes.ts` has the paths for programs.
  *
  * @module
  */
 
 import { Refusal } from '../../domain/failure.ts';
+import { pathOfBase } from '../../domain/values/host.ts';
 import { newSecret } from '../../keyring/secrets.ts';
 import type { Runtime } from '../../service/runtime.ts';
 import { OAuthError } from '../../service/sign-in/oauth.ts';
@@ -23,14 +24,14 @@ import {
   frameOf,
   ownName,
   pageAnswer,
+  pageCsrf,
   provedForm,
   redirectAnswer,
-  strangerCsrf,
   userAgentOf,
 } from './arrival.ts';
 import { answerConsent, REQUEST_FIELD } from './consent-route.ts';
 import { readForm } from './forms.ts';
-import { oauthRoutes, pathOfBase } from './oauth-routes.ts';
+import { oauthRoutes } from './oauth-routes.ts';
 import { formOf, loginAnswer, type PageParts, queryOf } from './page-parts.ts';
 import { signInPage } from './sign-in-page.ts';
 
@@ -170,7 +171,7 @@ function signInAnswer(
   const { form } = cookies();
   const known = form.read(exchange.ask);
   const secret = known ?? newSecret();
-  const frame = frameOf(signIn, basePath, undefined, strangerCsrf(secret));
+  const frame = frameOf(signIn, basePath, undefined, pageCsrf(secret));
   const { providers, takesKeys } = signIn;
   const view = { providers, takesKey: takesKeys, returnTo, problem: problem?.text };
   const added = known === undefined ? [form.write(secret)] : [];

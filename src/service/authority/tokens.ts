@@ -9,9 +9,11 @@
 
 import { failure, Refusal } from '../../domain/failure.ts';
 import { leastRemaining } from '../../domain/invocation/budget.ts';
+import type { EntryRecord } from '../../domain/log/entry.ts';
 import { fromMinor } from '../../domain/values/money.ts';
 import { ENDED_COUNT_MAX, type RevokeAnswer, type TokenView } from '../../protocol/token.ts';
 import { livingBelow } from '../../storage/descendants.ts';
+import type { TokenRecord } from '../../storage/port/records.ts';
 import type { TokenDescription } from '../../storage/port/store.ts';
 import { answered, audited } from '../core/audited.ts';
 import { moneyOf } from '../core/call.ts';
@@ -27,12 +29,7 @@ export async function revokeToken(parts: ServiceParts, ask: Ask): Promise<Revoke
   return audited(parts, await callerOf(parts, ask), 'revocation', async (caller) => {
     const { token_id } = requestOf('tokens.revoke', ask);
     const { token } = await describe(parts, caller, token_id, 'operator:revoke');
-    const entry = (was_alive: boolean) =>
-      actEntry(
-        parts,
-        { principal: caller.principal, root_principal: token.root_principal },
-        { entry_type: 'revocation', token_id, detail: { was_alive, subject: token.subject } },
-      );
+    const entry = revocationEntry(parts, caller.principal, token);
     const revoked = acted(
       await parts.store.revokeToken(token_id, parts.store.now(), entry, {
         actor: actorOf(caller),
@@ -43,6 +40,25 @@ export async function revokeToken(parts: ServiceParts, ask: Ask): Promise<Revoke
     const ended = wasAlive ? await countEnded(parts, token_id, revoked_at) : 0;
     return { revoked: true, token_id, ended, revoked_at: revoked_at.toISOString() };
   });
+}
+
+/** The entry of a revocation, once the store knows whether it ended anything. `about` says more. */
+export function revocationEntry(
+  parts: ServiceParts,
+  principal: string,
+  {
+    token_id,
+    root_principal,
+    subject,
+  }: Pick<TokenRecord, 'token_id' | 'root_principal' | 'subject'>,
+  about: Readonly<Record<string, unknown>> = {},
+): (wasAlive: boolean) => EntryRecord {
+  return (was_alive) =>
+    actEntry(
+      parts,
+      { principal, root_principal },
+      { entry_type: 'revocation', token_id, detail: { was_alive, subject, ...about } },
+    );
 }
 
 /**

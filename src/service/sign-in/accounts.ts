@@ -8,13 +8,13 @@
  * @module
  */
 
-import { createHash } from 'node:crypto';
 import type { Entitlement } from '../../domain/authority/entitlement.ts';
 import { failure, Refusal } from '../../domain/failure.ts';
 import { digestOf } from '../../domain/wire/canonical.ts';
+import { sha256Hex, utf8 } from '../../domain/wire/hash.ts';
 import type { AccountRecord } from '../../storage/port/sign-in-store.ts';
 import { endConsentsOf } from './consents.ts';
-import { sessionEntry } from './entries.ts';
+import { endSessions } from './entries.ts';
 import type { SignInParts } from './parts.ts';
 import type { ProvedPerson } from './provider.ts';
 
@@ -28,8 +28,7 @@ const UNCONFIRMED_MAX_MS = 86_400_000;
 const KEY = 'key:';
 
 export function keyAccount(principal: string, key: string, now: Date): AccountRecord {
-  const digest = createHash('sha256').update(key).digest('hex');
-  return { account_id: `${KEY}${digest}`, principal, checked_at: now };
+  return { account_id: `${KEY}${sha256Hex(utf8(key))}`, principal, checked_at: now };
 }
 
 export function providerAccount(
@@ -98,7 +97,7 @@ export async function confirm(parts: SignInParts, accountId: string): Promise<vo
 function ask(parts: SignInParts, { account_id, issuer, sub = '', upstream }: AccountRecord) {
   const provider = parts.providers.ofIssuer(issuer ?? '');
   const token = parts.keyring.rows.openText(upstream ?? '', `account ${account_id}`);
-  // Nobody can be asked, with a token that no key opens or at a provider that is not configured.
+  // Without a configured provider, or a token that a key opens, the service cannot ask. The account ends.
   if (!provider || token === undefined) return { state: 'ended' as const };
   return provider.check({ upstream: token, sub });
 }
@@ -110,12 +109,9 @@ function refuseUnconfirmed({ checked_at, issuer }: AccountRecord, now: Date): vo
 }
 
 async function endAccount(parts: SignInParts, account: AccountRecord, seen: Date): Promise<void> {
-  const now = parts.store.now();
   const { upstream: _, ...rest } = account;
-  await parts.store.replaceAccount({ ...rest, ended_at: now }, seen);
+  await parts.store.replaceAccount({ ...rest, ended_at: parts.store.now() }, seen);
   const { issuer = '', sub = '' } = account;
-  await parts.store.endSessions({ issuer, sub }, now, (ended) =>
-    sessionEntry(parts, ended, 'sign_out', { session_id: ended.session_id, by: 'provider' }),
-  );
+  await endSessions(parts, { issuer, sub }, 'provider');
   await endConsentsOf(parts, account, 'the identity provider no longer knows the person');
 }

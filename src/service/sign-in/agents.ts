@@ -14,7 +14,7 @@ import type { ConsentRecord } from '../../storage/port/sign-in-store.ts';
 import type { TokenDescription } from '../../storage/port/store.ts';
 import { moneyOf } from '../core/call.ts';
 import { type Acts, actsOf } from './acts.ts';
-import { consentsOf, endConsent, isAlive } from './consents.ts';
+import { consentsOf, endConsent } from './consents.ts';
 import type { SignInParts } from './parts.ts';
 import type { Session } from './sessions.ts';
 
@@ -117,7 +117,7 @@ export async function endAgent(
   id: string,
 ): Promise<void> {
   const consent = await ownConsent(parts, principal, id);
-  await endConsent(parts, consent, { person: principal });
+  await endConsent(parts, consent, { actor: principal });
 }
 
 /** Ends every living agent of the person. Resolves with their number. */
@@ -127,8 +127,7 @@ export async function stopAll(
 ): Promise<number> {
   let ended = 0;
   for await (const consent of consentsOf(parts, principal)) {
-    if (!(await isAlive(parts, consent))) continue;
-    if (await endConsent(parts, consent, { person: principal })) ended += 1;
+    if (await endConsent(parts, consent, { actor: principal })) ended += 1;
   }
   return ended;
 }

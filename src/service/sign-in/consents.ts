@@ -8,49 +8,44 @@
  */
 
 import type { AccountRecord, ConsentRecord } from '../../storage/port/sign-in-store.ts';
-import { actEntry } from '../core/entries.ts';
+import type { Parent } from '../authority/issue.ts';
+import { revocationEntry } from '../authority/tokens.ts';
 import type { ServiceParts } from '../core/parts.ts';
 
 /** Consents in one read. */
 const PAGE = 64;
 
-/** Who ended a consent. */
-export type EndedBy =
-  | { readonly person: string }
-  | { readonly service: string; readonly why: string };
+/** Who ends a consent: a person or the agent itself by name, or the service for a reason. */
+type EndedBy = { readonly actor: string } | { readonly why: string };
 
-/** Ends a consent. True when it was alive until now. */
+/**
+ * Ends a consent. True when it was alive until now. One that is over leaves no further entry: a secret of
+ * it may be presented again and again.
+ */
 export async function endConsent(
   parts: ServiceParts,
-  { token_id, principal, subject, consent_id }: ConsentRecord,
+  consent: ConsentRecord,
   by: EndedBy,
 ): Promise<boolean> {
+  const root = await livingToken(parts, consent);
+  if (!root) return false;
+  const { consent_id, subject } = consent;
   // The holder of the tokens caused what the service noticed.
-  const actor = 'person' in by ? by.person : subject;
-  const why = 'why' in by ? { why: by.why } : {};
-  const entry = (was_alive: boolean) =>
-    actEntry(
-      parts,
-      { principal: actor, root_principal: principal },
-      {
-        entry_type: 'revocation',
-        token_id,
-        detail: { was_alive, subject, consent_id, ...why },
-      },
-    );
-  const revoked = await parts.store.revokeToken(token_id, parts.store.now(), entry);
+  const [actor, about] =
+    'actor' in by ? [by.actor, { consent_id }] : [subject, { consent_id, why: by.why }];
+  const entry = revocationEntry(parts, actor, root.token, about);
+  const revoked = await parts.store.revokeToken(consent.token_id, parts.store.now(), entry);
   return typeof revoked === 'object' && revoked.wasAlive;
 }
 
-/** Ends every living consent of an account. */
+/** Ends every consent of an account. */
 export async function endConsentsOf(
   parts: ServiceParts,
   { principal, account_id }: AccountRecord,
   why: string,
 ): Promise<void> {
   for await (const consent of consentsOf(parts, principal)) {
-    if (consent.account_id !== account_id || !(await isAlive(parts, consent))) continue;
-    await endConsent(parts, consent, { service: parts.definition.id, why });
+    if (consent.account_id === account_id) await endConsent(parts, consent, { why });
   }
 }
 
@@ -68,11 +63,13 @@ export async function* consentsOf(
   }
 }
 
-export async function isAlive(
+/** A token with its lineage, while nothing of it is revoked and it has not expired. */
+export async function livingToken(
   { store }: Pick<ServiceParts, 'store'>,
-  { token_id, expires_at }: Pick<ConsentRecord, 'token_id' | 'expires_at'>,
-): Promise<boolean> {
-  if (expires_at <= store.now()) return false;
+  { token_id }: Pick<ConsentRecord, 'token_id'>,
+): Promise<Parent | undefined> {
   const { token, lineage } = await store.load({ tokenId: token_id });
-  return token !== undefined && lineage.every(({ revoked_at }) => revoked_at === undefined);
+  const isOver = lineage.some(({ revoked_at }) => revoked_at !== undefined);
+  if (!token || isOver || token.expires_at <= store.now()) return undefined;
+  return { token, lineage };
 }

@@ -1,11 +1,12 @@
 /**
- * Entries of sign-in: who signed in and out, and which person was refused.
+ * Entries of sign-in: who signed in and out, and which person was refused. A session ends together with its
+ * entry.
  *
  * @module
  */
 
 import type { Failure } from '../../protocol/failure.ts';
-import type { SessionRecord } from '../../storage/port/sign-in-store.ts';
+import type { SessionRecord, SessionSelector } from '../../storage/port/sign-in-store.ts';
 import { actEntry } from '../core/entries.ts';
 import type { ServiceParts } from '../core/parts.ts';
 
@@ -32,5 +33,16 @@ export function sessionEntry(
       detail: { verb, how: issuer ?? 'key', ...facts },
       ...(refused && { failure: refused }),
     },
+  );
+}
+
+/** Ends the sessions that a selector names. */
+export async function endSessions(
+  parts: ServiceParts,
+  selector: SessionSelector,
+  by: 'person' | 'provider',
+): Promise<void> {
+  await parts.store.endSessions(selector, parts.store.now(), (ended) =>
+    sessionEntry(parts, ended, 'sign_out', { session_id: ended.session_id, by }),
   );
 }

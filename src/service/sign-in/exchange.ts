@@ -28,13 +28,12 @@ const TAKEN_TYPES: readonly string[] = ['access_token', 'jwt', 'id_token'].map(
   (name) => `${TYPE}${name}`,
 );
 
-const HOURS_MAX = 24;
-
 export async function exchangeToken(parts: SignInParts, fields: Fields): Promise<TokenAnswer> {
   refuseMalformed(parts, fields);
   const actor = await principalOf(parts, fields.actor_token as string, 'actor_token');
   const subject = await subjectOf(parts, fields.subject_token as string);
   const limits = limitsIn(fields);
+  const hours = parts.config.sign_in.access_minutes / 60;
   const request = IssueRequest.safeParse({
     scope: fields.scope?.split(' ').filter((each) => each !== '') ?? subject.scope,
     subject: actor,
@@ -42,7 +41,7 @@ export async function exchangeToken(parts: SignInParts, fields: Fields): Promise
     capability: limits.capabilities[0],
     purpose_parameters: limits.purpose === undefined ? undefined : { for: limits.purpose },
     budget: limits.budget,
-    ttl_hours: Math.min(limits.ttl_hours ?? HOURS_MAX, parts.config.sign_in.access_minutes / 60),
+    ttl_hours: Math.min(limits.ttl_hours ?? hours, hours),
     max_delegation_depth: limits.max_delegation_depth,
   });
   if (!request.success) {

@@ -91,7 +91,9 @@ function unfitLogout({ payload, protectedHeader }: VerifiedToken, now: Date): st
   const age = now.getTime() / 1_000 - Number(iat);
   if (!(age >= -SKEW_SECONDS && age <= LOGOUT_AGE_MAX_SECONDS)) return 'it was not issued just now';
   const named = [sub, sid].filter((each) => each !== undefined);
-  return named.length > 0 && named.every(isShortText) ? undefined : 'it names nobody';
+  return named.length > 0 && named.every(isShortText)
+    ? undefined
+    : 'it names no person and no session';
 }
 
 /** UTF-16 units of a claim that is stored. OpenID Connect Core, 2, gives the bound for `sub`. */

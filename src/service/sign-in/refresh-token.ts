@@ -2,7 +2,7 @@
  * Refresh tokens: their text names the consent and its generation, under a MAC of the row keys.
  *
  * The store holds the current generation only. An older one still verifies, so the service recognises a
- * refresh token that was used before, whoever presents it.
+ * refresh token that was used before, also when another party presents it.
  *
  * @module
  */

@@ -17,7 +17,7 @@ import type { Failure } from '../../protocol/failure.ts';
 import type { AccountRecord, SessionRecord } from '../../storage/port/sign-in-store.ts';
 import { newId } from '../core/random.ts';
 import { entitlementOf, keyAccount, providerAccount } from './accounts.ts';
-import { sessionEntry } from './entries.ts';
+import { endSessions, sessionEntry } from './entries.ts';
 import type { SignInParts } from './parts.ts';
 import type { LoginState, ProvedPerson, Provider, StepUp } from './provider.ts';
 
@@ -212,10 +212,7 @@ export async function signOut(
   isEverywhere: boolean,
 ): Promise<void> {
   const { session_id, principal } = record;
-  const selector = isEverywhere ? { principal } : { session_id };
-  await parts.store.endSessions(selector, parts.store.now(), (ended) =>
-    sessionEntry(parts, ended, 'sign_out', { session_id: ended.session_id, by: 'person' }),
-  );
+  await endSessions(parts, isEverywhere ? { principal } : { session_id }, 'person');
 }
 
 /** Ends one session of the person. Another person's is as unknown as none. */
@@ -226,9 +223,7 @@ export async function endSession(
 ): Promise<void> {
   const living = await parts.store.listSessions(principal, parts.store.now(), SESSIONS_MAX);
   if (!living.some(({ session }) => session.session_id === sessionId)) return;
-  await parts.store.endSessions({ session_id: sessionId }, parts.store.now(), (ended) =>
-    sessionEntry(parts, ended, 'sign_out', { session_id: ended.session_id, by: 'person' }),
-  );
+  await endSessions(parts, { session_id: sessionId }, 'person');
 }
 
 /**
@@ -242,9 +237,7 @@ export async function logoutByProvider(parts: SignInParts, token: string): Promi
     const { issuer } = provider;
     const { sub, sid } = named;
     const selector = sid !== undefined ? { issuer, sid } : { issuer, sub: sub ?? '' };
-    await parts.store.endSessions(selector, parts.store.now(), (ended) =>
-      sessionEntry(parts, ended, 'sign_out', { session_id: ended.session_id, by: 'provider' }),
-    );
+    await endSessions(parts, selector, 'provider');
     return true;
   }
   return false;

@@ -21,10 +21,11 @@ import type { FailureType } from '../../protocol/failure.ts';
 import type { ConsentRecord } from '../../storage/port/sign-in-store.ts';
 import { frozenFor } from '../authority/freeze.ts';
 import { issuanceEntry, type Parent, tokenOf } from '../authority/issue.ts';
+import { revocationEntry } from '../authority/tokens.ts';
 import { actEntry } from '../core/entries.ts';
 import { confirm, entitlementOf } from './accounts.ts';
 import type { Clients } from './clients.ts';
-import { endConsent, isAlive } from './consents.ts';
+import { endConsent, livingToken } from './consents.ts';
 import { exchangeToken } from './exchange.ts';
 import { resourcesOf, TOKEN_EXCHANGE } from './metadata.ts';
 import { type Fields, OAuthError, type OAuthErrorCode, type TokenAnswer } from './oauth.ts';
@@ -151,7 +152,7 @@ async function recorded<Answered>(
   try {
     return await act();
   } catch (error) {
-    if (error instanceof OAuthError && (await isAlive(parts, consent))) {
+    if (error instanceof OAuthError && (await livingToken(parts, consent))) {
       const { subject: principal, principal: root_principal, token_id } = consent;
       const found = failure(ENTERED_AS[error.code] ?? 'invalid_token', error.message);
       const refusal = { entry_type: 'issuance' as const, token_id, failure: found };
@@ -175,10 +176,13 @@ async function renew(
   const entitlement = await entitlementOf(parts, seen);
   if (!entitlement) {
     const why = 'the person may no longer sign in';
-    await endConsent(parts, seen, { service: parts.definition.id, why });
+    await endConsent(parts, seen, { why });
     throw new OAuthError('invalid_grant', `Cannot give a token: ${why}`);
   }
-  const parent = await rootOf(parts, seen);
+  const parent = await livingToken(parts, seen);
+  if (!parent) {
+    throw new OAuthError('invalid_grant', 'Cannot give a token: the delegation has ended');
+  }
   const frozen = await frozenFor(parts, seen.principal);
   if (frozen) throw new OAuthError('temporarily_unavailable', frozen.detail);
   const scope = scopeFor(parent, entitlement, asked);
@@ -208,15 +212,6 @@ async function renew(
     scope: record.scope.join(' '),
     refresh_token: refreshToken(parts.keyring.rows, { consentId, generation }),
   };
-}
-
-async function rootOf(parts: SignInParts, { token_id }: ConsentRecord): Promise<Parent> {
-  const { token, lineage } = await parts.store.load({ tokenId: token_id });
-  const isOver = lineage.some(({ revoked_at }) => revoked_at !== undefined);
-  if (!token || isOver || token.expires_at <= parts.store.now()) {
-    throw new OAuthError('invalid_grant', 'Cannot give a token: the delegation has ended');
-  }
-  return { token, lineage };
 }
 
 /** What the person is still entitled to, of what the consent gave and the client asks for. */
@@ -277,9 +272,7 @@ async function reused(
   what: 'code' | 'refresh token',
 ): Promise<OAuthError> {
   const why = `the ${what} was used twice`;
-  // Only the first reuse ends anything. Later ones must not fill the log.
-  if (await isAlive(parts, consent)) {
-    await endConsent(parts, consent, { service: parts.definition.id, why });
+  if (await endConsent(parts, consent, { why })) {
     parts.log.warn({ consent_id: consent.consent_id, client_id: consent.client_id }, why);
   }
   return new OAuthError('invalid_grant', `Cannot give a token: ${why}; the delegation has ended`);
@@ -301,19 +294,13 @@ export async function revokeGiven(parts: SignInParts, fields: Fields): Promise<v
     const consent = await parts.store.findConsent({ consent_id: claim.consentId });
     if (!consent) return;
     refuseOtherClient(consent, fields);
-    if (await isAlive(parts, consent))
-      await endConsent(parts, consent, { person: consent.subject });
+    await endConsent(parts, consent, { actor: consent.subject });
     return;
   }
   const presented = parts.readToken(text);
-  const { token } = presented ? await parts.store.load({ tokenId: presented.tokenId }) : {};
-  if (!token || !(await isAlive(parts, token))) return;
-  const { token_id, subject, root_principal } = token;
-  const entry = (was_alive: boolean) =>
-    actEntry(
-      parts,
-      { principal: subject, root_principal },
-      { entry_type: 'revocation', token_id, detail: { was_alive, subject } },
-    );
-  await parts.store.revokeToken(token_id, parts.store.now(), entry);
+  const living = presented && (await livingToken(parts, { token_id: presented.tokenId }));
+  if (!living) return;
+  const { token } = living;
+  const entry = revocationEntry(parts, token.subject, token);
+  await parts.store.revokeToken(token.token_id, parts.store.now(), entry);
 }

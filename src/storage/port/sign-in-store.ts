@@ -163,7 +163,7 @@ export interface SignInStore {
   replaceAccount(next: AccountRecord, seen: Date): Promise<boolean>;
 }
 
-/** Milliseconds for which an expired session is kept, so that a person can be told what became of it. */
+/** In milliseconds: how long a row stays after its session expired. */
 export const SESSION_KEPT_MS = 30 * 24 * 3_600_000;
 
 /** Sessions that one sign-in deletes: more than it adds, so the table shrinks, and few enough for one transaction. */
