@@ -16,6 +16,7 @@ import {
   cpSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -30,6 +31,9 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const STAMP = join(ROOT, 'node_modules/.writ-install');
 const SHOWCASE = join(ROOT, 'dist/examples/travel/main.js');
+/** Of the console: written last, and made of the sources in these folders. */
+const PAGES = join(ROOT, 'dist/src/console-page/index.html');
+const PAGE_SOURCES = ['src/console', 'src/verify', 'src/client', 'src/domain', 'src/protocol'];
 /** In milliseconds. A stopped service frees its port before a person starts it again. */
 const SHELL_POLL_MS = 200;
 
@@ -54,6 +58,7 @@ const TOOLS = {
   biome: ['node_modules/@biomejs/biome/bin/biome'],
   tsc: ['node_modules/typescript/bin/tsc'],
   knip: ['node_modules/knip/bin/knip.js'],
+  vite: ['node_modules/vite/bin/vite.js'],
   vitest: ['node_modules/vitest/vitest.mjs'],
   tsx: ['node_modules/tsx/dist/cli.mjs'],
   generate: [...SOURCES, 'scripts/generate.ts'],
@@ -141,7 +146,26 @@ function npm() {
 }
 
 function build() {
-  return alone(() => run('tsc', ['-b', 'tsconfig.build.json']));
+  return alone(async () => (await run('tsc', ['-b', 'tsconfig.build.json'])) || buildPages());
+}
+
+/** The pages of the console, when a file that they may be made of is newer than they are. */
+async function buildPages() {
+  const made = statSync(PAGES, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const inputs = [
+    'package-lock.json',
+    'scripts/vite.config.ts',
+    ...PAGE_SOURCES.flatMap((folder) => filesIn(folder)),
+  ];
+  if (inputs.every((file) => statSync(join(ROOT, file)).mtimeMs < made)) return 0;
+  return run('vite', ['build', '--config', 'scripts/vite.config.ts', '--logLevel', 'warn']);
+}
+
+function filesIn(/** @type {string} */ folder) {
+  const found = readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true });
+  return found
+    .filter((each) => each.isFile())
+    .map(({ parentPath, name }) => relative(ROOT, join(parentPath, name)));
 }
 
 /**
@@ -244,6 +268,7 @@ async function check() {
   return (
     (await run('biome', ['check', '.'])) ||
     (await run('tsc', ['--noEmit'])) ||
+    (await run('tsc', ['--project', 'src/console'])) ||
     (await run('generate', ['--check'])) ||
     run('knip', [])
   );

@@ -82,14 +82,27 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly str
     'sign-in': ['core', 'pace', 'author', 'authority'],
     log: ['core', 'pace', 'authority'],
     rows: ['core', 'log'],
-    approval: ['core', 'pace', 'author', 'authority'],
+    passkey: ['core', 'authority'],
+    approval: ['core', 'pace', 'author', 'authority', 'passkey'],
     invoke: ['core', 'pace', 'author', 'authority', 'approval'],
     compose: ['core', 'pace', 'author', 'authority', 'invoke'],
+    console: [
+      'core',
+      'pace',
+      'author',
+      'authority',
+      'sign-in',
+      'log',
+      'passkey',
+      'approval',
+      'invoke',
+    ],
   },
   http: {
     bounds: [],
     'sign-in': ['.', 'bounds'],
-    mounted: ['.', 'bounds', 'sign-in'],
+    console: ['.', 'bounds', 'sign-in'],
+    mounted: ['.', 'bounds', 'sign-in', 'console'],
   },
 };
 
@@ -104,6 +117,7 @@ export const ASKS_NODE: readonly string[] = [
   'src/http/workers.ts', // Starts and stops processes, answers no request.
   'src/http/bounds/shed.ts', // Measures the delay of the event loop of Node itself.
   'src/client/', // Runs in programs that ask a service.
+  'src/console/', // Runs in a browser.
   'src/witness/', // A program of its own.
   'src/cli/', // Programs.
   'src/testing/', // Tests.
@@ -125,6 +139,9 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   '@opentelemetry/exporter-trace-otlp-http': ['src/telemetry.ts'],
   '@opentelemetry/resources': ['src/telemetry.ts'],
   '@opentelemetry/sdk-trace': ['src/telemetry.ts'],
+  // The pages of the console: what is shown, and what it depends on. Built into the package.
+  preact: ['src/console/'],
+  '@preact/signals': ['src/console/'],
   // The PostgreSQL protocol. The SQL is written by hand.
   pg: ['src/storage/'],
   // Structured log lines that do not slow down the calls they report.

@@ -25,6 +25,7 @@ import {
   answerFraming,
   framingFault,
 } from './client-error.ts';
+import { consoleRoutes } from './console/routes.ts';
 import { createCore } from './core.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { nodeAsk, sendAnswer } from './node.ts';
@@ -56,7 +57,7 @@ export function createHttpServer(
   runtime.watchAlarms(metrics.alarmed);
   // Metrics are for operators. Only a service that other machines cannot reach asks for no credential.
   const hasOpenMetrics = isReachedHereOnly(runtime.config);
-  const added = signInRoutes(runtime);
+  const added = [...signInRoutes(runtime), ...consoleRoutes(runtime)];
   const core = createCore(runtime, { load, metrics, surfaces, hasOpenMetrics, added });
   let isStopping = false;
   const listener: Handler = (request, response) => {

@@ -31,6 +31,8 @@ import { createPermissions } from './authority/permissions.ts';
 import { revokeToken, viewToken } from './authority/tokens.ts';
 import { runComposition } from './compose/compose.ts';
 import { startResuming } from './compose/resume.ts';
+import { type Console, createConsole } from './console/console.ts';
+import type { ConsoleParts } from './console/parts.ts';
 import { type Alarms, createAlarms } from './core/alarms.ts';
 import { answered } from './core/audited.ts';
 import { callerOf, createTokenReader } from './core/caller.ts';
@@ -103,6 +105,8 @@ export interface RuntimeOptions
 export interface Runtime {
   /** Present where people can sign in. */
   readonly signIn: SignIn | undefined;
+  /** Present where people can sign in. */
+  readonly console: Console | undefined;
   /** Reports every invocation that ends and every overrun from now on. */
   watch(watcher: Watcher): void;
   /** Reports every alarm from now on. */
@@ -212,13 +216,14 @@ export async function createRuntime({
   const expiry = startExpiry(parts, upkeep?.expiryMs);
   const retention = startRetention({ ...erasing, ...parts, policy: config.retention });
   if (sealer) Object.assign(methods, checkpointMethods(parts, sealer));
+  const sealing = () => sealer?.state();
   return {
     ...{ methods, config, log, platform, baseUrl, basePath, ...definition.catalog },
-    signIn: createSignIn({ ...parts, providers, baseUrl, isMounted: basePath !== '' }),
+    ...forPeople({ ...parts, providers, baseUrl, isMounted: basePath !== '', sealing }),
     gated: gate ? GATED : [],
     isConfigured: parts.identities.isConfigured,
     unreadableMetrics: (ask) => unreadableMetrics(parts, ask),
-    sealing: () => sealer?.state(),
+    sealing,
     announce: (protocol, path) => void surfaces.set(protocol, path),
     watch: (watcher) => void watchers.add(watcher),
     watchAlarms: alarms.watch,
@@ -233,6 +238,11 @@ export async function createRuntime({
       for (const last of [resuming, recovery, retention, sealer]) await last?.stop();
     },
   };
+}
+
+function forPeople(parts: ConsoleParts): Pick<Runtime, 'signIn' | 'console'> {
+  const signIn = createSignIn(parts);
+  return { signIn, console: signIn && createConsole(parts) };
 }
 
 /** Logs what an author or an operator should correct. No warning stops a start. */

@@ -15,6 +15,7 @@ import { beforeLate } from '../../service/pace/deadline.ts';
 import type { Runtime } from '../../service/runtime.ts';
 import { refusalOf } from '../answer.ts';
 import { type Load, watchLoad } from '../bounds/shed.ts';
+import { consoleRoutes } from '../console/routes.ts';
 import { createCore, type HttpCore } from '../core.ts';
 import type { AskedHeaders, HttpAnswer, HttpAsk } from '../exchange.ts';
 import { createMetrics } from '../metrics.ts';
@@ -91,7 +92,7 @@ export function openApp(runtime: Runtime, parts: AppParts): AppService {
   const { place, surfaces, load = watchLoad(platform) } = parts;
   const metrics = createMetrics(load, runtime.sealing);
   // The app decides who reaches it, so metrics always ask for a credential.
-  const added = signInRoutes(runtime);
+  const added = [...signInRoutes(runtime), ...consoleRoutes(runtime)];
   const core = createCore(runtime, { load, metrics, surfaces, hasOpenMetrics: false, added });
   try {
     refuseOwnPath(place.prefix, core.paths());

@@ -52,8 +52,8 @@ export function userAgentOf({ ask }: Exchange): string {
   return headerOf(ask, 'user-agent') ?? 'an unknown browser';
 }
 
-/** Why a form does not count, in words for the person. */
-function foreignForm({ ask }: Exchange, { baseUrl }: SignIn): string | undefined {
+/** Whether a page of another site sent the request. */
+export function isForeign({ ask }: Exchange, { baseUrl }: SignIn): boolean {
   const { host, origin } = ask.headers;
   const arrival = {
     host: host?.toString(),
@@ -61,8 +61,7 @@ function foreignForm({ ask }: Exchange, { baseUrl }: SignIn): string | undefined
     localAddress: ask.localAddress,
     publicUrl: baseUrl(),
   };
-  const isForeign = isOfOtherSite(ask.headers) || foreignArrival(arrival) !== undefined;
-  return isForeign ? 'Cannot take the form: a page of another site sent it' : undefined;
+  return isOfOtherSite(ask.headers) || foreignArrival(arrival) !== undefined;
 }
 
 /** The fields of a form with the proof of `secret`; otherwise what is wrong, in words for the person. */
@@ -72,8 +71,9 @@ export function provedForm(
   secret: string | undefined,
   repeatable: readonly string[] = [],
 ): { readonly form: Form } | { readonly fault: string } {
-  const foreign = foreignForm(exchange, signIn);
-  if (foreign) return { fault: foreign };
+  if (isForeign(exchange, signIn)) {
+    return { fault: 'Cannot take the form: a page of another site sent it' };
+  }
   const reading = readForm(exchange.body, repeatable);
   if ('fault' in reading) return reading;
   const isProved = secret !== undefined && isCsrf(reading.form.one(CSRF_FIELD), secret, FORMS);

@@ -148,7 +148,7 @@ function sessionIn(
 }
 
 /** Pages that a person may be sent to after signing in. Anything else leads to the agents. */
-const RETURNS = /^\/(?:authorize\?|agents(?:$|\/|\?))[\x21-\x7e]*$/;
+const RETURNS = /^\/(?:authorize\?|agents(?:$|\/|\?)|console\/)[\x21-\x7e]*$/;
 
 function returnToOf(text: string | undefined): string {
   return text !== undefined && RETURNS.test(text) ? text : '/agents';

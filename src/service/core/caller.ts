@@ -45,6 +45,7 @@ export type Caller = TokenCaller | IdentityCaller;
 
 /** The caller by its token or bootstrap credential. Refuses anything else. */
 export async function callerOf(parts: ServiceParts, ask: Ask): Promise<Judged<Caller>> {
+  if (ask.bySession) return sessionCallerOf(parts, ask, ask.bySession);
   const bearer = ask.bearer();
   if (bearer === undefined) return appCallerOf(parts, ask);
   const presented = parts.readToken(bearer);
@@ -54,6 +55,20 @@ export async function callerOf(parts: ServiceParts, ask: Ask): Promise<Judged<Ca
   }
   const entitlement = await parts.identities.identify(bearer);
   if (!entitlement) throw new Refusal(unknownBearer(bearer, parts.definition.id));
+  return counted<Caller>(parts, ask, { caller: identityCaller(entitlement) });
+}
+
+/** The person of a browser session. A credential beside the cookie of a session counts for nothing. */
+async function sessionCallerOf(
+  parts: ServiceParts,
+  ask: Ask,
+  bySession: NonNullable<Ask['bySession']>,
+): Promise<Judged<Caller>> {
+  const entitlement = await bySession();
+  if (!entitlement) {
+    const detail = 'Cannot identify the person: the session is over; sign in again';
+    throw new Refusal(failure('authentication_required', detail));
+  }
   return counted<Caller>(parts, ask, { caller: identityCaller(entitlement) });
 }
 

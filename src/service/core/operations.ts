@@ -8,12 +8,23 @@
  * @module
  */
 
+import type { Entitlement } from '../../domain/authority/entitlement.ts';
 import { failure, Refusal } from '../../domain/failure.ts';
 import type { Logger } from '../../log.ts';
 import type { Platform } from '../../platform.ts';
+import {
+  type ConsoleMethodName,
+  type ConsoleRequest,
+  consoleMethods,
+} from '../../protocol/console/methods.ts';
 import type { Failure, FailureAnswer } from '../../protocol/failure.ts';
 import type { InvokeAnswer } from '../../protocol/invocation.ts';
-import { type OperationName, operations, type RequestOf } from '../../protocol/operations.ts';
+import {
+  type Operation,
+  type OperationName,
+  operations,
+  type RequestOf,
+} from '../../protocol/operations.ts';
 import { OutcomeUnknown, StoreUnavailable } from '../../storage/port/store.ts';
 import type { Document } from './documents.ts';
 import { newInvocationId } from './random.ts';
@@ -29,6 +40,11 @@ export interface Ask {
    * code: it may throw, and may return anything.
    */
   readonly byApp?: (() => unknown) | undefined;
+  /**
+   * What the person of a browser session is entitled to, asked again each time; `undefined` once the session is
+   * over. Only the routes of the console set it.
+   */
+  readonly bySession?: (() => Promise<Entitlement | undefined>) | undefined;
   /** Reads the fields of the request. Throws a `Refusal` when they cannot be read at all. */
   input(): unknown;
   /**
@@ -74,7 +90,7 @@ export function isDocument(answer: Answer | Document): answer is Document {
 
 /** Answers one call. Never rejects. */
 export async function perform(
-  name: OperationName,
+  name: OperationName | ConsoleMethodName,
   method: Method,
   ask: Ask,
   { log, platform }: { readonly log: Logger; readonly platform: Platform },
@@ -93,8 +109,20 @@ export function requestOf<Name extends OperationName>(
   name: Name,
   ask: Pick<Ask, 'input'>,
 ): RequestOf<Name> {
-  const parsed = operations[name].request.safeParse(ask.input());
-  if (parsed.success) return parsed.data as RequestOf<Name>;
+  return parsed(name, operations[name].request, ask) as RequestOf<Name>;
+}
+
+/** The input of a method of the console. */
+export function consoleRequestOf<Name extends ConsoleMethodName>(
+  name: Name,
+  ask: Pick<Ask, 'input'>,
+): ConsoleRequest<Name> {
+  return parsed(name, consoleMethods[name], ask) as ConsoleRequest<Name>;
+}
+
+function parsed(name: string, schema: Operation['request'], ask: Pick<Ask, 'input'>): unknown {
+  const parsed = schema.safeParse(ask.input());
+  if (parsed.success) return parsed.data;
 
   const faults = parsed.error.issues.slice(0, FAULTS_SHOWN_MAX).map((issue) => {
     const place = issue.path.join('.');
@@ -132,7 +160,7 @@ export function unreadFailure(platform: Platform, found: Failure): FailureAnswer
 }
 
 export function failureOf(
-  name: OperationName | 'metrics' | 'sign-in',
+  name: OperationName | ConsoleMethodName | 'metrics' | 'sign-in',
   error: unknown,
   log: Logger,
 ): Failure {

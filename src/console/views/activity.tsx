@@ -1,0 +1,9 @@
+/**
+ * The view Activity.
+ *
+ * @module
+ */
+
+export function ActivityView() {
+  return <h1>Activity</h1>;
+}

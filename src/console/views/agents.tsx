@@ -1,0 +1,9 @@
+/**
+ * The view Agents.
+ *
+ * @module
+ */
+
+export function AgentsView() {
+  return <h1>Agents</h1>;
+}

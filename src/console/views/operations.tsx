@@ -1,0 +1,9 @@
+/**
+ * The view Operations.
+ *
+ * @module
+ */
+
+export function OperationsView() {
+  return <h1>Operations</h1>;
+}

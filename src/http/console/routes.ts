@@ -1,0 +1,206 @@
+/**
+ * The paths of the console: its page, the files that the page loads, and its API.
+ *
+ * Every view has a path of its own and gets the same HTML; the script in it shows the view. The API takes the
+ * cookie of a session together with the proof that our page sent the request; the operations behind it are those
+ * of every transport. Decides nothing.
+ *
+ * @module
+ */
+
+import { failure, Refusal } from '../../domain/failure.ts';
+import { pathOfBase } from '../../domain/values/host.ts';
+import { isObject, readJson } from '../../domain/wire/json.ts';
+import {
+  CONSOLE_OPERATIONS,
+  type ConsoleMethodName,
+  type ConsoleOperation,
+} from '../../protocol/console/methods.ts';
+import type { Failure } from '../../protocol/failure.ts';
+import type { Console, ConsoleAsk } from '../../service/console/console.ts';
+import { perform } from '../../service/core/operations.ts';
+import type { Runtime } from '../../service/runtime.ts';
+import type { Session } from '../../service/sign-in/sessions.ts';
+import type { SignIn } from '../../service/sign-in/sign-in.ts';
+import { answerOf } from '../answer.ts';
+import {
+  type AddedRoute,
+  closedOf,
+  type Exchange,
+  type HttpAnswer,
+  headerOf,
+} from '../exchange.ts';
+import { traceOf } from '../request.ts';
+import {
+  type Cookies,
+  createCookies,
+  isForeign,
+  ownName,
+  redirectAnswer,
+} from '../sign-in/arrival.ts';
+import { csrfOf, isCsrf } from '../sign-in/csrf.ts';
+import { consoleAssets } from './assets.ts';
+import { API_HEADERS, ASSET_HEADERS, PAGE_HEADERS } from './headers.ts';
+
+/** What the proofs of the console's requests have in common; a form of another page has another one. */
+const PURPOSE = 'console';
+
+/** The header that carries the proof. A page of another origin cannot set it without permission. */
+const CSRF_HEADER = 'x-writ-csrf';
+
+/** The views, as their addresses begin. The script knows what follows. */
+const VIEWS = [
+  '/console/',
+  '/console/approvals',
+  '/console/approvals/{id}',
+  '/console/agents',
+  '/console/agents/{id}',
+  '/console/activity',
+  '/console/activity/{id}',
+  '/console/capabilities',
+  '/console/capabilities/{id}',
+  '/console/trust',
+  '/console/operations',
+  '/console/passkeys',
+] as const;
+
+interface ConsoleRoutes {
+  readonly runtime: Runtime;
+  readonly signIn: SignIn;
+  readonly console: Console;
+  cookies(): Cookies;
+}
+
+/** None where no person can sign in. */
+export function consoleRoutes(runtime: Runtime): AddedRoute[] {
+  const { signIn, console } = runtime;
+  if (!signIn || !console) return [];
+  const parts: ConsoleRoutes = { runtime, signIn, console, cookies: createCookies(signIn) };
+  const page = { name: 'console', answer: (exchange: Exchange) => showPage(parts, exchange) };
+  return [
+    ...VIEWS.map((path) => ({ method: 'GET' as const, path, route: page })),
+    {
+      method: 'GET',
+      path: '/console',
+      route: {
+        name: 'console',
+        answer: (exchange) => redirectAnswer(exchange, rooted(parts, '/console/')),
+      },
+    },
+    {
+      method: 'GET',
+      path: '/console/assets/{file}',
+      route: { name: 'console_assets', answer: showAsset },
+    },
+    {
+      method: 'GET',
+      path: '/console/verify.html',
+      route: { name: 'console_verify', answer: giveVerifier },
+    },
+    {
+      method: 'POST',
+      path: '/console/api/{method}',
+      route: { name: 'console_api', answer: (exchange) => answerApi(parts, exchange) },
+    },
+  ];
+}
+
+/** A proxy may add a path that the service itself does not see. */
+function rooted({ signIn }: ConsoleRoutes, path: string): string {
+  return `${pathOfBase(signIn.baseUrl())}${path}`;
+}
+
+async function showPage(parts: ConsoleRoutes, exchange: Exchange): Promise<HttpAnswer> {
+  const { signIn, cookies } = parts;
+  const elsewhere = ownName(exchange, signIn);
+  if (elsewhere !== undefined) return redirectAnswer(exchange, elsewhere);
+  const session = await signIn.session(cookies().session.read(exchange.ask));
+  if (!session) {
+    const query = new URLSearchParams({ return_to: exchange.ask.target });
+    return redirectAnswer(exchange, rooted(parts, `/sign-in?${query}`));
+  }
+  const csrf = csrfOf(session.secret, PURPOSE);
+  const html = consoleAssets().page({ basePath: rooted(parts, ''), csrf });
+  return { status: 200, headers: { ...exchange.headers, ...PAGE_HEADERS }, body: html };
+}
+
+function showAsset({ headers, params }: Exchange): HttpAnswer | Failure {
+  const asset = consoleAssets().file(params.file ?? '');
+  if (!asset)
+    return failure('not_found', 'Cannot find the file: the page was built anew; load it again');
+  return {
+    status: 200,
+    headers: { ...headers, ...ASSET_HEADERS, 'content-type': asset.type },
+    body: asset.body,
+  };
+}
+
+/** Saved, not shown: a page of this origin that an auditor did not take from it would prove nothing. */
+function giveVerifier({ headers }: Exchange): HttpAnswer {
+  return {
+    status: 200,
+    headers: {
+      ...headers,
+      ...API_HEADERS,
+      'content-type': 'text/html; charset=utf-8',
+      'content-disposition': 'attachment; filename="verify.html"',
+      'content-security-policy': "sandbox; default-src 'none'",
+    },
+    body: consoleAssets().verifier,
+  };
+}
+
+async function answerApi(parts: ConsoleRoutes, exchange: Exchange): Promise<HttpAnswer> {
+  const { runtime, signIn, console, cookies } = parts;
+  const { ask, params } = exchange;
+  const session = provedSession(parts, exchange, await signIn.session(cookies().session.read(ask)));
+  const name = params.method as ConsoleMethodName | ConsoleOperation;
+  const asking = askOf(console, exchange, session);
+  const own = Object.hasOwn(console.methods, name)
+    ? console.methods[name as ConsoleMethodName]
+    : undefined;
+  const operation = CONSOLE_OPERATIONS.find((each) => each === name);
+  const method = own ? () => own(asking) : operation && runtime.methods[operation];
+  if (!method) throw new Refusal(failure('not_found', 'Cannot find this method of the console'));
+  const answer = await perform(name, method, asking, runtime);
+  Object.assign(exchange.headers, API_HEADERS);
+  return answerOf(runtime, exchange, answer);
+}
+
+/** Refuses a request that our page did not send. */
+function provedSession(
+  { signIn }: ConsoleRoutes,
+  exchange: Exchange,
+  session: Session | undefined,
+): Session {
+  if (isForeign(exchange, signIn) || exchange.ask.headers.origin === undefined) {
+    const detail = 'Cannot take the request: a page of another site sent it';
+    throw new Refusal(failure('not_entitled', detail));
+  }
+  if (!session) {
+    const detail = 'Cannot identify the person: the session is over; sign in again';
+    throw new Refusal(failure('authentication_required', detail));
+  }
+  if (isCsrf(headerOf(exchange.ask, CSRF_HEADER), session.secret, PURPOSE)) return session;
+  const detail = 'Cannot take the request: the page is out of date; load it again';
+  throw new Refusal(failure('not_entitled', detail));
+}
+
+function askOf(console: Console, { ask, body }: Exchange, session: Session): ConsoleAsk {
+  return {
+    session,
+    bearer: () => undefined,
+    bySession: () => console.entitlement(session.secret),
+    input: () => fieldsOf(body),
+    gone: () => closedOf(ask),
+    delivered: () => closedOf(ask),
+    trace: traceOf(ask.headers.traceparent),
+  };
+}
+
+function fieldsOf(body: Uint8Array): object {
+  const reading = body.length === 0 ? { value: {} } : readJson(body);
+  if ('fault' in reading) throw new Refusal(failure('invalid_parameters', reading.fault));
+  if (isObject(reading.value)) return reading.value;
+  throw new Refusal(failure('invalid_parameters', 'Cannot read the body: expected a JSON object'));
+}

@@ -1,0 +1,376 @@
+/**
+ * What the methods of the console answer. Times are ISO 8601 in UTC, amounts are in the unit of their currency.
+ *
+ * Text of agents and clients is as they wrote it. The page makes hidden characters visible.
+ *
+ * @module
+ */
+
+import type { ApprovalRequest, GrantTerms } from '../approval.ts';
+import type { AuditEntry } from '../audit.ts';
+import type { Capability, SideEffectType } from '../capability.ts';
+import type { Failure } from '../failure.ts';
+import type { TestAnswer } from '../invocation.ts';
+import type { JsonObject, Money } from '../primitives.ts';
+import type { ConsoleMethodName } from './methods.ts';
+
+export interface ConsoleAnswers extends Record<ConsoleMethodName, object> {
+  me: Me;
+  pulse: Pulse;
+  inbox: Inbox;
+  decision: Decision;
+  'decision.challenge': Challenge;
+  'passkeys.list': { readonly passkeys: readonly Passkey[] };
+  'passkeys.begin': PasskeyOptions;
+  'passkeys.add': { readonly passkey: Passkey };
+  'passkeys.remove': { readonly removed: boolean };
+  agents: AgentTrees;
+  'agents.children': { readonly children: readonly Agent[]; readonly next_cursor: string | null };
+  'agents.ends': Ending;
+  'activity.days': Days;
+  'activity.invocation': Invocation;
+  /** A refusal is an answer here: the person asked what would happen. */
+  try: { readonly answer: TestAnswer } | { readonly refused: Failure };
+  operations: Operations;
+  'operations.identities': IdentityList;
+  'operations.sessions': SessionList;
+  'operations.end_session': { readonly ended: boolean };
+}
+
+export interface Me {
+  readonly principal: string;
+  readonly service: string;
+  readonly now: string;
+  readonly session: { readonly session_id: string; readonly expires_at: string };
+  /** Capabilities whose requests the person may decide. */
+  readonly approves: readonly string[];
+  /** What the person may do as an operator, such as "freeze"; empty for everybody else. */
+  readonly operates: readonly OperatorRight[];
+  /** Whether any capability can require approval. */
+  readonly has_approvals: boolean;
+  /** Whether the log is sealed, so that there is something to verify. */
+  readonly is_anchored: boolean;
+  readonly passkeys: readonly Passkey[];
+}
+
+export const OPERATOR_RIGHTS = [
+  'read',
+  'audit',
+  'revoke',
+  'freeze',
+  'unfreeze',
+  'frozen',
+  'indeterminate',
+  'reconcile',
+  'checkpoints',
+  'deliveries',
+  'metrics',
+] as const;
+export type OperatorRight = (typeof OPERATOR_RIGHTS)[number];
+
+export interface Pulse {
+  readonly now: string;
+  /** Pending requests that the person may decide; counting stops at `pending_max`. */
+  readonly pending: number;
+  readonly pending_max: number;
+  /** Entries in the log. A page that shows entries asks for them when this grew. */
+  readonly entries: number;
+  /** Of the last checkpoint; null before the first. */
+  readonly checkpoint: { readonly sequence: number; readonly created_at: string } | null;
+}
+
+export interface Inbox {
+  readonly requests: readonly InboxItem[];
+  readonly next_cursor: string | null;
+}
+
+export interface InboxItem {
+  readonly approval_request_id: string;
+  readonly capability: string;
+  readonly description: string;
+  readonly side_effect: SideEffectType;
+  /** From the one who acts to the root principal. */
+  readonly chain: readonly string[];
+  readonly cost: Money | null;
+  readonly parameters_count: number;
+  readonly has_hidden: boolean;
+  readonly approvals: number;
+  readonly approvals_required: number;
+  /** Whether the person approved it already, and others are waited for. */
+  readonly has_approved: boolean;
+  readonly created_at: string;
+  readonly expires_at: string;
+}
+
+export interface Decision {
+  readonly now: string;
+  readonly request: ApprovalRequest;
+  /** The declaration that is in force; null where the service no longer has the capability. */
+  readonly capability: Capability | null;
+  /** The declaration changed since the request: a grant for it could not be used. */
+  readonly has_changed: boolean;
+  /** Root first. */
+  readonly chain: readonly Hand[];
+  readonly cost: Money | null;
+  /** Every budget above the call, the nearest first. */
+  readonly budgets: readonly BudgetAfter[];
+  /** The newest approved request of the same agent for the same capability. */
+  readonly similar: Similar | null;
+  readonly history: History;
+  readonly passkey: {
+    readonly is_required: boolean;
+    /** Of this person, those that count now. */
+    readonly usable: readonly Passkey[];
+  };
+  readonly votes: readonly Vote[];
+  readonly viewer: {
+    readonly may_decide: boolean;
+    /** Why not, in a sentence. */
+    readonly why: string | null;
+    readonly has_approved: boolean;
+  };
+}
+
+/** One principal in the chain of an agent. */
+export interface Hand {
+  readonly principal: string;
+  readonly token_id: string | null;
+  /** The name that a client gave itself. */
+  readonly client_name: string | null;
+  readonly purpose: JsonObject | null;
+  readonly state: 'active' | 'expired' | 'revoked' | 'unknown';
+}
+
+export interface BudgetView {
+  readonly currency: string;
+  readonly max: number;
+  readonly spent: number;
+  readonly reserved: number;
+  readonly left: number;
+}
+
+export interface BudgetAfter extends BudgetView {
+  readonly principal: string;
+  readonly token_id: string;
+  /** After this call; null where the currencies differ or the cost is not known. May be negative. */
+  readonly left_after: number | null;
+}
+
+export interface Similar {
+  readonly approval_request_id: string;
+  readonly decided_at: string;
+  readonly approved_by: readonly string[];
+  readonly parameters: JsonObject;
+  readonly cost: Money | null;
+}
+
+export interface History {
+  /** Requests of the same agent for the same capability since midnight UTC, without this one. */
+  readonly today: Readonly<Record<'approved' | 'denied' | 'expired' | 'pending', number>>;
+  /** Newest first, of any day. */
+  readonly items: readonly HistoryItem[];
+  /** False when there are older ones, or more today than were counted. */
+  readonly is_complete: boolean;
+}
+
+export interface HistoryItem {
+  readonly approval_request_id: string;
+  readonly status: ApprovalRequest['status'];
+  readonly created_at: string;
+  readonly decided_at: string | null;
+  readonly decided_by: readonly string[];
+  readonly reason: string | null;
+  readonly parameters: JsonObject;
+  readonly cost: Money | null;
+}
+
+export interface Vote {
+  readonly approver: string;
+  readonly approved_at: string;
+  readonly terms: GrantTerms | null;
+  /** The label of the passkey that signed. */
+  readonly passkey: string | null;
+}
+
+/** What a passkey signs: the digest of `payload` in its canonical form. */
+export interface Challenge {
+  readonly payload: SignedDecision;
+  /** Of the payload; the challenge of WebAuthn is these 32 bytes. */
+  readonly digest: string;
+  readonly rp_id: string;
+  readonly credential_ids: readonly string[];
+}
+
+export interface SignedDecision {
+  readonly nonce: string;
+  readonly decision: 'approve' | 'deny';
+  readonly approval_request_id: string;
+  readonly parameters_digest: string;
+  readonly preview_digest: string | null;
+  /** Null for a denial. */
+  readonly terms: GrantTerms | null;
+}
+
+export interface Passkey {
+  readonly credential_id: string;
+  readonly label: string;
+  readonly created_at: string;
+  /** From when on it counts: later than `created_at` for a key that no other key confirmed. */
+  readonly usable_from: string;
+  readonly last_used_at: string | null;
+}
+
+export interface PasskeyOptions {
+  readonly challenge: string;
+  readonly rp_id: string;
+  readonly rp_name: string;
+  readonly user_id: string;
+  readonly user_name: string;
+  /** Keys that exist: a browser does not make a second one on the same device. */
+  readonly exclude: readonly string[];
+  /** Whether the new key counts at once, needs the confirmation of another key, or waits. */
+  readonly counts: 'at_once' | 'when_confirmed' | 'later';
+}
+
+export interface AgentTrees {
+  readonly now: string;
+  readonly root_principal: string;
+  readonly agents: readonly Agent[];
+  readonly next_cursor: string | null;
+}
+
+export interface Agent {
+  readonly token_id: string;
+  readonly parent_token_id: string | null;
+  readonly subject: string;
+  readonly client_name: string | null;
+  readonly purpose: JsonObject | null;
+  readonly state: 'active' | 'expired' | 'revoked';
+  readonly scope: readonly string[];
+  readonly capabilities: readonly string[];
+  readonly may_delegate: boolean;
+  readonly budget: BudgetView | null;
+  readonly issued_at: string;
+  readonly expires_at: string;
+  readonly revoked_at: string | null;
+  readonly last_act: Act | null;
+  readonly refused_today: number;
+  /** A pending approval request of this token. */
+  readonly waits_for: string | null;
+  /** Of the agent's root principal, where it is frozen. */
+  readonly is_frozen: boolean;
+  readonly children: readonly Agent[];
+  /** All of them; `children` may have fewer. */
+  readonly children_count: number;
+  readonly next_cursor: string | null;
+}
+
+export interface Act {
+  readonly invocation_id: string | null;
+  readonly capability: string | null;
+  readonly timestamp: string;
+  readonly success: boolean;
+  readonly failure_type: string | null;
+  readonly cost: Money | null;
+}
+
+export interface Ending {
+  readonly token_id: string;
+  readonly subject: string;
+  /** Living tokens, this one included; counting stops at `tokens_max`. */
+  readonly tokens: number;
+  readonly tokens_max: number;
+  /** Some of the principals that lose their authority. */
+  readonly principals: readonly string[];
+  /** Calls that were admitted and still run. They finish. */
+  readonly running: number;
+  /** Pending approval requests that can no longer be used. */
+  readonly requests: number;
+  readonly budgets: readonly BudgetView[];
+}
+
+export interface Days {
+  readonly days: readonly Day[];
+  readonly entries_read: number;
+  /** False when older entries of these days were not read. */
+  readonly is_complete: boolean;
+}
+
+export interface Day {
+  /** Such as "2026-11-17", in UTC. */
+  readonly day: string;
+  readonly spent: readonly Money[];
+  readonly succeeded: number;
+  readonly failed: number;
+  readonly refused: number;
+}
+
+export interface Invocation {
+  readonly invocation_id: string;
+  /** Newest first: the call and everything that names it. */
+  readonly entries: readonly AuditEntry[];
+  /** Root first. */
+  readonly chain: readonly Hand[];
+  readonly request: ApprovalRequest | null;
+  readonly parent: string | null;
+  readonly children: readonly Act[];
+}
+
+export interface Operations {
+  readonly now: string;
+  readonly version: string;
+  readonly node: string;
+  readonly store: string;
+  /** Empty when the service is ready. */
+  readonly unready: readonly string[];
+  readonly started_at: string;
+  readonly log: {
+    readonly entries: number;
+    readonly waiting: number;
+    readonly is_anchored: boolean;
+    /** Why sealing is refused. */
+    readonly refused: string | null;
+    readonly checkpoint: { readonly sequence: number; readonly created_at: string } | null;
+    readonly witnesses: readonly string[];
+  };
+  readonly keys: readonly KeyView[];
+  readonly settings: Readonly<Record<string, string | number | boolean>>;
+}
+
+export interface KeyView {
+  readonly kid: string;
+  readonly use: string;
+  readonly state: 'signs' | 'verifies' | 'next';
+  readonly since: string | null;
+  readonly until: string | null;
+}
+
+export interface IdentityList {
+  readonly identities: readonly IdentityView[];
+  readonly rules: readonly (Omit<IdentityView, 'principal'> & {
+    readonly principals: readonly string[];
+  })[];
+  readonly issuers: readonly string[];
+}
+
+export interface IdentityView {
+  readonly principal: string;
+  readonly scopes: readonly string[];
+  readonly subjects: readonly string[];
+  readonly caller_class: string;
+  readonly is_demo: boolean;
+}
+
+export interface SessionList {
+  readonly sessions: readonly {
+    readonly session_id: string;
+    readonly principal: string;
+    readonly user_agent: string;
+    readonly how: string;
+    readonly created_at: string;
+    readonly seen_at: string;
+    readonly expires_at: string;
+    readonly is_this: boolean;
+  }[];
+  readonly next_cursor: string | null;
+}

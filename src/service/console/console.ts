@@ -1,0 +1,68 @@
+/**
+ * The console as transports use it: the methods that only its pages call.
+ *
+ * A method is asked by the person of a session, and the same rules decide as for every other caller: each
+ * begins with `callerOf`. Rooms of this service that an operation uses are used here too, so a page never
+ * shows or does what the operation would refuse.
+ *
+ * @module
+ */
+
+import type { ConsoleMethodName } from '../../protocol/console/methods.ts';
+import type { ConsoleAnswers } from '../../protocol/console/views.ts';
+import { answered } from '../core/audited.ts';
+import { type Caller, callerOf } from '../core/caller.ts';
+import { type Ask, consoleRequestOf, type Method } from '../core/operations.ts';
+import { entitlementOf } from '../sign-in/accounts.ts';
+import { type Session, sessionOf } from '../sign-in/sessions.ts';
+import { meOf, pulseOf } from './me.ts';
+import type { ConsoleParts } from './parts.ts';
+
+export interface Console {
+  readonly methods: Readonly<Partial<Record<ConsoleMethodName, ConsoleMethod>>>;
+  /** What the person of a session is entitled to now; undefined once the session is over. */
+  entitlement(secret: string): ReturnType<typeof entitlementOf>;
+}
+
+type ConsoleMethod = (ask: ConsoleAsk) => ReturnType<Method>;
+
+/** A person who asks, and the session by which the person asks. */
+export interface ConsoleAsk extends Ask {
+  readonly session: Session;
+}
+
+export function createConsole(parts: ConsoleParts): Console {
+  return {
+    methods: {
+      me: read(parts, 'me', (_, { caller, session }) => meOf(parts, caller, session)),
+      pulse: read(parts, 'pulse', (_, { caller }) => pulseOf(parts, caller)),
+    },
+    async entitlement(secret) {
+      const session = await sessionOf(parts, secret);
+      return session && entitlementOf(parts, session.record);
+    },
+  };
+}
+
+/** Who asks a method. */
+interface Asking {
+  readonly caller: Caller;
+  readonly session: Session;
+  readonly ask: ConsoleAsk;
+}
+
+/** A method that changes nothing. */
+function read<Name extends ConsoleMethodName>(
+  parts: ConsoleParts,
+  name: Name,
+  answer: (
+    request: ReturnType<typeof consoleRequestOf<Name>>,
+    asking: Asking,
+  ) => Promise<ConsoleAnswers[Name]>,
+): ConsoleMethod {
+  return async (ask) =>
+    answered(parts, await callerOf(parts, ask), async (caller) => {
+      const request = consoleRequestOf(name, ask);
+      return { body: await answer(request, { caller, session: ask.session, ask }) };
+    });
+}

@@ -1,0 +1,50 @@
+/**
+ * Who is signed in, what this person may do, and what every open page asks for again and again.
+ *
+ * @module
+ */
+
+import { type Me, OPERATOR_RIGHTS, type Pulse } from '../../protocol/console/views.ts';
+import { approverScope } from '../author/approval-policy.ts';
+import { type Caller, holds } from '../core/caller.ts';
+import type { Session } from '../sign-in/sessions.ts';
+import type { ConsoleParts } from './parts.ts';
+
+export async function meOf(
+  parts: ConsoleParts,
+  caller: Caller,
+  { record: { session_id, expires_at } }: Session,
+): Promise<Me> {
+  const { definition, store } = parts;
+  const approvable = [...definition.catalog.capabilities.values()].filter((each) => each.approval);
+  return {
+    principal: caller.principal,
+    service: definition.id,
+    now: store.now().toISOString(),
+    session: { session_id, expires_at: expires_at.toISOString() },
+    approves: approvable
+      .map(({ name }) => name)
+      .filter((name) => holds(caller, approverScope(name))),
+    operates: OPERATOR_RIGHTS.filter((right) => holds(caller, `operator:${right}`)),
+    has_approvals: approvable.length > 0,
+    is_anchored: parts.sealing() !== undefined,
+    passkeys: [],
+  };
+}
+
+/** Counting stops here. */
+const PENDING_MAX = 100;
+
+export async function pulseOf(parts: ConsoleParts, _caller: Caller): Promise<Pulse> {
+  const { store } = parts;
+  const [{ size }, checkpoint] = await Promise.all([store.treeHead(), store.lastCheckpoint()]);
+  return {
+    now: store.now().toISOString(),
+    pending: 0,
+    pending_max: PENDING_MAX,
+    entries: size,
+    checkpoint: checkpoint
+      ? { sequence: checkpoint.sequence, created_at: checkpoint.created_at.toISOString() }
+      : null,
+  };
+}
