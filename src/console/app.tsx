@@ -4,20 +4,15 @@
  * @module
  */
 
-import { signal } from '@preact/signals';
-import type { Me } from '../protocol/console/views.ts';
-import { ask, base } from './api.ts';
+import { base } from './api.ts';
 import { connection, heardAt, now, pulse, startLive } from './live.ts';
+import { loadMe, me } from './me.ts';
 import { hrefOf, place, startRouting } from './router.ts';
 import { VIEWS } from './views.ts';
 
-const me = signal<Me | undefined>(undefined);
-
 startRouting();
 startLive();
-void ask('me', {}).then((answer) => {
-  me.value = answer;
-});
+void loadMe();
 
 export function App() {
   const person = me.value;

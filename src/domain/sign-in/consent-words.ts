@@ -23,7 +23,9 @@ type Effect = {
   readonly words: string;
 };
 
-export function effectOf({ side_effect: { type, rollback_window } }: Capability): Effect {
+export function effectOf({
+  side_effect: { type, rollback_window },
+}: Pick<Capability, 'side_effect'>): Effect {
   switch (type) {
     case 'read':
       return { kind: 'reads', words: 'Reads' };

@@ -1,0 +1,83 @@
+/**
+ * A dialog before an act: it says what happens, and the safe button comes first.
+ *
+ * The browser keeps the focus inside and returns it afterwards. What is inside exists only while it is open, so
+ * nothing typed stays.
+ *
+ * @module
+ */
+
+import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useRef } from 'preact/hooks';
+import { whyOf } from './loaded.tsx';
+import { Shown } from './shown.tsx';
+
+interface ConfirmOf {
+  readonly open: boolean;
+  onClose(): void;
+  readonly title: ComponentChildren;
+  /** The label of the button that acts: what happens. */
+  readonly confirm: string;
+  /** What acting cannot be undone by. */
+  readonly danger?: boolean;
+  /** The label of the way back. */
+  readonly back?: string;
+  /** Called when the person confirms. The dialog closes when it resolves, and shows why it rejected. */
+  onConfirm(form: FormData): Promise<void> | void;
+  readonly children: ComponentChildren;
+}
+
+export function Confirm(props: ConfirmOf) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const title = useId();
+  useEffect(() => {
+    if (props.open) dialog.current?.showModal();
+    else dialog.current?.close();
+  }, [props.open]);
+  return (
+    <dialog ref={dialog} aria-labelledby={title} onClose={() => props.open && props.onClose()}>
+      {props.open ? <Inside {...props} titleId={title} /> : null}
+    </dialog>
+  );
+}
+
+function Inside(props: ConfirmOf & { readonly titleId: string }) {
+  const isBusy = useSignal(false);
+  const why = useSignal<string | undefined>(undefined);
+  const act = async (event: SubmitEvent) => {
+    event.preventDefault();
+    if (isBusy.value) return;
+    isBusy.value = true;
+    why.value = undefined;
+    try {
+      await props.onConfirm(new FormData(event.currentTarget as HTMLFormElement));
+      props.onClose();
+    } catch (error) {
+      why.value = whyOf(error);
+    } finally {
+      isBusy.value = false;
+    }
+  };
+  return (
+    <form onSubmit={act}>
+      <h2 id={props.titleId}>{props.title}</h2>
+      {props.children}
+      <div role="alert">
+        {why.value === undefined ? null : (
+          <p class="notice bad">
+            <Shown text={why.value} />
+          </p>
+        )}
+      </div>
+      <div class="row">
+        <button type="button" onClick={props.onClose}>
+          {props.back ?? 'Go back'}
+        </button>
+        <button type="submit" class={props.danger ? 'danger' : 'act'} aria-disabled={isBusy.value}>
+          {props.confirm}
+        </button>
+      </div>
+    </form>
+  );
+}

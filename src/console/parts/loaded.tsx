@@ -1,0 +1,102 @@
+/**
+ * What a part of a view loads: its states, and how they look.
+ *
+ * While something loads again, the last value stays, so nothing jumps. The answer to an older question is ignored.
+ *
+ * @module
+ */
+
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Failure } from '../../protocol/failure.ts';
+import { Refused } from '../api.ts';
+import { personOf } from './name.tsx';
+import { Shown } from './shown.tsx';
+
+interface Again {
+  again(): void;
+}
+
+export type Loaded<T> =
+  | (Again & { readonly state: 'loading' })
+  | (Again & {
+      readonly state: 'failed';
+      readonly why: string;
+      readonly failure: Failure | undefined;
+      /** What was there before. */
+      readonly value: T | undefined;
+    })
+  | (Again & { readonly state: 'ready'; readonly value: T; readonly isLoadingAgain: boolean });
+
+/** The part of `Loaded` that a question changes. */
+type Outcome<T> =
+  | { readonly state: 'loading' }
+  | { readonly state: 'failed'; readonly error: unknown; readonly value: T | undefined }
+  | { readonly state: 'ready'; readonly value: T; readonly isLoadingAgain: boolean };
+
+/** Asks when it is shown, when one of `deps` changed, and when `again` is called. */
+export function useLoaded<T>(load: () => Promise<T>, deps: readonly unknown[]): Loaded<T> {
+  const [outcome, setOutcome] = useState<Outcome<T>>({ state: 'loading' });
+  const question = useRef(0);
+  const start = () => {
+    const mine = ++question.current;
+    const settle = (next: (last: Outcome<T>) => Outcome<T>) => {
+      if (question.current === mine) setOutcome(next);
+    };
+    settle((last) => (last.state === 'ready' ? { ...last, isLoadingAgain: true } : last));
+    load().then(
+      (value) => settle(() => ({ state: 'ready', value, isLoadingAgain: false })),
+      (error: unknown) =>
+        settle((last) => ({
+          state: 'failed',
+          error,
+          value: last.state === 'loading' ? undefined : last.value,
+        })),
+    );
+  };
+  useEffect(() => {
+    start();
+    return () => {
+      question.current += 1;
+    };
+  }, deps as unknown[]);
+  if (outcome.state !== 'failed') return { ...outcome, again: start };
+  const { error, value } = outcome;
+  const failure = error instanceof Refused ? error.failure : undefined;
+  return { state: 'failed', why: whyOf(error), failure, value, again: start };
+}
+
+/** The sentence of a refusal, and who could grant what is lacking. */
+export function whyOf(error: unknown): string {
+  if (!(error instanceof Refused)) return error instanceof Error ? error.message : String(error);
+  const { detail, resolution } = error.failure;
+  const by = resolution.grantable_by;
+  return by === undefined ? detail : `${detail}. ${personOf(by)} can grant it`;
+}
+
+export function Loading({ what }: { readonly what: string }) {
+  return <p class="loading">Loading {what}…</p>;
+}
+
+interface FailedOf {
+  readonly what: string;
+  readonly why: string;
+  again(): void;
+}
+
+/** `what` begins the sentence: "The history". */
+export function Failed({ what, why, again }: FailedOf) {
+  return (
+    <p class="bad" role="alert">
+      {what} did not load: <Shown text={why} />.{' '}
+      <button type="button" class="text" onClick={again}>
+        Load again
+      </button>
+    </p>
+  );
+}
+
+/** Says what is so, and who can change it. */
+export function Empty({ children }: { readonly children: ComponentChildren }) {
+  return <p class="empty">{children}</p>;
+}
