@@ -1,27 +1,99 @@
 /**
- * Builds the pages of the console into `dist/src/console-page`.
+ * Builds the pages of the console into `dist/src/console-page`: `verify.html` in the mode `verifier`, and the
+ * console in any other. The verifier comes first, because it empties the folder.
+ *
+ * The verifier is one file that asks nothing of any host: its script and its styles are inside it, and its policy
+ * admits exactly these. An auditor saves it, compares its digest and opens it without a service.
  *
  * @module
  */
 
+import { createHash } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import { defineConfig } from 'vite';
+import { defineConfig, type Plugin } from 'vite';
 
 // biome-ignore lint/style/noDefaultExport: vite reads the default export.
-export default defineConfig({
-  root: fileURLToPath(new URL('../src/console/', import.meta.url)),
-  base: './',
-  resolve: { conditions: ['writ-source', 'browser', 'module', 'import', 'default'] },
-  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
-  build: {
-    outDir: fileURLToPath(new URL('../dist/src/console-page/', import.meta.url)),
-    emptyOutDir: true,
-    target: 'es2022',
-    modulePreload: false,
-    rolldownOptions: {
-      input: ['index.html', 'verify.html'].map((name) =>
-        fileURLToPath(new URL(`../src/console/${name}`, import.meta.url)),
-      ),
+export default defineConfig(({ mode }) => {
+  const isVerifier = mode === 'verifier';
+  return {
+    root: pathOf('../src/console/'),
+    base: './',
+    resolve: { conditions: ['writ-source', 'browser', 'module', 'import', 'default'] },
+    oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+    plugins: isVerifier ? [inOneFile('verify.html')] : [],
+    build: {
+      outDir: pathOf('../dist/src/console-page/'),
+      emptyOutDir: isVerifier,
+      target: 'es2022',
+      modulePreload: false,
+      rolldownOptions: {
+        input: pathOf(`../src/console/${isVerifier ? 'verify' : 'index'}.html`),
+        ...(isVerifier && { output: { codeSplitting: false } }),
+      },
     },
-  },
+  };
 });
+
+function pathOf(relative: string): string {
+  return fileURLToPath(new URL(relative, import.meta.url));
+}
+
+/** Moves the script and the styles of a page into its HTML. */
+function inOneFile(page: string): Plugin {
+  return {
+    name: 'writ-in-one-file',
+    enforce: 'post',
+    generateBundle(_, bundle) {
+      const texts = new Map<string, string>();
+      for (const [name, output] of Object.entries(bundle)) {
+        texts.set(name, output.type === 'chunk' ? output.code : textOf(output.source));
+        if (name !== page) delete bundle[name];
+      }
+      const html = bundle[page];
+      if (html?.type !== 'asset') throw new Error(`Cannot build ${page}: the build has no HTML`);
+      html.source = inlined(texts.get(page) as string, texts);
+    },
+  };
+}
+
+function textOf(source: string | Uint8Array): string {
+  return typeof source === 'string' ? source : Buffer.from(source).toString();
+}
+
+const SCRIPT = /<script type="module"[^>]* src="\.\/([^"]+)"><\/script>/g;
+const STYLES = /<link rel="stylesheet"[^>]* href="\.\/([^"]+)">/g;
+
+/** What would end the element that the text stands in, or change how a browser reads it. */
+const UNSAFE = /<\/(?:script|style)|<!--/i;
+
+function inlined(html: string, texts: ReadonlyMap<string, string>): string {
+  const hashes: Record<'script' | 'style', string[]> = { script: [], style: [] };
+  const inside = (kind: 'script' | 'style', open: string) => (_: string, name: string) => {
+    const text = texts.get(name)?.trim() ?? '';
+    if (text === '' || UNSAFE.test(text)) throw new Error(`Cannot put ${name} into one file`);
+    hashes[kind].push(`'sha256-${createHash('sha256').update(text).digest('base64')}'`);
+    return `${open}${text}</${kind}>`;
+  };
+  const whole = html
+    .replace(SCRIPT, inside('script', '<script type="module">'))
+    .replace(STYLES, inside('style', '<style>'));
+  // The HTML and what it names, once each: a text that is left over would be missing in the page.
+  if (hashes.script.length + hashes.style.length !== texts.size - 1) {
+    throw new Error('Cannot make one file: the build has a file that the page does not name');
+  }
+  const policy = [
+    "default-src 'none'",
+    "connect-src 'none'",
+    `script-src ${hashes.script.join(' ')}`,
+    `style-src ${hashes.style.join(' ')}`,
+    "form-action 'none'",
+    "base-uri 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; ');
+  // Before the script: a policy counts for what follows it.
+  return whole.replace(
+    /<meta charset="utf-8">/i,
+    (charset) => `${charset}<meta http-equiv="Content-Security-Policy" content="${policy}">`,
+  );
+}

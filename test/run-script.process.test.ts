@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'vitest';
 import { temporaryFolder } from './ends.ts';
@@ -37,6 +37,23 @@ test('run.mjs installs once for one lock file, and again when it changed', () =>
   assert.deepEqual([first.status, second.status, third.status], [0, 0, 0]);
   const installs = [first, second, third].map(({ stderr }) => stderr.includes('Installing'));
   assert.deepEqual(installs, [true, false, true]);
+});
+
+test('run.mjs builds the pages once, and again when a source of theirs changed', () => {
+  const root = checkout();
+  const built = () => readFileSync(join(root, 'built.txt'), 'utf8');
+
+  runIn(root, 'build');
+  const first = built();
+  runIn(root, 'build');
+  const second = built();
+  const later = new Date(Date.now() + 10_000);
+  utimesSync(join(root, 'src/verify/source.ts'), later, later);
+  runIn(root, 'build');
+
+  assert.equal(first, 'verifier console ');
+  assert.equal(second, first);
+  assert.equal(built(), `${first}${first}`);
 });
 
 test('run.mjs returns the exit code of the tool', () => {
@@ -99,9 +116,18 @@ function report(numPassedTests: number, numFailedTests: number, testResults: unk
 
 const WAITING = "setInterval(() => {}, 1000); console.log('ready');";
 
+/** Writes what it was called with, and the page that the script looks at. */
+const BUILD_PAGES = `
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
+mkdirSync('dist/src/console-page', { recursive: true });
+appendFileSync('built.txt', process.argv.includes('verifier') ? 'verifier ' : 'console ');
+writeFileSync('dist/src/console-page/index.html', '');`;
+
+const PAGE_SOURCES = ['console', 'verify', 'client', 'domain', 'protocol'];
+
 /**
- * A checkout with nothing in it but the script, an npm that runs `install`, and a compiler that runs
- * `tool`.
+ * A checkout with nothing in it but the script, an npm that runs `install`, a compiler that runs `tool`, and
+ * pages that are built of empty files.
  */
 function checkout(manifest: object = {}, install = '', tool = ''): string {
   const root = mkdtempSync(join(folder, 'checkout-'));
@@ -110,6 +136,9 @@ function checkout(manifest: object = {}, install = '', tool = ''): string {
     'package-lock.json': '{}',
     'npm-cli.js': install,
     'node_modules/typescript/bin/tsc': tool,
+    'node_modules/vite/bin/vite.js': BUILD_PAGES,
+    'scripts/vite.config.ts': '',
+    ...Object.fromEntries(PAGE_SOURCES.map((name) => [`src/${name}/source.ts`, ''])),
   };
   for (const [path, content] of Object.entries(files)) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
