@@ -40,7 +40,8 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   telemetry: ['service'],
   verify: ['protocol', 'domain'],
   witness: ['protocol', 'domain', 'keyring', 'folder'],
-  service: [...SERVICE_SEES, 'type config'],
+  // It verifies passkeys by the same code as an offline verifier.
+  service: [...SERVICE_SEES, 'verify', 'type config'],
   open: OPENING_SEES,
   http: [...TRANSPORT_SEES, 'openapi'],
   stdio: TRANSPORT_SEES,
@@ -66,6 +67,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly str
     composition: ['.', 'wire', 'values', 'invocation'],
     catalog: ['.', 'wire', 'values', 'authority', 'invocation', 'composition'],
     'sign-in': ['.', 'wire', 'values', 'authority', 'invocation', 'composition', 'catalog'],
+    passkey: ['wire', 'log'],
   },
   storage: {
     port: [],

@@ -10,11 +10,11 @@ import { createRecent } from '../domain/values/recent.ts';
 import { toBase64 } from '../domain/wire/base64.ts';
 
 export interface SignatureClaim {
-  readonly type: 'ecdsa' | 'ed25519';
-  /** The SPKI of a P-256 key in DER, or the 32 bytes of an Ed25519 key. */
+  readonly type: 'ecdsa' | 'ed25519' | 'rsa';
+  /** The SPKI of a P-256 or RSA key in DER, or the 32 bytes of an Ed25519 key. */
   readonly key: Uint8Array;
   readonly message: Uint8Array;
-  /** 64 bytes: r and s, or an Ed25519 signature. */
+  /** 64 bytes: r and s, or an Ed25519 signature. As long as its modulus for RSA, by PKCS #1 1.5. */
   readonly signature: Uint8Array;
 }
 
@@ -31,12 +31,24 @@ export async function holds(claim: SignatureClaim): Promise<boolean | undefined>
   }
 }
 
+/** Whether the bytes are a key at all, such as a point of the curve. `undefined` as above. */
+export async function isKey(
+  key: Pick<SignatureClaim, 'type' | 'key'>,
+): Promise<boolean | undefined> {
+  try {
+    await imported(key);
+    return true;
+  } catch (error) {
+    return isUnsupported(error) ? undefined : false;
+  }
+}
+
 type Imported = Awaited<ReturnType<typeof globalThis.crypto.subtle.importKey>>;
 
 /** Importing a key takes twice as long as verifying with it, and a log has few keys. */
 const known = createRecent<string, Imported>(100);
 
-async function imported({ type, key }: SignatureClaim): Promise<Imported> {
+async function imported({ type, key }: Pick<SignatureClaim, 'type' | 'key'>): Promise<Imported> {
   const name = `${type} ${toBase64(key)}`;
   const before = known.get(name);
   if (before) return before;
@@ -54,6 +66,11 @@ const ALGORITHMS = {
     use: { name: 'ECDSA', hash: 'SHA-256' },
   },
   ed25519: { form: 'raw', algorithm: { name: 'Ed25519' }, use: { name: 'Ed25519' } },
+  rsa: {
+    form: 'spki',
+    algorithm: { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' },
+    use: { name: 'RSASSA-PKCS1-v1_5' },
+  },
 } as const;
 
 function isUnsupported(error: unknown): boolean {

@@ -11,14 +11,24 @@ import { breakFault, firstPlaceOf, lossText } from '../../domain/log/origin.ts';
 import type { AuditEntry, Checkpoint } from '../../protocol/audit.ts';
 import { type LogHeader, LogLine } from '../../protocol/export.ts';
 import { verifyCheckpoint, withoutNotes } from '../checkpoint.ts';
+import { createEnrolments, type Enrolments } from '../enrolments.ts';
 import { contentCheck, readEntry } from '../leaf.ts';
 import { type Check, failed, notChecked, ok, unlessFound } from '../report.ts';
 import type { CheckpointGround } from '../signed.ts';
 import type { ExportReader } from './lines.ts';
+import { passkeyTally } from './passkeys.ts';
 import { createTally, type Tally } from './tally.ts';
 
 export function logReader(header: LogHeader, ground: CheckpointGround): ExportReader {
-  const log: Log = { first: 0, size: 0, peaks: [], ended: 0, tally: createTally(), checkpoints: 0 };
+  const log: Log = {
+    tally: createTally(),
+    enrolments: createEnrolments({ isWhole: true }),
+    first: 0,
+    size: 0,
+    peaks: [],
+    ended: 0,
+    checkpoints: 0,
+  };
   return {
     async read(value) {
       const parsed = LogLine.safeParse(value);
@@ -26,7 +36,7 @@ export function logReader(header: LogHeader, ground: CheckpointGround): ExportRe
         log.tally.add('lines', failed('', 'one is neither an entry nor a checkpoint'));
         return {};
       }
-      if ('entry' in parsed.data) return { leaf: readLeaf(log, parsed.data.entry, ground) };
+      if ('entry' in parsed.data) return { leaf: await readLeaf(log, parsed.data.entry, ground) };
       const { checkpoint } = parsed.data;
       const isNewest = log.checkpoints + 1 === header.checkpoints;
       await readCheckpoint(log, checkpoint, isNewest ? ground : withoutNotes(ground));
@@ -38,6 +48,7 @@ export function logReader(header: LogHeader, ground: CheckpointGround): ExportRe
 
 interface Log {
   readonly tally: Tally;
+  readonly enrolments: Enrolments;
   /** The index of the first entry; a later log of the same store does not begin at 0. */
   first: number;
   size: number;
@@ -48,11 +59,16 @@ interface Log {
   last?: Checkpoint | undefined;
 }
 
-function readLeaf(log: Log, value: unknown, { allowErased }: CheckpointGround): Hash | undefined {
+async function readLeaf(
+  log: Log,
+  value: unknown,
+  { allowErased }: CheckpointGround,
+): Promise<Hash | undefined> {
   const place = `entry ${log.ended + log.size}`;
   const read = readEntry(value);
   if ('fault' in read) {
     log.tally.add('leaves', failed('', `${place}: ${read.fault}`));
+    log.enrolments.miss();
     return undefined;
   }
   const { entry, hash, erased } = read;
@@ -63,6 +79,7 @@ function readLeaf(log: Log, value: unknown, { allowErased }: CheckpointGround): 
   log.tally.add('leaves', contentCheck('', erased, allowErased));
   const { size, peaks } = appendLeaves(log.size, log.peaks, [hash]);
   Object.assign(log, { size, peaks });
+  await passkeyTally(log, read, place);
   return hash;
 }
 
@@ -73,6 +90,8 @@ function beginLog(log: Log, { sequence, detail }: AuditEntry, allowErased = fals
   const fault = isErased ? undefined : breakFault(detail, { size, root: foldPeaks(peaks) });
   log.tally.add('breaks', unlessFound('', fault && `place ${sequence}: ${fault}`));
   log.tally.add('lost entries', notChecked('', lossText(detail)));
+  // The lost entries may have added passkeys.
+  log.enrolments.miss();
   const first = firstPlaceOf(sequence);
   Object.assign(log, { first, size: 0, peaks: [], ended: log.ended + size, last: undefined });
 }

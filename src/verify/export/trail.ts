@@ -6,15 +6,18 @@
 
 import { type ExportedDetail, type TrailHeader, TrailLine } from '../../protocol/export.ts';
 import { type CheckpointReport, verifyCheckpoint } from '../checkpoint.ts';
+import { createEnrolments } from '../enrolments.ts';
 import { inclusionCheck } from '../entry.ts';
 import { contentCheck, readEntry } from '../leaf.ts';
 import { about, failed, unlessFound } from '../report.ts';
 import type { CheckpointGround } from '../signed.ts';
 import type { ExportReader } from './lines.ts';
+import { passkeyTally } from './passkeys.ts';
 import { createTally } from './tally.ts';
 
 export function trailReader(header: TrailHeader, ground: CheckpointGround): ExportReader {
   const tally = createTally();
+  const enrolments = createEnrolments();
   let [count, last] = [0, -1];
   let covered: CheckpointReport | undefined;
 
@@ -56,6 +59,7 @@ export function trailReader(header: TrailHeader, ground: CheckpointGround): Expo
       const { head } = own ? await coveringEnded(own) : current;
       const sought = { head, hash, place: entry.sequence };
       tally.add('inclusion', inclusionCheck(parsed.data.inclusion_proof, sought));
+      await passkeyTally({ tally, enrolments }, read, `line ${count}`);
       return { leaf: hash };
     },
     async finish() {

@@ -1,0 +1,30 @@
+/**
+ * The decisions in an exported file that passkeys confirmed: each is verified by the entries before it.
+ *
+ * @module
+ */
+
+import type { Enrolments } from '../enrolments.ts';
+import type { LeafReading } from '../leaf.ts';
+import { hasPasskey, passkeyChecks } from '../passkey.ts';
+import type { Tally } from './tally.ts';
+
+interface Reading {
+  readonly tally: Tally;
+  readonly enrolments: Enrolments;
+}
+
+/** Takes the entries in their order. `place` names the entry in a report. */
+export async function passkeyTally(
+  { tally, enrolments }: Reading,
+  { entry, erased }: Exclude<LeafReading, { fault: string }>,
+  place: string,
+): Promise<void> {
+  if (erased !== undefined) return enrolments.miss();
+  enrolments.see(entry);
+  if (!hasPasskey(entry)) return;
+  const { checks } = await passkeyChecks(entry, enrolments);
+  for (const check of checks) {
+    tally.add(check.what, { ...check, detail: `${place}: ${check.detail}` });
+  }
+}
