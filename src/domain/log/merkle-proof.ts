@@ -68,15 +68,62 @@ export function foldAll(
   return groups.map((nodes) => foldPeaks(nodes.map((id) => read(id))));
 }
 
-export function verifyInclusion(claim: InclusionClaim | null | undefined): boolean {
-  if (!claim) return false;
-  const { index, size, leaf, proof, root } = claim;
-  if (!isTreeSize(size) || !isTreeSize(index) || index >= size) return false;
-  if (!isHash(leaf) || !isHash(root)) return false;
+/** Leaves from `start` up to, not including, `end`. */
+export interface LeafRange {
+  start: number;
+  end: number;
+}
 
-  const path = pathOf(index, size);
-  if (!isProof(proof, path.length)) return false;
-  return equalBytes(climb(leaf, stepsOf(path, proof)), root);
+/** One step of a path: the hash that a proof gives for some leaves, and the node above both. */
+export interface Join {
+  /** Where the given hash stands. */
+  side: 'left' | 'right';
+  given: Hash;
+  /** The leaves that the given hash stands for, if the proof is of this tree. */
+  covers: LeafRange;
+  joined: Hash;
+}
+
+/** The joins of an inclusion proof, leaf to root; `undefined` for a proof that has no such form. */
+export function inclusionJoins(claim: Omit<InclusionClaim, 'root'>): Join[] | undefined {
+  const { index, size, leaf, proof } = claim;
+  if (!isTreeSize(size) || !isTreeSize(index) || index >= size || !isHash(leaf)) return undefined;
+
+  const { siblings } = descend(index, size, ({ start, end }) => end - start === 1);
+  return isProof(proof, siblings.length) ? climb(leaf, stepsOf(index, siblings, proof)) : undefined;
+}
+
+export function verifyInclusion(claim: InclusionClaim | null | undefined): boolean {
+  if (!claim || !isHash(claim.root)) return false;
+  const joins = inclusionJoins(claim);
+  return joins !== undefined && equalBytes(topOf(claim.leaf, joins), claim.root);
+}
+
+/** The joins of a consistency proof: from one subtree to the root of each tree. */
+export interface GrowthJoins {
+  /** The largest subtree that ends where the earlier tree ends: it is complete in both trees. */
+  seed: Hash;
+  covers: LeafRange;
+  earlier: Join[];
+  later: Join[];
+}
+
+/** `undefined` for a proof that has no such form, and where the earlier tree is empty or equally large. */
+export function consistencyJoins(claim: Omit<ConsistencyClaim, 'toRoot'>): GrowthJoins | undefined {
+  const { from, to, fromRoot, proof } = claim;
+  if (!isTreeSize(from) || !isTreeSize(to) || from === 0 || from >= to) return undefined;
+  if (!isHash(fromRoot)) return undefined;
+
+  const { reached: covers, siblings } = descend(from - 1, to, ({ end }) => end === from);
+  // A subtree at the left edge is the earlier tree itself.
+  const isSeeded = covers.start === 0;
+  if (!isProof(proof, siblings.length + (isSeeded ? 0 : 1))) return undefined;
+
+  const [seed, hashes] = isSeeded ? [fromRoot, proof] : [proof[0] as Hash, proof.slice(1)];
+  const steps = stepsOf(from - 1, siblings, hashes);
+  // Nodes that join from the right were added after the earlier tree.
+  const before = steps.filter(({ side }) => side === 'left');
+  return { seed, covers, earlier: climb(seed, before), later: climb(seed, steps) };
 }
 
 /**
@@ -92,30 +139,23 @@ export function verifyConsistency(claim: ConsistencyClaim | null | undefined): b
   if (from === to) return isProof(proof, 0) && equalBytes(fromRoot, toRoot);
   if (from === 0) return isProof(proof, 0);
 
-  // Climbs from the largest subtree that ends where the earlier tree ends: it is complete in both trees.
-  const path = pathOf(from - 1, to).slice(trailingZeros(from));
-  const seeded = countOnes(from) === 1;
-  if (!isProof(proof, path.length + (seeded ? 0 : 1))) return false;
+  const joins = consistencyJoins(claim);
+  if (joins === undefined) return false;
+  const { seed, earlier, later } = joins;
+  return equalBytes(topOf(seed, earlier), fromRoot) && equalBytes(topOf(seed, later), toRoot);
+}
 
-  const [seed, hashes] = seeded ? [fromRoot, proof] : [proof[0] as Hash, proof.slice(1)];
-  const steps = stepsOf(path, hashes);
-  // Nodes that join from the right were added after the earlier tree.
-  const earlier = steps.filter(({ side }) => side === 'left');
-  return equalBytes(climb(seed, earlier), fromRoot) && equalBytes(climb(seed, steps), toRoot);
+/** The root that a path reaches. */
+export function topOf(seed: Hash, joins: readonly Join[]): Hash {
+  return joins.at(-1)?.joined ?? seed;
 }
 
 const HASH_BYTES = 32;
 
-/** Leaves from `start` up to, not including, `end`. */
-interface Range {
-  start: number;
-  end: number;
-}
-
 /** Halves the tree towards `leaf` until `isReached`. The halves it does not enter are the proof, leaf first. */
-function descend(leaf: number, size: number, isReached: (range: Range) => boolean) {
-  const siblings: Range[] = [];
-  let reached: Range = { start: 0, end: size };
+function descend(leaf: number, size: number, isReached: (range: LeafRange) => boolean) {
+  const siblings: LeafRange[] = [];
+  let reached: LeafRange = { start: 0, end: size };
   while (!isReached(reached)) {
     const split = reached.start + splitPoint(reached.end - reached.start);
     const left = { start: reached.start, end: split };
@@ -134,53 +174,29 @@ function splitPoint(size: number): number {
 }
 
 /** The peaks of a range of the tree: it starts at a multiple of each of their widths. */
-function nodesOf({ start, end }: Range): NodeId[] {
+function nodesOf({ start, end }: LeafRange): NodeId[] {
   return peaksOf(end - start).map(({ level, index }) => ({
     level,
     index: start / 2 ** level + index,
   }));
 }
 
-type Side = 'left' | 'right';
+type Step = Omit<Join, 'joined'>;
 
-interface Step {
-  side: Side;
-  hash: Hash;
+function stepsOf(leaf: number, siblings: readonly LeafRange[], proof: readonly Hash[]): Step[] {
+  return siblings.map((covers, i) => ({
+    side: covers.end <= leaf ? 'left' : 'right',
+    given: proof[i] as Hash,
+    covers,
+  }));
 }
 
-/**
- * The side on which each hash of an inclusion proof joins, leaf to root. Up to the level where the
- * paths of `index` and of the last leaf meet there is one hash a level; above it, where the right
- * edge is not whole, only the subtrees to the left remain.
- */
-function pathOf(index: number, size: number): Side[] {
-  const path: Side[] = [];
-  let [node, last] = [index, size - 1];
-  while (node !== last) {
-    path.push(node % 2 === 1 ? 'left' : 'right');
-    node = Math.floor(node / 2);
-    last = Math.floor(last / 2);
-  }
-  return [...path, ...new Array<Side>(countOnes(node)).fill('left')];
-}
-
-function stepsOf(path: readonly Side[], proof: readonly Hash[]): Step[] {
-  return path.map((side, i) => ({ side, hash: proof[i] as Hash }));
-}
-
-function climb(seed: Hash, steps: readonly Step[]): Hash {
-  return steps.reduce(
-    (node, { side, hash }) => (side === 'left' ? hashNode(hash, node) : hashNode(node, hash)),
-    seed,
-  );
-}
-
-function countOnes(value: number): number {
-  return peaksOf(value).length;
-}
-
-function trailingZeros(value: number): number {
-  return peaksOf(value).at(-1)?.level ?? 0;
+function climb(seed: Hash, steps: readonly Step[]): Join[] {
+  let node = seed;
+  return steps.map((step) => {
+    node = step.side === 'left' ? hashNode(step.given, node) : hashNode(node, step.given);
+    return { ...step, joined: node };
+  });
 }
 
 /** Checks the length first, which bounds the work. `Array.from` turns the holes of an array into values. */
