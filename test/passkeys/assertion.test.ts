@@ -76,7 +76,7 @@ for (const algorithm of ALGORITHMS) {
     assert.equal(await oracle(key, assertion, question), true);
   });
 
-  test(`assertionFault() refuses an assertion by ${algorithm} with any byte changed, as the oracle does`, async () => {
+  test(`assertionFault() refuses an assertion by ${algorithm} with any byte changed`, async () => {
     const key = KEYS.get(algorithm) as SoftwareKey;
     const question = asked();
     const assertion = key.assert(question);
@@ -94,7 +94,6 @@ for (const algorithm of ALGORITHMS) {
           const changed = { ...assertion, [field]: bytes.toString('base64url') };
 
           assert.ok(await assertionFault(changed, keyOf(key), expectedOf(question)));
-          assert.equal(await oracle(key, changed, question), false);
         },
       ),
       { numRuns: 200 },
