@@ -110,7 +110,7 @@ async function picture(page: Page, name: string): Promise<void> {
 async function signIn(page: Page): Promise<void> {
   await page.getByRole('textbox', { name: 'Demo key' }).fill('demo-human-key');
   await page.getByRole('button', { name: 'Sign in with this key' }).click();
-  await page.waitForURL(`${service.url}/agents`);
+  await page.waitForURL(`${service.pagesUrl}/agents`);
 }
 
 interface Asking {

@@ -32,7 +32,7 @@ function workersAsked(args: readonly string[]): { WRIT_WORKERS?: string } {
   return place < 0 ? {} : { WRIT_WORKERS: args[place + 1] ?? '' };
 }
 
-function welcome({ url, config }: RunningService): string {
+function welcome({ url, pagesUrl, config }: RunningService): string {
   const demo = config.identities.filter((identity) => identity.demo);
   const width = Math.max(0, ...demo.map(({ key = '' }) => key.length));
   const lines = demo.map(
@@ -44,7 +44,9 @@ function welcome({ url, config }: RunningService): string {
     ...(demo.length > 0
       ? ['  Demo credentials (accepted on this machine only):', ...lines, '']
       : []),
-    ...(person ? [`  People sign in at ${url}/sign-in, for example with ${person.key}.`] : []),
+    ...(person
+      ? [`  People: open ${pagesUrl}/console/ and sign in, for example with ${person.key}.`]
+      : []),
     ...(person ? [`  Agents: add ${url}/mcp to an MCP client; docs/sign-in.md says how.`, ''] : []),
   ];
   return `

@@ -7,7 +7,7 @@
 import type { Server } from 'node:http';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import type { Config } from '../config/config.ts';
-import { isLoopback } from '../domain/values/host.ts';
+import { isLoopback, pagesUrl } from '../domain/values/host.ts';
 import type { Logger } from '../log.ts';
 import {
   type OpenResources,
@@ -41,6 +41,8 @@ import { endWorker, isWorker, startWorkers, watchesWorkers } from './workers.ts'
  */
 export interface RunningService {
   readonly url: string;
+  /** Where people open its pages. On loopback this is a name, because a passkey cannot belong to an address. */
+  readonly pagesUrl: string;
   readonly config: Config;
   readonly log: Logger;
   /** One of several processes: another watches over it, and says where the service is. */
@@ -92,7 +94,14 @@ async function serveByWorkers(
   };
   const workers = await startWorkers(config, log, failed);
   const url = urlOf(config.host, workers.port);
-  const running: RunningService = { url, config, log, isWorker: false, close: workers.close };
+  const running: RunningService = {
+    url,
+    pagesUrl: pagesUrl(config.public_url ?? url),
+    config,
+    log,
+    isWorker: false,
+    close: workers.close,
+  };
   if (signals) stopOnSignals(running, { log, platform });
   return running;
 }
@@ -136,6 +145,7 @@ async function listen(
   };
   return {
     url,
+    pagesUrl: pagesUrl(baseUrl),
     config,
     log,
     isWorker: isWorker(),

@@ -44,10 +44,13 @@ test('a mounted service with a provider answers its metadata below the prefix an
 
 test('a mounted service sends people to its own pages, and takes no keys there', async () => {
   const desk = await opened({ oidc: [PROVIDER] });
-  const agents = await desk.fetch(requestOf('GET', `${PUBLIC_URL}/agents`));
+  const pages = PUBLIC_URL.replace('127.0.0.1', 'localhost');
+  const named = await desk.fetch(requestOf('GET', `${PUBLIC_URL}/agents?a=b`));
+  assert.deepEqual([named.status, named.headers.get('location')], [303, `${pages}/agents?a=b`]);
+  const agents = await desk.fetch(requestOf('GET', `${pages}/agents`));
   assert.equal(agents.status, 303);
   assert.match(agents.headers.get('location') ?? '', /^\/desk\/sign-in\?return_to=%2Fagents$/);
-  const page = await desk.fetch(requestOf('GET', `${PUBLIC_URL}/sign-in`));
+  const page = await desk.fetch(requestOf('GET', `${pages}/sign-in`));
   const html = await page.text();
 
   assert.match(html, /href="\/desk\/sign-in\/start\?provider=/);

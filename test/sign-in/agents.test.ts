@@ -158,7 +158,7 @@ test('the command line is a client like any other: any program can use its name'
 test('behind a proxy with a path, pages and metadata have that path', async () => {
   const public_url = 'http://127.0.0.1/desk';
   const service = await testService({ baseUrl: () => public_url, settings: { public_url } });
-  const agents = await service.ask('GET', '/agents', { headers: { host: '127.0.0.1' } });
+  const agents = await service.ask('GET', '/agents', { headers: { host: 'localhost' } });
   assert.match(String(agents.headers.location), /^\/desk\/sign-in\?/);
   for (const path of ['', '/desk']) {
     const { status, body } = await service.ask(

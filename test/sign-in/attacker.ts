@@ -48,13 +48,13 @@ export function post(
   const text = typeof body === 'string' ? body : new URLSearchParams(body).toString();
   return service.ask('POST', path, {
     body: text,
-    headers: { 'content-type': FORM, host: '127.0.0.1', ...headers },
+    headers: { 'content-type': FORM, host: 'localhost', ...headers },
   });
 }
 
 /** A GET with exactly these headers. */
 export function get(service: Asked, path: string, headers: Record<string, string> = {}) {
-  return service.ask('GET', path, { headers: { host: '127.0.0.1', ...headers } });
+  return service.ask('GET', path, { headers: { host: 'localhost', ...headers } });
 }
 
 /** The hidden value with which a page proves its forms. */

@@ -151,7 +151,7 @@ onEachStore(
     test('/svc and /mcp take no notice of the cookie of a session', async () => {
       const alice = await signedIn(service());
       const cookie = cookieLine(alice);
-      const headers = { host: '127.0.0.1', cookie };
+      const headers = { host: 'localhost', cookie };
       const paths = ['/svc/permissions', '/svc/tokens', '/svc/invoke/search_flights', '/svc/audit'];
       for (const path of paths) {
         const body = path === '/svc/tokens' ? { scope: ['travel.search'] } : { parameters: SEARCH };

@@ -253,7 +253,7 @@ for (const { name, open } of SQL_PLACES) {
       await post(service, '/sign-out', {});
       const registered = await service.ask('POST', '/register', {
         body: { redirect_uris: [REDIRECT], client_name: `${n}` },
-        headers: { host: '127.0.0.1' },
+        headers: { host: 'localhost' },
       });
       assert.equal(registered.status, 201);
     }

@@ -26,7 +26,7 @@ onEachStore(
     const register = (metadata: object): Promise<Reply> =>
       service().ask('POST', '/register', {
         body: { redirect_uris: [REDIRECT], ...metadata },
-        headers: { host: '127.0.0.1' },
+        headers: { host: 'localhost' },
       });
 
     describe('the name of a client', () => {

@@ -10,7 +10,7 @@ import { issuerOf } from '../oidc/desk.ts';
 import { falseProvider } from '../oidc/false-provider.ts';
 import { ALICE, BOB, onEachStore, type Reply, testService } from '../world.ts';
 import { cookieLine, csrfIn, get, isAlive, post, READS, signedIn } from './attacker.ts';
-import { asking, BASE, delegation, locationOf, type Person, personAt } from './browser.ts';
+import { asking, delegation, locationOf, PAGES, type Person, personAt } from './browser.ts';
 
 /** Requests to the token endpoint of the provider. */
 const redeemed: string[] = [];
@@ -84,7 +84,7 @@ onEachStore(
           service(),
           '/agents/stop',
           { csrf: csrfIn(page) },
-          { cookie: cookieLine(victim), origin: BASE },
+          { cookie: cookieLine(victim), origin: PAGES },
         );
         assert.equal(again.status, 403, 'the proof from before sign-in');
       });
@@ -135,7 +135,7 @@ onEachStore(
           assert.equal(reply.status, 403, name);
           assert.ok(!setCookies(reply).some((line) => line.includes('session')), name);
         }
-        assert.equal((await login(own, { cookie, origin: BASE })).status, 303);
+        assert.equal((await login(own, { cookie, origin: PAGES })).status, 303);
       });
 
       test('the answer of the provider counts only in the browser that asked for it', async () => {
@@ -195,14 +195,14 @@ onEachStore(
           const others = csrfIn(await (await signedIn(service())).open('/agents'));
           const cookie = cookieLine(alice);
           const tries: [string, Record<string, string>, Record<string, string>][] = [
-            ['missing', {}, { origin: BASE }],
-            ['empty', { csrf: '' }, { origin: BASE }],
-            ["another session's", { csrf: others }, { origin: BASE }],
-            ['cut', { csrf: csrf.slice(1) }, { origin: BASE }],
+            ['missing', {}, { origin: PAGES }],
+            ['empty', { csrf: '' }, { origin: PAGES }],
+            ["another session's", { csrf: others }, { origin: PAGES }],
+            ['cut', { csrf: csrf.slice(1) }, { origin: PAGES }],
             ['another origin', { csrf }, evil],
             ['Origin null', { csrf }, { origin: 'null' }],
-            ['cross-site', { csrf }, { origin: BASE, 'sec-fetch-site': 'cross-site' }],
-            ['same-site', { csrf }, { origin: BASE, 'sec-fetch-site': 'same-site' }],
+            ['cross-site', { csrf }, { origin: PAGES, 'sec-fetch-site': 'cross-site' }],
+            ['same-site', { csrf }, { origin: PAGES, 'sec-fetch-site': 'same-site' }],
           ];
           for (const [name, proof, headers] of tries) {
             const reply = await post(

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
 import { ALICE, BOB, onEachStore, testService } from '../world.ts';
 import { codeFor, cookieLine, get, post, READS, signedIn } from './attacker.ts';
-import { asking, BASE, delegation, locationOf, type Person, personAt } from './browser.ts';
+import { asking, delegation, locationOf, PAGES, type Person, personAt } from './browser.ts';
 
 onEachStore(
   ({ url }) => testService({ store: url, settings: { rate_limits: 'off' } }),
@@ -52,10 +52,10 @@ onEachStore(
         const alice = await signedIn(service());
         const cookie = cookieLine(alice);
         const others = [
-          await service().ask('DELETE', '/agents', { headers: { host: '127.0.0.1', cookie } }),
+          await service().ask('DELETE', '/agents', { headers: { host: 'localhost', cookie } }),
           await service().ask('POST', '/agents/stop', {
             body: '{}',
-            headers: { host: '127.0.0.1', cookie },
+            headers: { host: 'localhost', cookie },
           }),
           await post(service(), '/token', 'x'),
           await post(service(), '/revoke', ''),
@@ -115,7 +115,7 @@ onEachStore(
           const person = personAt(service());
           const page = await person.open(`/sign-in?return_to=${encodeURIComponent(returnTo)}`);
           const sent = await person.send(page, '/sign-in', { key: ALICE });
-          assert.equal(locationOf(sent).origin, BASE, returnTo);
+          assert.equal(locationOf(sent).origin, PAGES, returnTo);
         }
       });
     });
@@ -137,7 +137,7 @@ onEachStore(
       for (const path of paths) {
         test(`${path} answers other methods and malformed bodies with a failure`, async () => {
           const alice = await signedIn(service());
-          const headers = { host: '127.0.0.1', cookie: cookieLine(alice) };
+          const headers = { host: 'localhost', cookie: cookieLine(alice) };
           for (const method of ['HEAD', 'OPTIONS', 'PUT', 'DELETE', 'PATCH']) {
             const { status } = await service().ask(method, path, { headers });
             assert.equal(status, 405, method);
@@ -172,13 +172,13 @@ onEachStore(
 
       test('a browser that uses another name of this machine is led to the right one', async () => {
         const { status, headers } = await service().ask('GET', '/agents?x=//evil', {
-          headers: { host: 'localhost' },
+          headers: { host: '127.0.0.1' },
         });
-        assert.deepEqual([status, headers.location], [303, `${BASE}/agents?x=//evil`]);
+        assert.deepEqual([status, headers.location], [303, `${PAGES}/agents?x=//evil`]);
         for (const target of ['//evil.example/agents', '/agents/../..//evil.example']) {
-          const reply = await service().ask('GET', target, { headers: { host: 'localhost' } });
-          const location = String(reply.headers.location ?? BASE);
-          assert.equal(new URL(location, BASE).origin, BASE, target);
+          const reply = await service().ask('GET', target, { headers: { host: '127.0.0.1' } });
+          const location = String(reply.headers.location ?? PAGES);
+          assert.equal(new URL(location, PAGES).origin, PAGES, target);
         }
       });
     });

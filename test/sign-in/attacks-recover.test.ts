@@ -4,6 +4,7 @@
 
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'vitest';
+import { pagesUrl } from '../../src/domain/values/host.ts';
 import {
   type Desk,
   FIRST_OPERATOR,
@@ -25,7 +26,7 @@ function asked({ url }: Desk): Pick<TestService, 'ask'> {
     async ask(method, path, { body, headers = {} } = {}): Promise<Reply> {
       // The address of a desk has a port of its own.
       const { host: _, origin: __, ...rest } = headers;
-      const response = await fetch(`${url}${path}`, {
+      const response = await fetch(`${pagesUrl(url)}${path}`, {
         ...{ method, headers: rest, redirect: 'manual' },
         ...(body !== undefined && { body: String(body) }),
       });

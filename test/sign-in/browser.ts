@@ -9,7 +9,9 @@ import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import type { Reply, TestService } from '../world.ts';
 
+/** The address of the service, and the one that its pages have. */
 export const BASE = 'http://127.0.0.1';
+export const PAGES = 'http://localhost';
 
 /** The client of the command line: known to every service, with a redirect to this computer. */
 export const CLIENT = 'writ-cli';
@@ -37,12 +39,12 @@ export function personAt(service: Pick<TestService, 'ask'>): Person {
     const reply = await service.ask(method, path, {
       body,
       headers: {
-        host: '127.0.0.1',
+        host: 'localhost',
         'user-agent': 'Test Browser',
         ...(cookie && { cookie }),
         ...(method === 'POST' && {
           'content-type': 'application/x-www-form-urlencoded',
-          origin: BASE,
+          origin: PAGES,
         }),
         ...more,
       },
@@ -149,7 +151,7 @@ function firstUntil({ text = '' }: Reply): string {
 
 export function locationOf({ headers, status, text }: Reply): URL {
   assert.equal(status, 303, text);
-  return new URL(String(headers.location), BASE);
+  return new URL(String(headers.location), PAGES);
 }
 
 /** Asks the token endpoint. */

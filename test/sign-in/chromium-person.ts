@@ -7,6 +7,7 @@
 
 import assert from 'node:assert/strict';
 import type { Browser, Page } from 'playwright-core';
+import { pagesUrl } from '../../src/domain/values/host.ts';
 import { closedAtEnd } from '../ends.ts';
 import { listening } from '../oidc/provider.ts';
 
@@ -74,6 +75,6 @@ async function endAgent(page: Page, url: string): Promise<void> {
   await page.goto(`${url}/agents`);
   await page.getByRole('link', { name: /^End agent/ }).click();
   await page.locator('form[action$="/agents/end"] button').click();
-  await page.waitForURL(`${url}/agents`);
+  await page.waitForURL(`${pagesUrl(url)}/agents`);
   assert.equal(await page.getByRole('link', { name: /^End agent/ }).count(), 0);
 }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { pagesUrl } from '../../src/domain/values/host.ts';
 import { listening } from '../http/socket.ts';
 import { type Reply, type TestOptions, type TestService, testService } from '../world.ts';
 import { type Person, personAt } from './browser.ts';
@@ -20,8 +21,9 @@ export async function listeningDesk(options: TestOptions = {}): Promise<Listenin
   return { service, url };
 }
 
-/** A person with cookies, who asks by `fetch`. */
-export function personOver(url: string): Person {
+/** A person with cookies, who asks by `fetch` under the name that the pages have. */
+export function personOver(baseUrl: string): Person {
+  const url = pagesUrl(baseUrl);
   const ask: TestService['ask'] = async (method, path, { body, headers = {} } = {}) => {
     const { host: _, ...others } = headers;
     const response = await fetch(new URL(path, url), {

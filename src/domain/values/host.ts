@@ -53,6 +53,21 @@ export function namedAs(baseUrl: string, host: string | undefined): string {
   return namesOf(baseUrl).find((name) => new URL(name).host === host) ?? baseUrl;
 }
 
+/** The addresses that every machine also calls `localhost`. */
+const LOCALHOST = ['127.0.0.1', '[::1]'];
+
+/**
+ * The address at which people open the pages of a service. On loopback it has the name `localhost`: a passkey belongs
+ * to a name and cannot belong to an IP address, and cookies belong to the name that a browser used.
+ */
+export function pagesUrl(baseUrl: string): string {
+  const url = new URL(baseUrl);
+  // With https the certificate is for the name in the address.
+  if (url.protocol !== 'http:' || !LOCALHOST.includes(url.hostname)) return baseUrl;
+  url.hostname = 'localhost';
+  return url.href.replace(/\/$/, '');
+}
+
 /** The path of an address of a service; empty at the root of its host. */
 export function pathOfBase(baseUrl: string): string {
   return new URL(baseUrl).pathname.replace(/\/$/, '');

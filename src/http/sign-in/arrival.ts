@@ -9,7 +9,7 @@
  */
 
 import { foreignArrival } from '../../domain/values/arrival.ts';
-import { bareHost, isLoopback, pathOfBase } from '../../domain/values/host.ts';
+import { bareHost, isLoopback, pagesUrl, pathOfBase } from '../../domain/values/host.ts';
 import type { Session } from '../../service/sign-in/sessions.ts';
 import type { SignIn } from '../../service/sign-in/sign-in.ts';
 import { type Exchange, type HttpAnswer, headerOf } from '../exchange.ts';
@@ -133,11 +133,11 @@ interface Fault {
 }
 
 /**
- * The address of the same page under the name of the service, for a browser on this machine that used another
- * name: cookies belong to one name, and the identity provider returns to the one of the service.
+ * The address of the same page under the name that the pages have, for a browser on this machine that used another:
+ * cookies and passkeys belong to one name. An identity provider and a client may still use the address.
  */
 export function ownName({ ask }: Exchange, { baseUrl }: SignIn): string | undefined {
-  const own = new URL(baseUrl());
+  const own = new URL(pagesUrl(baseUrl()));
   const { host } = ask.headers;
   if (ask.method !== 'GET' || typeof host !== 'string' || host === own.host) return undefined;
   const asked = `http://${host}`;
