@@ -1,56 +1,230 @@
 /**
- * The frame around every view: navigation, the state of the connection, and the person.
+ * The frame around every view: navigation, the state of the connection, the person, and notices that concern every
+ * view.
  *
  * @module
  */
 
+import { signal, useSignalEffect } from '@preact/signals';
+import type { ComponentType } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import type { Me } from '../protocol/console/views.ts';
 import { base } from './api.ts';
 import { connection, heardAt, now, pulse, startLive } from './live.ts';
 import { loadMe, me } from './me.ts';
+import { announced } from './parts/announce.ts';
+import { Hatching } from './parts/budget.tsx';
+import { Failed, Loading, useLoaded } from './parts/loaded.tsx';
+import { personOf } from './parts/name.tsx';
+import { Shown } from './parts/shown.tsx';
+import { clockOf, exact, spanWords } from './parts/time.tsx';
+import { ownTitle } from './parts/title.ts';
 import { hrefOf, place, startRouting } from './router.ts';
-import { VIEWS } from './views.ts';
+import { VIEWS, type View } from './views.ts';
 
 startRouting();
 startLive();
-void loadMe();
 
 export function App() {
+  const loading = useLoaded(loadMe, []);
   const person = me.value;
-  if (!person) return <p class="loading">Loading who is signed in…</p>;
-  const shown = VIEWS.filter(({ isFor }) => isFor(person));
-  const current = shown.find(({ name }) => name === place.value.view) ?? shown[0];
-  const pending = pulse.value?.pending ?? 0;
   return (
     <>
       <a class="vh" href="#main">
         Skip to the page
       </a>
+      <Hatching />
       <header class="top">
         <p>
-          <b>Writ</b> {person.service}
+          <b>Writ</b> {person ? <Shown text={person.service} /> : null}
         </p>
-        <nav aria-label="Console">
-          {shown.map(({ name, title }) => (
-            <a
-              key={name}
-              href={hrefOf(name)}
-              aria-current={name === current?.name ? 'page' : undefined}
-            >
-              {title}
-              {name === 'approvals' && pending > 0 ? ` (${pending})` : ''}
-            </a>
-          ))}
-        </nav>
-        <p>
-          <span class={connection.value === 'live' ? 'live' : 'live lost'}>
-            {connection.value === 'live'
-              ? `Live, ${new Date(now.value).toISOString()}`
-              : `Reconnecting. This is the state of ${new Date(heardAt.value).toISOString()}`}
-          </span>{' '}
-          <a href={`${base}/agents`}>{person.principal.replace(/^human:/, '')}</a>
-        </p>
+        {person ? <Navigation person={person} /> : null}
+        {person ? <Account person={person} /> : null}
       </header>
-      <main id="main">{current ? <current.View key={current.name} /> : null}</main>
+      <main id="main">
+        <Connection />
+        {person ? <WaitingKeys person={person} /> : null}
+        {person ? <Current person={person} /> : null}
+        {!person && loading.state === 'loading' ? <Loading what="who is signed in" /> : null}
+        {!person && loading.state === 'failed' ? (
+          <>
+            <h1>The console did not load</h1>
+            <Failed what="Who is signed in" why={loading.why} again={loading.again} />
+          </>
+        ) : null}
+      </main>
+      <p class="vh" role="status">
+        {announced}
+      </p>
+    </>
+  );
+}
+
+/** The view of the address; the start has the first one that the person can use. */
+function currentOf(person: Me): View | undefined {
+  const { view } = place.value;
+  if (view === '') return VIEWS.find(({ isFor }) => isFor(person));
+  return VIEWS.find(({ name }) => name === view);
+}
+
+function Navigation({ person }: { readonly person: Me }) {
+  const current = currentOf(person);
+  return (
+    <nav aria-label="Console">
+      {VIEWS.filter((view) => view.isFor(person) && view.name !== 'passkeys').map((view) => (
+        <a
+          key={view.name}
+          href={hrefOf(view.name)}
+          aria-current={view === current ? 'page' : undefined}
+        >
+          {view.title}
+          {view.name === 'approvals' ? <Pending /> : null}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+function Pending() {
+  const { pending = 0, pending_max = 0 } = pulse.value ?? {};
+  if (pending === 0) return null;
+  return <> ({pending >= pending_max ? `${pending_max} or more` : pending})</>;
+}
+
+/** Sessions end on a page that works without a script. */
+function Account({ person }: { readonly person: Me }) {
+  return (
+    <p>
+      <Shown text={personOf(person.principal)} /> · <a href={hrefOf('passkeys')}>Passkeys</a> ·{' '}
+      <a href={`${base}/agents`}>Sign out…</a>
+    </p>
+  );
+}
+
+function Connection() {
+  if (connection.value === 'over') return <SessionOver />;
+  const heard = heardAt.value;
+  if (connection.value === 'live') {
+    const words = heard === 0 ? 'Connecting' : `Live, checked ${clockOf(new Date(heard))}`;
+    return (
+      <p class="crumb">
+        <Trail />
+        <span class={heard === 0 ? 'live lost' : 'live'}>{words}</span>
+      </p>
+    );
+  }
+  const state =
+    heard === 0
+      ? ''
+      : ` This is the state of ${clockOf(new Date(heard))}, ${spanWords(now.value - heard)} ago.`;
+  return (
+    <p class="crumb" role="status">
+      <Trail />
+      <span class="live lost">Reconnecting.{state}</span>
+    </p>
+  );
+}
+
+/** The way back from a page of one thing to its list. */
+function Trail() {
+  const { view, id } = place.value;
+  const found = VIEWS.find(({ name }) => name === view);
+  if (!found || id === undefined) return <span />;
+  return (
+    <span>
+      <a href={hrefOf(found.name)}>{found.title}</a> /{' '}
+      <code>
+        <Shown text={id} />
+      </code>
+    </span>
+  );
+}
+
+function SessionOver() {
+  const here = location.pathname.slice(base.length) + location.search;
+  const href = `${base}/sign-in?${new URLSearchParams({ return_to: here })}`;
+  return (
+    <p class="notice warn" role="alert">
+      <b>Your session is over.</b> What you see may be out of date.{' '}
+      <a href={href}>Sign in again and come back here</a>
+    </p>
+  );
+}
+
+/** A key that no other key confirmed may be somebody else's: the person learns of it on every page. */
+function WaitingKeys({ person }: { readonly person: Me }) {
+  const waiting = person.passkeys.filter(({ usable_from }) => Date.parse(usable_from) > now.value);
+  return (
+    <>
+      {waiting.map(({ credential_id, label, created_at, usable_from }) => (
+        <p key={credential_id} class="notice warn">
+          <b>A new passkey waits.</b>{' '}
+          <q>
+            <Shown text={label} />
+          </q>{' '}
+          was added on {exact(created_at)} and counts from {exact(usable_from)} on. If you did not
+          add it, <a href={hrefOf('passkeys')}>remove it now</a>.
+        </p>
+      ))}
+    </>
+  );
+}
+
+/** Views that were loaded, by name. */
+const components = signal<ReadonlyMap<string, ComponentType>>(new Map());
+
+async function loadView(view: View | undefined): Promise<void> {
+  if (!view || components.value.has(view.name)) return;
+  const component = await view.load();
+  components.value = new Map(components.value).set(view.name, component);
+}
+
+function Current({ person }: { readonly person: Me }) {
+  const view = currentOf(person);
+  const loading = useLoaded(() => loadView(view), [view]);
+  const Component = view && components.value.get(view.name);
+  useHeadingFocus(Component);
+  useSignalEffect(() => {
+    const words = ownTitle.value ?? currentOf(person)?.title ?? 'No such page';
+    document.title = `${words} · ${person.service}`;
+  });
+  if (!view) return <NoSuchPage />;
+  if (!view.isFor(person) && view.lack !== undefined) return <NotFor view={view} />;
+  if (Component) return <Component key={view.name} />;
+  if (loading.state !== 'failed') return <Loading what={view.title} />;
+  const why = 'the files of the page could not be read, perhaps because the service was updated';
+  return <Failed what={`The page ${view.title}`} why={why} again={() => location.reload()} />;
+}
+
+/** After a navigation the focus moves to the heading; the first page keeps the browser's own focus. */
+function useHeadingFocus(component: ComponentType | undefined): void {
+  const last = useRef(place.value);
+  useEffect(() => {
+    if (last.current === place.value) return;
+    const heading = document.querySelector<HTMLElement>('main h1');
+    if (!heading) return;
+    last.current = place.value;
+    heading.tabIndex = -1;
+    heading.focus({ preventScroll: true });
+  }, [component, place.value]);
+}
+
+function NoSuchPage() {
+  return (
+    <>
+      <h1>There is no such page</h1>
+      <p>
+        The console has no page at this address. <a href={hrefOf('')}>Go to the first page</a>
+      </p>
+    </>
+  );
+}
+
+function NotFor({ view }: { readonly view: View }) {
+  return (
+    <>
+      <h1>{view.title}</h1>
+      <p>{view.lack}</p>
     </>
   );
 }

@@ -19,10 +19,12 @@ interface ConfirmOf {
   readonly title: ComponentChildren;
   /** The label of the button that acts: what happens. */
   readonly confirm: string;
-  /** What acting cannot be undone by. */
+  /** Whether the act ends or destroys something. */
   readonly danger?: boolean;
   /** The label of the way back. */
   readonly back?: string;
+  /** Why the person cannot confirm yet: then there is no button that acts. */
+  readonly blocked?: string | undefined;
   /** Called when the person confirms. The dialog closes when it resolves, and shows why it rejected. */
   onConfirm(form: FormData): Promise<void> | void;
   readonly children: ComponentChildren;
@@ -32,8 +34,11 @@ export function Confirm(props: ConfirmOf) {
   const dialog = useRef<HTMLDialogElement>(null);
   const title = useId();
   useEffect(() => {
-    if (props.open) dialog.current?.showModal();
-    else dialog.current?.close();
+    const element = dialog.current;
+    if (!props.open || !element) return undefined;
+    element.showModal();
+    // Closing returns the focus, also when the dialog leaves the page.
+    return () => element.close();
   }, [props.open]);
   return (
     <dialog ref={dialog} aria-labelledby={title} onClose={() => props.open && props.onClose()}>
@@ -74,9 +79,17 @@ function Inside(props: ConfirmOf & { readonly titleId: string }) {
         <button type="button" onClick={props.onClose}>
           {props.back ?? 'Go back'}
         </button>
-        <button type="submit" class={props.danger ? 'danger' : 'act'} aria-disabled={isBusy.value}>
-          {props.confirm}
-        </button>
+        {props.blocked === undefined ? (
+          <button
+            type="submit"
+            class={props.danger ? 'danger' : 'act'}
+            aria-disabled={isBusy.value}
+          >
+            {props.confirm}
+          </button>
+        ) : (
+          <p class="small">{props.blocked}</p>
+        )}
       </div>
     </form>
   );

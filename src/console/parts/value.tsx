@@ -55,11 +55,14 @@ export function namesOf(value: object): string[] {
 interface ParametersOf {
   readonly of: JsonObject;
   readonly inputs: Capability['inputs'] | undefined;
-  /** Of the cost of the call: an amount among the parameters is shown in it. */
-  readonly currency?: string | undefined;
+  /** Which parameters are amounts of money, and of which currency. */
+  readonly money?: MoneyInputs | undefined;
 }
 
-export function Parameters({ of, inputs, currency }: ParametersOf) {
+/** The currency of each parameter that is an amount, by its name. */
+export type MoneyInputs = ReadonlyMap<string, string>;
+
+export function Parameters({ of, inputs, money }: ParametersOf) {
   return (
     <table>
       <thead>
@@ -75,7 +78,8 @@ export function Parameters({ of, inputs, currency }: ParametersOf) {
               <Shown text={name} />
             </th>
             <td>
-              <Parameter value={of[name]} input={inputOf(inputs, name)} currency={currency} />
+              <Parameter value={of[name]} currency={money?.get(name)} />
+              {describedBy(inputs, name)}
             </td>
           </tr>
         ))}
@@ -84,21 +88,23 @@ export function Parameters({ of, inputs, currency }: ParametersOf) {
   );
 }
 
-function inputOf(inputs: Capability['inputs'] | undefined, name: string) {
-  return inputs?.find((input) => input.name === name);
+/** What the declaration says about an input; the service's author wrote it. */
+function describedBy(inputs: Capability['inputs'] | undefined, name: string) {
+  const words = inputs?.find((input) => input.name === name)?.description;
+  return words === undefined ? null : <p class="small muted">{words}</p>;
 }
 
 interface ParameterOf {
   readonly value: unknown;
-  readonly input: Capability['inputs'][number] | undefined;
   readonly currency: string | undefined;
 }
 
-function Parameter({ value, input, currency }: ParameterOf) {
+function Parameter({ value, currency }: ParameterOf) {
   const hidden = hiddenFields(value);
   return (
     <>
-      <Formatted value={value} input={input} currency={currency} />
+      <Formatted value={value} currency={currency} />
+      <br hidden={isCompound(value)} />
       <span class={hidden.length > 0 ? undefined : 'muted'}>
         <Value of={value} />
       </span>
@@ -114,51 +120,34 @@ function Parameter({ value, input, currency }: ParameterOf) {
   );
 }
 
-function Formatted({ value, input, currency }: ParameterOf) {
-  const money = moneyIn(value, input, currency);
-  if (money) return <Line words={<Amount of={money} />} />;
+/** A value for people: money, a time, text without quotes. Nothing for a list or an object. */
+export function Formatted({ value, currency }: ParameterOf) {
+  const money = moneyIn(value, currency);
+  if (money) return <Amount of={money} />;
   if (typeof value === 'string') {
     const count = hiddenIn(value).length;
-    if (count > 0) return <Line words={`Text with ${countOf(count, 'hidden character')}`} />;
-    return <Line words={isMoment(value) ? exact(value) : <Shown text={value} />} />;
+    if (count > 0) return <>Text with {countOf(count, 'hidden character')}</>;
+    return isMoment(value) ? exact(value) : <Shown text={value} />;
   }
-  if (typeof value === 'boolean') return <Line words={value ? 'yes' : 'no'} />;
-  if (typeof value === 'number') return <Line words={value.toLocaleString('en')} />;
-  return null;
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  return typeof value === 'number' ? value.toLocaleString('en') : null;
 }
 
-function Line({ words }: { readonly words: preact.ComponentChildren }) {
-  return (
-    <>
-      {words}
-      <br />
-    </>
-  );
-}
-
-/** A number that the declaration calls an amount of money, or an object of amount and currency. */
-export function moneyIn(
-  value: unknown,
-  input: Capability['inputs'][number] | undefined,
-  currency: string | undefined,
-): Money | undefined {
-  if (typeof value === 'number' && currency !== undefined && MONEY.test(meaningOf(input))) {
-    return { amount: value, currency };
-  }
-  if (typeof value !== 'object' || value === null) return undefined;
+/** A number that is known to be money, or an object of amount and currency alone. */
+export function moneyIn(value: unknown, currency: string | undefined): Money | undefined {
+  if (typeof value === 'number')
+    return currency === undefined ? undefined : { amount: value, currency };
+  if (!isCompound(value)) return undefined;
   const { amount, currency: code, ...rest } = value as Record<string, unknown>;
   const isMoney = typeof amount === 'number' && typeof code === 'string' && /^[A-Z]{3}$/.test(code);
   return isMoney && Object.keys(rest).length === 0 ? { amount, currency: code } : undefined;
 }
 
-/** What a declaration calls an amount of money. */
-const MONEY = /money|amount|price|currency|cost/i;
-
-function meaningOf(input: Capability['inputs'][number] | undefined): string {
-  return `${input?.semantic_type ?? ''} ${input?.type ?? ''}`;
+function isCompound(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }
 
-/** A time with its zone, or a day. */
+/** A time with its zone. */
 function isMoment(text: string): boolean {
   return (
     /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?Z$/.test(text) && !Number.isNaN(Date.parse(text))

@@ -1,0 +1,20 @@
+/**
+ * The title of the page in tabs, bookmarks and screen readers.
+ *
+ * @module
+ */
+
+import { signal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+
+/** What the view that is shown calls itself; without it the frame uses the name of the view. */
+export const ownTitle = signal<string | undefined>(undefined);
+
+export function useTitle(words: string | undefined): void {
+  useEffect(() => {
+    ownTitle.value = words;
+    return () => {
+      ownTitle.value = undefined;
+    };
+  }, [words]);
+}

@@ -1,0 +1,71 @@
+/**
+ * One request in the inbox: enough to choose what to read next, never enough to decide.
+ *
+ * @module
+ */
+
+import { titleOf } from '../../../domain/sign-in/consent-words.ts';
+import type { InboxItem } from '../../../protocol/console/views.ts';
+import { Chain } from '../../parts/chain.tsx';
+import { Effect } from '../../parts/effect.tsx';
+import { Amount } from '../../parts/money.tsx';
+import { Pill } from '../../parts/pill.tsx';
+import { Ago, Left } from '../../parts/time.tsx';
+import { countOf } from '../../parts/value.tsx';
+import { hrefOf } from '../../router.ts';
+
+interface RowOf {
+  readonly item: InboxItem;
+  /** Decided or expired since the list was shown. */
+  readonly isGone: boolean;
+}
+
+export function Row({ item, isGone }: RowOf) {
+  return (
+    <li>
+      <div class="head">
+        <h2>
+          <a href={hrefOf('approvals', item.approval_request_id)}>{titleOf(item.capability)}</a>{' '}
+          <Cost item={item} />
+        </h2>
+        <span>
+          {isGone ? <Pill state="off">No longer pending</Pill> : <Left until={item.expires_at} />}
+        </span>
+      </div>
+      <p>
+        <Chain of={item.chain} />
+        <Effect of={{ type: item.side_effect }} />
+      </p>
+      <p class="small muted">
+        {item.description} · {countOf(item.parameters_count, 'parameter')} · asked{' '}
+        <Ago at={item.created_at} />
+      </p>
+      <Marks item={item} />
+    </li>
+  );
+}
+
+function Cost({ item: { cost } }: { readonly item: InboxItem }) {
+  if (!cost || cost.amount === 0) return null;
+  return (
+    <span>
+      at most <Amount of={cost} />
+    </span>
+  );
+}
+
+function Marks({ item }: { readonly item: InboxItem }) {
+  const { approvals, approvals_required, has_approved, has_hidden } = item;
+  if (!has_hidden && approvals_required === 1 && !has_approved) return null;
+  return (
+    <p>
+      {has_hidden ? <Pill state="warn">Hidden characters</Pill> : null}{' '}
+      {approvals_required > 1 ? (
+        <Pill state={approvals > 0 ? 'act' : 'off'}>
+          {approvals} of {approvals_required} approved
+        </Pill>
+      ) : null}{' '}
+      {has_approved ? <Pill state="good">You approved, others are waited for</Pill> : null}
+    </p>
+  );
+}

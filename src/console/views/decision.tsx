@@ -1,0 +1,148 @@
+/**
+ * The page of one request: everything that a person needs to decide it, and the decision.
+ *
+ * It asks again every few seconds, so a decision of somebody else appears. What was asked must stay the same while
+ * it is read.
+ *
+ * @module
+ */
+
+import { useComputed, useSignal } from '@preact/signals';
+import { useEffect, useErrorBoundary, useRef } from 'preact/hooks';
+import type { GrantTerms } from '../../protocol/approval.ts';
+import type { Decision } from '../../protocol/console/views.ts';
+import { ask } from '../api.ts';
+import { connection, heardAt } from '../live.ts';
+import { announce } from '../parts/announce.ts';
+import { Failed, type Loaded, Loading, useLoaded, whyOf } from '../parts/loaded.tsx';
+import { Shown } from '../parts/shown.tsx';
+import { useTitle } from '../parts/title.ts';
+import { hrefOf } from '../router.ts';
+import { Bar } from './decision/bar.tsx';
+import { Changes } from './decision/changes.tsx';
+import { faultsOf, identityOf } from './decision/checks.ts';
+import { DigestList } from './decision/digests.tsx';
+import { AgentsWords, AllParameters, HiddenNotice, Preview } from './decision/evidence.tsx';
+import { type PartName, ShownParts } from './decision/part.tsx';
+import { Budgets, Hands, Past } from './decision/people.tsx';
+import { Summary } from './decision/summary.tsx';
+import { firstTerms, Terms } from './decision/terms.tsx';
+import { questionText } from './decision/words.tsx';
+
+/** In milliseconds. */
+const AGAIN_MS = 4_000;
+
+export function DecisionView({ id }: { readonly id: string }) {
+  const turn = useComputed(() => Math.floor(heardAt.value / AGAIN_MS));
+  const decision = useLoaded(() => ask('decision', { approval_request_id: id }), [id, turn.value]);
+  const [error] = useErrorBoundary();
+  const value = decision.state === 'loading' ? undefined : decision.value;
+  useTitle(value && !error ? `${questionText(value)} · Approvals` : 'Approval request');
+  if (error !== undefined) return <Unshown why={whyOf(error)} />;
+  if (value) return <Page of={value} loaded={decision} />;
+  return (
+    <>
+      <h1>Approval request</h1>
+      {decision.state === 'failed' ? (
+        <>
+          <Failed what="The request" why={decision.why} again={decision.again} />
+          <p>
+            It may be decided by other people only, or be gone.{' '}
+            <a href={hrefOf('approvals')}>Back to all requests</a>
+          </p>
+        </>
+      ) : (
+        <Loading what="everything about this request" />
+      )}
+    </>
+  );
+}
+
+function Unshown({ why }: { readonly why: string }) {
+  return (
+    <>
+      <h1>Approval request</h1>
+      <p class="notice bad" role="alert">
+        The request could not be shown, so it cannot be approved here: <Shown text={why} />
+      </p>
+    </>
+  );
+}
+
+interface PageOf {
+  readonly of: Decision;
+  readonly loaded: Loaded<Decision>;
+}
+
+function Page({ of, loaded }: PageOf) {
+  const parts = useSignal<ReadonlySet<PartName>>(new Set());
+  const chosen = useSignal<GrantTerms | undefined>(undefined);
+  const { request, viewer } = of;
+  const terms = request.terms ?? chosen.value ?? firstTerms(request);
+  const isOpen = request.status === 'pending' && viewer.may_decide && !viewer.has_approved;
+  const choose = (next: GrantTerms) => {
+    chosen.value = next;
+  };
+  const faults = useFaults(of, loaded);
+  useAnnouncedStatus(request.status);
+  return (
+    <ShownParts.Provider value={parts}>
+      <Summary of={of} />
+      {isOpen ? faultsOf(of).map((fault) => <Fault key={fault} words={fault} />) : null}
+      <HiddenNotice of={of} />
+      <div class="cols">
+        <div>
+          <Preview of={of} />
+          <AllParameters of={of} />
+          <Changes of={of} />
+          <AgentsWords of={of} />
+        </div>
+        <div>
+          <Budgets of={of} />
+          <Terms of={of} terms={terms} choose={isOpen ? choose : undefined} />
+          <Hands of={of} />
+          <Past of={of} />
+          <DigestList of={of} />
+        </div>
+      </div>
+      <Bar of={of} terms={terms} faults={faults} again={loaded.again} />
+    </ShownParts.Provider>
+  );
+}
+
+function Fault({ words }: { readonly words: string }) {
+  return (
+    <div class="notice bad" role="alert">
+      <h2>✕ Do not rely on this request</h2>
+      <p>{words}</p>
+    </div>
+  );
+}
+
+/** What speaks against approving, beyond the parts that are missing. */
+function useFaults(of: Decision, loaded: Loaded<Decision>): string[] {
+  const first = useRef(identityOf(of));
+  const { passkey } = of;
+  const more: [boolean, string][] = [
+    [loaded.state === 'failed', 'The request did not load again, so it may be out of date.'],
+    [connection.value !== 'live', 'The service does not answer, so this may be out of date.'],
+    [
+      first.current === undefined || first.current !== identityOf(of),
+      'The request changed while you read it. Load the page again and read it from the beginning.',
+    ],
+    [
+      passkey.is_required && passkey.usable.length === 0,
+      'The policy requires a passkey, and you have none that counts now. You can add one on the page Passkeys.',
+    ],
+  ];
+  return [...faultsOf(of), ...more.filter(([isFault]) => isFault).map(([, words]) => words)];
+}
+
+/** Somebody else may decide while the person reads. */
+function useAnnouncedStatus(status: Decision['request']['status']): void {
+  const last = useRef(status);
+  useEffect(() => {
+    if (last.current !== status) announce(`This request is now ${status}`);
+    last.current = status;
+  }, [status]);
+}

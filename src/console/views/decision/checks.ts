@@ -1,0 +1,82 @@
+/**
+ * What the page checks about a request before it offers to approve: that the digests are of what is shown, and that
+ * nothing is missing.
+ *
+ * @module
+ */
+
+import { digestOf } from '../../../domain/wire/canonical.ts';
+import type { ApprovalRequest, GrantTerms } from '../../../protocol/approval.ts';
+import type { Decision, SignedDecision } from '../../../protocol/console/views.ts';
+
+/** What this browser computed from what it shows. */
+export interface Digests {
+  /** Undefined where the value cannot be hashed. */
+  readonly parameters: string | undefined;
+  /** Null where there is no preview. */
+  readonly preview: string | null | undefined;
+}
+
+export function digestsOf({ parameters, preview }: ApprovalRequest): Digests {
+  return { parameters: hashed(parameters), preview: preview === null ? null : hashed(preview) };
+}
+
+function hashed(value: unknown): string | undefined {
+  try {
+    return digestOf(value);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Why the request must not be approved as it stands; each is a sentence. */
+export function faultsOf({ request, capability, has_changed }: Decision): string[] {
+  const { parameters, preview } = digestsOf(request);
+  const faults: [boolean, string][] = [
+    [
+      parameters !== request.requested_parameters_digest,
+      'The parameters are not those that the request was made for: their digest differs.',
+    ],
+    [
+      request.preview === null && request.preview_digest !== null,
+      'The preview did not load: the request names one, and the answer has none.',
+    ],
+    [
+      request.preview !== null && preview !== request.preview_digest,
+      'The preview is not the one that the request was made with: its digest differs.',
+    ],
+    [capability === null, 'The service no longer has this capability.'],
+    [
+      has_changed,
+      'The declaration of the capability changed since the agent asked: an approval could not be used.',
+    ],
+  ];
+  return faults.filter(([isFault]) => isFault).map(([, sentence]) => sentence);
+}
+
+/** Of everything that was asked. It stays the same until the request is decided, and afterwards. */
+export function identityOf({ request, cost }: Decision): string | undefined {
+  const { approvals, status, terms, terms_digest, safe, ...rest } = request;
+  const { decided_at, decided_by, reason, grant_id, ...asked } = rest;
+  return hashed({ asked, cost });
+}
+
+/** What a passkey signs, made from what is shown. Only the nonce is of the service. */
+export function decisionPayload(
+  request: ApprovalRequest,
+  nonce: string,
+  terms: GrantTerms | null,
+): SignedDecision {
+  const { parameters, preview } = digestsOf(request);
+  if (parameters === undefined || preview === undefined) {
+    throw new Error('Cannot sign: what is shown has no digest');
+  }
+  return {
+    nonce,
+    decision: terms === null ? 'deny' : 'approve',
+    approval_request_id: request.approval_request_id,
+    parameters_digest: parameters,
+    preview_digest: preview,
+    terms,
+  };
+}

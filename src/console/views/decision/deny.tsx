@@ -1,0 +1,59 @@
+/**
+ * Denies a request, with a reason that the requester reads.
+ *
+ * @module
+ */
+
+import { useId } from 'preact/hooks';
+import type { Decision } from '../../../protocol/console/views.ts';
+import { ask } from '../../api.ts';
+import { Confirm } from '../../parts/dialog.tsx';
+import { personOf } from '../../parts/name.tsx';
+import { Shown } from '../../parts/shown.tsx';
+import { actOf } from './words.tsx';
+
+interface DenyOf {
+  readonly decision: Decision;
+  onClose(): void;
+  onDone(): void;
+}
+
+export function DenyDialog({ decision, onClose, onDone }: DenyOf) {
+  const { request } = decision;
+  const field = useId();
+  const deny = async (form: FormData) => {
+    const reason = String(form.get('reason'));
+    await ask('approval_requests.deny', {
+      approval_request_id: request.approval_request_id,
+      reason,
+    });
+    onDone();
+  };
+  return (
+    <Confirm
+      open
+      onClose={onClose}
+      title={`Deny ${actOf(decision)}`}
+      confirm={`Deny ${actOf(decision)}`}
+      onConfirm={deny}
+    >
+      <p class="field">
+        <label for={field}>Reason</label>
+        <small id={`${field}-hint`}>
+          <Shown text={personOf(request.requester.subject)} /> and{' '}
+          <Shown text={personOf(request.requester.root_principal)} /> can read it. It enters the
+          log.
+        </small>
+        <textarea
+          id={field}
+          name="reason"
+          rows={3}
+          required
+          maxLength={1000}
+          aria-describedby={`${field}-hint`}
+        />
+      </p>
+      <p class="small">The request ends for all approvers. The same call is refused for a while.</p>
+    </Confirm>
+  );
+}

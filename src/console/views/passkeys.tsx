@@ -1,0 +1,245 @@
+/**
+ * Passkeys: the keys by which the person signs decisions.
+ *
+ * @module
+ */
+
+import { useSignal } from '@preact/signals';
+import { useId } from 'preact/hooks';
+import type { Passkey } from '../../protocol/console/views.ts';
+import { ask } from '../api.ts';
+import { now } from '../live.ts';
+import { loadMe } from '../me.ts';
+import { announce } from '../parts/announce.ts';
+import { Confirm } from '../parts/dialog.tsx';
+import { Empty, Failed, Loading, useLoaded, whyOf } from '../parts/loaded.tsx';
+import { Pill } from '../parts/pill.tsx';
+import { Shown } from '../parts/shown.tsx';
+import { Ago, exact } from '../parts/time.tsx';
+import { hasPasskeys, makePasskey, signWithPasskey } from './passkeys/browser.ts';
+
+export function PasskeysView() {
+  const list = useLoaded(() => ask('passkeys.list', {}), []);
+  const changed = async () => {
+    list.again();
+    await loadMe();
+  };
+  const keys = list.state === 'loading' ? undefined : list.value?.passkeys;
+  return (
+    <>
+      <h1>Passkeys</h1>
+      <p>
+        A passkey is in your device or security key. Where a policy requires it, an approval counts
+        only with your signature, which anyone can check in the log.
+      </p>
+      {list.state === 'failed' ? (
+        <Failed what="The list of your passkeys" why={list.why} again={list.again} />
+      ) : null}
+      {list.state === 'loading' ? <Loading what="your passkeys" /> : null}
+      {keys ? <Keys keys={keys} changed={changed} /> : null}
+      {keys ? <Add keys={keys} changed={changed} /> : null}
+    </>
+  );
+}
+
+interface KeysOf {
+  readonly keys: readonly Passkey[];
+  changed(): Promise<void>;
+}
+
+function Keys({ keys, changed }: KeysOf) {
+  const removed = useSignal<Passkey | undefined>(undefined);
+  if (keys.length === 0) return <Empty>You have no passkey. Add the first one below.</Empty>;
+  return (
+    <>
+      <ul class="rows">
+        {keys.map((key) => (
+          <li key={key.credential_id} class="head">
+            <div>
+              <h2>
+                <Shown text={key.label} /> <State of={key} />
+              </h2>
+              <p class="small muted">
+                Added <Ago at={key.created_at} />.{' '}
+                {key.last_used_at === null ? (
+                  'Not used yet.'
+                ) : (
+                  <>
+                    Last used <Ago at={key.last_used_at} />
+                  </>
+                )}
+              </p>
+            </div>
+            <button
+              type="button"
+              class="danger"
+              aria-label={`Remove ${key.label}…`}
+              onClick={() => {
+                removed.value = key;
+              }}
+            >
+              Remove…
+            </button>
+          </li>
+        ))}
+      </ul>
+      {removed.value ? (
+        <Remove
+          of={removed.value}
+          isLast={keys.length === 1}
+          changed={changed}
+          onClose={() => {
+            removed.value = undefined;
+          }}
+        />
+      ) : null}
+    </>
+  );
+}
+
+function State({ of: { usable_from } }: { readonly of: Passkey }) {
+  if (Date.parse(usable_from) <= now.value) return <Pill state="good">Counts</Pill>;
+  return (
+    <>
+      <Pill state="warn">Waits</Pill> <small>counts from {exact(usable_from)} on</small>
+    </>
+  );
+}
+
+interface RemoveOf {
+  readonly of: Passkey;
+  readonly isLast: boolean;
+  changed(): Promise<void>;
+  onClose(): void;
+}
+
+function Remove({ of, isLast, changed, onClose }: RemoveOf) {
+  return (
+    <Confirm
+      open
+      danger
+      onClose={onClose}
+      title={
+        <>
+          Remove <Shown text={of.label} />?
+        </>
+      }
+      confirm="Remove passkey"
+      back="Keep it"
+      onConfirm={async () => {
+        await ask('passkeys.remove', { credential_id: of.credential_id });
+        announce('The passkey is removed');
+        await changed();
+      }}
+    >
+      <p>
+        It signs nothing from now on. What it signed stays valid. The removal enters the log.{' '}
+        {isLast
+          ? 'You have no other: approvals that require a passkey need a new one first.'
+          : null}
+      </p>
+    </Confirm>
+  );
+}
+
+/** In characters, as the service takes it. */
+const LABEL_MAX = 64;
+
+function Add({ keys, changed }: KeysOf) {
+  const field = useId();
+  const why = useSignal<string | undefined>(undefined);
+  const isBusy = useSignal(false);
+  const add = async (event: SubmitEvent) => {
+    event.preventDefault();
+    if (isBusy.value) return;
+    const form = event.currentTarget as HTMLFormElement;
+    const label = String(new FormData(form).get('label')).trim();
+    isBusy.value = true;
+    why.value = undefined;
+    try {
+      await addPasskey(label, keys);
+      form.reset();
+      await changed();
+    } catch (error) {
+      why.value = whyOf(error);
+    } finally {
+      isBusy.value = false;
+    }
+  };
+  return (
+    <section aria-labelledby={`${field}-title`}>
+      <h2 id={`${field}-title`}>Add a passkey</h2>
+      {hasPasskeys() ? (
+        <form class="stack" onSubmit={add}>
+          <p class="field">
+            <label for={field}>Name</label>
+            <small id={`${field}-hint`}>So that you recognise it: the device that it is in.</small>
+            <input
+              id={field}
+              name="label"
+              required
+              pattern=".*\S.*"
+              maxLength={LABEL_MAX}
+              autocomplete="off"
+              aria-describedby={`${field}-hint`}
+            />
+          </p>
+          <p class="small">{confirmWords(keys, now.value)}</p>
+          <div role="alert">
+            {why.value === undefined ? null : (
+              <p class="notice bad">
+                <Shown text={why.value} />
+              </p>
+            )}
+          </div>
+          <div class="row">
+            <button type="submit" class="act" aria-disabled={isBusy.value}>
+              Add this passkey
+            </button>
+          </div>
+        </form>
+      ) : (
+        <Empty>
+          This browser cannot make passkeys at this address. It takes https, or the name localhost.
+        </Empty>
+      )}
+    </section>
+  );
+}
+
+function usableOf(keys: readonly Passkey[], nowMs: number): Passkey[] {
+  return keys.filter(({ usable_from }) => Date.parse(usable_from) <= nowMs);
+}
+
+function confirmWords(keys: readonly Passkey[], nowMs: number): string {
+  if (keys.length === 0) {
+    return 'Your first passkey counts at once, if you signed in a short while ago.';
+  }
+  if (usableOf(keys, nowMs).length === 0) return 'The new passkey counts after a wait.';
+  return 'Your browser asks twice: for the new passkey, then for one that you have, which confirms it. Without the confirmation the new one counts 24 hours later.';
+}
+
+/** A key that counts confirms the new one; a person who has lost all of them goes on without. */
+async function addPasskey(label: string, keys: readonly Passkey[]): Promise<void> {
+  const options = await ask('passkeys.begin', {});
+  const made = await makePasskey(options);
+  const confirmed_by =
+    options.counts === 'when_confirmed' ? await confirmation(options, keys) : undefined;
+  const { challenge } = options;
+  const { passkey } = await ask('passkeys.add', { label, challenge, ...made, confirmed_by });
+  const isUsable = Date.parse(passkey.usable_from) <= now.value;
+  announce(isUsable ? 'The passkey is added' : 'The passkey is added and waits');
+}
+
+async function confirmation(
+  { challenge, rp_id }: { readonly challenge: string; readonly rp_id: string },
+  keys: readonly Passkey[],
+) {
+  const credentialIds = usableOf(keys, now.value).map(({ credential_id }) => credential_id);
+  try {
+    return await signWithPasskey({ challenge, rpId: rp_id, credentialIds });
+  } catch {
+    // The key is lost or the person closed the question: the new one waits, as the page says.
+    return undefined;
+  }
+}
