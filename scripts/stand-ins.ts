@@ -22,7 +22,10 @@ interface Form {
 }
 
 const FORMS: Readonly<Record<string, Form>> = {
-  address: { pattern: /http:\/\/127\.0\.0\.1:\d+/, make: () => 'https://desk.example' },
+  address: {
+    pattern: /http:\/\/(?:127\.0\.0\.1|localhost):\d+/,
+    make: () => 'https://desk.example',
+  },
   signed: { pattern: /eyJ[\w-]+\.[\w-]*\.[\w-]{86}/, make: signedStandIn },
   task: { pattern: /trail-\d+-\d+/, make: () => 'trail-1' },
   uuid: {

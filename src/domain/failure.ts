@@ -214,6 +214,7 @@ export interface FailureFacts
       Failure,
       | 'approval_request_id'
       | 'preview_digest'
+      | 'decision_url'
       | 'requested_parameters_digest'
       | 'grant_policy'
       | 'clarify'

@@ -33,9 +33,10 @@ export function elicitation(
   answer: object,
 ): InputRequiredResult | undefined {
   if (!isFailure(answer) || !canAsk(server, context)) return undefined;
-  const { type, detail, approval_request_id: id } = answer.failure;
+  const { type, detail, approval_request_id: id, decision_url: page } = answer.failure;
   if (type !== 'approval_required' || id === undefined) return undefined;
-  const message = `${detail}. Have request ${id} approved, then continue; continuing does not approve it.`;
+  const where = page === undefined ? '' : ` An approver decides at ${page}`;
+  const message = `${detail}. Have request ${id} approved, then continue; continuing does not approve it.${where}`;
   return inputRequired({
     requestState: id,
     inputRequests: {

@@ -65,7 +65,14 @@ function withFields(result: JsonObject, fields: readonly string[]): JsonObject {
 
 /** What went wrong, and the next step, one line each. */
 export function adviceOn(failure: Failure, nextStep?: string): string {
-  const { type, detail, resolution, approval_request_id: request, clarify = [] } = failure;
+  const {
+    type,
+    detail,
+    resolution,
+    approval_request_id: request,
+    decision_url: page,
+    clarify = [],
+  } = failure;
   const { action, requires, grantable_by, estimated_availability } = resolution;
   return [
     `${type}: ${detail}`,
@@ -74,6 +81,7 @@ export function adviceOn(failure: Failure, nextStep?: string): string {
     grantable_by && `Can be granted by: ${grantable_by}.`,
     estimated_availability && `When: ${whenOf(estimated_availability)}.`,
     request && `Approval request: ${request}.`,
+    page && `Page where an approver decides: ${page}`,
     ...clarify.map(({ input, reason, candidates }) => {
       const among = candidates ? `; choose one of ${JSON.stringify(candidates)}` : '';
       return `Input "${input}" is ${reason}${among}.`;

@@ -139,6 +139,7 @@ const FAILURE: JsonObject = {
       required: ['action', 'recovery_class'],
     },
     approval_request_id: { type: 'string' },
+    decision_url: { type: 'string' },
   },
   required: ['type', 'detail', 'retry', 'resolution'],
 };

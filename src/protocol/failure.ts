@@ -179,6 +179,8 @@ export const Failure = z
     preview_digest: Digest.optional(),
     requested_parameters_digest: Digest.optional(),
     grant_policy: GrantPolicy.optional(),
+    /** With `approval_required`, where people can sign in: the page of the request. Contains no credential. */
+    decision_url: z.string().optional(),
     clarify: z.array(Clarification).optional(),
   })
   .refine(({ retry, resolution }) => !(retry && resolution.recovery_class === 'terminal'), {

@@ -60,7 +60,7 @@ import { createWaits } from './pace/waits.ts';
 import { createWorkInProgress } from './pace/work.ts';
 import { authenticStore } from './rows/authentic-store.ts';
 import { openRowLogs, type RowLogs } from './rows/row-check.ts';
-import { openIdentityProviders } from './sign-in/open.ts';
+import { decisionUrls, openIdentityProviders } from './sign-in/open.ts';
 import { createSignIn, type SignIn } from './sign-in/sign-in.ts';
 
 export interface RuntimeOptions
@@ -74,6 +74,7 @@ export interface RuntimeOptions
     | 'work'
     | 'waits'
     | 'withheld'
+    | 'decisionUrl'
     | 'webhooks'
     | 'instanceId'
     | 'leaseMs'
@@ -177,10 +178,7 @@ export async function createRuntime({
   const parts: InvokeParts = {
     ...given,
     compose: runComposition,
-    store,
-    alarms,
-    tracer,
-    leaseMs,
+    ...{ store, alarms, tracer, leaseMs },
     ...notifyAll(watchers),
     identities: createIdentities(config, platform, definition.authenticate, external),
     readToken: createTokenReader(keyring, definition.id),
@@ -190,6 +188,7 @@ export async function createRuntime({
     work: createWorkInProgress(platform),
     waits: createWaits(platform),
     withheld,
+    decisionUrl: decisionUrls({ config, providers, baseUrl, isMounted: basePath !== '' }),
     webhooks: startWebhooks({ ...given, store }, upkeep),
     instanceId,
   };

@@ -77,6 +77,8 @@ for (const place of STORES) {
         subject: 'agent:a',
         root_principal: 'human:alice',
       });
+      const page = `http://localhost/console/approvals/${granted}`;
+      assert.equal(about('approval.requested', granted)?.data.decision_url, page);
       assert.equal(about('approval.granted', granted)?.data.grant_id, grant);
       assert.equal(about('approval.granted', granted)?.data.decided_by, 'human:bob');
       assert.equal(about('approval.denied', denied)?.data.reason, 'too late');

@@ -89,7 +89,9 @@ for (const { name: store, open } of STORES) {
 
         assert.equal(asked.isError, true);
         assert.equal(failure.type, 'approval_required');
-        assert.match(asked.text, new RegExp(failure.approval_request_id));
+        const page = `http://localhost/console/approvals/${failure.approval_request_id}`;
+        assert.equal(failure.decision_url, page);
+        assert.ok(asked.text.split('\n').includes(`Page where an approver decides: ${page}`));
         assert.equal(done.answer.cost_actual.amount, 18_500);
         assert.equal(again.answer.failure.type, 'approval_grant_invalid');
         assert.match(
@@ -187,6 +189,12 @@ for (const { name: store, open } of STORES) {
         // Without a session the older protocol has no way back to the user.
         const canAsk = version.version === '2026-07-28';
         assert.equal(asked.length, canAsk ? 1 : 0);
+        for (const message of asked) {
+          assert.match(
+            message,
+            / decides at http:\/\/localhost\/console\/approvals\/apr_[0-9a-f]{32}$/,
+          );
+        }
         assert.equal(answer.success, canAsk);
         assert.equal(answer.failure?.type, canAsk ? undefined : 'approval_required');
       });

@@ -3,7 +3,8 @@
  *
  * The store inserts a notice together with the change it reports, so no notice is lost and none
  * reports a change that did not happen. A notice names the request, the requester and the decision.
- * Receivers read parameters and preview from the service, where permissions are checked.
+ * Receivers read parameters and preview from the service, where permissions are checked; people follow the link to the
+ * page of the request, and sign in there.
  *
  * @module
  */
@@ -17,19 +18,16 @@ export type Notice = DeliveryRecord['event'];
 
 /** One notice for each target that subscribes to the event. */
 export function noticesOf(
-  {
-    config,
-    store,
-    definition,
-    platform,
-  }: Pick<ServiceParts, 'config' | 'store' | 'definition' | 'platform'>,
+  parts: Pick<ServiceParts, 'config' | 'store' | 'definition' | 'platform' | 'decisionUrl'>,
   event: Notice,
   request: ApprovalRecord,
 ): DeliveryRecord[] {
+  const { config, store, definition, platform } = parts;
+  const decisionUrl = parts.decisionUrl(request.approval_request_id) ?? null;
   const payload: JsonObject = {
     type: `approval.${event}`,
     timestamp: store.now().toISOString(),
-    data: { service_id: definition.id, ...factsOf(request) },
+    data: { service_id: definition.id, ...factsOf(request), decision_url: decisionUrl },
   };
   return config.webhooks
     .filter(({ events }) => events.includes(event))

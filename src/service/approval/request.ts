@@ -200,12 +200,14 @@ function approvalRequired(parts: ServiceParts, request: ApprovalRecord): Failure
   const people = count === 1 ? 'one approver' : `${count} approvers`;
   const detail = `Cannot invoke "${capability}" yet: ${people} must approve request "${request.approval_request_id}" first`;
   const approver = configuredApprover(parts, request);
+  const decisionUrl = parts.decisionUrl(request.approval_request_id);
   return failure('approval_required', detail, {
     approval_request_id: request.approval_request_id,
     requested_parameters_digest: request.parameters_digest,
     grant_policy: request.grant_policy,
     requires: [approverScope(capability)],
     ...(request.preview_digest && { preview_digest: request.preview_digest }),
+    ...(decisionUrl && { decision_url: decisionUrl }),
     ...(approver && { grantable_by: approver }),
   });
 }

@@ -80,6 +80,8 @@ export interface ServiceParts {
   readonly waits: Waits;
   /** Returns why nothing may be appended to the log now. */
   readonly withheld: Withheld;
+  /** The address of the page where people decide a request; undefined where no person can sign in. */
+  decisionUrl(approvalRequestId: string): string | undefined;
   /** Sends notices. Nudged after a notice was stored. */
   readonly webhooks: Repeated;
   readonly log: Logger;

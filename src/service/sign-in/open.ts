@@ -6,10 +6,13 @@
  * @module
  */
 
+import { pagesUrl } from '../../domain/values/host.ts';
 import type { ExternalIdentities } from '../authority/oidc.ts';
 import { callOut } from '../authority/outbound.ts';
 import type { ServiceParts } from '../core/parts.ts';
+import type { SignInParts } from './parts.ts';
 import type { Providers } from './provider.ts';
+import { hasSignIn } from './sessions.ts';
 
 interface IdentityProviders {
   readonly external?: ExternalIdentities | undefined;
@@ -40,5 +43,22 @@ export async function openIdentityProviders({
   return {
     external: createExternalIdentities(issuers, now),
     providers: createProviders(issuers, { now, log, platform }),
+  };
+}
+
+/** The addresses of the pages where people decide requests. They contain no credential: a person who opens one signs in. */
+export function decisionUrls({
+  baseUrl,
+  ...parts
+}: Pick<
+  SignInParts,
+  'config' | 'providers' | 'isMounted' | 'baseUrl'
+>): ServiceParts['decisionUrl'] {
+  const isOffered = hasSignIn(parts);
+  return (id) => {
+    const base = baseUrl();
+    // On standard input and output a service has an address only where one is configured.
+    if (!isOffered || !/^https?:/.test(base)) return undefined;
+    return `${pagesUrl(base)}/console/approvals/${encodeURIComponent(id)}`;
   };
 }

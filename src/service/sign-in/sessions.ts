@@ -41,9 +41,17 @@ export interface Session {
 }
 
 /** Whether a configured key lets its person sign in: only on a service that no other machine reaches. */
-export function takesKeys({ config, isMounted }: SignInParts): boolean {
+export function takesKeys({
+  config,
+  isMounted,
+}: Pick<SignInParts, 'config' | 'isMounted'>): boolean {
   if (isMounted || !isReachedHereOnly(config)) return false;
   return config.identities.some(({ principal }) => parsePrincipal(principal)?.class === 'human');
+}
+
+/** Whether a person can sign in at all, so that there are pages. */
+export function hasSignIn(parts: Pick<SignInParts, 'config' | 'isMounted' | 'providers'>): boolean {
+  return parts.providers.all().length > 0 || takesKeys(parts);
 }
 
 /** Signs in with a configured credential, where keys are taken. */

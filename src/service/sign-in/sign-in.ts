@@ -27,6 +27,7 @@ import {
   beginLogin,
   endSession,
   finishLogin,
+  hasSignIn,
   type LoginRequest,
   type LoginReturn,
   logoutByProvider,
@@ -84,7 +85,7 @@ export function createSignIn(parts: SignInParts): SignIn | undefined {
   const { config, definition, baseUrl } = parts;
   const isByKey = takesKeys(parts);
   const providers = parts.providers.all();
-  if (providers.length === 0 && !isByKey) return undefined;
+  if (!hasSignIn(parts)) return undefined;
   const clients = createClients(parts);
   const registers = config.sign_in.registration === 'on';
   const isGated = config.manifest_access !== 'public';
