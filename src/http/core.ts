@@ -141,11 +141,16 @@ function begin(core: Core, ask: HttpAsk, found: Match<Route> | undefined): Excha
   const headers: Record<string, string> = { 'x-request-id': newSpanId(platform) };
   const trace = traceOf(ask.headers.traceparent);
   if (trace) headers.traceparent = `00-${trace.traceId}-${newSpanId(platform)}-${trace.flags}`;
-  if (cors && !found?.route.isWatching) {
+  if (cors && isShared(found)) {
     Object.assign(headers, cors.headersFor(originIn(ask.headers)));
   }
   const params = found?.params ?? {};
   return { ask, params, headers, place: load.enter(), visit: null, body: NOTHING };
+}
+
+/** Whether the configuration may admit pages of other origins to what was asked for. */
+function isShared(found: Match<Route> | undefined): boolean {
+  return !found?.route.isWatching && !found?.route.isForOwnPages;
 }
 
 /** Names a request, or its span in the trace of a caller. */
@@ -222,7 +227,7 @@ function unrouted(
   const path = `${pathOf(ask.target)}${basePath === '' ? '' : ` under "${basePath}"`}`;
   const methods = routes.methodsOf(routed);
   if (methods.length === 0) return failure('not_found', `Cannot find ${method} ${path}`);
-  if (method === 'OPTIONS' && !routes.find(methods[0] as string, routed)?.route.isWatching) {
+  if (method === 'OPTIONS' && isShared(routes.find(methods[0] as string, routed))) {
     const preflight = cors?.preflight(ask.headers, methods);
     if (preflight)
       return { status: 204, headers: Object.assign(headers, preflight), body: undefined };

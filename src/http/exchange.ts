@@ -71,6 +71,8 @@ export interface Route {
   readonly name: string;
   /** For probes and scrapers: never shed, and never read by pages of other origins. */
   readonly isWatching?: boolean;
+  /** For the pages of the service alone: the answers admit no page of another origin. */
+  readonly isForOwnPages?: boolean;
   /** A body is a form of a page, or of OAuth; without this it is JSON. */
   readonly takesForm?: boolean;
   /** Resolves with the answer, or with the failure to answer with. */

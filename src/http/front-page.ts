@@ -76,6 +76,7 @@ It checks the authority of the caller before each call acts.</p>
 <section>
 <h2>For people</h2>
 <dl>${hasSignIn ? linked('/sign-in', 'Sign in, see the agents that act for you, and end them') : ''}
+${hasSignIn ? linked('/console/', 'Decide requests, watch and end agents, verify the log') : ''}
 ${linked('/docs', 'Every operation of the API, with examples')}</dl>
 </section>
 <section>

@@ -56,13 +56,15 @@ function readAssets(): Assets {
   const names = readdirSync(fileURLToPath(new URL('assets/', folder)));
   const files = new Map(names.map((name) => [name, assetOf(new URL(`assets/${name}`, folder))]));
   return {
-    page: ({ basePath, csrf }) =>
-      html
-        .replaceAll('="./', `="${escaped(basePath)}/console/`)
-        .replace(
-          '</head>',
-          `<meta name="writ-base" content="${escaped(basePath)}"><meta name="writ-csrf" content="${escaped(csrf)}"></head>`,
-        ),
+    page({ basePath, csrf }) {
+      const facts = Object.entries({ 'writ-base': basePath, 'writ-csrf': csrf })
+        .map(([name, content]) => `<meta name="${name}" content="${escaped(content)}">`)
+        .join('');
+      // By functions: a "$" in a text that replaces another would have a meaning.
+      return html
+        .replaceAll('="./', () => `="${escaped(basePath)}/console/`)
+        .replace('</head>', () => `${facts}</head>`);
+    },
     file: (name) => files.get(name),
     verifier: readFileSync(new URL('verify.html', folder)),
   };

@@ -9,7 +9,7 @@
  */
 
 import { failure, Refusal } from '../../domain/failure.ts';
-import { pathOfBase } from '../../domain/values/host.ts';
+import { pagesUrl, pathOfBase } from '../../domain/values/host.ts';
 import { isObject, readJson } from '../../domain/wire/json.ts';
 import {
   CONSOLE_OPERATIONS,
@@ -29,6 +29,7 @@ import {
   type Exchange,
   type HttpAnswer,
   headerOf,
+  type Route,
 } from '../exchange.ts';
 import { traceOf } from '../request.ts';
 import {
@@ -76,33 +77,22 @@ export function consoleRoutes(runtime: Runtime): AddedRoute[] {
   const { signIn, console } = runtime;
   if (!signIn || !console) return [];
   const parts: ConsoleRoutes = { runtime, signIn, console, cookies: createCookies(signIn) };
-  const page = { name: 'console', answer: (exchange: Exchange) => showPage(parts, exchange) };
+  const page = routeOf('console', (exchange) => showPage(parts, exchange));
+  const start = routeOf('console', (exchange) =>
+    redirectAnswer(exchange, rooted(parts, '/console/')),
+  );
+  const api = routeOf('console_api', (exchange) => answerApi(parts, exchange));
   return [
     ...VIEWS.map((path) => ({ method: 'GET' as const, path, route: page })),
-    {
-      method: 'GET',
-      path: '/console',
-      route: {
-        name: 'console',
-        answer: (exchange) => redirectAnswer(exchange, rooted(parts, '/console/')),
-      },
-    },
-    {
-      method: 'GET',
-      path: '/console/assets/{file}',
-      route: { name: 'console_assets', answer: showAsset },
-    },
-    {
-      method: 'GET',
-      path: '/console/verify.html',
-      route: { name: 'console_verify', answer: giveVerifier },
-    },
-    {
-      method: 'POST',
-      path: '/console/api/{method}',
-      route: { name: 'console_api', answer: (exchange) => answerApi(parts, exchange) },
-    },
+    { method: 'GET', path: '/console', route: start },
+    { method: 'GET', path: '/console/assets/{file}', route: routeOf('console_assets', showAsset) },
+    { method: 'GET', path: '/console/verify.html', route: routeOf('console_verify', giveVerifier) },
+    { method: 'POST', path: '/console/api/{method}', route: api },
   ];
+}
+
+function routeOf(name: string, answer: Route['answer']): Route {
+  return { name, isForOwnPages: true, answer };
 }
 
 /** A proxy may add a path that the service itself does not see. */
@@ -153,6 +143,7 @@ function giveVerifier({ headers }: Exchange): HttpAnswer {
 async function answerApi(parts: ConsoleRoutes, exchange: Exchange): Promise<HttpAnswer> {
   const { runtime, signIn, console, cookies } = parts;
   const { ask, params } = exchange;
+  Object.assign(exchange.headers, API_HEADERS);
   const session = provedSession(parts, exchange, await signIn.session(cookies().session.read(ask)));
   const name = params.method as ConsoleMethodName | ConsoleOperation;
   const asking = askOf(console, exchange, session);
@@ -162,18 +153,18 @@ async function answerApi(parts: ConsoleRoutes, exchange: Exchange): Promise<Http
   const operation = CONSOLE_OPERATIONS.find((each) => each === name);
   const method = own ? () => own(asking) : operation && runtime.methods[operation];
   if (!method) throw new Refusal(failure('not_found', 'Cannot find this method of the console'));
-  const answer = await perform(name, method, asking, runtime);
-  Object.assign(exchange.headers, API_HEADERS);
-  return answerOf(runtime, exchange, answer);
+  return answerOf(runtime, exchange, await perform(name, method, asking, runtime));
 }
 
-/** Refuses a request that our page did not send. */
+/** Refuses a request that our page did not send. A browser names the origin of the page in every such request. */
 function provedSession(
   { signIn }: ConsoleRoutes,
   exchange: Exchange,
   session: Session | undefined,
 ): Session {
-  if (isForeign(exchange, signIn) || exchange.ask.headers.origin === undefined) {
+  const { origin } = new URL(pagesUrl(signIn.baseUrl()));
+  // Exactly: another port of this machine is another origin, and shares its cookies.
+  if (isForeign(exchange, signIn) || headerOf(exchange.ask, 'origin') !== origin) {
     const detail = 'Cannot take the request: a page of another site sent it';
     throw new Refusal(failure('not_entitled', detail));
   }
