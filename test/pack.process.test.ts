@@ -86,11 +86,20 @@ function writ(...args: string[]) {
   return run(join(folder, 'node_modules/.bin/writ'), args, folder);
 }
 
-test('npm pack ships the compiled sources, and no test, benchmark or tool', () => {
+test('npm pack ships the compiled sources and the pages of the console, and no test, benchmark or tool', () => {
   const paths = packed.files.map(({ path }) => path);
-  const odd = paths.filter((path) => !/^dist\/src\/.*\.(js|d\.ts)$/.test(path));
+  const pages = paths.filter((path) => path.startsWith('dist/src/console-page/'));
+  const odd = paths.filter(
+    (path) => !/^dist\/src\/.*\.(js|d\.ts)$/.test(path) && !pages.includes(path),
+  );
 
   assert.deepEqual(odd.sort(), ['LICENSE', 'README.md', 'package.json']);
+  assert.deepEqual(
+    pages.map((path) => path.replace(/-[\w-]{8}(?=\.)/, '')).sort(),
+    ['assets/index.css', 'assets/index.js', 'index.html', 'verify.html'].map(
+      (name) => `dist/src/console-page/${name}`,
+    ),
+  );
   assert.deepEqual(
     paths.filter((path) => path.includes('.test.')),
     [],

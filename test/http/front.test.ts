@@ -44,14 +44,16 @@ test('GET / answers a browser with a page that may load nothing', async () => {
   assert.doesNotMatch(body, /<script| style=| on\w+=/i);
 });
 
-test('every link of the page leads to a document that anyone may read', async () => {
+test('every link of the page leads to a document that anyone may read, or to sign-in', async () => {
   const { body } = await fetched('/', { accept: BROWSER });
   const links = [...body.matchAll(/href="([^"]+)"/g)].map(([, link = '']) => link);
 
   assert.ok(links.includes('./docs') && links.includes('./.well-known/svc'), links.join(' '));
   for (const link of links) {
     const { pathname } = new URL(link, 'http://desk/');
-    assert.equal((await fetched(pathname)).status, 200, pathname);
+    const { status, headers } = await fetched(pathname);
+    assert.equal(status, pathname === '/console/' ? 303 : 200, pathname);
+    if (status === 303) assert.match(headers.location ?? '', /^\/sign-in\?return_to=/);
   }
 });
 
