@@ -40,7 +40,8 @@ const SQLITE_PLANS: [query: string, plans: string[]][] = [
     sqlite.selectedSessions(['issuer', 'sid']),
     ['sessions_by_sid (sid=? AND issuer=? AND ended_at=?)'],
   ],
-  [sqlite.CONSENT_OF_CODE, ['sqlite_autoindex_consents_3 (code_hash=?)']],
+  [sqlite.consentBy('code_hash'), ['sqlite_autoindex_consents_3 (code_hash=?)']],
+  [sqlite.consentBy('token_id'), ['sqlite_autoindex_consents_2 (token_id=?)']],
   [sqlite.LIST_CONSENTS, ['consents_by_principal (principal=?)']],
   [
     sqlite.OLDER_CONSENTS,
@@ -88,7 +89,8 @@ const POSTGRES_PLANS: [{ text: string }, plan: RegExp, isSorted?: boolean][] = [
     /Index Scan using sessions_by_sid .*\n *Index Cond: \(\(sid = .*issuer = .*ended_at IS NULL/,
     true,
   ],
-  [postgres.CONSENT_OF_CODE, /Index Scan using consents_code_hash_key .*\n *Index Cond/],
+  [postgres.consentBy('code_hash'), /Index Scan using consents_code_hash_key .*\n *Index Cond/],
+  [postgres.consentBy('token_id'), /Index Scan using consents_token_id_key .*\n *Index Cond/],
   [
     postgres.LIST_CONSENTS,
     /Index Scan Backward using consents_by_principal .*\n *Index Cond: \(\(principal = .*ROW\(created_at, consent_id\) </,

@@ -9,6 +9,7 @@ import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { closedAtEnd } from '../../test/ends.ts';
 import { freshDatabase } from '../../test/postgres.ts';
+import * as postgresLists from './postgres/approval-lists.ts';
 import { LATEST as LATEST_POSTGRES, WAITING as WAITING_POSTGRES } from './postgres/approvals.ts';
 import { openDatabase } from './postgres/connection.ts';
 import {
@@ -17,6 +18,7 @@ import {
 } from './postgres/declarations.ts';
 import { settingsOf } from './postgres/options.ts';
 import { openPostgres } from './postgres/store.ts';
+import * as lists from './sqlite/approval-lists.ts';
 import { LATEST, WAITING } from './sqlite/approvals.ts';
 import { openConnection } from './sqlite/connection.ts';
 import { STALE_GRANTS, STALE_REQUESTS } from './sqlite/declarations.ts';
@@ -29,6 +31,22 @@ const SQLITE_PLANS: [query: string, plan: string][] = [
   [
     LATEST,
     `SEARCH approval_requests USING INDEX approval_requests_by_question (${QUESTION} AND session_id=?)`,
+  ],
+  [
+    lists.PENDING_FLOOR,
+    'SEARCH approval_requests USING COVERING INDEX approval_requests_pending ((expires_at,approval_request_id)>(?,?))',
+  ],
+  [
+    lists.ASKED_OF,
+    'SEARCH approval_requests USING INDEX approval_requests_by_asker (chain=? AND capability=? AND (created_at,approval_request_id)<(?,?))',
+  ],
+  [
+    lists.APPROVED_OF,
+    'SEARCH approval_requests USING INDEX approval_requests_approved (chain=? AND capability=? AND (created_at,approval_request_id)<(?,?))',
+  ],
+  [
+    lists.STATES_SINCE,
+    'SEARCH approval_requests USING COVERING INDEX approval_requests_by_asker (chain=? AND capability=? AND created_at>?)',
   ],
 ];
 for (const [query, plan] of SQLITE_PLANS) {
@@ -51,6 +69,10 @@ const STALE_PLANS: [query: string, plan: string][] = [
     'SEARCH approval_requests USING INDEX approval_requests_open (capability=? AND expires_at>?)',
   ],
   [STALE_GRANTS, 'SEARCH grants USING INDEX grants_unused (capability=? AND expires_at>?)'],
+  [
+    lists.PENDING,
+    'SEARCH approval_requests USING INDEX approval_requests_pending ((expires_at,approval_request_id)>(?,?) AND (expires_at,approval_request_id)<(?,?))',
+  ],
 ];
 for (const [query, plan] of STALE_PLANS) {
   test(`SQLite counts with: ${plan}, and sorts nothing`, () => {
@@ -82,6 +104,10 @@ test('PostgreSQL ranges over the index of each, and sorts nothing', async () => 
   const latest = await planOf(LATEST_POSTGRES);
   const requests = await planOf(STALE_REQUESTS_POSTGRES);
   const grants = await planOf(STALE_GRANTS_POSTGRES);
+  const pending = await planOf(postgresLists.PENDING);
+  const askedOf = await planOf(postgresLists.ASKED_OF);
+  const approvedOf = await planOf(postgresLists.APPROVED_OF);
+  const statesSince = await planOf(postgresLists.STATES_SINCE);
 
   assert.match(
     waiting,
@@ -91,5 +117,11 @@ test('PostgreSQL ranges over the index of each, and sorts nothing', async () => 
   assert.match(latest, /Index Cond: .*chain = .*digest = .*COALESCE\(session_id/);
   assert.match(requests, /Index Scan using approval_requests_open /);
   assert.match(grants, /Index Scan using grants_unused /);
-  for (const plan of [waiting, latest, requests, grants]) assert.doesNotMatch(plan, /Sort/);
+  assert.match(pending, /Index Only Scan using approval_requests_due .*\n *Index Cond: .*ROW\(/);
+  assert.match(askedOf, /Index Scan Backward using approval_requests_by_asker /);
+  assert.match(approvedOf, /Index Scan Backward using approval_requests_approved /);
+  assert.match(statesSince, /Index Scan Backward using approval_requests_by_asker /);
+  for (const plan of [waiting, latest, requests, grants, askedOf, approvedOf, statesSince]) {
+    assert.doesNotMatch(plan.split('SubPlan')[0] ?? '', /Sort/);
+  }
 });

@@ -10,7 +10,7 @@
  */
 
 import type { GrantPolicy } from '../../protocol/failure.ts';
-import type { JsonObject } from '../../protocol/primitives.ts';
+import type { JsonObject, Money } from '../../protocol/primitives.ts';
 import { claimsOf, type IssuedAuthority } from '../authority/claims.ts';
 import { type GrantFacts, unsignedGrant } from '../authority/grant.ts';
 import { digestOf } from '../wire/canonical.ts';
@@ -47,12 +47,15 @@ export interface AskedFacts {
   readonly subject: string;
   readonly root_principal: string;
   readonly chain?: string | undefined;
+  readonly token_id?: string | undefined;
   readonly session_id?: string | undefined;
   readonly invocation_id: string;
   readonly parameters: JsonObject;
   readonly parameters_digest: string;
   readonly preview?: JsonObject | undefined;
   readonly preview_digest?: string | undefined;
+  readonly cost?: Money | undefined;
+  readonly note?: string | undefined;
   readonly grant_policy: GrantPolicy;
   readonly approvals_required: number;
   readonly created_at: Date;
@@ -61,7 +64,7 @@ export interface AskedFacts {
 
 export function requestFacts(request: AskedFacts) {
   const expires_at = request.expires_at.toISOString();
-  const { declaration_digest } = request;
+  const { declaration_digest, token_id, cost, note } = request;
   return {
     invocation_id: request.invocation_id,
     preview_digest: request.preview_digest ?? null,
@@ -71,8 +74,11 @@ export function requestFacts(request: AskedFacts) {
       approval_request_id: request.approval_request_id,
       capability: request.capability,
       contract_version: request.contract_version,
-      // Entries of older versions name none, and their digests must stay the same.
+      // Entries of older versions name none of these, and their digests must stay the same.
       ...(declaration_digest !== undefined && { declaration_digest }),
+      ...(token_id !== undefined && { token_id }),
+      ...(cost !== undefined && { cost }),
+      ...(note !== undefined && { note }),
       scope: [...request.scope],
       subject: request.subject,
       root_principal: request.root_principal,

@@ -213,6 +213,14 @@ function approvalRows(store: Store, rows: RowSealing, check: RowCheck): Partial<
       const page = await store.listApprovals(query);
       return { ...page, requests: page.requests.filter(check.isApproval) };
     },
+    async pendingApprovals(query) {
+      const page = await store.pendingApprovals(query);
+      return { ...page, requests: page.requests.filter(check.isApproval) };
+    },
+    async approvalsOf(query) {
+      const page = await store.approvalsOf(query);
+      return { ...page, requests: page.requests.filter(check.isApproval) };
+    },
     approve: (decision) => {
       const { approval_request_id, approver, now: approved_at, terms, grant } = decision;
       const vote = { approval_request_id, approver, approved_at, terms };

@@ -14,7 +14,7 @@ import type { CheckpointRecord } from '../../domain/log/checkpoint.ts';
 import type { ApprovalStatus } from '../../protocol/approval.ts';
 import type { GrantPolicy } from '../../protocol/failure.ts';
 import type { FreezeTarget } from '../../protocol/operator.ts';
-import type { JsonObject } from '../../protocol/primitives.ts';
+import type { JsonObject, Money } from '../../protocol/primitives.ts';
 
 export type { BudgetState, Charge, CheckpointRecord };
 
@@ -71,12 +71,18 @@ export interface ApprovalRecord {
   readonly chain?: string | undefined;
   /** The subject of every token in the requesting lineage, root token first. */
   readonly requested_through: readonly string[];
+  /** The token that asked. Absent in rows of an older version. */
+  readonly token_id?: string | undefined;
   readonly session_id?: string | undefined;
   readonly invocation_id: string;
   readonly parameters: JsonObject;
   readonly parameters_digest: string;
   readonly preview?: JsonObject | undefined;
   readonly preview_digest?: string | undefined;
+  /** What the call would have reserved when it asked. */
+  readonly cost?: Money | undefined;
+  /** The words of the requester for the approvers. The service did not check them. */
+  readonly note?: string | undefined;
   readonly grant_policy: GrantPolicy;
   readonly approvals_required: number;
   readonly approvals: readonly ApprovalVote[];

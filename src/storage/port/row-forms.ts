@@ -89,12 +89,15 @@ const FORMS = {
     root_principal: row.root_principal,
     chain: row.chain,
     requested_through: row.requested_through,
+    ...laterField('token_id', row.token_id),
     session_id: row.session_id,
     invocation_id: row.invocation_id,
     parameters: row.parameters,
     parameters_digest: row.parameters_digest,
     preview: row.preview,
     preview_digest: row.preview_digest,
+    ...laterField('cost', row.cost),
+    ...laterField('note', row.note),
     grant_policy: row.grant_policy,
     approvals_required: row.approvals_required,
     created_at: row.created_at,
@@ -176,7 +179,7 @@ const FORMS = {
 };
 
 /** A field that rows of older versions lack: named only where the row has it, so that their MACs still match. */
-function laterField(field: string, value: string | undefined): Readonly<Record<string, string>> {
+function laterField(field: string, value: unknown): Readonly<Record<string, unknown>> {
   return value === undefined ? {} : { [field]: value };
 }
 

@@ -131,7 +131,10 @@ export interface SignInStore {
   insertConsent(consent: ConsentRecord, token: TokenRecord, entry: EntryRecord): Promise<void>;
 
   findConsent(
-    by: { readonly consent_id: string } | { readonly code_hash: string },
+    by:
+      | { readonly consent_id: string }
+      | { readonly code_hash: string }
+      | { readonly token_id: string },
   ): Promise<ConsentRecord | undefined>;
 
   /** Newest first; those older than `before`. Includes consents whose token expired or is revoked. */

@@ -112,6 +112,25 @@ export interface ApprovalStore {
   listApprovals(query: ApprovalQuery): Promise<ApprovalPage>;
 
   /**
+   * Pending requests that are not expired at `now`, the next to expire first. One query looks at
+   * `PENDING_LOOKED_AT_MAX` requests, so a page may have fewer than `limit`, even none, and still a `next`.
+   * Pages that continue at `next` miss and repeat none of the requests that stay pending.
+   */
+  pendingApprovals(query: PendingQuery): Promise<PendingPage<ApprovalRecord>>;
+
+  /** The same requests with the fields that say who may decide them, for a count. */
+  pendingSides(query: PendingQuery): Promise<PendingPage<PendingSide>>;
+
+  /**
+   * The requests of one requester for one capability, newest first. A pending request past its expiry is
+   * `expired`. A full page has a `next`.
+   */
+  approvalsOf(query: AskerQuery): Promise<ApprovalPage>;
+
+  /** The states of the same requests since a time, newest first, without what they contain. */
+  statesSince(query: StatesQuery): Promise<readonly AskedState[]>;
+
+  /**
    * Adds one vote. The last vote needed also inserts the grant and sets the request to `approved`, in the
    * same step, so one request never yields two grants. `approvalsSeen` is the number of votes the caller saw;
    * `stale` means that another approver voted since, and the caller must read again.
@@ -188,6 +207,60 @@ export interface ApprovalPage {
   /** The `before` of the next query. Absent when no request is left. */
   readonly next?: ApprovalPlace | undefined;
 }
+
+/** Pending requests that one query looks at. An index has every compared column, so a look reads no row. */
+export const PENDING_LOOKED_AT_MAX = 1_000;
+
+export interface PendingQuery {
+  readonly now: Date;
+  /** Exact names; empty: none. */
+  readonly capabilities: readonly string[];
+  readonly limit: number;
+  /** Continue after the request at this place. */
+  readonly after?: PendingPlace | undefined;
+}
+
+export type PendingPlace = Pick<ApprovalRecord, 'expires_at' | 'approval_request_id'>;
+
+export interface PendingPage<Item> {
+  readonly requests: readonly Item[];
+  /** The `after` of the next query. Absent when no request is left. */
+  readonly next?: PendingPlace | undefined;
+}
+
+export type PendingSide = Pick<
+  ApprovalRecord,
+  | 'approval_request_id'
+  | 'capability'
+  | 'subject'
+  | 'root_principal'
+  | 'requested_through'
+  | 'approvals_required'
+  | 'expires_at'
+>;
+
+/** The place after which a page of pending requests begins: those that expire by `now` come before it. */
+export function pendingAfter({ now, after }: PendingQuery): PendingPlace {
+  if (after && after.expires_at > now) return after;
+  return { expires_at: new Date(now.getTime() + 1), approval_request_id: '' };
+}
+
+export interface AskerQuery {
+  readonly now: Date;
+  readonly chain: string;
+  readonly capability: string;
+  /** Only approved ones. */
+  readonly approved?: boolean | undefined;
+  readonly limit: number;
+  /** Only those made before the request at this place. */
+  readonly before?: ApprovalPlace | undefined;
+}
+
+export interface StatesQuery extends Pick<AskerQuery, 'now' | 'chain' | 'capability' | 'limit'> {
+  readonly since: Date;
+}
+
+export type AskedState = Pick<ApprovalRecord, 'approval_request_id' | 'status'>;
 
 export interface ApprovalDecision {
   readonly approval_request_id: string;

@@ -33,7 +33,16 @@ import { insertDeliveries } from './deliveries.ts';
 import { enqueue } from './log/entries.ts';
 import { approvalOf, GRANTS, REQUESTS, VOTES } from './rows.ts';
 
-type Approvals = Omit<ApprovalStore, 'takeDeliveries' | 'finishDelivery' | 'listDeliveries'>;
+type Approvals = Omit<
+  ApprovalStore,
+  | 'pendingApprovals'
+  | 'pendingSides'
+  | 'approvalsOf'
+  | 'statesSince'
+  | 'takeDeliveries'
+  | 'finishDelivery'
+  | 'listDeliveries'
+>;
 
 type ApprovalState = Pick<ApprovalRecord, 'status' | 'expires_at'>;
 

@@ -105,10 +105,8 @@ function consentsIn(database: Database): ConsentMethods {
     },
 
     async findConsent(by) {
-      const [row] =
-        'code_hash' in by
-          ? await database.read<Row>(CONSENT_OF_CODE, [by.code_hash])
-          : await database.read<Row>(CONSENT, [by.consent_id]);
+      const [[column, value] = []] = Object.entries(by);
+      const [row] = await database.read<Row>(consentBy(column as ConsentKey), [value]);
       return row && CONSENTS.read(row);
     },
 
@@ -247,15 +245,14 @@ const INSERT_CONSENT: Statement = {
     ${enqueueFrom(1, '')}`,
 };
 
-const CONSENT: Statement = {
-  name: 'consent',
-  text: `SELECT ${CONSENTS.list()} FROM consents WHERE consent_id = $1`,
-};
+type ConsentKey = 'consent_id' | 'code_hash' | 'token_id';
 
-export const CONSENT_OF_CODE: Statement = {
-  name: 'consent_of_code',
-  text: `SELECT ${CONSENTS.list()} FROM consents WHERE code_hash = $1`,
-};
+export function consentBy(column: ConsentKey): Statement {
+  return {
+    name: `consent_by_${column}`,
+    text: `SELECT ${CONSENTS.list()} FROM consents WHERE ${column} = $1`,
+  };
+}
 
 export const LIST_CONSENTS: Statement = {
   name: 'list_consents',

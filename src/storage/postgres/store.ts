@@ -10,6 +10,7 @@
 import type { StepEffects } from '../port/composition-store.ts';
 import type { Overrun } from '../port/invocation-store.ts';
 import { type Store, StoreUnavailable } from '../port/store.ts';
+import { createApprovalLists } from './approval-lists.ts';
 import { createApprovals } from './approvals.ts';
 import { createAdmission } from './calls/admission.ts';
 import { createCompositions } from './calls/compositions.ts';
@@ -91,6 +92,7 @@ function operationsOf(
     ...createIntents(database, now),
     ...createCompositions(database, resolveTimeoutMs),
     ...createApprovals(database),
+    ...createApprovalLists(database),
     ...createDeclarations(database),
     ...createDeliveries(database),
     ...createOperators(database, now),

@@ -243,7 +243,7 @@ function findPending(connection: Connection, request: ApprovalRecord): ApprovalR
   return row && withApprovals(connection, row);
 }
 
-function withApprovals(connection: Connection, row: Row): ApprovalRecord {
+export function withApprovals(connection: Connection, row: Row): ApprovalRecord {
   const request = REQUESTS.read(row);
   const votes = connection.all<Row>(
     'SELECT * FROM approvals WHERE approval_request_id = ? ORDER BY place',

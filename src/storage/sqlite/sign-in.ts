@@ -97,10 +97,8 @@ export function findConsent(
   connection: Connection,
   by: Parameters<SignInStore['findConsent']>[0],
 ): ConsentRecord | undefined {
-  const row =
-    'code_hash' in by
-      ? connection.get<Row>(CONSENT_OF_CODE, by.code_hash)
-      : connection.get<Row>('SELECT * FROM consents WHERE consent_id = ?', by.consent_id);
+  const [[column, value] = []] = Object.entries(by);
+  const row = connection.get<Row>(consentBy(column as ConsentKey), value);
   return row && CONSENTS.read(row);
 }
 
@@ -164,7 +162,12 @@ const INSERT_SESSION = `INSERT INTO sessions (${SESSIONS.list()}, seen_at)
   VALUES (${SESSIONS.slots}, ?)`;
 
 export const FIND_SESSION = 'SELECT * FROM sessions WHERE secret_hash = ?';
-export const CONSENT_OF_CODE = 'SELECT * FROM consents WHERE code_hash = ?';
+
+type ConsentKey = 'consent_id' | 'code_hash' | 'token_id';
+
+export function consentBy(column: ConsentKey): string {
+  return `SELECT * FROM consents WHERE ${column} = ?`;
+}
 
 export const DELETE_EXPIRED = `DELETE FROM sessions WHERE session_id IN (
   SELECT session_id FROM sessions WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`;

@@ -14,6 +14,7 @@
 import { existsSync } from 'node:fs';
 import type { Platform } from '../../platform.ts';
 import type { Store } from '../port/store.ts';
+import * as lists from './approval-lists.ts';
 import * as approvals from './approvals.ts';
 import { admit } from './calls/admission.ts';
 import * as compositions from './calls/compositions.ts';
@@ -131,6 +132,10 @@ const READS = {
   latestApproval: approvals.latestApproval,
   approvalState: approvals.approvalState,
   listApprovals: approvals.listApprovals,
+  pendingApprovals: lists.pendingApprovals,
+  pendingSides: lists.pendingSides,
+  approvalsOf: lists.approvalsOf,
+  statesSince: lists.statesSince,
   listDeliveries: deliveries.listDeliveries,
   keptDeclarations: declarations.keptDeclarations,
   staleApprovals: declarations.staleApprovals,

@@ -22,7 +22,7 @@ import {
   newId,
   rootToken,
 } from '../fixtures.ts';
-import { decisionOn } from './cases/approvals.ts';
+import { decisionOn } from './cases/approvals/decisions.ts';
 import { checkpoint } from './cases/tree.ts';
 import { grantOf, livingCount } from './observe.ts';
 import { patiently, type Races, raceOf, type Stores, storeOf } from './race.ts';

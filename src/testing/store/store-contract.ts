@@ -11,8 +11,9 @@ import type { Store } from '../../storage/port/store.ts';
 import type { Cases, Runner } from '../runner.ts';
 import { ACTOR_CASES } from './cases/actors.ts';
 import { FREEZE_CASES, LIVENESS_CASES, MONEY_CASES, ORDER_CASES } from './cases/admission.ts';
-import { LISTING_CASES, WAITING_CASES } from './cases/approval-reads.ts';
-import { ASKING_CASES, DECISION_CASES } from './cases/approvals.ts';
+import { ASKING_CASES, DECISION_CASES } from './cases/approvals/decisions.ts';
+import { INBOX_CASES } from './cases/approvals/inbox.ts';
+import { LISTING_CASES, WAITING_CASES } from './cases/approvals/reads.ts';
 import { GRANT_CASES, KEY_CASES, LEASE_CASES } from './cases/claims.ts';
 import { ADOPTION_CASES, ROLLBACK_CASES, STEP_CASES } from './cases/compositions.ts';
 import { DECLARATION_CASES } from './cases/declarations.ts';
@@ -77,6 +78,7 @@ const AREAS: Readonly<Record<string, Cases>> = {
   approvals: {
     ...ASKING_CASES,
     ...LISTING_CASES,
+    ...INBOX_CASES,
     ...DECISION_CASES,
     ...EXPIRY_CASES,
     ...WAITING_CASES,

@@ -11,6 +11,7 @@
 import { newUuid } from '../../../platform.ts';
 import { BUSY_TIMEOUT_MS, type Connection, rollBack } from '../connection.ts';
 import { APPROVED_THROUGH, REQUESTED_THROUGH } from './approvals.ts';
+import { ASKED_BY } from './asked.ts';
 import { giveChains } from './chains.ts';
 import { DEBTS } from './debts.ts';
 import { DECLARATIONS } from './declarations.ts';
@@ -44,6 +45,7 @@ export const MIGRATIONS: readonly Migration[] = [
   (connection) => connection.script(WAITING_GRANTS),
   (connection) => connection.script(DECLARATIONS),
   (connection) => connection.script(SIGN_IN),
+  (connection) => connection.script(ASKED_BY),
 ];
 
 /** Milliseconds to wait for a migration step of another process, which takes long over a long log. */

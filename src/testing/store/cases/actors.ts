@@ -22,7 +22,7 @@ import {
 } from '../../fixtures.ts';
 import type { Cases } from '../../runner.ts';
 import { unchanged } from '../observe.ts';
-import { decisionOn } from './approvals.ts';
+import { decisionOn } from './approvals/decisions.ts';
 
 /** A transition by an actor at a time, and its outcome when it happens. */
 interface Step {

@@ -23,7 +23,7 @@ import {
 } from '../../fixtures.ts';
 import type { Cases } from '../../runner.ts';
 import { same } from '../observe.ts';
-import { asked, decisionOn, deny } from './approvals.ts';
+import { asked, decisionOn, deny } from './approvals/decisions.ts';
 
 const NOW = at(2 * SECOND);
 const FIRST = `sha256:${'01'.repeat(32)}`;

@@ -10,7 +10,7 @@ import type { FreezePage, FreezePlace, Store } from '../../../storage/port/store
 import { approval, at, delivery, entry, freezeOf, HOUR } from '../../fixtures.ts';
 import type { Cases } from '../../runner.ts';
 import { entriesSince, same, unchanged } from '../observe.ts';
-import { approve, asked, deny } from './approvals.ts';
+import { approve, asked, deny } from './approvals/decisions.ts';
 
 export const EXPIRY_CASES: Cases = {
   'expireApprovals() expires pending requests past their expiry, with entry and notifications':

@@ -225,6 +225,10 @@ const CALLS: Record<string, (store: Store) => Promise<unknown>> = {
   reconcile: (store) => store.reconcile(newId('inv-'), true, () => entry()),
   requestApproval: (store) => store.requestApproval(approval(), entry(), []),
   listApprovals: (store) => store.listApprovals({ now: at(0), limit: 1 }),
+  pendingApprovals: (store) =>
+    store.pendingApprovals({ now: at(0), capabilities: ['book_flight'], limit: 1 }),
+  approvalsOf: (store) =>
+    store.approvalsOf({ now: at(0), chain: 'chain', capability: 'book_flight', limit: 1 }),
   takeDeliveries: (store) => store.takeDeliveries(at(0), at(1), 1),
   freeze: (store) => store.freeze(freezeOf(), entry()),
   freezesUnder: (store) => store.freezesUnder([{ what: 'service', target: '' }]),

@@ -5,8 +5,8 @@
  */
 
 import assert from 'node:assert/strict';
-import type { ApprovalRecord } from '../../../storage/port/records.ts';
-import type { ApprovalDecision, Denial, Store } from '../../../storage/port/store.ts';
+import type { ApprovalRecord } from '../../../../storage/port/records.ts';
+import type { ApprovalDecision, Denial, Store } from '../../../../storage/port/store.ts';
 import {
   approval,
   at,
@@ -20,13 +20,16 @@ import {
   rootToken,
   SECOND,
   TERMS,
-} from '../../fixtures.ts';
-import type { Cases } from '../../runner.ts';
-import { entriesSince, grantOf, same, unchanged } from '../observe.ts';
+} from '../../../fixtures.ts';
+import type { Cases } from '../../../runner.ts';
+import { entriesSince, grantOf, same, unchanged } from '../../observe.ts';
 
 /** A request with a value in every field that a new one may have. */
 function fullRequest(): ApprovalRecord {
   return approval({
+    token_id: 'tok_1',
+    cost: { currency: 'USD', amount: 0.1 },
+    note: 'customer is \u202e "furious", 東京',
     session_id: 'session-1',
     parameters: { to: '東京', deep: { list: [1, 0.1, null, { a: '"' }] } },
     preview: { title: 'Book', lines: ['a', 'b'] },

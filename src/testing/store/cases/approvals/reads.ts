@@ -5,14 +5,14 @@
  */
 
 import assert from 'node:assert/strict';
-import type { ApprovalRecord, GrantRecord } from '../../../storage/port/records.ts';
+import type { ApprovalRecord, GrantRecord } from '../../../../storage/port/records.ts';
 import {
   APPROVALS_LOOKED_AT_MAX,
   type ApprovalPage,
   type ApprovalPlace,
   type Question,
   type Store,
-} from '../../../storage/port/store.ts';
+} from '../../../../storage/port/store.ts';
 import {
   admission,
   approval,
@@ -24,10 +24,10 @@ import {
   rootToken,
   SECOND,
   useOf,
-} from '../../fixtures.ts';
-import type { Cases } from '../../runner.ts';
-import { same } from '../observe.ts';
-import { approve, asked, decisionOn, deny } from './approvals.ts';
+} from '../../../fixtures.ts';
+import type { Cases } from '../../../runner.ts';
+import { same } from '../../observe.ts';
+import { approve, asked, decisionOn, deny } from './decisions.ts';
 
 export const LISTING_CASES: Cases = {
   'listApprovals() gives the newest first, in pages without gaps or repetitions': async (store) => {
