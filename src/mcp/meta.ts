@@ -1,5 +1,5 @@
 /**
- * `_meta` of a tool call: task, reference and parent of the call, under names that begin with `svc/`.
+ * `_meta` of a tool call: task, reference and parent of the call and a note for its approvers, under names that begin with `svc/`.
  *
  * Only sorts the names. The schema of the operation checks the values, as on every
  * other transport.
@@ -7,13 +7,16 @@
  * @module
  */
 
-import { InvocationIds } from '../protocol/invocation.ts';
+import { InvocationIds, TestRequest } from '../protocol/invocation.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
 
 const PREFIX = 'svc/';
 
 const { invocation_id: _, ...IDS } = InvocationIds.shape;
-const FIELDS = new Map(Object.entries(IDS));
+const { note } = TestRequest.shape;
+const FIELDS = new Map<string, { safeParse(value: unknown): { success: boolean } }>(
+  Object.entries({ ...IDS, note }),
+);
 
 export interface SortedMeta {
   /** Fields of the call. */

@@ -19,6 +19,7 @@ import {
   ID_LENGTH_MAX,
   InvocationId,
   JsonObject,
+  Money,
   NextCursor,
   optional,
   Principal,
@@ -68,6 +69,7 @@ export const SafeForm = z.object({
   preview: JsonObject.nullable(),
   requester: z.object({ subject: z.string(), root_principal: z.string() }),
   session_id: z.string().nullable(),
+  note: z.string().optional(),
 });
 
 export const ApprovalRequest = z.object({
@@ -81,6 +83,10 @@ export const ApprovalRequest = z.object({
   requested_parameters_digest: Digest,
   preview: JsonObject.nullable(),
   preview_digest: Digest.nullable(),
+  /** What the call would have reserved when it asked. */
+  cost: Money.optional(),
+  /** The requester's own words, unchecked. */
+  note: z.string().optional(),
   grant_policy: GrantPolicy,
   approvals_required: z.int().positive(),
   approvals: z.array(Approval),

@@ -24,6 +24,9 @@ import {
   text,
 } from './primitives.ts';
 
+/** In characters: an approver reads it at a glance. */
+const NOTE_LENGTH_MAX = 500;
+
 /** What a dry run takes: the call itself, without the fields that only matter when it runs. */
 export const TestRequest = z.object({
   // Any text: an impossible name gets the same answer as an unknown one.
@@ -36,6 +39,8 @@ export const TestRequest = z.object({
   approval_grant: optional(text(ID_LENGTH_MAX)),
   /** Without `approval_grant`: continue with a grant for exactly this call, if there is one. */
   continue_approved: optional(z.boolean()),
+  /** The caller's own words for the approvers, if the call needs approval. The service does not check them. */
+  note: optional(text(NOTE_LENGTH_MAX)),
   stream: optional(z.boolean()).transform((stream) => stream ?? false),
 });
 export type TestRequest = z.output<typeof TestRequest>;

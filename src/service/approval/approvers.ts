@@ -5,7 +5,11 @@
  */
 
 import { closedAs, statusAt } from '../../domain/authority/approval-request.ts';
-import { type ApprovingSide, barredApprover } from '../../domain/authority/approver.ts';
+import {
+  type ApprovingSide,
+  barredApprover,
+  type RequestingSide,
+} from '../../domain/authority/approver.ts';
 import { levelOf } from '../../domain/authority/disclosure.ts';
 import { failure, Refusal } from '../../domain/failure.ts';
 import { digestOf } from '../../domain/wire/canonical.ts';
@@ -21,6 +25,9 @@ import type { Slices } from '../pace/slices.ts';
 /** Characters of a reason for a class with reduced detail. */
 const REDUCED_REASON_MAX = 200;
 
+/** The fields of a request that say who may decide it. */
+type AskedRequest = RequestingSide & Pick<ApprovalRecord, 'capability'>;
+
 /** The root principal that an approval counts for, and every principal in its lineage. */
 export function approvingSide(caller: Caller): ApprovingSide {
   const { root_principal } = caller;
@@ -31,7 +38,7 @@ export function approvingSide(caller: Caller): ApprovingSide {
 export function notApprover(
   parts: ServiceParts,
   caller: Caller,
-  request: ApprovalRecord,
+  request: AskedRequest,
 ): Failure | undefined {
   const scope = approverScope(request.capability);
   if (!mayHold(parts, caller, scope)) {
@@ -127,6 +134,7 @@ export async function requestView(
 ): Promise<ApprovalRequest> {
   const now = parts.store.now();
   const preview = request.preview ?? null;
+  const { cost, note } = request;
   return {
     approval_request_id: request.approval_request_id,
     capability: request.capability,
@@ -142,6 +150,8 @@ export async function requestView(
     requested_parameters_digest: request.parameters_digest,
     preview,
     preview_digest: request.preview_digest ?? null,
+    ...(cost && { cost }),
+    ...(note !== undefined && { note }),
     grant_policy: request.grant_policy,
     approvals_required: request.approvals_required,
     terms: null,
@@ -164,6 +174,7 @@ export async function requestView(
         root_principal: visibleText(request.root_principal),
       },
       session_id: request.session_id === undefined ? null : visibleText(request.session_id),
+      ...(note !== undefined && { note: visibleText(note) }),
     },
     ...decisionView(parts, caller, request),
   };
@@ -185,7 +196,7 @@ export function proposedTerms({
 }
 
 /** Who decided and why. Names and reason depend on the class of the caller. */
-function decisionView(
+export function decisionView(
   parts: ServiceParts,
   caller: Caller,
   request: ApprovalRecord,
@@ -206,13 +217,13 @@ function mayHold({ identities }: ServiceParts, caller: Caller, scope: string): b
   return holds(caller, scope) && identities.isEntitled(caller.root_principal, scope);
 }
 
-function otherBinding(caller: Caller, { capability }: ApprovalRecord): string | undefined {
+function otherBinding(caller: Caller, { capability }: AskedRequest): string | undefined {
   const bound = caller.kind === 'token' ? caller.token.capability : undefined;
   if (bound === undefined || bound === capability) return undefined;
   return `the token is bound to "${bound}"`;
 }
 
-function barred({ definition }: ServiceParts, caller: Caller, request: ApprovalRecord) {
+function barred({ definition }: ServiceParts, caller: Caller, request: AskedRequest) {
   const policy = definition.code.get(request.capability)?.approval;
   return barredApprover(request, approvingSide(caller), policy);
 }

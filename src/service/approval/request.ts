@@ -141,7 +141,7 @@ function standingDenial(
 
 function requestOf(parts: ServiceParts, call: AskingCall, policy: CompletePolicy): ApprovalRecord {
   const { caller, capability, parameters, ids } = call;
-  const { subject, root_principal, chain, session_id } = caller.token;
+  const { token_id, subject, root_principal, chain, session_id } = caller.token;
   const preview = shownTo(parts, call, policy);
   const now = parts.store.now();
   return {
@@ -154,12 +154,15 @@ function requestOf(parts: ServiceParts, call: AskingCall, policy: CompletePolicy
     root_principal,
     chain,
     requested_through: caller.loaded.lineage.map((link) => link.subject),
+    token_id,
     session_id,
     invocation_id: ids.invocation_id,
     parameters,
     parameters_digest: digestOf(parameters),
     preview,
     preview_digest: preview && digestOf(preview),
+    cost: call.charge && moneyOf(call.charge),
+    note: call.request?.note ?? undefined,
     grant_policy: policy.grant_policy,
     approvals_required: policy.approvals_required ?? 1,
     approvals: [],
