@@ -15,6 +15,7 @@ import { type Caller, callerOf } from '../core/caller.ts';
 import { type Ask, consoleRequestOf, type Method } from '../core/operations.ts';
 import { entitlementOf } from '../sign-in/accounts.ts';
 import { type Session, sessionOf } from '../sign-in/sessions.ts';
+import { decisionOf, inboxOf } from './approvals.ts';
 import { meOf, pulseOf } from './me.ts';
 import type { ConsoleParts } from './parts.ts';
 
@@ -36,6 +37,8 @@ export function createConsole(parts: ConsoleParts): Console {
     methods: {
       me: read(parts, 'me', (_, { caller, session }) => meOf(parts, caller, session)),
       pulse: read(parts, 'pulse', (_, { caller }) => pulseOf(parts, caller)),
+      inbox: read(parts, 'inbox', (request, asking) => inboxOf(parts, request, asking)),
+      decision: read(parts, 'decision', (request, asking) => decisionOf(parts, request, asking)),
     },
     async entitlement(secret) {
       const session = await sessionOf(parts, secret);

@@ -8,6 +8,7 @@ import { type Me, OPERATOR_RIGHTS, type Pulse } from '../../protocol/console/vie
 import { approverScope } from '../author/approval-policy.ts';
 import { type Caller, holds } from '../core/caller.ts';
 import type { Session } from '../sign-in/sessions.ts';
+import { countPending } from './approvals.ts';
 import type { ConsoleParts } from './parts.ts';
 
 export async function meOf(
@@ -35,12 +36,16 @@ export async function meOf(
 /** Counting stops here. */
 const PENDING_MAX = 100;
 
-export async function pulseOf(parts: ConsoleParts, _caller: Caller): Promise<Pulse> {
+export async function pulseOf(parts: ConsoleParts, caller: Caller): Promise<Pulse> {
   const { store } = parts;
-  const [{ size }, checkpoint] = await Promise.all([store.treeHead(), store.lastCheckpoint()]);
+  const [{ size }, checkpoint, pending] = await Promise.all([
+    store.treeHead(),
+    store.lastCheckpoint(),
+    countPending(parts, caller, PENDING_MAX),
+  ]);
   return {
     now: store.now().toISOString(),
-    pending: 0,
+    pending,
     pending_max: PENDING_MAX,
     entries: size,
     checkpoint: checkpoint

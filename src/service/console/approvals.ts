@@ -1,0 +1,219 @@
+/**
+ * Approvals in the console: the inbox of a person, and everything that one decision needs.
+ *
+ * The rules of the operations decide what a person sees: the inbox has what the person may decide, and a
+ * decision is shown to those who may decide it and to the requester. Texts of callers stay as they are.
+ *
+ * @module
+ */
+
+import { isVoter } from '../../domain/authority/approval-request.ts';
+import { declarationDigest } from '../../domain/catalog/declaration.ts';
+import { visibleObject, visibleText } from '../../domain/wire/visible-text.ts';
+import type { Capability } from '../../protocol/capability.ts';
+import type { ConsoleRequest } from '../../protocol/console/methods.ts';
+import type { Decision, Inbox, InboxItem, Vote } from '../../protocol/console/views.ts';
+import type { ApprovalRecord } from '../../storage/port/records.ts';
+import type { PendingPlace } from '../../storage/port/store.ts';
+import {
+  closedRequest,
+  mayDecide,
+  notApprover,
+  requestView,
+  visibleRequest,
+} from '../approval/approvers.ts';
+import { approverScope } from '../author/approval-policy.ts';
+import { inLane } from '../core/audited.ts';
+import { type Caller, holds } from '../core/caller.ts';
+import type { Ask } from '../core/operations.ts';
+import { placeOf } from '../core/page.ts';
+import type { Slices } from '../pace/slices.ts';
+import { handsOf } from './hands.ts';
+import { historyOf, similarTo } from './history.ts';
+import type { ConsoleParts } from './parts.ts';
+
+/** A person who asks, and the request by which the person asks. */
+interface Asking {
+  readonly caller: Caller;
+  readonly ask: Ask;
+}
+
+/** Requests in one read. Each may have parameters of 256 KiB. */
+const READ_MAX = 4;
+
+/** Reads for one answer. A longer list continues on the next page. */
+const READS_MAX = 100;
+
+export async function inboxOf(
+  parts: ConsoleParts,
+  { limit, cursor }: ConsoleRequest<'inbox'>,
+  { caller, ask }: Asking,
+): Promise<Inbox> {
+  const capabilities = decidable(parts, caller);
+  const after = placeOf(cursor, readCursor);
+  if (capabilities.length === 0) return { requests: [], next_cursor: null };
+  return inLane(parts, caller, ask, async (slices) => {
+    const requests: InboxItem[] = [];
+    let place = after;
+    for (let reads = 0; reads < READS_MAX; reads++) {
+      await slices.turn();
+      const now = parts.store.now();
+      const query = { now, capabilities, limit: READ_MAX, after: place };
+      const found = await parts.store.pendingApprovals(query);
+      for (const request of found.requests.filter((each) => mayDecide(parts, caller, each))) {
+        // One more than the limit shows that there is a next page.
+        if (requests.length === limit) return { requests, next_cursor: cursorOf(place) };
+        requests.push(await itemOf(parts, caller, request, slices));
+        place = request;
+      }
+      place = found.next;
+      if (place === undefined) break;
+    }
+    return { requests, next_cursor: cursorOf(place) };
+  });
+}
+
+/** The capabilities whose requests the person may decide. */
+function decidable({ definition }: ConsoleParts, caller: Caller): string[] {
+  return [...definition.catalog.capabilities.values()]
+    .filter(({ name, approval }) => approval && holds(caller, approverScope(name)))
+    .map(({ name }) => name);
+}
+
+async function itemOf(
+  { definition }: ConsoleParts,
+  caller: Caller,
+  request: ApprovalRecord,
+  slices: Slices,
+): Promise<InboxItem> {
+  // The store was asked for capabilities of the catalog only.
+  const capability = definition.catalog.capabilities.get(request.capability) as Capability;
+  const { requested_through, root_principal, approvals } = request;
+  return {
+    approval_request_id: request.approval_request_id,
+    capability: request.capability,
+    description: capability.description,
+    side_effect: capability.side_effect.type,
+    chain: [root_principal, ...requested_through]
+      .filter((name, place, all) => name !== all[place - 1])
+      .reverse(),
+    cost: request.cost ?? null,
+    parameters_count: Object.keys(request.parameters).length,
+    has_hidden: await hasHidden(request, slices),
+    approvals: approvals.length,
+    approvals_required: request.approvals_required,
+    has_approved: isVoter(approvals, caller.root_principal),
+    created_at: request.created_at.toISOString(),
+    expires_at: request.expires_at.toISOString(),
+  };
+}
+
+/** Whether any text of the request has characters that are invisible or imitate others. */
+async function hasHidden(
+  { parameters, preview = {}, note = '', requested_through }: ApprovalRecord,
+  slices: Slices,
+): Promise<boolean> {
+  const texts = [note, ...requested_through];
+  if (texts.some((text) => visibleText(text) !== text)) return true;
+  const shown = await slices.finish(visibleObject({ parameters, preview }));
+  return JSON.stringify(shown) !== JSON.stringify({ parameters, preview });
+}
+
+/** Looks for one count. A person with more pending requests than were looked at sees too small a number. */
+const COUNT_READS_MAX = 5;
+
+/** The number of pending requests that the person may decide, at most `most`. */
+export async function countPending(
+  parts: ConsoleParts,
+  caller: Caller,
+  most: number,
+): Promise<number> {
+  const { store } = parts;
+  const capabilities = decidable(parts, caller);
+  if (capabilities.length === 0) return 0;
+  const now = store.now();
+  let count = 0;
+  let after: PendingPlace | undefined;
+  for (let reads = 0; reads < COUNT_READS_MAX; reads++) {
+    const page = await store.pendingSides({ now, capabilities, limit: most, after });
+    count += page.requests.filter((side) => !notApprover(parts, caller, side)).length;
+    after = page.next;
+    if (after === undefined || count >= most) break;
+  }
+  return Math.min(count, most);
+}
+
+export async function decisionOf(
+  parts: ConsoleParts,
+  { approval_request_id }: ConsoleRequest<'decision'>,
+  { caller, ask }: Asking,
+): Promise<Decision> {
+  const request = await visibleRequest(parts, caller, approval_request_id);
+  return inLane(parts, caller, ask, async (slices) => {
+    const { store, definition } = parts;
+    const capability = definition.catalog.capabilities.get(request.capability) ?? null;
+    const now = store.now();
+    const view = await requestView(parts, caller, request, slices);
+    const asked = { caller, request, slices };
+    return {
+      now: now.toISOString(),
+      request: view,
+      capability,
+      has_changed: hasChanged(request, capability),
+      cost: request.cost ?? null,
+      ...(await handsOf(parts, request)),
+      similar: await similarTo(parts, asked),
+      history: await historyOf(parts, asked),
+      passkey: { is_required: requiresPasskey(parts, request), usable: [] },
+      votes: votesIn(request).slice(0, view.approvals.length),
+      viewer: viewerOf(parts, caller, request, now),
+    };
+  });
+}
+
+/** As a grant is compared with the declaration when it is used. */
+function hasChanged(
+  { contract_version, declaration_digest }: ApprovalRecord,
+  capability: Capability | null,
+): boolean {
+  if (capability?.contract_version !== contract_version) return true;
+  return declaration_digest !== undefined && declaration_digest !== declarationDigest(capability);
+}
+
+function requiresPasskey({ definition }: ConsoleParts, { capability }: ApprovalRecord): boolean {
+  const policy = definition.code.get(capability)?.approval;
+  return policy !== undefined && 'require' in policy && policy.require === 'passkey';
+}
+
+function votesIn({ approvals }: ApprovalRecord): Vote[] {
+  return approvals.map(({ approver, approved_at, terms }) => ({
+    approver,
+    approved_at: approved_at.toISOString(),
+    terms: terms ?? null,
+    passkey: null,
+  }));
+}
+
+function viewerOf(
+  parts: ConsoleParts,
+  caller: Caller,
+  request: ApprovalRecord,
+  now: Date,
+): Decision['viewer'] {
+  const why = notApprover(parts, caller, request) ?? closedRequest(request, now);
+  return {
+    may_decide: why === undefined,
+    why: why?.detail ?? null,
+    has_approved: isVoter(request.approvals, caller.root_principal),
+  };
+}
+
+function cursorOf(place: PendingPlace | undefined): string | null {
+  return place ? `${place.expires_at.getTime()}-${place.approval_request_id}` : null;
+}
+
+function readCursor(cursor: string): PendingPlace | undefined {
+  const [, time, id] = /^(\d{1,15})-(apr_[0-9a-f]{32})$/.exec(cursor) ?? [];
+  if (time === undefined || id === undefined) return undefined;
+  return { expires_at: new Date(Number(time)), approval_request_id: id };
+}
