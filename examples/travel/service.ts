@@ -32,6 +32,7 @@ export const DEMO_IDENTITIES = [
   demo('approver2', 'human:carol@example.com', 'internal', ['approver:*']),
   demo('partner', 'service:partner-portal', 'partner', ['travel.search']),
   demo('operator', 'service:operator', 'internal', ['operator:*']),
+  demo('admin', 'human:dora@example.com', 'internal', ['operator:*']),
 ];
 
 function demo(name: string, principal: string, caller_class: string, scopes: string[]) {
