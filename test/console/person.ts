@@ -12,7 +12,7 @@ import type {
   ConsoleOperation,
 } from '../../src/protocol/console/methods.ts';
 import type { ConsoleAnswers } from '../../src/protocol/console/views.ts';
-import { BASE, type Person, personAt } from '../sign-in/browser.ts';
+import { PAGES, type Person, personAt } from '../sign-in/browser.ts';
 import type { Reply, TestService } from '../world.ts';
 
 export interface ConsolePerson extends Person {
@@ -40,7 +40,7 @@ export async function atConsole(
   const csrf = csrfIn(await person.open('/console/'));
   const reply: ConsolePerson['reply'] = (name, input = {}, headers = {}) => {
     const cookie = [...person.cookies].map(([each, value]) => `${each}=${value}`).join('; ');
-    const sent = { host: new URL(BASE).host, origin: BASE, 'x-writ-csrf': csrf, cookie };
+    const sent = { host: new URL(PAGES).host, origin: PAGES, 'x-writ-csrf': csrf, cookie };
     const given = Object.entries({ ...sent, ...headers }).filter(
       ([, value]) => value !== undefined,
     );
