@@ -15,8 +15,8 @@ interface At {
 export function Ago({ at }: At) {
   const words = useComputed(() => agoOf(Date.parse(at), now.value));
   return (
-    <time class="time ago" dateTime={at}>
-      <span>{words}</span> <Exact at={at} />
+    <time class="ago" dateTime={at}>
+      {words}, <Exact at={at} />
     </time>
   );
 }

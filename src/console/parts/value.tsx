@@ -11,37 +11,46 @@ import { Amount } from './money.tsx';
 import { type Hidden, hiddenIn, Shown } from './shown.tsx';
 import { exact } from './time.tsx';
 
+/** In characters: a shorter value stands on one line. */
+const LINE_MAX = 60;
+
 export function Value({ of }: { readonly of: unknown }) {
+  const isShort = (JSON.stringify(of) ?? '').length <= LINE_MAX;
   return (
     <code class="json">
-      <Json of={of} indent={'\n'} />
+      <Json of={of} indent={isShort ? undefined : '\n'} />
     </code>
   );
 }
 
-/** `indent` is a line break and the spaces of this level. */
-function Json({ of, indent }: { readonly of: unknown; readonly indent: string }) {
-  if (typeof of !== 'object' || of === null) return <Shown text={JSON.stringify(of) ?? 'absent'} />;
-  const inner = `${indent}  `;
+interface JsonOf {
+  readonly of: unknown;
+  /** A line break and the spaces of this level; absent for a value on one line. */
+  readonly indent: string | undefined;
+}
+
+function Json({ of, indent }: JsonOf) {
+  if (!isCompound(of)) return <Shown text={JSON.stringify(of) ?? 'absent'} />;
   const isList = Array.isArray(of);
   const members = isList
     ? of.map((value: unknown) => ({ name: undefined, value }))
     : namesOf(of).map((name) => ({ name, value: (of as JsonObject)[name] }));
   const [open, close] = isList ? '[]' : '{}';
   if (members.length === 0) return `${open}${close}`;
+  const inner = indent === undefined ? undefined : `${indent}  `;
   return (
     <>
       {open}
       {members.map(({ name, value }, at) => (
         <>
-          {inner}
+          {inner ?? (at === 0 ? '' : ' ')}
           {name === undefined ? null : <Shown text={JSON.stringify(name)} />}
           {name === undefined ? '' : ': '}
           <Json of={value} indent={inner} />
           {at < members.length - 1 ? ',' : ''}
         </>
       ))}
-      {indent}
+      {indent ?? ''}
       {close}
     </>
   );

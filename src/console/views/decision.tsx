@@ -83,7 +83,8 @@ function Page({ of, loaded }: PageOf) {
   const choose = (next: GrantTerms) => {
     chosen.value = next;
   };
-  const faults = useFaults(of, loaded);
+  const isChanged = useChange(of);
+  const faults = faultsNow(of, loaded, isChanged);
   useAnnouncedStatus(request.status);
   return (
     <ShownParts.Provider value={parts}>
@@ -105,7 +106,12 @@ function Page({ of, loaded }: PageOf) {
           <DigestList of={of} />
         </div>
       </div>
-      <Bar of={of} terms={terms} faults={faults} again={loaded.again} />
+      <Bar
+        of={of}
+        terms={terms}
+        faults={faults}
+        again={isChanged ? () => location.reload() : loaded.again}
+      />
     </ShownParts.Provider>
   );
 }
@@ -119,17 +125,19 @@ function Fault({ words }: { readonly words: string }) {
   );
 }
 
-/** What speaks against approving, beyond the parts that are missing. */
-function useFaults(of: Decision, loaded: Loaded<Decision>): string[] {
+/** Whether what was asked is no longer what the person began to read. */
+function useChange(of: Decision): boolean {
   const first = useRef(identityOf(of));
+  return first.current === undefined || first.current !== identityOf(of);
+}
+
+/** What speaks against approving, beyond the parts that are missing. */
+function faultsNow(of: Decision, loaded: Loaded<Decision>, isChanged: boolean): string[] {
   const { passkey } = of;
   const more: [boolean, string][] = [
     [loaded.state === 'failed', 'The request did not load again, so it may be out of date.'],
     [connection.value !== 'live', 'The service does not answer, so this may be out of date.'],
-    [
-      first.current === undefined || first.current !== identityOf(of),
-      'The request changed while you read it. Load the page again and read it from the beginning.',
-    ],
+    [isChanged, 'The request changed while you read it. Load it again and read it anew.'],
     [
       passkey.is_required && passkey.usable.length === 0,
       'The policy requires a passkey, and you have none that counts now. You can add one on the page Passkeys.',

@@ -90,7 +90,7 @@ function Rows({ page: { requests }, isFirst }: RowsOf) {
   ];
   return (
     <>
-      <p class="small">
+      <p class="row small state">
         {isStale ? (
           <button
             type="button"

@@ -34,11 +34,12 @@ export function Row({ item, isGone }: RowOf) {
       </div>
       <p>
         <Chain of={item.chain} />
-        <Effect of={{ type: item.side_effect }} />
+      </p>
+      <p>
+        <Effect of={{ type: item.side_effect }} /> <small>{item.description}</small>
       </p>
       <p class="small muted">
-        {item.description} · {countOf(item.parameters_count, 'parameter')} · asked{' '}
-        <Ago at={item.created_at} />
+        {countOf(item.parameters_count, 'parameter')}, asked <Ago at={item.created_at} />
       </p>
       <Marks item={item} />
     </li>

@@ -2,29 +2,24 @@
  * The second, deliberate step of an approval: what happens, each hidden character, and the passkey where the policy
  * requires one.
  *
- * The page computes the digest that the passkey signs from what it shows. A service that asks for a signature over
- * anything else gets none.
+ * Approving looks at the request once more: what is approved is what the person saw.
  *
  * @module
  */
 
 import { useSignal } from '@preact/signals';
-import { effectOf } from '../../../domain/sign-in/consent-words.ts';
-import { toBase64url } from '../../../domain/wire/base64.ts';
 import { digestOf } from '../../../domain/wire/canonical.ts';
-import { fromHex } from '../../../domain/wire/hash.ts';
 import type { GrantAnswer, GrantTerms } from '../../../protocol/approval.ts';
-import type { Challenge, Decision } from '../../../protocol/console/views.ts';
+import type { Decision } from '../../../protocol/console/views.ts';
 import type { InputOf } from '../../../protocol/operations.ts';
 import { ask } from '../../api.ts';
 import { Chain } from '../../parts/chain.tsx';
 import { Confirm } from '../../parts/dialog.tsx';
-import { Copy, Hash } from '../../parts/hash.tsx';
-import { Failed, type Loaded, Loading, useLoaded } from '../../parts/loaded.tsx';
+import { type Loaded, useLoaded } from '../../parts/loaded.tsx';
 import { Shown } from '../../parts/shown.tsx';
 import { type HiddenField, hiddenFields, hiddenWords } from '../../parts/value.tsx';
-import { signWithPasskey } from '../passkeys/browser.ts';
-import { decisionPayload, identityOf } from './checks.ts';
+import { identityOf } from './checks.ts';
+import { type Signing, SigningFacts, signingOf } from './signing.tsx';
 import { termsWords } from './terms.tsx';
 import { actOf, effectSentence, Question } from './words.tsx';
 
@@ -52,11 +47,10 @@ export function ApproveDialog({ asked, onClose, onDone }: ApproveOf) {
   const texts = hiddenTexts(request);
   const ticked = useSignal<ReadonlySet<string>>(new Set());
   const signing = useLoaded(
-    async () => (passkey.is_required ? signingOf(asked) : undefined),
+    async () => (passkey.is_required ? signingOf(request, asked.terms) : undefined),
     [request.approval_request_id],
   );
   const isFinal = capability?.side_effect.type === 'irreversible';
-  const kind = capability ? effectOf(capability).kind : 'changes';
   return (
     <Confirm
       open
@@ -69,7 +63,6 @@ export function ApproveDialog({ asked, onClose, onDone }: ApproveOf) {
         )
       }
       confirm={passkey.is_required ? 'Sign with passkey and approve' : `Approve ${actOf(decision)}`}
-      danger={kind === 'final' && !passkey.is_required}
       blocked={blockedBy(signing, texts.length - ticked.value.size)}
       onConfirm={async () => {
         const proof = signing.state === 'ready' ? await signing.value?.sign() : undefined;
@@ -142,54 +135,6 @@ function hiddenTexts({ parameters, preview }: Decision['request']): HiddenField[
   const texts = new Set(own.map(({ text }) => text));
   const others = hiddenFields(preview ?? {}).filter(({ text }) => !texts.has(text));
   return [...own, ...others.map((each) => ({ ...each, path: `preview: ${each.path}` }))];
-}
-
-interface Signing {
-  readonly nonce: string;
-  readonly digest: string;
-  /** Asks the person's key. */
-  sign(): Promise<object>;
-}
-
-/** Refuses a challenge that is not for exactly what is shown. */
-async function signingOf({ decision: { request }, terms }: Asked): Promise<Signing> {
-  const { approval_request_id } = request;
-  const question = { approval_request_id, decision: 'approve' as const, ...terms };
-  const challenge = await ask('decision.challenge', question);
-  const digest = digestOf(decisionPayload(request, challenge.payload.nonce, terms));
-  if (hexOf(digest) !== hexOf(challenge.digest)) {
-    throw new Error('the service asks to sign something else than what is shown; do not approve');
-  }
-  return { nonce: challenge.payload.nonce, digest, sign: () => proofOf(challenge, digest) };
-}
-
-async function proofOf({ payload, rp_id, credential_ids }: Challenge, digest: string) {
-  const challenge = toBase64url(fromHex(hexOf(digest)) as Uint8Array);
-  const question = { challenge, rpId: rp_id, credentialIds: credential_ids };
-  return { ...(await signWithPasskey(question)), nonce: payload.nonce };
-}
-
-function hexOf(digest: string): string {
-  return digest.replace(/^sha256:/, '');
-}
-
-function SigningFacts({ of }: { readonly of: Loaded<Signing | undefined> }) {
-  if (of.state === 'loading') return <Loading what="what your passkey signs" />;
-  if (of.state === 'failed') {
-    return <Failed what="What your passkey signs" why={of.why} again={of.again} />;
-  }
-  if (!of.value) return null;
-  return (
-    <div class="small">
-      Your passkey signs this digest of the decision, the request, what is shown and the terms:
-      <br />
-      <Hash hex={of.value.digest} what="the digest" />
-      <p class="muted">
-        The command line computes the same digest from this nonce: <code>{of.value.nonce}</code>{' '}
-        <Copy text={of.value.nonce} what="the nonce" />
-      </p>
-    </div>
-  );
 }
 
 /** Why there is no button that approves. */

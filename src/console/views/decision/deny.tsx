@@ -6,10 +6,12 @@
 
 import { useId } from 'preact/hooks';
 import type { Decision } from '../../../protocol/console/views.ts';
+import type { InputOf } from '../../../protocol/operations.ts';
 import { ask } from '../../api.ts';
 import { Confirm } from '../../parts/dialog.tsx';
 import { personOf } from '../../parts/name.tsx';
 import { Shown } from '../../parts/shown.tsx';
+import { signingOf } from './signing.tsx';
 import { actOf } from './words.tsx';
 
 interface DenyOf {
@@ -22,11 +24,12 @@ export function DenyDialog({ decision, onClose, onDone }: DenyOf) {
   const { request } = decision;
   const field = useId();
   const deny = async (form: FormData) => {
-    const reason = String(form.get('reason'));
-    await ask('approval_requests.deny', {
-      approval_request_id: request.approval_request_id,
-      reason,
-    });
+    const { approval_request_id } = request;
+    const signing = form.has('signed') ? await signingOf(request, null) : undefined;
+    const passkey = await signing?.sign();
+    const denial = { approval_request_id, reason: String(form.get('reason')) };
+    const input = passkey ? { ...denial, passkey } : denial;
+    await ask('approval_requests.deny', input as InputOf<'approval_requests.deny'>);
     onDone();
   };
   return (

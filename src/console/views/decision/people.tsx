@@ -141,7 +141,6 @@ export function Past({ of: { history, request } }: { readonly of: Decision }) {
           <thead>
             <tr>
               <th scope="col">Asked</th>
-              <th scope="col">For</th>
               <th scope="col">Decided</th>
             </tr>
           </thead>
@@ -163,15 +162,11 @@ function PastRow({ of }: { readonly of: HistoryItem }) {
         <a href={hrefOf('approvals', of.approval_request_id)}>
           <Ago at={of.created_at} />
         </a>
-      </td>
-      <td>
         <details>
           <summary>
-            {of.cost ? (
-              <Amount of={of.cost} />
-            ) : (
-              countOf(Object.keys(of.parameters).length, 'parameter')
-            )}
+            {of.cost ? <Amount of={of.cost} /> : null}
+            {of.cost ? ', ' : ''}
+            {countOf(Object.keys(of.parameters).length, 'parameter')}
           </summary>
           <Value of={of.parameters} />
         </details>

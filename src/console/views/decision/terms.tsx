@@ -127,7 +127,7 @@ function Editor({ request, terms, choose }: EditorOf) {
           >
             {lifetimes.map((seconds) => (
               <option key={seconds} value={String(seconds)}>
-                {spanWords(seconds * 1_000)} after the last approval
+                {spanWords(seconds * 1_000)} after approval
               </option>
             ))}
           </select>
