@@ -153,11 +153,13 @@ function Add({ keys, changed }: KeysOf) {
     event.preventDefault();
     if (isBusy.value) return;
     const form = event.currentTarget as HTMLFormElement;
-    const label = String(new FormData(form).get('label')).trim();
+    const fields = new FormData(form);
+    const label = String(fields.get('label')).trim();
+    const confirming = fields.has('confirmed') ? usableOf(keys, now.value) : [];
     isBusy.value = true;
     why.value = undefined;
     try {
-      await addPasskey(label, keys);
+      await addPasskey({ label, confirming });
       form.reset();
       await changed();
     } catch (error) {
@@ -184,7 +186,7 @@ function Add({ keys, changed }: KeysOf) {
               aria-describedby={`${field}-hint`}
             />
           </p>
-          <p class="small">{confirmWords(keys, now.value)}</p>
+          <Confirmation keys={keys} />
           <div role="alert">
             {why.value === undefined ? null : (
               <p class="notice bad">
@@ -211,35 +213,45 @@ function usableOf(keys: readonly Passkey[], nowMs: number): Passkey[] {
   return keys.filter(({ usable_from }) => Date.parse(usable_from) <= nowMs);
 }
 
-function confirmWords(keys: readonly Passkey[], nowMs: number): string {
+/** When the new key counts. */
+function Confirmation({ keys }: { readonly keys: readonly Passkey[] }) {
   if (keys.length === 0) {
-    return 'Your first passkey counts at once, if you signed in a short while ago.';
+    return (
+      <p class="small">Your first passkey counts at once, if you signed in a short while ago.</p>
+    );
   }
-  if (usableOf(keys, nowMs).length === 0) return 'The new passkey counts after a wait.';
-  return 'Your browser asks twice: for the new passkey, then for one that you have, which confirms it. Without the confirmation the new one counts 24 hours later.';
+  if (usableOf(keys, now.value).length === 0) {
+    return <p class="small">The new passkey counts 24 hours after you add it.</p>;
+  }
+  return (
+    <label class="opt">
+      <input type="checkbox" name="confirmed" defaultChecked />
+      <span>
+        Confirm it with a passkey that you have
+        <br />
+        <small>Then it counts at once. Without confirmation it counts 24 hours later.</small>
+      </span>
+    </label>
+  );
 }
 
-/** A key that counts confirms the new one; a person who has lost all of them goes on without. */
-async function addPasskey(label: string, keys: readonly Passkey[]): Promise<void> {
+interface Wish {
+  readonly label: string;
+  /** Usable keys, one of which confirms the new one. Empty where the person has none or has lost them. */
+  readonly confirming: readonly Passkey[];
+}
+
+/** Both questions of the browser have the same challenge. The known key is asked first: without it nothing is made. */
+async function addPasskey({ label, confirming }: Wish): Promise<void> {
   const options = await ask('passkeys.begin', {});
+  const { challenge, rp_id, counts } = options;
+  const credentialIds = confirming.map(({ credential_id }) => credential_id);
+  const isConfirmed = counts === 'when_confirmed' && credentialIds.length > 0;
+  const confirmed_by = isConfirmed
+    ? await signWithPasskey({ challenge, rpId: rp_id, credentialIds })
+    : undefined;
   const made = await makePasskey(options);
-  const confirmed_by =
-    options.counts === 'when_confirmed' ? await confirmation(options, keys) : undefined;
-  const { challenge } = options;
   const { passkey } = await ask('passkeys.add', { label, challenge, ...made, confirmed_by });
   const isUsable = Date.parse(passkey.usable_from) <= now.value;
   announce(isUsable ? 'The passkey is added' : 'The passkey is added and waits');
-}
-
-async function confirmation(
-  { challenge, rp_id }: { readonly challenge: string; readonly rp_id: string },
-  keys: readonly Passkey[],
-) {
-  const credentialIds = usableOf(keys, now.value).map(({ credential_id }) => credential_id);
-  try {
-    return await signWithPasskey({ challenge, rpId: rp_id, credentialIds });
-  } catch {
-    // The key is lost or the person closed the question: the new one waits, as the page says.
-    return undefined;
-  }
 }
