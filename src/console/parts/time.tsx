@@ -58,11 +58,11 @@ export function shortOf(at: string, nowMs: number): string {
   return isToday && at.endsWith('Z') ? `${at.slice(11, 19)} UTC` : exact(at);
 }
 
-/** "2 h", "15 min", "40 s": whole units, rounded down, so that no time is promised that is not there. */
+/** "2 h", "90 min", "40 s": whole units, rounded down, so that no time is promised that is not there. */
 export function spanWords(milliseconds: number): string {
   const seconds = Math.max(0, Math.floor(milliseconds / 1_000));
   if (seconds < MINUTE_S) return `${seconds} s`;
-  if (seconds < HOUR_S) return `${Math.floor(seconds / MINUTE_S)} min`;
+  if (seconds < 2 * HOUR_S) return `${Math.floor(seconds / MINUTE_S)} min`;
   if (seconds < 2 * DAY_S) return `${Math.floor(seconds / HOUR_S)} h`;
   return `${Math.floor(seconds / DAY_S)} days`;
 }

@@ -27,7 +27,7 @@ import { type PartName, ShownParts } from './decision/part.tsx';
 import { Budgets, Hands, Past } from './decision/people.tsx';
 import { Summary } from './decision/summary.tsx';
 import { firstTerms, Terms } from './decision/terms.tsx';
-import { questionText } from './decision/words.tsx';
+import { Question, questionText } from './decision/words.tsx';
 
 /** In milliseconds. */
 const AGAIN_MS = 4_000;
@@ -38,32 +38,36 @@ export function DecisionView({ id }: { readonly id: string }) {
   const [error] = useErrorBoundary();
   const value = decision.state === 'loading' ? undefined : decision.value;
   useTitle(value && !error ? `${questionText(value)} · Approvals` : 'Approval request');
-  if (error !== undefined) return <Unshown why={whyOf(error)} />;
-  if (value) return <Page of={value} loaded={decision} />;
+  // One heading for all states: it keeps the focus.
   return (
     <>
-      <h1>Approval request</h1>
-      {decision.state === 'failed' ? (
-        <>
-          <Failed what="The request" why={decision.why} again={decision.again} />
-          <p>
-            It may be decided by other people only, or be gone.{' '}
-            <a href={hrefOf('approvals')}>Back to all requests</a>
-          </p>
-        </>
+      <h1>{value && error === undefined ? <Question of={value} /> : 'Approval request'}</h1>
+      {error === undefined ? (
+        <Body decision={decision} value={value} />
       ) : (
-        <Loading what="everything about this request" />
+        <p class="notice bad" role="alert">
+          The request could not be shown, so it cannot be approved here:{' '}
+          <Shown text={whyOf(error)} />
+        </p>
       )}
     </>
   );
 }
 
-function Unshown({ why }: { readonly why: string }) {
+interface BodyOf {
+  readonly decision: Loaded<Decision>;
+  readonly value: Decision | undefined;
+}
+
+function Body({ decision, value }: BodyOf) {
+  if (value) return <Page of={value} loaded={decision} />;
+  if (decision.state !== 'failed') return <Loading what="everything about this request" />;
   return (
     <>
-      <h1>Approval request</h1>
-      <p class="notice bad" role="alert">
-        The request could not be shown, so it cannot be approved here: <Shown text={why} />
+      <Failed what="The request" why={decision.why} again={decision.again} />
+      <p>
+        It may be for other people to decide, or be gone.{' '}
+        <a href={hrefOf('approvals')}>Back to all requests</a>
       </p>
     </>
   );

@@ -1,5 +1,5 @@
 /**
- * The first screen: the question, and six facts that answer it. The sections below prove each fact.
+ * The first screen: six facts that answer the question in the heading. The sections below prove each fact.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import { Left } from '../../parts/time.tsx';
 import { countOf, moneyIn } from '../../parts/value.tsx';
 import { type Change, changesOf, Difference } from './changes.tsx';
 import { useReport } from './part.tsx';
-import { effectSentence, Question } from './words.tsx';
+import { effectSentence } from './words.tsx';
 
 export function Summary({ of }: { readonly of: Decision }) {
   const whole = useRef<HTMLDivElement>(null);
@@ -23,40 +23,35 @@ export function Summary({ of }: { readonly of: Decision }) {
   const { request, chain } = of;
   const hands = chain.length > 0 ? chain.map(({ principal }) => principal) : fallbackChain(of);
   return (
-    <div class="stack" ref={whole}>
-      <h1>
-        <Question of={of} />
-      </h1>
-      <div class="cols brief">
-        <dl class="facts">
-          <dt>Effect</dt>
-          <dd>
-            <EffectWords of={of} />
-          </dd>
-          <dt>Asks</dt>
-          <dd>
-            <Chain of={[...hands].reverse()} /> <small class="unit">today: {todayWords(of)}</small>
-          </dd>
-          <dt>Expires</dt>
-          <dd>
-            <Left until={request.expires_at} />
-          </dd>
-        </dl>
-        <dl class="facts">
-          <dt>Changed</dt>
-          <dd>
-            <ChangedWords of={of} />
-          </dd>
-          <dt>Budget</dt>
-          <dd>
-            <BudgetWords of={of} />
-          </dd>
-          <dt>Approved</dt>
-          <dd>
-            <ApprovedWords of={of} />
-          </dd>
-        </dl>
-      </div>
+    <div class="cols brief" ref={whole}>
+      <dl class="facts">
+        <dt>Effect</dt>
+        <dd>
+          <EffectWords of={of} />
+        </dd>
+        <dt>Asks</dt>
+        <dd>
+          <Chain of={[...hands].reverse()} /> <small class="unit">today: {todayWords(of)}</small>
+        </dd>
+        <dt>Expires</dt>
+        <dd>
+          <Left until={request.expires_at} />
+        </dd>
+      </dl>
+      <dl class="facts">
+        <dt>Changed</dt>
+        <dd>
+          <ChangedWords of={of} />
+        </dd>
+        <dt>Budget</dt>
+        <dd>
+          <BudgetWords of={of} />
+        </dd>
+        <dt>Approved</dt>
+        <dd>
+          <ApprovedWords of={of} />
+        </dd>
+      </dl>
     </div>
   );
 }
