@@ -7,9 +7,12 @@
 
 import type { Capability } from '../../protocol/capability.ts';
 import type { JsonObject, Money } from '../../protocol/primitives.ts';
+import { hiddenFields, hiddenIn, hiddenWords, namesOf } from './hidden.ts';
 import { Amount } from './money.tsx';
-import { type Hidden, hiddenIn, Shown } from './shown.tsx';
+import { Shown } from './shown.tsx';
 import { exact } from './time.tsx';
+
+export { type HiddenField, hiddenFields, hiddenWords, namesOf } from './hidden.ts';
 
 /** In characters: a shorter value stands on one line. */
 const LINE_MAX = 60;
@@ -54,11 +57,6 @@ function Json({ of, indent }: JsonOf) {
       {close}
     </>
   );
-}
-
-/** Names in the order in which they are hashed and signed. */
-export function namesOf(value: object): string[] {
-  return Object.keys(value).sort();
 }
 
 interface ParametersOf {
@@ -161,33 +159,6 @@ function isMoment(text: string): boolean {
   return (
     /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?Z$/.test(text) && !Number.isNaN(Date.parse(text))
   );
-}
-
-export interface HiddenField {
-  /** Such as `passenger.name`; empty for the value itself. */
-  readonly path: string;
-  readonly text: string;
-  readonly hidden: readonly Hidden[];
-}
-
-/** Every text in a value, and every name in it, that has a character which `Shown` marks. */
-export function hiddenFields(value: unknown, path = ''): HiddenField[] {
-  if (typeof value === 'string') {
-    const hidden = hiddenIn(value);
-    return hidden.length > 0 ? [{ path, text: value, hidden }] : [];
-  }
-  if (typeof value !== 'object' || value === null) return [];
-  return namesOf(value).flatMap((name) => {
-    const inner = path === '' ? name : `${path}.${name}`;
-    const hidden = hiddenIn(name);
-    const own = hidden.length > 0 ? [{ path: `name of ${inner}`, text: name, hidden }] : [];
-    return [...own, ...hiddenFields((value as JsonObject)[name], inner)];
-  });
-}
-
-/** "U+202E RIGHT-TO-LEFT OVERRIDE, after character 4". */
-export function hiddenWords(hidden: readonly Hidden[]): string {
-  return hidden.map(({ code, name, at }) => `${code} ${name}, after character ${at}`).join('; ');
 }
 
 /** "1 hidden character", "2 hidden characters". */

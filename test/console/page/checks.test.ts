@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { test } from 'vitest';
+import {
+  decisionPayload,
+  digestsOf,
+  faultsOf,
+  identityOf,
+} from '../../../src/console/views/decision/checks.ts';
+import { decisionDigest } from '../../../src/domain/passkey/decision.ts';
+import { digestOf } from '../../../src/domain/wire/canonical.ts';
+import type { ApprovalRequest } from '../../../src/protocol/approval.ts';
+import type { Decision } from '../../../src/protocol/console/views.ts';
+
+const PARAMETERS = { amount: 250, booking_id: 'BK-1000', reason: 'canc\u202eelled' };
+const PREVIEW = { action: 'Refund', amount: '250.00 USD' };
+const TERMS = {
+  grant_type: 'one_time',
+  session_id: null,
+  expires_in_seconds: 900,
+  max_uses: 1,
+} as const;
+
+/** As a service answers, with the digests of what it shows. */
+function decision(change: Partial<ApprovalRequest> = {}, other: Partial<Decision> = {}): Decision {
+  const request = {
+    approval_request_id: `apr_${'0'.repeat(32)}`,
+    parameters: PARAMETERS,
+    requested_parameters_digest: digestOf(PARAMETERS),
+    preview: PREVIEW,
+    preview_digest: digestOf(PREVIEW),
+    approvals: [],
+    status: 'pending',
+    decided_at: null,
+    decided_by: null,
+    reason: null,
+    ...change,
+  };
+  const capability = { name: 'issue_refund' };
+  return { request, capability, has_changed: false, cost: null, ...other } as unknown as Decision;
+}
+
+test('faultsOf() finds nothing in a request whose digests are of what it shows', () => {
+  assert.deepEqual(faultsOf(decision()), []);
+  assert.deepEqual(faultsOf(decision({ preview: null, preview_digest: null })), []);
+});
+
+const FAULTS: [string, Decision, RegExp][] = [
+  ['other parameters', decision({ parameters: { ...PARAMETERS, amount: 25 } }), /parameters/],
+  ['a parameter more', decision({ parameters: { ...PARAMETERS, note: '' } }), /parameters/],
+  ['a text that cannot be hashed', decision({ parameters: { a: '\ud800' } }), /parameters/],
+  ['another preview', decision({ preview: { ...PREVIEW, amount: '2.50 USD' } }), /preview/],
+  ['a preview that is missing', decision({ preview: null }), /preview did not load/],
+  ['a preview without a digest', decision({ preview_digest: null }), /preview/],
+  ['a capability that is gone', decision({}, { capability: null }), /no longer/],
+  ['a declaration that changed', decision({}, { has_changed: true }), /declaration/],
+];
+
+for (const [what, found, words] of FAULTS) {
+  test(`faultsOf() names ${what}`, () => {
+    const faults = faultsOf(found);
+
+    assert.equal(faults.length, 1);
+    assert.match(faults[0] ?? '', words);
+  });
+}
+
+test('identityOf() stays the same while others approve, and when the request is decided', () => {
+  const approvals = [
+    { approver: 'human:bob@example.com', approved_at: '2026-12-01T09:00:00.000Z' },
+  ];
+  const first = identityOf(decision());
+
+  assert.equal(identityOf(decision({ approvals, terms: TERMS })), first);
+  assert.equal(
+    identityOf(decision({ status: 'denied', reason: 'no', decided_by: 'human:b' })),
+    first,
+  );
+});
+
+test('identityOf() differs when anything that was asked differs', () => {
+  const first = identityOf(decision());
+
+  assert.notEqual(identityOf(decision({ parameters: { ...PARAMETERS, amount: 251 } })), first);
+  assert.notEqual(identityOf(decision({ preview: null })), first);
+  assert.notEqual(identityOf(decision({ expires_at: '2026-12-01T09:00:00.000Z' })), first);
+  assert.notEqual(identityOf(decision({}, { cost: { currency: 'USD', amount: 1 } })), first);
+});
+
+test('decisionPayload() signs the digests of what is shown, not those that the request claims', () => {
+  const claimed = decision({
+    parameters: { ...PARAMETERS, amount: 25 },
+    requested_parameters_digest: digestOf(PARAMETERS),
+  });
+
+  const payload = decisionPayload(claimed.request, 'a nonce', TERMS);
+
+  assert.equal(payload.decision, 'approve');
+  assert.equal(payload.parameters_digest, digestsOf(claimed.request).parameters);
+  assert.notEqual(payload.parameters_digest, claimed.request.requested_parameters_digest);
+  assert.notEqual(
+    decisionDigest(payload),
+    decisionDigest({ ...payload, parameters_digest: claimed.request.requested_parameters_digest }),
+  );
+});
+
+test('decisionPayload() of a denial has no terms', () => {
+  const { decision: decided, terms } = decisionPayload(decision().request, 'a nonce', null);
+
+  assert.deepEqual([decided, terms], ['deny', null]);
+});
