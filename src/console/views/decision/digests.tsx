@@ -7,12 +7,14 @@
 import type { Decision } from '../../../protocol/console/views.ts';
 import { Copy, Hash } from '../../parts/hash.tsx';
 import { type Digests, digestsOf } from './checks.ts';
+import { digestCommand } from './command.ts';
 import { Part } from './part.tsx';
 
 export function DigestList({ of }: { readonly of: Decision }) {
   const { request } = of;
   const computed: Digests = digestsOf(request);
-  const command = `writ approvals digest ${request.approval_request_id}`;
+  // The nonce is part of what a passkey signs; the digests here do not depend on it.
+  const command = digestCommand(request.approval_request_id, 'any');
   return (
     <Part
       name="digests"

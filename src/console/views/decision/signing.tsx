@@ -14,6 +14,7 @@ import { Copy, Hash } from '../../parts/hash.tsx';
 import { Failed, type Loaded, Loading } from '../../parts/loaded.tsx';
 import { signWithPasskey } from '../passkeys/browser.ts';
 import { decisionPayload } from './checks.ts';
+import { digestCommand, wordOf } from './command.ts';
 
 export interface Signing {
   readonly payload: SignedDecision;
@@ -73,13 +74,8 @@ function commandOf({ approval_request_id, nonce, terms }: SignedDecision): strin
         `--grant-type ${terms.grant_type}`,
         `--expires-in ${terms.expires_in_seconds}`,
         `--max-uses ${terms.max_uses}`,
-        ...(terms.session_id === null ? [] : [`--session-id ${quoted(terms.session_id)}`]),
+        ...(terms.session_id === null ? [] : [`--session-id ${wordOf(terms.session_id)}`]),
       ]
     : ['--deny'];
-  return ['writ approvals digest', approval_request_id, `--nonce ${nonce}`, ...options].join(' ');
-}
-
-/** As one word of a shell: an agent may have chosen the text. */
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
+  return `${digestCommand(approval_request_id, nonce)} ${options.join(' ')}`;
 }
