@@ -8,7 +8,7 @@ import { base } from '../../api.ts';
 
 export function digestCommand(approvalRequestId: string, nonce: string): string {
   const service = wordOf(`${location.origin}${base}`);
-  return `writ approvals digest ${approvalRequestId} --service ${service} --nonce ${wordOf(nonce)}`;
+  return `writ approvals digest ${approvalRequestId} --service ${service} --nonce=${wordOf(nonce)}`;
 }
 
 /** As one word of a shell: an agent may have chosen the text. */

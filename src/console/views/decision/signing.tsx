@@ -74,7 +74,7 @@ function commandOf({ approval_request_id, nonce, terms }: SignedDecision): strin
         `--grant-type ${terms.grant_type}`,
         `--expires-in ${terms.expires_in_seconds}`,
         `--max-uses ${terms.max_uses}`,
-        ...(terms.session_id === null ? [] : [`--session-id ${wordOf(terms.session_id)}`]),
+        ...(terms.session_id === null ? [] : [`--session-id=${wordOf(terms.session_id)}`]),
       ]
     : ['--deny'];
   return `${digestCommand(approval_request_id, nonce)} ${options.join(' ')}`;
