@@ -80,8 +80,8 @@ export function withoutNotes({ keys, ...ground }: CheckpointGround): CheckpointG
   return { ...ground, keys: { ...keys, noteKeys: [] } };
 }
 
-/** Cannot fail: the schema admits only well-formed roots. */
-function headOf({ sequence, entry_count, merkle_root }: Checkpoint): SignedHead {
+/** What a checkpoint says about its tree. Cannot fail: the schema admits only well-formed roots. */
+export function headOf({ sequence, entry_count, merkle_root }: Checkpoint): SignedHead {
   return {
     first: firstPlaceOf(sequence),
     size: entry_count,

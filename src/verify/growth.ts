@@ -59,14 +59,22 @@ export async function verifyGrowth(
     await verifyCheckpoint(earlier, ground),
     await verifyCheckpoint(later, ground),
   ];
-  const proof = isObject(later) ? later.consistency_proof : undefined;
   const checks = [
     ...about('earlier', first.checks),
     ...about('later', second.checks),
-    orderCheck(earlier, later),
-    consistencyCheck(proof, first.head, second.head),
+    ...growthChecks({ earlier, later }, first.head, second.head),
   ];
   return reportOf(checks, CHECKPOINT_LIMITS);
+}
+
+/** Compares the two, given the heads that they have. */
+export function growthChecks(
+  { earlier, later }: CheckpointPair,
+  first: SignedHead | undefined,
+  second: SignedHead | undefined,
+): Check[] {
+  const proof = isObject(later) ? later.consistency_proof : undefined;
+  return [orderCheck(earlier, later), consistencyCheck(proof, first, second)];
 }
 
 function orderCheck(earlier: unknown, later: unknown): Check {

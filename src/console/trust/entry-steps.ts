@@ -1,0 +1,186 @@
+/**
+ * The steps from one entry to the signed root of a checkpoint.
+ *
+ * @module
+ */
+
+import { rootText } from '../../domain/log/checkpoint.ts';
+import { type Hash, hashLeaf } from '../../domain/log/merkle.ts';
+import { inclusionJoins, type Join, topOf } from '../../domain/log/merkle-proof.ts';
+import { fromBase64 } from '../../domain/wire/base64.ts';
+import { fromHex, toHex } from '../../domain/wire/hash.ts';
+import { isObject } from '../../domain/wire/json.ts';
+import { Checkpoint, InclusionProof } from '../../protocol/audit.ts';
+import { CHECKPOINT_LIMITS, headOf, verifyCheckpoint } from '../../verify/checkpoint.ts';
+import { inclusionCheck, proofIn } from '../../verify/entry.ts';
+import { contentCheck, readEntry } from '../../verify/leaf.ts';
+import { type Check, failed, ok } from '../../verify/report.ts';
+import type { SignedHead } from '../../verify/signed.ts';
+import {
+  checkpointSteps,
+  checkStep,
+  joinSteps,
+  type PageGround,
+  type Path,
+  type Proof,
+  pathOf,
+  proofOf,
+  type Step,
+} from './steps.ts';
+
+export interface GivenEntry {
+  readonly entry: unknown;
+  /** With the inclusion proof of the entry. */
+  readonly checkpoint: unknown;
+  /** What the reader asked for; another answer fails, even if it is of the same log. */
+  readonly asked?: Asked | undefined;
+}
+
+export interface Asked {
+  readonly sequence?: number | undefined;
+  readonly entry_id?: string | undefined;
+  readonly invocation_id?: string | undefined;
+  readonly checkpoint_id?: string | undefined;
+}
+
+export async function entryProof(given: GivenEntry, ground: PageGround): Promise<Proof> {
+  const { entry, checkpoint, asked } = given;
+  const { checks } = await verifyCheckpoint(checkpoint, ground);
+  const parsed = Checkpoint.safeParse(checkpoint).data;
+  const head = parsed && headOf(parsed);
+  const place = placeOf(entry);
+  const name = parsed ? `checkpoint ${parsed.sequence}` : 'the checkpoint';
+
+  const hash = hashOf(entry);
+  const joins = head && hash ? joinsOf(proofIn(checkpoint), hash, head) : undefined;
+  const climbed = joins ? joinSteps(joins, head?.first ?? 0) : [];
+  const start = { hashed: hashStep(entry, hash), climbed };
+  const reaching = rootStep(given, { head, hash, name, isClimbed: joins !== undefined });
+  const steps = [
+    ...(asked
+      ? [checkStep('Compare the answer with the question', askedChecks(given, asked))]
+      : []),
+    start.hashed,
+    ...start.climbed,
+    reaching,
+    ...checkpointSteps(name, checks, ground),
+  ];
+  const path = drawn({ joins, hash, head, name, place }, asked ? 2 : 1, reaching);
+  const claim = `Entry ${place ?? '?'} is in ${name}`;
+  return proofOf(claim, steps, { path, limits: CHECKPOINT_LIMITS });
+}
+
+/** The hash of the leaf's bytes; without bytes, the hash that the answer names. */
+function hashOf(entry: unknown): Hash | undefined {
+  const { leaf, leaf_hash } = isObject(entry) ? entry : {};
+  const bytes = typeof leaf === 'string' ? fromBase64(leaf) : undefined;
+  if (bytes) return hashLeaf(bytes);
+  const named = typeof leaf_hash === 'string' ? fromHex(leaf_hash) : undefined;
+  return named?.length === HASH_BYTES ? named : undefined;
+}
+
+const HASH_BYTES = 32;
+
+function hashStep(entry: unknown, hash: Hash | undefined): Step {
+  const read = readEntry(entry);
+  const { leaf, personal, erased } = isObject(entry) ? entry : {};
+  const bytes = typeof leaf === 'string' ? fromBase64(leaf) : undefined;
+  const checks = 'fault' in read ? [failed('entry', read.fault)] : [contentOf(read.erased, erased)];
+  const texts = [leaf, personal].flatMap((part) => textOf(part) ?? []);
+  return {
+    ...checkStep('Hash the entry', checks),
+    note: bytes
+      ? `0x00, then the ${bytes.length} bytes of its leaf`
+      : 'its leaf is not in the answer',
+    hashes: hash ? [{ label: 'hash', hex: toHex(hash) }] : [],
+    text: texts.length > 0 ? texts.join('\n') : undefined,
+  };
+}
+
+/** The leaf was asked for: only an entry that the service calls erased may lack it. */
+function contentOf(missing: 'personal' | 'contents' | undefined, named: unknown): Check {
+  if (missing !== undefined && missing !== named) {
+    return failed(
+      'entry',
+      `the answer lacks its ${missing === 'contents' ? 'leaf' : 'personal fields'}`,
+    );
+  }
+  const check = contentCheck('entry', missing);
+  return missing === undefined ? ok('entry', 'its fields are what its bytes say') : check;
+}
+
+function textOf(part: unknown): string | undefined {
+  const bytes = typeof part === 'string' ? fromBase64(part) : undefined;
+  return bytes && new TextDecoder().decode(bytes);
+}
+
+function joinsOf(value: unknown, leaf: Hash, { size }: SignedHead): Join[] | undefined {
+  const parsed = InclusionProof.safeParse(value).data;
+  if (!parsed) return undefined;
+  const proof = parsed.hashes.map((hex) => fromHex(hex) as Hash);
+  return inclusionJoins({ index: parsed.leaf_index, size, leaf, proof });
+}
+
+interface Reached {
+  readonly head: SignedHead | undefined;
+  readonly hash: Hash | undefined;
+  readonly name: string;
+  readonly isClimbed: boolean;
+}
+
+/** Compares with the root in the checkpoint; the steps after it check who signed that root. */
+function rootStep({ entry, checkpoint }: GivenEntry, reached: Reached): Step {
+  const { head, hash, name, isClimbed } = reached;
+  const title = `Compare with the root of ${name}`;
+  if (!head || !hash) return checkStep(title, [failed('root', 'there is nothing to compare')]);
+  const check = inclusionCheck(proofIn(checkpoint), { head, hash, place: placeOf(entry) });
+  const needed: Check = check.outcome === 'ok' ? check : { ...check, outcome: 'failed' };
+  const note = isClimbed ? undefined : 'the path has another number of hashes than this tree needs';
+  return {
+    ...checkStep(title, [needed]),
+    note,
+    hashes: [{ label: 'root', hex: toHex(head.root) }],
+  };
+}
+
+function placeOf(entry: unknown): number | undefined {
+  const { sequence } = isObject(entry) ? entry : {};
+  return typeof sequence === 'number' ? sequence : undefined;
+}
+
+function askedChecks({ entry, checkpoint }: GivenEntry, asked: Asked): Check[] {
+  const answered: Record<string, unknown> = {
+    ...(isObject(entry) ? entry : {}),
+    checkpoint_id: isObject(checkpoint) ? checkpoint.checkpoint_id : undefined,
+  };
+  return Object.entries(asked)
+    .filter(([, value]) => value !== undefined)
+    .map(([field, value]) =>
+      answered[field] === value
+        ? ok(field, String(value))
+        : failed(field, `asked for ${value}, answered with ${String(answered[field])}`),
+    );
+}
+
+interface Drawn {
+  readonly joins: readonly Join[] | undefined;
+  readonly hash: Hash | undefined;
+  readonly head: SignedHead | undefined;
+  readonly name: string;
+  readonly place: number | undefined;
+}
+
+function drawn(
+  { joins, hash, head, name, place }: Drawn,
+  firstStep: number,
+  root: Step,
+): Path | undefined {
+  if (!joins || !hash || !head) return undefined;
+  const seed = `Entry ${place ?? '?'}`;
+  // The drawing is about the path alone: another leaf than the proof names is a fault of another step.
+  const isReached = root.outcome === 'ok' && rootText(topOf(hash, joins)) === rootText(head.root);
+  return pathOf(
+    { seed, hash, joins, first: head.first },
+    { firstStep, isReached, signed: toHex(head.root), signedBy: name },
+  );
+}

@@ -1,0 +1,190 @@
+/**
+ * A verification as a list of steps: what was given, what this page computed, and whether both agree.
+ *
+ * The checks are those of `src/verify`; this file only puts them in an order that a person can follow. A check that
+ * no step names goes to the step about the checkpoint, so none is lost. The page takes everything that it
+ * verifies from the service, so a signature that it cannot check counts as one that does not hold.
+ *
+ * @module
+ */
+
+import { type Join, topOf } from '../../domain/log/merkle-proof.ts';
+import { toHex } from '../../domain/wire/hash.ts';
+import type { Check, Outcome } from '../../verify/report.ts';
+import type { CheckpointGround } from '../../verify/signed.ts';
+
+export interface Step {
+  readonly title: string;
+  /** Such as "on the left". */
+  readonly note?: string | undefined;
+  readonly outcome: Outcome;
+  /** Without it the result holds too; it only says less. */
+  readonly isExtra?: boolean | undefined;
+  readonly says: readonly string[];
+  readonly hashes: readonly ShownHash[];
+  /** The bytes that were hashed, as text. */
+  readonly text?: string | undefined;
+}
+
+export interface ShownHash {
+  readonly label: 'given' | 'joined' | 'hash' | 'root';
+  readonly hex: string;
+}
+
+/** `agrees`: every step that the result needs holds. `incomplete`: one of them could not be checked. */
+export type ProofVerdict = 'agrees' | 'failed' | 'incomplete';
+
+export interface Proof {
+  readonly verdict: ProofVerdict;
+  /** What the steps show when all agree. */
+  readonly claim: string;
+  readonly steps: readonly Step[];
+  /** The numbers of the steps that fail, from 1. */
+  readonly failing: readonly number[];
+  readonly path?: Path | undefined;
+  /** What an offline check cannot show. */
+  readonly limits: readonly string[];
+}
+
+/** A path to draw, from one node up to the root. */
+export interface Path {
+  /** The lowest node, such as "Entry 6". */
+  readonly seed: string;
+  readonly joins: readonly { readonly side: Join['side']; readonly leaves: string }[];
+  /** The step that computes the lowest node; the joins follow. */
+  readonly firstStep: number;
+  readonly isReached: boolean;
+  readonly computed: string;
+  readonly signed: string;
+  readonly signedBy: string;
+}
+
+/** What a page verifies with. */
+export interface PageGround extends CheckpointGround {
+  /** Whether the reader gave thumbprints or keys of another source. */
+  readonly isNoted: boolean;
+}
+
+export function proofOf(
+  claim: string,
+  steps: readonly Step[],
+  more: Pick<Proof, 'path' | 'limits'>,
+): Proof {
+  const needed = steps.filter(({ isExtra }) => !isExtra);
+  const failing = steps.flatMap(({ outcome }, at) => (outcome === 'failed' ? [at + 1] : []));
+  const isWhole = needed.every(({ outcome }) => outcome === 'ok');
+  const verdict = failing.length > 0 ? 'failed' : isWhole ? 'agrees' : 'incomplete';
+  return { verdict, claim, steps, failing, ...more };
+}
+
+/** The steps about a checkpoint: its signature, its note, and the witnesses of the note. */
+export function checkpointSteps(
+  name: string,
+  checks: readonly Check[],
+  ground: PageGround,
+): Step[] {
+  const witnessed = checks.filter((check) => isOfWitness(check, ground));
+  const own = checks.filter((check) => !witnessed.includes(check));
+  const noted = own.filter(({ what }) => what.startsWith('note'));
+  const signed = own.filter(({ what }) => !what.startsWith('note'));
+  return [
+    checkStep(
+      `Check the signature of ${name}`,
+      signed.map((check) => asNeeded(check, ground)),
+    ),
+    ...(noted.length > 0
+      ? [
+          checkStep(
+            `Check the note of ${name}`,
+            noted.map((check) => asNeeded(check, ground)),
+          ),
+        ]
+      : []),
+    ...(witnessed.length > 0 ? [witnessStep(witnessed)] : []),
+  ];
+}
+
+/** One step out of checks: it fails with the first that fails. */
+export function checkStep(title: string, checks: readonly Check[]): Step {
+  return { title, outcome: worst(checks), says: checks.flatMap(sentenceOf), hashes: [] };
+}
+
+export function joinSteps(joins: readonly Join[], first: number): Step[] {
+  return joins.map(({ side, given, covers, joined }) => ({
+    title: `Join ${leavesText(covers, first)}`,
+    note: `on the ${side}`,
+    outcome: 'ok',
+    says: [],
+    hashes: [
+      { label: 'given', hex: toHex(given) },
+      { label: 'joined', hex: toHex(joined) },
+    ],
+  }));
+}
+
+export function pathOf(
+  {
+    seed,
+    hash,
+    joins,
+    first,
+  }: { seed: string; hash: Uint8Array; joins: readonly Join[]; first: number },
+  more: Omit<Path, 'seed' | 'joins' | 'computed'>,
+): Path {
+  return {
+    seed,
+    joins: joins.map(({ side, covers }) => ({ side, leaves: leavesText(covers, first) })),
+    computed: toHex(topOf(hash, joins)),
+    ...more,
+  };
+}
+
+/** Such as "entry 7", "entries 4 and 5" or "entries 0 to 3"; places count over all logs of a store. */
+export function leavesText({ start, end }: Join['covers'], first: number): string {
+  const [from, to] = [first + start, first + end - 1];
+  if (from === to) return `entry ${from}`;
+  return `entries ${from} ${to === from + 1 ? 'and' : 'to'} ${to}`;
+}
+
+/**
+ * A signature that no key verifies does not hold here: the keys came with it, or the reader gave the right
+ * ones. A key of the service that the reader did not note is only worth a sentence.
+ */
+function asNeeded(check: Check, { isNoted }: PageGround): Check {
+  if (check.outcome !== 'not_checked') return check;
+  const isKey = check.what === 'key' || check.what === 'note key';
+  if (isKey && !isNoted) return { ...check, outcome: 'ok', detail: PUBLISHED };
+  if (isKey) return { ...check, outcome: 'failed', detail: 'it is not a key that you noted' };
+  return { ...check, outcome: 'failed' };
+}
+
+const PUBLISHED =
+  'the service published it itself: compare its thumbprint with one from another source';
+
+function isOfWitness({ what }: Check, { keys }: PageGround): boolean {
+  const witnesses = keys.noteKeys.filter(({ type }) => type === 'cosignature');
+  return witnesses.some(({ name }) => what === `note signature of "${name}"`);
+}
+
+function witnessStep(checks: readonly Check[]): Step {
+  const signed = checks.filter(({ outcome }) => outcome === 'ok').length;
+  const step = checkStep('Check the witnesses', checks);
+  return {
+    ...step,
+    note: `${signed} of ${checks.length} signed the same root`,
+    isExtra: true,
+  };
+}
+
+function worst(checks: readonly Check[]): Outcome {
+  const has = (sought: Outcome) => checks.some(({ outcome }) => outcome === sought);
+  return has('failed') ? 'failed' : has('not_checked') ? 'not_checked' : 'ok';
+}
+
+/** A check that holds without a detail needs no sentence. */
+function sentenceOf({ what, outcome, detail }: Check): string[] {
+  if (outcome === 'ok') return detail === undefined ? [] : [`${what}: ${detail}`];
+  return [`${what} ${WORDS[outcome]}${detail === undefined ? '' : `: ${detail}`}`];
+}
+
+const WORDS = { failed: 'does not hold', not_checked: 'could not be checked' } as const;
