@@ -68,8 +68,8 @@ test('entryProof() shows the path of an entry in steps that all agree', async ()
       'Compare with the root of checkpoint 3',
     ],
   );
-  assert.equal(proof.path?.computed, proof.path?.signed);
-  assert.equal(proof.path?.firstStep, 2);
+  assert.equal(proof.path?.computed, proof.path?.root);
+  assert.deepEqual(proof.path?.numbers, [2, 3, 4, 5, 6]);
   assert.match(proof.steps[7]?.says.join() ?? '', /published it itself/);
 });
 
@@ -192,7 +192,7 @@ test('growthProof() climbs from one subtree to both signed roots', async () => {
   assert.equal(proof.verdict, 'agrees');
   assert.equal(proof.claim, 'Checkpoint 3 extends checkpoint 2');
   assert.equal(proof.steps[1]?.title, 'Begin with entry 4');
-  assert.equal(proof.path?.computed, proof.path?.signed);
+  assert.equal(proof.path?.computed, proof.path?.root);
 });
 
 test('growthProof() fails for every changed character of either checkpoint and of the proof', {

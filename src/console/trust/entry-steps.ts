@@ -4,9 +4,8 @@
  * @module
  */
 
-import { rootText } from '../../domain/log/checkpoint.ts';
 import { type Hash, hashLeaf } from '../../domain/log/merkle.ts';
-import { inclusionJoins, type Join, topOf } from '../../domain/log/merkle-proof.ts';
+import { inclusionJoins, type Join } from '../../domain/log/merkle-proof.ts';
 import { fromBase64 } from '../../domain/wire/base64.ts';
 import { fromHex, toHex } from '../../domain/wire/hash.ts';
 import { isObject } from '../../domain/wire/json.ts';
@@ -16,6 +15,7 @@ import { inclusionCheck, proofIn } from '../../verify/entry.ts';
 import { contentCheck, readEntry } from '../../verify/leaf.ts';
 import { type Check, failed, ok } from '../../verify/report.ts';
 import type { SignedHead } from '../../verify/signed.ts';
+import { passkeySteps } from './passkey-steps.ts';
 import {
   checkpointSteps,
   checkStep,
@@ -32,6 +32,8 @@ export interface GivenEntry {
   readonly entry: unknown;
   /** With the inclusion proof of the entry. */
   readonly checkpoint: unknown;
+  /** Of a decision that a passkey confirmed: the entries about the passkey, oldest first, each with its proof. */
+  readonly earlier?: readonly Pick<GivenEntry, 'entry' | 'checkpoint'>[] | undefined;
   /** What the reader asked for; another answer fails, even if it is of the same log. */
   readonly asked?: Asked | undefined;
 }
@@ -40,34 +42,42 @@ export interface Asked {
   readonly sequence?: number | undefined;
   readonly entry_id?: string | undefined;
   readonly invocation_id?: string | undefined;
+  readonly leaf_hash?: string | undefined;
   readonly checkpoint_id?: string | undefined;
 }
 
 export async function entryProof(given: GivenEntry, ground: PageGround): Promise<Proof> {
   const { entry, checkpoint, asked } = given;
-  const { checks } = await verifyCheckpoint(checkpoint, ground);
+  const { checks, head: signedHead } = await verifyCheckpoint(checkpoint, ground);
   const parsed = Checkpoint.safeParse(checkpoint).data;
   const head = parsed && headOf(parsed);
-  const place = placeOf(entry);
   const name = parsed ? `checkpoint ${parsed.sequence}` : 'the checkpoint';
-
   const hash = hashOf(entry);
   const joins = head && hash ? joinsOf(proofIn(checkpoint), hash, head) : undefined;
-  const climbed = joins ? joinSteps(joins, head?.first ?? 0) : [];
-  const start = { hashed: hashStep(entry, hash), climbed };
+  const before = asked
+    ? [checkStep('Compare the answer with the question', askedChecks(given, asked))]
+    : [];
   const reaching = rootStep(given, { head, hash, name, isClimbed: joins !== undefined });
   const steps = [
-    ...(asked
-      ? [checkStep('Compare the answer with the question', askedChecks(given, asked))]
-      : []),
-    start.hashed,
-    ...start.climbed,
+    ...before,
+    hashStep(entry, hash),
+    ...joinSteps(joins ?? [], head?.first ?? 0),
     reaching,
     ...checkpointSteps(name, checks, ground),
+    ...(await passkeySteps(entry, given.earlier ?? [], ground)),
   ];
-  const path = drawn({ joins, hash, head, name, place }, asked ? 2 : 1, reaching);
-  const claim = `Entry ${place ?? '?'} is in ${name}`;
-  return proofOf(claim, steps, { path, limits: CHECKPOINT_LIMITS });
+  const place = placeOf(entry) ?? '?';
+  const path = drawn(
+    { joins, hash, head },
+    {
+      seed: `Entry ${place}`,
+      firstStep: before.length + 1,
+      isReached: reaching.outcome === 'ok',
+      rootOf: name,
+      isSigned: signedHead !== undefined,
+    },
+  );
+  return proofOf(`Entry ${place} is in ${name}`, steps, { path, limits: CHECKPOINT_LIMITS });
 }
 
 /** The hash of the leaf's bytes; without bytes, the hash that the answer names. */
@@ -162,25 +172,22 @@ function askedChecks({ entry, checkpoint }: GivenEntry, asked: Asked): Check[] {
     );
 }
 
-interface Drawn {
+interface Climbed {
   readonly joins: readonly Join[] | undefined;
   readonly hash: Hash | undefined;
   readonly head: SignedHead | undefined;
-  readonly name: string;
-  readonly place: number | undefined;
 }
 
 function drawn(
-  { joins, hash, head, name, place }: Drawn,
-  firstStep: number,
-  root: Step,
+  { joins, hash, head }: Climbed,
+  {
+    seed,
+    firstStep,
+    ...more
+  }: Pick<Path, 'seed' | 'isReached' | 'rootOf' | 'isSigned'> & { firstStep: number },
 ): Path | undefined {
   if (!joins || !hash || !head) return undefined;
-  const seed = `Entry ${place ?? '?'}`;
-  // The drawing is about the path alone: another leaf than the proof names is a fault of another step.
-  const isReached = root.outcome === 'ok' && rootText(topOf(hash, joins)) === rootText(head.root);
-  return pathOf(
-    { seed, hash, joins, first: head.first },
-    { firstStep, isReached, signed: toHex(head.root), signedBy: name },
-  );
+  const numbers = [firstStep, ...joins.map((_, at) => firstStep + 1 + at)];
+  const climbed = { seed, hash, joins, first: head.first };
+  return pathOf(climbed, { numbers, root: toHex(head.root), ...more });
 }

@@ -62,8 +62,12 @@ export async function growthProof(given: GivenPair, asked: PageGround): Promise<
     ...checkpointSteps(names[1], second.checks, ground),
   ];
   const path =
-    joins && before && after
-      ? drawn(joins, after, { name: names[1], isListed: given.listed !== undefined })
+    joins && after
+      ? drawn(joins, after, {
+          firstStep: given.listed ? 2 : 1,
+          rootOf: names[1],
+          isSigned: second.head !== undefined,
+        })
       : undefined;
   const claim = `${capital(names[1])} extends ${names[0]}`;
   return proofOf(claim, steps, { path, limits: CHECKPOINT_LIMITS });
@@ -140,22 +144,18 @@ function rootStep(name: string, reached: Hash, root: Hash): Step {
 function drawn(
   joins: GrowthJoins,
   after: SignedHead,
-  { name, isListed }: { name: string; isListed: boolean },
+  { firstStep, ...more }: Pick<Path, 'rootOf' | 'isSigned'> & { firstStep: number },
 ): Path {
-  const isReached = equalBytes(topOf(joins.seed, joins.later), after.root);
+  const { seed: hash, covers, earlier, later } = joins;
+  // The joins of the earlier tree and the comparison with its root stand between.
+  const firstJoin = firstStep + earlier.length + 2;
   return pathOf(
+    { seed: capital(leavesText(covers, after.first)), hash, joins: later, first: after.first },
     {
-      seed: capital(leavesText(joins.covers, after.first)),
-      hash: joins.seed,
-      joins: joins.later,
-      first: after.first,
-    },
-    // The steps of the earlier tree come first; the drawing begins with the comparison of its root.
-    {
-      firstStep: joins.earlier.length + (isListed ? 3 : 2),
-      isReached,
-      signed: toHex(after.root),
-      signedBy: name,
+      numbers: [firstStep, ...later.map((_, at) => firstJoin + at)],
+      isReached: equalBytes(topOf(hash, later), after.root),
+      root: toHex(after.root),
+      ...more,
     },
   );
 }

@@ -51,12 +51,15 @@ export interface Path {
   /** The lowest node, such as "Entry 6". */
   readonly seed: string;
   readonly joins: readonly { readonly side: Join['side']; readonly leaves: string }[];
-  /** The step that computes the lowest node; the joins follow. */
-  readonly firstStep: number;
+  /** The numbers of the steps that compute the nodes, the lowest first: one more than there are joins. */
+  readonly numbers: readonly number[];
   readonly isReached: boolean;
+  /** The root that the path reaches, and the one that the checkpoint has. */
   readonly computed: string;
-  readonly signed: string;
-  readonly signedBy: string;
+  readonly root: string;
+  readonly rootOf: string;
+  /** Whether the signature covers the root of the checkpoint. */
+  readonly isSigned: boolean;
 }
 
 /** What a page verifies with. */

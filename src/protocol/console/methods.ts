@@ -91,6 +91,8 @@ export const consoleMethods = {
   'activity.invocation': z.strictObject({ invocation_id: text(ID_LENGTH_MAX) }),
   /** A dry run with the authority of the person. */
   try: z.strictObject({ capability: CapabilityName, parameters: JsonObject }),
+  /** What a page verifies the log with: the name of the service, and the keys of its witnesses. */
+  trust: Nothing,
   /** Health, readiness, log and keys; for operators. */
   operations: Nothing,
   'operations.identities': Nothing,

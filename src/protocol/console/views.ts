@@ -31,6 +31,7 @@ export interface ConsoleAnswers extends Record<ConsoleMethodName, object> {
   'activity.invocation': Invocation;
   /** A refusal is an answer here: the person asked what would happen. */
   try: { readonly answer: TestAnswer } | { readonly refused: Failure };
+  trust: TrustGround;
   operations: Operations;
   'operations.identities': IdentityList;
   'operations.sessions': SessionList;
@@ -314,6 +315,13 @@ export interface Invocation {
   readonly request: ApprovalRequest | null;
   readonly parent: string | null;
   readonly children: readonly Act[];
+}
+
+/** Nothing in it is trusted: signatures cover the id, and a reader compares the keys with another source. */
+export interface TrustGround {
+  readonly service_id: string;
+  /** As text in the form of signed notes: name, id and key. */
+  readonly witness_keys: readonly string[];
 }
 
 export interface Operations {

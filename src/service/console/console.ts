@@ -16,7 +16,7 @@ import { type Ask, consoleRequestOf, type Method } from '../core/operations.ts';
 import { entitlementOf } from '../sign-in/accounts.ts';
 import { type Session, sessionOf } from '../sign-in/sessions.ts';
 import { decisionOf, inboxOf } from './approvals.ts';
-import { meOf, pulseOf } from './me.ts';
+import { meOf, pulseOf, trustOf } from './me.ts';
 import type { ConsoleParts } from './parts.ts';
 
 export interface Console {
@@ -39,6 +39,7 @@ export function createConsole(parts: ConsoleParts): Console {
       pulse: read(parts, 'pulse', (_, { caller }) => pulseOf(parts, caller)),
       inbox: read(parts, 'inbox', (request, asking) => inboxOf(parts, request, asking)),
       decision: read(parts, 'decision', (request, asking) => decisionOf(parts, request, asking)),
+      trust: read(parts, 'trust', async () => trustOf(parts)),
     },
     async entitlement(secret) {
       const session = await sessionOf(parts, secret);

@@ -1,10 +1,11 @@
 /**
- * Who is signed in, what this person may do, and what every open page asks for again and again.
+ * Who is signed in, what this person may do, what every open page asks for again and again, and what the page
+ * that verifies the log begins with.
  *
  * @module
  */
 
-import { type Me, OPERATOR_RIGHTS, type Pulse } from '../../protocol/console/views.ts';
+import { type Me, OPERATOR_RIGHTS, type Pulse, type TrustGround } from '../../protocol/console/views.ts';
 import { approverScope } from '../author/approval-policy.ts';
 import { type Caller, holds } from '../core/caller.ts';
 import type { Session } from '../sign-in/sessions.ts';
@@ -51,5 +52,13 @@ export async function pulseOf(parts: ConsoleParts, caller: Caller): Promise<Puls
     checkpoint: checkpoint
       ? { sequence: checkpoint.sequence, created_at: checkpoint.created_at.toISOString() }
       : null,
+  };
+}
+
+/** Public by nature: a witness publishes its key, and its address is not part of it. */
+export function trustOf({ definition, config }: ConsoleParts): TrustGround {
+  return {
+    service_id: definition.id,
+    witness_keys: config.witnesses.map(({ vkey }) => vkey),
   };
 }
