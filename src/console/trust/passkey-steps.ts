@@ -56,7 +56,10 @@ async function coveredCheck(
 ): Promise<Check> {
   const { sequence } = isObject(entry) ? entry : {};
   const what = `entry ${String(sequence)} about the passkey`;
-  const keys = { keys: ground.keys.keys.map((key) => ({ ...key, isPinned: key.isPinned || !ground.isNoted })), noteKeys: [] };
+  const keys = {
+    keys: ground.keys.keys.map((key) => ({ ...key, isPinned: key.isPinned || !ground.isNoted })),
+    noteKeys: [],
+  };
   const { checks, verdict } = await verifyEntry({ entry, checkpoint }, { ...ground, keys });
   if (verdict !== 'verified') {
     const wrong = checks.find(({ outcome }) => outcome !== 'ok');

@@ -1,9 +1,13 @@
 /**
- * The view Trust.
+ * The view Trust. The verifier behind it is large; the frame loads the view only when a person opens it.
  *
  * @module
  */
 
+import { place } from '../router.ts';
+import { TrustPage } from '../trust/page.tsx';
+
+/** A link to another entry is another page. */
 export function TrustView() {
-  return <h1>Trust</h1>;
+  return <TrustPage key={place.value.query.toString()} />;
 }

@@ -1,0 +1,255 @@
+/**
+ * The checkpoints, newest first: each is verified to extend the one before it, and any two can be compared.
+ *
+ * @module
+ */
+
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import type { Checkpoint } from '../../protocol/audit.ts';
+import { ask } from '../api.ts';
+import { pulse } from '../live.ts';
+import { Hash } from '../parts/hash.tsx';
+import { Empty, Failed, Loading, useLoaded, whyOf } from '../parts/loaded.tsx';
+import { Shown } from '../parts/shown.tsx';
+import { Ago } from '../parts/time.tsx';
+import { type Verified, verifyPair } from './ask-proof.ts';
+import type { Trusting } from './ground.ts';
+import { checkpointNumber } from './questions.ts';
+import { ResultOf } from './saved-result.tsx';
+
+/** Checkpoints of one page. */
+const PAGE = 8;
+
+type Extension = { readonly busy: true } | { readonly why: string } | Verified;
+
+export function CheckpointList({ trusting }: { readonly trusting: Trusting }) {
+  const [cursor, setCursor] = useState<string | undefined>(undefined);
+  const [found, setFound] = useState<Readonly<Record<string, Extension>>>({});
+  const [shown, setShown] = useState<Verified | undefined>(undefined);
+  const newest = cursor === undefined ? pulse.value?.checkpoint?.sequence : undefined;
+  const loaded = useLoaded(
+    () => ask('checkpoints.list', { limit: PAGE + 1, cursor }),
+    [cursor, newest],
+  );
+  const verify = async (earlier: Checkpoint, later: Checkpoint) => {
+    const note = (extension: Extension) =>
+      setFound((before) => ({ ...before, [later.checkpoint_id]: extension }));
+    note({ busy: true });
+    try {
+      note(await verifyPair(earlier, later, trusting.ground));
+    } catch (error) {
+      note({ why: whyOf(error) });
+    }
+  };
+  const all = loaded.state === 'loading' ? [] : (loaded.value?.checkpoints ?? []);
+  const rows = all.slice(0, PAGE);
+  const verifyAll = async () => {
+    for (const [at, later] of rows.entries()) {
+      const earlier = all[at + 1];
+      if (earlier) await verify(earlier, later);
+    }
+  };
+  const last = all.length > PAGE ? rows.at(-1) : undefined;
+  return (
+    <section aria-labelledby="h-checkpoints">
+      <div class="head">
+        <h2 id="h-checkpoints">Checkpoints</h2>
+        <span class="row small">
+          {cursor === undefined ? (
+            <span>newest first</span>
+          ) : (
+            <Page to={undefined} go={setCursor} words="Newest" />
+          )}
+          {last ? <Page to={String(last.sequence)} go={setCursor} words="Older" /> : null}
+        </span>
+      </div>
+      {loaded.state === 'loading' ? <Loading what="the checkpoints" /> : null}
+      {loaded.state === 'failed' ? (
+        <Failed what="The checkpoints" why={loaded.why} again={loaded.again} />
+      ) : null}
+      {loaded.state === 'ready' && rows.length === 0 ? (
+        <Empty>The log has no checkpoint yet. The service seals one at its interval.</Empty>
+      ) : null}
+      {rows.length > 0 ? (
+        <div class="scroll">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">No.</th>
+                <th scope="col">Entries, time and root</th>
+                <th scope="col">Extends the one before</th>
+              </tr>
+            </thead>
+            <tbody>
+              {rows.map((later, at) => (
+                <Row
+                  key={later.checkpoint_id}
+                  later={later}
+                  earlier={all[at + 1]}
+                  found={found[later.checkpoint_id]}
+                  onVerify={verify}
+                  onShow={setShown}
+                />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      ) : null}
+      {rows.length > 1 ? (
+        <button type="button" onClick={verifyAll}>
+          Verify these one after another
+        </button>
+      ) : null}
+      <PairForm trusting={trusting} onShow={setShown} />
+      {shown ? <ResultOf verified={shown} source={trusting.source} /> : null}
+    </section>
+  );
+}
+
+interface PageOf {
+  readonly to: string | undefined;
+  go(to: string | undefined): void;
+  readonly words: string;
+}
+
+function Page({ to, go, words }: PageOf) {
+  return (
+    <button type="button" class="text" onClick={() => go(to)}>
+      {words}
+    </button>
+  );
+}
+
+interface RowOf {
+  readonly later: Checkpoint;
+  readonly earlier: Checkpoint | undefined;
+  readonly found: Extension | undefined;
+  onVerify(earlier: Checkpoint, later: Checkpoint): void;
+  onShow(verified: Verified): void;
+}
+
+function Row({ later, earlier, found, onVerify, onShow }: RowOf) {
+  const { sequence, entry_count, created_at, merkle_root } = later;
+  return (
+    <tr>
+      <th scope="row">{sequence}</th>
+      <td>
+        {entry_count} entries <Ago at={created_at} />
+        <div>
+          <Hash hex={merkle_root} what={`the root of checkpoint ${sequence}`} />
+        </div>
+      </td>
+      <td>
+        {earlier ? (
+          <Outcome found={found} onShow={onShow}>
+            <button type="button" class="text" onClick={() => onVerify(earlier, later)}>
+              Verify {earlier.sequence} → {sequence}
+            </button>
+          </Outcome>
+        ) : (
+          <span class="muted">The first</span>
+        )}
+      </td>
+    </tr>
+  );
+}
+
+interface OutcomeOf {
+  readonly found: Extension | undefined;
+  onShow(verified: Verified): void;
+  readonly children: ComponentChildren;
+}
+
+function Outcome({ found, onShow, children }: OutcomeOf) {
+  if (found === undefined) return <>{children}</>;
+  if ('busy' in found) return <span class="muted">Verifying…</span>;
+  if ('why' in found) {
+    return (
+      <>
+        <span class="warn">
+          Not verified: <Shown text={found.why} />
+        </span>{' '}
+        {children}
+      </>
+    );
+  }
+  const { look, words } = WORDS[found.proof.verdict];
+  return (
+    <>
+      <span class={look}>{words}</span>{' '}
+      <button type="button" class="text" onClick={() => onShow(found)}>
+        Show the steps
+      </button>
+    </>
+  );
+}
+
+const WORDS = {
+  agrees: { look: 'good', words: '✓ Verified here' },
+  failed: { look: 'bad', words: '✕ Does not hold' },
+  incomplete: { look: 'warn', words: '? Could not be checked' },
+} as const;
+
+interface PairFormOf {
+  readonly trusting: Trusting;
+  onShow(verified: Verified | undefined): void;
+}
+
+/** Any two checkpoints, by their numbers. */
+function PairForm({ trusting, onShow }: PairFormOf) {
+  const [why, setWhy] = useState<string | undefined>(undefined);
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget as HTMLFormElement);
+    setWhy(undefined);
+    onShow(undefined);
+    try {
+      const [earlier, later] = [
+        await checkpointNumber(Number(form.get('earlier'))),
+        await checkpointNumber(Number(form.get('later'))),
+      ];
+      onShow(await verifyPair(earlier, later, trusting.ground));
+    } catch (error) {
+      setWhy(whyOf(error));
+    }
+  };
+  return (
+    <>
+      <h3>Any two checkpoints</h3>
+      <form class="row" onSubmit={submit}>
+        <NumberField id="t-later" name="later" label="Does checkpoint" />
+        <NumberField id="t-earlier" name="earlier" label="extend checkpoint" />
+        <button type="submit">Verify these two</button>
+      </form>
+      {why === undefined ? null : (
+        <p class="notice warn" role="alert">
+          <Shown text={why} />. Nothing was verified.
+        </p>
+      )}
+    </>
+  );
+}
+
+interface NumberFieldOf {
+  readonly id: string;
+  readonly name: string;
+  readonly label: string;
+}
+
+function NumberField({ id, name, label }: NumberFieldOf) {
+  return (
+    <p class="field">
+      <label for={id}>{label}</label>
+      <input
+        id={id}
+        name={name}
+        size={8}
+        inputMode="numeric"
+        pattern="\d+"
+        required
+        autocomplete="off"
+      />
+    </p>
+  );
+}

@@ -1,0 +1,110 @@
+/**
+ * Verifies one entry: the reader names it, and chooses the checkpoint.
+ *
+ * @module
+ */
+
+import { useEffect, useState } from 'preact/hooks';
+import { whyOf } from '../parts/loaded.tsx';
+import { Shown } from '../parts/shown.tsx';
+import { hrefOf, place } from '../router.ts';
+import { type Verified, verifyAsked } from './ask-proof.ts';
+import type { Asked } from './entry-steps.ts';
+import type { Trusting } from './ground.ts';
+import { checkpointNumber, soughtIn } from './questions.ts';
+import { ResultOf } from './saved-result.tsx';
+
+type State =
+  | { readonly is: 'idle' }
+  | { readonly is: 'busy' }
+  | { readonly is: 'refused'; readonly why: string }
+  | ({ readonly is: 'done' } & Verified);
+
+export function EntryForm({ trusting }: { readonly trusting: Trusting }) {
+  const { query } = place.value;
+  const given = query.get('sequence') ?? query.get('entry') ?? '';
+  const [entry, setEntry] = useState(given);
+  const [number, setNumber] = useState(query.get('checkpoint') ?? '');
+  const [state, setState] = useState<State>({ is: 'idle' });
+  const verify = async () => {
+    setState({ is: 'busy' });
+    try {
+      setState({ is: 'done', ...(await verified(trusting, entry.trim(), number.trim())) });
+    } catch (error) {
+      setState({ is: 'refused', why: whyOf(error) });
+    }
+  };
+  // A link to an entry asks for its verification.
+  useEffect(() => {
+    if (given !== '') void verify();
+  }, [trusting]);
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    history.replaceState(null, '', hrefOf('trust', undefined, queryOf(entry, number)));
+    void verify();
+  };
+  return (
+    <>
+      <section aria-labelledby="h-verify">
+        <h2 id="h-verify">Verify in this browser</h2>
+        <form class="row" onSubmit={submit}>
+          <p class="field">
+            <label for="t-entry">Entry</label>
+            <input
+              id="t-entry"
+              size={36}
+              spellcheck={false}
+              autocomplete="off"
+              required
+              aria-describedby="t-entry-how"
+              value={entry}
+              onInput={({ currentTarget }) => setEntry(currentTarget.value)}
+            />
+          </p>
+          <p class="field">
+            <label for="t-checkpoint">Is in checkpoint</label>
+            <input
+              id="t-checkpoint"
+              size={12}
+              inputMode="numeric"
+              pattern="\s*\d*\s*"
+              autocomplete="off"
+              placeholder="the newest"
+              value={number}
+              onInput={({ currentTarget }) => setNumber(currentTarget.value)}
+            />
+          </p>
+          <button type="submit" class="act" aria-disabled={state.is === 'busy'}>
+            Verify this entry
+          </button>
+        </form>
+        <p class="small muted" id="t-entry-how">
+          Its place in the log (the first is 0), its id, the id of its invocation, or its leaf hash.
+          Without a number, the newest checkpoint is taken.
+        </p>
+        {state.is === 'busy' ? <p class="loading">Fetching and recomputing…</p> : null}
+        {state.is === 'refused' ? (
+          <p class="notice warn" role="alert">
+            <Shown text={state.why} />. Nothing was verified.
+          </p>
+        ) : null}
+      </section>
+      {state.is === 'done' ? <ResultOf verified={state} source={trusting.source} /> : null}
+    </>
+  );
+}
+
+async function verified({ ground }: Trusting, entry: string, number: string): Promise<Verified> {
+  const sought: Asked | undefined = soughtIn(entry);
+  if (!sought) {
+    throw new Error(
+      `Cannot look for "${entry}": expected a place such as 6, an id such as ent_… or inv-…, or a leaf hash of 64 digits`,
+    );
+  }
+  const chosen = number === '' ? undefined : await checkpointNumber(Number(number));
+  return verifyAsked(sought, chosen, ground);
+}
+
+function queryOf(entry: string, number: string): Record<string, string> {
+  return { entry: entry.trim(), ...(number.trim() !== '' && { checkpoint: number.trim() }) };
+}

@@ -1,0 +1,37 @@
+/**
+ * A result on the page of a service: it offers to save what does not hold.
+ *
+ * @module
+ */
+
+import type { Verified } from './ask-proof.ts';
+import { evidenceOf } from './evidence.ts';
+import type { GroundSource } from './ground.ts';
+import { Result } from './result.tsx';
+import { saveJson } from './save.ts';
+
+interface SavedResultOf {
+  readonly verified: Verified;
+  readonly source: GroundSource;
+}
+
+export function ResultOf({ verified: { proof, given, at }, source }: SavedResultOf) {
+  const save = () => saveJson(nameOf(at), evidenceOf(source, given));
+  return (
+    <Result of={proof} at={at}>
+      <div class="row">
+        <button type="button" onClick={save}>
+          Save the evidence
+        </button>
+      </div>
+      <p class="small">
+        The file has what the service answered. Send it to the operator and to a witness: anyone can
+        check it with verify.html.
+      </p>
+    </Result>
+  );
+}
+
+function nameOf(at: Date): string {
+  return `writ-evidence-${at.toISOString().replace(/\W/g, '')}.json`;
+}

@@ -1,0 +1,133 @@
+/**
+ * The witnesses: what each signed last, verified here.
+ *
+ * @module
+ */
+
+import { readVkey } from '../../domain/log/note-key.ts';
+import type { Checkpoint } from '../../protocol/audit.ts';
+import { verifyCheckpoint } from '../../verify/checkpoint.ts';
+import type { Check } from '../../verify/report.ts';
+import { ask } from '../api.ts';
+import { pulse } from '../live.ts';
+import { Empty, Failed, Loading, useLoaded } from '../parts/loaded.tsx';
+import { Pill } from '../parts/pill.tsx';
+import { Shown } from '../parts/shown.tsx';
+import { Ago } from '../parts/time.tsx';
+import type { Trusting } from './ground.ts';
+import type { PageGround } from './steps.ts';
+
+/** A witness that signed none of the newest checkpoints has fallen behind, however far. */
+const LOOKED_AT = 8;
+
+interface Signing {
+  readonly name: string;
+  readonly checkpoint: Checkpoint | undefined;
+  readonly isNewest: boolean;
+  /** Of the newest signature: what the check found. */
+  readonly check: Check | undefined;
+}
+
+export function WitnessSection({ trusting }: { readonly trusting: Trusting }) {
+  const newest = pulse.value?.checkpoint?.sequence;
+  const loaded = useLoaded(() => signings(trusting), [trusting, newest]);
+  return (
+    <section aria-labelledby="h-witnesses">
+      <h2 id="h-witnesses">Witnesses</h2>
+      {loaded.state === 'loading' ? <Loading what="the signatures of witnesses" /> : null}
+      {loaded.state === 'failed' ? (
+        <Failed what="The signatures of witnesses" why={loaded.why} again={loaded.again} />
+      ) : null}
+      {loaded.state === 'ready' ? <Witnesses of={loaded.value} /> : null}
+    </section>
+  );
+}
+
+function Witnesses({ of }: { readonly of: readonly Signing[] }) {
+  if (of.length === 0) {
+    return (
+      <Empty>
+        No witness signs this log, so the service alone can say whether it shows everyone the same
+        one. An operator names witnesses in the setting witnesses.
+      </Empty>
+    );
+  }
+  return (
+    <>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Witness</th>
+            <th scope="col">Last signed</th>
+            <th scope="col">State</th>
+          </tr>
+        </thead>
+        <tbody>
+          {of.map((signing) => (
+            <tr key={signing.name}>
+              <th scope="row">
+                <Shown text={signing.name} />
+              </th>
+              <td>
+                {signing.checkpoint ? (
+                  <>
+                    Checkpoint {signing.checkpoint.sequence}{' '}
+                    <Ago at={signing.checkpoint.created_at} />
+                    {signing.check?.detail ? <small> {signing.check.detail}</small> : null}
+                  </>
+                ) : (
+                  `None of the newest ${LOOKED_AT} checkpoints`
+                )}
+              </td>
+              <td>
+                <State of={signing} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <p class="small muted">
+        The service named these witnesses and their keys. Compare each key with the one that the
+        witness publishes.
+      </p>
+    </>
+  );
+}
+
+function State({ of: { checkpoint, check, isNewest } }: { readonly of: Signing }) {
+  if (check?.outcome === 'failed') return <Pill state="danger">Wrong signature</Pill>;
+  if (check?.outcome === 'not_checked') return <Pill state="warn">Not checked</Pill>;
+  if (!checkpoint) return <Pill state="warn">No signature</Pill>;
+  return isNewest ? <Pill state="good">Agrees</Pill> : <Pill state="warn">Behind</Pill>;
+}
+
+/** For each witness the newest of the looked-at checkpoints that has a line of it. */
+async function signings({ source, ground }: Trusting): Promise<Signing[]> {
+  const names = source.witness_keys.flatMap((text) => readVkey(text)?.name ?? []);
+  if (names.length === 0) return [];
+  const { checkpoints } = await ask('checkpoints.list', { limit: LOOKED_AT });
+  const found = new Map<string, Signing>();
+  for (const [at, checkpoint] of checkpoints.entries()) {
+    for (const [name, check] of await signedBy(checkpoint, ground)) {
+      if (!found.has(name)) found.set(name, { name, checkpoint, check, isNewest: at === 0 });
+    }
+    if (found.size === names.length) break;
+  }
+  const none = { checkpoint: undefined, check: undefined, isNewest: false };
+  return names.map((name) => found.get(name) ?? { name, ...none });
+}
+
+/** The checks of the witnesses whose line the note has. */
+async function signedBy(
+  { checkpoint_id }: Checkpoint,
+  ground: PageGround,
+): Promise<[name: string, check: Check][]> {
+  const detail = await ask('checkpoints.get', { checkpoint_id });
+  const { checks, head } = await verifyCheckpoint(detail, ground);
+  return ground.keys.noteKeys.flatMap(({ name }): [string, Check][] => {
+    const check = checks.find(({ what }) => what === `note signature of "${name}"`);
+    if (!check || !detail.tree_head.includes(`— ${name} `)) return [];
+    // A line over a checkpoint that the log did not sign shows nothing.
+    return [[name, head || check.outcome !== 'ok' ? check : { ...check, outcome: 'not_checked' }]];
+  });
+}
