@@ -7,6 +7,7 @@
  * @module
  */
 
+import './no-eval.ts';
 import { render } from 'preact';
 import './style/tokens.css';
 import './style/pages.css';

@@ -27,11 +27,7 @@ export function CheckpointList({ trusting }: { readonly trusting: Trusting }) {
   const [cursor, setCursor] = useState<string | undefined>(undefined);
   const [found, setFound] = useState<Readonly<Record<string, Extension>>>({});
   const [shown, setShown] = useState<Verified | undefined>(undefined);
-  const newest = cursor === undefined ? pulse.value?.checkpoint?.sequence : undefined;
-  const loaded = useLoaded(
-    () => ask('checkpoints.list', { limit: PAGE + 1, cursor }),
-    [cursor, newest],
-  );
+  const loaded = useLoaded(() => ask('checkpoints.list', { limit: PAGE + 1, cursor }), [cursor]);
   const verify = async (earlier: Checkpoint, later: Checkpoint) => {
     const note = (extension: Extension) =>
       setFound((before) => ({ ...before, [later.checkpoint_id]: extension }));
@@ -57,7 +53,7 @@ export function CheckpointList({ trusting }: { readonly trusting: Trusting }) {
         <h2 id="h-checkpoints">Checkpoints</h2>
         <span class="row small">
           {cursor === undefined ? (
-            <span>newest first</span>
+            <Newer than={rows[0]} again={loaded.again} />
           ) : (
             <Page to={undefined} go={setCursor} words="Newest" />
           )}
@@ -104,6 +100,22 @@ export function CheckpointList({ trusting }: { readonly trusting: Trusting }) {
       <PairForm trusting={trusting} onShow={setShown} />
       {shown ? <ResultOf verified={shown} source={trusting.source} /> : null}
     </section>
+  );
+}
+
+interface NewerOf {
+  readonly than: Checkpoint | undefined;
+  again(): void;
+}
+
+/** The list stays as it is while the reader looks at it. */
+function Newer({ than, again }: NewerOf) {
+  const newest = pulse.value?.checkpoint?.sequence ?? 0;
+  if (!than || newest <= than.sequence) return <span>newest first</span>;
+  return (
+    <button type="button" class="text" onClick={again}>
+      Show up to checkpoint {newest}
+    </button>
   );
 }
 

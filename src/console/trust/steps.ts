@@ -156,8 +156,9 @@ export function leavesText({ start, end }: Join['covers'], first: number): strin
 function asNeeded(check: Check, { isNoted }: PageGround): Check {
   if (check.outcome !== 'not_checked') return check;
   const isKey = check.what === 'key' || check.what === 'note key';
-  if (isKey && !isNoted) return { ...check, outcome: 'ok', detail: PUBLISHED };
-  if (isKey) return { ...check, outcome: 'failed', detail: 'it is not a key that you noted' };
+  const kid = check.detail?.split(':')[0];
+  if (isKey && !isNoted) return { ...check, outcome: 'ok', detail: `${kid}; ${PUBLISHED}` };
+  if (isKey) return { ...check, outcome: 'failed', detail: `${kid} is not a key that you noted` };
   return { ...check, outcome: 'failed' };
 }
 

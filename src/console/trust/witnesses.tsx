@@ -9,7 +9,6 @@ import type { Checkpoint } from '../../protocol/audit.ts';
 import { verifyCheckpoint } from '../../verify/checkpoint.ts';
 import type { Check } from '../../verify/report.ts';
 import { ask } from '../api.ts';
-import { pulse } from '../live.ts';
 import { Empty, Failed, Loading, useLoaded } from '../parts/loaded.tsx';
 import { Pill } from '../parts/pill.tsx';
 import { Shown } from '../parts/shown.tsx';
@@ -29,8 +28,7 @@ interface Signing {
 }
 
 export function WitnessSection({ trusting }: { readonly trusting: Trusting }) {
-  const newest = pulse.value?.checkpoint?.sequence;
-  const loaded = useLoaded(() => signings(trusting), [trusting, newest]);
+  const loaded = useLoaded(() => signings(trusting), [trusting]);
   return (
     <section aria-labelledby="h-witnesses">
       <h2 id="h-witnesses">Witnesses</h2>

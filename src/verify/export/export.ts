@@ -7,6 +7,7 @@
  * @module
  */
 
+import type { Checkpoint } from '../../protocol/audit.ts';
 import { ExportHeader, LOG_FORMAT } from '../../protocol/export.ts';
 import { CHECKPOINT_LIMITS } from '../checkpoint.ts';
 import { failed, notChecked, ok, type Report, reportOf } from '../report.ts';
@@ -30,6 +31,8 @@ import { trailReader } from './trail.ts';
  */
 export interface ExportReport extends Report {
   readonly header?: ExportHeader | undefined;
+  /** The last checkpoint in the file. What the checks found holds for it too. */
+  readonly newest?: Checkpoint | undefined;
 }
 
 /**
@@ -53,10 +56,12 @@ export async function verifyExport(chunks: Chunks, ground: ExportGround): Promis
   const { header, reader } = opened;
   const search = receiptSearch(ground);
   let unread = 0;
+  let newest: Checkpoint | undefined = header.format === LOG_FORMAT ? undefined : header.checkpoint;
   for await (const line of lines) {
     const read = line ? await reader.read(line.value) : {};
     if (line === undefined) unread += 1;
     search?.see(read);
+    newest = read.checkpoint ?? newest;
   }
   const isRead = unread === 0;
   const form = isRead ? ok('form') : failed('form', `${unread} lines are not canonical JSON`);
@@ -69,7 +74,7 @@ export async function verifyExport(chunks: Chunks, ground: ExportGround): Promis
     ...(search ? SEARCH_LIMITS : []),
     ...serviceLimit(ground),
   ];
-  return { ...reportOf([...checks, ...extent, ...found], limits), header };
+  return { ...reportOf([...checks, ...extent, ...found], limits), header, newest };
 }
 
 const NOT_WHOLE = notChecked(

@@ -1,0 +1,128 @@
+/**
+ * The report about an exported file: the verdict, the first fault, the counts, and every check.
+ *
+ * @module
+ */
+
+import { useEffect, useRef } from 'preact/hooks';
+import { LOG_FORMAT } from '../../protocol/export.ts';
+import type { ExportReport } from '../../verify/export/export.ts';
+import type { Check, Outcome } from '../../verify/report.ts';
+import { Hash } from '../parts/hash.tsx';
+import { Pill } from '../parts/pill.tsx';
+import { Shown } from '../parts/shown.tsx';
+import { clockOf, exact } from '../parts/time.tsx';
+
+interface ReportOf {
+  readonly of: ExportReport;
+  readonly at: Date;
+}
+
+/** Takes the focus when it appears: the reader asked for it. */
+export function FileReport({ of, at }: ReportOf) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => heading.current?.focus(), [of]);
+  const fault = of.checks.find(({ outcome }) => outcome === 'failed');
+  const open = of.checks.filter(({ outcome }) => outcome === 'not_checked').length;
+  return (
+    <section aria-labelledby="h-report">
+      <div class={`notice ${LOOKS[of.verdict]}`}>
+        <h2 id="h-report" ref={heading} tabIndex={-1}>
+          {HEADINGS[of.verdict]}
+        </h2>
+        {fault ? (
+          <p>
+            First fault: {fault.what}: <Shown text={fault.detail ?? ''} />
+          </p>
+        ) : null}
+        <p>
+          {of.checks.length - open} of {of.checks.length} kinds of checks were made, in this
+          browser, at {clockOf(at)}.
+        </p>
+      </div>
+      <Counts of={of} />
+      <Checks of={of.checks} />
+      <p class="small muted">These checks cannot show {of.limits.join('; ')}.</p>
+    </section>
+  );
+}
+
+const LOOKS = { verified: 'good', failed: 'bad', incomplete: 'warn' } as const;
+
+const HEADINGS = {
+  verified: '✓ The file holds',
+  failed: '✕ This file does not hold. Do not rely on it.',
+  incomplete: '? Nothing failed, and not all could be checked',
+} as const;
+
+function Counts({ of: { header, newest, checks } }: { readonly of: ExportReport }) {
+  if (!header) return null;
+  const isLog = header.format === LOG_FORMAT;
+  const passkeys = checks.find(({ what }) => what === 'passkey');
+  return (
+    <dl class="facts wide">
+      <dt>Service</dt>
+      <dd>
+        <Shown text={header.service_id} />
+      </dd>
+      <dt>Contents</dt>
+      <dd>
+        {isLog
+          ? `a whole log: ${header.tree_size} entries, ${header.checkpoints} checkpoints`
+          : `a trail: ${header.entries} entries`}
+      </dd>
+      {newest ? (
+        <>
+          <dt>Newest checkpoint</dt>
+          <dd>
+            {newest.sequence}, of {newest.entry_count} entries, {exact(newest.created_at)}
+            <div>
+              <Hash hex={newest.merkle_root} what="the root of the newest checkpoint" />
+            </div>
+          </dd>
+        </>
+      ) : null}
+      <dt>Passkey approvals</dt>
+      <dd>
+        {passkeys ? (
+          <Shown text={passkeys.detail ?? ''} />
+        ) : (
+          'the file has no decision by a passkey'
+        )}
+      </dd>
+    </dl>
+  );
+}
+
+function Checks({ of }: { readonly of: readonly Check[] }) {
+  return (
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">Check</th>
+          <th scope="col">Outcome</th>
+          <th scope="col">Count or reason</th>
+        </tr>
+      </thead>
+      <tbody>
+        {of.map(({ what, outcome, detail }, at) => (
+          <tr key={at}>
+            <th scope="row">
+              <Shown text={what} />
+            </th>
+            <td>
+              <Pill state={OUTCOMES[outcome].state}>{OUTCOMES[outcome].words}</Pill>
+            </td>
+            <td>{detail === undefined ? null : <Shown text={detail} />}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+const OUTCOMES = {
+  ok: { state: 'good', words: 'Holds' },
+  failed: { state: 'danger', words: 'Fails' },
+  not_checked: { state: 'warn', words: 'Not checked' },
+} as const satisfies Record<Outcome, object>;
