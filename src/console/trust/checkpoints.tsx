@@ -16,7 +16,7 @@ import { Ago } from '../parts/time.tsx';
 import { type Verified, verifyPair } from './ask-proof.ts';
 import type { Trusting } from './ground.ts';
 import { checkpointNumber } from './questions.ts';
-import { ResultOf } from './saved-result.tsx';
+import { SavedResult } from './saved-result.tsx';
 
 /** Checkpoints of one page. */
 const PAGE = 8;
@@ -98,7 +98,7 @@ export function CheckpointList({ trusting }: { readonly trusting: Trusting }) {
         </button>
       ) : null}
       <PairForm trusting={trusting} onShow={setShown} />
-      {shown ? <ResultOf verified={shown} source={trusting.source} /> : null}
+      {shown ? <SavedResult verified={shown} source={trusting.source} /> : null}
     </section>
   );
 }

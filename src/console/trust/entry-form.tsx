@@ -12,13 +12,14 @@ import { type Verified, verifyAsked } from './ask-proof.ts';
 import type { Asked } from './entry-steps.ts';
 import type { Trusting } from './ground.ts';
 import { checkpointNumber, soughtIn } from './questions.ts';
-import { ResultOf } from './saved-result.tsx';
+import { SavedResult } from './saved-result.tsx';
 
 type State =
   | { readonly is: 'idle' }
   | { readonly is: 'busy' }
   | { readonly is: 'refused'; readonly why: string }
-  | ({ readonly is: 'done' } & Verified);
+  /** `isAsked`: by the button, and not by a link. */
+  | ({ readonly is: 'done'; readonly isAsked: boolean } & Verified);
 
 export function EntryForm({ trusting }: { readonly trusting: Trusting }) {
   const { query } = place.value;
@@ -26,22 +27,22 @@ export function EntryForm({ trusting }: { readonly trusting: Trusting }) {
   const [entry, setEntry] = useState(given);
   const [number, setNumber] = useState(query.get('checkpoint') ?? '');
   const [state, setState] = useState<State>({ is: 'idle' });
-  const verify = async () => {
+  const verify = async (isAsked: boolean) => {
     setState({ is: 'busy' });
     try {
-      setState({ is: 'done', ...(await verified(trusting, entry.trim(), number.trim())) });
+      setState({ is: 'done', isAsked, ...(await verified(trusting, entry.trim(), number.trim())) });
     } catch (error) {
       setState({ is: 'refused', why: whyOf(error) });
     }
   };
   // A link to an entry asks for its verification.
   useEffect(() => {
-    if (given !== '') void verify();
+    if (given !== '') void verify(false);
   }, [trusting]);
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     history.replaceState(null, '', hrefOf('trust', undefined, queryOf(entry, number)));
-    void verify();
+    void verify(true);
   };
   return (
     <>
@@ -89,7 +90,9 @@ export function EntryForm({ trusting }: { readonly trusting: Trusting }) {
           </p>
         ) : null}
       </section>
-      {state.is === 'done' ? <ResultOf verified={state} source={trusting.source} /> : null}
+      {state.is === 'done' ? (
+        <SavedResult verified={state} source={trusting.source} takesFocus={state.isAsked} />
+      ) : null}
     </>
   );
 }

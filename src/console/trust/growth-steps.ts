@@ -119,6 +119,7 @@ function climbSteps(
     title: `Begin with ${leavesText(covers, first)}`,
     note: covers.start === 0 ? `the whole tree of ${earlier}` : 'complete in both trees',
     outcome: 'ok',
+    isComputation: true,
     says: [],
     hashes: [{ label: 'given', hex: toHex(seed) }],
   };

@@ -6,6 +6,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
+import { announce } from '../parts/announce.ts';
 import { Hash } from '../parts/hash.tsx';
 import { Shown } from '../parts/shown.tsx';
 import { clockOf } from '../parts/time.tsx';
@@ -16,15 +17,19 @@ interface ResultOf {
   readonly of: Proof;
   /** When it was computed, by the clock of this computer. */
   readonly at: Date;
+  readonly takesFocus?: boolean | undefined;
   /** Buttons below a result that fails. */
   readonly children?: ComponentChildren;
 }
 
-/** Takes the focus when it appears: the reader asked for it. */
-export function Result({ of, at, children }: ResultOf) {
+/** Takes the focus when the reader asked for it; otherwise only a screen reader says what it is. */
+export function Result({ of, at, takesFocus = true, children }: ResultOf) {
   const title = useId();
   const heading = useRef<HTMLHeadingElement>(null);
-  useEffect(() => heading.current?.focus(), [of]);
+  useEffect(() => {
+    if (takesFocus) heading.current?.focus();
+    else announce(headingOf(of));
+  }, [of]);
   const look = LOOKS[of.verdict];
   return (
     <section aria-labelledby={title}>
@@ -50,7 +55,12 @@ export function Result({ of, at, children }: ResultOf) {
         ) : null}
         <ol class="steps">
           {of.steps.map((step, index) => (
-            <StepItem key={index} of={step} number={index + 1} />
+            <StepItem
+              key={index}
+              of={step}
+              number={index + 1}
+              isDoubtful={of.verdict === 'failed'}
+            />
           ))}
         </ol>
       </div>
@@ -72,7 +82,8 @@ function summaryOf({ steps, failing }: Proof): string {
   const open = steps.filter(({ outcome }) => outcome === 'not_checked').map(({ title }) => title);
   if (failing.length > 0) {
     const [first = 1] = failing;
-    const others = failing.length > 1 ? ` So do the steps ${failing.slice(1).join(', ')}.` : '';
+    const rest = failing.slice(1);
+    const others = rest.length > 0 ? ` Also failing: ${rest.join(', ')}.` : '';
     return `Step ${first} fails: ${steps[first - 1]?.title}.${others}`;
   }
   if (open.length === 0) return `All ${steps.length} steps agree.`;
@@ -83,7 +94,7 @@ function summaryOf({ steps, failing }: Proof): string {
 function Difference({ of: { path } }: { readonly of: Proof }) {
   if (!path) return null;
   return (
-    <dl class="facts">
+    <dl class="facts wide">
       <dt>Computed</dt>
       <dd class={path.isReached ? undefined : 'bad'}>
         <Hash hex={path.computed} what="the computed root" />
@@ -100,16 +111,26 @@ function signedWord({ isSigned }: Path): string {
   return isSigned ? 'Signed' : 'Not signed';
 }
 
-function StepItem({ of, number }: { readonly of: Step; readonly number: number }) {
-  const { outcome, title, note, says, hashes, text } = of;
+interface StepItemOf {
+  readonly of: Step;
+  readonly number: number;
+  /** Whether another step fails: what was only computed then shows nothing. */
+  readonly isDoubtful: boolean;
+}
+
+function StepItem({ of, number, isDoubtful }: StepItemOf) {
+  const { outcome, title, note, says, hashes, text, isComputation = false } = of;
   return (
     <li>
-      <b class={`no ${MARKS[outcome].look}`} aria-hidden="true">
+      <b
+        class={`no ${isComputation && isDoubtful ? 'plain' : MARKS[outcome].look}`}
+        aria-hidden="true"
+      >
         {number}
       </b>
       <div>
         <b>{title}</b> {note ? <small>{note} </small> : null}
-        <span class={MARKS[outcome].look}>{MARKS[outcome].words}</span>
+        {isComputation ? null : <span class={MARKS[outcome].look}>{MARKS[outcome].words}</span>}
         {hashes.map(({ label, hex }) => (
           <div key={label}>
             <small>{label}</small> <Hash hex={hex} what={`the ${label} of step ${number}`} />

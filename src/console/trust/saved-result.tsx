@@ -13,12 +13,14 @@ import { saveJson } from './save.ts';
 interface SavedResultOf {
   readonly verified: Verified;
   readonly source: GroundSource;
+  readonly takesFocus?: boolean | undefined;
 }
 
-export function ResultOf({ verified: { proof, given, at }, source }: SavedResultOf) {
+export function SavedResult({ verified, source, takesFocus }: SavedResultOf) {
+  const { proof, given, at } = verified;
   const save = () => saveJson(nameOf(at), evidenceOf(source, given));
   return (
-    <Result of={proof} at={at}>
+    <Result of={proof} at={at} takesFocus={takesFocus}>
       <div class="row">
         <button type="button" onClick={save}>
           Save the evidence

@@ -20,6 +20,8 @@ export interface Step {
   readonly outcome: Outcome;
   /** Without it the result holds too; it only says less. */
   readonly isExtra?: boolean | undefined;
+  /** It computes a hash and compares nothing. */
+  readonly isComputation?: boolean | undefined;
   readonly says: readonly string[];
   readonly hashes: readonly ShownHash[];
   /** The bytes that were hashed, as text. */
@@ -117,6 +119,7 @@ export function joinSteps(joins: readonly Join[], first: number): Step[] {
     title: `Join ${leavesText(covers, first)}`,
     note: `on the ${side}`,
     outcome: 'ok',
+    isComputation: true,
     says: [],
     hashes: [
       { label: 'given', hex: toHex(given) },
