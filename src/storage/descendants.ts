@@ -1,5 +1,5 @@
 /**
- * Descendants: counts the living tokens below a token, one page at a time.
+ * Descendants: the living tokens below a token, one page at a time.
  *
  * A caller yields to the event loop between two pages. A revoked token gets no new descendants, so the pages
  * neither miss nor repeat a token, however long the count takes.
@@ -13,13 +13,13 @@ import type { ChildState, TokenStore } from './port/store.ts';
 const PAGE = 128;
 
 /**
- * Yields, for each page, how many of its tokens were alive at `at`. A dead token has no living descendants.
+ * Yields, for each page, its tokens that were alive at `at`. A dead token has no living descendants.
  */
 export async function* livingBelow(
   store: Pick<TokenStore, 'childrenOf'>,
   tokenId: string,
   at: Date,
-): AsyncGenerator<number, void, undefined> {
+): AsyncGenerator<readonly ChildState[], void, undefined> {
   let parents = [tokenId];
   let after = '';
   while (parents.length > 0) {
@@ -32,7 +32,7 @@ export async function* livingBelow(
     after = last?.token_id ?? '';
     const next = living.filter(({ hasChildren }) => hasChildren);
     parents = [...parents.slice(done), ...next.map(({ token_id }) => token_id)];
-    yield living.length;
+    yield living;
   }
 }
 

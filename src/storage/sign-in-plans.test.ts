@@ -1,5 +1,5 @@
 /**
- * How sessions and consents are found: by one range of one index each, however many there are.
+ * How sessions, consents and root tokens are found: by one range of one index each, however many there are.
  *
  * @module
  */
@@ -12,9 +12,11 @@ import { openDatabase } from './postgres/connection.ts';
 import { settingsOf } from './postgres/options.ts';
 import * as postgres from './postgres/sign-in.ts';
 import { openPostgres } from './postgres/store.ts';
+import * as postgresTokens from './postgres/tokens.ts';
 import { openConnection } from './sqlite/connection.ts';
 import { migrate } from './sqlite/schema/migrations.ts';
 import * as sqlite from './sqlite/sign-in.ts';
+import * as sqliteTokens from './sqlite/tokens.ts';
 
 /** SQLite names the index of a UNIQUE column by its number. */
 const SQLITE_PLANS: [query: string, plans: string[]][] = [
@@ -39,6 +41,19 @@ const SQLITE_PLANS: [query: string, plans: string[]][] = [
   [
     sqlite.selectedSessions(['issuer', 'sid']),
     ['sessions_by_sid (sid=? AND issuer=? AND ended_at=?)'],
+  ],
+  [sqlite.LIVING_SESSIONS, ['sessions_by_expiry (expires_at>?)']],
+  [
+    sqlite.NEXT_LIVING_SESSIONS,
+    [
+      'sessions_by_expiry (expires_at>? AND expires_at<?)',
+      'sqlite_autoindex_sessions_1 (session_id=?)',
+    ],
+  ],
+  [sqliteTokens.ROOTS, ['tokens_by_root (root_principal=?)']],
+  [
+    sqliteTokens.OLDER_ROOTS,
+    ['tokens_by_root (root_principal=? AND issued_at<?)', 'sqlite_autoindex_tokens_1 (token_id=?)'],
   ],
   [sqlite.consentBy('code_hash'), ['sqlite_autoindex_consents_3 (code_hash=?)']],
   [sqlite.consentBy('token_id'), ['sqlite_autoindex_consents_2 (token_id=?)']],
@@ -88,6 +103,19 @@ const POSTGRES_PLANS: [{ text: string }, plan: RegExp, isSorted?: boolean][] = [
     postgres.holdSelected(['issuer', 'sid']),
     /Index Scan using sessions_by_sid .*\n *Index Cond: \(\(sid = .*issuer = .*ended_at IS NULL/,
     true,
+  ],
+  [postgres.LIVING_SESSIONS, /Index Scan Backward using sessions_by_expiry .*\n *Index Cond/],
+  [
+    postgres.NEXT_LIVING_SESSIONS,
+    /Index Scan Backward using sessions_by_expiry .*\n *Index Cond: .*ROW\(expires_at, session_id\) </,
+  ],
+  [
+    postgresTokens.ROOTS,
+    /Index Scan Backward using tokens_by_root .*\n *Index Cond: \(root_principal = /,
+  ],
+  [
+    postgresTokens.OLDER_ROOTS,
+    /Index Scan Backward using tokens_by_root .*\n *Index Cond: \(\(root_principal = .*ROW\(issued_at, token_id\) </,
   ],
   [postgres.consentBy('code_hash'), /Index Scan using consents_code_hash_key .*\n *Index Cond/],
   [postgres.consentBy('token_id'), /Index Scan using consents_token_id_key .*\n *Index Cond/],

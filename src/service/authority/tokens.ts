@@ -76,7 +76,7 @@ async function countEnded(
   try {
     await slices.turn();
     for await (const living of livingBelow(store, id, at)) {
-      ended += living;
+      ended += living.length;
       if (ended >= ENDED_COUNT_MAX) return ENDED_COUNT_MAX;
       await slices.turn();
     }

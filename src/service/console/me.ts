@@ -5,7 +5,12 @@
  * @module
  */
 
-import { type Me, OPERATOR_RIGHTS, type Pulse, type TrustGround } from '../../protocol/console/views.ts';
+import {
+  type Me,
+  OPERATOR_RIGHTS,
+  type Pulse,
+  type TrustGround,
+} from '../../protocol/console/views.ts';
 import { approverScope } from '../author/approval-policy.ts';
 import { type Caller, holds } from '../core/caller.ts';
 import type { Session } from '../sign-in/sessions.ts';

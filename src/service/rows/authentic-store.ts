@@ -249,6 +249,10 @@ function sessionRows(store: Store, rows: RowSealing, check: RowCheck): Partial<S
     async listSessions(...query) {
       return (await store.listSessions(...query)).filter(check.isSession);
     },
+    async livingSessions(...query) {
+      const page = await store.livingSessions(...query);
+      return { ...page, sessions: page.sessions.filter(check.isSession) };
+    },
     async findAccount(accountId) {
       const account = await store.findAccount(accountId);
       return account && check.isAccount(account) ? account : undefined;

@@ -214,7 +214,7 @@ async function subAgentsOf(
   const names = new Set<string>();
   let count = 0;
   for await (const parent of livingParents(store, token_id, now)) {
-    for await (const living of livingBelow(store, parent, now)) count += living;
+    for await (const living of livingBelow(store, parent, now)) count += living.length;
     if (names.size >= SUB_AGENTS_SHOWN_MAX) continue;
     const described = await store.describeToken(parent, SUB_AGENTS_SHOWN_MAX);
     for (const child of described?.children ?? []) {

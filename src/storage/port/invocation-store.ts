@@ -97,6 +97,9 @@ export interface InvocationStore {
   /** Open intents of processes without a heartbeat since `silentSince`, oldest first; no composed calls. */
   abandonedIntents(silentSince: Date, limit: number): Promise<readonly IntentRecord[]>;
 
+  /** Open intents of a root principal, oldest first; composed calls too. */
+  openIntents(rootPrincipal: string, limit: number): Promise<readonly IntentRecord[]>;
+
   /**
    * Calls that are settled as indeterminate and not reconciled, oldest first, after the operation id `after`.
    */

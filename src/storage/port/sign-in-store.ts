@@ -87,6 +87,12 @@ export interface ConsentRecord {
   readonly mac?: string | undefined;
 }
 
+export interface SessionPage {
+  readonly sessions: readonly StoredSession[];
+  /** The `after` of the next query. Absent when no session is left. */
+  readonly next?: string | undefined;
+}
+
 /** Which sessions end. Where both are given, `sid` takes precedence over `sub`. */
 export type SessionSelector =
   | { readonly session_id: string }
@@ -126,6 +132,13 @@ export interface SignInStore {
 
   /** The principal's sessions that neither ended nor expired before `now`, newest first. */
   listSessions(principal: string, now: Date, limit: number): Promise<readonly StoredSession[]>;
+
+  /**
+   * The sessions of all people that neither ended nor expired before `now`, the last to expire first, after the
+   * session `after`. One query looks at `limit` sessions, also ended ones, so a page may have fewer, even none, and
+   * still a `next`. Pages that continue at `next` neither miss nor repeat one.
+   */
+  livingSessions(now: Date, limit: number, after?: string): Promise<SessionPage>;
 
   /** Inserts the consent, its root token with the budget, and the entry of the issuance. */
   insertConsent(consent: ConsentRecord, token: TokenRecord, entry: EntryRecord): Promise<void>;

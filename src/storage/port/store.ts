@@ -34,7 +34,13 @@ import type { SignInStore } from './sign-in-store.ts';
 import type { TokenStore } from './token-store.ts';
 
 export type { EntryPage, EntryQuery, Erasure, LogStore, TreeHead } from './log-store.ts';
-export type { ChildBounds, ChildState, TokenDescription, TokenStore } from './token-store.ts';
+export type {
+  ChildBounds,
+  ChildState,
+  TokenDescription,
+  TokenState,
+  TokenStore,
+} from './token-store.ts';
 
 /** Nothing happened: the store refused, is overloaded, full, read-only or out of reach. */
 export class StoreUnavailable extends Error {

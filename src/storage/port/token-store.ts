@@ -56,15 +56,26 @@ export interface TokenStore {
    */
   unrevokedRoots(after: string, limit: number): Promise<readonly string[]>;
 
+  /**
+   * The root tokens of a principal, newest first: those issued before the token `before`, which is one of them.
+   * Includes revoked and expired ones.
+   */
+  rootsOf(rootPrincipal: string, limit: number, before?: string): Promise<readonly TokenState[]>;
+
   /** A token with its lineage (root first), its spending and its first children by id. */
   describeToken(tokenId: string, childrenMax: number): Promise<TokenDescription | undefined>;
 }
 
-export interface ChildState {
+/** Of a token's own row: a token above may be revoked. */
+export interface TokenState {
   readonly token_id: string;
-  readonly parent_token_id: string;
   readonly expires_at: Date;
   readonly revoked_at?: Date | undefined;
+}
+
+export interface ChildState extends TokenState {
+  readonly parent_token_id: string;
+  readonly subject: string;
   readonly hasChildren: boolean;
 }
 

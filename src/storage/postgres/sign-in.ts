@@ -37,7 +37,12 @@ export function createSignIn(database: Database): SignInStore {
 
 type SessionMethods = Pick<
   SignInStore,
-  'beginSession' | 'findSession' | 'touchSession' | 'endSessions' | 'listSessions'
+  | 'beginSession'
+  | 'findSession'
+  | 'touchSession'
+  | 'endSessions'
+  | 'listSessions'
+  | 'livingSessions'
 >;
 
 function sessionsIn(database: Database): SessionMethods {
@@ -83,6 +88,15 @@ function sessionsIn(database: Database): SessionMethods {
     async listSessions(principal, now, limit) {
       const rows = await database.read<Row>(LIST_SESSIONS, [principal, now, limit]);
       return rows.map(storedSessionOf);
+    },
+
+    async livingSessions(now, limit, after) {
+      const rows = await (after === undefined
+        ? database.read<Row>(LIVING_SESSIONS, [now, limit])
+        : database.read<Row>(NEXT_LIVING_SESSIONS, [now, limit, after]));
+      const looked = rows.map(storedSessionOf);
+      const next = rows.length === limit ? looked.at(-1)?.session.session_id : undefined;
+      return { sessions: looked.filter(({ ended_at }) => ended_at === undefined), next };
     },
   };
 }
@@ -236,6 +250,22 @@ export const LIST_SESSIONS: Statement = {
   name: 'list_sessions',
   text: `SELECT ${SESSIONS.list()}, seen_at, ended_at FROM sessions
     WHERE principal = $1 AND ended_at IS NULL AND expires_at > $2 ${NEWEST_FIRST} LIMIT $3`,
+};
+
+const LIVING = `SELECT ${SESSIONS.list()}, seen_at, ended_at FROM sessions
+    WHERE expires_at > $1`;
+const LAST_TO_EXPIRE_FIRST = 'ORDER BY expires_at DESC, session_id DESC LIMIT $2';
+
+export const LIVING_SESSIONS: Statement = {
+  name: 'living_sessions',
+  text: `${LIVING} ${LAST_TO_EXPIRE_FIRST}`,
+};
+
+export const NEXT_LIVING_SESSIONS: Statement = {
+  name: 'next_living_sessions',
+  text: `${LIVING} AND (expires_at, session_id)
+      < ((SELECT b.expires_at FROM sessions b WHERE b.session_id = $3), $3::text)
+    ${LAST_TO_EXPIRE_FIRST}`,
 };
 
 const INSERT_CONSENT: Statement = {

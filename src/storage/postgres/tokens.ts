@@ -10,7 +10,7 @@
 import type { EntryRecord } from '../../domain/log/entry.ts';
 import type { TokenRecord } from '../port/records.ts';
 import { newBudget, type RevocationFacts } from '../port/row-forms.ts';
-import type { ChildBounds, ChildState, TokenStore } from '../port/store.ts';
+import type { ChildBounds, ChildState, TokenState, TokenStore } from '../port/store.ts';
 import type { Row } from '../tables/table.ts';
 import { createSharing } from './batch.ts';
 import { judgedActor } from './calls/actor.ts';
@@ -56,6 +56,16 @@ export function createTokens(database: Database): TokenStore {
     async unrevokedRoots(after, limit) {
       const rows = await database.read<{ token_id: string }>(UNREVOKED_ROOTS, [after, limit]);
       return rows.map(({ token_id }) => token_id);
+    },
+
+    async rootsOf(rootPrincipal, limit, before) {
+      const rows = await (before === undefined
+        ? database.read<StateRow<TokenState>>(ROOTS, [rootPrincipal, limit])
+        : database.read<StateRow<TokenState>>(OLDER_ROOTS, [rootPrincipal, limit, before]));
+      return rows.map(({ revoked_at, ...row }) => ({
+        ...row,
+        revoked_at: revoked_at ?? undefined,
+      }));
     },
 
     async describeToken(tokenId, childrenMax) {
@@ -106,8 +116,11 @@ export async function insertChild(
   return (row as { answer: ChildAnswer }).answer;
 }
 
-interface ChildRow extends Omit<ChildState, 'hasChildren' | 'revoked_at'> {
+type StateRow<State extends TokenState> = Omit<State, 'revoked_at'> & {
   readonly revoked_at: Date | null;
+};
+
+interface ChildRow extends StateRow<Omit<ChildState, 'hasChildren'>> {
   readonly has_children: boolean;
 }
 
@@ -133,6 +146,19 @@ const UNREVOKED_ROOTS: Statement = {
     WHERE token_id > $1 AND parent_token_id IS NULL
       AND revoked_at IS NULL AND revoked_mac IS NULL
     ORDER BY token_id LIMIT $2`,
+};
+
+const ROOT = `SELECT token_id, expires_at, revoked_at FROM tokens
+    WHERE root_principal = $1 AND parent_token_id IS NULL`;
+const NEWEST_FIRST = 'ORDER BY issued_at DESC, token_id DESC LIMIT $2';
+
+export const ROOTS: Statement = { name: 'roots_of', text: `${ROOT} ${NEWEST_FIRST}` };
+
+export const OLDER_ROOTS: Statement = {
+  name: 'older_roots_of',
+  text: `${ROOT} AND (issued_at, token_id) < ((SELECT b.issued_at FROM tokens b
+      WHERE b.token_id = $3 AND b.root_principal = $1), $3::text)
+    ${NEWEST_FIRST}`,
 };
 
 const INSERT_ROOTS: Statement = {
@@ -179,7 +205,7 @@ const CHILDREN: Statement = {
   text: `SELECT c.*
     FROM unnest($1::text[]) WITH ORDINALITY AS p (token_id, place)
     CROSS JOIN LATERAL (
-      SELECT t.token_id, t.parent_token_id, t.expires_at, t.revoked_at,
+      SELECT t.token_id, t.parent_token_id, t.subject, t.expires_at, t.revoked_at,
         EXISTS (SELECT FROM families f WHERE f.token_id = t.token_id AND f.children > 0)
           AS has_children
       FROM tokens t

@@ -11,6 +11,7 @@ import {
   type ConsentRecord,
   SESSION_KEPT_MS,
   SESSIONS_DELETED_MAX,
+  type SessionPage,
   type SessionRecord,
   type SignInStore,
   type StoredSession,
@@ -82,6 +83,18 @@ export function listSessions(
   ...[principal, now, limit]: Parameters<SignInStore['listSessions']>
 ): StoredSession[] {
   return connection.all<Row>(LIST_SESSIONS, principal, now, limit).map(storedSessionOf);
+}
+
+export function livingSessions(
+  connection: Connection,
+  ...[now, limit, after]: Parameters<SignInStore['livingSessions']>
+): SessionPage {
+  const rows = after
+    ? connection.all<Row>(NEXT_LIVING_SESSIONS, now, after, limit)
+    : connection.all<Row>(LIVING_SESSIONS, now, limit);
+  const looked = rows.map(storedSessionOf);
+  const next = rows.length === limit ? looked.at(-1)?.session.session_id : undefined;
+  return { sessions: looked.filter(({ ended_at }) => ended_at === undefined), next };
 }
 
 export function insertConsent(
@@ -179,6 +192,16 @@ export function selectedSessions(columns: readonly string[]): string {
 
 export const LIST_SESSIONS: string = `SELECT * FROM sessions WHERE principal = ? AND ${LIVING}
   ${NEWEST_FIRST} LIMIT ?`;
+
+const LAST_TO_EXPIRE_FIRST = 'ORDER BY expires_at DESC, session_id DESC';
+
+export const LIVING_SESSIONS: string = `SELECT * FROM sessions
+  WHERE expires_at > ?1 ${LAST_TO_EXPIRE_FIRST} LIMIT ?2`;
+
+export const NEXT_LIVING_SESSIONS: string = `SELECT * FROM sessions
+  WHERE expires_at > ?1 AND (expires_at, session_id) <
+    (SELECT expires_at, session_id FROM sessions WHERE session_id = ?2)
+  ${LAST_TO_EXPIRE_FIRST} LIMIT ?3`;
 
 export const LIST_CONSENTS = `SELECT * FROM consents WHERE principal = ?
   ORDER BY created_at DESC, consent_id DESC LIMIT ?`;

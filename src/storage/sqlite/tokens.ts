@@ -10,7 +10,7 @@
 import type { EntryRecord } from '../../domain/log/entry.ts';
 import type { ActorEnded, Charge, TokenRecord } from '../port/records.ts';
 import { isAltered, newBudget } from '../port/row-forms.ts';
-import type { ChildState, TokenDescription, TokenStore } from '../port/store.ts';
+import type { ChildState, TokenDescription, TokenState, TokenStore } from '../port/store.ts';
 import type { Connection } from './connection.ts';
 import type { LogWriter } from './log/writer.ts';
 import { BUDGETS, insert, optionalTime, type Stored, TOKENS, timeOf } from './rows.ts';
@@ -128,7 +128,7 @@ export function childrenOf(
   for (const [place, parent] of parents.entries()) {
     if (found.length === limit) break;
     const rows = connection.all<Stored<ChildState> & { children: bigint }>(
-      `SELECT token_id, parent_token_id, expires_at, revoked_at, children FROM tokens
+      `SELECT token_id, parent_token_id, subject, expires_at, revoked_at, children FROM tokens
        WHERE parent_token_id = ? AND token_id > ? ORDER BY token_id LIMIT ?`,
       parent,
       place === 0 ? after : '',
@@ -140,10 +140,32 @@ export function childrenOf(
 }
 
 function childOf({ children, ...row }: Stored<ChildState> & { children: bigint }): ChildState {
-  const { token_id, parent_token_id, expires_at, revoked_at } = row;
-  const times = { expires_at: timeOf(expires_at), revoked_at: optionalTime(revoked_at) };
-  return { token_id, parent_token_id, ...times, hasChildren: children > 0n };
+  const { parent_token_id, subject } = row;
+  return { ...stateOf(row), parent_token_id, subject, hasChildren: children > 0n };
 }
+
+function stateOf({ token_id, expires_at, revoked_at }: Stored<TokenState>): TokenState {
+  return { token_id, expires_at: timeOf(expires_at), revoked_at: optionalTime(revoked_at) };
+}
+
+export function rootsOf(
+  connection: Connection,
+  ...[rootPrincipal, limit, before]: Parameters<TokenStore['rootsOf']>
+): TokenState[] {
+  const rows = before
+    ? connection.all<Stored<TokenState>>(OLDER_ROOTS, rootPrincipal, before, limit)
+    : connection.all<Stored<TokenState>>(ROOTS, rootPrincipal, limit);
+  return rows.map(stateOf);
+}
+
+const ROOT = `SELECT token_id, expires_at, revoked_at FROM tokens
+  WHERE root_principal = ?1 AND parent_token_id IS NULL`;
+
+export const ROOTS: string = `${ROOT} ORDER BY issued_at DESC, token_id DESC LIMIT ?2`;
+
+export const OLDER_ROOTS: string = `${ROOT} AND (issued_at, token_id) <
+    (SELECT issued_at, token_id FROM tokens WHERE token_id = ?2 AND root_principal = ?1)
+  ORDER BY issued_at DESC, token_id DESC LIMIT ?3`;
 
 export function unrevokedRoots(
   connection: Connection,

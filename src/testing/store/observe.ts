@@ -123,6 +123,6 @@ export async function foundIn(store: Store, query: EntryQuery): Promise<readonly
 /** How many tokens lived below a token at this time. */
 export async function livingCount(store: Store, tokenId: string, at: Date): Promise<number> {
   let count = 0;
-  for await (const living of livingBelow(store, tokenId, at)) count += living;
+  for await (const living of livingBelow(store, tokenId, at)) count += living.length;
   return count;
 }

@@ -20,6 +20,7 @@ type Intents = Pick<
   | 'releaseLeases'
   | 'heartbeat'
   | 'abandonedIntents'
+  | 'openIntents'
   | 'indeterminate'
   | 'reconcile'
   | 'forgetKeys'
@@ -45,6 +46,11 @@ export function createIntents(database: Database, now: () => Date): Intents {
 
     async abandonedIntents(silentSince, limit) {
       const rows = await database.read<Row>(ABANDONED, [silentSince, limit]);
+      return rows.map(intentOf);
+    },
+
+    async openIntents(rootPrincipal, limit) {
+      const rows = await database.read<Row>(OPEN, [rootPrincipal, limit]);
       return rows.map(intentOf);
     },
 
@@ -142,6 +148,12 @@ const ABANDONED: Statement = {
   text: `SELECT ${INTENT_COLUMNS} FROM intents i
     WHERE i.state = 'admitted' AND i.composing IS NULL AND NOT EXISTS (
       SELECT FROM instances s WHERE s.instance_id = i.instance_id AND s.seen_at > $1)
+    ORDER BY admitted_at, operation_id LIMIT $2`,
+};
+
+const OPEN: Statement = {
+  name: 'open_intents',
+  text: `SELECT ${INTENT_COLUMNS} FROM intents WHERE state = 'admitted' AND root_principal = $1
     ORDER BY admitted_at, operation_id LIMIT $2`,
 };
 

@@ -12,6 +12,7 @@ import { HEARTBEAT_MS, SILENT_MS } from '../../port/invocation-store.ts';
 import { StoreUnavailable } from '../../port/store.ts';
 import type { Database, Session } from '../connection.ts';
 import type { PostgresSettings } from '../options.ts';
+import { AGENTS } from './agents.ts';
 import { ASKED_BY } from './asked.ts';
 import { CALL_FUNCTIONS } from './calls.ts';
 import { CHAINS } from './chains.ts';
@@ -55,6 +56,7 @@ export const MIGRATIONS: readonly string[] = [
   DECLARATIONS,
   SIGN_IN,
   ASKED_BY,
+  AGENTS,
 ];
 
 /** Every named index, as the last step that makes it defines it. */

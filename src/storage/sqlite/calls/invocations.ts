@@ -69,6 +69,20 @@ export function abandonedIntents(
   return rows.map(intentOf);
 }
 
+export function openIntents(
+  connection: Connection,
+  rootPrincipal: string,
+  limit: number,
+): IntentRecord[] {
+  const rows = connection.all<IntentRow>(
+    `SELECT ${INTENT_COLUMNS} FROM intents WHERE state = 'admitted' AND root_principal = ?
+     ORDER BY admitted_at, operation_id LIMIT ?`,
+    rootPrincipal,
+    limit,
+  );
+  return rows.map(intentOf);
+}
+
 export function indeterminate(
   connection: Connection,
   limit: number,

@@ -10,6 +10,7 @@
 
 import { newUuid } from '../../../platform.ts';
 import { BUSY_TIMEOUT_MS, type Connection, rollBack } from '../connection.ts';
+import { AGENTS } from './agents.ts';
 import { APPROVED_THROUGH, REQUESTED_THROUGH } from './approvals.ts';
 import { ASKED_BY } from './asked.ts';
 import { giveChains } from './chains.ts';
@@ -46,6 +47,7 @@ export const MIGRATIONS: readonly Migration[] = [
   (connection) => connection.script(DECLARATIONS),
   (connection) => connection.script(SIGN_IN),
   (connection) => connection.script(ASKED_BY),
+  (connection) => connection.script(AGENTS),
 ];
 
 /** Milliseconds to wait for a migration step of another process, which takes long over a long log. */

@@ -272,7 +272,7 @@ export const REVOCATION_CASES: Cases = {
     same(await store.childrenOf([right.token_id], 9), [
       {
         ...{ token_id: expiring.token_id, parent_token_id: right.token_id, hasChildren: true },
-        ...{ expires_at: at(HOUR), revoked_at: undefined },
+        ...{ subject: expiring.subject, expires_at: at(HOUR), revoked_at: undefined },
       },
     ]);
     const [marked] = await store.childrenOf([root.token_id], 9).then((all) => {

@@ -52,6 +52,8 @@ export const CONSENT_CASES: Cases = {
       entries.map(({ entry_id }) => entry_id),
       [logged.entry_id],
     );
+    same(await store.findConsent({ token_id: token.token_id }), consent);
+    assert.equal(await store.findConsent({ token_id: consent.consent_id }), undefined);
     assert.equal(await store.findConsent({ consent_id: consent.code_hash }), undefined);
     assert.equal(await store.findConsent({ code_hash: consent.consent_id }), undefined);
   },
