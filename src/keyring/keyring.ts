@@ -35,6 +35,8 @@ import {
   currentKey,
   type DatedKey,
   isPublished,
+  type KeyState,
+  keyState,
   type PublishedKey,
   type Timeline,
   timelineOf,
@@ -50,6 +52,8 @@ export interface Keyring {
   jwks(): Jwks;
   /** Increases when the published set changes, by a new file or by time. */
   revision(): number;
+  /** What each key does now, in the order of `jwks()`; a key of the next generation signs later. */
+  states(): KeyState[];
   /** The key that signs now. Throws when every key of this use is compromised, as signing does. */
   kid(use: KeyUse): string;
   /** A compact JWS. Throws when the payload is empty or would not fit: no such text verifies. */
@@ -228,6 +232,11 @@ function keyringOf(held: () => Held, now: () => Date): Omit<Keyring, 'rows' | 'r
       if (names !== revised) revision += 1;
       revised = names;
       return revision;
+    },
+    states: () => {
+      const at = now();
+      const signing = new Set(KEY_USES.map((use) => currentKey(timeline(), use, at)?.kid));
+      return published().map((key) => keyState(key, signing.has(key.kid), at));
     },
     kid: (use) => current(use).kid,
     sign: (use, typ, payload) => {

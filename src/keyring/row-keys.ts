@@ -29,6 +29,7 @@ import { Timestamp } from '../protocol/primitives.ts';
 import { codeOf, GENERATION_MAX, readPrivately, writeKeyFile } from './key-file.ts';
 import type { Rotation } from './key-folder.ts';
 import { openText, sealText } from './sealed-text.ts';
+import { type KeyState, timeOf } from './timeline.ts';
 
 export interface RowKeys {
   /** The MAC of a text under the current key. */
@@ -41,6 +42,8 @@ export interface RowKeys {
   openText(sealed: string, about: string): string | undefined;
   /** The key that makes MACs now. */
   kid(): string;
+  /** What each key does now, oldest first. */
+  states(): KeyState[];
   /** Changes when the verifying keys change. */
   revision(): string;
   /** The logs whose rows were sealed under these keys; absent without a key folder. */
@@ -78,6 +81,16 @@ function rowKeysOf(keys: () => readonly RowKey[], now: () => Date): RowKeys {
   };
   return {
     kid: () => current().kid,
+    states: () => {
+      const at = now().getTime();
+      const signing = keys().length > 0 ? current().kid : undefined;
+      return keys().map(({ kid, signFrom }): KeyState => {
+        // A listed key that is not the first never makes MACs.
+        const isNext = signFrom > at && signFrom !== Number.POSITIVE_INFINITY;
+        const state = kid === signing ? 'signs' : isNext ? 'next' : 'verifies';
+        return { kid, use: 'row', state, since: timeOf(signFrom) };
+      });
+    },
     revision: () => revisionOf(keys()),
     sealText: (text, about) => sealText(current(), text, about),
     openText: (sealed, about) => openText(keys(), sealed, about),

@@ -67,6 +67,32 @@ export function isPublished(key: PublishedKey, now: Date): boolean {
   return now.getTime() < key.publishedUntil;
 }
 
+/** What a key does at one time. No value of the key. */
+export interface KeyState {
+  readonly kid: string;
+  readonly use: KeyUse | 'row';
+  readonly state: 'signs' | 'verifies' | 'next';
+  /** From when on it signs; undefined where its place in a list decides. */
+  readonly since?: Date | undefined;
+  /** Until when it is published; undefined without end. */
+  readonly until?: Date | undefined;
+}
+
+export function keyState(
+  { kid, use, signFrom, publishedUntil }: PublishedKey,
+  isSigning: boolean,
+  now: Date,
+): KeyState {
+  const state = isSigning ? 'signs' : signFrom > now.getTime() ? 'next' : 'verifies';
+  return { kid, use, state, since: timeOf(signFrom), until: timeOf(publishedUntil) };
+}
+
+/** Undefined for no time, such as the end of a key that stays. */
+export function timeOf(ms: number): Date | undefined {
+  const time = new Date(ms);
+  return ms === 0 || Number.isNaN(time.getTime()) ? undefined : time;
+}
+
 /** Of two keys with the same time, the one listed later comes later. */
 function bySignFrom(a: DatedKey, b: DatedKey): number {
   return a.signFrom === b.signFrom ? 0 : a.signFrom - b.signFrom;
