@@ -41,7 +41,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   verify: ['protocol', 'domain'],
   witness: ['protocol', 'domain', 'keyring', 'folder'],
   // It verifies passkeys by the same code as an offline verifier.
-  service: [...SERVICE_SEES, 'verify', 'type config'],
+  service: [...SERVICE_SEES, 'verify', 'type config', 'package'],
   open: OPENING_SEES,
   http: [...TRANSPORT_SEES, 'openapi'],
   stdio: TRANSPORT_SEES,

@@ -215,19 +215,18 @@ export async function createRuntime({
   const expiry = startExpiry(parts, upkeep?.expiryMs);
   const retention = startRetention({ ...erasing, ...parts, policy: config.retention });
   if (sealer) Object.assign(methods, checkpointMethods(parts, sealer));
-  const sealing = () => sealer?.state();
+  const health = { sealing: () => sealer?.state(), unready: () => unready(parts, sealer) };
   return {
     ...{ methods, config, log, platform, baseUrl, basePath, ...definition.catalog },
-    ...forPeople({ ...parts, providers, baseUrl, isMounted: basePath !== '', sealing }),
+    ...forPeople({ ...parts, ...health, providers, baseUrl, isMounted: basePath !== '' }),
+    ...health,
     gated: gate ? GATED : [],
     isConfigured: parts.identities.isConfigured,
     unreadableMetrics: (ask) => unreadableMetrics(parts, ask),
-    sealing,
     announce: (protocol, path) => void surfaces.set(protocol, path),
     watch: (watcher) => void watchers.add(watcher),
     watchAlarms: alarms.watch,
     release: () => parts.waits.stop(),
-    unready: () => unready(parts, sealer),
     async close(graceMs = config.stop_grace_seconds * 1_000) {
       const left = await parts.work.finish(graceMs);
       if (left > 0) log.warn({ left }, 'stopped while calls were still running');
@@ -239,7 +238,8 @@ export async function createRuntime({
   };
 }
 
-function forPeople(parts: ConsoleParts): Pick<Runtime, 'signIn' | 'console'> {
+function forPeople(given: Omit<ConsoleParts, 'startedAt'>): Pick<Runtime, 'signIn' | 'console'> {
+  const parts = { ...given, startedAt: given.store.now() };
   const signIn = createSignIn(parts);
   return { signIn, console: signIn && createConsole(parts) };
 }

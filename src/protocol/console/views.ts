@@ -248,12 +248,15 @@ export interface Agent {
   readonly purpose: JsonObject | null;
   readonly state: 'active' | 'expired' | 'revoked';
   readonly scope: readonly string[];
+  /** Some of their names. */
   readonly capabilities: readonly string[];
+  readonly capabilities_count: number;
   readonly may_delegate: boolean;
   readonly budget: BudgetView | null;
   readonly issued_at: string;
   readonly expires_at: string;
   readonly revoked_at: string | null;
+  /** From the newest entries. Null also where the person may not read the entries of the root principal. */
   readonly last_act: Act | null;
   readonly refused_today: number;
   /** A pending approval request of this token. */
@@ -261,7 +264,10 @@ export interface Agent {
   /** Of the agent's root principal, where it is frozen. */
   readonly is_frozen: boolean;
   readonly children: readonly Agent[];
-  /** All of them; `children` may have fewer. */
+  /**
+   * All of them; `children` has some, the living ones first. Tokens that a client gets by its consent are no
+   * children: theirs count as children of the consent, and counting these stops after about 2,000.
+   */
   readonly children_count: number;
   readonly next_cursor: string | null;
 }
@@ -285,8 +291,9 @@ export interface Ending {
   readonly principals: readonly string[];
   /** Calls that were admitted and still run. They finish. */
   readonly running: number;
-  /** Pending approval requests that can no longer be used. */
+  /** Pending approval requests that can no longer be used; those that the newest 2,000 entries name. */
   readonly requests: number;
+  /** Of the token; where it has none, of some of the tokens below. */
   readonly budgets: readonly BudgetView[];
 }
 

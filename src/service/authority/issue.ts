@@ -273,7 +273,10 @@ function unreadableClaims(payload: Uint8Array) {
   return failure('invalid_parameters', 'Cannot issue a token: purpose_parameters nest too deep');
 }
 
-function unknownBinding({ definition }: ServiceParts, { capability }: IssueRequest) {
+export function unknownBinding(
+  { definition }: ServiceParts,
+  { capability }: Pick<IssueRequest, 'capability'>,
+) {
   if (capability === undefined || capabilityOf(definition, capability)) return undefined;
   const detail = `Cannot bind a token to "${capability}": the service has no such capability`;
   return failure('unknown_capability', detail);

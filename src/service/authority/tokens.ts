@@ -28,7 +28,7 @@ const CHILDREN_SHOWN_MAX = 100;
 export async function revokeToken(parts: ServiceParts, ask: Ask): Promise<RevokeAnswer> {
   return audited(parts, await callerOf(parts, ask), 'revocation', async (caller) => {
     const { token_id } = requestOf('tokens.revoke', ask);
-    const { token } = await describe(parts, caller, token_id, 'operator:revoke');
+    const { token } = await visibleToken(parts, caller, token_id, ['operator:revoke']);
     const entry = revocationEntry(parts, caller.principal, token);
     const revoked = acted(
       await parts.store.revokeToken(token_id, parts.store.now(), entry, {
@@ -90,18 +90,21 @@ async function countEnded(
 export async function viewToken(parts: ServiceParts, ask: Ask): Promise<TokenView> {
   return answered(parts, await callerOf(parts, ask), async (caller) => {
     const { token_id } = requestOf('tokens.get', ask);
-    return viewOf(await describe(parts, caller, token_id, 'operator:read'), parts.store.now());
+    const described = await visibleToken(parts, caller, token_id, ['operator:read']);
+    return viewOf(described, parts.store.now());
   });
 }
 
-async function describe(
+/** A token that the caller stands above, or any token for an operator with one of these scopes. */
+export async function visibleToken(
   { store }: ServiceParts,
   caller: Caller,
   tokenId: string,
-  operatorScope: string,
+  operatorScopes: readonly string[],
 ): Promise<TokenDescription> {
   const described = await store.describeToken(tokenId, CHILDREN_SHOWN_MAX);
-  if (described && (isAbove(caller, described) || holds(caller, operatorScope))) return described;
+  const isOperator = operatorScopes.some((scope) => holds(caller, scope));
+  if (described && (isOperator || isAbove(caller, described))) return described;
   throw new Refusal(unknownToken(tokenId));
 }
 
@@ -121,21 +124,30 @@ function isAbove(caller: Caller, { token, lineage }: TokenDescription): boolean 
   return speaksForRoot && caller.principal === token.root_principal;
 }
 
-function unknownToken(tokenId: string) {
+export function unknownToken(tokenId: string) {
   return failure('not_found', `Cannot find token "${tokenId}"`);
+}
+
+/** Whether a token lives. One whose lineage has a revoked token is revoked. */
+export function standingOf(
+  { token, lineage }: Pick<TokenDescription, 'token' | 'lineage'>,
+  now: Date,
+): { state: TokenView['state']; revoked_at?: Date | undefined } {
+  const revoked = lineage.find(({ revoked_at }) => revoked_at !== undefined);
+  if (revoked) return { state: 'revoked', revoked_at: revoked.revoked_at };
+  return { state: token.expires_at <= now ? 'expired' : 'active' };
 }
 
 function viewOf(described: TokenDescription, now: Date): TokenView {
   const { token, lineage, children, childrenCount, debts } = described;
-  const revoked = lineage.find(({ revoked_at }) => revoked_at !== undefined)?.revoked_at;
-  const expired = token.expires_at <= now;
+  const { state, revoked_at } = standingOf(described, now);
   const budgets = lineage.flatMap(({ budget }) => budget ?? []);
   const own = lineage.at(-1)?.budget;
   const amount = (minor: bigint | undefined) =>
     own && minor !== undefined ? fromMinor(minor, own.currency) : null;
   return {
     token_id: token.token_id,
-    state: revoked ? 'revoked' : expired ? 'expired' : 'active',
+    state,
     subject: token.subject,
     root_principal: token.root_principal,
     parent_token_id: token.parent_token_id ?? null,
@@ -154,7 +166,7 @@ function viewOf(described: TokenDescription, now: Date): TokenView {
     session_id: token.session_id ?? null,
     issued_at: token.issued_at.toISOString(),
     expires_at: token.expires_at.toISOString(),
-    revoked_at: revoked?.toISOString() ?? null,
+    revoked_at: revoked_at?.toISOString() ?? null,
     children: [...children],
     children_count: childrenCount,
   };

@@ -28,7 +28,7 @@ import { type Caller, holds } from '../core/caller.ts';
 import type { Ask } from '../core/operations.ts';
 import { placeOf } from '../core/page.ts';
 import type { Slices } from '../pace/slices.ts';
-import { handsOf } from './hands.ts';
+import { requestHands } from './hands.ts';
 import { historyOf, similarTo } from './history.ts';
 import type { ConsoleParts } from './parts.ts';
 
@@ -161,7 +161,7 @@ export async function decisionOf(
       capability,
       has_changed: hasChanged(request, capability),
       cost: request.cost ?? null,
-      ...(await handsOf(parts, request)),
+      ...(await requestHands(parts, request)),
       similar: await similarTo(parts, asked),
       history: await historyOf(parts, asked),
       passkey: { is_required: requiresPasskey(parts, request), usable: [] },

@@ -15,9 +15,13 @@ import { type Caller, callerOf } from '../core/caller.ts';
 import { type Ask, consoleRequestOf, type Method } from '../core/operations.ts';
 import { entitlementOf } from '../sign-in/accounts.ts';
 import { type Session, sessionOf } from '../sign-in/sessions.ts';
+import { daysOf, invocationOf } from './activity.ts';
+import { agentChildren, agentTrees, endingOf } from './agents.ts';
 import { decisionOf, inboxOf } from './approvals.ts';
 import { meOf, pulseOf, trustOf } from './me.ts';
+import { endAnySession, identitiesOf, operationsOf, sessionsOf } from './operations.ts';
 import type { ConsoleParts } from './parts.ts';
+import { tryCapability } from './try.ts';
 
 export interface Console {
   readonly methods: Readonly<Partial<Record<ConsoleMethodName, ConsoleMethod>>>;
@@ -40,6 +44,28 @@ export function createConsole(parts: ConsoleParts): Console {
       inbox: read(parts, 'inbox', (request, asking) => inboxOf(parts, request, asking)),
       decision: read(parts, 'decision', (request, asking) => decisionOf(parts, request, asking)),
       trust: read(parts, 'trust', async () => trustOf(parts)),
+      agents: read(parts, 'agents', (request, asking) => agentTrees(parts, asking, request)),
+      'agents.children': read(parts, 'agents.children', (request, asking) =>
+        agentChildren(parts, asking, request),
+      ),
+      'agents.ends': read(parts, 'agents.ends', (request, asking) =>
+        endingOf(parts, asking, request),
+      ),
+      'activity.days': read(parts, 'activity.days', (request, asking) =>
+        daysOf(parts, asking, request),
+      ),
+      'activity.invocation': read(parts, 'activity.invocation', (request, asking) =>
+        invocationOf(parts, asking, request),
+      ),
+      try: async (ask) => ({ body: await tryCapability(parts, ask) }),
+      operations: read(parts, 'operations', (_, { caller }) => operationsOf(parts, caller)),
+      'operations.identities': read(parts, 'operations.identities', (_, { caller }) =>
+        identitiesOf(parts, caller),
+      ),
+      'operations.sessions': read(parts, 'operations.sessions', (request, asking) =>
+        sessionsOf(parts, asking, request),
+      ),
+      'operations.end_session': async (ask) => ({ body: await endAnySession(parts, ask) }),
     },
     async entitlement(secret) {
       const session = await sessionOf(parts, secret);

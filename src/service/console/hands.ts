@@ -1,8 +1,9 @@
 /**
- * Through whose hands a request came, and every budget above its call.
+ * Hands: every principal that a token's authority passed through, from the root principal to the holder; and every
+ * budget above a call.
  *
- * Both are read from the lineage of the token that asked, as it is now. A request whose token cannot be read
- * shows the names that the request itself has.
+ * Both are read from the lineage of the token, as it is now. A request whose token cannot be read shows the names
+ * that the request itself has.
  *
  * @module
  */
@@ -12,52 +13,53 @@ import { fromMinor, toMinor } from '../../domain/values/money.ts';
 import type { BudgetAfter, Decision, Hand } from '../../protocol/console/views.ts';
 import type { Money } from '../../protocol/primitives.ts';
 import type { ApprovalRecord, LineageLink } from '../../storage/port/records.ts';
-import type { ConsoleParts } from './parts.ts';
+import type { TokenDescription } from '../../storage/port/store.ts';
+import { standingOf } from '../authority/tokens.ts';
+import type { ServiceParts } from '../core/parts.ts';
 
+/** Root first. Equal consecutive names are one hand, as in a chain; it shows the last of its tokens. */
 export async function handsOf(
-  { store }: ConsoleParts,
+  { store }: Pick<ServiceParts, 'store'>,
+  { token, lineage }: Pick<TokenDescription, 'token' | 'lineage'>,
+): Promise<Hand[]> {
+  const [rootId] = token.lineage;
+  const consent = rootId === undefined ? undefined : await store.findConsent({ token_id: rootId });
+  const hands = [rootHand(token)];
+  const now = store.now();
+  for (const [place, { subject, token_id, token: held }] of lineage.entries()) {
+    const { state } = standingOf({ token: held, lineage: lineage.slice(0, place + 1) }, now);
+    const purpose = Object.keys(held.purpose).length > 0 ? held.purpose : null;
+    const isSame = hands.at(-1)?.principal === subject;
+    // Decision 0051: the client holds a child of the consent's token, with the same subject.
+    const client_name = consent?.subject === subject && place < 2 ? consent.client_name : null;
+    if (isSame) hands.pop();
+    hands.push({ principal: subject, token_id, client_name, purpose, state });
+  }
+  return hands;
+}
+
+/** The hands and the budgets above a call that needs approval. */
+export async function requestHands(
+  parts: Pick<ServiceParts, 'store'>,
   request: ApprovalRecord,
 ): Promise<Pick<Decision, 'chain' | 'budgets'>> {
   const { token_id, cost, root_principal } = request;
-  const described = token_id === undefined ? undefined : await store.describeToken(token_id, 0);
-  const root = handOf(root_principal, { state: 'active' });
+  const described =
+    token_id === undefined ? undefined : await parts.store.describeToken(token_id, 0);
   if (!described) {
     const names = request.requested_through.filter((name) => name !== root_principal);
-    return { chain: [root, ...names.map((name) => handOf(name))], budgets: [] };
+    return { chain: [rootHand(request), ...names.map(unknownHand)], budgets: [] };
   }
-  const { lineage } = described;
-  const consent = await store.findConsent({ token_id: lineage[0]?.token_id ?? '' });
-  const hands = lineage.map((link, place) =>
-    handOf(link.subject, {
-      token_id: link.token_id,
-      client_name: (consent && place <= 1 && consent.client_name) || null,
-      purpose: Object.keys(link.token.purpose).length > 0 ? link.token.purpose : null,
-      state: stateOf(lineage.slice(0, place + 1), store.now()),
-    }),
-  );
-  // Decision 0051: the client holds a child of the consent's token, with the same subject.
-  if (consent && hands.length > 1) hands.shift();
-  return {
-    chain: hands[0]?.principal === root_principal ? hands : [root, ...hands],
-    budgets: lineage.flatMap((link) => budgetOf(link, cost)).reverse(),
-  };
+  const budgets = described.lineage.flatMap((link) => budgetOf(link, cost)).reverse();
+  return { chain: await handsOf(parts, described), budgets };
 }
 
-function handOf(principal: string, known: Partial<Hand> = {}): Hand {
-  return {
-    principal,
-    token_id: null,
-    client_name: null,
-    purpose: null,
-    state: 'unknown',
-    ...known,
-  };
+function rootHand({ root_principal }: { readonly root_principal: string }): Hand {
+  return { ...unknownHand(root_principal), state: 'active' };
 }
 
-/** Of the last token. A token below one that ended has ended too. */
-function stateOf(lineage: readonly LineageLink[], now: Date): Hand['state'] {
-  if (lineage.some(({ revoked_at }) => revoked_at !== undefined)) return 'revoked';
-  return lineage.some(({ expires_at }) => expires_at <= now) ? 'expired' : 'active';
+function unknownHand(principal: string): Hand {
+  return { principal, token_id: null, client_name: null, purpose: null, state: 'unknown' };
 }
 
 function budgetOf({ budget, subject }: LineageLink, cost: Money | undefined): BudgetAfter[] {

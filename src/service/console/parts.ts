@@ -4,10 +4,14 @@
  * @module
  */
 
+import type { InvokeParts } from '../invoke/handler.ts';
 import type { SealingState } from '../log/sealer.ts';
 import type { SignInParts } from '../sign-in/parts.ts';
 
-export interface ConsoleParts extends SignInParts {
+export interface ConsoleParts extends SignInParts, InvokeParts {
   /** Undefined when the log is not sealed. */
   sealing(): SealingState | undefined;
+  /** The reasons why the service is not ready; empty when it is. */
+  unready(): Promise<string[]>;
+  readonly startedAt: Date;
 }

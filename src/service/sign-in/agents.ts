@@ -161,8 +161,8 @@ async function viewOf(
     purpose: described?.token.purpose.for as string | undefined,
     since: consent.created_at,
     until: consent.expires_at,
-    capabilities: described ? capabilitiesOf(parts, described) : [],
-    budget: described && budgetOf(described),
+    capabilities: described ? capabilitiesOf(parts, described.token) : [],
+    budget: described && budgetOf(described.lineage),
     debts: described?.debts.map(moneyOf) ?? [],
     subAgents: below.names,
     subAgentsCount: below.count,
@@ -182,7 +182,10 @@ function stateOf(
   return expires_at <= now ? 'expired' : 'active';
 }
 
-function capabilitiesOf(parts: SignInParts, { token }: TokenDescription): string[] {
+export function capabilitiesOf(
+  parts: Pick<SignInParts, 'definition'>,
+  token: TokenDescription['token'],
+): string[] {
   const { capability, purpose } = token;
   if (capability !== undefined) return [capability];
   if (Array.isArray(purpose.only_capabilities)) return purpose.only_capabilities as string[];
@@ -191,7 +194,8 @@ function capabilitiesOf(parts: SignInParts, { token }: TokenDescription): string
     .map(({ name }) => name);
 }
 
-function budgetOf({ lineage }: TokenDescription): BudgetView | undefined {
+/** The budget of the last token of a lineage, where it has one of its own. */
+export function budgetOf(lineage: TokenDescription['lineage']): BudgetView | undefined {
   const own = lineage.at(-1)?.budget;
   if (!own) return undefined;
   const { currency, max, consumed, reserved } = own;

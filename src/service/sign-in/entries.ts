@@ -36,6 +36,27 @@ export function sessionEntry(
   );
 }
 
+/**
+ * Ends one session of any person, by an operator. The entry has the operator as its actor and belongs to the
+ * person, who finds it among the own entries. False when there is no such living session.
+ */
+export async function endSessionAs(
+  parts: ServiceParts,
+  operator: string,
+  session_id: string,
+): Promise<boolean> {
+  const ended = await parts.store.endSessions({ session_id }, parts.store.now(), (session) => {
+    const { principal: root_principal, issuer } = session;
+    const detail = { verb: 'sign_out', how: issuer ?? 'key', session_id, by: 'operator' };
+    return actEntry(
+      parts,
+      { principal: operator, root_principal },
+      { entry_type: 'session', detail },
+    );
+  });
+  return ended.length > 0;
+}
+
 /** Ends the sessions that a selector names. */
 export async function endSessions(
   parts: ServiceParts,
