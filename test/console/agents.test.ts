@@ -8,6 +8,8 @@ import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import type { Agent } from '../../src/protocol/console/views.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
+import { issuanceEntry } from '../../src/testing/entries.ts';
+import { accessToken } from '../../src/testing/sign-in.ts';
 import { delegation } from '../sign-in/browser.ts';
 import { ALICE, BOB, onEachStore, testService } from '../world.ts';
 import { AUDITOR, ENDER, PEOPLE, READER } from './people.ts';
@@ -268,6 +270,43 @@ onEachStore(
     });
   },
 );
+
+test('agents.children() gets through thousands of access tokens that have no children', async () => {
+  const service = await testService({ settings: PEOPLE });
+  const alice = await atConsole(service, ALICE);
+  const { access } = await delegation(
+    service,
+    { chosen: ['search_flights'], pass: '1' },
+    { person: alice },
+  );
+  const { jti, sub } = claimsOf(access);
+  const helper = await service.issue(access, {
+    ...{ parent_token: jti, subject: 'agent:helper', scope: SCOPE },
+  });
+  const { token } = await service.store.load({ tokenId: jti });
+  const root = (await service.store.load({ tokenId: token?.lineage[0] ?? '' })).token;
+  assert.ok(root);
+  const bounds = { now: service.store.now(), childrenMax: 10_000 };
+  const renewed = Array.from({ length: 4_500 }, () => accessToken(root, { subject: sub }));
+  await Promise.all(
+    renewed.map((each) => service.store.insertChild(each, issuanceEntry(each), bounds)),
+  );
+
+  const found: string[] = [];
+  let cursor: string | undefined;
+  let pages = 0;
+  do {
+    const page = await alice.answer('agents.children', {
+      ...{ token_id: root.token_id, limit: 10, ...(cursor !== undefined && { cursor }) },
+    });
+    found.push(...page.children.map(({ token_id }) => token_id));
+    cursor = page.next_cursor ?? undefined;
+    pages += 1;
+  } while (cursor !== undefined && pages < 20);
+
+  assert.deepEqual(found, [helper.token_id]);
+  assert.ok(pages > 1 && pages < 20, `${pages} pages`);
+});
 
 async function allAfter(person: ConsolePerson, cursor: string): Promise<string[]> {
   const { agents } = await person.answer('agents', { limit: 100, cursor });
