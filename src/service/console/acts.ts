@@ -32,7 +32,7 @@ export interface Acts {
   pendingBelow(tokenId: string): number;
 }
 
-export interface AgentActs {
+interface AgentActs {
   readonly last_act: Act | null;
   readonly refused_today: number;
   readonly waits_for: string | null;
